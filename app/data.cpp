@@ -39,6 +39,8 @@ struct Asked {
   DomainRules rules;
   std::optional<Tokenizer> tokenizer;
   DataQuestion question;
+  std::vector<std::pair<std::string, DataArgs>> validation;  // of a configuration: the keys of these sets, and they
+  int64_t val_prompt_length = 0;
 };
 
 /// `key`: what names the model, for errors.
@@ -68,8 +70,8 @@ void ask_by_flags(const DataFlags& flags, Asked& asked) {
   if (flags.model) measure_with(*flags.model, "--model", asked);
   if (flags.validation.empty()) return;
   files_of_flag("--validation", flags.validation, flags.data.split);
-  question.validation = flags.data;
-  question.validation->file_name = flags.validation;
+  question.validation = {flags.data};
+  question.validation[0].file_name = flags.validation;
 }
 
 /// A training configuration, completed as for a run; what is not about data may be wrong.
@@ -100,7 +102,12 @@ void ask_by_config(const DataFlags& flags, Asked& asked) {
   asked.rules = rules_of(config);
   asked.question.source = source_of(config, {}, config.actor_train.data_args, config.prompt_length, asked.rules);
   asked.question.response_length = config.response_length.value_or(0);
-  asked.question.validation = config.validation.data_args;
+  asked.val_prompt_length = config.val_prompt_length.value_or(config.prompt_length);
+  if (!config.validation.data_args.file_name.empty())
+    asked.validation.emplace_back("validation", config.validation.data_args);
+  for (const auto& [name, set] : config.validation.sets)
+    asked.validation.emplace_back("validation.sets." + name, set.data_args);
+  for (const auto& [key, data] : asked.validation) asked.question.validation.push_back(data);
   const auto& model = config.actor_train.model_args.model_name_or_path;
   const char* key = model == config.pretrain ? "pretrain" : "actor_train.model_args.model_name_or_path";
   measure_with(*model, fmt::format("{}: {}", flags.config, key), asked);
@@ -116,6 +123,30 @@ void note_reward(const std::vector<std::string>& files, const RowColumns& column
   std::fprintf(stderr, "note: no reward was asked; %s shows whether it can judge these rows\n", choice.c_str());
 }
 
+DataReport show(const DataQuestion& question) {
+  DataReport report = look_at(question);
+  std::fputs(to_text(report, question).c_str(), stdout);
+  std::fflush(stdout);
+  print_warnings(report.warnings);
+  return report;
+}
+
+/// As the training's rows, with the configuration's rewards.
+void check_validation(const Asked& asked) {
+  for (const auto& [key, data] : asked.validation) {
+    std::printf("\n%s:\n", key.c_str());
+    DataQuestion question = asked.question;
+    question.source.data = data;
+    question.source.prompt_length = asked.val_prompt_length;
+    question.validation.clear();
+    try {
+      require_usable(show(question));
+    } catch (const UserError& e) {
+      throw user_error("{}.data_args.file_name: {}", key, e.what());
+    }
+  }
+}
+
 void check_data_rows(DataFlags& flags) {
   read_part(flags);
   Asked asked;
@@ -128,12 +159,10 @@ void check_data_rows(DataFlags& flags) {
   const std::string key = flags.files.empty() ? flags.config + ": actor_train.data_args.file_name" : "FILE";
   const auto files = files_of_flag(key, question.source.data.file_name, question.source.data.split);
   if (!asked.rules.empty()) question.source.rules = &asked.rules;
-  const DataReport report = look_at(question);
-  std::fputs(to_text(report, question).c_str(), stdout);
-  std::fflush(stdout);
-  print_warnings(report.warnings);
+  const DataReport report = show(question);
   if (asked.rules.empty()) note_reward({files.begin(), files.end()}, columns_of(question.source.data));
   require_usable(report);
+  if (flags.files.empty()) check_validation(asked);
 }
 
 void convert_rows(DataFlags& flags) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Uploads a run folder's metrics to Weights & Biases or SwanLab, which `roll` itself never talks to: upload_metrics.py RUN_FOLDER
---to wandb|swanlab [--project NAME]. Needs that service's Python package and login. Run again, it uploads what has been added since
-(wandb; swanlab begins a new experiment). WANDB_MODE=offline writes wandb's own files for `wandb sync`."""
+"""Uploads a run folder's metrics to Weights & Biases, SwanLab or Trackio, which `roll` itself never talks to: upload_metrics.py RUN_FOLDER
+--to wandb|swanlab|trackio [--project NAME]. Needs that service's Python package and, but for trackio, login. Run again, it uploads what has
+been added since (wandb; the others begin anew). WANDB_MODE=offline writes wandb's own files for `wandb sync`."""
 import argparse
 import json
 import pathlib
@@ -18,6 +18,10 @@ def open_service(name, project, run):
         import wandb
 
         return wandb.init(project=project, id=run, resume="allow")
+    if name == "trackio":
+        import trackio
+
+        return trackio.init(project=project, name=run)
     import swanlab
 
     return swanlab.init(project=project, experiment_name=run)
@@ -26,7 +30,7 @@ def open_service(name, project, run):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=pathlib.Path, help="output_dir of the run")
-    parser.add_argument("--to", choices=["wandb", "swanlab"], required=True)
+    parser.add_argument("--to", choices=["wandb", "swanlab", "trackio"], required=True)
     parser.add_argument("--project", default="roll")
     args = parser.parse_args()
     if not (args.folder / "metrics.jsonl").exists():

@@ -94,6 +94,7 @@ std::vector<RolloutRecord> RolloutWorker::finish(RolloutJob& job) {
     mine.push_back(std::move(job.records.at(index)));
     RolloutRecord& record = mine.back();
     record.reward_detail = result.detail;
+    if (result.parts.size() > 1) record.reward_detail["parts"] = parts_json(result.parts);
     record.is_judged = result.is_judged;
     if (!result.is_judged) continue;
     record.score = as_written(result.score);

@@ -143,7 +143,7 @@ constexpr ForeignRow kRows[] = {
     {"lora_*", kAutomatic, "nothing without LoRA"},
     {"target_modules", kAutomatic, "nothing without LoRA"},
     {"async_train", kUnsupported, "async_generation_ratio, with devices that only sample"},
-    {"use_wandb", kAutomatic, "track_with; curves go to TensorBoard files"},
+    {"use_wandb", kAutomatic, kCurves},
     {"wandb_*", kNothing},
     {"use_tensorboard", kAutomatic, "track_with"},
     {"save_hf_ckpt", kAutomatic, "roll export"},

@@ -175,7 +175,7 @@ constexpr ForeignRow kRows[] = {
     {"sglang-mem-fraction-static", kCopied, "actor_infer.strategy_args.strategy_config.mem_fraction_static"},
     {"sglang-*", kAutomatic, kEngine},
     {"update-weight-*", kAutomatic, "sampler and trainer share their weights"},
-    {"use-wandb", kAutomatic, "track_with; curves go to TensorBoard files"},
+    {"use-wandb", kAutomatic, kCurves},
     {"use-tensorboard", kAutomatic, "track_with"},
     {"wandb-*", kNothing},
     {"tb-*", kNothing},

@@ -138,6 +138,10 @@ bool Conversion::is_set(const std::string& key) const {
   return given_.contains(key);
 }
 
+bool Conversion::is_known(const std::string& key) const {
+  return is_set(key) && given_.at(key)->unknown.empty();
+}
+
 void Conversion::tell_unread() {
   for (const auto& [name, key] : given_) {
     const ForeignRow* row = row_of(name);

@@ -20,6 +20,10 @@ namespace roll {
 /// Stands in what is told of a key whose effect is lost.
 constexpr const char* kNotSupported = "NOT SUPPORTED";
 
+/// Why a choice of trackers is not taken over.
+constexpr const char* kCurves =
+    "track_with; curves go to TensorBoard files, and with wandb there to files that `wandb sync` uploads";
+
 /// What a row does with its key.
 enum class Fate {
   kCopied,       // to `ours`, by `change` where there is one
@@ -60,6 +64,8 @@ class Conversion {
   Conversion(const ForeignTrainer& trainer, const std::vector<ForeignKey>& keys, std::optional<int64_t> num_ranks);
 
   bool is_set(const std::string& key) const;
+  /// Given, and not as what only a run of a script would tell.
+  bool is_known(const std::string& key) const;
   /// The value, or that trainer's default; empty: neither.
   std::string text(const std::string& key) const;
   /// UserError names the key's place where it is no number.

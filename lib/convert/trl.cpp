@@ -15,7 +15,6 @@ namespace {
 
 using enum Fate;
 
-constexpr const char* kTracking = "track_with; curves go to TensorBoard files";
 constexpr const char* kLora = "LoRA, while all weights are trained here";
 constexpr const char* kTurns = "several turns; one response to each prompt is sampled here";
 constexpr const char* kSampler = "the sampler is built in, and shares the weights";
@@ -107,7 +106,7 @@ constexpr ForeignRow kRows[] = {
     {"mask_truncated_completions", kCopied, "max_len_mask", "false"},
     {"reward_funcs", kUnsupported, "Python; write rewards.<name>"},
     {"reward_weights", kUnsupported, "rewards.<name>.terms has weights"},
-    {"multi_objective_aggregation", kUnsupported, "rewards are summed, then normalised"},
+    {"multi_objective_aggregation", kCombined, "", "sum_then_normalize"},
     {"sync_ref_model", kUnsupported, "the reference is frozen"},
     {"ref_model_mixup_alpha", kUnsupported, "the reference is frozen"},
     {"ref_model_sync_steps", kUnsupported, "the reference is frozen"},
@@ -138,7 +137,7 @@ constexpr ForeignRow kRows[] = {
     {"save_total_limit", kCopied, "max_ckpt_to_keep"},
     {"eval_steps", kCopied, "eval_steps"},
     {"eval_strategy", kAutomatic, "eval_steps decides"},
-    {"report_to", kAutomatic, kTracking},
+    {"report_to", kAutomatic, kCurves},
     {"log_*", kAutomatic, "rollouts/ has every response"},
     {"num_completions_to_print", kAutomatic, "rollouts/ has every response"},
     {"push_to_hub", kNothing},
@@ -182,7 +181,51 @@ void combine_advantages(Conversion& c) {
   c.set("adv_estimator", scale == "batch" || keeps ? "reinforce" : "grpo", from);
   if (scale == "batch" || keeps) c.set("norm_mean_type", "group", from);
   if (scale == "batch") c.set("norm_std_type", "batch", from);
+  if (c.text("multi_objective_aggregation") == "normalize_then_sum") {
+    c.set("adv_estimator", "gdpo", c.origin("multi_objective_aggregation"));
+    c.draft.remove("norm_mean_type"), c.draft.remove("norm_std_type");
+  }
   if (scale == "mean") throw c.refused("scale_rewards", "a scale that is not here");
+}
+
+/// TRL's own reward functions as terms of ours; empty: it is none of them.
+std::string term_of(const std::string& function) {
+  if (function == "accuracy_reward" || function == "reasoning_accuracy_reward") return "type: math_rule";
+  if (function == "think_format_reward") return "type: regex, pattern: '^<think>(?!.*<think>).*</think>'";
+  return "";
+}
+
+std::vector<std::string> entries_of(const std::string& list) {
+  std::vector<std::string> entries(1);
+  for (const char c : list)
+    if (std::string_view("[], '\"").find(c) == std::string_view::npos)
+      entries.back() += c;
+    else if (!entries.back().empty())
+      entries.emplace_back();
+  if (entries.back().empty()) entries.pop_back();
+  return entries;
+}
+
+void combine_rewards(Conversion& c) {
+  set_reward(c);
+  if (!c.is_known("reward_funcs")) return;
+  const std::vector<std::string> functions = entries_of(c.text("reward_funcs"));
+  if (functions.empty() ||
+      std::ranges::any_of(functions, [](const std::string& each) { return term_of(each).empty(); }))
+    return;
+  const std::vector<std::string> weights = entries_of(c.text("reward_weights"));
+  if (!weights.empty() && weights.size() != functions.size())
+    throw c.refused("reward_weights", "must be one of each of reward_funcs");
+  std::string terms;
+  for (size_t i = 0; i < functions.size(); ++i)
+    terms += fmt::format("{}{{{}, weight: {}}}", i > 0 ? ", " : "", term_of(functions[i]),
+                         weights.empty() ? "1.0" : weights[i]);
+  c.draft.remove("rewards.math_rule.type");
+  c.set("rewards.math_rule.terms", "[" + terms + "]", c.origin({"reward_funcs", "reward_weights"}));
+  std::erase_if(c.without, [](const std::string& said) {
+    return said.starts_with("reward_funcs = ") || said.starts_with("reward_weights = ");
+  });
+  c.differences.back() = "reward: TRL's own functions as types of ours; answers are those that math_rule finds";
 }
 
 void combine_batches(Conversion& c) {
@@ -234,7 +277,7 @@ void combine_trl(Conversion& c) {
       "columns: chats or texts in `prompt`, with `answer` or `solution`, are recognised by a file's first row; "
       "data_args.messages, question, prompt and ground_truth name others");
   set_data(c, {"temperature", "top_p", "top_k", "num_generations"});
-  set_reward(c);
+  combine_rewards(c);
   set_roles(c);
 }
 

@@ -117,7 +117,8 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "checkpoint.*", kAutomatic, "checkpoints are whole, and written while training goes on"},
     {ACTOR "use_torch_compile", kAutomatic},
     {ACTOR "profiler.*", kNothing},
-    {ACTOR "calculate_*", kAutomatic, "the entropy is always a metric"},
+    {ACTOR "calculate_*", kAutomatic, "what an estimator or a metric needs is computed"},
+    {ACTOR "sum_pi_squared_checkpointing", kAutomatic, kMemory},
     {ACTOR "use_prefix_grouper", kAutomatic},
     {ACTOR "freeze_vision_tower", kRefused, "images; text only"},
     {ACTOR "router_replay.mode", kRefused, kExperts, "disabled"},
@@ -164,8 +165,6 @@ constexpr ForeignRow kRows[] = {
     {"critic.model.*", kAutomatic, "as the policy's"},
     {"critic.megatron.pipeline_model_parallel_size", kRefused, kStages, "1"},
     {"critic.cliprange_value", kCopied, "value_clip", "0.5"},
-    {"critic.ppo_mini_batch_size", kAutomatic, "as the policy's"},
-    {"critic.ppo_micro_batch_size_per_gpu", kAutomatic, "as the policy's"},
     {"critic.ppo_max_token_len_per_gpu", kAutomatic, "as the policy's; critic.sequence_packing_args changes it"},
     {"critic.*", kAutomatic, "as the policy's"},
 
@@ -226,7 +225,7 @@ constexpr ForeignRow kRows[] = {
     {"trainer.test_freq", kCopied, "eval_steps", "-1", steps_or_never},
     {"trainer.critic_warmup", kCopied, "critic_warmup", "0"},
     {"trainer.max_actor_ckpt_to_keep", kCopied, "max_ckpt_to_keep"},
-    {"trainer.logger", kAutomatic, "track_with; curves go to TensorBoard files"},
+    {"trainer.logger", kAutomatic, kCurves},
     {"trainer.resume_mode", kAutomatic, "roll train --resume"},
     {"trainer.resume_from_path", kAutomatic, "resume_from_checkpoint=FOLDER"},
     {"trainer.val_before_train", kAutomatic, "a validation stands before the first step"},
@@ -247,8 +246,8 @@ std::string own_range_of(const std::string& loss_mode) {
 
 /// verl's names for estimators that are here; empty: it is not.
 std::string estimator_of(const std::string& name) {
-  for (const char* same :
-       {"gae", "grpo", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax", "rloo", "opo", "gpg"})
+  for (const char* same : {"gae", "grpo", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax", "rloo", "opo",
+                           "gpg", "optimal_token_baseline"})
     if (name == same || name == std::string(same) + "_vectorized") return same;
   return "";
 }
@@ -295,6 +294,8 @@ void combine_algorithm(Conversion& c) {
   } else {
     c.set("adv_estimator", estimator, from);
   }
+  if (estimator == "optimal_token_baseline" && c.is_set("algorithm.gamma"))
+    c.set("gamma", "1", "returns are not discounted there: " + c.origin("algorithm.adv_estimator"));
   if (estimator == "gae") c.set("whiten_advantages", "true", "always so there");
   if (c.is_true("algorithm.filter_groups.enable")) set_group_filter(c, c.origin("algorithm.filter_groups.enable"));
 }

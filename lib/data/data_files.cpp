@@ -94,8 +94,9 @@ std::vector<fs::path> files_of_folder(const fs::path& folder, const std::string&
   return files;
 }
 
-/// What a path or glob names; nothing where there is nothing.
+/// What a path or glob names; nothing where there is nothing. A path that is there is no glob, whatever its letters.
 std::vector<fs::path> expand_glob(const std::string& pattern) {
+  if (is_there(pattern)) return {pattern};
   glob_t found{};
   const int status = ::glob(pattern.c_str(), 0, nullptr, &found);
   std::vector<fs::path> files;

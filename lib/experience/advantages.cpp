@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/error.h"
 #include "experience/rewards.h"
@@ -97,6 +99,35 @@ AdvantagesAndReturns discounted_returns(const Experience& experience, const Expe
   return {returns.clone(), returns};
 }
 
+AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceConfig& config) {
+  const Experience& e = part.here;
+  floats(e.energies, e, "the baseline weighs by energies");
+  AdvantagesAndReturns result = discounted_returns(e, config);
+  std::map<int64_t, int64_t> begins;  // group -> first of its tokens, of which it has as many as its longest response
+  for (int64_t b = 0; b < part.all.num_sequences(); ++b) {
+    int64_t& longest = begins[part.all.group_index[b]];
+    longest = std::max(longest, part.all.response_lengths[b]);
+  }
+  int64_t num_tokens = 0;
+  for (auto& [group, count] : begins) num_tokens += std::exchange(count, num_tokens);
+
+  at::Tensor sums = at::zeros({2, num_tokens}, at::kDouble);
+  const auto of_group = [&](const at::Tensor& tokens, int64_t b) {
+    return tokens.narrow(-1, begins.at(e.group_index[b]), e.response_lengths[b]);
+  };
+  for (int64_t b = 0; b < e.num_sequences(); ++b) {
+    if (!e.judged[b]) continue;
+    at::Tensor weights = response_part(e, e.energies, b).to(at::kDouble);
+    if (e.is_weights.defined()) weights = weights * response_part(e, e.is_weights, b).square();
+    weights = weights.cumsum(0);
+    of_group(sums, b).add_(at::stack({weights * response_part(e, result.returns, b), weights}));
+  }
+  part.ranks.all_reduce_sum(sums, "weighed returns of each group's tokens");
+  const at::Tensor baselines = sums[0] / (sums[1] + 1e-8);
+  for (int64_t b = 0; b < e.num_sequences(); ++b) response_part(e, result.advantages, b).sub_(of_group(baselines, b));
+  return result;
+}
+
 AdvantagesAndReturns leave_one_out(const Part& part, const ExperienceConfig&) {
   const Bandit bandit(part);
   return on_responses(part, [&](int64_t b) {
@@ -151,6 +182,11 @@ std::span<const AdvantageEstimator> rows_of(const AdvantageEstimator*) {
       {.name = "gae", .needs_values = true, .compute = alone<gae>},
       {.name = "reinforce", .compute = alone<discounted_returns>},
       {.name = "grpo", .compares_group = true, .normalisation = {kGroup, kGroup}, .compute = alone<discounted_returns>},
+      {.name = "gdpo",
+       .separates_rewards = true,
+       .compares_group = true,
+       .normalisation = {kGroup, kGroup},
+       .compute = alone<discounted_returns>},
       {.name = "reinforce_plus_plus", .whitens = true, .compute = alone<discounted_returns>},
       {.name = "reinforce_plus_plus_baseline",
        .compares_group = true,
@@ -158,6 +194,10 @@ std::span<const AdvantageEstimator> rows_of(const AdvantageEstimator*) {
        .normalisation = {.mean = kGroup, .deviation = {}},
        .compute = alone<discounted_returns>},
       {.name = "remax", .samples_baseline = true, .compute = alone<discounted_returns>},
+      {.name = "optimal_token_baseline",
+       .reads_energies = true,
+       .compares_group = true,
+       .compute = optimal_token_baseline},
       {.name = "rloo", .compares_group = true, .discounts = false, .compute = leave_one_out},
       {.name = "opo", .compares_group = true, .discounts = false, .compute = length_weighted_baseline},
       {.name = "gpg", .compares_group = true, .discounts = false, .compute = group_policy_gradient},

@@ -5,10 +5,13 @@
 //   reinforce                     the sum of rewards to come                             Williams 1992
 //   grpo                          reinforce, with rewards normalised by mean and
 //                                 deviation of their group                               Shao et al. 2024
+//   gdpo                          reinforce, with each part of the rewards normalised over
+//                                 its group, and their weighted sum over the batch        Liu et al. 2026
 //   reinforce_plus_plus           reinforce, with advantages whitened over the batch     Hu et al. 2025
 //   reinforce_plus_plus_baseline  that, with rewards less the mean of their group        Hu et al. 2025
 //   remax                         reinforce, with rewards less a greedy response's       Li et al. 2023
 //   rloo, opo, gpg                a response is one action: see the functions
+//   optimal_token_baseline        reinforce, less a mean over the group token by token     Li et al. 2026
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -32,6 +35,13 @@ AdvantagesAndReturns gae(const Experience& experience, const ExperienceConfig& c
 
 /// Reverse discounted sum of the token rewards; advantages = returns.
 AdvantagesAndReturns discounted_returns(const Experience& experience, const ExperienceConfig& config);
+
+/// OTB (Li et al. 2026, The Optimal Token Baseline): the return G_t (discounted_returns) less that of the group at its
+/// token t, B_t = sum W_t G_t / (sum W_t + 1e-8) over the judged responses that reach it. W_t is the sum over tokens up
+/// to t of energies, each times the square of is_weights where those are, as in verl. So where one response alone is
+/// left, it has 0. returns = G_t. Reads token_rewards and energies; runs in float64. **Collective** over the part's
+/// ranks.
+AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceConfig& config);
 
 // Below, the return R of a response is the sum of its token rewards, any KL included; all its tokens have the same
 // advantage, and returns = advantages. Responses that nobody judged have 0 and count nowhere. **Collective** over the

@@ -31,12 +31,14 @@ struct Normalisation {
 /// How advantages come from token rewards: a function and its row, both in advantages.cpp.
 struct AdvantageEstimator {
   const char* name;
-  bool needs_values = false;      // of a critic
-  bool compares_group = false;    // the responses of a prompt with each other
-  bool samples_baseline = false;  // a greedy response to each prompt, whose reward is taken off the others'
-  bool discounts = true;          // by gamma; else all tokens of a response have one advantage
-  bool whitens = false;           // advantages get mean 0 and variance 1
-  Normalisation normalisation{};  // of the rewards, before they become token rewards
+  bool needs_values = false;       // of a critic
+  bool reads_energies = false;     // of the forward that gives old log-probs
+  bool separates_rewards = false;  // normalises each part of a reward by itself
+  bool compares_group = false;     // the responses of a prompt with each other
+  bool samples_baseline = false;   // a greedy response to each prompt, whose reward is taken off the others'
+  bool discounts = true;           // by gamma; else all tokens of a response have one advantage
+  bool whitens = false;            // advantages get mean 0 and variance 1
+  Normalisation normalisation{};   // of the rewards, before they become token rewards
   /// **Collective** over the part's ranks.
   AdvantagesAndReturns (*compute)(const Part& part, const ExperienceConfig& config);
 };

@@ -27,10 +27,10 @@ at::Tensor make_response_mask(const std::vector<int64_t>& prompt_lengths,
 
 }  // namespace
 
-const std::array<at::Tensor Experience::*, 9> Experience::kTokenTensors{
-    &Experience::sampler_log_probs, &Experience::old_log_probs, &Experience::is_weights,
-    &Experience::ref_log_probs,     &Experience::teacher_kl,    &Experience::values,
-    &Experience::token_rewards,     &Experience::advantages,    &Experience::returns};
+const std::array<at::Tensor Experience::*, 10> Experience::kTokenTensors{
+    &Experience::sampler_log_probs, &Experience::old_log_probs, &Experience::energies, &Experience::is_weights,
+    &Experience::ref_log_probs,     &Experience::teacher_kl,    &Experience::values,   &Experience::token_rewards,
+    &Experience::advantages,        &Experience::returns};
 
 ResponseFacts select(const ResponseFacts& facts, const std::vector<int64_t>& indices) {
   return {.prompt_lengths = picked(facts.prompt_lengths, indices),
@@ -41,6 +41,7 @@ ResponseFacts select(const ResponseFacts& facts, const std::vector<int64_t>& ind
           .judged = picked(facts.judged, indices),
           .truncated = picked(facts.truncated, indices),
           .difficulties = picked(facts.difficulties, indices),
+          .parts = facts.parts.empty() ? facts.parts : picked(facts.parts, indices),
           .baselines = facts.baselines.empty() ? facts.baselines : picked(facts.baselines, indices)};
 }
 
@@ -99,6 +100,7 @@ Experience make_experience(const std::vector<Sample>& samples) {
     step.rewards.push_back(sample.reward.value_or(sample.score));
     step.judged.push_back(sample.is_judged);
     if (sample.baseline) step.baselines.push_back(*sample.baseline);
+    if (!sample.parts.empty()) step.parts.push_back(sample.parts);
     step.domains.push_back(sample.domain);
     step.truncated.push_back(sample.truncated);
     step.difficulties.push_back(sample.difficulty);

@@ -13,20 +13,22 @@
 #include <vector>
 
 #include "experience/batch.h"
+#include "reward/parts.h"
 
 namespace roll {
 
 /// Facts of responses beside their tokens. [B] each.
 struct ResponseFacts {
-  std::vector<int64_t> prompt_lengths;    // tokens, >= 1
-  std::vector<int64_t> response_lengths;  // tokens, >= 0
-  std::vector<double> scores;             // verdicts: masks, group statistics and the sign of TOPR read them
-  std::vector<double> rewards;            // scores after penalties: advantages come from them
-  std::vector<std::string> domains;       // of the prompt; "" has no metrics of its own
-  std::vector<char> judged;               // 0: no reward could be had; such a response teaches nothing
-  std::vector<char> truncated;            // 1: finish reason "length"
-  std::vector<double> difficulties;       // of the prompt's row
-  std::vector<double> baselines;          // rewards of greedy responses to the same prompts; empty: none were sampled
+  std::vector<int64_t> prompt_lengths;           // tokens, >= 1
+  std::vector<int64_t> response_lengths;         // tokens, >= 0
+  std::vector<double> scores;                    // verdicts: masks, group statistics and the sign of TOPR read them
+  std::vector<double> rewards;                   // scores after penalties: advantages come from them
+  std::vector<std::string> domains;              // of the prompt; "" has no metrics of its own
+  std::vector<char> judged;                      // 0: no reward could be had; such a response teaches nothing
+  std::vector<char> truncated;                   // 1: finish reason "length"
+  std::vector<double> difficulties;              // of the prompt's row
+  std::vector<std::vector<RewardPart>> parts{};  // of the rewards, where an estimator wants them; else empty
+  std::vector<double> baselines;  // rewards of greedy responses to the same prompts; empty: none were sampled
 };
 /// The facts of these responses, in this order.
 ResponseFacts select(const ResponseFacts& facts, const std::vector<int64_t>& indices);
@@ -48,6 +50,7 @@ struct Experience : Batch, ResponseFacts {
   // [T] float32; undefined where the configuration does not need them
   at::Tensor sampler_log_probs;  // nats, of the sampler; 0 outside responses
   at::Tensor old_log_probs;      // nats, of the trainer
+  at::Tensor energies;           // squared norms of the gradient of old_log_probs by the logits
   at::Tensor is_weights;         // on the policy loss; see correction.h
   at::Tensor ref_log_probs;      // nats
   at::Tensor teacher_kl;         // nats: estimates of KL(policy, teacher), weighted and summed over teachers
@@ -65,7 +68,7 @@ struct Experience : Batch, ResponseFacts {
   const at::Tensor& positive_response_mask() const { return mask("positive_response_mask"); }
 
   /// All [T] tensors but the tokens' own and the masks.
-  static const std::array<at::Tensor Experience::*, 9> kTokenTensors;
+  static const std::array<at::Tensor Experience::*, 10> kTokenTensors;
 };
 
 /// One prompt and its response.
@@ -82,6 +85,7 @@ struct Sample {
   bool is_judged = true;             // false: no reward could be had
   std::optional<double> baseline{};  // the reward of a greedy response to the same prompt
   std::string domain{};
+  std::vector<RewardPart> parts{};
 };
 
 /// The facts of a step of which this rank has every response.

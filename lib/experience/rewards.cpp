@@ -119,8 +119,34 @@ std::vector<char> sample_mask(const StepFacts& step, const ExperienceConfig& con
   return mask;
 }
 
+std::vector<double> decoupled_rewards(const StepFacts& step, int64_t num_groups) {
+  ROLL_CHECK_EQ(step.parts.size(), step.rewards.size(), "every reward has its parts");
+  size_t num_parts = 0;
+  for (const auto& parts : step.parts) num_parts = std::max(num_parts, parts.size());
+  std::vector<double> sums(step.rewards.size());
+  for (size_t k = 0; k < num_parts; ++k) {
+    std::vector<double> values(sums.size()), weights(num_groups);
+    for (size_t b = 0; b < sums.size(); ++b) {
+      if (k >= step.parts[b].size()) continue;
+      values[b] = step.parts[b][k].reward;
+      weights[step.group_index[b]] = step.parts[b][k].weight;
+    }
+    const auto groups = group_moments(values, step, num_groups);
+    for (size_t b = 0; b < sums.size(); ++b) {
+      const Moments& group = groups[step.group_index[b]];
+      if (step.judged[b])
+        sums[b] += weights[step.group_index[b]] * (values[b] - group.mean) / (group.deviation() + kDeviationEps);
+    }
+  }
+  const Moments batch = masked_moments(at::tensor(sums, at::kDouble), judged_mask(step));
+  for (size_t b = 0; b < sums.size(); ++b)
+    sums[b] = step.judged[b] ? (sums[b] - batch.mean) / (batch.deviation() + kDeviationEps) : 0;
+  return sums;
+}
+
 std::vector<double> normalised_rewards(const StepFacts& step, const ExperienceConfig& config, int64_t num_groups,
                                        RunningMoments& running) {
+  if (config.adv_estimator->separates_rewards) return decoupled_rewards(step, num_groups);
   std::vector<double> rewards = step.rewards;
   const Normalisation types = config.normalisation();
   for (size_t b = 0; b < rewards.size(); ++b)

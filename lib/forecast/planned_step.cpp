@@ -9,6 +9,7 @@
 #include "dist/merged_metrics.h"
 #include "forecast/sampling_traffic.h"
 #include "model/spec.h"
+#include "reward/shaped.h"
 #include "rollout/engine.h"
 #include "step/step_index.h"
 #include "step/step_settings.h"
@@ -19,7 +20,8 @@ namespace roll {
 namespace {
 
 /// What a rank has of a step, as if it was sampled: scores differ within a group, so that it teaches something.
-std::vector<RolloutRecord> records_of(const ThinStep& step, const std::vector<int64_t>& share, bool with_baselines) {
+std::vector<RolloutRecord> records_of(const ThinStep& step, const std::vector<int64_t>& share, const Config& config) {
+  const bool with_baselines = config.experience.adv_estimator->samples_baseline;
   std::vector<RolloutRecord> records;
   for (const int64_t s : share) {
     RolloutRecord& record = records.emplace_back();
@@ -33,16 +35,15 @@ std::vector<RolloutRecord> records_of(const ThinStep& step, const std::vector<in
     record.finish_reason = "stop";
     record.score = record.reward = static_cast<double>(s % 2);
     record.difficulty = 0.5;
+    if (const auto worker = config.rewards.find(record.domain); worker != config.rewards.end())
+      record.reward_detail["parts"] =
+          parts_json(std::vector<RewardPart>(num_reward_parts(worker->second.reward), {.reward = record.reward}));
     if (!with_baselines || record.sample_index + 1 < step.group_size) continue;
     records.push_back(record);
     records.back().is_baseline = true;
     records.back().sample_index = step.group_size;
   }
   return records;
-}
-
-bool samples_baseline(const Config& config) {
-  return config.experience.adv_estimator->samples_baseline;
 }
 
 /// Without data.
@@ -97,7 +98,7 @@ class PlannedRank {
     ranks_.traffic().set_phase(step_.number - 1 > config_.critic_warmup || !config_.uses_critic() ? "train_actor"
                                                                                                   : "train_critic");
     stop_agreed(ranks_);
-    std::vector<RolloutRecord> mine = records_of(step_, holders_.shares[ranks_.rank()], samples_baseline(config_));
+    std::vector<RolloutRecord> mine = records_of(step_, holders_.shares[ranks_.rank()], config_);
     if (!config_.rollout_replay) sample(mine);
     RlStep step{.number = step_.number};
     trainer_.run(step, mine, {});
@@ -164,7 +165,8 @@ std::vector<PlannedWork> run_planned_step(const SimulatedWorld& world, const Thi
   };
   const auto absent = [&](int rank, std::string_view name) -> std::string {
     if (name != FactsMessage::kMessage.name) return {};
-    return encode_message(facts_message(records_of(step, holders.shares[rank], samples_baseline(world.planned))));
+    return encode_message(facts_message(records_of(step, holders.shares[rank], world.planned),
+                                        world.planned.experience.adv_estimator->separates_rewards));
   };
   run_planned_ranks(world.ranks, make_groups, absent, [&](int rank, Communicator& ranks, RankTraffic& counted) {
     PlannedWork& work = all[std::ranges::lower_bound(world.ranks.running, rank) - world.ranks.running.begin()];

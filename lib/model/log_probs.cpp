@@ -19,7 +19,7 @@ VocabularyShard vocabulary_shard(const Transformer& model) {
 }  // namespace
 
 TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& tokens, double temperature,
-                              bool with_entropy, bool recompute, const at::Tensor& wanted) {
+                              bool with_entropy, bool recompute, const at::Tensor& wanted, bool with_energy) {
   // A GPU needs many rows per product to be busy, and has the memory for them.
   static constexpr int64_t kChunkBytesOnGpu = int64_t{512} << 20;
   at::Tensor labels = next_token_labels(tokens);
@@ -27,6 +27,7 @@ TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& toke
   LogProbOptions options;
   options.temperature = temperature;
   options.with_entropy = with_entropy;
+  options.with_energy = with_energy;
   if (model.device().is_cuda()) options.chunk_bytes = kChunkBytesOnGpu;
   const ModelParallel& parallel = model.parallel();
   if (parallel.tp_size() > 1) options.shard = vocabulary_shard(model);
@@ -36,6 +37,7 @@ TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& toke
   const LogProbs result = linear_log_prob(hidden, model.head_weight(), to_slots(layout, labels, -1), options);
   TokenLogProbs packed{.log_probs = numbers_of(to_packed(layout, result.log_probs, parallel)), .entropy = {}};
   if (with_entropy) packed.entropy = numbers_of(to_packed(layout, result.entropy, parallel));
+  if (with_energy) packed.energy = numbers_of(to_packed(layout, result.energy, parallel));
   return packed;
 }
 

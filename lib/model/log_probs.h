@@ -11,13 +11,16 @@ namespace roll {
 struct TokenLogProbs {
   at::Tensor log_probs;  // [T] float32, nats: log softmax(logits[t] / temperature) of token t + 1 of the same sequence
   at::Tensor entropy;    // [T] float32, nats, of that distribution; undefined when not asked for
+  at::Tensor energy{};   // [T] float32, squared norm of the log-prob's gradient by logits / temperature; likewise
 };
 
-/// Both are 0 at each sequence's last index. With autograd unless a NoGradGuard is held; full logits never exist.
+/// All are 0 at each sequence's last index. With autograd unless a NoGradGuard is held, as it must be for the energy;
+/// full logits never exist.
 /// `wanted` ([T] bool, on any device; undefined: all) computes only these positions, the others are 0 and carry no
 /// gradient: prompts cost nothing in the lm head. All ranks that share the model get all results. **Collective** over
 /// cp and tp.
 TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& tokens, double temperature,
-                              bool with_entropy, bool recompute = false, const at::Tensor& wanted = {});
+                              bool with_entropy, bool recompute = false, const at::Tensor& wanted = {},
+                              bool with_energy = false);
 
 }  // namespace roll

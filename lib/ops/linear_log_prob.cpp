@@ -75,22 +75,36 @@ at::Tensor own_labels(const at::Tensor& labels, int64_t begin, int64_t rows) {
   return local.masked_fill(local.lt(0).logical_or_(local.ge(rows)), -1);
 }
 
+/// Of each row the sum of the squared probabilities of all columns but its label's (-1: none of them). Overwrites the
+/// logits.
+at::Tensor squares_of_others(const at::Tensor& logits, const at::Tensor& labels, double temperature,
+                             const at::Tensor& logsumexp) {
+  logits.mul_(1 / temperature).sub_(logsumexp.unsqueeze(1)).exp_();
+  const at::Tensor places = labels.clamp_min(0).unsqueeze(1);
+  logits.scatter_(1, places, logits.gather(1, places).masked_fill_(labels.ge(0).unsqueeze(1), 0));
+  return logits.square_().sum(1);
+}
+
 /// Results over the rank's part of the vocabulary -> over all of it. With the share w = exp(lse_r - lse) of part r:
-/// entropy = sum w (entropy_r - log w); a label's log-prob is its part's plus log w.
-void merge_shards(const VocabularyShard& shard, const at::Tensor& own, const RowResults& results) {
+/// entropy = sum w (entropy_r - log w); squares (or undefined) = sum w^2 squares_r; a label's log-prob is its part's
+/// plus log w.
+void merge_shards(const VocabularyShard& shard, const at::Tensor& own, const RowResults& results,
+                  const at::Tensor& squares) {
   const at::Tensor holds = own.ge(0).to(results.log_probs.options());
-  const at::Tensor mine = at::stack({results.log_probs * holds, results.entropy, results.logsumexp, holds});
-  const at::Tensor all = shard.gather(mine);  // [ranks, 4, N]
+  std::vector<at::Tensor> mine = {results.log_probs * holds, results.entropy, results.logsumexp, holds};
+  if (squares.defined()) mine.push_back(squares);
+  const at::Tensor all = shard.gather(at::stack(mine));  // [ranks, 4 or 5, N]
   if (all.is_meta()) return;
   const at::Tensor lse = all.select(1, 2), whole = at::logsumexp(lse, 0), log_w = lse - whole;
   results.log_probs.copy_((all.select(1, 0) + log_w * all.select(1, 3)).sum(0));
   results.entropy.copy_((log_w.exp() * (all.select(1, 1) - log_w)).sum(0));
   results.logsumexp.copy_(whole);
+  if (squares.defined()) squares.copy_((all.select(1, 4) * (2 * log_w).exp()).sum(0));
 }
 
 class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
  public:
-  /// Only rows with a label: hidden [N, E], labels [N]. Gives log_probs and entropy [N].
+  /// Only rows with a label: hidden [N, E], labels [N]. Gives log_probs, entropy and, if asked for, energy [N].
   static variable_list forward(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight,
                                const at::Tensor& all_labels, const LogProbOptions& asked, int64_t chunk_rows,
                                bool keeps_logits) {
@@ -101,6 +115,7 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     const auto options = hidden.options().dtype(wide_dtype(hidden));
     const int64_t rows = hidden.size(0);
     const RowResults results{at::empty({rows}, options), at::zeros({rows}, options), at::empty({rows}, options)};
+    const at::Tensor squares = asked.with_energy ? at::empty({rows}, options) : at::Tensor();
     const Logits logits_of(weight);
     for_each_chunk(hidden, chunk_rows, [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.slice(0, begin, end); };
@@ -108,12 +123,16 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
       log_prob_rows(logits, part(readable), temperature, with_entropy,
                     {part(results.log_probs), part(results.entropy), part(results.logsumexp)});
       if (keeps_logits) ctx->saved_data["logits"] = logits;
+      if (asked.with_energy)
+        part(squares).copy_(squares_of_others(logits, part(labels), temperature, part(results.logsumexp)));
     });
-    if (is_shard) merge_shards(asked.shard, labels, results);
+    if (is_shard) merge_shards(asked.shard, labels, results, squares);
     ctx->save_for_backward({hidden, weight, labels, results.logsumexp, results.entropy});
     ctx->saved_data["temperature"] = temperature;
     ctx->saved_data["with_entropy"] = with_entropy;
     ctx->saved_data["chunk_rows"] = chunk_rows;
+    // The gradient by logit j is [j is the label] - p_j.
+    if (asked.with_energy) return {results.log_probs, results.entropy, squares + results.log_probs.expm1().square()};
     return {results.log_probs, results.entropy};
   }
 
@@ -167,6 +186,7 @@ at::Tensor wide_logits(const at::Tensor& hidden, const at::Tensor& weight) {
 LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
                          const LogProbOptions& options) {
   ROLL_CHECK(options.temperature > 0, "the configuration was checked");
+  ROLL_CHECK(!options.with_energy || !at::GradMode::is_enabled(), "the energy takes the place of the logits");
   ROLL_CHECK_EQ(hidden.size(1), weight.size(1), "the head reads the hidden size");
   ROLL_CHECK_EQ(hidden.size(0), labels.size(0), "one label per token");
   const int64_t row_bytes = weight.size(0) * static_cast<int64_t>(at::elementSize(wide_dtype(hidden)));
@@ -178,6 +198,7 @@ LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, con
   LogProbs result;
   result.log_probs = scattered(found[0], rows, hidden.size(0));
   if (options.with_entropy) result.entropy = scattered(found[1], rows, hidden.size(0));
+  if (options.with_energy) result.energy = scattered(found[2], rows, hidden.size(0));
   return result;
 }
 

@@ -19,11 +19,13 @@ struct VocabularyShard {
 struct LogProbs {
   at::Tensor log_probs;  // [T], nats
   at::Tensor entropy;    // [T], nats; undefined when not asked for
+  at::Tensor energy{};   // [T], |d log_prob / d (logits / temperature)|^2; undefined when not asked for
 };
 
 struct LogProbOptions {
   double temperature = 1.0;  // logits are divided by it, > 0
   bool with_entropy = false;
+  bool with_energy = false;                 // without autograd
   int64_t chunk_bytes = int64_t{64} << 20;  // the most that a chunk of logits may take; at least one row
   VocabularyShard shard{};
 };

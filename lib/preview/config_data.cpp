@@ -20,8 +20,8 @@ constexpr int64_t kGoldsOfDomain = 2000;  // enough to know whether golds are ri
 
 /// One data set of a configuration.
 struct DataSet {
-  const char* name;
-  const char* key;  // of its files
+  std::string name;
+  std::string key;  // of its files
   const DataArgs& data;
   int64_t prompt_length;
 };
@@ -32,6 +32,9 @@ std::vector<DataSet> sets_of(const Config& config) {
   if (!config.validation.data_args.file_name.empty())
     sets.push_back({"validation", "validation.data_args.file_name", config.validation.data_args,
                     config.val_prompt_length.value_or(config.prompt_length)});
+  for (const auto& [name, set] : config.validation.sets)
+    sets.push_back({"validation set " + name, fmt::format("validation.sets.{}.data_args.file_name", name),
+                    set.data_args, config.val_prompt_length.value_or(config.prompt_length)});
   return sets;
 }
 

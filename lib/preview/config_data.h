@@ -14,9 +14,9 @@ struct ConfigData {
   std::vector<std::string> warnings;  // each with a remedy
 };
 
-/// The training rows, and those of the validation. `config` is complete and checked. When `offline`, what is not here
-/// is only mentioned, and code of the user is not run. UserError: a row that a training would refuse, a domain of which
-/// no row is left, code of the user's that gives no reward.
+/// The training rows, and those of the validation and its sets. `config` is complete and checked. When `offline`, what
+/// is not here is only mentioned, and code of the user is not run. UserError: a row that a training would refuse, a
+/// domain of which no row is left, code of the user's that gives no reward.
 ConfigData view_data(const Config& config, bool offline);
 /// As above for a fine-tuning: lengths, and the share of tokens that are learnt.
 ConfigData view_data(const SftConfig& config, bool offline);

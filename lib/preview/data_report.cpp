@@ -107,17 +107,18 @@ class DataLook {
 };
 
 void warn_of_shared(const RowStore& rows, const DataQuestion& question, std::vector<std::string>& warnings) {
-  if (!question.validation || question.validation->file_name.empty()) return;
-  RowStore validation;
-  read_batches(*question.validation, {.take =
-                                          [&](std::vector<Row>& some) {
-                                            for (const Row& row : some) validation.add(row);
-                                          },
-                                      .note_layout = [](const std::string&) {},
-                                      .refuse = [](const BadRow&) {}});
   const size_t most = question.lists_all ? std::numeric_limits<size_t>::max() : kShownOrigins;
-  if (const std::string text = warning_of_shared(rows.prompts(), validation.prompts(), most); !text.empty())
-    warnings.push_back(text);
+  for (const DataArgs& set : question.validation) {
+    RowStore validation;
+    read_batches(set, {.take =
+                           [&](std::vector<Row>& some) {
+                             for (const Row& row : some) validation.add(row);
+                           },
+                       .note_layout = [](const std::string&) {},
+                       .refuse = [](const BadRow&) {}});
+    if (const std::string text = warning_of_shared(rows.prompts(), validation.prompts(), most); !text.empty())
+      warnings.push_back(text);
+  }
 }
 
 std::string first_prompt_of(const RowStore& rows, const Tokenizer* tokenizer) {

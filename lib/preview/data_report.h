@@ -17,7 +17,7 @@ struct DataQuestion {
   std::optional<std::string> one_domain{};  // the domain of all rows, whatever they say
   const Tokenizer* tokenizer = nullptr;     // none: prompts are measured in characters
   int64_t response_length = 0;              // tokens; 0: no bound
-  std::optional<DataArgs> validation{};     // rows that must be others
+  std::vector<DataArgs> validation{};       // sets of rows that must be others
   bool lists_all = false;                   // every faulty line, instead of the first few
 };
 

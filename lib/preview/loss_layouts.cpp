@@ -96,27 +96,29 @@ Config configured(Config config, const LossStep& step, const Layout& layout) {
 
 /// What a table says of the tokens of a micro-batch.
 at::Tensor looked_up(const at::Tensor& table, const Batch& micro_batch) {
-  return table.index_select(0, micro_batch.tokens.ids);
+  return table.index_select(-1, micro_batch.tokens.ids);
 }
 
 ForwardPass lookup(const at::Tensor& table) {
-  return [&table](const Batch& micro_batch) { return looked_up(table, micro_batch); };
+  return [table](const Batch& micro_batch) { return looked_up(table, micro_batch); };
 }
 
 /// Models whose forward looks up what they compute of a token; those in training have tables of their own.
-StepModels models_of(const TokenTables& tables, bool has_critic, size_t num_references, Communicator& dp) {
+StepModels models_of(const TokenTables& tables, const StepSettings& settings, Communicator& dp) {
+  const size_t num_references = settings.forwards.references.size();
   StepModels models{.policy_spec = kSpec,
                     .reference_specs = std::vector(num_references, kSpec),
                     .old_log_probs = lookup(tables.old_log_probs),
                     .values = lookup(tables.old_values),
                     .references = std::vector(num_references, lookup(tables.ref_log_probs))};
+  if (settings.forwards.energies) models.old_log_probs = lookup(at::stack({tables.old_log_probs, tables.energies}));
   const at::Tensor log_probs = tables.log_probs.clone();
   const at::Tensor entropy = tables.entropy.clone();
   const auto policy = [log_probs, entropy](const Experience& e) -> TokenLogProbs {
     return {looked_up(log_probs, e) * e.response_mask(), looked_up(entropy, e) * e.response_mask()};
   };
   models.actor.emplace(TrainedPolicy{{{"log_probs", log_probs}, {"entropy", entropy}}, dp, policy});
-  if (!has_critic) return models;
+  if (!settings.critic) return models;
   const at::Tensor values = tables.values.clone();
   models.critic_spec = kSpec;
   models.critic.emplace(
@@ -143,14 +145,11 @@ Results train_as(Communicator& world, const LossStep& from, const StepSettings& 
 
   Meshes meshes(world);
   RoleMeshes roles = role_meshes(settings.places, meshes);
-  const bool has_critic = settings.critic.has_value();
-  StepTrainer trainer(settings,
-                      models_of(from.tables, has_critic, settings.forwards.references.size(), roles.actor.mesh().dp()),
-                      roles, log);
+  StepTrainer trainer(settings, models_of(from.tables, settings, roles.actor.mesh().dp()), roles, log);
   RlStep step{.number = number};
   FirstOfRoles first;
   trainer.run(step, mine, {.first = &first});
-  return {result_of(first.actor), has_critic ? result_of(first.critic) : LossAndGradient()};
+  return {result_of(first.actor), settings.critic ? result_of(first.critic) : LossAndGradient()};
 }
 
 LayoutDeviation deviation(const std::string& role, const Layout& layout, const LossAndGradient& exact,

@@ -5,13 +5,24 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "reward/parts.h"
 
 namespace roll {
 
 namespace {
 
 /// The purposes of random draws, as steps of a RandomName.
-enum Draw : uint32_t { kLengths, kOldLogProbs, kLogProbs, kReference, kEntropy, kValues, kNewValues, kFacts };
+enum Draw : uint32_t {
+  kLengths,
+  kOldLogProbs,
+  kLogProbs,
+  kReference,
+  kEntropy,
+  kValues,
+  kNewValues,
+  kFacts,
+  kEnergies
+};
 
 /// Names the random numbers of a step.
 struct Draws {
@@ -48,6 +59,7 @@ RolloutRecord random_record(const Draws& draws, int64_t group, int64_t sample, i
   if (record.is_judged) {
     record.score = fact(0) < 0.5 ? 0 : 1;
     record.reward = record.score - 1.5 * fact(4);
+    record.reward_detail["parts"] = parts_json({{1, record.score}, {-1.5, fact(4)}});
   }
   for (int64_t t = 0; t < std::ssize(record.response_ids); ++t)
     record.log_probs.push_back(static_cast<float>(-3 * random_uniform(draws(kOldLogProbs, b, t)) - 0.05));
@@ -61,7 +73,7 @@ double sampled_log_prob(const RolloutRecord& record, int64_t t) {
 }
 
 TokenTables draw_tables(const std::vector<RolloutRecord>& records, const Draws& draws) {
-  std::vector<double> old_log_probs, ref_log_probs, old_values, log_probs, entropy, values;
+  std::vector<double> old_log_probs, energies, ref_log_probs, old_values, log_probs, entropy, values;
   constexpr double kHighest = -1e-4;
   int64_t b = 0;
   for (const RolloutRecord& record : records) {
@@ -69,6 +81,8 @@ TokenTables draw_tables(const std::vector<RolloutRecord>& records, const Draws& 
     for (int64_t t = 0; t < std::ssize(record.prompt_ids) + std::ssize(record.response_ids); ++t) {
       const auto normal = [&](Draw draw) { return random_normal(draws(draw, b, t)); };
       old_log_probs.push_back(std::min(kHighest, sampled_log_prob(record, t) + 0.05 * normal(kOldLogProbs)));
+      // The token's own part, and others' of at most that.
+      energies.push_back(std::pow(std::expm1(old_log_probs.back()), 2) * (1 + random_uniform(draws(kEnergies, b, t))));
       ref_log_probs.push_back(std::min(kHighest, old_log_probs.back() + 0.3 * normal(kReference)));
       log_probs.push_back(std::min(kHighest, old_log_probs.back() + 0.1 * normal(kLogProbs)));
       entropy.push_back(std::abs(normal(kEntropy)));
@@ -78,8 +92,8 @@ TokenTables draw_tables(const std::vector<RolloutRecord>& records, const Draws& 
     ++b;
   }
   const auto table = [](const std::vector<double>& numbers) { return at::tensor(numbers, at::kFloat); };
-  return {table(old_log_probs), table(ref_log_probs), table(old_values),
-          table(log_probs),     table(entropy),       table(values)};
+  return {table(old_log_probs), table(energies), table(ref_log_probs), table(old_values),
+          table(log_probs),     table(entropy),  table(values)};
 }
 
 void number_tokens(std::vector<RolloutRecord>& records) {

@@ -13,8 +13,8 @@ namespace roll {
 
 /// [T] float32 each, by number of the token in the step: index t is about token t + 1 (values: about tokens up to t).
 struct TokenTables {
-  at::Tensor old_log_probs, ref_log_probs, old_values;  // constants of the step
-  at::Tensor log_probs, entropy, values;                // of the models in training
+  at::Tensor old_log_probs, energies, ref_log_probs, old_values;  // constants of the step
+  at::Tensor log_probs, entropy, values;                          // of the models in training
 };
 
 struct LossStep {

@@ -33,7 +33,8 @@ Experience responses_of(const std::vector<RolloutRecord>& records) {
                                                  .log_probs = record.log_probs,
                                                  .reward = record.reward,
                                                  .is_judged = record.is_judged,
-                                                 .domain = record.domain});
+                                                 .domain = record.domain,
+                                                 .parts = parts_of(record.reward_detail, record.reward)});
     if (baselines.empty()) continue;
     const RolloutRecord& baseline = *baselines.at(record.group_index);
     sample.baseline = baseline.reward;
@@ -70,6 +71,7 @@ WholeLoss::WholeLoss(const LossStep& step, const Config& config)
       num_groups_(1 + step.records.back().group_index),
       step_(responses_of(step.records)) {
   step_.old_log_probs = tables_.old_log_probs;
+  if (config.experience.adv_estimator->reads_energies) step_.energies = tables_.energies;
   if (config.uses_reference()) step_.ref_log_probs = tables_.ref_log_probs;
   if (config.distils()) {
     // Of a step whose teachers all teach everything, and all say the same.

@@ -16,6 +16,7 @@
 #include "process/stop.h"
 #include "records/rollout_record.h"
 #include "records/sample_index.h"
+#include "reward/parts.h"
 #include "track/sample.h"
 
 namespace roll {
@@ -146,7 +147,7 @@ struct ResponseLengths {
 
 /// The facts of a rank's responses that every rank needs (step/step_index.h).
 struct FactsMessage {
-  static constexpr MessageKind kMessage{"FACT", 1, "facts of responses"};
+  static constexpr MessageKind kMessage{"FACT", 2, "facts of responses"};
   struct Fact {
     int32_t group = 0, sample = 0;
     int32_t prompt_length = 0, response_length = 0;
@@ -163,9 +164,10 @@ struct FactsMessage {
   };
   std::vector<std::string> domains;
   std::vector<Fact> facts;
+  std::vector<std::vector<RewardPart>> parts;  // of each fact's reward, where an estimator wants them; else none
   template <class F>
   void fields(F& field) {
-    field("domains", domains), field("facts", facts);
+    field("domains", domains), field("facts", facts), field("parts", parts);
   }
 };
 

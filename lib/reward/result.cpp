@@ -17,6 +17,24 @@ RewardResult timed_out() {
   return failed_reward(RewardFailure::kTimeout, "timeout");
 }
 
+Json parts_json(const std::vector<RewardPart>& parts) {
+  Json list = Json::array();
+  for (const RewardPart& part : parts) list.push_back({json_float(part.weight), json_float(part.reward)});
+  return list;
+}
+
+std::vector<RewardPart> parts_of(const Json& detail, double reward) {
+  const auto list = detail.find("parts");
+  if (list == detail.end()) return {{.weight = 1, .reward = reward}};
+  std::vector<RewardPart> parts;
+  for (const Json& part : *list) {
+    if (!list->is_array() || !part.is_array() || part.size() != 2 || !part[0].is_number() || !part[1].is_number())
+      throw user_error("reward_detail.parts = {}: must be a list of [weight, reward]", to_line(*list));
+    parts.push_back({part[0].get<double>(), part[1].get<double>()});
+  }
+  return parts;
+}
+
 std::optional<RewardFailure> failure_of(const Json& detail) {
   const auto kind = detail.find("failure"), error = detail.find("error");
   if (kind != detail.end() && kind->is_string())

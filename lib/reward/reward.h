@@ -23,9 +23,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "reward/config.h"
+#include "reward/parts.h"
 
 namespace roll {
 
@@ -53,6 +55,7 @@ struct RewardResult {
   double score = 0;  // the verdict: 1 is right, 0 is wrong
   Json detail = Json::object();
   bool is_judged = true;                  // false: the numbers mean nothing, and nobody may learn from them
+  std::vector<RewardPart> parts{};        // whose weighted sum the reward is; none: it is one
   std::optional<double> retry_after_s{};  // of a failure: the pause that the server asks for
 };
 

@@ -53,7 +53,8 @@ class Shaped : public RewardFunction {
   RewardResult score(const RewardQuery& query) override {
     RewardResult result = within_bounds(rule_->score(query));
     if (failure_of(result.detail)) return result;
-    if (args_.reward_type == RewardScale::kHard) harden(result);
+    if (args_.reward_type == RewardScale::kHard) harden(result), result.parts.clear();
+    if (result.parts.empty()) result.parts = {{.weight = 1, .reward = result.reward}};
     try {
       if (format_) judge_format(query, result);
     } catch (const MatchFailed&) {
@@ -72,8 +73,10 @@ class Shaped : public RewardFunction {
   void judge_format(const RewardQuery& query, RewardResult& result) {
     const bool matches = format_->matches(query.response);
     result.detail["format"] = matches;
-    if (matches) result.reward += args_.format_reward.value_or(0);
-    if (!matches && !args_.format_reward) result.reward = 0;
+    if (args_.format_reward) return add(result, matches ? *args_.format_reward : 0);
+    if (matches) return;
+    result.reward = 0;
+    for (RewardPart& part : result.parts) part.reward = 0;
   }
 
   void penalise_length(const RewardQuery& query, RewardResult& result) const {
@@ -81,12 +84,16 @@ class Shaped : public RewardFunction {
                                                  : length_share(query.num_response_tokens, response_length_);
     const double penalty = args_.response_length_penalty_coef * share;
     result.detail["length_penalty"] = json_float(penalty);
-    result.reward -= penalty;
+    add(result, -penalty);
   }
 
+  static void add(RewardResult& result, double reward) {
+    result.reward += reward;
+    result.parts.push_back({.weight = 1, .reward = reward});
+  }
   static void add(RewardResult& result, const char* name, double reward) {
     result.detail[name] = json_float(reward + 0.0);  // no -0
-    result.reward += reward;
+    add(result, reward);
   }
 
   std::unique_ptr<RewardFunction> rule_;
@@ -98,6 +105,13 @@ class Shaped : public RewardFunction {
 };
 
 }  // namespace
+
+int64_t num_reward_parts(const RewardArgs& args) {
+  const double repetition = args.type ? traits_of(*args.type).repetition_penalty : 0;
+  const int64_t of_rule = args.reward_type == RewardScale::kHard ? 1 : std::max<int64_t>(1, std::ssize(args.terms));
+  return of_rule + (args.format_pattern && args.format_reward) + (args.response_length_penalty_coef != 0) +
+         args.overlong_buffer.enable + (args.repetition_penalty.max_penalty.value_or(repetition) != 0);
+}
 
 void harden(RewardResult& result) {
   for (double* const number : {&result.reward, &result.score}) *number = *number >= 0.5 ? 1 : 0;

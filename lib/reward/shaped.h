@@ -9,6 +9,9 @@ namespace roll {
 std::unique_ptr<RewardFunction> shaped(std::unique_ptr<RewardFunction> rule, const RewardTraits& traits,
                                        const RewardArgs& args, int64_t response_length, const std::string& where);
 
+/// How many parts its rewards have.
+int64_t num_reward_parts(const RewardArgs& args);
+
 /// reward_type hard: both numbers become 1 from 0.5 on, else 0.
 void harden(RewardResult& result);
 

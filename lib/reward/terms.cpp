@@ -37,15 +37,17 @@ class Terms : public RewardFunction {
   RewardResult score(const RewardQuery& query) override {
     double sum = 0, first_score = 0;
     Json details = Json::array();
+    std::vector<RewardPart> parts;
     for (MadeTerm& term : terms_) {
       RewardResult result = term.rule->score(query);
       if (failure_of(result.detail)) return result;
       if (term.is_hard) harden(result);
       if (details.empty()) first_score = result.score;
       sum += term.weight * result.reward;
+      parts.push_back({term.weight, result.reward});
       details.push_back({{"type", term.name}, {"reward", json_float(result.reward)}, {"detail", result.detail}});
     }
-    return {.reward = sum, .score = first_score, .detail = Json{{"terms", details}}};
+    return {.reward = sum, .score = first_score, .detail = Json{{"terms", details}}, .parts = std::move(parts)};
   }
 
  private:

@@ -59,6 +59,7 @@ OldLogProbReasons old_log_prob_reasons(const Config& config) {
   return {.several_updates = updates_per_step(config, config.actor_train) > 1,
           .kl_in_reward = config.experience.penalises_kl(),
           .correction = config.experience.train_infer_correction.is_enabled(),
+          .energies = config.experience.adv_estimator->reads_energies && !config.experience.is_pure_opd,
           .dump = config.dump_experience};
 }
 

@@ -18,8 +18,9 @@ struct OldLogProbReasons {
   bool several_updates = false;  // after the first, current ones are another policy's
   bool kl_in_reward = false;
   bool correction = false;  // train_infer_correction
+  bool energies = false;    // the estimator's weights come beside them
   bool dump = false;        // dump_experience shows them
-  bool any() const { return several_updates || kl_in_reward || correction || dump; }
+  bool any() const { return several_updates || kl_in_reward || correction || energies || dump; }
 };
 OldLogProbReasons old_log_prob_reasons(const Config& config);
 

@@ -92,6 +92,8 @@ void check_old_log_probs(const Config& config, Checker& check) {
                 check.name(config.experience.add_token_level_kl), remedy);
   check.require(!reasons.correction, wish, "{} compares old log-probs with the sampler's; {}",
                 check.key(config.experience.train_infer_correction), remedy);
+  check.require(!reasons.energies, wish, "{} reads how sure the policy was of each token; {}",
+                check.name(config.experience.adv_estimator), remedy);
   check.require(!reasons.dump, wish, "{} shows old log-probs; {}", check.name(config.dump_experience), remedy);
 }
 

@@ -146,6 +146,10 @@ constexpr Trait kGreedyBaseline{"the reward of a greedy response as baseline",
                                 [](const Setting& s) { return s.is("remax"); }, advantage_keys};
 constexpr Trait kLengthWeighted{"the length-weighted mean of the group as baseline",
                                 [](const Setting& s) { return s.is("opo"); }, advantage_keys};
+constexpr Trait kDecoupled{"each reward normalised over its group, then their sum over the batch",
+                           [](const Setting& s) { return s.is("gdpo"); }, advantage_keys};
+constexpr Trait kTokenBaseline{"a baseline of each token of the group",
+                               [](const Setting& s) { return s.is("optimal_token_baseline"); }, advantage_keys};
 constexpr Trait kCorrectedGroupMean{"the mean of the group as baseline, corrected for groups that agree",
                                     [](const Setting& s) { return s.is("gpg"); }, advantage_keys};
 
@@ -290,6 +294,8 @@ constexpr Algorithm kAlgorithms[] = {
      &kPolicyGradient,
      {&kSequenceSum, &kOneUpdate, &kNoKl, &kNoEntropyBonus}},
     {"GPG", "Chu et al. 2025", &kCorrectedGroupMean, &kPolicyGradient, {&kTokenMean, &kNoKl}},
+    {"GDPO", "Liu et al. 2026", &kDecoupled, &kClippedRatio},
+    {"OTB", "Li et al. 2026", &kTokenBaseline, &kClippedRatio, {&kTokenMean, &kNoKl}},
     {"REINFORCE++", "Hu et al. 2025", &kWhitened, &kClippedRatio, {&kKlInReward, &kWhitenedAdvantages}},
     {"REINFORCE++-baseline",
      "Hu et al. 2025",

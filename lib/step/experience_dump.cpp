@@ -31,6 +31,7 @@ void dump_experience(const std::filesystem::path& folder, const RlStep& step, co
   const std::vector<std::pair<const char*, at::Tensor>> columns = {{"response_mask", e.response_mask()},
                                                                    {"final_response_mask", e.final_response_mask()},
                                                                    {"old_log_probs", e.old_log_probs},
+                                                                   {"energies", e.energies},
                                                                    {"ref_log_probs", e.ref_log_probs},
                                                                    {"teacher_kl", e.teacher_kl},
                                                                    {"values", e.values},

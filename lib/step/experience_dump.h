@@ -11,9 +11,10 @@
 
 namespace roll {
 
-/// Each line adds response_mask, final_response_mask, old_log_probs, ref_log_probs, values, token_rewards, advantages,
-/// returns: lists with one entry per response token, left out where the configuration does not compute them. `records`:
-/// those of all ranks. The first of the learners gets the whole step and writes. **Collective** over these.
+/// Each line adds response_mask, final_response_mask, old_log_probs, energies, ref_log_probs, values, token_rewards,
+/// advantages, returns: lists with one entry per response token, left out where the configuration does not compute
+/// them. `records`: those of all ranks. The first of the learners gets the whole step and writes. **Collective** over
+/// these.
 void dump_experience(const std::filesystem::path& folder, const RlStep& step, const std::vector<RolloutRecord>& records,
                      Communicator& learners);
 

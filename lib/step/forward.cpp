@@ -7,16 +7,21 @@ namespace roll {
 at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at::Device device,
                          const ForwardPass& compute, const Phase& phase) {
   const at::NoGradGuard no_grad;
-  at::Tensor all = at::zeros({share.tokens.num_tokens()}, at::kFloat);
+  at::Tensor all;
   std::optional<Progress> progress;
   if (phase.log) progress.emplace(*phase.log, phase.name, std::ssize(micro_batches), "micro-batches");
   for (const auto& sequences : micro_batches) {
     if (progress) progress->advance();
     if (sequences.empty()) continue;
-    const at::Tensor computed = compute(to_device(select(share, sequences), device));
-    all.index_copy_(0, token_indices(share, sequences), computed.to(at::kCPU, at::kFloat));
+    const at::Tensor computed = compute(to_device(select(share, sequences), device)).to(at::kCPU, at::kFloat);
+    if (!all.defined()) {
+      std::vector<int64_t> sizes = computed.sizes().vec();
+      sizes.back() = share.tokens.num_tokens();
+      all = at::zeros(sizes, at::kFloat);
+    }
+    all.index_copy_(-1, token_indices(share, sequences), computed);
   }
-  return all;
+  return all.defined() ? all : at::zeros({share.tokens.num_tokens()}, at::kFloat);
 }
 
 at::Tensor forward_step(const Batch& step, const BatchRule& rule, at::Device device, Mesh& mesh,

@@ -13,11 +13,12 @@
 
 namespace roll {
 
-/// Takes one micro-batch, on its device, and gives a tensor [T] of it.
+/// Takes one micro-batch, on its device, and gives a tensor [T] of it, or several as [N, T].
 using ForwardPass = std::function<at::Tensor(const Batch& micro_batch)>;
 
-/// `micro_batches` holds each sequence of `share` once. Returns what `compute` gives for the share: [T] float32 on the
-/// CPU. **Collective** over the ranks that share a model, of which each has this share.
+/// `micro_batches` holds each sequence of `share` once. Returns what `compute` gives for the share: [T] or [N, T]
+/// float32 on the CPU, [0] of an empty share. **Collective** over the ranks that share a model, of which each has this
+/// share.
 at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at::Device device,
                          const ForwardPass& compute, const Phase& phase = {});
 

@@ -20,12 +20,12 @@ struct Pass {
   const char* packed;  // of the packing and traffic metrics
   BatchRule rule;
   RoleMesh& mesh;
-  const ForwardPass& compute;      // where the role lives
-  std::vector<int64_t> sequences;  // of the step, ascending
-  at::Tensor Experience::*target;  // null: of a teacher
-  double kl_coef = 1;              // of that
+  const ForwardPass& compute;                     // where the role lives
+  std::vector<int64_t> sequences;                 // of the step, ascending
+  std::vector<at::Tensor Experience::*> targets;  // empty: of a teacher
+  double kl_coef = 1;                             // of that
   Visit visit{};
-  at::Tensor result{};  // over those of them that are at home, in the order in which they are there
+  std::vector<at::Tensor> results{};  // over those of them that are at home, in the order in which they are there
   std::vector<Partition> plans{};
   Distribution at{};
   Experience share{};
@@ -83,17 +83,37 @@ std::vector<Pass> passes_of(const RlStep& step, const ForwardSettings& settings,
     const auto& [rule, domains, kl_coef] = settings.references[i];
     const std::vector<int64_t> sequences = sequences_of(step.facts, domains);
     if (sequences.empty()) continue;
-    passes.push_back({"ref_log_probs", are_teachers ? "teacher's log-probs" : "reference log-probs", "reference",
-                      rule.with(workload_of(models.reference_specs[i])), meshes.references[i], models.references[i],
-                      sequences, are_teachers ? nullptr : &Experience::ref_log_probs, kl_coef});
+    passes.push_back({"ref_log_probs",
+                      are_teachers ? "teacher's log-probs" : "reference log-probs",
+                      "reference",
+                      rule.with(workload_of(models.reference_specs[i])),
+                      meshes.references[i],
+                      models.references[i],
+                      sequences,
+                      {},
+                      kl_coef});
+    if (!are_teachers) passes.back().targets = {&Experience::ref_log_probs};
     if (!models.reference_visits.empty()) passes.back().visit = models.reference_visits[i];
   }
   if (settings.old_log_probs)
-    passes.push_back({"old_log_probs", "old log-probs", "old_log_probs", settings.actor.with(of_policy), meshes.actor,
-                      models.old_log_probs, all, &Experience::old_log_probs});
+    passes.push_back({"old_log_probs",
+                      "old log-probs",
+                      "old_log_probs",
+                      settings.actor.with(of_policy),
+                      meshes.actor,
+                      models.old_log_probs,
+                      all,
+                      {&Experience::old_log_probs}});
+  if (settings.energies) passes.back().targets.push_back(&Experience::energies);
   if (settings.values)
-    passes.push_back({"values", "values", "values", settings.critic.with(workload_of(*models.critic_spec)),
-                      meshes.critic, models.values, all, &Experience::values});
+    passes.push_back({"values",
+                      "values",
+                      "values",
+                      settings.critic.with(workload_of(*models.critic_spec)),
+                      meshes.critic,
+                      models.values,
+                      all,
+                      {&Experience::values}});
   return passes;
 }
 
@@ -102,12 +122,12 @@ at::Tensor teacher_kl_of(const std::vector<Pass>& passes, const TeacherKl& setti
   const at::Tensor& log_probs = settings.from_sampler ? here.sampler_log_probs : here.old_log_probs;
   at::Tensor sum = at::zeros_like(here.response_mask());
   for (const Pass& pass : passes) {
-    if (pass.target) continue;
+    if (!pass.targets.empty()) continue;
     std::vector<int64_t> taught;  // places in `here`
     for (int64_t b = 0; b < here.num_sequences(); ++b)
       if (has(pass, here.sequence_index[b])) taught.push_back(b);
     const at::Tensor tokens = token_indices(here, taught);
-    const at::Tensor d = (log_probs.index_select(0, tokens) - pass.result)
+    const at::Tensor d = (log_probs.index_select(0, tokens) - pass.results[0])
                              .masked_fill(here.response_mask().index_select(0, tokens).eq(0), 0);
     sum.index_add_(0, tokens, kl_term(d, settings.penalty) * pass.kl_coef);
   }
@@ -133,8 +153,9 @@ void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModel
   learners.traffic().set_phase("forwards");
   std::map<std::string, double> took_s;  // several teachers one after the other
   for (Pass& pass : passes) {
-    pass.result =
-        redistribute({pass.of_share}, lengths, pass.at, home_of(pass, step.home), learners, "forward results")[0];
+    const int64_t num_results = std::max<int64_t>(1, std::ssize(pass.targets));
+    pass.results = redistribute(pass.of_share.view({num_results, pass.share.tokens.num_tokens()}).unbind(), lengths,
+                                pass.at, home_of(pass, step.home), learners, "forward results");
     at::Tensor of_pass = at::scalar_tensor(pass.took_s, at::kDouble);
     pass.mesh.broadcast(of_pass, "times of forwards");
     took_s[pass.name] += of_pass.item<double>();
@@ -142,7 +163,7 @@ void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModel
   }
   for (const auto& [name, seconds] : took_s) metrics.add(fmt::format("time/{}", name), seconds);
   for (const Pass& pass : passes)
-    if (pass.target) step.here.*pass.target = pass.result;
+    for (size_t i = 0; i < pass.targets.size(); ++i) step.here.*pass.targets[i] = pass.results[i];
   if (settings.teacher_kl && step.here.num_sequences() > 0)
     step.here.teacher_kl = teacher_kl_of(passes, *settings.teacher_kl, step.here);
 }

@@ -30,14 +30,15 @@ struct TeacherKl {
 /// Which are wanted, and how each role cuts its share into micro-batches.
 struct ForwardSettings {
   bool old_log_probs = false;  // left out where the current ones will do (settings/batch_plan.h)
+  bool energies = false;       // beside old log-probs
   bool values = false;
   BatchRule actor{}, critic{};
   std::vector<ReferencePass> references{};  // a reference, or:
   std::optional<TeacherKl> teacher_kl{};    // these are teachers
 };
 
-/// Fills old_log_probs, ref_log_probs or teacher_kl, and values of `step.here`, whose home names learners: the
-/// sequences go to each role's ranks by its forward plan, results come back to where the sequences are. Times go to
+/// Fills old_log_probs, energies, ref_log_probs or teacher_kl, and values of `step.here`, whose home names learners:
+/// the sequences go to each role's ranks by its forward plan, results come back to where the sequences are. Times go to
 /// `metrics`.
 /// **Collective** over the learners.
 void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModels& models, LearnerMeshes& meshes,

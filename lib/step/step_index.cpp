@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "dist/messages.h"
 #include "records/messages.h"
+#include "reward/reward.h"
 
 namespace roll {
 
@@ -18,7 +19,7 @@ using Fact = FactsMessage::Fact;
 
 }  // namespace
 
-FactsMessage facts_message(const std::vector<RolloutRecord>& records) {
+FactsMessage facts_message(const std::vector<RolloutRecord>& records, bool with_parts) {
   FactsMessage message;
   std::map<std::string, uint32_t> domains;
   for (const RolloutRecord& r : records) {
@@ -35,6 +36,9 @@ FactsMessage facts_message(const std::vector<RolloutRecord>& records) {
                              .is_baseline = r.is_baseline,
                              .is_judged = r.is_judged,
                              .is_truncated = r.finish_reason == "length"});
+    if (!with_parts) continue;
+    message.parts.emplace_back();
+    if (r.is_judged && !failure_of(r.reward_detail)) message.parts.back() = parts_of(r.reward_detail, r.reward);
   }
   return message;
 }
@@ -45,19 +49,24 @@ struct KnownFact {
   Fact fact;
   std::string domain;
   int rank = 0;
+  std::vector<RewardPart> parts{};
   auto key() const { return std::tuple(fact.group, fact.sample); }
 };
 
 }  // namespace
 
-StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world) {
+StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world, bool with_parts) {
   sort_records(mine);
   std::vector<KnownFact> known;
-  const auto messages = all_gather_messages(facts_message(mine), world);
+  const auto messages = all_gather_messages(facts_message(mine, with_parts), world);
   for (int rank = 0; rank < world.size(); ++rank)
-    for (const Fact& fact : messages[rank].facts) {
+    for (size_t i = 0; i < messages[rank].facts.size(); ++i) {
+      const Fact& fact = messages[rank].facts[i];
       ROLL_CHECK(fact.domain < messages[rank].domains.size(), "a fact's domain comes with it");
       known.push_back({fact, messages[rank].domains[fact.domain], rank});
+      if (!with_parts) continue;
+      ROLL_CHECK(i < messages[rank].parts.size(), "a fact's parts come with it");
+      known.back().parts = messages[rank].parts[i];
     }
   std::ranges::sort(known, {}, &KnownFact::key);
   std::map<int32_t, const Fact*> baselines;  // by group
@@ -72,7 +81,7 @@ StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world) {
   step.holders.shares.resize(world.size());
   for (int rank = 0; rank < world.size(); ++rank) step.holders.ranks.push_back({rank});
   StepFacts& facts = step.facts;
-  for (const auto& [fact, domain, rank] : known) {
+  for (const auto& [fact, domain, rank, parts] : known) {
     if (fact.is_baseline) continue;
     step.holders.shares[rank].push_back(facts.num_sequences());
     facts.group_index.push_back(fact.group);
@@ -80,6 +89,7 @@ StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world) {
     facts.response_lengths.push_back(fact.response_length);
     facts.scores.push_back(fact.score);
     facts.rewards.push_back(fact.reward);
+    if (with_parts) facts.parts.push_back(parts);
     facts.domains.push_back(domain);
     facts.truncated.push_back(fact.is_truncated);
     facts.difficulties.push_back(fact.difficulty);

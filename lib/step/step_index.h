@@ -1,4 +1,5 @@
-// What every rank knows of every response of a step: 47 bytes each (FactsMessage in records/messages.h). The responses
+// What every rank knows of every response of a step: 47 bytes each (FactsMessage in records/messages.h), and under
+// gdpo 16 more for each part of its reward. The responses
 // themselves stay where they were sampled, or read.
 #pragma once
 
@@ -19,12 +20,12 @@ struct StepIndex {
 };
 
 /// A rank's part of the facts, as it travels.
-FactsMessage facts_message(const std::vector<RolloutRecord>& records);
+FactsMessage facts_message(const std::vector<RolloutRecord>& records, bool with_parts = false);
 
 /// `mine`: this rank's records, in any order; sorted by it. Baselines are no sequences, but give their rewards to those
-/// of their group, wherever these are; where one could not be judged, its group teaches nothing. **Collective** over
-/// `world`. UserError: a response that two ranks have.
-StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world);
+/// of their group, wherever these are; where one could not be judged, its group teaches nothing. `with_parts`: with
+/// those of their rewards. **Collective** over `world`. UserError: a response that two ranks have.
+StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world, bool with_parts = false);
 
 /// This rank's `share` of the sequences, with the sampler's log-probs. `mine` as index_of() left it.
 Experience experience_of(const std::vector<RolloutRecord>& mine, const StepFacts& step,

@@ -45,6 +45,7 @@ struct ModelSettings {
   double temperature = 1;         // of log-probs: the sampler's, or 1 where that is greedy
   bool actor_recomputes = false;  // activations, in backward
   bool critic_recomputes = false;
+  bool with_energies = false;  // old_log_probs gives [2, T]: these, and the energies
 };
 /// Of transformers; `roles` and `meshes` must outlive what is given back.
 StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device, const ModelSettings& settings);

@@ -73,7 +73,8 @@ StepSettings step_settings(const Config& config) {
       .rollouts = rollout_files(config),
       .models = {.temperature = temperature == 0 ? 1.0 : temperature,
                  .actor_recomputes = actor.recomputes(),
-                 .critic_recomputes = critic.recomputes()},
+                 .critic_recomputes = critic.recomputes(),
+                 .with_energies = old_log_prob_reasons(config).energies},
       .forwards = forward_settings(config),
       .experience = config.experience,
       .actor = training_settings(config, actor, config.max_steps - config.critic_warmup,
@@ -109,6 +110,7 @@ ForwardSettings forward_settings(const Config& config) {
   const bool is_asked = config.enable_old_logprobs_recompute.value_or(false);
   OldLogProbReasons reasons = old_log_prob_reasons(config);
   ForwardSettings settings{.old_log_probs = is_asked || reasons.any(),
+                           .energies = reasons.energies,
                            .values = config.uses_critic(),
                            .actor = batch_rule(config.actor_train, Stage::kForward),
                            .critic = {},

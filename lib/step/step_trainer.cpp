@@ -61,7 +61,7 @@ Metrics StepTrainer::run(RlStep& step, std::vector<RolloutRecord>& mine, const S
 void StepTrainer::distribute(RlStep& step, std::vector<RolloutRecord>& mine) {
   Communicator& world = meshes_.actor.world();
   world.traffic().set_phase("rollouts");
-  StepIndex index = index_of(mine, world);
+  StepIndex index = index_of(mine, world, settings_.experience.adv_estimator->separates_rewards);
   if (!settings_.replay.empty()) check_replay(index.facts, settings_, step.number);
   ROLL_CHECK_EQ(index.facts.num_sequences(), settings_.num_groups * settings_.group_size,
                 "a step has all its responses");

@@ -108,7 +108,8 @@ TEST_CASE("a training of another kind is refused by the key that makes it one", 
       {"path=m actor_rollout_ref.rollout.multi_turn.enable=True", "several turns"},
       {"path=m actor_rollout_ref.actor.megatron.pipeline_model_parallel_size=2", "pipeline stages"},
       {"path=m actor_rollout_ref.actor.policy_loss.loss_mode=sapo", "loss_mode = sapo: a policy loss that is not here"},
-      {"path=m algorithm.adv_estimator=gdpo", "adv_estimator = gdpo: an estimator that is not here"},
+      {"path=m algorithm.adv_estimator=tir_optimal_token_baseline",
+       "tir_optimal_token_baseline: an estimator that is not here"},
       {"path=m --config-name=other", "config-name = other: a configuration of its own"},
       {"path=m algorithm.rollout_correction.bypass_mode=true", "bypass_mode = true"},
   };
@@ -122,6 +123,31 @@ TEST_CASE("a training of another kind is refused by the key that makes it one", 
                     Contains("s:1: openrlhf.cli.train_dpo: trains on preferences"));
   CHECK_THROWS_WITH(converted("-m verl.trainer.sft_trainer data.train_batch_size=8"),
                     Contains("fine-tunes on responses"));
+}
+
+TEST_CASE("TRL's own rewards are terms with their weights, and may be normalised apart", "[convert]") {
+  const std::string trl =
+      "trl/scripts/grpo.py --model_name_or_path m --dataset_name d --num_processes 1 --reward_funcs ";
+  const Converted two = converted(trl +
+                                  "accuracy_reward think_format_reward --reward_weights 1.0 0.5 "
+                                  "--multi_objective_aggregation normalize_then_sum --scale_rewards batch");
+  CHECK_THAT(two.yaml, Contains("terms: [{type: math_rule, weight: 1.0}, {type: regex, pattern: "
+                                "'^<think>(?!.*<think>).*</think>', weight: 0.5}]"));
+  CHECK(value_in(two, "adv_estimator") == "gdpo");
+  CHECK(value_in(two, "norm_std_type") == "none");
+  CHECK_THAT(two.yaml, !Contains("NOT SUPPORTED"));
+  CHECK(value_in(converted(trl + "accuracy_reward"), "adv_estimator") == "grpo");
+  const Converted python = converted(trl + "accuracy_reward my_own");
+  CHECK_THAT(python.yaml, Contains("NOT SUPPORTED: Python; write rewards.<name>") && !Contains("terms:"));
+  CHECK_THROWS_WITH(converted(trl + "accuracy_reward --reward_weights 1 2"), Contains("one of each of reward_funcs"));
+}
+
+TEST_CASE("verl's optimal token baseline is ours, whose returns verl does not discount", "[convert]") {
+  const std::string verl =
+      "-m verl.trainer.main_ppo algorithm.adv_estimator=optimal_token_baseline "
+      "actor_rollout_ref.model.path=m actor_rollout_ref.actor.calculate_sum_pi_squared=True ";
+  CHECK(value_in(converted(verl), "adv_estimator") == "optimal_token_baseline");
+  CHECK(value_in(converted(verl + "algorithm.gamma=0.9"), "gamma") == "1");
 }
 
 TEST_CASE("verl's correction between sampler and trainer is ours", "[convert]") {

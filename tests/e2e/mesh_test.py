@@ -3,10 +3,11 @@
 tensor ranks and compares weights and metrics with one process. Argument: the roll binary."""
 import json
 import pathlib
+import statistics
 import sys
 import tempfile
 
-from replay import PACKED, compare, make_model, record, train
+from replay import PACKED, compare, make_model, record, train, weights
 from rollouts import rollout_lines, rollout_steps
 
 MESHES = ["211", "121", "112", "221", "212", "122", "411", "141", "114", "222"]  # dp, cp, tp
@@ -47,6 +48,49 @@ def check_whole_sequences(folder, replay):
     compare(run, base, "gmpo and right responses, cp 2 tp 2", bound=BOUND)
 
 
+def check_token_baselines(folder, replay):
+    """A baseline of each token of a group, whose responses lie on several ranks, from what the ranks of a model know together of the vocabulary."""
+    flags = {"train_infer_correction.is_weight.enabled": "true", "train_infer_correction.is_weight.upper_bound": 1.05}
+    base = train(folder, "otb", estimator="optimal_token_baseline", rows=8, accumulation=1, **replay, **flags)
+    plain = train(folder, "otb_other", estimator="reinforce", rows=8, accumulation=1, **replay, **flags)
+    assert any((weights(base)[name] != tensor).any() for name, tensor in weights(plain).items()), "the baselines change nothing"
+    for mesh in ("411", "122", "212"):
+        dp, cp, tp = map(int, mesh)
+        run = train(folder, f"otb_{mesh}", 4, estimator="optimal_token_baseline", rows=8 // dp, accumulation=1, tp=tp, cp=cp,
+                    packing=PACKED.format("load_balance", 100), **replay, **flags)
+        compare(run, base, f"token baselines, dp {dp} cp {cp} tp {tp}", bound=BOUND)
+
+
+def normal(numbers):
+    return [(x - statistics.mean(numbers)) / (statistics.stdev(numbers) + 1e-6) for x in numbers]
+
+
+def check_decoupled(folder, replay):
+    """Rewards of several parts: each normalised over its group, their sum over the step, whoever has the responses."""
+    rollouts = folder / "parts"
+    rollouts.mkdir()
+    for file in pathlib.Path(replay["rollout_replay"]).glob("step_*.jsonl"):
+        lines = [json.loads(line) for line in open(file)]
+        for i, line in enumerate(lines):
+            parts = [[1, (i * 7 % 5) / 4], [-0.5, i % 3]]
+            line |= dict(reward=sum(w * r for w, r in parts), reward_detail=dict(parts=parts))
+        (rollouts / file.name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    flags = dict(rollout_replay=rollouts, whiten_advantages="false", add_token_level_kl="false", dump_experience="true")
+    base = train(folder, "gdpo", estimator="gdpo", rows=8, accumulation=1, **flags)
+    lines = [json.loads(line) for line in open(base / "experience/step_000001.jsonl")]
+    sums = [0.0] * len(lines)
+    for k, weight in enumerate((1, -0.5)):
+        for first in range(0, len(lines), 4):
+            group = normal([line["reward_detail"]["parts"][k][1] for line in lines[first:first + 4]])
+            sums[first:first + 4] = [s + weight * x for s, x in zip(sums[first:first + 4], group)]
+    for line, expected in zip(lines, normal(sums), strict=True):
+        assert all(abs(reward - expected) < 1e-6 for reward in line["returns"]), (line["returns"], expected)
+    for mesh in ("411", "212"):
+        dp, cp, tp = map(int, mesh)
+        run = train(folder, f"gdpo_{mesh}", 4, estimator="gdpo", rows=8 // dp, accumulation=1, tp=tp, cp=cp, packing=PACKED.format("load_balance", 100), **flags)
+        compare(run, base, f"rewards of several parts, dp {dp} cp {cp} tp {tp}", bound=BOUND)
+
+
 def check_sampling(folder):
     """The sampler on its own tensor ranks, equal to the trainer's or not: the same responses of three steps, between which the
     weights change. (Rewards of random responses are all 0, so what is learnt is mostly rounding: weights are not compared.)"""
@@ -69,6 +113,8 @@ def main():
         check_meshes(folder, "untied", only or MESHES, replay)
         check_variants(folder, base, replay)
         check_whole_sequences(folder, replay)
+        check_token_baselines(folder, replay)
+        check_decoupled(folder, replay)
         check_sampling(folder)
 
 

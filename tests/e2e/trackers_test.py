@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """metrics.jsonl, metrics.csv, MLflow's file store and W&B's offline run hold the same numbers, every step once, also where a run goes on after an
-earlier step. Where the mlflow or wandb packages are installed (ROLL_WANDB: the program of one elsewhere) they read theirs. Argument: the roll binary."""
+earlier step. Where the mlflow or wandb packages are installed (ROLL_WANDB: the program of one elsewhere) they read theirs, and trackio what scripts/upload_metrics.py gives it.
+Argument: the roll binary."""
 import csv
 import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 import wandb_files
@@ -66,6 +68,24 @@ def check_wandb(folder, lines):
     return "wandb sync itself"
 
 
+def check_trackio(folder, lines):
+    """Its own import of metrics.csv cuts names to ten letters, so it gets them from upload_metrics.py."""
+    try:
+        import trackio  # noqa: F401
+    except ImportError:
+        print("SKIPPED: trackio, because it is not installed (pip install trackio==0.43.0)")
+        return "nobody's"
+    environment = dict(os.environ, TRACKIO_DIR=str(folder / "trackio"))
+    script = pathlib.Path(__file__).parents[2] / "scripts/upload_metrics.py"
+    subprocess.run([sys.executable, script, folder / "out", "--to", "trackio", "--project", "shared"], check=True, env=environment, timeout=120)
+    name = json.loads((folder / "out/run.json").read_text())["run"]
+    read = "import json, sys; from trackio.sqlite_storage import SQLiteStorage as S; print(json.dumps(S.get_logs('shared', sys.argv[1])))"
+    logs = json.loads(subprocess.run([sys.executable, "-c", read, name], check=True, env=environment, capture_output=True, text=True).stdout)
+    assert [{key: value for key, value in log.items() if key != "timestamp"} for log in logs] == [
+        {key: value for key, value in line.items() if value is not None} for line in lines], logs[:2]
+    return "trackio's"
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -87,7 +107,7 @@ def main():
         assert [bool(row["val/loss"]) for row in rows] == ["val/loss" in line for line in lines] == [step % 4 == 0 or step == 90 for step in range(1, 91)], rows
         losses = {line["step"]: line["sft/loss"] for line in lines}
         assert stored(folder, "sft/loss") == losses
-        print(f"four trackers hold the same, read by csv, by {check_with_mlflow(folder, losses)} and by {check_wandb(folder, lines)}")
+        print(f"four trackers hold the same, read by csv, by {check_with_mlflow(folder, losses)} and by {check_wandb(folder, lines)}; uploaded numbers are {check_trackio(folder, lines)}")
 
 
 main()

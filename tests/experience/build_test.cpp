@@ -143,7 +143,7 @@ TEST_CASE("every estimator is reached by its name, and says what it needs", "[ex
     CHECK(config.normalisation().deviation == estimator.normalisation.deviation);
     CHECK(config.whitens() == estimator.whitens);
     ExperienceState state(config);
-    if (estimator.needs_values || estimator.samples_baseline)
+    if (estimator.needs_values || estimator.samples_baseline || estimator.reads_energies || estimator.separates_rewards)
       CHECK_THROWS_AS(complete_experience(experience, config, 1, state), Bug);
     else
       CHECK_NOTHROW(complete_experience(experience, config, 1, state));

@@ -29,10 +29,12 @@ inline Experience golden_batch(const Json& golden, int64_t step = 0,
                        .reward = b == unjudged ? 1e3 : rewards[b],
                        .is_judged = b != unjudged,
                        .baseline = baselines[groups[b]],
-                       .domain = domains[b]});
+                       .domain = domains[b],
+                       .parts = parts_of({{"parts", golden["parts"][b]}}, 0)});
   Experience experience = make_experience(samples);
   const Json& in = golden["inputs"];
   experience.old_log_probs = floats(in["old_log_probs"]);
+  experience.energies = floats(in["energies"]);
   experience.sampler_log_probs = floats(in["sampler_log_probs"]);
   experience.ref_log_probs = floats(in["ref_log_probs"]);
   experience.values = floats(in["values"]);

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "base/error.h"
 
@@ -62,6 +63,23 @@ TEST_CASE("a group that agrees gets rewards of zero", "[experience]") {
       {sample(0, 0.1), sample(0, 0.1), sample(0, 0.1), sample(1, 0), sample(1, 1)}, {.adv_estimator = "grpo"}, 2);
   for (int b = 0; b < 3; ++b) CHECK(std::abs(rewards[b]) < 1e-9);
   CHECK(rewards[4] == Approx(0.5 / (std::sqrt(0.5) + 1e-6)));
+}
+
+TEST_CASE("a response without parts has 0 of each, and a part that one domain alone has is no other's",
+          "[experience]") {
+  const auto sample = [](int64_t group, std::vector<RewardPart> parts) {
+    return Sample{.prompt_ids = {1}, .response_ids = {2}, .group_index = group, .parts = std::move(parts)};
+  };
+  StepFacts step = facts_of(make_experience(
+      {sample(0, {{1, 1}, {3, 0}}), sample(0, {{1, 0}, {3, 1}}), sample(1, {{1, 5}}), sample(1, {{1, 0}})}));
+  step.parts[3].clear();
+  // Either of two responses is sqrt(1/2) deviations away from their mean: +-(1 - 3) and +-1 of these.
+  const auto rewards = decoupled_rewards(step, 2);
+  const double batch = std::sqrt((4 + 4 + 1 + 1) / 3.0);
+  CHECK(rewards[0] == Approx(-2 / batch).epsilon(1e-5));
+  CHECK(rewards[1] == Approx(2 / batch).epsilon(1e-5));
+  CHECK(rewards[2] == Approx(1 / batch).epsilon(1e-5));
+  CHECK(rewards[3] == Approx(-1 / batch).epsilon(1e-5));
 }
 
 }  // namespace roll

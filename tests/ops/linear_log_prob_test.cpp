@@ -89,6 +89,38 @@ TEST_CASE("a head whose vocabulary is cut over ranks gives the results of the wh
     CHECK(wrong == "");
 }
 
+TEST_CASE("the energy is the squared norm of the gradient by the logits, on any ranks and in any chunks", "[ops]") {
+  const int64_t chunk_bytes = GENERATE(1, 3 * 4 * 8, 1 << 20);
+  const double temperature = GENERATE(1.0, 0.6);
+  const Inputs x = make_inputs(20, 7, 11, at::kDouble);
+  const at::Tensor logits = (at::mm(x.hidden, x.weight.t()) / temperature).detach().requires_grad_(true);
+  const at::Tensor valid = x.labels.ge(0);
+  (at::log_softmax(logits, -1).gather(1, x.labels.clamp_min(0).unsqueeze(1)).squeeze(1) * valid).sum().backward();
+  const at::Tensor expected = logits.grad().square().sum(-1);
+  LogProbOptions options{.temperature = temperature, .with_energy = true, .chunk_bytes = chunk_bytes};
+  const at::NoGradGuard no_grad;
+  CHECK(at::allclose(linear_log_prob(x.hidden, x.weight, x.labels, options).energy, expected, 1e-12, 1e-12));
+  const std::vector<int64_t> bounds = {0, 4, 5, 11};
+  for (const auto& wrong : test::run_local_ranks(3, [&](Communicator& ranks) {
+         const at::NoGradGuard on_this_thread;
+         const auto r = static_cast<size_t>(ranks.rank());
+         LogProbOptions cut = options;
+         cut.shard = {bounds[r], [&](const at::Tensor& y) { return at::stack(ranks.all_gather(y, "log-probs")); }};
+         const auto found =
+             linear_log_prob(x.hidden, x.weight.slice(0, bounds[r], bounds[r + 1]), x.labels, cut).energy;
+         return std::string(at::allclose(found, expected, 1e-12, 1e-12) ? "" : "another energy");
+       }))
+    CHECK(wrong == "");
+}
+
+TEST_CASE("the energy of a sure token keeps its digits", "[ops]") {
+  // Two tokens, the other of which has probability 1e-5: both parts are its square, which 1 - 2 p + sum p^2 would lose.
+  const at::Tensor weight = at::tensor({0.0F, std::log(1e-5F)}).unsqueeze(1), hidden = at::ones({1, 1});
+  const at::NoGradGuard no_grad;
+  const auto y = linear_log_prob(hidden, weight, at::zeros({1}, at::kLong), {.with_energy = true});
+  CHECK(y.energy.item<double>() == Approx(2e-10).epsilon(0.02));
+}
+
 TEST_CASE("a cut head without any label takes part and gives zeros", "[ops]") {
   const Inputs x = make_inputs(5, 4, 11, at::kDouble);
   const Inputs none{x.hidden, x.weight, at::full({5}, -1, at::kLong)};

@@ -280,12 +280,23 @@ REWARDS = [[0.875, -0.25, 0.25, 0.4375, -3.0, 1.5, 0.75], [0.5, 0.75, -1.0, 1.0,
 DOMAINS = ["math", "math", "math", "math", "code", "code", "code"]
 TRUNCATED = [0, 1, 0, 1, 0, 0, 0]
 BASELINES = [0.25, -0.5, 1.25]  # rewards of greedy responses, by group
+PARTS = [[[1.0, s], [-0.5, x]] for s, x in zip([0.0, 1.0, 0.5, 0.5, 1.0, 0.0, 1.0], [0.25, 0.75, 0.0, 2.0, 1.0, 1.0, 0.5])]  # weight and reward, by sequence
 ONE_ACTION = ("rloo", "opo", "gpg")  # estimators to which a response is one action
 
 
 def kl_estimate(a, b, kind):
     d = a - b
     return {"kl": d, "abs": d.abs(), "mse": d * d / 2, "k3": torch.clamp(torch.exp(-d) + d - 1, -10, 10)}[kind]
+
+
+def decoupled(rows):
+    """GDPO (2601.05242): each reward over its group, their weighted sum over the batch."""
+    over = lambda x, of: (x - of.mean()) / (of.std(unbiased=True) + 1e-6)
+    sums = {b: sum(weight * over(torch.tensor(reward, dtype=torch.float64),
+                                 torch.tensor([PARTS[i][k][1] for i in rows if GROUPS[i] == GROUPS[b]], dtype=torch.float64))
+                   for k, (weight, reward) in enumerate(PARTS[b])) for b in rows}
+    batch = torch.stack([sums[b] for b in rows])
+    return {b: over(sums[b], batch) for b in rows}
 
 
 def normalised(c, rewards, rows, seen):
@@ -300,7 +311,9 @@ def normalised(c, rewards, rows, seen):
     pool = {"batch": lambda b: r[rows], "running": lambda b: torch.tensor(seen, dtype=torch.float64),
             "group": lambda b: torch.stack([r[i] for i in range(B) if GROUPS[i] == GROUPS[b]])}
     out = r.clone()
-    for b in rows:
+    for b, reward in decoupled(rows).items() if c.get("adv_estimator") == "gdpo" else ():
+        out[b] = reward
+    for b in rows if c.get("adv_estimator") != "gdpo" else ():
         out[b] = out[b] - c.get("reward_baseline", 0.0)
         if c.get("adv_estimator") == "remax":
             out[b] = out[b] - BASELINES[GROUPS[b]]
@@ -325,6 +338,21 @@ def one_action(c, returns, rows, carries):
     loaded = [b for b in rows if carries[b]]
     alpha = len(loaded) / max(1, len([b for b in loaded if not agrees(b)]))
     return {b: alpha * (returns[b] - mean([returns[i] for i in group(b)])) for b in rows}
+
+
+def optimal_baselines(inputs, weights, returns, rows):
+    """Of token t of a group, the mean of its responses' returns from there on, weighed by what their tokens so far are: the squared
+    norms of the gradients by the logits (Li et al. 2026), times the squared importance weights as verl does."""
+    def energy(i, t):  # up to the t-th response token
+        upto = range(PROMPTS[i] - 1, PROMPTS[i] + t)
+        return sum(inputs["energies"][i, s] * (1 if weights is None else weights[i, s] ** 2) for s in upto)
+    out = {}
+    for b in rows:
+        for t in range(RESPONSES[b]):
+            reach = [i for i in rows if GROUPS[i] == GROUPS[b] and RESPONSES[i] > t]
+            total = sum(energy(i, t) for i in reach)
+            out[b, PROMPTS[b] - 1 + t] = sum(energy(i, t) * returns[i, PROMPTS[i] - 1 + t] for i in reach) / (total + 1e-8)
+    return out
 
 
 def whitened(x, mask):
@@ -443,6 +471,9 @@ def part(inputs, c, scores_after_penalties, rows, state):
                 ret[b, t] = adv[b, t] = of_response[b]
             else:
                 ret[b, t] = adv[b, t] = sum(gamma ** (s - t) * rewards[b, s] for s in times if s >= t)
+    if c.get("adv_estimator") == "optimal_token_baseline":
+        for (b, t), baseline in optimal_baselines(inputs, weights, ret, rows).items():
+            adv[b, t] -= baseline
     whitens = c.get("whiten_advantages") or c.get("adv_estimator", "").startswith("reinforce_plus_plus")
     adv = whitened(adv, final) if whitens else adv * final
     if "advantage_clip" in c:
@@ -483,6 +514,7 @@ def experience_golden():
     old = f32(-torch.rand(B, T, dtype=torch.float64) * 3 - 0.05)
     inputs = {"old_log_probs": old, "ref_log_probs": f32(old + noise(0.5)), "values": noise(0.7)}
     inputs["sampler_log_probs"] = f32(old + noise(0.15))
+    inputs["energies"] = f32((1 - torch.exp(old)) ** 2 * (1 + torch.rand(B, T, dtype=torch.float64)))
     configs = [{}, {"gamma": 0.9, "lambd": 0.8, "bootstrap_truncated": True}, {"bootstrap_truncated": True},
                {"adv_estimator": "reinforce", "gamma": 0.97}, {"adv_estimator": "grpo", "add_token_level_kl": True},
                {"whiten_advantages": True, "advantage_clip": 0.8}, {"whiten_rewards": True, "whiten_advantages": True},
@@ -504,25 +536,26 @@ def experience_golden():
                            on | {"ratio_high": 1.1}, {"agg_type": "sequence", "ratio_low": 5.0}) | {"max_len_mask": True}]
     configs += [{"kl_penalty": k, "add_token_level_kl": True, "init_kl_coef": 0.1} for k in ("abs", "mse", "k3")]
     kl = {"add_token_level_kl": True, "init_kl_coef": 0.1}
-    for estimator in ("reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax") + ONE_ACTION:
+    for estimator in ("reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax", "optimal_token_baseline", "gdpo") + ONE_ACTION:
         mine = {"adv_estimator": estimator}
         configs += [mine, mine | kl | {"gamma": 0.9}, mine | {"max_len_mask": True, "reward_clip": 0.2}]
     configs += [{"adv_estimator": "remax", "norm_std_type": "batch"}, {"adv_estimator": "rloo", "whiten_advantages": True},
                 {"adv_estimator": "gpg", "norm_mean_type": "group", "norm_std_type": "group", "reward_clip": 0.5},
                 {"lambd_critic": 1.0}, {"lambd_critic": 0.5, "gamma": 0.9, "bootstrap_truncated": True}, {"lambd_alpha": 0.4},
                 {"lambd_alpha": 0.3, "lambd_critic": 1.0, "whiten_advantages": True} | kl]
+    configs += [{"adv_estimator": "optimal_token_baseline"} | correction(on | {"upper_bound": 1.05}), {"adv_estimator": "optimal_token_baseline", "whiten_advantages": True, "norm_mean_type": "group"}]
     configs += [{"adv_estimator": "reinforce", "reward_baseline": 0.5}, {"adv_estimator": "reinforce", "reward_baseline": 0.25, "norm_std_type": "batch"}]
     cases = [experience(inputs, c) for c in configs]
     running = {"norm_mean_type": "running", "norm_std_type": "running"}
     adaptive = {"add_token_level_kl": True, "target_kl": 0.1, "kl_horizon": 30, "init_kl_coef": 0.05, "kl_penalty": "k3"}
     cases += [experience(inputs, c, steps=2) for c in (running, adaptive, {"norm_mean_type": "group", "norm_std_type": "running"})]
     batch = {"norm_mean_type": "batch", "norm_std_type": "batch"}
-    by_domain = [{"adv_estimator": "gpg", "reward_clip": 0.2}, {"adv_estimator": "reinforce_plus_plus"}, {"adv_estimator": "opo"} | kl,
+    by_domain = [{"adv_estimator": "gpg", "reward_clip": 0.2}, {"adv_estimator": "optimal_token_baseline"}, {"adv_estimator": "gdpo"}, {"adv_estimator": "reinforce_plus_plus"}, {"adv_estimator": "opo"} | kl,
                  {"reward_clip": 1.0} | batch, running, adaptive, {"adv_estimator": "grpo", "max_len_mask": True},
                  {"whiten_rewards": True, "whiten_advantages": True, "advantage_clip": 0.8} | batch]
     cases += [experience(inputs, c | scope, steps, DOMAINS) for c in by_domain for steps in (1, 2)
               for scope in ({}, {"statistics_per_domain": False})]
-    return {"inputs": {k: packed(v) for k, v in inputs.items()}, "scores": SCORES, "rewards": REWARDS, "truncated": TRUNCATED, "baselines": BASELINES,
+    return {"inputs": {k: packed(v) for k, v in inputs.items()}, "scores": SCORES, "rewards": REWARDS, "truncated": TRUNCATED, "baselines": BASELINES, "parts": PARTS,
             "cases": cases}
 
 

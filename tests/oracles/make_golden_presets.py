@@ -33,6 +33,8 @@ NEW = [(o + x).float().double().requires_grad_() for o, x in zip(OLD, draw(0.25)
 REF = [(o + x).float().double() for o, x in zip(OLD, draw(0.4))]
 VALUES = draw(0.7)
 OLD = [o.float().double() for o in OLD]
+ENERGIES = [(1 - o.exp()) ** 2 * (1 + x) for o, x in zip(OLD, draw(1, uniform=True))]  # squared gradients of OLD by the logits
+ENERGIES = [e.float().double() for e in ENERGIES]
 R = torch.tensor(RIGHT, dtype=torch.float64)
 
 
@@ -154,6 +156,14 @@ def gpg():  # 2504.02546: alpha makes up for groups that agree
     return per_token(lambda i: alpha * minus_mean(i) * NEW[i])
 
 
+def otb():  # 2602.07078: at each token the optimal baseline of the responses that reach it; the loss is that of the authors' example
+    def advantages(i):
+        realized = [e.cumsum(0) for e in ENERGIES]
+        others = [[j for j in group(i) if TOKENS[j] > t] for t in range(TOKENS[i])]
+        return torch.stack([R[i] - sum(realized[j][t] * R[j] for j in of) / sum(realized[j][t] for j in of) for t, of in enumerate(others)])
+    return per_token(lambda i: clipped(ratio(i), advantages(i), 0.2, 0.2))
+
+
 def over_the_batch(advantages):
     every = torch.cat(advantages)
     return [(a - every.mean()) / every.std() for a in advantages]
@@ -186,7 +196,7 @@ def kimi():  # 2501.12599, eq. 3
 
 
 CASES = {"ppo": ppo, "vapo": vapo, "reinforce": reinforce, "grpo": grpo, "dapo": dapo, "dr_grpo": dr_grpo, "lite_ppo": lite_ppo,
-         "gspo": gspo, "gmpo": gmpo, "cispo": cispo, "rloo": rloo, "remax": remax, "opo": opo, "gpg": gpg,
+         "gspo": gspo, "gmpo": gmpo, "cispo": cispo, "rloo": rloo, "remax": remax, "opo": opo, "gpg": gpg, "otb": otb,
          "reinforce_plus_plus": reinforce_plus_plus, "reinforce_plus_plus_baseline": reinforce_plus_plus_baseline,
          "topr": topr, "kimi_k1.5": kimi}
 SCALES = {"dr_grpo": (16, "the constant: the preset's response_length"),
@@ -213,7 +223,7 @@ def main():
     for name, objective in CASES.items():
         scale, why = SCALES.get(name, (1, ""))
         presets[name] = {"scale": scale, "why": why, "gradient": gradient(objective)}
-    inputs = {"old_log_probs": OLD, "log_probs": [x.detach() for x in NEW], "ref_log_probs": REF, "values": VALUES}
+    inputs = {"old_log_probs": OLD, "log_probs": [x.detach() for x in NEW], "ref_log_probs": REF, "values": VALUES, "energies": ENERGIES}
     OUT.write_text(json.dumps({
         "made_by": "tests/oracles/make_golden_presets.py", "group_size": G, "prompt_lengths": PROMPTS, "response_lengths": TOKENS,
         "scores": R.tolist(), "greedy_rewards": GREEDY, "inputs": {name: packed(x) for name, x in inputs.items()}, "presets": presets}) + "\n")

@@ -53,8 +53,9 @@ TEST_CASE("who changes what a message holds raises its version", "[train]") {
         "STOP 1 {kind enum i32?}\n"
         "MORE 1 {goes_on bool}\n"
         "LENG 1 {lengths [{prompt i32, length i32}]}\n"
-        "FACT 1 {domains [text], facts [{group i32, sample i32, prompt_length i32, response_length i32, score f64, "
-        "reward f64, difficulty f64, domain u32, is_baseline bool, is_judged bool, is_truncated bool}]}\n"
+        "FACT 2 {domains [text], facts [{group i32, sample i32, prompt_length i32, response_length i32, score f64, "
+        "reward f64, difficulty f64, domain u32, is_baseline bool, is_judged bool, is_truncated bool}], parts "
+        "[[{weight f64, reward f64}]]}\n"
         "ROLL 1 {records [{step i64, domain text, prompt_id text, group_index i64, sample_index i64, "
         "is_baseline bool, prompt text, response text, prompt_ids [i64], response_ids [i64], log_probs [f32], "
         "weights [{version i64, num_tokens i64}], finish_reason text, is_judged bool, score f64, reward f64, "
@@ -103,7 +104,7 @@ TEST_CASE("a response's facts take 47 bytes, its length 8", "[train]") {
     facts.facts.resize(count);
     return std::ssize(encode_message(facts));
   };
-  CHECK(of(0) == 8 + 4 + (4 + 4) + 4);
+  CHECK(of(0) == 8 + 4 + (4 + 4) + 4 + 4);
   CHECK(of(1000) - of(0) == 47 * 1000);
   CHECK(std::ssize(encode_message(ResponseLengths{std::vector<ResponseLengths::Length>(10)})) == 8 + 4 + 80);
 }

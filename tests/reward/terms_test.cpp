@@ -7,6 +7,7 @@
 #include "config/writer.h"
 #include "error_of.h"
 #include "reward/queries.h"
+#include "reward/shaped.h"
 
 namespace roll {
 
@@ -94,6 +95,43 @@ TEST_CASE("terms are written as they are read", "[reward]") {
   const std::string yaml = to_yaml(terms_of(kTwo));
   CHECK(to_yaml(terms_of(yaml)) == yaml);
   CHECK_THAT(yaml, Catch::Contains("pattern: x+"));
+}
+
+TEST_CASE("the parts of a reward add up to it, with what shapes it, and are as many as foretold", "[reward]") {
+  const auto parts_under = [](const std::string& more, const std::string& response) {
+    const RewardArgs args = terms_of(kTwo + more);
+    const auto result = make_reward(args, 10, "")->score(query_of(response, "x"));
+    double sum = 0;
+    for (const auto& [weight, reward] : result.parts) sum += weight * reward;
+    CHECK(sum == Approx(result.reward));
+    CHECK(std::ssize(result.parts) == num_reward_parts(args));
+    return result.parts;
+  };
+  using Parts = std::vector<RewardPart>;
+  CHECK(parts_under("", "X") == Parts{{2, 1}, {-0.5, 0}});
+  CHECK(parts_under("format_pattern: y\nformat_reward: 0.25\n", "xy") == Parts{{2, 0}, {-0.5, 1}, {1, 0.25}});
+  CHECK(parts_under("format_pattern: y\nformat_reward: 0.25\n", "x") == Parts{{2, 1}, {-0.5, 1}, {1, 0}});
+  CHECK(parts_under("format_pattern: y\n", "x") == Parts{{2, 0}, {-0.5, 0}});
+  CHECK(parts_under("reward_type: hard\n", "x") == Parts{{1, 1}});
+  const auto shaped = parts_under(
+      "response_length_penalty_coef: 0.5\nrepetition_penalty: {max_penalty: -1, ngram_size: 1}\n"
+      "overlong_buffer: {enable: true, len: 5}\n",
+      "x x");
+  REQUIRE(shaped.size() == 5);
+  CHECK(shaped[4] == RewardPart{1, -0.5});
+  const auto alone = make_reward(terms_of("{type: exact_match}"), 0, "")->score(query_of("x", "x"));
+  CHECK(alone.parts == Parts{{1, 1}});
+}
+
+TEST_CASE("recorded parts are read as they were, and what is no list of them is refused", "[reward]") {
+  const std::vector<RewardPart> parts = {{2, 0.5}, {-1, 3}};
+  CHECK(parts_of({{"parts", parts_json(parts)}}, 7) == parts);
+  CHECK(parts_of(Json::object(), 7) == std::vector<RewardPart>{{1, 7}});
+  for (const char* wrong : {"5", "[5]", "[[1]]", "[[1, \"a\"]]", "{\"a\": [1, 2]}"}) {
+    const Json detail{{"parts", parse_json(wrong, "f")}};
+    CHECK_THROWS_WITH(parts_of(detail, 0), Catch::Contains("reward_detail.parts = ") &&
+                                               Catch::Contains("must be a list of [weight, reward]"));
+  }
 }
 
 }  // namespace roll

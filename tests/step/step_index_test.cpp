@@ -65,6 +65,20 @@ TEST_CASE("all ranks know every fact of all responses, wherever they were sample
   });
 }
 
+TEST_CASE("parts of rewards come with the facts where they are wanted", "[train][dist]") {
+  run_thread_ranks(3, [&](Communicator& ranks) {
+    std::vector<RolloutRecord> mine = part_of(kParts, ranks.rank());
+    for (RolloutRecord& r : mine)
+      if (r.sample_index == 1) r.reward_detail["parts"] = parts_json({{2, r.score}, {-1, 5}});
+    CHECK(index_of(mine, ranks).facts.parts.empty());
+    const auto parts = index_of(mine, ranks, /*with_parts=*/true).facts.parts;
+    REQUIRE(parts.size() == 6);
+    CHECK((parts[2] == std::vector<RewardPart>{{1, 203}}));
+    CHECK((parts[3] == std::vector<RewardPart>{{2, 104}, {-1, 5}}));
+    CHECK(parts[4].empty());  // nobody judged it
+  });
+}
+
 TEST_CASE("a rank's responses become its part of the step, with the sampler's log-probs where they belong", "[train]") {
   run_thread_ranks(3, [&](Communicator& ranks) {
     std::vector<RolloutRecord> mine = part_of(kParts, ranks.rank());

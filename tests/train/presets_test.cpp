@@ -39,6 +39,7 @@ Experience golden_step(const Json& golden, const Config& config) {
   Experience step = make_experience(samples);
   const Json& in = golden["inputs"];
   step.old_log_probs = step.sampler_log_probs = floats(in["old_log_probs"]);
+  if (config.experience.adv_estimator->reads_energies) step.energies = floats(in["energies"]);
   if (config.uses_reference()) step.ref_log_probs = floats(in["ref_log_probs"]);
   if (config.uses_critic()) step.values = floats(in["values"]);
   return step;
