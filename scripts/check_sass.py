@@ -195,8 +195,8 @@ def hot_loops(code):
 
 def per_byte(loops):
     """Warp instructions per byte of keys and values: the mean over those of the deepest loops that read them. Loads of 4
-    bytes are page numbers."""
-    loaded = [(depth, len(loop), sum(size for i in loop if (size := i.loaded_bytes()) != 4)) for loop, depth in loops]
+    bytes are page numbers, and LD may be of shared memory."""
+    loaded = [(depth, len(loop), sum(size for i in loop if (size := i.loaded_bytes()) != 4 and not i.is_one_of("LD"))) for loop, depth in loops]
     deepest = max((depth for depth, _, size in loaded if size), default=0)
     figures = [count / (32 * size) for depth, count, size in loaded if size and depth == deepest]
     return sum(figures) / len(figures) if figures else 0.0

@@ -53,6 +53,8 @@ check(faults(NEST, "NOP", registers=128, lanes=512), [], "128 registers for 512 
 check(check_sass.per_byte(check_sass.hot_loops(found.code)), 4 / (32 * 16), "four instructions that load 16 bytes a lane")
 pages = kernel([*NEST[:5], "LDG.E R9, [R6]", *NEST[5:7], "@P1 BRA 0x40", *NEST[8:10], "@P2 BRA 0x30", "EXIT"], "LDG.E.64 R8, [R2]")
 check(check_sass.per_byte(check_sass.hot_loops(pages.code)), 5 / (32 * 8), "page numbers are no keys")
+shared = kernel([*NEST[:5], "LD.E.128 R9, [R6]", *NEST[5:7], "@P1 BRA 0x40", *NEST[8:10], "@P2 BRA 0x30", "EXIT"], "LDG.E.64 R8, [R2]")
+check(check_sass.per_byte(check_sass.hot_loops(shared.code)), 5 / (32 * 8), "what may be shared memory is no key")
 
 check_sass.EXCEPTIONS = {("other", "load"): "", ("k", "spill"): ""}
 check_sass.PER_BYTE = {"k": 4 / (32 * 16)}
