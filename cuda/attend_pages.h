@@ -5,20 +5,22 @@
 
 namespace roll {
 
-template <int kQueries>
+template <class Block, int kQueries>
 struct AttendShared {
-  static constexpr int kTile = 128, kMaxHeadDim = HeadShared::kMaxHeadDim;
-  float q[kQueries][kMaxHeadDim], mixed[kQueries][kMaxHeadDim];
-  float scores[kQueries * kTile], parts[2 * kTile * kQueries];
-  float top[kQueries], sum[kQueries], factor[kQueries], tile_top[kQueries], tile_sum[kQueries];
+  static constexpr int kTile = 128;
+  using Cell = typename Block::template Cell<float>;
+  Cell q[kQueries][kMaxHeadDim], mixed[kQueries][kMaxHeadDim];
+  Cell scores[kQueries * kTile], parts[2 * kTile * kQueries];
+  Cell top[kQueries], sum[kQueries], factor[kQueries], tile_top[kQueries], tile_sum[kQueries];
 };
 
 /// Attention of a row's heads over the tokens up to its own. A block for each row, each kQueries heads of a group that
 /// share a key/value head, and each of `splits` parts of the tokens; where there is more than one, CombineParts joins.
 template <class T, int kQueries>
 struct AttendPages {
-  using Shared = AttendShared<kQueries>;
-  static constexpr int kTile = Shared::kTile, kLanes = kTile;
+  template <class Block>
+  using Shared = AttendShared<Block, kQueries>;
+  static constexpr int kTile = 128, kLanes = kTile;
   const T* qkv = nullptr;
   const StepRow* rows = nullptr;
   PagedLayer<T> layer;
@@ -32,7 +34,7 @@ struct AttendPages {
   int64_t num_blocks() const { return num_rows * layer.kv_heads * bundles() * splits; }
 
   template <class Block>
-  ROLL_KERNEL_TEXT void run(const Block& block, Shared& shared, int64_t index) const {
+  ROLL_KERNEL_TEXT void run(const Block& block, Shared<Block>& shared, int64_t index) const {
     const int64_t split = index % splits, bundle = index / splits % bundles();
     const int64_t kv_head = index / (splits * bundles()) % layer.kv_heads;
     const int64_t i = index / (splits * bundles() * layer.kv_heads);
@@ -79,24 +81,29 @@ struct AttendPages {
 
   /// Tokens [first, first + count), count > 0.
   template <class Block>
-  ROLL_KERNEL_TEXT void add_tile(const Block& block, Shared& shared, int64_t slot, int64_t kv_head, int64_t first,
-                                 int64_t count) const {
-    block.each(kTile, [&](int64_t j) { score_key(shared, slot, kv_head, first + j, j, j < count); });
+  ROLL_KERNEL_TEXT void add_tile(const Block& block, Shared<Block>& shared, int64_t slot, int64_t kv_head,
+                                 int64_t first, int64_t count) const {
+    block.each(kTile, [&](int64_t j) { score_key<Block>(shared, slot, kv_head, first + j, j, j < count); });
     block.largest_chunks(
-        kQueries * kTile, kTile, [&](int64_t j) { return shared.scores[j]; }, shared.tile_top);
+        kQueries * kTile, kTile, [&](int64_t j) -> float { return shared.scores[j]; }, shared.tile_top);
     block.each(kQueries, [&](int64_t k) {
-      const float top = shared.top[k] > shared.tile_top[k] ? shared.top[k] : shared.tile_top[k];
+      const float top = larger<float>(shared.top[k], shared.tile_top[k]);
       shared.factor[k] = expf(shared.top[k] - top);  // 0 before the first tile
       shared.top[k] = top;
     });
-    const auto weight = [&](int64_t j) { return shared.scores[j] = expf(shared.scores[j] - shared.top[j / kTile]); };
+    const auto weight = [&](int64_t j) {
+      const float own = expf(shared.scores[j] - shared.top[j / kTile]);
+      shared.scores[j] = own;
+      return own;
+    };
     block.sum_chunks(kQueries * kTile, kTile, weight, shared.tile_sum);
     mix_values(block, shared, slot, kv_head, first, count);
     block.each(kQueries, [&](int64_t k) { shared.sum[k] = shared.sum[k] * shared.factor[k] + shared.tile_sum[k]; });
   }
 
   /// One lane's key against all queries.
-  ROLL_KERNEL_TEXT void score_key(Shared& shared, int64_t slot, int64_t kv_head, int64_t position, int64_t j,
+  template <class Block>
+  ROLL_KERNEL_TEXT void score_key(Shared<Block>& shared, int64_t slot, int64_t kv_head, int64_t position, int64_t j,
                                   bool is_seen) const {
     constexpr int64_t kVector = PagedLayer<T>::kVector;
     float scores[kQueries] = {};
@@ -114,8 +121,8 @@ struct AttendPages {
   /// mixed = mixed * factor + the weighted values. Lanes share the tokens in as many groups as have two columns for
   /// each lane.
   template <class Block>
-  ROLL_KERNEL_TEXT void mix_values(const Block& block, Shared& shared, int64_t slot, int64_t kv_head, int64_t first,
-                                   int64_t count) const {
+  ROLL_KERNEL_TEXT void mix_values(const Block& block, Shared<Block>& shared, int64_t slot, int64_t kv_head,
+                                   int64_t first, int64_t count) const {
     const int64_t dim = layer.head_dim, pairs = dim / 2, groups = kLanes / pairs;
     block.each(groups * pairs, [&](int64_t lane) {
       const int64_t group = lane / pairs, d = lane % pairs * 2;
@@ -143,6 +150,7 @@ struct AttendPages {
 template <class T>
 struct CombineParts {
   static constexpr int kLanes = 64;
+  template <class>
   using Shared = NoShared;
   const float* parts = nullptr;  // of AttendPages
   const StepRow* rows = nullptr;
@@ -151,7 +159,7 @@ struct CombineParts {
 
   int64_t num_blocks() const { return num_rows * heads; }
   template <class Block>
-  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t index) const {
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t index) const {
     if (rows[index / heads].slot < 0) return;
     const int64_t width = head_dim + 2;
     const float* const own = parts + index * splits * width;

@@ -1,13 +1,13 @@
-// The kernels of decoding between the products of a layer, as texts over a block of lanes (sample_row_text.h lists what
-// a block can do). Each is a struct of its arguments, all in the device's memory, whose run() is the text of one block;
-// launch_kernel.h starts them on a GPU, a test runs them on the CPU. T: float or Bf16, of weights, products' inputs and
-// outputs, and the cache; between them everything is float32, the residual stream too.
-// Legend: N rows (tokens), S slots, E hidden size, H query heads, Hkv key/value heads, D head size, I inner size.
+// The kernels of decoding between the products of a layer, as texts over a block of lanes (lane_block.h). Each is a
+// struct of its arguments, all in the device's memory, whose run() is the text of one block; launch_kernel.h starts
+// them on a GPU, a test runs them on the CPU. T: float or Bf16, of weights, products' inputs and outputs, and the
+// cache; between them everything is float32, the residual stream too. Legend: N rows (tokens), S slots, E hidden size,
+// H query heads, Hkv key/value heads, D head size, I inner size.
 #pragma once
 
 #include <cmath>
 
-#include "cuda/bf16.h"
+#include "cuda/lane_block.h"
 #include "cuda/sample_rows.h"
 
 namespace roll {
@@ -37,6 +37,7 @@ struct NoShared {};
 /// What the plan changed of slots.
 struct UpdateSlots {
   static constexpr int kLanes = 256;
+  template <class>
   using Shared = NoShared;
   const SlotSeat* seats = nullptr;
   const TableEntry* entries = nullptr;
@@ -46,7 +47,7 @@ struct UpdateSlots {
 
   int64_t num_blocks() const { return 1; }
   template <class Block>
-  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t) const {
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t) const {
     block.each(num_seats, [&](int64_t i) { slots[seats[i].slot] = seats[i].state; });
     block.each(num_entries,
                [&](int64_t i) { tables[entries[i].slot * table_width + entries[i].index] = entries[i].page; });
@@ -56,6 +57,7 @@ struct UpdateSlots {
 /// A block for each page and each of the cache's tensors, [P, words] one behind the other.
 struct CopyPages {
   static constexpr int kLanes = 256;
+  template <class>
   using Shared = NoShared;
   const PageMove* moves = nullptr;
   int64_t num_moves = 0, num_tensors = 0, num_pages = 0, page_words = 0;
@@ -63,7 +65,7 @@ struct CopyPages {
 
   int64_t num_blocks() const { return num_moves * num_tensors; }
   template <class Block>
-  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t index) const {
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t index) const {
     const PageMove move = moves[index / num_tensors];
     uint64_t* const tensor = cache + index % num_tensors * num_pages * page_words;
     block.each(page_words, [&](int64_t i) { tensor[move.to * page_words + i] = tensor[move.from * page_words + i]; });
@@ -81,6 +83,7 @@ ROLL_KERNEL_TEXT float norm_scale(const Block& block, int64_t width, float eps, 
 template <class T>
 struct StartRows {
   static constexpr int kLanes = 256;
+  template <class>
   using Shared = NoShared;
   const StepRow* plan = nullptr;  // [N]
   StepRow* rows = nullptr;        // [N]: the plan's with tokens and positions
@@ -93,7 +96,7 @@ struct StartRows {
 
   int64_t num_blocks() const { return num_rows; }
   template <class Block>
-  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t i) const {
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t i) const {
     StepRow row = plan[i];
     if (row.slot >= 0 && row.token < 0) {
       row.token = slots[row.slot].last_token;
@@ -124,6 +127,7 @@ struct StartRows {
 template <class T>
 struct AddNorm {
   static constexpr int kLanes = 256;
+  template <class>
   using Shared = NoShared;
   float* x = nullptr;                                           // [N, E]
   const T *branch = nullptr, *bias = nullptr, *norm = nullptr;  // [N, E], [E] or null, [E]
@@ -134,7 +138,7 @@ struct AddNorm {
 
   int64_t num_blocks() const { return num_rows; }
   template <class Block>
-  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t i) const {
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t i) const {
     T* const in = input + i * hidden;
     if (draws && draws[i].slot < 0) return block.each(hidden, [&](int64_t j) { store(in[j], 0); });
     const int64_t from = draws ? draws[i].row : i;
@@ -173,16 +177,19 @@ struct PagedLayer {
   }
 };
 
+constexpr int kMaxHeadDim = 256;
+
+template <class Block>
 struct HeadShared {
-  static constexpr int kMaxHeadDim = 256;
-  float x[kMaxHeadDim];
+  typename Block::template Cell<float> x[kMaxHeadDim];
 };
 
 /// Bias, norm and rotation of q and k; k and v go to their page. A block for each row's head, of q, k and v.
 template <class T>
 struct PlaceHeads {
   static constexpr int kLanes = 64;
-  using Shared = HeadShared;
+  template <class Block>
+  using Shared = HeadShared<Block>;
   T* qkv = nullptr;                                               // [N, (H + 2 Hkv) D]
   const T *bias = nullptr, *q_norm = nullptr, *k_norm = nullptr;  // [(H + 2 Hkv) D], [D], [D]; or null
   const float *cos = nullptr, *sin = nullptr;                     // [positions, D / 2]
@@ -195,7 +202,7 @@ struct PlaceHeads {
   int64_t num_blocks() const { return num_rows * all_heads(); }
 
   template <class Block>
-  ROLL_KERNEL_TEXT void run(const Block& block, Shared& shared, int64_t index) const {
+  ROLL_KERNEL_TEXT void run(const Block& block, HeadShared<Block>& shared, int64_t index) const {
     const int64_t i = index / all_heads(), head = index % all_heads(), dim = layer.head_dim;
     const StepRow row = rows[i];
     if (row.slot < 0) return;
@@ -209,7 +216,7 @@ struct PlaceHeads {
     }
     const T* const norm = head < heads ? q_norm : k_norm;
     if (norm) {
-      const float scale = norm_scale(block, dim, eps, [&](int64_t d) { return shared.x[d]; });
+      const float scale = norm_scale(block, dim, eps, [&](int64_t d) -> float { return shared.x[d]; });
       block.each(dim, [&](int64_t d) { shared.x[d] *= scale * to_float(norm[d]); });
     }
     const int64_t half = dim / 2;
@@ -229,6 +236,7 @@ struct PlaceHeads {
 template <class T>
 struct Gate {
   static constexpr int kLanes = 256, kPerBlock = 1024;
+  template <class>
   using Shared = NoShared;
   const T *gate_up = nullptr, *bias = nullptr;  // [N, 2 I]: gate, then up; [2 I] or null
   T* gated = nullptr;                           // [N, I]
@@ -237,7 +245,7 @@ struct Gate {
   ROLL_HOST_DEVICE int64_t blocks_per_row() const { return (inner + kPerBlock - 1) / kPerBlock; }
   int64_t num_blocks() const { return num_rows * blocks_per_row(); }
   template <class Block>
-  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t index) const {
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t index) const {
     const int64_t i = index / blocks_per_row(), first = index % blocks_per_row() * kPerBlock;
     const T* const gates = gate_up + 2 * i * inner;
     block.each(inner - first < kPerBlock ? inner - first : kPerBlock, [&](int64_t offset) {

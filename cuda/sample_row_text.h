@@ -1,15 +1,9 @@
-// The kernel that draws one token out of one row of logits, as text over a block of lanes: what all lanes know stands
-// in plain variables, what they do together in calls of the block. It draws what RowSampler (ops/sample_row.h) draws.
-//
-// A Block has, each ending when all lanes are done:
-//   each(n, f)          f(i) for i in [0, n), by some lane
-//   once(f)             f() by one lane
-//   sum(n, f)           f(0) + ... + f(n - 1), known to all lanes;  largest and smallest(n, f) likewise
-//   sum_chunks(n, size, f, out)   out[c] = the sum of f(i) over chunk c of `size` numbers of [0, n), each called once;
-//   largest_chunks(n, size, f, out) likewise, where f may be called more than once
-// and, within each(): add(address, x), whole and also against other lanes.
+// The kernel that draws one token out of one row of logits, as text over a block of lanes (lane_block.h): what all
+// lanes know stands in plain variables, what they do together in calls of the block. It draws what RowSampler
+// (ops/sample_row.h) draws.
 #pragma once
 
+#include "cuda/lane_block.h"
 #include "cuda/sample_rows.h"
 
 namespace roll {
@@ -24,12 +18,12 @@ struct SampledRow {
 };
 
 /// Memory that the lanes share.
+constexpr int kSampleSums = 2048, kSampleGroup = 64;
+template <class Block>
 struct SampleShared {
-  static constexpr int kSums = 2048, kGroup = 64;
-  uint64_t sums[kSums], groups[kSums / kGroup];
-  uint64_t rest;
-  int32_t found;
-  uint32_t is_bad;
+  typename Block::template Cell<uint64_t> sums[kSampleSums], groups[kSampleSums / kSampleGroup], rest;
+  typename Block::template Cell<int32_t> found;
+  typename Block::template Cell<uint32_t> is_bad;
 };
 
 namespace sampling {
@@ -41,8 +35,8 @@ struct Found {
 
 /// The first of sums[0..n) up to which they add up to more than `target`.
 template <class Block>
-ROLL_KERNEL_TEXT Found find_in_sums(const Block& block, SampleShared& shared, int64_t n, uint64_t target) {
-  constexpr int kGroup = SampleShared::kGroup;
+ROLL_KERNEL_TEXT Found find_in_sums(const Block& block, SampleShared<Block>& shared, int64_t n, uint64_t target) {
+  constexpr int kGroup = kSampleGroup;
   block.each((n + kGroup - 1) / kGroup, [&](int64_t group) {
     uint64_t sum = 0;
     for (int64_t i = group * kGroup; i < n && i < (group + 1) * kGroup; ++i) sum += shared.sums[i];
@@ -62,21 +56,21 @@ ROLL_KERNEL_TEXT Found find_in_sums(const Block& block, SampleShared& shared, in
 
 /// Numbers per chunk, so that both the chunks and what is in one fit the shared sums.
 ROLL_HOST_DEVICE int64_t chunk_size(int64_t n) {
-  const int64_t least = (n + SampleShared::kSums - 1) / SampleShared::kSums;
+  const int64_t least = (n + kSampleSums - 1) / kSampleSums;
   return least <= 256 ? 256 : (least + 31) / 32 * 32;
 }
 
 /// shared.sums: those of the chunks of [0, n); returns the sum of all.
 template <class Block, class Weight>
-ROLL_KERNEL_TEXT uint64_t sum_all(const Block& block, SampleShared& shared, int64_t n, const Weight& weight) {
+ROLL_KERNEL_TEXT uint64_t sum_all(const Block& block, SampleShared<Block>& shared, int64_t n, const Weight& weight) {
   const int64_t size = chunk_size(n);
   block.sum_chunks(n, size, weight, shared.sums);
-  return block.sum((n + size - 1) / size, [&](int64_t chunk) { return shared.sums[chunk]; });
+  return block.sum((n + size - 1) / size, [&](int64_t chunk) -> uint64_t { return shared.sums[chunk]; });
 }
 
 /// After sum_all: the first of [0, n) up to which weights add up to more than `target`.
 template <class Block, class Weight>
-ROLL_KERNEL_TEXT int64_t find_after_sum(const Block& block, SampleShared& shared, int64_t n, uint64_t target,
+ROLL_KERNEL_TEXT int64_t find_after_sum(const Block& block, SampleShared<Block>& shared, int64_t n, uint64_t target,
                                         const Weight& weight) {
   const int64_t size = chunk_size(n);
   const Found chunk = find_in_sums(block, shared, (n + size - 1) / size, target);
@@ -98,7 +92,7 @@ struct Threshold {
 /// The largest key whose own and larger ones weigh at least `needed`, which all of [0, n) do. Three passes, each of
 /// which sums by some bits of the keys that agree with the answer so far.
 template <class Block, class Of>
-ROLL_KERNEL_TEXT Threshold find_threshold(const Block& block, SampleShared& shared, int64_t n, uint64_t needed,
+ROLL_KERNEL_TEXT Threshold find_threshold(const Block& block, SampleShared<Block>& shared, int64_t n, uint64_t needed,
                                           const Of& of) {
   Threshold answer;
   uint32_t known = 0;  // bits
@@ -147,7 +141,7 @@ ROLL_HOST_DEVICE uint64_t kept_mass(const Filter& filter, const Probabilities& p
 
 /// Narrows `filter`, which kept `all`, to the tokens of top_p.
 template <class Block>
-ROLL_KERNEL_TEXT void keep_top_p(const Block& block, SampleShared& shared, const SampledRow& row,
+ROLL_KERNEL_TEXT void keep_top_p(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
                                  const Probabilities& p, uint64_t all, Filter& filter) {
   const uint64_t needed = needed_mass(row.slot->sampling.top_p, all);
   const Threshold least = find_threshold(block, shared, row.vocab, needed, [&](int64_t i) {
@@ -163,7 +157,7 @@ ROLL_KERNEL_TEXT void keep_top_p(const Block& block, SampleShared& shared, const
 }
 
 template <class Block>
-ROLL_KERNEL_TEXT Filter filter_of(const Block& block, SampleShared& shared, const SampledRow& row,
+ROLL_KERNEL_TEXT Filter filter_of(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
                                   const Probabilities& p) {
   const RowSampling& sampling = row.slot->sampling;
   Filter filter;
@@ -188,17 +182,18 @@ ROLL_KERNEL_TEXT Probabilities probabilities_of(const Block& block, const Sample
 
 /// Mass of the whole row; notes logits that are no numbers.
 template <class Block>
-ROLL_KERNEL_TEXT uint64_t mass_of_row(const Block& block, SampleShared& shared, const SampledRow& row,
+ROLL_KERNEL_TEXT uint64_t mass_of_row(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
                                       const Probabilities& p) {
   return block.sum(row.vocab, [&](int64_t i) {
-    if (!(row.logits[i] - p.top <= 0)) shared.is_bad = 1;
+    if (!(row.logits[i] - p.top <= 0)) block.add(&shared.is_bad, 1);
     return mass_of(p(i));
   });
 }
 
 /// The token that the filter and the random bits pick, and the mass that it was picked from.
 template <class Block>
-ROLL_KERNEL_TEXT Found pick(const Block& block, SampleShared& shared, const SampledRow& row, const Probabilities& p) {
+ROLL_KERNEL_TEXT Found pick(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
+                            const Probabilities& p) {
   const Filter filter = filter_of(block, shared, row, p);
   const auto mass = [&](int64_t i) { return kept_mass(filter, p, i); };
   const uint64_t all = sum_all(block, shared, row.vocab, mass);
@@ -219,7 +214,7 @@ ROLL_KERNEL_TEXT int64_t place_of(const Block& block, const SampledRow& row, int
 
 /// Draws, and moves the slot on: its random number, its last token and what penalties count.
 template <class Block>
-ROLL_KERNEL_TEXT DrawnToken sample_row(const Block& block, SampleShared& shared, const SampledRow& row) {
+ROLL_KERNEL_TEXT DrawnToken sample_row(const Block& block, SampleShared<Block>& shared, const SampledRow& row) {
   using namespace sampling;
   SlotState& slot = *row.slot;
   const RowSampling& params = slot.sampling;
@@ -255,20 +250,29 @@ ROLL_KERNEL_TEXT DrawnToken sample_row(const Block& block, SampleShared& shared,
   return drawn;
 }
 
-/// Row `i` of the launch.
-template <class Block>
-ROLL_KERNEL_TEXT void sample_row_of(const Block& block, SampleShared& shared, const SampleRows& rows, int64_t i) {
-  const RowDraw draw = rows.draws[i];
-  if (draw.slot < 0) return;
-  SlotState& slot = rows.slots[draw.slot];
-  const int64_t touched = draw.slot * rows.touched_per_slot;
-  const DrawnToken drawn =
-      sample_row(block, shared,
-                 {rows.logits + i * rows.stride, rows.vocab, &slot, rows.touched + touched, rows.untouched + touched});
-  block.once([&] {
-    rows.drawn[i] = drawn;
-    slot.length += draw.is_decoding;
-  });
-}
+/// A block for each row.
+template <int kNumLanes = 1024>
+struct DrawRows {
+  static constexpr int kLanes = kNumLanes;
+  template <class Block>
+  using Shared = SampleShared<Block>;
+  SampleRows launch;
+
+  int64_t num_blocks() const { return launch.rows; }
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, SampleShared<Block>& shared, int64_t i) const {
+    const RowDraw draw = launch.draws[i];
+    if (draw.slot < 0) return;
+    SlotState& slot = launch.slots[draw.slot];
+    const int64_t touched = draw.slot * launch.touched_per_slot;
+    const SampledRow row = {launch.logits + i * launch.stride, launch.vocab, &slot, launch.touched + touched,
+                            launch.untouched + touched};
+    const DrawnToken drawn = sample_row(block, shared, row);
+    block.once([&] {
+      launch.drawn[i] = drawn;
+      slot.length += draw.is_decoding;
+    });
+  }
+};
 
 }  // namespace roll

@@ -77,8 +77,7 @@ int64_t copied(const GatedMlp& mlp) {
 
 /// `cached`: numbers that a token leaves in each cache.
 bool has_kernels(const Attention& attention, int64_t cached) {
-  return attention.head_dim % 8 == 0 && attention.head_dim <= HeadShared::kMaxHeadDim &&
-         attention.own_cost(1).cached == cached;
+  return attention.head_dim % 8 == 0 && attention.head_dim <= kMaxHeadDim && attention.own_cost(1).cached == cached;
 }
 bool has_kernels(const GatedMlp&, int64_t) {
   return true;
@@ -190,24 +189,24 @@ class DeviceDecoderOf : public DeviceDecoder {
 
   void make_buffers() {
     const auto options = at::TensorOptions().device(model_.device()).dtype(kScalarType<T>);
-    const auto rows = [&](int64_t width) { return at::empty({sizes_.max_rows, width}, options); };
+    const auto rows = [&](int64_t width) { return launcher_.empty({sizes_.max_rows, width}, options); };
     const RowWidths widths = widest(model_.spec());
-    x_ = at::empty({sizes_.max_rows, hidden_}, options.dtype(at::kFloat));
+    x_ = launcher_.empty({sizes_.max_rows, hidden_}, options.dtype(at::kFloat));
     input_ = rows(hidden_);
     branch_ = rows(hidden_);
     qkv_ = rows(widths.qkv);
     mixed_ = rows(widths.mixed);
     gate_up_ = rows(2 * widths.inner);
     gated_ = rows(widths.inner);
-    rows_ = at::empty({sizes_.max_rows * static_cast<int64_t>(sizeof(StepRow))}, options.dtype(at::kByte));
-    head_input_ = at::empty({num_slots_, hidden_}, options);
-    logits_ = at::empty({num_slots_, model_.spec().vocab_size}, options.dtype(at::kFloat));
-    cache_ = at::empty({num_caches_, 2, sizes_.num_pages, sizes_.page_size * widths.cached / 2}, options);
+    rows_ = launcher_.empty({sizes_.max_rows * static_cast<int64_t>(sizeof(StepRow))}, options.dtype(at::kByte));
+    head_input_ = launcher_.empty({num_slots_, hidden_}, options);
+    logits_ = launcher_.empty({num_slots_, model_.spec().vocab_size}, options.dtype(at::kFloat));
+    cache_ = launcher_.empty({num_caches_, 2, sizes_.num_pages, sizes_.page_size * widths.cached / 2}, options);
     int64_t parts = 0;
     for (const DecoderBlock& block : blocks_)
       if (const auto* attention = std::get_if<AttentionBlock>(&block.mixer))
         parts = std::max(parts, most_parts(attention->sizes));
-    parts_ = at::empty({parts}, options.dtype(at::kFloat));
+    parts_ = launcher_.empty({parts}, options.dtype(at::kFloat));
     const auto bytes = [&](int64_t count, size_t size) {
       return at::zeros({count * static_cast<int64_t>(size)}, options.dtype(at::kByte));
     };
@@ -385,7 +384,7 @@ int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t
       DeviceMixers::visit(block.mixer, [&](const auto& mixer) { copies += copied(mixer); });
   const int64_t row = widths.qkv + widths.mixed + 2 * hidden + 3 * widths.inner;
   const int64_t wide = max_rows * hidden + num_slots * vocab +
-                       4 * kWantedBlocks * HeadShared::kMaxHeadDim * widths.heads;  // the stream, logits, parts
+                       4 * kWantedBlocks * kMaxHeadDim * widths.heads;  // the stream, logits, parts
   return (copies + max_rows * row + num_slots * hidden) * static_cast<int64_t>(at::elementSize(model.dtype())) +
          wide * static_cast<int64_t>(sizeof(float));
 }

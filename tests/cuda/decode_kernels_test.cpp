@@ -1,4 +1,4 @@
-// Kernels of decoding, run by simulated lanes, against plain loops in float64.
+// Kernels of decoding, run by lanes on the CPU, against plain loops in float64.
 #include "cuda/attend_pages.h"
 
 #include <catch2/catch.hpp>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "ops/simulated_block.h"
+#include "cuda/warps.h"
 
 namespace roll {
 
@@ -18,12 +18,6 @@ std::vector<float> random_floats(int64_t count, uint64_t seed) {
     values[i] = static_cast<float>(
         random_normal({.seed = seed, .purpose = Purpose::kInit, .position = static_cast<uint32_t>(i)}));
   return values;
-}
-
-template <class Kernel>
-void run_blocks(const Kernel& kernel) {
-  typename Kernel::Shared shared;
-  for (int64_t i = 0; i < kernel.num_blocks(); ++i) kernel.run(SimulatedBlock(Kernel::kLanes, i % 2 == 1), shared, i);
 }
 
 constexpr int64_t kPage = 16, kSlots = 3, kWidth = 40;  // of a table
@@ -85,23 +79,23 @@ void check_attention(int64_t heads, int64_t kv_heads, int64_t dim, int64_t split
   std::vector<T> qkv(wide.size()), mixed(num_rows * heads * dim);
   for (size_t i = 0; i < wide.size(); ++i) store(qkv[i], wide[i]);
   std::vector<float> parts(num_rows * heads * splits * (dim + 2), NAN);
-  run_blocks(AttendPages<T, kQueries>{.qkv = qkv.data(),
-                                      .rows = rows.data(),
-                                      .layer = cache.layer(),
-                                      .mixed = mixed.data(),
-                                      .parts = parts.data(),
-                                      .num_rows = num_rows,
-                                      .heads = heads,
-                                      .splits = splits,
-                                      .scale = 1 / std::sqrt(static_cast<float>(dim))});
+  test::run_kernel(AttendPages<T, kQueries>{.qkv = qkv.data(),
+                                            .rows = rows.data(),
+                                            .layer = cache.layer(),
+                                            .mixed = mixed.data(),
+                                            .parts = parts.data(),
+                                            .num_rows = num_rows,
+                                            .heads = heads,
+                                            .splits = splits,
+                                            .scale = 1 / std::sqrt(static_cast<float>(dim))});
   if (splits > 1)
-    run_blocks(CombineParts<T>{.parts = parts.data(),
-                               .rows = rows.data(),
-                               .mixed = mixed.data(),
-                               .num_rows = num_rows,
-                               .heads = heads,
-                               .splits = splits,
-                               .head_dim = dim});
+    test::run_kernel(CombineParts<T>{.parts = parts.data(),
+                                     .rows = rows.data(),
+                                     .mixed = mixed.data(),
+                                     .num_rows = num_rows,
+                                     .heads = heads,
+                                     .splits = splits,
+                                     .head_dim = dim});
   for (int64_t i = 0; i < num_rows; ++i)
     for (int64_t head = 0; head < heads && rows[i].slot >= 0; ++head) {
       std::vector<float> q(dim);
