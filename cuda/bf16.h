@@ -1,4 +1,4 @@
-// bfloat16 as its bits, the same on host and device.
+// bfloat16 as its bits, the same on host and device, but for which NaN.
 #pragma once
 
 #include "base/host_device.h"
@@ -23,9 +23,13 @@ ROLL_HOST_DEVICE void store(float& to, float x) {
 
 /// To the nearest, of two the even one.
 ROLL_HOST_DEVICE void store(Bf16& to, float x) {
+#ifdef __CUDA_ARCH__
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(to.bits) : "f"(x));
+#else
   const uint32_t bits = bits_of(x);
   const bool is_nan = (bits & 0x7FFFFFFFu) > 0x7F800000u;
   to.bits = static_cast<uint16_t>(is_nan ? 0x7FC0u : (bits + 0x7FFFu + (bits >> 16 & 1)) >> 16);
+#endif
 }
 
 }  // namespace roll

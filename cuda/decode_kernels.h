@@ -32,8 +32,6 @@ struct PageMove {
   int32_t from = 0, to = 0;
 };
 
-struct NoShared {};
-
 /// What the plan changed of slots.
 struct UpdateSlots {
   static constexpr int kLanes = 256;

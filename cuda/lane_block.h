@@ -17,6 +17,12 @@
 
 #include "cuda/bf16.h"
 
+#ifdef __CUDACC__
+#define ROLL_UNROLL_4 _Pragma("unroll 4")
+#else
+#define ROLL_UNROLL_4
+#endif
+
 namespace roll {
 
 /// Numbers that are read and written at once.
@@ -24,6 +30,9 @@ template <class T, int N>
 struct alignas(sizeof(T) * N) Vector {
   T at[N];
 };
+
+/// A kernel's shared memory where it needs none.
+struct NoShared {};
 
 constexpr int kWarp = 32;
 
@@ -46,6 +55,18 @@ class LaneBlock : public Lanes {
   ROLL_KERNEL_TEXT void each(I n, const F& f) const {
     for (I i = static_cast<I>(lane()); i < n; i += kLanes) f(i);
     barrier();
+  }
+
+  /// f(i, the N numbers behind x + i) by some lane, for all of [x, x + n): vectors, and one by one what lies before the
+  /// first address that is a multiple of theirs and behind the last whole one. Ends with no barrier.
+  template <int N, class T, class F>
+  ROLL_KERNEL_TEXT void each_vector(const T* x, int64_t n, const F& f) const {
+    const auto beyond = static_cast<int>(reinterpret_cast<uintptr_t>(x) / sizeof(T) % N);
+    const int64_t lead = beyond == 0 ? 0 : n < N - beyond ? n : N - beyond, last = n - (n - lead) % N;
+    if (lane() < lead) f(int64_t{lane()}, Lanes::template load<1>(x + lane()));
+    ROLL_UNROLL_4
+    for (int64_t i = lead + lane() * N; i < last; i += kLanes * N) f(i, Lanes::template load<N>(x + i));
+    if (last + lane() < n) f(last + lane(), Lanes::template load<1>(x + last + lane()));
   }
 
   /// f() by one lane; ends when it is done.
