@@ -27,6 +27,24 @@ ROLL_HOST_DEVICE float quotient_of(float x, float y) {
 #endif
 }
 
+/// How many of the lowest bits are 1 before the first 0.
+ROLL_HOST_DEVICE int ones_from_below(uint32_t bits) {
+#ifdef __CUDA_ARCH__
+  return __clz(__brev(~bits));
+#else
+  return __builtin_ctzll(~uint64_t{bits});
+#endif
+}
+
+/// p, behind which a GPU's compiler keeps nothing in registers from one pass of a loop to the next.
+template <class T>
+ROLL_HOST_DEVICE const T* reread(const T* p) {
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+l"(p));
+#endif
+  return p;
+}
+
 constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
 
 }  // namespace roll

@@ -6,9 +6,17 @@
 //   barrier()             where all lanes meet; what they wrote before, all see behind it
 //   warp_barrier()        likewise of a warp
 //   shuffle_xor(x, k)     x of lane ^ k of the warp, which must all call it; T of whole words. Orders no memory.
+//   shuffle(x, i), shuffle_up(x, k)   x of lane i of the warp, and of lane - k, below k the own one
 //   ballot(is)            the bits of those lanes of the warp where it holds
 //   Cell<T>               a T in shared memory: on a GPU a T, on the CPU one that notices races and unwritten reads
 //   load<N>(p), store(p, vector)   N numbers at once, from an address that is a multiple of their size
+//   load_some<N>(p, n)    likewise, of which those from n on are nothing and become 0
+//   multiply_add<T>(c, a, b)   c [16, 8] += a [16, K] b [K, 8] on tensor cores, by all lanes of a warp, summed in
+//   float32. T is
+//                         Bf16, two in a word and K = 16; or float, K = 8, to 2^-20 of the products (three of tf32).
+//                         With w = 4 / sizeof(T) and a lane's g = lane / 4 and t = lane % 4 of the warp, number p of
+//                         word q of its a is [g + 8 (q % 2), w t + p + 4 w (q / 2)], of word h of its b [w t + p + 4 w
+//                         h, g], and it has [g + 8 r, 2 t + s] of c at 2 r + s
 //   add(p, x)             to a cell, whole also against other lanes that add; returns what was there
 //   scratch<T>()          a cell for each warp, for the text below
 #pragma once
@@ -18,9 +26,12 @@
 #include "cuda/bf16.h"
 
 #ifdef __CUDACC__
-#define ROLL_UNROLL_4 _Pragma("unroll 4")
+#define ROLL_PRAGMA(text) _Pragma(#text)
+#define ROLL_UNROLL _Pragma("unroll")
+#define ROLL_UNROLL_BY(count) ROLL_PRAGMA(unroll(count))
 #else
-#define ROLL_UNROLL_4
+#define ROLL_UNROLL
+#define ROLL_UNROLL_BY(count)
 #endif
 
 namespace roll {
@@ -33,6 +44,10 @@ struct alignas(sizeof(T) * N) Vector {
 
 /// A kernel's shared memory where it needs none.
 struct NoShared {};
+
+/// 32 bits, of one float or two Bf16.
+template <int N>
+using Packed = Vector<uint32_t, N>;
 
 constexpr int kWarp = 32;
 
@@ -64,9 +79,16 @@ class LaneBlock : public Lanes {
     const auto beyond = static_cast<int>(reinterpret_cast<uintptr_t>(x) / sizeof(T) % N);
     const int64_t lead = beyond == 0 ? 0 : n < N - beyond ? n : N - beyond, last = n - (n - lead) % N;
     if (lane() < lead) f(int64_t{lane()}, Lanes::template load<1>(x + lane()));
-    ROLL_UNROLL_4
+    ROLL_UNROLL_BY(4)
     for (int64_t i = lead + lane() * N; i < last; i += kLanes * N) f(i, Lanes::template load<N>(x + i));
     if (last + lane() < n) f(last + lane(), Lanes::template load<1>(x + last + lane()));
+  }
+
+  /// f(i) for i = 0, 4, 8, ... below n, by some lane; ends when all are done.
+  template <class F>
+  ROLL_KERNEL_TEXT void each_fourth(int32_t n, const F& f) const {
+    for (int32_t i = 4 * lane(); i < n; i += 4 * kLanes) f(i);
+    barrier();
   }
 
   /// f() by one lane; ends when it is done.
@@ -108,15 +130,6 @@ class LaneBlock : public Lanes {
     return joined(mine, [](T a, T b) { return a + b; });
   }
 
-  /// n > 0.
-  template <class F>
-  ROLL_KERNEL_TEXT auto largest(int64_t n, const F& f) const {
-    using T = decltype(f(int64_t{0}));
-    T mine = f(0);
-    for (int64_t i = lane(); i < n; i += kLanes) mine = larger(mine, f(i));
-    return joined(mine, [](T a, T b) { return larger(a, b); });
-  }
-
   /// The largest int64_t where n is 0.
   template <class F>
   ROLL_KERNEL_TEXT int64_t smallest(int64_t n, const F& f) const {
@@ -137,20 +150,6 @@ class LaneBlock : public Lanes {
       T mine = 0;
       for (int64_t i = chunk * size + lane() % kWarp; i < end; i += kWarp) mine += f(i);
       mine = joined_in_warp(mine, [](T a, T b) { return a + b; });
-      if (lane() % kWarp == 0) out[chunk] = mine;
-    }
-    barrier();
-  }
-
-  /// Likewise the largest, where f may be called more than once.
-  template <class F, class Out>
-  ROLL_KERNEL_TEXT void largest_chunks(int64_t n, int64_t size, const F& f, Out* out) const {
-    using T = decltype(f(int64_t{0}));
-    for (int64_t chunk = lane() / kWarp; chunk * size < n; chunk += kWarps) {
-      const int64_t end = n < (chunk + 1) * size ? n : (chunk + 1) * size;
-      T mine = f(chunk * size);
-      for (int64_t i = chunk * size + lane() % kWarp; i < end; i += kWarp) mine = larger(mine, f(i));
-      mine = joined_in_warp(mine, [](T a, T b) { return larger(a, b); });
       if (lane() % kWarp == 0) out[chunk] = mine;
     }
     barrier();

@@ -11,7 +11,7 @@
 #include <new>
 
 #ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/asan_interface.h>
 #endif
 
 namespace roll::test {
@@ -42,6 +42,7 @@ class Fibres {
 
   /// The next resume(i) begins `entry`, which must never return.
   void begin(int i, void (*entry)()) {
+    forget(i);
     auto** top = reinterpret_cast<void**>(memory_ + kBytes * static_cast<size_t>(i + 1)) - 1;
     *--top = reinterpret_cast<void*>(entry);  // where the stack is as behind a call
     for (int kept = 0; kept < 6; ++kept) *--top = nullptr;
@@ -74,9 +75,14 @@ class Fibres {
   static void arrive(const void** bottom, size_t* bytes) {
     __sanitizer_finish_switch_fiber(nullptr, bottom, bytes);
   }
+  /// What a fibre that never returned left on the stack.
+  void forget(int i) const {
+    __asan_unpoison_memory_region(memory_ + kBytes * static_cast<size_t>(i) + 4096, kBytes - 4096);
+  }
 #else
   static void leave(const void*, size_t) {}
   static void arrive(const void**, size_t*) {}
+  static void forget(int) {}
 #endif
 
   char* memory_ = nullptr;

@@ -53,7 +53,6 @@ TEST_CASE("lanes see each other's numbers behind barriers, shuffles and ballots"
     for (const int offset : {1, 2, 16, 5}) CHECK(block.shuffle_xor(block.lane(), offset) == (block.lane() ^ offset));
     CHECK(block.ballot(block.lane() % 2 == 1) == 0xAAAAAAAAu);
     CHECK(block.sum(1000, [](int64_t i) { return i; }) == 499500);
-    CHECK(block.largest(7, [](int64_t i) { return static_cast<float>(-i); }) == 0);
     CHECK(block.smallest(300, [](int64_t i) { return 400 - i; }) == 101);
     block.once([&] { shared.count = 0; });
     block.add(&shared.count, 2);
@@ -139,7 +138,7 @@ TEST_CASE("readers of several warps are all remembered", "[cuda]") {
               block.warp_barrier();
             }
             if (block.lane() == writer) shared.at[0] = 2;
-          }) != "none");
+          }).find(", block 1") == 0);  // the first that runs
 }
 
 TEST_CASE("shared memory that nobody wrote is named, whatever an earlier block left there", "[cuda]") {

@@ -145,6 +145,23 @@ TEST_CASE("equal logits: ties of top_k stay, those of top_p go by their ids", "[
   CHECK(last > 205);
 }
 
+TEST_CASE("more tokens than the kernel's list of candidates holds are as good", "[ops]") {
+  auto logits = logits_of(kMostCandidates + 2000, 3);
+  for (float& logit : logits) logit = std::round(logit) / 512;  // eight exponents, in few bins
+  RowSampling sampling;
+  const int64_t top_k = GENERATE(0, 4000, 5000);
+  sampling.top_k = top_k;
+  sampling.top_p = 0.93;
+  RowSampler sampler;
+  for (uint32_t i = 0; i < 20; ++i) {
+    const RandomName name = {.seed = 1, .position = i};
+    const DrawnToken expected = sampler.draw(logits, sampling, {}, random_bits(name));
+    const Drawn kernel = run_kernel<128>(logits, {.sampling = sampling, .name = plain_name(name)}, {}, i % 2 == 1);
+    REQUIRE(kernel.token.token == expected.token);
+    REQUIRE(kernel.token.processed_log_prob == expected.processed_log_prob);
+  }
+}
+
 TEST_CASE("the kernel counts what it draws, as a history does", "[ops]") {
   RowSampling sampling;
   sampling.is_greedy = 1, sampling.is_counting = 1, sampling.frequency = 0.6;
@@ -181,10 +198,11 @@ TEST_CASE("rows of no numbers are told by token -1, rows of no slot are left alo
   slots[1].length = 4;
   const RowDraw draws[] = {{.slot = -1}, {.slot = 1, .is_decoding = 1}};
   DrawnToken drawn[2] = {{.token = 77}, {}};
-  std::vector<float> rows(2 * 8, 0.0f), untouched(6);
+  alignas(16) float rows[2 * 8] = {};
+  std::vector<float> untouched(6);
   std::vector<TouchedToken> touched(6);
   rows[8 + 2] = 50;
-  const SampleRows launch{.logits = rows.data(),
+  const SampleRows launch{.logits = rows,
                           .stride = 8,
                           .vocab = 5,
                           .rows = 2,
