@@ -1,171 +1,362 @@
 // The kernels of attention over pages; decode_kernels.h has the others, the legend and the layout of pages.
 #pragma once
 
+#include <cfloat>
+
 #include "cuda/decode_kernels.h"
+#include "cuda/device_math.h"
 
 namespace roll {
 
-template <int kQueries>
+template <class Block, int kMixed, int kQueries>
 struct AttendShared {
-  static constexpr int kTile = 128, kMaxHeadDim = HeadShared::kMaxHeadDim;
-  float q[kQueries][kMaxHeadDim], mixed[kQueries][kMaxHeadDim];
-  float scores[kQueries * kTile], parts[2 * kTile * kQueries];
-  float top[kQueries], sum[kQueries], factor[kQueries], tile_top[kQueries], tile_sum[kQueries];
+  template <class T>
+  using Cell = typename Block::template Cell<T>;
+  Cell<TokenPlace> places[Block::kLanes];
+  alignas(16) Cell<float> mixed[kQueries][kMixed + 8];  // so many that lanes' rows lie in different banks
+  Cell<float> top[Block::kWarps][kQueries], sum[Block::kWarps][kQueries];
 };
 
-/// Attention of a row's heads over the tokens up to its own. A block for each row, each kQueries heads of a group that
-/// share a key/value head, and each of `splits` parts of the tokens; where there is more than one, CombineParts joins.
-template <class T, int kQueries>
+/// Attention of heads over the tokens up to their row's own: on tensor cores, 16 queries at once, whose largest score
+/// and sums a warp keeps in registers while it goes over keys (Dao 2023, "FlashAttention-2"). A block for each `tile`
+/// rows, each up to 16 heads of a group that share a key/value head, and each of `splits` parts of the tokens; where
+/// there is more than one, CombineParts joins. Rows alone: their heads are the queries, warps share the tokens. Rows
+/// that follow each other in a sequence: they are the queries, warps share the heads.
+///
+/// The lanes of a warp are four (t) by eight (g), as tensor cores have them. A lane reads 16 bytes at once: kVector
+/// numbers of a key, or one of kVector tokens' values. What it so gets decides which key is which column of the
+/// products: column c of product j is key kVector (c / 2) + 2 j + c % 2 of a tile. head_dim <= kDim, a multiple of 8.
+template <class T, int kDim>
 struct AttendPages {
-  using Shared = AttendShared<kQueries>;
-  static constexpr int kTile = Shared::kTile, kLanes = kTile;
+  static constexpr int kLanes = 128, kQueries = 16, kVector = PagedLayer<T>::kVector;
+  static constexpr int kTile = 4 * kVector;       // tokens that a warp takes at once
+  static constexpr int kSpan = kLanes * kVector;  // tokens whose places are looked up at once
+  /// Parts of a key whose loads begin together. All at once would be more than registers hold where heads are wide.
+  static constexpr int kPasses = kDim > 128 ? 1 : kDim == 128 ? 2 : kDim / kTile;
+  /// Numbers of values that a block mixes: registers hold no more.
+  static constexpr int kMixed = kDim < 128 ? kDim : 128;
+  template <class Block>
+  using Shared = AttendShared<Block, kMixed, kQueries>;
   const T* qkv = nullptr;
   const StepRow* rows = nullptr;
   PagedLayer<T> layer;
   T* mixed = nullptr;      // [N, H D]
-  float* parts = nullptr;  // [N, H, splits, D + 2]: sums of weighted values, the largest score, the sum of weights
-  int64_t num_rows = 0, heads = 0, splits = 1;
+  float* parts = nullptr;  // [N, H, splits, D + 4]: weighted values' sums, the largest exponent of 2, weights' sum
+  int64_t first_row = 0, num_rows = 0;  // of the N
+  int64_t heads = 0, splits = 1;        // more than one only where tile is 1
+  int64_t tile = 1;                     // rows of a block
   float scale = 1;
 
   ROLL_HOST_DEVICE int64_t group() const { return heads / layer.kv_heads; }
   ROLL_HOST_DEVICE int64_t bundles() const { return (group() + kQueries - 1) / kQueries; }
-  int64_t num_blocks() const { return num_rows * layer.kv_heads * bundles() * splits; }
+  int64_t num_blocks() const {
+    return (num_rows + tile - 1) / tile * layer.kv_heads * bundles() * (kDim / kMixed) * splits;
+  }
 
   template <class Block>
-  ROLL_KERNEL_TEXT void run(const Block& block, Shared& shared, int64_t index) const {
-    const int64_t split = index % splits, bundle = index / splits % bundles();
-    const int64_t kv_head = index / (splits * bundles()) % layer.kv_heads;
-    const int64_t i = index / (splits * bundles() * layer.kv_heads);
-    const StepRow row = rows[i];
-    const int64_t dim = layer.head_dim, first_head = kv_head * group() + bundle * kQueries;
-    const int64_t left = group() - bundle * kQueries, num_queries = left < kQueries ? left : kQueries;
-    if (row.slot < 0) {
-      if (split == 0) block.each(num_queries * dim, [&](int64_t j) { store(out(i, first_head)[j], 0); });
-      return;
-    }
-    const T* const q = qkv + (i * (heads + 2 * layer.kv_heads) + first_head) * dim;
-    block.each(kQueries * dim, [&](int64_t j) {
-      shared.q[j / dim][j % dim] = j < num_queries * dim ? to_float(q[j]) * scale : 0.0f;
-      shared.mixed[j / dim][j % dim] = 0;
-    });
-    block.each(kQueries, [&](int64_t k) {
-      shared.top[k] = -INFINITY;
-      shared.sum[k] = 0;
-    });
-    const int64_t length = row.position + 1, tiles = (length + kTile - 1) / kTile;
-    const int64_t each = (tiles + splits - 1) / splits * kTile, begin = split * each;
-    const int64_t end = begin + each < length ? begin + each : length;
-    for (int64_t tile = begin; tile < end; tile += kTile)
-      add_tile(block, shared, row.slot, kv_head, tile, end - tile < kTile ? end - tile : kTile);
-    block.each(num_queries * dim, [&](int64_t j) {
-      const int64_t k = j / dim, d = j % dim;
-      if (splits == 1)
-        store(out(i, first_head)[j], shared.mixed[k][d] / shared.sum[k]);
+  ROLL_KERNEL_TEXT void run(const Block& block, Shared<Block>& shared, int64_t index) const {
+    auto rest = static_cast<int32_t>(index);
+    const auto take = [&](int64_t count) {
+      const int32_t own = rest % static_cast<int32_t>(count);
+      rest /= static_cast<int32_t>(count);
+      return own;
+    };
+    const int32_t split = take(splits), from = take(kDim / kMixed) * kMixed, bundle = take(bundles());
+    const int32_t kv_head = take(layer.kv_heads);
+    const auto left = static_cast<int32_t>(group()) - bundle * kQueries;
+    const Heads own{static_cast<int32_t>(kv_head * group()) + bundle * kQueries, left < kQueries ? left : kQueries,
+                    kv_head, from};
+    const int64_t begin = first_row + rest * tile, all = first_row + num_rows,
+                  end = begin + tile < all ? begin + tile : all;
+    for (int64_t i = begin, next = 0; i < end; i = next) {
+      next = end_of_run(block, i, end);
+      if (rows[i].slot < 0)
+        clear(block, i, next, own, split);
+      else if (next - i > 1)
+        attend_run(block, shared, i, static_cast<int>(next - i), own);
       else
-        part(i, first_head + k, split)[d] = shared.mixed[k][d];
-    });
-    if (splits > 1)
-      block.each(num_queries, [&](int64_t k) {
-        part(i, first_head + k, split)[dim] = shared.top[k];
-        part(i, first_head + k, split)[dim + 1] = shared.sum[k];
-      });
+        attend_row(block, shared, i, own, split);
+    }
   }
 
  private:
+  /// Heads [first, first + count), which share a key/value head; of values, the kMixed numbers from `from` on.
+  struct Heads {
+    int32_t first, count, kv_head, from;
+  };
+  /// A lane's two of 16 queries, g and g + 8, and what of the tokens they see.
+  struct Queries {
+    const T* q[2];
+    int32_t last[2];  // token that the query sees
+  };
+  /// Tokens [begin, end) of a slot, of which all queries see those before `whole`. A warp takes the tile `first` tokens
+  /// behind the begin, and then every stride-th token's.
+  struct Tokens {
+    int32_t slot, begin, end, whole, first, stride;
+  };
+  struct Sums {
+    Vector<float, 4> mixed[kMixed / 8];                    // product i: numbers 8 i to 8 i + 7 of the queries' results
+    float top[2] = {-FLT_MAX, -FLT_MAX}, sum[2] = {0, 0};  // the sum: over a lane's own columns
+  };
+  using Half = Vector<T, kVector / 2>;
+
   ROLL_HOST_DEVICE T* out(int64_t i, int64_t head) const { return mixed + (i * heads + head) * layer.head_dim; }
-  ROLL_HOST_DEVICE float* part(int64_t i, int64_t head, int64_t split) const {
-    return parts + ((i * heads + head) * splits + split) * (layer.head_dim + 2);
+  ROLL_HOST_DEVICE const T* query(int64_t i, int64_t head) const {
+    return qkv + (i * (heads + 2 * layer.kv_heads) + head) * layer.head_dim;
   }
 
-  /// Tokens [first, first + count), count > 0.
+  /// The end of the rows from i on, at most 16 and before `end`, that follow each other in a sequence, or are none.
   template <class Block>
-  ROLL_KERNEL_TEXT void add_tile(const Block& block, Shared& shared, int64_t slot, int64_t kv_head, int64_t first,
-                                 int64_t count) const {
-    block.each(kTile, [&](int64_t j) { score_key(shared, slot, kv_head, first + j, j, j < count); });
-    block.largest_chunks(
-        kQueries * kTile, kTile, [&](int64_t j) { return shared.scores[j]; }, shared.tile_top);
-    block.each(kQueries, [&](int64_t k) {
-      const float top = shared.top[k] > shared.tile_top[k] ? shared.top[k] : shared.tile_top[k];
-      shared.factor[k] = expf(shared.top[k] - top);  // 0 before the first tile
-      shared.top[k] = top;
-    });
-    const auto weight = [&](int64_t j) { return shared.scores[j] = expf(shared.scores[j] - shared.top[j / kTile]); };
-    block.sum_chunks(kQueries * kTile, kTile, weight, shared.tile_sum);
-    mix_values(block, shared, slot, kv_head, first, count);
-    block.each(kQueries, [&](int64_t k) { shared.sum[k] = shared.sum[k] * shared.factor[k] + shared.tile_sum[k]; });
+  ROLL_KERNEL_TEXT int64_t end_of_run(const Block& block, int64_t i, int64_t end) const {
+    const int32_t m = block.lane() % kWarp;
+    const StepRow first = rows[i], own = i + m < end && m < kQueries ? rows[i + m] : StepRow{0, 0, -2};
+    const bool follows = own.slot == first.slot && (first.slot < 0 || own.position == first.position + m);
+    return i + ones_from_below(block.ballot(follows));
   }
 
-  /// One lane's key against all queries.
-  ROLL_KERNEL_TEXT void score_key(Shared& shared, int64_t slot, int64_t kv_head, int64_t position, int64_t j,
-                                  bool is_seen) const {
-    constexpr int64_t kVector = PagedLayer<T>::kVector;
-    float scores[kQueries] = {};
-    for (int64_t d = 0; is_seen && d < layer.head_dim; d += kVector) {
-      struct alignas(16) Vector {
-        T at[kVector];
-      };
-      const Vector key = *reinterpret_cast<const Vector*>(layer.keys + layer.key_at(slot, position, kv_head, d));
-      for (int e = 0; e < kVector; ++e)
-        for (int k = 0; k < kQueries; ++k) scores[k] += shared.q[k][d + e] * to_float(key.at[e]);
-    }
-    for (int k = 0; k < kQueries; ++k) shared.scores[k * kTile + j] = is_seen ? scores[k] : -INFINITY;
-  }
-
-  /// mixed = mixed * factor + the weighted values. Lanes share the tokens in as many groups as have two columns for
-  /// each lane.
   template <class Block>
-  ROLL_KERNEL_TEXT void mix_values(const Block& block, Shared& shared, int64_t slot, int64_t kv_head, int64_t first,
-                                   int64_t count) const {
-    const int64_t dim = layer.head_dim, pairs = dim / 2, groups = kLanes / pairs;
-    block.each(groups * pairs, [&](int64_t lane) {
-      const int64_t group = lane / pairs, d = lane % pairs * 2;
-      float sums[kQueries][2] = {};
-      for (int64_t j = group; j < count; j += groups) {
-        const T* const value = layer.values + layer.value_at(slot, first + j, kv_head) + d;
-        const float v0 = to_float(value[0]), v1 = to_float(value[1]);
-        for (int k = 0; k < kQueries; ++k) {
-          sums[k][0] += shared.scores[k * kTile + j] * v0;
-          sums[k][1] += shared.scores[k * kTile + j] * v1;
+  ROLL_KERNEL_TEXT void clear(const Block& block, int64_t i, int64_t end, const Heads& own, int32_t split) const {
+    for (; i < end && split == 0 && own.from == 0; ++i)
+      block.each(own.count * layer.head_dim, [&](int64_t j) { store(out(i, own.first)[j], 0); });
+  }
+
+  /// A warp for each head.
+  template <class Block>
+  ROLL_KERNEL_TEXT void attend_run(const Block& block, Shared<Block>& shared, int64_t i, int count,
+                                   const Heads& own) const {
+    const int g = block.lane() % kWarp / 4, t = block.lane() % 4;
+    const StepRow row = rows[i];
+    const Tokens tokens{row.slot, 0, row.position + count, row.position + 1, 0, kTile};
+    for (int32_t round = 0; round < own.count; round += Block::kWarps) {
+      const int32_t head = own.first + round + block.lane() / kWarp;
+      const bool is_used = head < own.first + own.count;
+      Queries queries;
+      for (int r = 0; r < 2; ++r) {
+        const int m = g + 8 * r < count ? g + 8 * r : count - 1;
+        queries.q[r] = query(i + m, is_used ? head : own.first);
+        queries.last[r] = row.position + m;
+      }
+      Sums sums{};
+      attend(block, shared, tokens, own, queries, is_used, sums);
+      ROLL_UNROLL
+      for (int r = 0; r < 2; ++r) ROLL_UNROLL
+      for (int n = 0; n < kMixed / 8; ++n)
+        if (is_used && g + 8 * r < count && own.from + 8 * n < layer.head_dim) {
+          Vector<T, 2> pair;
+          for (int e = 0; e < 2; ++e) store(pair.at[e], quotient_of(sums.mixed[n].at[2 * r + e], sums.sum[r]));
+          block.store(out(i + g + 8 * r, head) + own.from + 8 * n + 2 * t, pair);
         }
-      }
-      for (int k = 0; k < kQueries; ++k)
-        for (int e = 0; e < 2; ++e) shared.parts[(group * kQueries + k) * dim + d + e] = sums[k][e];
-    });
-    block.each(kQueries * dim, [&](int64_t j) {
-      float sum = shared.mixed[j / dim][j % dim] * shared.factor[j / dim];
-      for (int64_t group = 0; group < groups; ++group) sum += shared.parts[group * kQueries * dim + j];
-      shared.mixed[j / dim][j % dim] = sum;
-    });
+    }
   }
-};
 
-/// A block for each row's head.
-template <class T>
-struct CombineParts {
-  static constexpr int kLanes = 64;
-  using Shared = NoShared;
-  const float* parts = nullptr;  // of AttendPages
-  const StepRow* rows = nullptr;
-  T* mixed = nullptr;  // [N, H D]
-  int64_t num_rows = 0, heads = 0, splits = 1, head_dim = 0;
-
-  int64_t num_blocks() const { return num_rows * heads; }
+  /// Warps share the tokens.
   template <class Block>
-  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t index) const {
-    if (rows[index / heads].slot < 0) return;
-    const int64_t width = head_dim + 2;
-    const float* const own = parts + index * splits * width;
-    block.each(head_dim, [&](int64_t d) {
-      float top = own[head_dim];
-      for (int64_t s = 1; s < splits; ++s) top = own[s * width + head_dim] > top ? own[s * width + head_dim] : top;
-      float sum = 0, all = 0;
-      for (int64_t s = 0; s < splits; ++s) {
-        const float factor = expf(own[s * width + head_dim] - top);  // 0 of a part without tokens
-        sum += own[s * width + d] * factor;
-        all += own[s * width + head_dim + 1] * factor;
+  ROLL_KERNEL_TEXT void attend_row(const Block& block, Shared<Block>& shared, int64_t i, const Heads& own,
+                                   int32_t split) const {
+    const int g = block.lane() % kWarp / 4, t = block.lane() % 4, warp = block.lane() / kWarp;
+    const StepRow row = rows[i];
+    constexpr int kPiece = Block::kWarps * kTile;
+    const auto num_splits = static_cast<int32_t>(splits);
+    const int32_t length = row.position + 1, pieces = (length + kPiece - 1) / kPiece;
+    const int32_t each = (pieces + num_splits - 1) / num_splits * kPiece, begin = split * each;
+    const int32_t end = begin + each < length ? begin + each : length;
+    Queries queries;
+    for (int r = 0; r < 2; ++r) {
+      queries.q[r] = query(i, own.first + (g + 8 * r < own.count ? g + 8 * r : own.count - 1));
+      queries.last[r] = row.position;
+    }
+    Sums sums{};
+    attend(block, shared, {row.slot, begin, end, end, warp * kTile, kPiece}, own, queries, true, sums);
+    if (t == 0)
+      for (int r = 0; r < 2; ++r) {
+        shared.top[warp][g + 8 * r] = sums.top[r];
+        shared.sum[warp][g + 8 * r] = sums.sum[r];
       }
-      store(mixed[index * head_dim + d], sum / all);
-    });
+    block.barrier();
+    join_warps(block, shared, own.count, sums);
+    for (int k = warp; k < own.count; k += Block::kWarps) {
+      float top = 0;
+      const float sum = joined_sum(shared, k, top);
+      float* const part = parts + ((i * heads + own.first + k) * splits + split) * (layer.head_dim + 4);
+      const int32_t left = layer.head_dim - own.from, count = left < kMixed ? left : kMixed;
+      for (int d = block.lane() % kWarp; d < count; d += kWarp)
+        if (splits == 1)
+          store(out(i, own.first + k)[own.from + d], quotient_of(shared.mixed[k][d], sum));
+        else
+          part[own.from + d] = shared.mixed[k][d];
+      if (splits > 1 && block.lane() % kWarp == 0) {
+        part[layer.head_dim] = top;
+        part[layer.head_dim + 1] = sum;
+      }
+    }
+  }
+
+  /// The sum of query k's weights, relative to their largest exponent.
+  template <class Block>
+  static ROLL_KERNEL_TEXT float joined_sum(Shared<Block>& shared, int k, float& top) {
+    top = shared.top[0][k];
+    for (int w = 1; w < Block::kWarps; ++w) top = larger<float>(top, shared.top[w][k]);
+    float sum = 0;
+    for (int w = 0; w < Block::kWarps; ++w) sum += shared.sum[w][k] * exp2_of(shared.top[w][k] - top);
+    return sum;
+  }
+
+  /// shared.mixed: the sum of all warps', in their order.
+  template <class Block>
+  ROLL_KERNEL_TEXT void join_warps(const Block& block, Shared<Block>& shared, int count, const Sums& sums) const {
+    const int g = block.lane() % kWarp / 4, t = block.lane() % 4;
+    float factor[2];
+    for (int r = 0; r < 2; ++r) {
+      float top = 0;
+      joined_sum<Block>(shared, g + 8 * r, top);
+      factor[r] = exp2_of(sums.top[r] - top);
+    }
+    for (int w = 0; w < Block::kWarps; ++w) {
+      ROLL_UNROLL
+      for (int r = 0; r < 2; ++r) ROLL_UNROLL
+      for (int n = 0; n < kMixed / 8 && block.lane() / kWarp == w && 8 * r < count; ++n) {
+        auto* const at = &shared.mixed[g + 8 * r][8 * n + 2 * t];
+        Vector<float, 2> pair{0, 0};
+        if (w > 0) pair = block.template load<2>(at);
+        for (int e = 0; e < 2; ++e) pair.at[e] += sums.mixed[n].at[2 * r + e] * factor[r];
+        block.store(at, pair);
+      }
+      block.barrier();
+    }
+  }
+
+  /// Of a warp's queries over its tokens. All warps call it; one that is not used only looks places up.
+  template <class Block>
+  ROLL_KERNEL_TEXT void attend(const Block& block, Shared<Block>& shared, const Tokens& tokens, const Heads& heads_of,
+                               const Queries& queries, bool is_used, Sums& sums) const {
+    for (int32_t span = tokens.begin; span < tokens.end; span += kSpan) {
+      const int32_t own = span + block.lane() * kVector;
+      TokenPlace place{0, 0};
+      if (own < tokens.end) place = layer.place_of(tokens.slot, own, heads_of.kv_head);
+      shared.places[block.lane()] = place;
+      block.barrier();
+      const int32_t end = span + kSpan < tokens.end ? span + kSpan : tokens.end;
+      int32_t first = is_used ? span + tokens.first : end;
+      for (; first < end && first + kTile <= tokens.whole; first += tokens.stride)
+        add_tile<true>(block, shared, first - span, first, tokens.end, heads_of.from, queries, sums);
+      for (; first < end; first += tokens.stride)
+        add_tile<false>(block, shared, first - span, first, tokens.end, heads_of.from, queries, sums);
+      block.barrier();
+    }
+    for (int r = 0; r < 2; ++r)
+      for (int offset = 1; offset < 4; offset *= 2) sums.sum[r] += block.shuffle_xor(sums.sum[r], offset);
+  }
+
+  /// Tokens [first, first + kTile) of those before `end`; kIsWhole: all queries see all of them.
+  template <bool kIsWhole, class Block>
+  ROLL_KERNEL_TEXT void add_tile(const Block& block, Shared<Block>& shared, int32_t in_span, int32_t first, int32_t end,
+                                 int32_t from, const Queries& queries, Sums& sums) const {
+    Vector<float, 4> scores[kVector / 2] = {};
+    score<kIsWhole>(block, shared.places[in_span / kVector + block.lane() % kWarp / 8], first, end, queries, scores);
+    const int t = block.lane() % 4;
+    const float to_exponent = scale * kLog2E;
+    float top[2] = {sums.top[0], sums.top[1]};
+    for (int j = 0; j < kVector / 2; ++j)
+      for (int e = 0; e < 4; ++e) {
+        float& own = scores[j].at[e];
+        own *= to_exponent;
+        if (!kIsWhole && first + kVector * t + 2 * j + e % 2 > queries.last[e / 2]) own = -INFINITY;
+        top[e / 2] = larger(top[e / 2], own);
+      }
+    float factor[2];
+    for (int r = 0; r < 2; ++r) {
+      for (int offset = 1; offset < 4; offset *= 2) top[r] = larger(top[r], block.shuffle_xor(top[r], offset));
+      factor[r] = exp2_of(sums.top[r] - top[r]);  // 0 before the first tile
+      sums.top[r] = top[r];
+      sums.sum[r] *= factor[r];
+    }
+    if (block.ballot(factor[0] != 1 || factor[1] != 1) != 0)
+      for (Vector<float, 4>& mixed_some : sums.mixed)
+        for (int e = 0; e < 4; ++e) mixed_some.at[e] *= factor[e / 2];
+    for (Vector<float, 4>& some : scores)
+      for (int e = 0; e < 4; ++e) {
+        some.at[e] = exp2_of(some.at[e] - top[e / 2]);
+        sums.sum[e / 2] += some.at[e];
+      }
+    mix<kIsWhole>(block, shared.places[in_span / kVector + t], end - first - kVector * t, from, scores, sums);
+  }
+
+  /// scores[j]: of the queries by columns j of a tile. `place`: of the tokens from which the lane reads keys.
+  template <bool kIsWhole, class Block>
+  ROLL_KERNEL_TEXT void score(const Block& block, TokenPlace place, int32_t first, int32_t end, const Queries& queries,
+                              Vector<float, 4> (&scores)[kVector / 2]) const {
+    const int g = block.lane() % kWarp / 4, t = block.lane() % 4;
+    const T* key = layer.key_of(place) + (t * layer.page_size + g % 2) * kVector;
+    const int32_t position = first + g / 2 * kVector + g % 2;
+    const T* const own[2] = {reread(queries.q[0]), reread(queries.q[1])};
+    ROLL_UNROLL_BY(kIsWhole ? kPasses : 1)
+    for (int c = 0; c < kDim / kTile; ++c, key += 4 * layer.page_size * kVector) {
+      const int d = c * kTile + t * kVector;
+      Packed<4> q[2] = {}, keys[kVector / 2] = {};
+      if (d < layer.head_dim) {
+        for (int r = 0; r < 2; ++r) q[r] = words_at(block, own[r] + d);
+        for (int j = 0; j < kVector / 2; ++j)
+          if (kIsWhole || position + 2 * j < end) keys[j] = words_at(block, key + 2 * j * kVector);
+      }
+      for (int half = 0; half < 2; ++half) {
+        const Packed<4> left{q[0].at[2 * half], q[1].at[2 * half], q[0].at[2 * half + 1], q[1].at[2 * half + 1]};
+        for (int j = 0; j < kVector / 2; ++j)
+          block.template multiply_add<T>(scores[j], left, {keys[j].at[2 * half], keys[j].at[2 * half + 1]});
+      }
+    }
+  }
+
+  /// Adds the values, weighted. `place`: of the kVector tokens from which the lane reads values, of which there are
+  /// `count`.
+  template <bool kIsWhole, class Block>
+  ROLL_KERNEL_TEXT void mix(const Block& block, TokenPlace place, int32_t count, int32_t from,
+                            const Vector<float, 4> (&weights)[kVector / 2], Sums& sums) const {
+    Packed<4> left[2][kParts];
+    for (int half = 0; half < 2; ++half) weigh(weights, half, left[half]);
+    const T* const value = layer.value_of(place) + (from + block.lane() % kWarp / 4) * kVector;
+    ROLL_UNROLL
+    for (int n = 0; n < kMixed / 8; ++n) {
+      Packed<4> values = {};
+      if (from + 8 * n < layer.head_dim) {
+        if (kIsWhole)
+          values = words_at(block, value + 8 * n * kVector);
+        else if (count > 0)
+          values = words_of(block.template load_some<kVector>(value + 8 * n * kVector, count));
+      }
+      for (int half = 0; half < 2; ++half)
+        for (int part = 0; part < kParts; ++part)
+          block.template multiply_add<T>(sums.mixed[n], left[half][part],
+                                         {values.at[2 * half], values.at[2 * half + 1]});
+    }
+  }
+
+  /// Weights as the left factor of half a vector's tokens. Of bfloat16 two, the second of what the first's rounding
+  /// lost.
+  static constexpr int kParts = sizeof(T) == 4 ? 1 : 2;
+  static ROLL_KERNEL_TEXT void weigh(const Vector<float, 4> (&weights)[kVector / 2], int half,
+                                     Packed<4> (&left)[kParts]) {
+    constexpr int kWidth = 4 / sizeof(T);
+    for (int q = 0; q < 4; ++q) {
+      float rest[kWidth];
+      for (int p = 0; p < kWidth; ++p) {
+        const int column = half * (kVector / 2) + q / 2 * kWidth + p;
+        rest[p] = weights[column / 2].at[q % 2 * 2 + column % 2];
+      }
+      for (int part = 0; part < kParts; ++part) {
+        left[part].at[q] = word_of<T>(rest);
+        for (int p = 0; p < kWidth; ++p) rest[p] -= float_in_word<T>(left[part].at[q], p);
+      }
+    }
+  }
+
+  template <class Block>
+  static ROLL_KERNEL_TEXT Packed<4> words_at(const Block& block, const T* from) {
+    return words_of(block.template load<kVector>(from));
+  }
+  static ROLL_HOST_DEVICE Packed<4> words_of(const Vector<T, kVector>& vector) {
+    Packed<4> words;
+    memcpy(&words, &vector, sizeof words);
+    return words;
   }
 };
 

@@ -1,13 +1,14 @@
-// The kernels of decoding between the products of a layer, as texts over a block of lanes (sample_row_text.h lists what
-// a block can do). Each is a struct of its arguments, all in the device's memory, whose run() is the text of one block;
-// launch_kernel.h starts them on a GPU, a test runs them on the CPU. T: float or Bf16, of weights, products' inputs and
-// outputs, and the cache; between them everything is float32, the residual stream too.
-// Legend: N rows (tokens), S slots, E hidden size, H query heads, Hkv key/value heads, D head size, I inner size.
+// The kernels of decoding between the products of a layer, as texts over a block of lanes (lane_block.h). Each is a
+// struct of its arguments, all in the device's memory, whose run() is the text of one block; launch_kernel.h starts
+// them on a GPU, a test runs them on the CPU. T: float or Bf16, of weights, products' inputs and outputs, and the
+// cache; between them everything is float32, the residual stream too. Legend: N rows (tokens), S slots, E hidden size,
+// H query heads, Hkv key/value heads, D head size, I inner size.
 #pragma once
 
 #include <cmath>
 
-#include "cuda/bf16.h"
+#include "cuda/device_math.h"
+#include "cuda/lane_block.h"
 #include "cuda/sample_rows.h"
 
 namespace roll {
@@ -32,11 +33,10 @@ struct PageMove {
   int32_t from = 0, to = 0;
 };
 
-struct NoShared {};
-
 /// What the plan changed of slots.
 struct UpdateSlots {
   static constexpr int kLanes = 256;
+  template <class>
   using Shared = NoShared;
   const SlotSeat* seats = nullptr;
   const TableEntry* entries = nullptr;
@@ -46,7 +46,7 @@ struct UpdateSlots {
 
   int64_t num_blocks() const { return 1; }
   template <class Block>
-  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t) const {
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t) const {
     block.each(num_seats, [&](int64_t i) { slots[seats[i].slot] = seats[i].state; });
     block.each(num_entries,
                [&](int64_t i) { tables[entries[i].slot * table_width + entries[i].index] = entries[i].page; });
@@ -56,6 +56,7 @@ struct UpdateSlots {
 /// A block for each page and each of the cache's tensors, [P, words] one behind the other.
 struct CopyPages {
   static constexpr int kLanes = 256;
+  template <class>
   using Shared = NoShared;
   const PageMove* moves = nullptr;
   int64_t num_moves = 0, num_tensors = 0, num_pages = 0, page_words = 0;
@@ -63,24 +64,49 @@ struct CopyPages {
 
   int64_t num_blocks() const { return num_moves * num_tensors; }
   template <class Block>
-  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t index) const {
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t index) const {
     const PageMove move = moves[index / num_tensors];
     uint64_t* const tensor = cache + index % num_tensors * num_pages * page_words;
     block.each(page_words, [&](int64_t i) { tensor[move.to * page_words + i] = tensor[move.from * page_words + i]; });
   }
 };
 
-/// 1 / sqrt(mean(x^2) + eps).
+/// Four numbers at x as float32.
+template <class Block, class T>
+ROLL_KERNEL_TEXT Vector<float, 4> four_at(const Block& block, const T* x) {
+  const Vector<T, 4> own = block.template load<4>(x);
+  return {to_float(own.at[0]), to_float(own.at[1]), to_float(own.at[2]), to_float(own.at[3])};
+}
+
+template <class T>
+ROLL_HOST_DEVICE Vector<T, 4> rounded(const Vector<float, 4>& x) {
+  Vector<T, 4> result;
+  for (int e = 0; e < 4; ++e) store(result.at[e], x.at[e]);
+  return result;
+}
+
+/// 1 / sqrt(mean(x^2) + eps), of `width` numbers that are there four at once.
 template <class Block, class F>
-ROLL_KERNEL_TEXT float norm_scale(const Block& block, int64_t width, float eps, const F& value) {
-  const float squares = block.sum(width, [&](int64_t i) { return value(i) * value(i); });
+ROLL_KERNEL_TEXT float norm_scale(const Block& block, int64_t width, float eps, const F& four) {
+  float squares = 0;
+  for (int32_t j = 4 * block.lane(); j < width; j += 4 * Block::kLanes)
+    for (const float x : four(j).at) squares += x * x;
+  squares = block.joined(squares, [](float a, float b) { return a + b; });
   return 1.0f / sqrtf(squares / static_cast<float>(width) + eps);
+}
+
+template <class T>
+ROLL_HOST_DEVICE Vector<T, 4> normed(const Vector<float, 4>& x, float scale, const Vector<float, 4>& weight) {
+  Vector<T, 4> result;
+  for (int e = 0; e < 4; ++e) store(result.at[e], x.at[e] * scale * weight.at[e]);
+  return result;
 }
 
 /// Which tokens a step computes, where; their embeddings, and the first layer's input.
 template <class T>
 struct StartRows {
   static constexpr int kLanes = 256;
+  template <class>
   using Shared = NoShared;
   const StepRow* plan = nullptr;  // [N]
   StepRow* rows = nullptr;        // [N]: the plan's with tokens and positions
@@ -93,7 +119,7 @@ struct StartRows {
 
   int64_t num_blocks() const { return num_rows; }
   template <class Block>
-  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t i) const {
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t i) const {
     StepRow row = plan[i];
     if (row.slot >= 0 && row.token < 0) {
       row.token = slots[row.slot].last_token;
@@ -103,18 +129,19 @@ struct StartRows {
     float* const own = x + i * hidden;
     T* const in = input + i * hidden;
     if (row.slot < 0) {
-      block.each(hidden, [&](int64_t j) {
-        own[j] = 0;
-        store(in[j], 0);
+      block.each_fourth(static_cast<int32_t>(hidden), [&](int32_t j) {
+        block.store(own + j, Vector<float, 4>{});
+        block.store(in + j, Vector<T, 4>{});
       });
       return;
     }
     const T* const token = embedding + row.token * hidden;
-    const auto value = [&](int64_t j) { return to_float(token[j]); };
+    const auto value = [&](int32_t j) { return four_at(block, token + j); };
     const float scale = norm_scale(block, hidden, eps, value);
-    block.each(hidden, [&](int64_t j) {
-      own[j] = value(j);
-      store(in[j], value(j) * scale * to_float(norm[j]));
+    block.each_fourth(static_cast<int32_t>(hidden), [&](int32_t j) {
+      const Vector<float, 4> x = value(j);
+      block.store(own + j, x);
+      block.store(in + j, normed<T>(x, scale, four_at(block, norm + j)));
     });
   }
 };
@@ -124,6 +151,7 @@ struct StartRows {
 template <class T>
 struct AddNorm {
   static constexpr int kLanes = 256;
+  template <class>
   using Shared = NoShared;
   float* x = nullptr;                                           // [N, E]
   const T *branch = nullptr, *bias = nullptr, *norm = nullptr;  // [N, E], [E] or null, [E]
@@ -134,55 +162,86 @@ struct AddNorm {
 
   int64_t num_blocks() const { return num_rows; }
   template <class Block>
-  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t i) const {
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t i) const {
     T* const in = input + i * hidden;
-    if (draws && draws[i].slot < 0) return block.each(hidden, [&](int64_t j) { store(in[j], 0); });
+    const auto width = static_cast<int32_t>(hidden);
+    if (draws && draws[i].slot < 0)
+      return block.each_fourth(width, [&](int32_t j) { block.store(in + j, Vector<T, 4>{}); });
     const int64_t from = draws ? draws[i].row : i;
     float* const own = x + from * hidden;
     const T* const added = branch + from * hidden;
-    const auto value = [&](int64_t j) { return own[j] + to_float(added[j]) + (bias ? to_float(bias[j]) : 0.0f); };
+    const auto value = [&](int32_t j) {
+      Vector<float, 4> x = block.template load<4>(own + j);
+      const Vector<float, 4> y = four_at(block, added + j), z = bias ? four_at(block, bias + j) : Vector<float, 4>{};
+      for (int e = 0; e < 4; ++e) x.at[e] = x.at[e] + y.at[e] + z.at[e];
+      return x;
+    };
     const float scale = norm_scale(block, hidden, eps, value);
-    block.each(hidden, [&](int64_t j) {
-      const float sum = value(j);
-      if (!draws) own[j] = sum;
-      store(in[j], sum * scale * to_float(norm[j]));
+    block.each_fourth(width, [&](int32_t j) {
+      const Vector<float, 4> sum = value(j);
+      if (!draws) block.store(own + j, sum);
+      block.store(in + j, normed<T>(sum, scale, four_at(block, norm + j)));
     });
   }
 };
 
-/// Keys and values of one layer, and the tables that say where a sequence's lie. Keys are [P, Hkv, D / kVector,
-/// page_size, kVector], so that neighbouring lanes read neighbouring keys 16 bytes at a time; values are
-/// [P, Hkv, page_size, D].
+/// Where kVector tokens of a sequence lie.
+struct TokenPlace {
+  int32_t block;   // page x Hkv + head
+  int32_t within;  // the first one's place in its page
+};
+
+/// Keys and values of one layer, and the tables that say where a sequence's lie. Lanes read 16 bytes at once: keys are
+/// [P, Hkv, D / kVector, page_size, kVector], values are [P, Hkv, page_size / kVector, D, kVector], of kVector tokens.
 template <class T>
 struct PagedLayer {
-  static constexpr int64_t kVector = 16 / sizeof(T);
+  static constexpr int kVector = 16 / sizeof(T);
   T *keys = nullptr, *values = nullptr;
   const int32_t* tables = nullptr;  // [S, table_width]
-  int64_t table_width = 0, page_size = 0, kv_heads = 0, head_dim = 0;
+  int32_t table_width = 0, page_size = 0, kv_heads = 0, head_dim = 0;
+  uint32_t page_factor = 0;  // of the page size: page_factor_of()
 
-  /// Where a head's block of its page begins.
-  ROLL_HOST_DEVICE int64_t base(int64_t slot, int64_t position, int64_t head) const {
-    return (tables[slot * table_width + position / page_size] * kv_heads + head) * page_size * head_dim;
+  /// position / page_size = position x factor / 2^32, for positions below 2^32 / page_size; exact for all where the
+  /// page size is a power of 2.
+  static uint32_t page_factor_of(int64_t page_size) {
+    return static_cast<uint32_t>(((int64_t{1} << 32) + page_size - 1) / page_size);
   }
-  /// Where elements [d, d + kVector) of a key lie.
-  ROLL_HOST_DEVICE int64_t key_at(int64_t slot, int64_t position, int64_t head, int64_t d) const {
-    return base(slot, position, head) + (d / kVector * page_size + position % page_size) * kVector;
+
+  /// Of the token and those behind it in its vector.
+  ROLL_HOST_DEVICE TokenPlace place_of(int32_t slot, int32_t position, int32_t head) const {
+    const auto page = static_cast<int32_t>(uint64_t{static_cast<uint32_t>(position)} * page_factor >> 32);
+    return {tables[int64_t{slot} * table_width + page] * kv_heads + head, position - page * page_size};
   }
-  ROLL_HOST_DEVICE int64_t value_at(int64_t slot, int64_t position, int64_t head) const {
-    return base(slot, position, head) + position % page_size * head_dim;
+  /// Element 0 of the key.
+  ROLL_HOST_DEVICE T* key_of(TokenPlace place) const {
+    return keys + int64_t{place.block} * (page_size * head_dim) + place.within * kVector;
+  }
+  /// Number 0 of kVector tokens' values, of which the place is the first one's.
+  ROLL_HOST_DEVICE T* value_of(TokenPlace place) const {
+    return values + int64_t{place.block} * (page_size * head_dim) + place.within * head_dim;
+  }
+  ROLL_HOST_DEVICE T& key_at(TokenPlace place, int32_t d) const {
+    return key_of(place)[d / kVector * page_size * kVector + d % kVector];
+  }
+  ROLL_HOST_DEVICE T& value_at(TokenPlace place, int32_t d) const {
+    const int32_t in_vector = place.within % kVector;
+    return value_of({place.block, place.within - in_vector})[d * kVector + in_vector];
   }
 };
 
+constexpr int kMaxHeadDim = 256;
+
+template <class Block>
 struct HeadShared {
-  static constexpr int kMaxHeadDim = 256;
-  float x[kMaxHeadDim];
+  alignas(16) typename Block::template Cell<float> x[kMaxHeadDim];
 };
 
 /// Bias, norm and rotation of q and k; k and v go to their page. A block for each row's head, of q, k and v.
 template <class T>
 struct PlaceHeads {
   static constexpr int kLanes = 64;
-  using Shared = HeadShared;
+  template <class Block>
+  using Shared = HeadShared<Block>;
   T* qkv = nullptr;                                               // [N, (H + 2 Hkv) D]
   const T *bias = nullptr, *q_norm = nullptr, *k_norm = nullptr;  // [(H + 2 Hkv) D], [D], [D]; or null
   const float *cos = nullptr, *sin = nullptr;                     // [positions, D / 2]
@@ -195,32 +254,32 @@ struct PlaceHeads {
   int64_t num_blocks() const { return num_rows * all_heads(); }
 
   template <class Block>
-  ROLL_KERNEL_TEXT void run(const Block& block, Shared& shared, int64_t index) const {
+  ROLL_KERNEL_TEXT void run(const Block& block, HeadShared<Block>& shared, int64_t index) const {
     const int64_t i = index / all_heads(), head = index % all_heads(), dim = layer.head_dim;
     const StepRow row = rows[i];
     if (row.slot < 0) return;
     T* const own = qkv + index * dim;
     block.each(dim,
                [&](int64_t d) { shared.x[d] = to_float(own[d]) + (bias ? to_float(bias[head * dim + d]) : 0.0f); });
-    const int64_t kv_head = (head - heads) % layer.kv_heads;
-    if (head >= heads + layer.kv_heads) {
-      T* const value = layer.values + layer.value_at(row.slot, row.position, kv_head);
-      return block.each(dim, [&](int64_t d) { store(value[d], shared.x[d]); });
-    }
+    TokenPlace place{0, 0};
+    if (head >= heads)
+      place = layer.place_of(row.slot, row.position, static_cast<int32_t>(head - heads) % layer.kv_heads);
+    if (head >= heads + layer.kv_heads)
+      return block.each(static_cast<int32_t>(dim), [&](int32_t d) { store(layer.value_at(place, d), shared.x[d]); });
     const T* const norm = head < heads ? q_norm : k_norm;
     if (norm) {
-      const float scale = norm_scale(block, dim, eps, [&](int64_t d) { return shared.x[d]; });
+      const float scale = norm_scale(block, dim, eps, [&](int32_t d) { return block.template load<4>(&shared.x[d]); });
       block.each(dim, [&](int64_t d) { shared.x[d] *= scale * to_float(norm[d]); });
     }
     const int64_t half = dim / 2;
     const float *const c = cos + row.position * half, *const s = sin + row.position * half;
-    block.each(dim, [&](int64_t d) {
+    block.each(static_cast<int32_t>(dim), [&](int32_t d) {
       const float turned = d < half ? shared.x[d] * c[d] - shared.x[d + half] * s[d]
                                     : shared.x[d] * c[d - half] + shared.x[d - half] * s[d - half];
       if (head < heads)
         store(own[d], turned);
       else
-        store(layer.keys[layer.key_at(row.slot, row.position, kv_head, d) + d % PagedLayer<T>::kVector], turned);
+        store(layer.key_at(place, d), turned);
     });
   }
 };
@@ -229,6 +288,7 @@ struct PlaceHeads {
 template <class T>
 struct Gate {
   static constexpr int kLanes = 256, kPerBlock = 1024;
+  template <class>
   using Shared = NoShared;
   const T *gate_up = nullptr, *bias = nullptr;  // [N, 2 I]: gate, then up; [2 I] or null
   T* gated = nullptr;                           // [N, I]
@@ -237,14 +297,26 @@ struct Gate {
   ROLL_HOST_DEVICE int64_t blocks_per_row() const { return (inner + kPerBlock - 1) / kPerBlock; }
   int64_t num_blocks() const { return num_rows * blocks_per_row(); }
   template <class Block>
-  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t index) const {
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t index) const {
     const int64_t i = index / blocks_per_row(), first = index % blocks_per_row() * kPerBlock;
     const T* const gates = gate_up + 2 * i * inner;
-    block.each(inner - first < kPerBlock ? inner - first : kPerBlock, [&](int64_t offset) {
+    const auto left = static_cast<int32_t>(inner - first < kPerBlock ? inner - first : kPerBlock);
+    block.each_fourth(left, [&](int32_t offset) {
       const int64_t j = first + offset;
-      const float gate = to_float(gates[j]) + (bias ? to_float(bias[j]) : 0.0f);
-      const float up = to_float(gates[inner + j]) + (bias ? to_float(bias[inner + j]) : 0.0f);
-      store(gated[i * inner + j], gate / (1.0f + expf(-gate)) * up);
+      const auto biased = [&](int64_t from) {
+        Vector<float, 4> x = four_at(block, gates + from);
+        const Vector<float, 4> y = bias ? four_at(block, bias + from) : Vector<float, 4>{};
+        for (int e = 0; e < 4; ++e) x.at[e] += y.at[e];
+        return x;
+      };
+      const Vector<float, 4> gate = biased(j);
+      Vector<float, 4> up = biased(inner + j);
+      // From 80 on the denominator is more than quotient_of() takes, and the result 0 all the same.
+      for (int e = 0; e < 4; ++e) {
+        const float x = gate.at[e];
+        up.at[e] *= x < -80.0f ? 0.0f : quotient_of(x, 1.0f + exp2_of(-x * kLog2E));
+      }
+      block.store(gated + i * inner + j, rounded<T>(up));
     });
   }
 };

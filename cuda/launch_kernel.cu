@@ -1,17 +1,10 @@
 #include "cuda/launch_kernel.h"
 
-#include "cuda/check_launch.h"
-#include "cuda/device_block.cuh"
+#include "cuda/device_lanes.cuh"
 
 namespace roll::cuda {
 
 namespace {
-
-template <class Kernel>
-__global__ void __launch_bounds__(Kernel::kLanes) run_kernel(Kernel kernel) {
-  __shared__ typename Kernel::Shared shared;
-  kernel.run(DeviceBlock<Kernel::kLanes>(), shared, blockIdx.x);
-}
 
 struct Launch {
   void* stream;
@@ -20,10 +13,7 @@ struct Launch {
 
   template <class Kernel>
   void operator()(const Kernel& kernel) const {
-    if (kernel.num_blocks() == 0) return;
-    run_kernel<<<static_cast<unsigned>(kernel.num_blocks()), Kernel::kLanes, 0, static_cast<cudaStream_t>(stream)>>>(
-        kernel);
-    check_launch("decoding");
+    start_kernel(kernel, stream, "decoding");
   }
 };
 

@@ -5,13 +5,13 @@
 #include <variant>
 
 #include "cuda/attend_pages.h"
+#include "cuda/combine_parts.h"
 
 namespace roll {
 
 template <class T>
-using AnyKernelOf =
-    std::variant<UpdateSlots, CopyPages, StartRows<T>, AddNorm<T>, PlaceHeads<T>, AttendPages<T, 1>, AttendPages<T, 2>,
-                 AttendPages<T, 4>, AttendPages<T, 8>, CombineParts<T>, Gate<T>, SampleRows>;
+using AnyKernelOf = std::variant<UpdateSlots, CopyPages, StartRows<T>, AddNorm<T>, PlaceHeads<T>, AttendPages<T, 64>,
+                                 AttendPages<T, 128>, AttendPages<T, 256>, CombineParts<T>, Gate<T>, SampleRows>;
 
 namespace cuda {
 

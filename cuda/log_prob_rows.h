@@ -1,9 +1,11 @@
-// Log-prob and entropy of each row of a chunk of logits, and the gradient by the logits in their place.
-// Leaf: plain pointers to device memory and a stream; no tensors. One block of threads per row.
+// Log-prob and entropy of each row of a chunk of logits, and the gradient by the logits.
+// Leaf: plain pointers to device memory, 16 bytes aligned, and a stream; no tensors. The kernels are log_prob_text.h.
 // Without CUDA the functions throw SystemError.
 #pragma once
 
 #include <cstdint>
+
+#include "cuda/bf16.h"
 
 namespace roll::cuda {
 
@@ -17,8 +19,11 @@ struct LogProbRows {
 void log_prob_rows_forward(const LogProbRows& shape, const float* logits, float* log_probs, float* entropy,
                            float* logsumexp, void* stream);
 
-/// Replaces the logits by the gradient of the loss; the other arguments are [rows] float32.
-void log_prob_rows_backward(const LogProbRows& shape, float* logits, const float* logsumexp, const float* entropy,
-                            const float* d_log_probs, const float* d_entropy, void* stream);
+/// gradient [rows, vocab] of the loss by the logits, which float32's may replace; the other arguments are [rows]
+/// float32. A label may be -1: none of these columns.
+void log_prob_rows_backward(const LogProbRows& shape, const float* logits, float* gradient, const float* logsumexp,
+                            const float* entropy, const float* d_log_probs, const float* d_entropy, void* stream);
+void log_prob_rows_backward(const LogProbRows& shape, const float* logits, Bf16* gradient, const float* logsumexp,
+                            const float* entropy, const float* d_log_probs, const float* d_entropy, void* stream);
 
 }  // namespace roll::cuda

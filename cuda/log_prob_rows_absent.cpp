@@ -8,7 +8,13 @@ void log_prob_rows_forward(const LogProbRows&, const float*, float*, float*, flo
   throw SystemError("log_prob_rows_forward: this program was built without CUDA");
 }
 
-void log_prob_rows_backward(const LogProbRows&, float*, const float*, const float*, const float*, const float*, void*) {
+void log_prob_rows_backward(const LogProbRows&, const float*, float*, const float*, const float*, const float*,
+                            const float*, void*) {
+  throw SystemError("log_prob_rows_backward: this program was built without CUDA");
+}
+
+void log_prob_rows_backward(const LogProbRows&, const float*, Bf16*, const float*, const float*, const float*,
+                            const float*, void*) {
   throw SystemError("log_prob_rows_backward: this program was built without CUDA");
 }
 

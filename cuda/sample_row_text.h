@@ -1,209 +1,111 @@
-// The kernel that draws one token out of one row of logits, as text over a block of lanes: what all lanes know stands
-// in plain variables, what they do together in calls of the block. It draws what RowSampler (ops/sample_row.h) draws.
-//
-// A Block has, each ending when all lanes are done:
-//   each(n, f)          f(i) for i in [0, n), by some lane
-//   once(f)             f() by one lane
-//   sum(n, f)           f(0) + ... + f(n - 1), known to all lanes;  largest and smallest(n, f) likewise
-//   sum_chunks(n, size, f, out)   out[c] = the sum of f(i) over chunk c of `size` numbers of [0, n), each called once;
-//   largest_chunks(n, size, f, out) likewise, where f may be called more than once
-// and, within each(): add(address, x), whole and also against other lanes.
+// The kernel that draws one token out of one row of logits, as text over a block of lanes (lane_block.h): what all
+// lanes know stands in plain variables, what they do together in calls of the block. It draws what RowSampler
+// (ops/sample_row.h) draws.
 #pragma once
 
-#include "cuda/sample_rows.h"
+#include "cuda/sample_filter.h"
 
 namespace roll {
 
-/// A row of logits and what is drawn from it.
-struct SampledRow {
-  float* logits = nullptr;  // [V]; touched tokens are changed in place
-  int64_t vocab = 0;
-  SlotState* slot = nullptr;
-  TouchedToken* touched = nullptr;
-  float* untouched = nullptr;  // memory for the logits of touched tokens
-};
-
-/// Memory that the lanes share.
-struct SampleShared {
-  static constexpr int kSums = 2048, kGroup = 64;
-  uint64_t sums[kSums], groups[kSums / kGroup];
-  uint64_t rest;
-  int32_t found;
-  uint32_t is_bad;
-};
-
 namespace sampling {
 
-struct Found {
-  int64_t index;
-  uint64_t rest;  // of the target behind those before it
-};
-
-/// The first of sums[0..n) up to which they add up to more than `target`.
-template <class Block>
-ROLL_KERNEL_TEXT Found find_in_sums(const Block& block, SampleShared& shared, int64_t n, uint64_t target) {
-  constexpr int kGroup = SampleShared::kGroup;
-  block.each((n + kGroup - 1) / kGroup, [&](int64_t group) {
-    uint64_t sum = 0;
-    for (int64_t i = group * kGroup; i < n && i < (group + 1) * kGroup; ++i) sum += shared.sums[i];
-    shared.groups[group] = sum;
-  });
-  block.once([&] {
-    uint64_t left = target;
-    int64_t group = 0;
-    while (left >= shared.groups[group]) left -= shared.groups[group++];
-    int64_t i = group * kGroup;
-    while (left >= shared.sums[i]) left -= shared.sums[i++];
-    shared.found = static_cast<int32_t>(i);
-    shared.rest = left;
-  });
-  return {shared.found, shared.rest};
-}
-
-/// Numbers per chunk, so that both the chunks and what is in one fit the shared sums.
-ROLL_HOST_DEVICE int64_t chunk_size(int64_t n) {
-  const int64_t least = (n + SampleShared::kSums - 1) / SampleShared::kSums;
-  return least <= 256 ? 256 : (least + 31) / 32 * 32;
-}
-
-/// shared.sums: those of the chunks of [0, n); returns the sum of all.
-template <class Block, class Weight>
-ROLL_KERNEL_TEXT uint64_t sum_all(const Block& block, SampleShared& shared, int64_t n, const Weight& weight) {
-  const int64_t size = chunk_size(n);
-  block.sum_chunks(n, size, weight, shared.sums);
-  return block.sum((n + size - 1) / size, [&](int64_t chunk) { return shared.sums[chunk]; });
-}
-
-/// After sum_all: the first of [0, n) up to which weights add up to more than `target`.
-template <class Block, class Weight>
-ROLL_KERNEL_TEXT int64_t find_after_sum(const Block& block, SampleShared& shared, int64_t n, uint64_t target,
-                                        const Weight& weight) {
-  const int64_t size = chunk_size(n);
-  const Found chunk = find_in_sums(block, shared, (n + size - 1) / size, target);
-  const int64_t first = chunk.index * size, count = n - first < size ? n - first : size;
-  block.each(count, [&](int64_t i) { shared.sums[i] = weight(first + i); });
-  return first + find_in_sums(block, shared, count, chunk.rest).index;
-}
-
-struct Weighted {
-  uint32_t key;
-  uint64_t weight;  // 0: left out
-};
-
-struct Threshold {
-  uint32_t key = 0;
-  uint64_t above = 0;  // weight of larger keys
-};
-
-/// The largest key whose own and larger ones weigh at least `needed`, which all of [0, n) do. Three passes, each of
-/// which sums by some bits of the keys that agree with the answer so far.
-template <class Block, class Of>
-ROLL_KERNEL_TEXT Threshold find_threshold(const Block& block, SampleShared& shared, int64_t n, uint64_t needed,
-                                          const Of& of) {
-  Threshold answer;
-  uint32_t known = 0;  // bits
-  uint64_t missing = needed;
-  const int shifts[] = {21, 10, 0};
-  for (const int shift : shifts) {
-    const uint32_t bins = shift == 0 ? 1024 : 2048;
-    block.each(bins, [&](int64_t bin) { shared.sums[bin] = 0; });
-    block.each(n, [&](int64_t i) {
-      const Weighted item = of(i);
-      if (item.weight == 0 || (item.key & known) != answer.key) return;
-      block.add(&shared.sums[bins - 1 - (item.key >> shift & (bins - 1))], item.weight);  // large keys first
-    });
-    const Found bin = find_in_sums(block, shared, bins, missing - 1);
-    answer.key |= (bins - 1 - static_cast<uint32_t>(bin.index)) << shift;
-    known |= (bins - 1) << shift;
-    answer.above += missing - 1 - bin.rest;
-    missing = bin.rest + 1;
-  }
-  return answer;
-}
-
-/// Which tokens may be drawn.
-struct Filter {
-  uint32_t least_key = 0;   // of the logit
-  uint32_t least_bits = 0;  // of p
-  int64_t ties_end = 0;     // tokens of just that p stay below it
-  float least_p = 0;
-};
-
-/// A row whose exponentials are computed where they are needed: they cost less than memory.
-struct Probabilities {
-  const float* logits;
-  float top, scale;
-
-  ROLL_HOST_DEVICE float operator()(int64_t i) const { return exp_negative((logits[i] - top) * scale); }
-};
-
-ROLL_HOST_DEVICE uint64_t kept_mass(const Filter& filter, const Probabilities& p, int64_t i) {
-  if (ordered_key(p.logits[i]) < filter.least_key) return 0;
-  const float own = p(i);
-  const uint32_t bits = bits_of(own);
-  if (own < filter.least_p || bits < filter.least_bits || (bits == filter.least_bits && i >= filter.ties_end)) return 0;
-  return mass_of(own);
-}
-
-/// Narrows `filter`, which kept `all`, to the tokens of top_p.
-template <class Block>
-ROLL_KERNEL_TEXT void keep_top_p(const Block& block, SampleShared& shared, const SampledRow& row,
-                                 const Probabilities& p, uint64_t all, Filter& filter) {
-  const uint64_t needed = needed_mass(row.slot->sampling.top_p, all);
-  const Threshold least = find_threshold(block, shared, row.vocab, needed, [&](int64_t i) {
-    return Weighted{bits_of(p(i)), kept_mass(filter, p, i)};
-  });
-  const uint64_t tie = mass_of(float_of(least.key)), num_ties = (needed - least.above + tie - 1) / tie;
-  const auto is_tie = [&](int64_t i) -> uint64_t {
-    return kept_mass(filter, p, i) > 0 && bits_of(p(i)) == least.key ? 1 : 0;
-  };
-  sum_all(block, shared, row.vocab, is_tie);
-  filter.ties_end = find_after_sum(block, shared, row.vocab, num_ties - 1, is_tie) + 1;
-  filter.least_bits = least.key;
-}
-
-template <class Block>
-ROLL_KERNEL_TEXT Filter filter_of(const Block& block, SampleShared& shared, const SampledRow& row,
-                                  const Probabilities& p) {
-  const RowSampling& sampling = row.slot->sampling;
-  Filter filter;
-  filter.ties_end = row.vocab;
-  if (sampling.top_k > 0 && sampling.top_k < row.vocab)
-    filter.least_key = find_threshold(block, shared, row.vocab, static_cast<uint64_t>(sampling.top_k), [&](int64_t i) {
-                         return Weighted{ordered_key(row.logits[i]), 1};
-                       }).key;
-  if (sampling.top_p < 1) {
-    const uint64_t all = block.sum(row.vocab, [&](int64_t i) { return kept_mass(filter, p, i); });
-    keep_top_p(block, shared, row, p, all, filter);
-  }
-  filter.least_p = sampling.least_p;
-  return filter;
+/// Numbers per chunk: so that chunks fit the shared list, and a multiple of what a warp reads at once.
+ROLL_HOST_DEVICE int32_t chunk_size(int64_t vocab) {
+  return static_cast<int32_t>((vocab + kSampleChunks * 128 - 1) / (kSampleChunks * 128) * 128);
 }
 
 template <class Block>
 ROLL_KERNEL_TEXT Probabilities probabilities_of(const Block& block, const SampledRow& row) {
-  const float top = block.largest(row.vocab, [&](int64_t i) { return row.logits[i]; });
-  return {row.logits, top, static_cast<float>(row.slot->sampling.inverse_temperature)};
+  float top = -INFINITY;
+  each_logit(block, row, 0, static_cast<int32_t>(row.vocab), block.lane(), Block::kLanes,
+             [&](int32_t, float logit) { top = larger(top, logit); });
+  top = block.joined(top, [](float a, float b) { return larger(a, b); });
+  return {top, static_cast<float>(row.slot->sampling.inverse_temperature)};
 }
 
-/// Mass of the whole row; notes logits that are no numbers.
+struct Mass {
+  uint64_t all;
+  bool is_bad;  // a logit is no number
+};
+
+/// The mass of the row; shared.list: those of its chunks, shared.counts: of tokens in bins.
 template <class Block>
-ROLL_KERNEL_TEXT uint64_t mass_of_row(const Block& block, SampleShared& shared, const SampledRow& row,
-                                      const Probabilities& p) {
-  return block.sum(row.vocab, [&](int64_t i) {
-    if (!(row.logits[i] - p.top <= 0)) shared.is_bad = 1;
-    return mass_of(p(i));
-  });
+ROLL_KERNEL_TEXT Mass weigh(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
+                            const Probabilities& p) {
+  const bool counts = is_filtered(row);
+  block.each(kSampleBins, [&](int32_t bin) { shared.counts[bin] = 0; });
+  const int32_t size = chunk_size(row.vocab), vocab = static_cast<int32_t>(row.vocab);
+  uint64_t all = 0;
+  uint32_t is_bad = 0;
+  for (int32_t chunk = block.lane() / kWarp, begin = chunk * size; begin < vocab;
+       chunk += Block::kWarps, begin = chunk * size) {
+    uint64_t mine = 0;
+    each_logit(block, row, begin, begin + size < vocab ? begin + size : vocab, block.lane() % kWarp, kWarp,
+               [&](int32_t, float logit) {
+                 if (!(logit - p.top <= 0)) is_bad = 1;
+                 mine += mass_of(p(logit));
+                 if (counts) block.add(&shared.counts[p.bin_of(logit)], 1);
+               });
+    mine = block.joined_in_warp(mine, [](uint64_t a, uint64_t b) { return a + b; });
+    if (block.lane() % kWarp == 0) {
+      shared.list[chunk] = mine;
+      all += mine;
+    }
+  }
+  all = block.joined(all, [](uint64_t a, uint64_t b) { return a + b; });
+  is_bad = block.joined(is_bad, [](uint32_t a, uint32_t b) { return a | b; });
+  return {all, is_bad != 0};
 }
 
-/// The token that the filter and the random bits pick, and the mass that it was picked from.
+/// After `weigh`: the first token up to which all add up to more than `target`. The first warp goes over chunks, then
+/// over the one that it has found, 32 numbers at once.
 template <class Block>
-ROLL_KERNEL_TEXT Found pick(const Block& block, SampleShared& shared, const SampledRow& row, const Probabilities& p) {
-  const Filter filter = filter_of(block, shared, row, p);
-  const auto mass = [&](int64_t i) { return kept_mass(filter, p, i); };
-  const uint64_t all = sum_all(block, shared, row.vocab, mass);
-  const uint64_t target = target_of(first_bits(named_words(row.slot->name)), all);
-  return {find_after_sum(block, shared, row.vocab, target, mass), all};
+ROLL_KERNEL_TEXT int32_t find_in_row(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
+                                     const Probabilities& p, uint64_t target) {
+  const int32_t size = chunk_size(row.vocab), vocab = static_cast<int32_t>(row.vocab);
+  const auto first_beyond = [&](int32_t begin, int32_t end, const auto& weight) {
+    for (;; begin += kWarp) {  // the target is below the sum of all, and so the end is never reached
+      const int32_t own = begin + block.lane();
+      uint64_t sum = own < end ? weight(own) : 0;  // up to this one, from the first lane's on
+      for (int offset = 1; offset < kWarp; offset *= 2) {
+        const uint64_t before = block.shuffle_up(sum, offset);
+        if (block.lane() >= offset) sum += before;
+      }
+      const int in_front = ones_from_below(~block.ballot(sum > target));
+      const uint64_t all = block.shuffle(sum, kWarp - 1), left = block.shuffle(sum, in_front > 0 ? in_front - 1 : 0);
+      if (in_front < kWarp) {
+        target -= in_front > 0 ? left : 0;
+        return begin + in_front;
+      }
+      target -= all;
+    }
+  };
+  if (block.lane() < kWarp) {
+    const int32_t chunk =
+        first_beyond(0, (vocab + size - 1) / size, [&](int32_t i) -> uint64_t { return shared.list[i]; });
+    const int32_t begin = chunk * size, end = begin + size < vocab ? begin + size : vocab;
+    const int32_t token = first_beyond(begin, end, [&](int32_t i) { return mass_of(p(row.logits[i])); });
+    if (block.lane() == 0) shared.found = token;
+  }
+  block.barrier();
+  return shared.found;
+}
+
+struct Found {
+  int32_t token;
+  uint64_t all;  // mass that it was picked from
+};
+
+template <class Block>
+ROLL_KERNEL_TEXT Found pick(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
+                            const Probabilities& p, uint64_t all) {
+  const uint64_t bits = first_bits(named_words(row.slot->name));
+  if (!is_filtered(row)) return {find_in_row(block, shared, row, p, target_of(bits, all)), all};
+  const Tokens<Block> tokens = candidates_of(block, shared, row, p, all);
+  const Filter filter = filter_of(block, tokens, p, all);
+  const auto mass = [&](int32_t id, float logit) { return kept_mass(filter, p, id, logit); };
+  const uint64_t kept = tokens.sum(mass);
+  return {find_id(block, tokens, target_of(bits, kept), mass), kept};
 }
 
 /// The place of a token among the touched ones; their number: it is none.
@@ -219,32 +121,41 @@ ROLL_KERNEL_TEXT int64_t place_of(const Block& block, const SampledRow& row, int
 
 /// Draws, and moves the slot on: its random number, its last token and what penalties count.
 template <class Block>
-ROLL_KERNEL_TEXT DrawnToken sample_row(const Block& block, SampleShared& shared, const SampledRow& row) {
+ROLL_KERNEL_TEXT DrawnToken sample_row(const Block& block, SampleShared<Block>& shared, const SampledRow& row) {
   using namespace sampling;
   SlotState& slot = *row.slot;
   const RowSampling& params = slot.sampling;
-  block.once([&] { shared.is_bad = 0; });
-  const Probabilities raw = probabilities_of(block, row);
-  const uint64_t raw_mass = mass_of_row(block, shared, row, raw);
+  Probabilities p = probabilities_of(block, row);
+  Mass mass = weigh(block, shared, row, p);
+  const float raw_top = p.top;
+  const uint64_t raw_mass = mass.all;
   const int64_t num_touched = slot.num_touched;
-  block.each(num_touched, [&](int64_t i) {
-    float& logit = row.logits[row.touched[i].token];
-    row.untouched[i] = logit;
-    logit = touched_logit(logit, row.touched[i], params);
-  });
-  const Probabilities p = num_touched > 0 ? probabilities_of(block, row) : raw;
-  if (num_touched > 0) mass_of_row(block, shared, row, p);  // a bias may have made it infinite
-  if (shared.is_bad) return {-1, 0, 0};
+  if (num_touched > 0) {
+    block.each(num_touched, [&](int64_t i) {
+      float& logit = row.logits[row.touched[i].token];
+      row.untouched[i] = logit;
+      logit = touched_logit(logit, row.touched[i], params);
+    });
+    p = probabilities_of(block, row);
+    mass = weigh(block, shared, row, p);  // a number that is none stays one, and a bias may have made more
+  }
+  if (mass.is_bad) return {-1, 0, 0};
   Found found = {0, 0};
-  if (params.is_greedy)
-    found.index = block.smallest(row.vocab, [&](int64_t i) { return row.logits[i] == p.top ? i : row.vocab; });
-  else
-    found = pick(block, shared, row, p);
-  const int64_t place = place_of(block, row, found.index);
-  const float own = row.logits[found.index];
-  const DrawnToken drawn = {static_cast<int32_t>(found.index),
-                            log_prob_of(place < num_touched ? row.untouched[place] : own, raw.top, params, raw_mass),
-                            params.is_greedy ? 0.0f : log_prob_of(own, p.top, params, found.rest)};
+  if (params.is_greedy) {
+    int32_t first = INT32_MAX;
+    each_logit(block, row, 0, static_cast<int32_t>(row.vocab), block.lane(), Block::kLanes,
+               [&](int32_t id, float logit) {
+                 if (logit == p.top && id < first) first = id;
+               });
+    found.token = block.joined(first, [](int32_t a, int32_t b) { return a < b ? a : b; });
+  } else {
+    found = pick(block, shared, row, p, mass.all);
+  }
+  const int64_t place = place_of(block, row, found.token);
+  const float own = row.logits[found.token];
+  const DrawnToken drawn = {found.token,
+                            log_prob_of(place < num_touched ? row.untouched[place] : own, raw_top, params, raw_mass),
+                            params.is_greedy ? 0.0f : log_prob_of(own, p.top, params, found.all)};
   block.once([&] {
     slot.last_token = drawn.token;
     ++slot.name.position;
@@ -255,20 +166,29 @@ ROLL_KERNEL_TEXT DrawnToken sample_row(const Block& block, SampleShared& shared,
   return drawn;
 }
 
-/// Row `i` of the launch.
-template <class Block>
-ROLL_KERNEL_TEXT void sample_row_of(const Block& block, SampleShared& shared, const SampleRows& rows, int64_t i) {
-  const RowDraw draw = rows.draws[i];
-  if (draw.slot < 0) return;
-  SlotState& slot = rows.slots[draw.slot];
-  const int64_t touched = draw.slot * rows.touched_per_slot;
-  const DrawnToken drawn =
-      sample_row(block, shared,
-                 {rows.logits + i * rows.stride, rows.vocab, &slot, rows.touched + touched, rows.untouched + touched});
-  block.once([&] {
-    rows.drawn[i] = drawn;
-    slot.length += draw.is_decoding;
-  });
-}
+/// A block for each row.
+template <int kNumLanes = 1024>
+struct DrawRows {
+  static constexpr int kLanes = kNumLanes;
+  template <class Block>
+  using Shared = SampleShared<Block>;
+  SampleRows launch;
+
+  int64_t num_blocks() const { return launch.rows; }
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, SampleShared<Block>& shared, int64_t i) const {
+    const RowDraw draw = launch.draws[i];
+    if (draw.slot < 0) return;
+    SlotState& slot = launch.slots[draw.slot];
+    const int64_t touched = draw.slot * launch.touched_per_slot;
+    const SampledRow row = {launch.logits + i * launch.stride, launch.vocab, &slot, launch.touched + touched,
+                            launch.untouched + touched};
+    const DrawnToken drawn = sample_row(block, shared, row);
+    block.once([&] {
+      launch.drawn[i] = drawn;
+      slot.length += draw.is_decoding;
+    });
+  }
+};
 
 }  // namespace roll

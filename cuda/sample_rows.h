@@ -25,14 +25,14 @@ struct RowDraw {
 };
 
 struct SampleRows {
-  float* logits = nullptr;  // [N, stride], of which V; touched tokens' are changed
-  int64_t stride = 0, vocab = 0, rows = 0;
-  const RowDraw* draws = nullptr;   // [N], no slot twice
-  SlotState* slots = nullptr;       // [S]
-  TouchedToken* touched = nullptr;  // [S, touched_per_slot]
-  float* untouched = nullptr;       // [S, touched_per_slot], scratch
-  int64_t touched_per_slot = 0;     // room for all that are, and one more for each token to come where they count
-  DrawnToken* drawn = nullptr;      // [N]
+  float* logits = nullptr;                  // [N, stride], of which V, 16 bytes aligned; touched tokens' are changed
+  int64_t stride = 0, vocab = 0, rows = 0;  // the stride a multiple of 4
+  const RowDraw* draws = nullptr;           // [N], no slot twice
+  SlotState* slots = nullptr;               // [S]
+  TouchedToken* touched = nullptr;          // [S, touched_per_slot]
+  float* untouched = nullptr;               // [S, touched_per_slot], scratch
+  int64_t touched_per_slot = 0;  // room for all that are, and one more for each token to come where they count
+  DrawnToken* drawn = nullptr;   // [N]
 };
 
 namespace cuda {

@@ -6,7 +6,7 @@
 
 #ifdef __CUDACC__
 #define ROLL_HOST_DEVICE __host__ __device__ __forceinline__
-/// The text of a kernel over a block of lanes (device_block.cuh); tests run it over a simulated one.
+/// The text of a kernel over a block of lanes (cuda/lane_block.h); tests run it on fibres.
 #define ROLL_KERNEL_TEXT __device__
 #else
 #define ROLL_HOST_DEVICE inline __attribute__((always_inline))  // to be compiled for its caller's processor

@@ -77,11 +77,10 @@ int64_t copied(const GatedMlp& mlp) {
 
 /// `cached`: numbers that a token leaves in each cache.
 bool has_kernels(const Attention& attention, int64_t cached) {
-  return attention.head_dim % 8 == 0 && attention.head_dim <= HeadShared::kMaxHeadDim &&
-         attention.own_cost(1).cached == cached;
+  return attention.head_dim % 8 == 0 && attention.head_dim <= kMaxHeadDim && attention.own_cost(1).cached == cached;
 }
-bool has_kernels(const GatedMlp&, int64_t) {
-  return true;
+bool has_kernels(const GatedMlp& mlp, int64_t) {
+  return mlp.inner % 4 == 0;
 }
 
 template <class T>
@@ -125,9 +124,10 @@ class DeviceDecoderOf : public DeviceDecoder {
                        .cache = data_of<uint64_t>(cache_)});
   }
 
-  void run(int64_t num_rows, int64_t num_draws) override {
+  void run(int64_t num_rows, int64_t num_prompt_rows, int64_t num_draws) override {
     const at::NoGradGuard no_grad;
     num_rows_ = num_rows;
+    num_prompt_rows_ = num_prompt_rows;
     launch(StartRows<T>{.plan = planned_rows(),
                         .rows = data_of<StepRow>(rows_),
                         .slots = data_of<SlotState>(memory_.slots),
@@ -190,24 +190,25 @@ class DeviceDecoderOf : public DeviceDecoder {
 
   void make_buffers() {
     const auto options = at::TensorOptions().device(model_.device()).dtype(kScalarType<T>);
-    const auto rows = [&](int64_t width) { return at::empty({sizes_.max_rows, width}, options); };
+    const auto rows = [&](int64_t width) { return launcher_.empty({sizes_.max_rows, width}, options); };
     const RowWidths widths = widest(model_.spec());
-    x_ = at::empty({sizes_.max_rows, hidden_}, options.dtype(at::kFloat));
+    x_ = launcher_.empty({sizes_.max_rows, hidden_}, options.dtype(at::kFloat));
     input_ = rows(hidden_);
     branch_ = rows(hidden_);
     qkv_ = rows(widths.qkv);
     mixed_ = rows(widths.mixed);
     gate_up_ = rows(2 * widths.inner);
     gated_ = rows(widths.inner);
-    rows_ = at::empty({sizes_.max_rows * static_cast<int64_t>(sizeof(StepRow))}, options.dtype(at::kByte));
-    head_input_ = at::empty({num_slots_, hidden_}, options);
-    logits_ = at::empty({num_slots_, model_.spec().vocab_size}, options.dtype(at::kFloat));
-    cache_ = at::empty({num_caches_, 2, sizes_.num_pages, sizes_.page_size * widths.cached / 2}, options);
+    rows_ = launcher_.empty({sizes_.max_rows * static_cast<int64_t>(sizeof(StepRow))}, options.dtype(at::kByte));
+    head_input_ = launcher_.empty({num_slots_, hidden_}, options);
+    const int64_t vocab = model_.spec().vocab_size, stride = ceil_of(vocab, 4) * 4;  // rows begin at 16 bytes
+    logits_ = launcher_.empty({num_slots_, stride}, options.dtype(at::kFloat)).narrow(1, 0, vocab);
+    cache_ = launcher_.empty({num_caches_, 2, sizes_.num_pages, sizes_.page_size * widths.cached / 2}, options);
     int64_t parts = 0;
     for (const DecoderBlock& block : blocks_)
       if (const auto* attention = std::get_if<AttentionBlock>(&block.mixer))
         parts = std::max(parts, most_parts(attention->sizes));
-    parts_ = at::empty({parts}, options.dtype(at::kFloat));
+    parts_ = launcher_.empty({parts}, options.dtype(at::kFloat));
     const auto bytes = [&](int64_t count, size_t size) {
       return at::zeros({count * static_cast<int64_t>(size)}, options.dtype(at::kByte));
     };
@@ -220,17 +221,12 @@ class DeviceDecoderOf : public DeviceDecoder {
   const RowDraw* planned_draws() const { return data_of<RowDraw>(memory_.plan); }
   const StepRow* planned_rows() const { return reinterpret_cast<const StepRow*>(planned_draws() + num_slots_); }
 
-  /// Queries that share a read of their keys.
-  static int64_t queries(const Attention& sizes) {
-    const int64_t group = sizes.num_heads / sizes.num_kv_heads;
-    return group >= 5 ? 8 : group >= 3 ? 4 : group;
-  }
-
   int64_t splits_for(const Attention& sizes, int64_t num_rows) const {
-    const int64_t group = sizes.num_heads / sizes.num_kv_heads;
-    const int64_t blocks = num_rows * sizes.num_kv_heads * ceil_of(group, queries(sizes));
-    const int64_t tiles = ceil_of(sizes_.max_length, AttendPages<T, 1>::kTile);
-    return std::clamp<int64_t>(ceil_of(kWantedBlocks, blocks), 1, std::min<int64_t>(32, tiles));
+    using Attend = AttendPages<T, kMaxHeadDim>;
+    const int64_t blocks =
+        num_rows * sizes.num_kv_heads * ceil_of(sizes.num_heads / sizes.num_kv_heads, Attend::kQueries);
+    const int64_t pieces = ceil_of(sizes_.max_length, Attend::kTile * Attend::kLanes / kWarp);
+    return std::clamp<int64_t>(ceil_of(kWantedBlocks, blocks), 1, std::min<int64_t>(32, pieces));
   }
 
   /// Numbers of what rows that are split leave for CombineParts.
@@ -238,19 +234,18 @@ class DeviceDecoderOf : public DeviceDecoder {
     int64_t most = 0;
     for (int64_t n = 1; n <= sizes_.max_rows && splits_for(sizes, n) > 1; ++n)
       most = std::max(most, n * splits_for(sizes, n));
-    return most * sizes.num_heads * (sizes.head_dim + 2);
+    return most * sizes.num_heads * (sizes.head_dim + 4);
   }
 
   PagedLayer<T> paged(const AttentionBlock& block) const {
-    const int64_t size = cache_[0][0].numel();
-    T* const keys = data_of<T>(cache_) + 2 * block.cache * size;
-    return {.keys = keys,
-            .values = keys + size,
+    return {.keys = data_of<T>(cache_[block.cache][0]),
+            .values = data_of<T>(cache_[block.cache][1]),
             .tables = data_of<int32_t>(memory_.tables),
-            .table_width = memory_.tables.size(1),
-            .page_size = sizes_.page_size,
-            .kv_heads = block.sizes.num_kv_heads,
-            .head_dim = block.sizes.head_dim};
+            .table_width = static_cast<int32_t>(memory_.tables.size(1)),
+            .page_size = static_cast<int32_t>(sizes_.page_size),
+            .kv_heads = static_cast<int32_t>(block.sizes.num_kv_heads),
+            .head_dim = static_cast<int32_t>(block.sizes.head_dim),
+            .page_factor = PagedLayer<T>::page_factor_of(sizes_.page_size)};
   }
 
   void multiply(const at::Tensor& y, const at::Tensor& x, const at::Tensor& weight) {
@@ -286,37 +281,42 @@ class DeviceDecoderOf : public DeviceDecoder {
   }
 
   void attend(const AttentionBlock& block) {
-    const int64_t count = queries(block.sizes);
-    if (count == 8)
-      attend_with<8>(block);
-    else if (count == 4)
-      attend_with<4>(block);
-    else if (count == 2)
-      attend_with<2>(block);
+    if (block.sizes.head_dim <= 64)
+      attend_with<64>(block);
+    else if (block.sizes.head_dim <= 128)
+      attend_with<128>(block);
     else
-      attend_with<1>(block);
+      attend_with<kMaxHeadDim>(block);
   }
 
-  template <int kQueries>
+  /// Rows of prompts by tiles, which share their keys; then those of single tokens.
+  template <int kDim>
   void attend_with(const AttentionBlock& block) {
-    const int64_t splits = splits_for(block.sizes, num_rows_);
-    launch(AttendPages<T, kQueries>{.qkv = data_of<T>(qkv_),
-                                    .rows = data_of<StepRow>(rows_),
-                                    .layer = paged(block),
-                                    .mixed = data_of<T>(mixed_),
-                                    .parts = data_of<float>(parts_),
-                                    .num_rows = num_rows_,
-                                    .heads = block.sizes.num_heads,
-                                    .splits = splits,
-                                    .scale = 1.0f / std::sqrt(static_cast<float>(block.sizes.head_dim))});
-    if (splits == 1) return;
-    launch(CombineParts<T>{.parts = data_of<float>(parts_),
-                           .rows = data_of<StepRow>(rows_),
-                           .mixed = data_of<T>(mixed_),
-                           .num_rows = num_rows_,
-                           .heads = block.sizes.num_heads,
-                           .splits = splits,
-                           .head_dim = block.sizes.head_dim});
+    AttendPages<T, kDim> kernel{.qkv = data_of<T>(qkv_),
+                                .rows = data_of<StepRow>(rows_),
+                                .layer = paged(block),
+                                .mixed = data_of<T>(mixed_),
+                                .parts = data_of<float>(parts_),
+                                .num_rows = num_prompt_rows_,
+                                .heads = block.sizes.num_heads,
+                                .tile = AttendPages<T, kDim>::kQueries,
+                                .scale = 1.0f / std::sqrt(static_cast<float>(block.sizes.head_dim))};
+    if (num_prompt_rows_ > 0) launch(kernel);
+    if (num_prompt_rows_ == num_rows_) return;
+    kernel.first_row = num_prompt_rows_;
+    kernel.num_rows = num_rows_ - num_prompt_rows_;
+    kernel.tile = 1;
+    kernel.splits = splits_for(block.sizes, kernel.num_rows);
+    launch(kernel);
+    if (kernel.splits > 1)
+      launch(CombineParts<T>{.parts = data_of<float>(parts_),
+                             .rows = data_of<StepRow>(rows_),
+                             .mixed = data_of<T>(mixed_),
+                             .first_row = kernel.first_row,
+                             .num_rows = kernel.num_rows,
+                             .heads = block.sizes.num_heads,
+                             .splits = kernel.splits,
+                             .head_dim = block.sizes.head_dim});
   }
 
   void add_and_norm(const at::Tensor& bias, const at::Tensor& norm, const RowDraw* draws, int64_t count) {
@@ -335,7 +335,7 @@ class DeviceDecoderOf : public DeviceDecoder {
     add_and_norm(blocks_.back().out_bias, final_norm_, planned_draws(), num_draws);
     launcher_.multiply(rows_of(logits_, num_draws), rows_of(head_input_, num_draws), head_);
     launch(SampleRows{.logits = data_of<float>(logits_),
-                      .stride = logits_.size(1),
+                      .stride = logits_.stride(0),
                       .vocab = logits_.size(1),
                       .rows = num_draws,
                       .draws = planned_draws(),
@@ -359,14 +359,15 @@ class DeviceDecoderOf : public DeviceDecoder {
   // x: the residual stream. input: what the next product reads. branch: what is to be added to x.
   at::Tensor x_, input_, qkv_, mixed_, parts_, branch_, gate_up_, gated_, rows_, head_input_, logits_;
   StepMemory memory_;
-  int64_t num_rows_ = 0;  // of the call that runs
+  int64_t num_rows_ = 0, num_prompt_rows_ = 0;  // of the call that runs
 };
 
 }  // namespace
 
 bool has_device_kernels(const Transformer& model) {
   const std::vector<Layer> layers = model.spec().layers();
-  bool has_all = model.parallel().tp_size() == 1 && (model.dtype() == at::kFloat || model.dtype() == at::kBFloat16) &&
+  bool has_all = model.spec().hidden_size % 4 == 0 && model.parallel().tp_size() == 1 &&
+                 (model.dtype() == at::kFloat || model.dtype() == at::kBFloat16) &&
                  DeviceMixers::include_all_of(layers);
   if (!has_all) return false;
   const int64_t cached = widest(model.spec()).cached;  // by all attention: pages are copied in one launch
@@ -385,7 +386,7 @@ int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t
       DeviceMixers::visit(block.mixer, [&](const auto& mixer) { copies += copied(mixer); });
   const int64_t row = widths.qkv + widths.mixed + 2 * hidden + 3 * widths.inner;
   const int64_t wide = max_rows * hidden + num_slots * vocab +
-                       4 * kWantedBlocks * HeadShared::kMaxHeadDim * widths.heads;  // the stream, logits, parts
+                       4 * kWantedBlocks * kMaxHeadDim * widths.heads;  // the stream, logits, parts
   return (copies + max_rows * row + num_slots * hidden) * static_cast<int64_t>(at::elementSize(model.dtype())) +
          wide * static_cast<int64_t>(sizeof(float));
 }

@@ -42,8 +42,8 @@ class DeviceDecoder {
   virtual StepMemory& memory() = 0;
   /// What the plan changed; all pointers are the device's.
   virtual void update(const StepUpdates& updates) = 0;
-  /// The first rows and draws of the plan.
-  virtual void run(int64_t num_rows, int64_t num_draws) = 0;
+  /// The first rows and draws of the plan; the first rows are prompts'.
+  virtual void run(int64_t num_rows, int64_t num_prompt_rows, int64_t num_draws) = 0;
 };
 
 /// float32 or bfloat16, whole on this rank, with heads that the kernels take.

@@ -12,6 +12,8 @@ namespace roll {
 class KernelLauncher {
  public:
   virtual ~KernelLauncher() = default;
+  /// Memory for kernels, with anything in it.
+  virtual at::Tensor empty(at::IntArrayRef sizes, const at::TensorOptions& options);
   virtual void launch(const AnyKernelOf<float>& kernel) = 0;
   virtual void launch(const AnyKernelOf<Bf16>& kernel) = 0;
   /// y [N, O] = x [N, I] weight^T [I, O], summed in float32; y may be float32 where the others are not.

@@ -52,7 +52,7 @@ struct Gradients {
 
   void add(const at::Tensor& d_logits, const at::Tensor& rows_hidden, const at::Tensor& head, int64_t begin,
            int64_t end) {
-    const at::Tensor d = multipliable(d_logits.to(head.scalar_type()));
+    const at::Tensor d = multipliable(d_logits);
     if (hidden.defined()) {
       at::Tensor part = hidden.slice(0, begin, end);
       if (d.scalar_type() == part.scalar_type())
@@ -149,9 +149,10 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     for_each_chunk(hidden, ctx->saved_data["chunk_rows"].toInt(), [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.defined() ? x.slice(0, begin, end) : x; };
       const at::Tensor logits = take_logits(ctx, part(hidden), weight, logits_of);
-      log_prob_rows_backward(logits, part(labels), temperature, {at::Tensor(), part(saved[4]), part(saved[3])},
-                             part(d_log_probs), part(d_entropy));
-      sums.add(logits, part(hidden), weight, begin, end);
+      const at::Tensor d_logits =
+          log_prob_rows_gradient(logits, part(labels), temperature, {at::Tensor(), part(saved[4]), part(saved[3])},
+                                 {part(d_log_probs), part(d_entropy)}, weight.scalar_type());
+      sums.add(d_logits, part(hidden), weight, begin, end);
     });
     if (sums.weight.defined()) sums.weight = sums.weight.to(weight.scalar_type());
     return {sums.hidden, sums.weight, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};

@@ -100,28 +100,37 @@ void log_prob_rows(const at::Tensor& logits, const at::Tensor& labels, double te
   });
 }
 
-void log_prob_rows_backward(const at::Tensor& logits, const at::Tensor& labels, double temperature,
-                            const RowResults& results, const at::Tensor& d_log_probs, const at::Tensor& d_entropy_in) {
-  const at::Tensor d_entropy = d_entropy_in.defined() ? d_entropy_in : at::zeros_like(d_log_probs);
-  const at::Tensor row_entropy =
-      d_entropy_in.defined() ? results.entropy : d_entropy;  // unwritten ones must not be read
-  if (logits.is_cuda())
-    return launch_on(logits.device(), [&](void* stream) {
-      cuda::log_prob_rows_backward(cuda_shape(logits, labels, temperature), logits.mutable_data_ptr<float>(),
-                                   results.logsumexp.const_data_ptr<float>(), row_entropy.const_data_ptr<float>(),
-                                   d_log_probs.const_data_ptr<float>(), d_entropy.const_data_ptr<float>(), stream);
-    });
-  AT_DISPATCH_FLOATING_TYPES(logits.scalar_type(), "log_prob_rows_backward", [&] {
+at::Tensor log_prob_rows_gradient(const at::Tensor& logits, const at::Tensor& labels, double temperature,
+                                  const RowResults& results, const RowGradients& by, at::ScalarType dtype) {
+  const at::Tensor d_entropy = by.entropy.defined() ? by.entropy : at::zeros_like(by.log_probs);
+  const at::Tensor row_entropy = by.entropy.defined() ? results.entropy : d_entropy;  // unwritten ones must not be read
+  if (logits.is_cuda()) {
+    const at::Tensor gradient = dtype == at::kBFloat16 ? at::empty_like(logits, dtype) : logits;
+    const auto launch = [&](auto* out) {
+      launch_on(logits.device(), [&](void* stream) {
+        cuda::log_prob_rows_backward(cuda_shape(logits, labels, temperature), logits.const_data_ptr<float>(), out,
+                                     results.logsumexp.const_data_ptr<float>(), row_entropy.const_data_ptr<float>(),
+                                     by.log_probs.const_data_ptr<float>(), d_entropy.const_data_ptr<float>(), stream);
+      });
+    };
+    if (dtype == at::kBFloat16)
+      launch(static_cast<Bf16*>(gradient.mutable_data_ptr()));
+    else
+      launch(gradient.mutable_data_ptr<float>());
+    return gradient.to(dtype);
+  }
+  AT_DISPATCH_FLOATING_TYPES(logits.scalar_type(), "log_prob_rows_gradient", [&] {
     using T = scalar_t;
     T* x = logits.mutable_data_ptr<T>();
     const int64_t* label = labels.const_data_ptr<int64_t>();
     const T *logsumexp = results.logsumexp.const_data_ptr<T>(), *entropy = row_entropy.const_data_ptr<T>(),
-            *dlp = d_log_probs.const_data_ptr<T>(), *dent = d_entropy.const_data_ptr<T>();
+            *dlp = by.log_probs.const_data_ptr<T>(), *dent = d_entropy.const_data_ptr<T>();
     for_each_row(logits, [&](int64_t i) {
       backward_one(x + i * logits.size(1), logits.size(1), label[i], static_cast<T>(1 / temperature), logsumexp[i],
                    entropy[i], dlp[i], dent[i]);
     });
   });
+  return logits.to(dtype);
 }
 
 }  // namespace roll

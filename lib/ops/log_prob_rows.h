@@ -1,4 +1,4 @@
-// Rows of a chunk of logits -> log-prob, entropy and the gradient in the logits' place; on the CPU and on CUDA.
+// Rows of a chunk of logits -> log-prob, entropy and the gradient by the logits; on the CPU and on CUDA.
 // Legend: N rows of a chunk, V vocabulary.
 #pragma once
 
@@ -16,9 +16,14 @@ struct RowResults {
 void log_prob_rows(const at::Tensor& logits, const at::Tensor& labels, double temperature, bool with_entropy,
                    const RowResults& results);
 
-/// Replaces the logits by the gradient of the loss, given its gradients by log_probs and entropy ([N]; d_entropy may be
-/// undefined). A label may be -1: it is none of these columns.
-void log_prob_rows_backward(const at::Tensor& logits, const at::Tensor& labels, double temperature,
-                            const RowResults& results, const at::Tensor& d_log_probs, const at::Tensor& d_entropy);
+/// Of the loss, by log_probs and by entropy, [N] each; entropy may be undefined.
+struct RowGradients {
+  at::Tensor log_probs, entropy;
+};
+
+/// The gradient of the loss by the logits, in `dtype`: written over them, or where CUDA rounds it at once, in memory of
+/// its own. A label may be -1: it is none of these columns.
+at::Tensor log_prob_rows_gradient(const at::Tensor& logits, const at::Tensor& labels, double temperature,
+                                  const RowResults& results, const RowGradients& by, at::ScalarType dtype);
 
 }  // namespace roll

@@ -216,6 +216,7 @@ class DeviceSteps : public StepModel {
                          .slot = static_cast<int32_t>(piece.slot)});
       for (const int64_t slot : piece.draws) add_draw(slot, false);
     }
+    num_prompt_rows_ = std::ssize(rows_);
     for (const int64_t slot : plan.decoding) {
       rows_.push_back({.token = -1, .position = 0, .slot = static_cast<int32_t>(slot)});
       add_draw(slot, true);
@@ -239,7 +240,9 @@ class DeviceSteps : public StepModel {
 
   void run(bool only_decodes) {
     const int64_t num_rows = std::ssize(rows_), num_draws = std::ssize(draws_);
-    const auto work = [this, num_rows, num_draws] { decoder_->run(num_rows, num_draws); };
+    const auto work = [this, num_rows, num_prompt_rows = num_prompt_rows_, num_draws] {
+      decoder_->run(num_rows, num_prompt_rows, num_draws);
+    };
     only_decodes ? graphs_.run(num_rows, work) : work();
   }
 
@@ -257,6 +260,7 @@ class DeviceSteps : public StepModel {
   std::map<std::pair<int64_t, int64_t>, int32_t> entries_;
   // State of the step that is launched.
   std::vector<StepRow> rows_;
+  int64_t num_prompt_rows_ = 0;
   std::vector<RowDraw> draws_;
   std::vector<std::byte> sent_plan_;
   int64_t num_launches_ = 0;

@@ -1,13 +1,14 @@
-// Runs a device decoder's kernels on the CPU, block after block, and notes what was launched.
+// Runs a device decoder's kernels on the CPU, block after block, over poisoned memory, and notes what was launched.
 #pragma once
 
-#include <cstring>
 #include <string>
 #include <vector>
 
+#include <ATen/ops/empty.h>
+
 #include "cuda/sample_row_text.h"
+#include "cuda/warps.h"
 #include "decode/kernel_launcher.h"
-#include "ops/simulated_block.h"
 
 namespace roll {
 
@@ -16,6 +17,11 @@ class SimulatedLauncher : public KernelLauncher {
   /// `log`: of every launch the kind: "update", "copy", "start", "multiply", "sample" or "kernel".
   explicit SimulatedLauncher(std::vector<std::string>* log = nullptr) : log_(log) {}
 
+  at::Tensor empty(at::IntArrayRef sizes, const at::TensorOptions& options) override {
+    at::Tensor memory = at::empty(sizes, options);
+    test::poison(memory.mutable_data_ptr(), memory.nbytes());
+    return memory;
+  }
   void launch(const AnyKernelOf<float>& kernel) override { start(kernel); }
   void launch(const AnyKernelOf<Bf16>& kernel) override { start(kernel); }
   void multiply(at::Tensor y, const at::Tensor& x, const at::Tensor& weight) override {
@@ -35,21 +41,13 @@ class SimulatedLauncher : public KernelLauncher {
 
   void run(const SampleRows& rows) {
     note("sample");
-    SampleShared shared;
-    for (int64_t i = 0; i < rows.rows; ++i) {
-      std::memset(&shared, 0xFF, sizeof shared);
-      sample_row_of(SimulatedBlock(64, i % 2 == 1), shared, rows, i);
-    }
+    test::run_kernel(DrawRows<128>{rows});
   }
 
   template <class Kernel>
   void run(const Kernel& kernel) {
     note(kind_of(kernel));
-    typename Kernel::Shared shared;
-    for (int64_t i = kernel.num_blocks(); i-- > 0;) {
-      std::memset(&shared, 0xFF, sizeof shared);  // what was never written must not matter
-      kernel.run(SimulatedBlock(Kernel::kLanes, i % 2 == 1), shared, i);
-    }
+    test::run_kernel(kernel);
   }
 
   static const char* kind_of(const UpdateSlots&) { return "update"; }

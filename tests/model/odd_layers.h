@@ -23,7 +23,7 @@ inline Block second_attention(const Block& first) {
 /// Layer 0: MLP, attention. Layer 1: attention, a wider MLP, attention.
 inline std::vector<Layer> odd_layers(const ModelSpec& spec) {
   ModelSpec wider = spec;
-  wider.intermediate_size = spec.intermediate_size + 30;
+  wider.intermediate_size = spec.intermediate_size + 32;
   const Block attention = dense_layers(spec)[0][0], mlp = dense_layers(spec)[0][1];
   return {{mlp, attention}, {attention, dense_layers(wider)[0][1], second_attention(attention)}};
 }
@@ -50,7 +50,7 @@ inline const Architectures& odd_architectures() {
   return rows;
 }
 
-/// Sizes that fill no panel, strip or vector; heads of 8 are those that a device's kernels take.
+/// Sizes that fill no panel, strip or vector; those with heads of 8 a device's kernels take.
 inline Transformer odd_layered_model(const char* arch, int64_t head_dim = 22) {
   InitSizes sizes;
   sizes.arch = arch;
@@ -59,7 +59,7 @@ inline Transformer odd_layered_model(const char* arch, int64_t head_dim = 22) {
   sizes.layers = 2;
   sizes.heads = 6;
   sizes.kv_heads = 2;
-  sizes.intermediate = 90;
+  sizes.intermediate = head_dim == 8 ? 88 : 90;
   sizes.head_dim = head_dim;
   return telling_model(sizes, odd_architectures());
 }

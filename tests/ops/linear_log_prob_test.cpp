@@ -5,8 +5,6 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
-#include "cuda/log_prob_math.h"
-#include "cuda/log_prob_rows.h"
 #include "dist/local_ranks.h"
 
 namespace roll {
@@ -187,39 +185,6 @@ TEST_CASE("a frozen head gets no gradient", "[ops]") {
   linear_log_prob(x.hidden, x.weight, x.labels, {}).log_probs.sum().backward();
   CHECK(x.hidden.grad().defined());
   CHECK_FALSE(x.weight.grad().defined());
-}
-
-TEST_CASE("the CUDA kernels' online statistics give logsumexp and entropy in any order of merging", "[ops]") {
-  const at::Tensor z = at::randn({1000}) * 5;
-  SoftmaxStats forward, left, right;
-  for (int64_t j = 0; j < 1000; ++j) {
-    forward = with_value(forward, z[j].item<float>());
-    SoftmaxStats& half = j % 3 ? left : right;
-    half = with_value(half, z[999 - j].item<float>());
-  }
-  const at::Tensor log_p = at::log_softmax(z.to(at::kDouble), 0);
-  const double logsumexp = at::logsumexp(z.to(at::kDouble), 0).item<double>();
-  const double entropy = -(log_p.exp() * log_p).sum().item<double>();
-  for (const SoftmaxStats& stats : {forward, merged(left, right), merged(merged(SoftmaxStats{}, left), right)}) {
-    CHECK(logsumexp_of(stats) == Approx(logsumexp).epsilon(1e-6));
-    CHECK(entropy_of(stats) == Approx(entropy).epsilon(1e-5));
-  }
-  CHECK(merged(SoftmaxStats{}, SoftmaxStats{}).sum == 0);
-}
-
-TEST_CASE("the CUDA kernels' logit gradient is that of autograd", "[ops]") {
-  const double temperature = 1.3;
-  const at::Tensor logits = at::randn({50}, at::kDouble).requires_grad_(true);
-  const at::Tensor log_p = at::log_softmax(logits / temperature, 0);
-  const at::Tensor entropy = -(log_p.exp() * log_p).sum();
-  (log_p[7] * 0.8 - entropy * 0.3).backward();
-  const RowGradient row{.logsumexp = at::logsumexp(logits.detach() / temperature, 0).item<float>(),
-                        .entropy = entropy.item<float>(),
-                        .d_log_prob = 0.8f,
-                        .d_entropy = -0.3f,
-                        .inverse_temperature = static_cast<float>(1 / temperature)};
-  for (int64_t j = 0; j < 50; ++j)
-    CHECK(logit_gradient(row, logits[j].item<float>(), j == 7) == Approx(logits.grad()[j].item<double>()).margin(1e-6));
 }
 
 }  // namespace roll

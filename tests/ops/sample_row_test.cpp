@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "cuda/sample_row_text.h"
-#include "ops/simulated_block.h"
+#include "cuda/warps.h"
 
 namespace roll {
 
@@ -59,25 +59,37 @@ std::vector<TouchedToken> touched_of(int64_t vocab, const RowSampling& sampling,
   return touched;
 }
 
-struct Kernel {
-  DrawnToken drawn;
+struct Drawn {
+  DrawnToken token;
   SlotState slot;
   std::vector<TouchedToken> touched;
 };
 
-Kernel run_kernel(std::vector<float> logits, const SlotState& slot, std::vector<TouchedToken> touched, int64_t lanes,
-                  bool backwards) {
-  Kernel result{.drawn = {}, .slot = slot, .touched = std::move(touched)};
+/// `backwards`: the order in which lanes take turns.
+template <int kLanes>
+Drawn run_kernel(std::vector<float> logits, const SlotState& slot, std::vector<TouchedToken> touched, bool backwards) {
+  Drawn result{.token = {}, .slot = slot, .touched = std::move(touched)};
   result.slot.num_touched = static_cast<int32_t>(result.touched.size());
   result.touched.push_back({});
   std::vector<float> untouched(result.touched.size());
-  SampleShared shared;
-  result.drawn = sample_row(SimulatedBlock(lanes, backwards), shared,
-                            {logits.data(), std::ssize(logits), &result.slot, result.touched.data(), untouched.data()});
+  const RowDraw draws[] = {{.slot = backwards ? -1 : 0}, {.slot = 0}};
+  DrawnToken drawn[2];
+  test::run_block(DrawRows<kLanes>{{.logits = logits.data(),
+                                    .stride = 0,
+                                    .vocab = std::ssize(logits),
+                                    .rows = 2,
+                                    .draws = draws,
+                                    .slots = &result.slot,
+                                    .touched = result.touched.data(),
+                                    .untouched = untouched.data(),
+                                    .drawn = drawn}},
+                  backwards);
+  result.token = drawn[backwards];
   return result;
 }
 
-void compare_draws(int64_t vocab, uint64_t number, int64_t lanes) {
+template <int kLanes>
+void compare_draws(int64_t vocab, uint64_t number) {
   const RowSampling sampling = sampling_of(number);
   const auto logits = logits_of(vocab, number);
   const auto touched = touched_of(vocab, sampling, number % 3 == 0);
@@ -85,11 +97,11 @@ void compare_draws(int64_t vocab, uint64_t number, int64_t lanes) {
   const SlotState slot{.sampling = sampling, .name = plain_name(name)};
   RowSampler sampler;
   const DrawnToken expected = sampler.draw(logits, sampling, touched, random_bits(name));
-  const Kernel kernel = run_kernel(logits, slot, touched, lanes, number % 2 == 1);
-  CAPTURE(vocab, number, lanes, sampling.top_p, sampling.top_k, sampling.least_p);
-  REQUIRE(kernel.drawn.token == expected.token);
-  REQUIRE(kernel.drawn.log_prob == expected.log_prob);
-  REQUIRE(kernel.drawn.processed_log_prob == expected.processed_log_prob);
+  const Drawn kernel = run_kernel<kLanes>(logits, slot, touched, number % 2 == 1);
+  CAPTURE(vocab, number, kLanes, sampling.top_p, sampling.top_k, sampling.least_p);
+  REQUIRE(kernel.token.token == expected.token);
+  REQUIRE(kernel.token.log_prob == expected.log_prob);
+  REQUIRE(kernel.token.processed_log_prob == expected.processed_log_prob);
   REQUIRE(kernel.slot.last_token == expected.token);
   REQUIRE(kernel.slot.name.position == 10);
 }
@@ -97,14 +109,21 @@ void compare_draws(int64_t vocab, uint64_t number, int64_t lanes) {
 }  // namespace
 
 TEST_CASE("the kernel's lanes draw the CPU's token with its log-probs", "[ops]") {
-  const auto [vocab, rows, lanes] = GENERATE(table<int64_t, uint64_t, int64_t>(
-      {{1, 64, 32}, {2, 64, 32}, {63, 400, 32}, {257, 1500, 128}, {1000, 400, 96}, {5003, 60, 1024}}));
-  for (uint64_t number = 0; number < rows; ++number) compare_draws(vocab, number, lanes);
+  for (uint64_t number = 0; number < 64; ++number) {
+    compare_draws<32>(1, number);
+    compare_draws<32>(2, number);
+    compare_draws<1024>(5003, number);
+  }
+  for (uint64_t number = 0; number < 400; ++number) {
+    compare_draws<32>(63, number);
+    compare_draws<64>(1000, number);
+  }
+  for (uint64_t number = 0; number < 1500; ++number) compare_draws<128>(257, number);
 }
 
 TEST_CASE("the kernel draws the CPU's token from the largest vocabularies", "[ops]") {
-  for (const uint64_t number : {0, 1, 2, 3, 7, 24, 31}) compare_draws(151936, number, 1024);
-  for (const uint64_t number : {0, 3, 7}) compare_draws(600001, number, 1024);  // chunks above their usual size
+  for (const uint64_t number : {0, 1, 2, 3, 7, 24, 31}) compare_draws<1024>(151936, number);
+  for (const uint64_t number : {0, 3, 7}) compare_draws<1024>(600001, number);  // chunks above their usual size
 }
 
 TEST_CASE("equal logits: ties of top_k stay, those of top_p go by their ids", "[ops]") {
@@ -117,13 +136,30 @@ TEST_CASE("equal logits: ties of top_k stay, those of top_p go by their ids", "[
   for (uint32_t i = 0; i < 300; ++i) {
     const RandomName name = {.seed = 1, .position = i};
     const DrawnToken expected = sampler.draw(equal, sampling, {}, random_bits(name));
-    const Kernel kernel = run_kernel(equal, {.sampling = sampling, .name = plain_name(name)}, {}, 64, false);
-    REQUIRE(kernel.drawn.token == expected.token);
+    const Drawn kernel = run_kernel<64>(equal, {.sampling = sampling, .name = plain_name(name)}, {}, false);
+    REQUIRE(kernel.token.token == expected.token);
     REQUIRE(expected.token < 217);
     REQUIRE(expected.processed_log_prob == Approx(-std::log(217.0)));
     last = std::max<int64_t>(last, expected.token);
   }
   CHECK(last > 205);
+}
+
+TEST_CASE("more tokens than the kernel's list of candidates holds are as good", "[ops]") {
+  auto logits = logits_of(kMostCandidates + 2000, 3);
+  for (float& logit : logits) logit = std::round(logit) / 512;  // eight exponents, in few bins
+  RowSampling sampling;
+  const int64_t top_k = GENERATE(0, 4000, 5000);
+  sampling.top_k = top_k;
+  sampling.top_p = 0.93;
+  RowSampler sampler;
+  for (uint32_t i = 0; i < 20; ++i) {
+    const RandomName name = {.seed = 1, .position = i};
+    const DrawnToken expected = sampler.draw(logits, sampling, {}, random_bits(name));
+    const Drawn kernel = run_kernel<128>(logits, {.sampling = sampling, .name = plain_name(name)}, {}, i % 2 == 1);
+    REQUIRE(kernel.token.token == expected.token);
+    REQUIRE(kernel.token.processed_log_prob == expected.processed_log_prob);
+  }
 }
 
 TEST_CASE("the kernel counts what it draws, as a history does", "[ops]") {
@@ -136,8 +172,8 @@ TEST_CASE("the kernel counts what it draws, as a history does", "[ops]") {
   std::vector<TouchedToken> touched = {{.token = 3, .count = 0}, {.token = 2, .count = -1, .bias = 1.6f}};
   std::vector<int32_t> drawn;
   for (int i = 0; i < 6; ++i) {
-    Kernel kernel = run_kernel(logits, slot, touched, 32, false);
-    drawn.push_back(kernel.drawn.token);
+    Drawn kernel = run_kernel<32>(logits, slot, touched, false);
+    drawn.push_back(kernel.token.token);
     slot = kernel.slot;
     kernel.touched.resize(static_cast<size_t>(slot.num_touched));
     touched = kernel.touched;
@@ -145,29 +181,30 @@ TEST_CASE("the kernel counts what it draws, as a history does", "[ops]") {
   CHECK(drawn == std::vector<int32_t>{1, 3, 2, 1, 3, 0});
   CHECK(slot.num_touched == 4);
   sampling.is_counting = 0;
-  CHECK(run_kernel(logits, {.sampling = sampling}, {}, 32, false).slot.num_touched == 0);
+  CHECK(run_kernel<32>(logits, {.sampling = sampling}, {}, false).slot.num_touched == 0);
 }
 
 TEST_CASE("rows of no numbers are told by token -1, rows of no slot are left alone", "[ops]") {
   const float bad = GENERATE(as<float>(), kInfinity, std::numeric_limits<float>::quiet_NaN());
   std::vector<float> logits = logits_of(100, 1);
   logits[60] = bad;
-  CHECK(run_kernel(logits, {}, {}, 32, false).drawn.token == -1);
-  CHECK(run_kernel(std::vector<float>(9, -kInfinity), {}, {}, 32, false).drawn.token == -1);
+  CHECK(run_kernel<32>(logits, {}, {}, false).token.token == -1);
+  CHECK(run_kernel<32>(std::vector<float>(9, -kInfinity), {}, {}, false).token.token == -1);
   RowSampling boosting;
   boosting.repetition = 1e-40f;  // of a finite logit it makes an infinite one
   const std::vector<TouchedToken> seen = {{.token = 3, .count = 0}};
-  CHECK(run_kernel({1, 2, 3, 4}, {.sampling = boosting}, seen, 32, false).drawn.token == -1);
+  CHECK(run_kernel<32>({1, 2, 3, 4}, {.sampling = boosting}, seen, false).token.token == -1);
   RowSampler sampler;
   CHECK_THROWS_AS(sampler.draw(std::vector<float>{1, 2, 3, 4}, boosting, seen, 1), SystemError);
   SlotState slots[2];
   slots[1].length = 4;
   const RowDraw draws[] = {{.slot = -1}, {.slot = 1, .is_decoding = 1}};
   DrawnToken drawn[2] = {{.token = 77}, {}};
-  std::vector<float> rows(2 * 8, 0.0f), untouched(6);
+  alignas(16) float rows[2 * 8] = {};
+  std::vector<float> untouched(6);
   std::vector<TouchedToken> touched(6);
   rows[8 + 2] = 50;
-  const SampleRows launch{.logits = rows.data(),
+  const SampleRows launch{.logits = rows,
                           .stride = 8,
                           .vocab = 5,
                           .rows = 2,
@@ -177,8 +214,7 @@ TEST_CASE("rows of no numbers are told by token -1, rows of no slot are left alo
                           .untouched = untouched.data(),
                           .touched_per_slot = 3,
                           .drawn = drawn};
-  SampleShared shared;
-  for (int64_t i = 0; i < 2; ++i) sample_row_of(SimulatedBlock(32), shared, launch, i);
+  test::run_kernel(DrawRows<32>{launch});
   CHECK(drawn[0].token == 77);
   CHECK(drawn[1].token == 2);
   CHECK(slots[1].length == 5);

@@ -1,0 +1,53 @@
+// Joins what blocks of attention (attend_pages.h) found in parts of a sequence.
+#pragma once
+
+#include <cfloat>
+
+#include "cuda/decode_kernels.h"
+
+namespace roll {
+
+/// A warp for each row's head.
+template <class T>
+struct CombineParts {
+  static constexpr int kLanes = kWarp;  // as many as there are splits at most
+  template <class Block>
+  struct Shared {
+    typename Block::template Cell<float> weights[kWarp];
+  };
+  const float* parts = nullptr;  // of AttendPages
+  const StepRow* rows = nullptr;
+  T* mixed = nullptr;                   // [N, H D]
+  int64_t first_row = 0, num_rows = 0;  // of the N
+  int64_t heads = 0, splits = 1, head_dim = 0;
+
+  int64_t num_blocks() const { return num_rows * heads; }
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, Shared<Block>& shared, int64_t index) const {
+    const int64_t i = first_row * heads + index;  // of all rows' heads
+    if (rows[first_row + static_cast<int32_t>(index) / static_cast<int32_t>(heads)].slot < 0) return;
+    const auto dim = static_cast<int32_t>(head_dim), count = static_cast<int32_t>(splits), width = dim + 4;
+    const float* const own = parts + i * count * width;
+    float top = -FLT_MAX, sum = 0;
+    if (block.lane() < count) {
+      top = own[block.lane() * width + dim];
+      sum = own[block.lane() * width + dim + 1];
+    }
+    const float all_top = block.joined(top, [](float a, float b) { return larger(a, b); });
+    const float factor = exp2_of(top - all_top);  // 0 of a part without tokens
+    const float all = block.joined(sum * factor, [](float a, float b) { return a + b; });
+    shared.weights[block.lane()] = quotient_of(factor, all);
+    block.barrier();
+    block.each_fourth(dim, [&](int32_t d) {
+      Vector<float, 4> mean{};
+      for (int32_t s = 0; s < count; ++s) {
+        const Vector<float, 4> some = block.template load<4>(own + s * width + d);
+        const float weight = shared.weights[s];
+        for (int e = 0; e < 4; ++e) mean.at[e] += some.at[e] * weight;
+      }
+      block.store(mixed + i * head_dim + d, rounded<T>(mean));
+    });
+  }
+};
+
+}  // namespace roll

@@ -1,0 +1,113 @@
+// The kernels of log-probs and entropies over rows of logits, and of the gradient by the logits, as texts over a block
+// of lanes (lane_block.h). A row is read once, 16 bytes at a time, with one exponential a logit. Results are nats.
+#pragma once
+
+#include <cfloat>
+
+#include "cuda/device_math.h"
+#include "cuda/lane_block.h"
+#include "cuda/log_prob_rows.h"
+
+namespace roll {
+
+/// Running softmax statistics of a row (Milakov and Gimelshein 2018, "Online normalizer calculation for softmax"),
+/// extended by the sum that the entropy needs. Parts of a row can be merged in any order.
+/// y = (logit - top) x scale: the exponent of 2.
+struct SoftmaxStats {
+  float top = -FLT_MAX;  // largest logit so far
+  float sum = 0;         // sum of 2^y
+  float weighted = 0;    // sum of 2^y y
+};
+
+/// Where 2^y is 0, y may be -infinity, of which 0 times as much is no number. NaN stays.
+ROLL_HOST_DEVICE float bounded_exponent(float y) {
+  return y < -256.0f ? -256.0f : y;
+}
+
+/// The statistics of a row relative to a larger top.
+ROLL_HOST_DEVICE SoftmaxStats rescaled(const SoftmaxStats& s, float top, float scale) {
+  const float shift = bounded_exponent((s.top - top) * scale), factor = exp2_of(shift);
+  return {top, s.sum * factor, (s.weighted + s.sum * shift) * factor};
+}
+
+ROLL_HOST_DEVICE SoftmaxStats merged(const SoftmaxStats& a, const SoftmaxStats& b, float scale) {
+  const float top = larger(a.top, b.top);
+  const SoftmaxStats x = rescaled(a, top, scale), y = rescaled(b, top, scale);
+  return {top, x.sum + y.sum, x.weighted + y.weighted};
+}
+
+template <int N>
+ROLL_HOST_DEVICE SoftmaxStats with_logits(SoftmaxStats s, const Vector<float, N>& logits, float scale) {
+  float top = s.top;
+  for (const float x : logits.at) top = x > top ? x : top;
+  if (top > s.top) s = rescaled(s, top, scale);  // seldom: the longer the row, the less often
+  for (const float x : logits.at) {
+    const float y = bounded_exponent((x - s.top) * scale), weight = exp2_of(y);
+    s.sum += weight;
+    s.weighted += weight * y;
+  }
+  return s;
+}
+
+constexpr int kRowLanes = 512;
+
+/// A block for each row.
+struct LogProbForward {
+  static constexpr int kLanes = kRowLanes;
+  template <class>
+  using Shared = NoShared;
+  cuda::LogProbRows shape;
+  const float* logits = nullptr;  // [rows, vocab]
+  float *log_probs = nullptr, *entropy = nullptr, *logsumexp = nullptr;
+
+  int64_t num_blocks() const { return shape.rows; }
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t row) const {
+    const float* const x = logits + row * shape.vocab;
+    const float scale = shape.inverse_temperature * kLog2E;
+    SoftmaxStats mine;
+    block.template each_vector<4>(x, shape.vocab,
+                                  [&](int64_t, const auto& some) { mine = with_logits(mine, some, scale); });
+    const SoftmaxStats all =
+        block.joined(mine, [&](const SoftmaxStats& a, const SoftmaxStats& b) { return merged(a, b, scale); });
+    if (block.lane() != 0) return;
+    const float log_sum = logf(all.sum);
+    logsumexp[row] = all.top * shape.inverse_temperature + log_sum;
+    entropy[row] = log_sum - kLn2 * all.weighted / all.sum;
+    log_probs[row] = (x[shape.labels[row]] - all.top) * shape.inverse_temperature - log_sum;
+  }
+};
+
+/// Gradient of the loss by the logits: d log p(label) / dz = [is label] - p, d entropy / dz = -p (log p + entropy).
+/// T: float, also in the logits' place, or Bf16. A block for each row.
+template <class T>
+struct LogProbBackward {
+  static constexpr int kLanes = kRowLanes;
+  template <class>
+  using Shared = NoShared;
+  cuda::LogProbRows shape;        // a label may be -1: none of these columns
+  const float* logits = nullptr;  // [rows, vocab]
+  T* gradient = nullptr;          // [rows, vocab]
+  const float *logsumexp = nullptr, *entropy = nullptr, *d_log_probs = nullptr, *d_entropy = nullptr;
+
+  int64_t num_blocks() const { return shape.rows; }
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t row) const {
+    const int64_t first = row * shape.vocab, label = shape.labels[row];
+    const float lse = logsumexp[row], of_entropy = d_entropy[row], scale = shape.inverse_temperature;
+    const float of_log_prob = d_log_probs[row], constant = of_log_prob + of_entropy * entropy[row];
+    block.template each_vector<4>(logits + first, shape.vocab, [&](int64_t j, const auto& some) {
+      constexpr int kCount = sizeof(some.at) / sizeof(float);
+      const auto own_place = static_cast<int32_t>(label - j);  // vocabularies have 2^22 tokens at most
+      Vector<T, kCount> out;
+      for (int e = 0; e < kCount; ++e) {
+        const float log_p = bounded_exponent(some.at[e] * scale - lse), p = exp2_of(log_p * kLog2E);
+        const float own = e == own_place ? of_log_prob : 0.0f;
+        roll::store(out.at[e], (own - p * (constant + of_entropy * log_p)) * scale);
+      }
+      block.store(gradient + first + j, out);
+    });
+  }
+};
+
+}  // namespace roll

@@ -1,0 +1,253 @@
+// Which of a row's tokens top_k, top_p and min_p keep: the part of sample_row_text.h that narrows a row to some
+// candidates, in shared memory, and finds thresholds among them. All sums are of whole numbers, so that their order
+// does not matter.
+#pragma once
+
+#include "cuda/device_math.h"
+#include "cuda/lane_block.h"
+#include "cuda/sample_rows.h"
+
+namespace roll {
+
+/// A row of logits and what is drawn from it.
+struct SampledRow {
+  float* logits = nullptr;  // [V], 16 bytes aligned; touched tokens are changed in place
+  int64_t vocab = 0;
+  SlotState* slot = nullptr;
+  TouchedToken* touched = nullptr;
+  float* untouched = nullptr;  // memory for the logits of touched tokens
+};
+
+constexpr int kSampleChunks = 2048, kSampleBins = 2048, kMostCandidates = 4096;
+
+/// Memory that the lanes share. `list`: sums of chunks, or candidates (id in the upper half, logit's bits in the
+/// lower).
+template <class Block>
+struct SampleShared {
+  typename Block::template Cell<uint64_t> list[kMostCandidates];
+  typename Block::template Cell<uint32_t> counts[kSampleBins];
+  typename Block::template Cell<uint32_t> num_candidates;
+  typename Block::template Cell<int32_t> found;
+};
+
+namespace sampling {
+
+/// Exponentials are computed where they are needed: they cost less than memory.
+struct Probabilities {
+  float top, scale;
+
+  ROLL_HOST_DEVICE float exponent(float logit) const { return (logit - top) * scale; }
+  ROLL_HOST_DEVICE float operator()(float logit) const { return exp_negative(exponent(logit)); }
+  /// 1/64 of an exponent each, the most likely first.
+  ROLL_HOST_DEVICE int32_t bin_of(float logit) const {
+    const float place = exponent(logit) * -64.0f;
+    return place < kSampleBins - 1 ? static_cast<int32_t>(place) : kSampleBins - 1;
+  }
+};
+
+/// f(id, logit) for ids in [begin, end), by `lane` of `lanes`; begin is a multiple of 4.
+template <class Block, class F>
+ROLL_KERNEL_TEXT void each_logit(const Block& block, const SampledRow& row, int32_t begin, int32_t end, int lane,
+                                 int lanes, const F& f) {
+  ROLL_UNROLL_BY(2)
+  for (int32_t i = begin + 4 * lane; i < end; i += 4 * lanes) {
+    const Vector<float, 4> some =
+        i + 4 <= end ? block.template load<4>(row.logits + i) : block.template load_some<4>(row.logits + i, end - i);
+    for (int e = 0; e < 4; ++e)
+      if (i + e < end) f(i + e, some.at[e]);
+  }
+}
+
+/// A row's tokens, or those among which it is known that the drawn one is.
+template <class Block>
+struct Tokens {
+  const Block& block;
+  SampleShared<Block>& shared;
+  const SampledRow& row;
+  int32_t num_candidates;  // -1: all
+
+  /// f(id, logit) of all, by some lane.
+  template <class F>
+  ROLL_KERNEL_TEXT void each(const F& f) const {
+    if (num_candidates < 0)
+      return each_logit(block, row, 0, static_cast<int32_t>(row.vocab), block.lane(), Block::kLanes, f);
+    for (int32_t i = block.lane(); i < num_candidates; i += Block::kLanes) {
+      const uint64_t own = shared.list[i];
+      f(static_cast<int32_t>(own >> 32), float_of(static_cast<uint32_t>(own)));
+    }
+  }
+  /// The sum of weight(id, logit).
+  template <class F>
+  ROLL_KERNEL_TEXT uint64_t sum(const F& weight) const {
+    uint64_t mine = 0;
+    each([&](int32_t id, float logit) { mine += weight(id, logit); });
+    return block.joined(mine, [](uint64_t a, uint64_t b) { return a + b; });
+  }
+};
+
+/// The bins of a row.
+template <class Block>
+struct Bins {
+  const Block& block;
+  SampleShared<Block>& shared;
+
+  template <class F>
+  ROLL_KERNEL_TEXT void each(const F& f) const {
+    for (int32_t bin = block.lane(); bin < kSampleBins; bin += Block::kLanes)
+      f(bin, static_cast<uint32_t>(shared.counts[bin]));
+  }
+};
+
+struct Weighted {
+  uint32_t key;
+  uint64_t weight;  // 0: left out
+};
+
+struct Threshold {
+  uint32_t key = 0;
+  uint64_t above = 0;  // weight of larger keys
+};
+
+/// The largest key, of so many bits, whose own and larger ones weigh at least `needed`; 0 where all do not. Two bits at
+/// once: what weighs as much as the keys of an answer that ends in 3, 2 and 1 is summed together.
+template <class Block, class Items, class Of>
+ROLL_KERNEL_TEXT Threshold find_threshold(const Block& block, const Items& items, uint64_t needed, int bits,
+                                          const Of& of) {
+  struct Sums {
+    uint64_t of[3];
+  };
+  Threshold answer;
+  for (int shift = (bits - 1) / 2 * 2; shift >= 0; shift -= 2) {
+    Sums mine{};
+    items.each([&](auto id, auto x) {
+      const Weighted item = of(id, x);
+      const uint32_t digit = (item.key >> shift) - (answer.key >> shift);  // beyond 3: another beginning
+      for (uint32_t d = 1; d < 4; ++d) mine.of[d - 1] += digit == d ? item.weight : 0;
+    });
+    const Sums sums = block.joined(mine, [](Sums a, const Sums& b) {
+      for (int d = 0; d < 3; ++d) a.of[d] += b.of[d];
+      return a;
+    });
+    uint32_t digit = 3;
+    while (digit > 0 && answer.above + sums.of[digit - 1] < needed) answer.above += sums.of[--digit];
+    answer.key |= digit << shift;
+  }
+  return answer;
+}
+
+/// Smaller ids are larger keys. The largest vocabulary has 2^22 tokens.
+constexpr int kIdBits = 22;
+ROLL_HOST_DEVICE uint32_t key_of_id(int32_t id) {
+  return (uint32_t{1} << kIdBits) - 1 - static_cast<uint32_t>(id);
+}
+
+/// The first id, of those with a weight, up to which weights add up to more than `target`.
+template <class Block, class Of>
+ROLL_KERNEL_TEXT int32_t find_id(const Block& block, const Tokens<Block>& tokens, uint64_t target, const Of& weight) {
+  const auto of = [&](int32_t id, float logit) { return Weighted{key_of_id(id), weight(id, logit)}; };
+  return static_cast<int32_t>(
+      key_of_id(static_cast<int32_t>(find_threshold(block, tokens, target + 1, kIdBits, of).key)));
+}
+
+/// Which tokens may be drawn.
+struct Filter {
+  uint32_t least_key = 0;   // of the logit
+  uint32_t least_bits = 0;  // of p
+  int32_t ties_end = 0;     // tokens of just that p stay below it
+  float least_p = 0;
+};
+
+ROLL_HOST_DEVICE uint64_t kept_mass(const Filter& filter, const Probabilities& p, int32_t id, float logit) {
+  if (ordered_key(logit) < filter.least_key) return 0;
+  const float own = p(logit);
+  const uint32_t bits = bits_of(own);
+  if (own < filter.least_p || bits < filter.least_bits || (bits == filter.least_bits && id >= filter.ties_end))
+    return 0;
+  return mass_of(own);
+}
+
+/// Narrows `filter` to the tokens of top_p. `all`: the mass of what it kept.
+template <class Block>
+ROLL_KERNEL_TEXT void keep_top_p(const Block& block, const Tokens<Block>& tokens, const Probabilities& p, uint64_t all,
+                                 Filter& filter) {
+  const uint64_t needed = needed_mass(tokens.row.slot->sampling.top_p, all);
+  const Threshold least = find_threshold(block, tokens, needed, 32, [&](int32_t id, float logit) {
+    return Weighted{bits_of(p(logit)), kept_mass(filter, p, id, logit)};
+  });
+  const uint64_t tie = mass_of(float_of(least.key)), num_ties = (needed - least.above + tie - 1) / tie;
+  filter.ties_end = find_id(block, tokens, num_ties - 1,
+                            [&](int32_t id, float logit) -> uint64_t {
+                              return kept_mass(filter, p, id, logit) > 0 && bits_of(p(logit)) == least.key ? 1 : 0;
+                            }) +
+                    1;
+  filter.least_bits = least.key;
+}
+
+template <class Block>
+ROLL_KERNEL_TEXT Filter filter_of(const Block& block, const Tokens<Block>& tokens, const Probabilities& p,
+                                  uint64_t all) {
+  const RowSampling& sampling = tokens.row.slot->sampling;
+  Filter filter;
+  filter.ties_end = static_cast<int32_t>(tokens.row.vocab);
+  if (sampling.top_k > 0 && sampling.top_k < tokens.row.vocab) {
+    filter.least_key =
+        find_threshold(block, tokens, static_cast<uint64_t>(sampling.top_k), 32, [](int32_t, float logit) {
+          return Weighted{ordered_key(logit), 1};
+        }).key;
+    if (sampling.top_p < 1) all = tokens.sum([&](int32_t id, float logit) { return kept_mass(filter, p, id, logit); });
+  }
+  if (sampling.top_p < 1) keep_top_p(block, tokens, p, all, filter);
+  filter.least_p = sampling.least_p;
+  return filter;
+}
+
+ROLL_HOST_DEVICE bool is_filtered(const SampledRow& row) {
+  const RowSampling& sampling = row.slot->sampling;
+  return (sampling.top_k > 0 && sampling.top_k < row.vocab) || sampling.top_p < 1 || sampling.least_p > 0;
+}
+
+/// The last bin that may have tokens which the filter keeps.
+template <class Block>
+ROLL_KERNEL_TEXT int32_t last_bin(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
+                                  uint64_t all) {
+  const RowSampling& sampling = row.slot->sampling;
+  const Bins<Block> bins{block, shared};
+  if (sampling.top_k > 0 && sampling.top_k < row.vocab) {
+    const auto likely_first = [](int32_t bin, uint32_t count) {
+      return Weighted{static_cast<uint32_t>(kSampleBins - 1 - bin), count};
+    };
+    const auto needed = static_cast<uint64_t>(sampling.top_k);
+    return kSampleBins - 1 - static_cast<int32_t>(find_threshold(block, bins, needed, 11, likely_first).key);
+  }
+  if (sampling.top_p >= 1) {  // only min_p
+    const float place = logf(sampling.least_p) * -64.0f + 1.0f;
+    return place < kSampleBins - 1 ? static_cast<int32_t>(place) : kSampleBins - 1;
+  }
+  // Bins whose tokens weigh less together than what top_p leaves out, if each were as likely as its bin's likeliest.
+  const auto heaviest = [](int32_t bin, uint32_t count) {
+    const uint64_t mass = mass_of(exp_negative(static_cast<float>(bin) * (-1.0f / 64)));
+    return Weighted{static_cast<uint32_t>(bin), count * (mass + (mass >> 16) + 1)};
+  };
+  const uint64_t left_out = all - needed_mass(sampling.top_p, all);
+  return static_cast<int32_t>(find_threshold(block, bins, left_out + 1, 11, heaviest).key);
+}
+
+/// After `weigh`: what has all tokens that a filter keeps.
+template <class Block>
+ROLL_KERNEL_TEXT Tokens<Block> candidates_of(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
+                                             const Probabilities& p, uint64_t all) {
+  const int32_t last = last_bin(block, shared, row, all);
+  block.once([&] { shared.num_candidates = 0; });
+  each_logit(block, row, 0, static_cast<int32_t>(row.vocab), block.lane(), Block::kLanes, [&](int32_t id, float logit) {
+    if (p.bin_of(logit) > last) return;
+    const uint32_t place = block.add(&shared.num_candidates, 1);
+    if (place < kMostCandidates) shared.list[place] = static_cast<uint64_t>(id) << 32 | bits_of(logit);
+  });
+  block.barrier();
+  const uint32_t count = shared.num_candidates;
+  return {block, shared, row, count <= kMostCandidates ? static_cast<int32_t>(count) : -1};
+}
+
+}  // namespace sampling
+
+}  // namespace roll
