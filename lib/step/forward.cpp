@@ -10,12 +10,15 @@ at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at:
   at::Tensor all = at::zeros({share.tokens.num_tokens()}, at::kFloat);
   std::optional<Progress> progress;
   if (phase.log) progress.emplace(*phase.log, phase.name, std::ssize(micro_batches), "micro-batches");
+  std::vector<at::Tensor> computed, places;
   for (const auto& sequences : micro_batches) {
     if (progress) progress->advance();
     if (sequences.empty()) continue;
-    const at::Tensor computed = compute(to_device(select(share, sequences), device));
-    all.index_copy_(0, token_indices(share, sequences), computed.to(at::kCPU, at::kFloat));
+    computed.push_back(compute(to_device(select(share, sequences), device)).to(at::kFloat));
+    places.push_back(token_indices(share, sequences));
   }
+  // Fetched together: a device need not wait for the host between micro-batches.
+  if (!computed.empty()) all.index_copy_(0, at::cat(places), at::cat(computed).to(at::kCPU));
   return all;
 }
 
