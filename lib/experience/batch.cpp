@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
+#include "ops/transfers.h"
 
 namespace roll {
 
@@ -10,6 +11,13 @@ const at::Tensor& Batch::mask(const std::string& name) const {
   const auto found = masks.find(name);
   ROLL_CHECK(found != masks.end(), fmt::format("the batch has a mask {}", name));
   return found->second;
+}
+
+TokenAxis Batch::axis() const {
+  TokenAxis axis{tokens.cu_seqlens, group_index};
+  if (on_host)
+    for (const auto& [name, there] : masks) axis.host_masks.emplace_back(there, on_host->mask(name));
+  return axis;
 }
 
 at::Tensor token_indices(const Batch& batch, const std::vector<int64_t>& sequence_indices) {
@@ -36,11 +44,16 @@ Batch select(const Batch& batch, const std::vector<int64_t>& sequence_indices) {
   return part;
 }
 
+std::vector<at::Tensor*> tensors_of(Batch& batch) {
+  std::vector<at::Tensor*> tensors = {&batch.tokens.ids, &batch.tokens.positions};
+  for (auto& [name, mask] : batch.masks) tensors.push_back(&mask);
+  return tensors;
+}
+
 Batch to_device(Batch batch, at::Device device) {
-  if (device.is_meta()) return batch;
-  batch.tokens.ids = batch.tokens.ids.to(device);
-  batch.tokens.positions = batch.tokens.positions.to(device);
-  for (auto& [name, mask] : batch.masks) mask = mask.to(device);
+  if (device.is_meta() || device.is_cpu()) return batch;
+  batch.on_host = std::make_shared<const Batch>(batch);
+  send_together(tensors_of(batch), device);
   return batch;
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,18 +23,27 @@ struct Batch {
   std::vector<int64_t> group_index;         // [B] number of the prompt in the step, over all ranks
   std::map<std::string, at::Tensor> masks;  // [T] float32 by the names of loss_mask_keys: 1 where token t + 1 counts
 
+  /// What to_device() was given, where this is not on the host: what is known there need not be fetched.
+  std::shared_ptr<const Batch> on_host{};
+
   int64_t num_sequences() const { return tokens.num_sequences(); }
-  TokenAxis axis() const { return {tokens.cu_seqlens, group_index}; }
+  TokenAxis axis() const;
   /// Bug: the batch has no such mask.
   const at::Tensor& mask(const std::string& name) const;
+  /// The mask on the host.
+  const at::Tensor& host_mask(const std::string& name) const { return (on_host ? *on_host : *this).mask(name); }
 };
 
 /// These sequences, in this order (repeats allowed). An empty list gives a batch of no sequences. Bug: an index out of
 /// range.
 Batch select(const Batch& batch, const std::vector<int64_t>& sequence_indices);
 
-/// The batch with its tokens and masks on `device`; as it is for a model without data (ops/planned_tensors.h).
+/// The batch with its tokens and masks on `device`, sent in one copy; as it is for a model without data
+/// (ops/planned_tensors.h).
 Batch to_device(Batch batch, at::Device device);
+
+/// The tensors of a batch, tokens and masks.
+std::vector<at::Tensor*> tensors_of(Batch& batch);
 
 /// Number of tokens of each sequence.
 std::vector<int64_t> lengths_of(const Batch& batch);

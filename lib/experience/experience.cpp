@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "ops/transfers.h"
 
 namespace roll {
 
@@ -131,10 +132,12 @@ Experience select(const Experience& experience, const std::vector<int64_t>& sequ
 }
 
 Experience to_device(Experience experience, at::Device device) {
-  if (device.is_meta()) return experience;
-  static_cast<Batch&>(experience) = to_device(static_cast<Batch&>(experience), device);
+  if (device.is_meta() || device.is_cpu()) return experience;
+  experience.on_host = std::make_shared<const Experience>(experience);
+  std::vector<at::Tensor*> tensors = tensors_of(experience);
   for (const auto tensor : Experience::kTokenTensors)
-    if ((experience.*tensor).defined()) experience.*tensor = (experience.*tensor).to(device);
+    if ((experience.*tensor).defined()) tensors.push_back(&(experience.*tensor));
+  send_together(tensors, device);
   return experience;
 }
 

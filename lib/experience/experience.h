@@ -67,6 +67,9 @@ struct Experience : Batch, ResponseFacts {
   /// The mask "positive_response_mask": final_response_mask() of responses with a score above 0.
   const at::Tensor& positive_response_mask() const { return mask("positive_response_mask"); }
 
+  /// This, where it is on the host; else what it was there.
+  const Experience& host() const { return on_host ? static_cast<const Experience&>(*on_host) : *this; }
+
   /// All [T] tensors but the tokens' own and the masks.
   static const std::array<at::Tensor Experience::*, 10> kTokenTensors;
 };

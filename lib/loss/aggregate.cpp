@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ops/transfers.h"
 
 namespace roll {
 namespace {
@@ -39,6 +40,11 @@ double sequence_factor(AggMode mode, int64_t tokens, int64_t prompt_tokens, cons
   throw Bug("an aggregation mode without a factor");
 }
 
+const at::Tensor& on_host(const at::Tensor& mask, const TokenAxis& axis) {
+  const auto found = std::ranges::find_if(axis.host_masks, [&](const auto& pair) { return pair.first.is_same(mask); });
+  return found == axis.host_masks.end() ? mask : found->second;
+}
+
 int64_t prompt_tokens_of(const MaskCounts& counts, const TokenAxis& axis, size_t sequence) {
   ROLL_CHECK_EQ(axis.group_index.size() + 1, axis.cu_seqlens.size(), "prompt-mean needs every sequence's prompt");
   const int64_t group = axis.group_index[sequence];
@@ -63,7 +69,7 @@ at::Tensor spread(const std::vector<float>& factors, const std::vector<int64_t>&
   const at::Tensor on_tokens = at::empty({cu_seqlens.back()}, at::kFloat);
   float* out = on_tokens.mutable_data_ptr<float>();
   for (size_t b = 0; b < factors.size(); ++b) std::fill(out + cu_seqlens[b], out + cu_seqlens[b + 1], factors[b]);
-  return on_tokens.to(device);
+  return sent(on_tokens, device);
 }
 
 AggMode agg_mode(std::string_view name) {
@@ -138,7 +144,7 @@ const MaskCounts& MiniBatchCounts::at(const std::string& mask) const {
 at::Tensor token_weights(const at::Tensor& mask, const TokenAxis& axis, AggMode mode, const MaskCounts& counts,
                          double divisor) {
   check_axis(mask, axis);
-  const std::vector<int64_t> tokens = tokens_per_sequence(mask, axis.cu_seqlens);
+  const std::vector<int64_t> tokens = tokens_per_sequence(on_host(mask, axis), axis.cu_seqlens);
   std::vector<float> factors(tokens.size());
   for (size_t b = 0; b < tokens.size(); ++b) {
     const int64_t prompt_tokens = mode == AggMode::kPromptMean ? prompt_tokens_of(counts, axis, b) : 0;

@@ -21,6 +21,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "loss/config.h"
@@ -57,6 +58,8 @@ bool needs_whole_groups(const LossModes& modes);
 struct TokenAxis {
   std::vector<int64_t> cu_seqlens;   // [B+1]
   std::vector<int64_t> group_index;  // [B] the prompt's number in the step, the same on every rank
+  /// Masks on a device, each with the same one on the host, from where nobody need fetch it.
+  std::vector<std::pair<at::Tensor, at::Tensor>> host_masks{};
 };
 
 /// What one mask counts over the mini-batch. Local first; summed over ranks (and nothing else) it is global.

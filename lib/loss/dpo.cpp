@@ -45,13 +45,13 @@ LossResult dpo_loss(const DpoInputs& in, const MiniBatchCounts& counts, const Dp
       {"rewards/accuracies@sum", chosen.gt(rejected).to(at::kDouble)},
       {"logps/chosen@sum", log_probs.select(1, 0)},
       {"logps/rejected@sum", log_probs.select(1, 1)}};
+  std::vector<std::string> names;
   std::vector<at::Tensor> sums;
-  for (const auto& [name, values] : of_pairs) sums.push_back(values.sum() * per_pair);
-  const at::Tensor fetched = at::stack(sums).to(at::kCPU);  // in one copy
-  Metrics metrics;
-  for (size_t i = 0; i < sums.size(); ++i)
-    metrics.add(of_pairs[i].first, fetched[static_cast<int64_t>(i)].item<double>());
-  return {loss.to(at::kFloat), metrics};
+  for (const auto& [name, values] : of_pairs) {
+    names.emplace_back(name);
+    sums.push_back(values.sum() * per_pair);
+  }
+  return {loss.to(at::kFloat), {}, {deferred_sums(std::move(names), sums)}};
 }
 
 }  // namespace roll

@@ -7,11 +7,12 @@
 #include "base/error.h"
 #include "loss/policy.h"
 #include "loss/terms.h"
+#include "ops/transfers.h"
 
 namespace roll {
 namespace {
 
-/// Sums a micro-batch's metrics in float64 and fetches them from the device in one copy.
+/// Sums a micro-batch's metrics in float64, on its device.
 class MetricSums {
  public:
   /// `token_values` [T], summed under `weights` [T].
@@ -20,17 +21,12 @@ class MetricSums {
     add(name, weighted_sum(values, weights));
   }
   void add(const char* name, const at::Tensor& sum) {
-    names_.emplace_back(name);
+    names_.push_back(std::string(name) + "@sum");
     sums_.push_back(sum.to(at::kDouble));
   }
   const at::Tensor& last() const { return sums_.back(); }
 
-  Metrics fetch() const {
-    const at::Tensor sums = at::stack(sums_).to(at::kCPU);
-    Metrics metrics;
-    for (size_t i = 0; i < names_.size(); ++i) metrics.add(names_[i] + "@sum", sums[i].item<double>());
-    return metrics;
-  }
+  Deferred result() const { return deferred_sums(names_, sums_); }
 
  private:
   std::vector<std::string> names_;
@@ -136,7 +132,7 @@ void add_policy(const Policy& policy, const ActorInputs& in, const at::Tensor& w
       sums.add("actor/weighted_pg_loss", reduced.loss.detach());
     }
     if (coefficient != 0) total.add_part(reduced.loss * coefficient, sums.last() * coefficient);
-    return extra.merge(reduced.metrics);
+    return extra.merge(all_metrics(reduced));
   }
   if (!factors.defined()) return total.add("actor/pg_loss", token_loss, weights, coefficient);
   sums.add("actor/pg_loss", token_loss, weights);
@@ -159,6 +155,23 @@ void check_actor_inputs(const ActorInputs& in, const LossSettings& settings) {
 
 }  // namespace
 
+Metrics all_metrics(const LossResult& result) {
+  std::vector<at::Tensor> numbers;
+  for (const Deferred& deferred : result.deferred) numbers.push_back(deferred.numbers);
+  Metrics metrics = result.metrics;
+  if (numbers.empty()) return metrics;
+  const std::vector<at::Tensor> on_host = fetched(numbers);
+  for (size_t i = 0; i < on_host.size(); ++i) result.deferred[i].add(on_host[i], metrics);
+  return metrics;
+}
+
+Deferred deferred_sums(std::vector<std::string> names, const std::vector<at::Tensor>& sums) {
+  return {at::stack(sums), [names = std::move(names)](const at::Tensor& on_host, Metrics& metrics) {
+            for (size_t i = 0; i < names.size(); ++i)
+              metrics.add(names[i], on_host[static_cast<int64_t>(i)].item<double>());
+          }};
+}
+
 LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, const LossSettings& settings,
                       const PolicyReducer& reducer) {
   check_actor_inputs(in, settings);
@@ -178,8 +191,7 @@ LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, cons
   // All coefficients 0 still gives a loss with a graph: every rank must run its backward.
   const at::Tensor loss = total.loss().defined() ? total.loss() : weighted_sum(policy.terms.loss, weights.policy) * 0;
   sums.add("actor/total_loss", total.metric().defined() ? total.metric() : loss.detach());
-  metrics.merge(sums.fetch());
-  return {loss, metrics};
+  return {loss, metrics, {sums.result()}};
 }
 
 LossResult critic_loss(const CriticInputs& in, const MiniBatchCounts& counts, const LossSettings& settings) {
@@ -192,7 +204,7 @@ LossResult critic_loss(const CriticInputs& in, const MiniBatchCounts& counts, co
   Total total(sums);
   total.add("critic/loss", term.loss, weights, 1);
   sums.add("critic/clipfrac", term.clipped, diagnostics);
-  return {total.loss(), sums.fetch()};
+  return {total.loss(), {}, {sums.result()}};
 }
 
 LossResult sft_loss(const SftInputs& in, const MiniBatchCounts& counts, const LossSettings& settings) {
@@ -202,7 +214,7 @@ LossResult sft_loss(const SftInputs& in, const MiniBatchCounts& counts, const Lo
   MetricSums sums;
   Total total(sums);
   total.add("sft/loss", -in.log_probs, weights, 1);
-  return {total.loss(), sums.fetch()};
+  return {total.loss(), {}, {sums.result()}};
 }
 
 }  // namespace roll

@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "loss/aggregate.h"
@@ -14,10 +15,23 @@
 
 namespace roll {
 
-struct LossResult {
-  at::Tensor loss;  // 0-dim float32 with gradient
-  Metrics metrics;  // names end in @sum
+/// Numbers of a micro-batch that are still on its device, and what becomes of them.
+struct Deferred {
+  at::Tensor numbers;                                                      // [n]
+  std::function<void(const at::Tensor& on_host, Metrics& metrics)> add{};  // on_host: [n] float64
 };
+
+struct LossResult {
+  at::Tensor loss;                      // 0-dim float32 with gradient
+  Metrics metrics;                      // names end in @sum
+  std::vector<Deferred> deferred = {};  // the rest of the metrics
+};
+
+/// All metrics of a result. Waits for its device.
+Metrics all_metrics(const LossResult& result);
+
+/// Named 0-dim sums as metrics that are fetched later. Names end in @sum.
+Deferred deferred_sums(std::vector<std::string> names, const std::vector<at::Tensor>& sums);
 
 struct ActorInputs {
   TokenAxis axis;

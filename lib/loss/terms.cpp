@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "loss/roll/loss.h"
+#include "ops/transfers.h"
 
 namespace roll {
 
@@ -30,9 +31,8 @@ at::Tensor SequenceSums::on_tokens(const at::Tensor& of_sequences) const {
 }
 
 SequenceSums sequence_sums(const at::Tensor& x, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens) {
-  const at::Tensor bounds = at::tensor(cu_seqlens, at::kLong);
-  const at::Tensor lengths = (bounds.slice(0, 1) - bounds.slice(0, 0, -1)).to(mask.device());
-  const at::Tensor sequence = at::repeat_interleave(lengths);
+  const at::Tensor bounds = at::tensor(cu_seqlens, at::kLong), lengths = bounds.slice(0, 1) - bounds.slice(0, 0, -1);
+  const at::Tensor sequence = sent(at::repeat_interleave(lengths), mask.device());
   const at::Tensor m = mask.to(x.scalar_type());
   const at::Tensor zeros = at::zeros({lengths.size(0)}, x.options().requires_grad(false));
   return {zeros.index_add(0, sequence, x * m), zeros.index_add(0, sequence, m).clamp_min(1), sequence};

@@ -17,6 +17,7 @@
 #include "model/parameter_shards.h"
 #include "model/weights.h"
 #include "ops/attention.h"
+#include "ops/fused_layer.h"
 #include "ops/layer_ops.h"
 #include "ops/recompute.h"
 
@@ -88,7 +89,8 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
       parallel_(parallel),
       embedding_(parameter(parameters, spec.architecture->weights.embedding + ".weight")),
       final_norm_(parameter(parameters, spec.architecture->weights.final_norm + ".weight")),
-      inverse_frequencies_(inverse_frequencies(spec).to(embedding_.device())) {
+      inverse_frequencies_(inverse_frequencies(spec).to(embedding_.device())),
+      launcher_(make_layer_launcher(embedding_.device())) {
   for (const Layer& layer : spec.layers()) layers_.emplace_back(layer, layer_prefix(spec, layers_.size()), parameters);
 }
 
@@ -114,28 +116,34 @@ ParallelFlow Backbone::sampling_flow() const {
 }
 
 at::Tensor Backbone::embed(const at::Tensor& ids, const ParallelFlow& flow) const {
-  if (parallel_.tp_size() == 1) return embed_rows(embedding_, ids);
+  const auto rows_of = [&](const at::Tensor& wanted) {
+    const bool is_fused = launcher_ && takes_layer(embedding_, {embedding_.size(1)}, {embedding_});
+    return is_fused ? fused_rows(*launcher_, embedding_, wanted) : embed_rows(embedding_, wanted);
+  };
+  if (parallel_.tp_size() == 1) return rows_of(ids);
   const TensorShard rows = vocabulary_shard(spec_, parallel_.tp_rank(), parallel_.tp_size());
   const at::Tensor local = ids - rows.begin;
   const at::Tensor elsewhere = local.lt(0).logical_or_(local.ge(rows.end - rows.begin));
-  const at::Tensor found = embed_rows(embedding_, local.masked_fill(elsewhere, 0));
+  const at::Tensor found = rows_of(local.masked_fill(elsewhere, 0));
   return flow.leave(found.masked_fill(elsewhere.unsqueeze(1), 0));
 }
 
 at::Tensor Backbone::forward(const TokenLayout& layout, bool recompute) const {
-  const Attend attend = [layout, cp = parallel_.cp](const Attention& attention, const at::Tensor& q,
-                                                    const at::Tensor& k, const at::Tensor& v) {
+  const Pieces pieces = pieces_on(layout.ids.device(), layout.cu_queries, layout.cu_keys);
+  const Attend attend = [layout, pieces, cp = parallel_.cp](const Attention& attention, const at::Tensor& q,
+                                                            const at::Tensor& k, const at::Tensor& v) {
     const double scale = attention.scale();
-    if (!layout.keys.defined()) return packed_attention(q, k, v, layout.cu_queries, layout.cu_keys, scale);
+    if (!layout.keys.defined()) return packed_attention(q, k, v, pieces, scale);
     const at::Tensor gathered = gather_rows(at::stack({k, v}, 1), *cp, "keys and values");
     const at::Tensor all = select_rows(gathered, layout.keys);
-    return packed_attention(q, all.select(1, 0), all.select(1, 1), layout.cu_queries, layout.cu_keys, scale);
+    return packed_attention(q, all.select(1, 0), all.select(1, 1), pieces, scale);
   };
   const auto pass = std::make_shared<const LayerPass>(LayerPass{
       .eps = spec_.rms_norm_eps,
       .rotation = rotation(layout.positions, layout.num_positions),
       .attend = attend,
       .flow = training_flow(),
+      .launcher = launcher_.get(),
   });
   at::Tensor x = embed(layout.ids, pass->flow);
   const int64_t alike = x.is_meta() && are_alike(layers_) ? std::ssize(layers_) : 1;
@@ -144,12 +152,18 @@ at::Tensor Backbone::forward(const TokenLayout& layout, bool recompute) const {
     const auto block = [layer, pass](const at::Tensor& input) { return run_layer(layer, input, *pass); };
     x = recompute ? recomputed(block, x, layer.all()) : block(x);
   }
-  x = count_times(x, parallel_, 1, alike);
-  return rms_norm(x, final_norm_, spec_.rms_norm_eps);
+  return last_norm(count_times(x, parallel_, 1, alike));
+}
+
+at::Tensor Backbone::last_norm(const at::Tensor& x) const {
+  const bool is_fused = launcher_ && takes_layer(x, {x.size(1)}, {final_norm_});
+  return is_fused ? fused_norm(*launcher_, x, {}, final_norm_, spec_.rms_norm_eps).normed
+                  : rms_norm(x, final_norm_, spec_.rms_norm_eps);
 }
 
 at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) const {
   const at::NoGradGuard no_grad;
+  const Pieces pieces = pieces_on(tokens.ids.device(), tokens.cu_queries, tokens.cu_keys);
   size_t cached = 0;  // attention that has been computed
   const Attend attend = [&](const Attention& attention, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
     const auto rows_in = [&](const at::Tensor& rows) { return rows.view({rows.size(0), -1, k.size(2)}); };
@@ -157,16 +171,17 @@ at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) con
     ++cached;
     keys.index_copy_(0, tokens.rows, k.contiguous());
     values.index_copy_(0, tokens.rows, v.contiguous());
-    return packed_attention(q, keys.index_select(0, tokens.seen), values.index_select(0, tokens.seen),
-                            tokens.cu_queries, tokens.cu_keys, attention.scale());
+    return packed_attention(q, keys.index_select(0, tokens.seen), values.index_select(0, tokens.seen), pieces,
+                            attention.scale());
   };
   const LayerPass pass = {.eps = spec_.rms_norm_eps,
                           .rotation = rotation(tokens.positions, tokens.num_positions),
                           .attend = attend,
-                          .flow = sampling_flow()};
+                          .flow = sampling_flow(),
+                          .launcher = launcher_.get()};
   at::Tensor x = embed(tokens.ids, pass.flow);
   for (const LayerWeights& layer : layers_) x = run_layer(layer, x, pass);
-  return rms_norm(x, final_norm_, spec_.rms_norm_eps);
+  return last_norm(x);
 }
 
 at::Tensor inverse_frequencies(const ModelSpec& spec) {

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,8 @@
 #include "ops/layer_ops.h"
 
 namespace roll {
+
+class LayerLauncher;
 
 /// Weights and biases of y = x W^T + b; bias may be undefined.
 struct Linear {
@@ -86,6 +89,7 @@ class Backbone {
 
  private:
   at::Tensor embed(const at::Tensor& ids, const ParallelFlow& flow) const;
+  at::Tensor last_norm(const at::Tensor& x) const;
   Rotation rotation(const at::Tensor& positions, int64_t num_positions) const;
   ParallelFlow training_flow() const;
   ParallelFlow sampling_flow() const;
@@ -94,7 +98,8 @@ class Backbone {
   ModelParallel parallel_;
   at::Tensor embedding_, final_norm_;
   std::vector<LayerWeights> layers_;
-  at::Tensor inverse_frequencies_;  // [D/2] float32
+  at::Tensor inverse_frequencies_;                 // [D/2] float32
+  std::shared_ptr<const LayerLauncher> launcher_;  // null: LibTorch's operators and the CPU's own
 };
 
 /// The frequencies of the rotary position embedding, [D/2] float32: rope_theta^(-2i/D), scaled as Llama 3.1 does where

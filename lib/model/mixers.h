@@ -21,6 +21,7 @@ struct LayerPass {
   Rotation rotation;
   Attend attend;
   ParallelFlow flow;
+  const LayerLauncher* launcher = nullptr;  // null: what stands between products is LibTorch's operators or the CPU's
 };
 
 /// x [rank's tokens, E] behind the layer's blocks.

@@ -34,11 +34,4 @@ PackedTokens pack_tokens(const std::vector<std::vector<int64_t>>& sequences, at:
   return packed;
 }
 
-at::Tensor next_token_labels(const PackedTokens& tokens) {
-  at::Tensor labels = at::roll(tokens.ids, -1);
-  std::vector<int64_t> last(tokens.cu_seqlens.begin() + 1, tokens.cu_seqlens.end());
-  for (int64_t& index : last) --index;
-  return labels.index_fill_(0, at::tensor(last, at::kLong).to(labels.device()), -1);
-}
-
 }  // namespace roll

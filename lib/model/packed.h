@@ -23,8 +23,4 @@ struct PackedTokens {
 /// Sequences one after the other. Every sequence must hold at least one token (Bug).
 PackedTokens pack_tokens(const std::vector<std::vector<int64_t>>& sequences, at::Device device = at::kCPU);
 
-/// [T] int64: the next token of the same sequence, -1 at each sequence's last index. This is the alignment of every
-/// per-token tensor of the program: index t holds the prediction of token t + 1.
-at::Tensor next_token_labels(const PackedTokens& tokens);
-
 }  // namespace roll

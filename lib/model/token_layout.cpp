@@ -6,6 +6,7 @@
 
 #include "dist/parallel_ops.h"
 #include "ops/layer_ops.h"
+#include "ops/transfers.h"
 #include "packing/alignment.h"
 
 namespace roll {
@@ -13,7 +14,7 @@ namespace roll {
 namespace {
 
 at::Tensor to_tensor(const std::vector<int64_t>& values, at::Device device) {
-  return at::tensor(values, at::kLong).to(device);
+  return sent(at::tensor(values, at::kLong), device);
 }
 
 /// Positions of the slots: chunk by chunk, they go on over padding.
@@ -73,7 +74,8 @@ TokenLayout lay_out(const PackedTokens& packed, const ModelParallel& parallel) {
   for (int64_t b = 0; b < packed.num_sequences(); ++b) lengths.push_back(packed.length(b));
   const std::vector<int64_t> aligned = aligned_lengths(lengths, alignment);
   layout.num_positions = aligned_length(layout.num_positions, alignment);
-  layout.tokens = to_tensor(context_parallel_slots(lengths, alignment, cp, parallel.cp_rank()), device);
+  layout.host_tokens = context_parallel_slots(lengths, alignment, cp, parallel.cp_rank());
+  layout.tokens = to_tensor(layout.host_tokens, device);
   layout.places = to_tensor(context_parallel_places(lengths, alignment, cp), device);
   layout.positions = to_tensor(slot_positions(aligned, cp, parallel.cp_rank()), device);
   layout.ids = to_slots(layout, packed.ids, 0);

@@ -32,6 +32,7 @@ struct TokenLayout {
   std::vector<int64_t> cu_queries, cu_keys;  // [C+1]
   at::Tensor keys;                           // [K] int64: rows of the keys gathered over cp; undefined without cp
   at::Tensor tokens;                         // [S] int64: index on the packed axis, -1 padding; undefined: 0, 1, 2, ...
+  std::vector<int64_t> host_tokens;          // [S] these on the host; empty: 0, 1, 2, ...
   at::Tensor places;                         // [T] int64: where a token's result lies once gathered over cp
 };
 

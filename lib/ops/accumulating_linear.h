@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <vector>
+
 namespace roll {
 
 /// x [T, K], weight [N, K], bias [N] or undefined -> [T, N]. As at::linear, but: where weight.grad() exists,
@@ -10,5 +12,10 @@ namespace roll {
 /// pass over it; post-accumulate hooks run all the same. So use backward(), not autograd::grad(), on what is made
 /// of such products.
 at::Tensor accumulating_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {});
+
+/// Of weights [N_i, K], with biases [N_i] or none of them, the results side by side: [T, sum of N_i]. Where weights lie
+/// one behind the other, as in an optimizer's flat buffer, that is one product, and so is their gradient.
+at::Tensor packed_linear(const at::Tensor& x, const std::vector<at::Tensor>& weights,
+                         const std::vector<at::Tensor>& biases = {});
 
 }  // namespace roll

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "ops/attention_backends.h"
 #include "ops/products.h"
+#include "ops/transfers.h"
 
 namespace roll {
 
@@ -68,13 +69,29 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
 
 }  // namespace
 
+Pieces pieces_on(at::Device device, std::vector<int64_t> cu_queries, std::vector<int64_t> cu_keys) {
+  Pieces pieces{std::move(cu_queries), std::move(cu_keys)};
+  if (device.is_cpu() || device.is_meta()) return pieces;
+  const auto there = [&](const std::vector<int64_t>& bounds) {
+    return sent(at::tensor(std::vector<int>(bounds.begin(), bounds.end()), at::kInt), device);
+  };
+  pieces.queries_on_device = there(pieces.cu_queries);
+  pieces.keys_on_device = pieces.cu_keys == pieces.cu_queries ? pieces.queries_on_device : there(pieces.cu_keys);
+  return pieces;
+}
+
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const std::vector<int64_t>& cu_queries, const std::vector<int64_t>& cu_keys, double scale) {
+  return packed_attention(q, k, v, pieces_on(q.device(), cu_queries, cu_keys), scale);
+}
+
+at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,
+                            double scale) {
+  const auto& [cu_queries, cu_keys, queries_on_device, keys_on_device] = pieces;
   ROLL_CHECK_EQ(cu_queries.back(), q.size(0), "cu_queries covers every query");
   ROLL_CHECK_EQ(cu_keys.back(), k.size(0), "cu_keys covers every key");
   ROLL_CHECK_EQ(cu_queries.size(), cu_keys.size(), "every piece has queries and keys");
   ROLL_CHECK_EQ(q.size(1) % k.size(1), 0, "key/value heads divide query heads");
-  const Pieces pieces{cu_queries, cu_keys};
   if (q.is_meta()) return q + (k.sum() + v.sum());  // what has its shape and needs all three
   if (q.is_cpu()) return CpuAttention::apply(q, k, v, pieces, scale);
   if (has_flash_kernel(q)) return FlashAttention::apply(q, k, v, pieces, scale);

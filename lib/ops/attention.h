@@ -8,10 +8,26 @@
 
 namespace roll {
 
+/// Runs of tokens that attend together. Piece c: queries cu_queries[c] .. cu_queries[c+1], keys
+/// cu_keys[c] .. cu_keys[c+1]; see packed_attention().
+struct Pieces {
+  std::vector<int64_t> cu_queries, cu_keys;          // [C+1]
+  at::Tensor queries_on_device{}, keys_on_device{};  // [C+1] int32; undefined on the host
+
+  int64_t size() const { return static_cast<int64_t>(cu_queries.size()) - 1; }
+  int64_t num_queries(int64_t c) const { return cu_queries[c + 1] - cu_queries[c]; }
+  int64_t num_keys(int64_t c) const { return cu_keys[c + 1] - cu_keys[c]; }
+};
+
+/// Sends the bounds to `device`, once for all layers.
+Pieces pieces_on(at::Device device, std::vector<int64_t> cu_queries, std::vector<int64_t> cu_keys);
+
 /// Piece c has the queries cu_queries[c] .. cu_queries[c+1] and the keys cu_keys[c] .. cu_keys[c+1], at least as many;
 /// its last query sees all of its keys, each earlier query one less. With equal bounds that is causal attention within
 /// sequences: each token sees itself and the earlier ones. q [T, H, D], k and v [K, Hkv, D] -> [T, H, D].
 /// CPU float32/float64, CUDA any floating type (bfloat16 and float16 take the flash kernels). Differentiable.
+at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,
+                            double scale);
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const std::vector<int64_t>& cu_queries, const std::vector<int64_t>& cu_keys, double scale);
 

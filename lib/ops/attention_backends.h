@@ -10,17 +10,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "ops/attention.h"
+
 namespace roll {
-
-/// Runs of tokens that attend together. Piece c: queries cu_queries[c] .. cu_queries[c+1], keys
-/// cu_keys[c] .. cu_keys[c+1]; see packed_attention().
-struct Pieces {
-  std::vector<int64_t> cu_queries, cu_keys;  // [C+1]
-
-  int64_t size() const { return static_cast<int64_t>(cu_queries.size()) - 1; }
-  int64_t num_queries(int64_t c) const { return cu_queries[c + 1] - cu_queries[c]; }
-  int64_t num_keys(int64_t c) const { return cu_keys[c + 1] - cu_keys[c]; }
-};
 
 /// The largest distance between neighbours.
 inline int64_t longest_of(const std::vector<int64_t>& cu) {

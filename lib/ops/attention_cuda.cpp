@@ -5,14 +5,6 @@
 
 namespace roll {
 
-namespace {
-
-at::Tensor to_int_tensor(const std::vector<int64_t>& values, at::Device device) {
-  return at::tensor(std::vector<int>(values.begin(), values.end()), at::kInt).to(device);
-}
-
-}  // namespace
-
 bool has_flash_kernel(const at::Tensor& q) {
   const bool is_half = q.scalar_type() == at::kBFloat16 || q.scalar_type() == at::kHalf;
   return q.is_cuda() && is_half && q.size(2) % 8 == 0 && q.size(2) <= 256;
@@ -20,9 +12,7 @@ bool has_flash_kernel(const at::Tensor& q) {
 
 FlashResult flash_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,
                           double scale) {
-  const at::Tensor cu_queries = to_int_tensor(pieces.cu_queries, q.device());
-  const at::Tensor cu_keys =
-      pieces.cu_keys == pieces.cu_queries ? cu_queries : to_int_tensor(pieces.cu_keys, q.device());
+  const at::Tensor &cu_queries = pieces.queries_on_device, &cu_keys = pieces.keys_on_device;
   const auto [out, logsumexp, rng_state, unused, mask] = at::_flash_attention_forward(
       q, k, v, cu_queries, cu_keys, longest_of(pieces.cu_queries), longest_of(pieces.cu_keys), 0.0,
       /*is_causal=*/true, false, scale);

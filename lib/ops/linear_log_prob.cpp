@@ -192,7 +192,7 @@ LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, con
   ROLL_CHECK_EQ(hidden.size(0), labels.size(0), "one label per token");
   const int64_t row_bytes = weight.size(0) * static_cast<int64_t>(at::elementSize(wide_dtype(hidden)));
   const int64_t chunk_rows = std::max<int64_t>(1, options.chunk_bytes / row_bytes);
-  const at::Tensor rows = labels.ge(0).nonzero().squeeze(1);
+  const at::Tensor rows = options.rows.defined() ? options.rows : labels.ge(0).nonzero().squeeze(1);
   const bool keeps_logits = at::GradMode::is_enabled() && rows.size(0) <= chunk_rows;
   const variable_list found = LinearLogProb::apply(select_rows(hidden, rows), weight, labels.index_select(0, rows),
                                                    options, chunk_rows, keeps_logits);

@@ -28,6 +28,7 @@ struct LogProbOptions {
   bool with_energy = false;                 // without autograd
   int64_t chunk_bytes = int64_t{64} << 20;  // the most that a chunk of logits may take; at least one row
   VocabularyShard shard{};
+  at::Tensor rows{};  // [N] int64, with the labels: where these are not -1; undefined: they are looked for
 };
 
 /// hidden weight^T: [N, E] x [V, E] -> [N, V] float32 (float64 for float64): the logits that linear_log_prob sees.

@@ -37,7 +37,8 @@ void GradientReducer::expect_last() {
 }
 
 void GradientReducer::on_gradient(int64_t parameter) {
-  optimizer_.accumulate(parameter);
+  ROLL_CHECK(parameters_[parameter].second.grad().is_alias_of(optimizer_.named_gradient(parameter)),
+             "autograd accumulates into the flat buffer");
   if (!is_last_) return;
   --missing_[optimizer_.layout().bucket_of[parameter]];
   send_ready();

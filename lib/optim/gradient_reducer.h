@@ -1,6 +1,6 @@
-// Sums the gradients of an update over its micro-batches and the ranks. A hook adds each gradient to the flat buffer as
-// soon as autograd has it, and the reduction of a bucket starts while backward still runs, when its last gradient has
-// come. Every rank starts the buckets' reductions in the same order.
+// Sums the gradients of an update over its micro-batches and the ranks. Autograd adds each gradient to the
+// flat buffer, and a hook starts the reduction of a bucket while backward still runs, when its last gradient has come.
+// Every rank starts the buckets' reductions in the same order.
 #pragma once
 
 #include <map>

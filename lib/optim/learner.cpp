@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "ops/device_timer.h"
+#include "ops/transfers.h"
 
 namespace roll {
 
@@ -52,30 +54,35 @@ Learner::Learner(std::string name, const NamedTensors& parameters, LearnerOption
       optimizer_(parameters_, options_.adamw, slices_of(options_, ranks_)),
       reducer_(optimizer_, parameters_, ranks_.shards, options_.shares_optimizer) {}
 
-double Learner::accumulate(int64_t num_micro_batches, const std::function<at::Tensor(int64_t)>& micro_loss) {
-  double local_loss = 0;
+Learner::Accumulated Learner::accumulate(int64_t num_micro_batches,
+                                         const std::function<MicroLoss(int64_t)>& micro_loss) {
+  Accumulated all;
   optimizer_.zero_grad();
   for (int64_t k = 0; k < num_micro_batches; ++k) {
-    const at::Tensor loss = micro_loss(k);
+    const MicroLoss micro = micro_loss(k);
     if (k + 1 == num_micro_batches) expect_last();
-    if (!loss.defined() || !loss.requires_grad()) continue;
-    loss.backward();
-    local_loss += loss.item<double>();
+    all.numbers.insert(all.numbers.end(), micro.numbers.begin(), micro.numbers.end());
+    if (!micro.loss.defined() || !micro.loss.requires_grad()) continue;
+    micro.loss.backward();
+    all.losses.push_back(micro.loss.detach());
   }
   if (num_micro_batches == 0) expect_last();
-  trace_.last_end_s = monotonic_s();  // every micro-batch ended with an item(), which waits for the device
-  return local_loss;
+  return all;
 }
 
-UpdateResult Learner::update(int64_t num_micro_batches, const std::function<at::Tensor(int64_t)>& micro_loss) {
+UpdateResult Learner::update(int64_t num_micro_batches, const std::function<MicroLoss(int64_t)>& micro_loss) {
   trace_.begin_s = monotonic_s();
-  const double local_loss = accumulate(num_micro_batches, micro_loss);
-  UpdateResult result{.lr = lr(), .compute_s = trace_.last_end_s - trace_.begin_s};
+  DeviceTimer timer(parameters_.front().second.device());
+  const Accumulated accumulated = accumulate(num_micro_batches, micro_loss);
+  timer.stop();
+  UpdateResult result{.lr = lr()};
   reducer_.finish([&](const Bucket& bucket, int64_t index) { sum_copies(bucket, index); });
   trace_.buckets = reducer_.buckets();
   trace_.reduced_s = monotonic_s();
-  result.loss = last_loss_ = ranks_.dp.all_reduce_sum(local_loss, name_ + " loss");
-  result.grad_norm = gradient_norm(result.loss);
+  fetch(accumulated, result);
+  result.compute_s = timer.seconds();
+  trace_.last_end_s = trace_.begin_s + result.compute_s;
+  last_loss_ = result.loss;
   if (keeps_gradient_) keep_gradient();
   result.skipped = !std::isfinite(result.grad_norm);
   num_skipped_in_a_row_ = result.skipped ? num_skipped_in_a_row_ + 1 : 0;
@@ -122,8 +129,21 @@ void Learner::sum_copies(const Bucket& bucket, int64_t index) {
   }
 }
 
-double Learner::gradient_norm(double loss) {
-  double squares = std::isfinite(loss) ? optimizer_.squared_gradient() : std::nan("");
+void Learner::fetch(const Accumulated& accumulated, UpdateResult& result) {
+  std::vector<at::Tensor> wanted = accumulated.losses;
+  wanted.push_back(optimizer_.squared_gradient());
+  wanted.insert(wanted.end(), accumulated.numbers.begin(), accumulated.numbers.end());
+  const std::vector<at::Tensor> found = fetched(wanted);
+  const auto num_losses = std::ssize(accumulated.losses);
+  double local_loss = 0;
+  for (int64_t k = 0; k < num_losses; ++k) local_loss += found[k].item<double>();
+  result.loss = ranks_.dp.all_reduce_sum(local_loss, name_ + " loss");
+  result.grad_norm = gradient_norm(found[num_losses].item<double>(), result.loss);
+  result.numbers.assign(found.begin() + num_losses + 1, found.end());
+}
+
+double Learner::gradient_norm(double squares, double loss) {
+  if (!std::isfinite(loss)) squares = std::nan("");
   if (options_.shares_optimizer && ranks_.shards.communicates())
     squares = ranks_.shards.all_reduce_sum(squares, name_ + " gradient norm");
   if (ranks_.parts && !ranks_.parts->is_whole())

@@ -42,13 +42,23 @@ struct LearnerRanks {
   const ParameterShards* parts = nullptr;
 };
 
+/// Of a micro-batch: its loss, undefined where it has no valid token, and numbers that are fetched with the update's.
+struct MicroLoss {
+  MicroLoss() = default;
+  MicroLoss(at::Tensor l, std::vector<at::Tensor> n = {}) : loss(std::move(l)), numbers(std::move(n)) {}  // NOLINT
+
+  at::Tensor loss;
+  std::vector<at::Tensor> numbers;
+};
+
 struct UpdateResult {
   double loss = 0;       // of the whole mini-batch
   double grad_norm = 0;  // before clipping, over all ranks
   double clip_coef = 1;  // by which clipping scales the gradient
   double lr = 0;
-  double compute_s = 0;  // of this rank, from the start to where it waits for the other ranks' gradients
-  bool skipped = false;  // loss or norm were not finite: weights and moments are as they were
+  double compute_s = 0;               // of this rank, from the start to where it waits for the other ranks' gradients
+  bool skipped = false;               // loss or norm were not finite: weights and moments are as they were
+  std::vector<at::Tensor> numbers{};  // of all micro-batches: [n] float64 each, on the host
 };
 
 class Learner {
@@ -56,11 +66,12 @@ class Learner {
   /// `name` opens error texts ("actor_train"). UserError when frozen_prefixes leave nothing to train, or match nothing.
   Learner(std::string name, const NamedTensors& parameters, LearnerOptions options, const LearnerRanks& ranks);
 
-  /// Runs micro_loss(k) and its backward for k = 0..num_micro_batches-1 (this rank's; the number may differ between
-  /// ranks), sums the gradients over the ranks, clips, and updates. An undefined loss counts as 0 (a micro-batch
-  /// without a valid token). Where the loss or the gradient's norm is not finite, nothing but the schedule moves on,
-  /// and the result says `skipped`, on every rank. **Collective**.
-  UpdateResult update(int64_t num_micro_batches, const std::function<at::Tensor(int64_t)>& micro_loss);
+  /// Nothing is fetched from the device until all are computed. Runs micro_loss(k) and its backward for k =
+  /// 0..num_micro_batches-1 (this rank's; the number may differ between ranks), sums the gradients over the ranks,
+  /// clips, and updates. An undefined loss counts as 0 (a micro-batch without a valid token). Where the loss or the
+  /// gradient's norm is not finite, nothing but the schedule moves on, and the result says `skipped`, on every rank.
+  /// **Collective**.
+  UpdateResult update(int64_t num_micro_batches, const std::function<MicroLoss(int64_t)>& micro_loss);
 
   /// Moves the learning-rate schedule on by one update that had nothing to learn from; weights and moments stay.
   void skip_update() { ++num_updates_; }
@@ -92,12 +103,19 @@ class Learner {
   double last_loss() const { return last_loss_; }
 
  private:
-  /// Forward and backward of this rank's micro-batches; returns the sum of their losses.
-  double accumulate(int64_t num_micro_batches, const std::function<at::Tensor(int64_t)>& micro_loss);
+  /// Of this rank's micro-batches: what is fetched once their gradients are summed.
+  struct Accumulated {
+    std::vector<at::Tensor> losses, numbers;
+  };
+  /// Forward and backward.
+  Accumulated accumulate(int64_t num_micro_batches, const std::function<MicroLoss(int64_t)>& micro_loss);
+  /// The update's loss and gradient's norm, over all ranks, and the numbers of its micro-batches: where the host waits
+  /// for the device.
+  void fetch(const Accumulated& accumulated, UpdateResult& result);
   void expect_last();
   void sum_copies(const Bucket& bucket, int64_t index);
-  /// NaN on all ranks where `loss` is not finite on one.
-  double gradient_norm(double loss);
+  /// Of this rank's sum of squares. NaN on all ranks where `loss` is not finite on one.
+  double gradient_norm(double squares, double loss);
   void keep_gradient();
   void gather_parameters();
 

@@ -40,7 +40,7 @@ FlatAdamW::FlatAdamW(const NamedTensors& parameters, AdamWConfig config, const S
   second_moment_ = at::zeros_like(first_moment_);
   if (parameters_.scalar_type() == at::kBFloat16) {
     low_bits_ = at::zeros_like(first_moment_, at::kShort);
-  } else if (!is_wide()) {
+  } else if (parameters_.scalar_type() != at::kFloat) {
     masters_ = at::empty_like(first_moment_);
     for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) state_of(masters_, b).copy_(parameter_slice(b));
   }
@@ -71,11 +71,9 @@ void FlatAdamW::bind_parameters() {
   for (size_t i = 0; i < tensors_.size(); ++i) tensors_[i].set_data(view_in(parameters_, i));
 }
 
-// Autograd adds in place into a gradient that is already there, so float32 ones are written straight into the flat
-// buffer.
+// Autograd adds in place into a gradient that is already there, in its dtype: float32 also of parameters in less.
 void FlatAdamW::bind_gradients() {
   gradient_ = at::zeros_like(parameters_, at::kFloat);
-  if (!is_wide()) return;
   for (size_t i = 0; i < tensors_.size(); ++i) tensors_[i].mutable_grad() = view_in(gradient_, i);
 }
 
@@ -83,20 +81,12 @@ void FlatAdamW::zero_grad() {
   gradient_.zero_();
 }
 
-void FlatAdamW::accumulate(int64_t parameter) {
-  at::Tensor& fresh = tensors_[parameter].mutable_grad();
-  at::Tensor gradient = named_gradient(parameter);
-  if (is_wide()) ROLL_CHECK(fresh.is_alias_of(gradient), "autograd accumulates into the flat buffer");
-  if (is_wide() || !fresh.defined()) return;
-  gradient.add_(fresh);
-  fresh.reset();
-}
-
-double FlatAdamW::squared_gradient() const {
+at::Tensor FlatAdamW::squared_gradient() const {
+  if (!gradient_.is_cpu() && !gradient_.is_meta()) return squared_on_device();
   // A float32 sum of squares over 1e9 elements loses digits; the sum over blocks in double doesn't.
   constexpr int64_t kBlock = int64_t{1} << 22;
   double total = 0;
-  if (gradient_.is_meta()) return total;
+  if (gradient_.is_meta()) return at::scalar_tensor(total, at::kDouble);
   for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) {
     const at::Tensor slice = gradient_slice(b);
     double squares = 0;
@@ -106,7 +96,17 @@ double FlatAdamW::squared_gradient() const {
     }
     total += squares / static_cast<double>(layout_.buckets[b].copies);
   }
-  return total;
+  return at::scalar_tensor(total, at::kDouble);
+}
+
+at::Tensor FlatAdamW::squared_on_device() const {
+  std::vector<at::Tensor> slices;
+  for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) slices.push_back(gradient_slice(b));
+  const std::vector<at::Tensor> norms = at::_foreach_norm(slices, 2, at::kDouble);  // all in one kernel
+  std::vector<at::Tensor> squares;
+  for (int64_t b = 0; b < std::ssize(norms); ++b)
+    squares.push_back(norms[b].square() / static_cast<double>(layout_.buckets[b].copies));
+  return at::stack(squares).sum();
 }
 
 void FlatAdamW::step(double lr, double norm, double max_norm) {

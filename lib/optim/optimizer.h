@@ -49,9 +49,6 @@ class FlatAdamW {
   /// Sets all gradients to zero. Call before the first backward of an update.
   void zero_grad();
 
-  /// Adds the gradient that autograd left in a parameter to the flat one; that of a float32 parameter is there already.
-  void accumulate(int64_t parameter);
-
   const FlatLayout& layout() const { return layout_; }
   const std::vector<std::string>& names() const { return names_; }
   /// This rank's part of a parameter.
@@ -64,8 +61,8 @@ class FlatAdamW {
   at::Tensor parameters(int64_t bucket) const { return bucket_of(parameters_, bucket); }
   at::Tensor parameter_slice(int64_t bucket) const { return own_slice(parameters(bucket)); }
 
-  /// Sum of squares over this rank's slices, in float64; a parameter with n copies counts 1/n.
-  double squared_gradient() const;
+  /// Sum of squares over this rank's slices, 0-dim float64, still on its device; a parameter with n copies counts 1/n.
+  at::Tensor squared_gradient() const;
 
   /// One AdamW step (Loshchilov & Hutter 2019) with bias correction on this rank's slices; the others' parameters are
   /// the caller's to gather. The gradient is first scaled by min(1, max_norm / (norm + 1e-6)), as
@@ -96,7 +93,7 @@ class FlatAdamW {
   at::Tensor own_slice(const at::Tensor& bucket) const;
   /// This rank's slice of a bucket in a buffer that holds nothing but such slices.
   at::Tensor state_of(const at::Tensor& states, int64_t bucket) const;
-  bool is_wide() const { return parameters_.scalar_type() == at::kFloat; }
+  at::Tensor squared_on_device() const;
   /// Moments and what masters take, each with its name.
   std::vector<std::pair<const char*, const at::Tensor*>> states() const;
   void step_split_slices(double lr, double scale);

@@ -7,21 +7,22 @@ namespace roll {
 at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at::Device device,
                          const ForwardPass& compute, const Phase& phase) {
   const at::NoGradGuard no_grad;
-  at::Tensor all;
   std::optional<Progress> progress;
   if (phase.log) progress.emplace(*phase.log, phase.name, std::ssize(micro_batches), "micro-batches");
+  std::vector<at::Tensor> computed, places;
   for (const auto& sequences : micro_batches) {
     if (progress) progress->advance();
     if (sequences.empty()) continue;
-    const at::Tensor computed = compute(to_device(select(share, sequences), device)).to(at::kCPU, at::kFloat);
-    if (!all.defined()) {
-      std::vector<int64_t> sizes = computed.sizes().vec();
-      sizes.back() = share.tokens.num_tokens();
-      all = at::zeros(sizes, at::kFloat);
-    }
-    all.index_copy_(-1, token_indices(share, sequences), computed);
+    computed.push_back(compute(to_device(select(share, sequences), device)).to(at::kFloat));
+    places.push_back(token_indices(share, sequences));
   }
-  return all.defined() ? all : at::zeros({share.tokens.num_tokens()}, at::kFloat);
+  const int64_t num_tokens = share.tokens.num_tokens();
+  if (computed.empty()) return at::zeros({num_tokens}, at::kFloat);
+  // Fetched together: a device need not wait for the host between micro-batches.
+  const at::Tensor together = at::cat(computed, -1).to(at::kCPU);
+  std::vector<int64_t> sizes = together.sizes().vec();
+  sizes.back() = num_tokens;
+  return at::zeros(sizes, at::kFloat).index_copy_(-1, at::cat(places), together);
 }
 
 at::Tensor forward_step(const Batch& step, const BatchRule& rule, at::Device device, Mesh& mesh,

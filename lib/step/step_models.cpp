@@ -8,7 +8,7 @@ namespace {
 
 ForwardPass log_probs_of(const Transformer& model, double temperature, bool with_energies = false) {
   return [&model, temperature, with_energies](const Batch& micro_batch) {
-    const at::Tensor wanted = micro_batch.mask("response_mask").to(at::kBool);
+    const at::Tensor wanted = micro_batch.host_mask("response_mask");
     const TokenLogProbs found = token_log_probs(model, micro_batch.tokens, temperature, /*with_entropy=*/false,
                                                 /*recompute=*/false, wanted, with_energies);
     return with_energies ? at::stack({found.log_probs, found.energy}) : found.log_probs;
@@ -30,7 +30,7 @@ StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device
     models.old_log_probs = log_probs_of(*roles.actor, settings.temperature, settings.with_energies);
     const auto forward = [&model = *roles.actor, settings](const Experience& e) {
       return token_log_probs(model, e.tokens, settings.temperature, /*with_entropy=*/true, settings.actor_recomputes,
-                             e.response_mask().to(at::kBool));
+                             e.host_mask("response_mask"));
     };
     models.actor.emplace(
         TrainedPolicy{roles.actor->parameters(), {meshes.actor.mesh(), roles.actor->parts()}, forward});

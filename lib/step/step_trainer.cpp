@@ -150,7 +150,11 @@ Metrics StepTrainer::train_actor(TrainingStep step, const StepHooks& hooks) {
     hooks.on_log_probs(e, computed.log_probs);
     LossResult result = (*actor_loss_)(e, computed, counts);
     // Without a pass for old log-probs the step has one update, whose log-probs these are.
-    if (!e.old_log_probs.defined()) add_sampler_gap(e, computed.log_probs.detach(), result.metrics);
+    if (!e.old_log_probs.defined())
+      result.deferred.push_back(
+          {computed.log_probs.detach(), [e = e.host()](const at::Tensor& found, Metrics& metrics) {
+             add_sampler_gap(e, found.to(at::kFloat), metrics);
+           }});
     return result;
   };
   const auto prepare = weigh_samples(step.facts, step.here, actor_loss_->settings(), actor_->mesh().dp());

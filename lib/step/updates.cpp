@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -145,13 +147,18 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
       continue;
     }
     Metrics of_update;
-    const auto result = learner.update(static_cast<int64_t>(mine.size()), [&](int64_t k) -> at::Tensor {
+    std::vector<Deferred> deferred;
+    const auto result = learner.update(static_cast<int64_t>(mine.size()), [&](int64_t k) -> MicroLoss {
       if (progress) progress->advance();
       if (mine[k].empty()) return {};  // a filler: another rank has one micro-batch more
-      const LossResult loss = micro_batch_loss(to_device(select(mini_batch, mine[k]), plan.device), counts);
+      LossResult loss = micro_batch_loss(to_device(select(mini_batch, mine[k]), plan.device), counts);
       of_update.merge(loss.metrics);
-      return scale == 1.0 ? loss.loss : loss.loss * scale;
+      std::vector<at::Tensor> numbers;
+      for (Deferred& later : loss.deferred) numbers.push_back(std::exchange(later.numbers, {}));
+      std::ranges::move(loss.deferred, std::back_inserter(deferred));
+      return {scale == 1.0 ? loss.loss : loss.loss * scale, numbers};
     });
+    for (size_t i = 0; i < deferred.size(); ++i) deferred[i].add(result.numbers[i], of_update);
     add_update_metrics(prefix, result, merge_over_ranks(of_update, mesh.dp()), over_updates);
     if (result.skipped) log_skipped(plan, update, result, learner, mesh.world());
     add_packing_metrics(prefix, batch_stats(plans, picked(plan.lengths, sequences), plan.rule.packing), over_updates);

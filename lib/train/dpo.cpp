@@ -187,9 +187,8 @@ Metrics Dpo::train(int64_t update) {
                         .step = update,
                         .source = [&] { return write_origins(run_.folder(), update, pairs); }};
   const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts& counts) {
-    const at::Tensor wanted = e.response_mask().to(at::kBool);
     const auto out = token_log_probs(*roles_.actor, e.tokens, /*temperature=*/1.0, /*with_entropy=*/false,
-                                     config_.sft_train.recomputes(), wanted);
+                                     config_.sft_train.recomputes(), e.host_mask("response_mask"));
     return loss_of(e, out.log_probs, counts);
   };
   metrics.merge(run_updates(step.here, plan, learner_, mesh_of_.actor.mesh(), loss));
@@ -209,7 +208,7 @@ Metrics Dpo::validate() {
   const auto counts = count_masks(step.here, {"response_mask"}, validation_rows_.size(), dp);
   const at::NoGradGuard no_grad;
   Metrics of_here, metrics;
-  if (step.here.num_sequences() > 0) of_here = loss_of(step.here, step.here.old_log_probs, counts).metrics;
+  if (step.here.num_sequences() > 0) of_here = all_metrics(loss_of(step.here, step.here.old_log_probs, counts));
   for (const auto& [name, value] : merge_over_ranks(of_here, dp).values())
     metrics.add(name == "dpo/loss" ? "val/loss" : "val/" + name, value);
   return metrics;

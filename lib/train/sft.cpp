@@ -163,7 +163,7 @@ Metrics Sft::train(int64_t update) {
   const MicroBatchLoss<Batch> loss = [&](const Batch& b, const MiniBatchCounts& counts) {
     const at::Tensor& labels_mask = b.mask("labels_mask");
     const auto out = token_log_probs(model_, b.tokens, /*temperature=*/1.0, /*with_entropy=*/false, recompute,
-                                     labels_mask.to(at::kBool));
+                                     b.host_mask("labels_mask"));
     if (loss_) return call_plugin(*loss_, plugin_inputs(b, {{"log_probs", out.log_probs}}), counts, settings_.modes);
     return sft_loss({.axis = b.axis(), .log_probs = out.log_probs, .labels_mask = labels_mask}, counts, settings_);
   };
@@ -174,7 +174,7 @@ Metrics Sft::validate(int64_t update) {
   const Batch batch = batch_of(validation_rows_.at(first_numbers(validation_rows_.size())));
   const BatchRule rule = batch_rule(config_.sft_train, Stage::kForward).with(workload_of(model_.spec()));
   const auto forward = [&](const Batch& b) {
-    return token_log_probs(model_, b.tokens, 1.0, false, false, b.mask("labels_mask").to(at::kBool)).log_probs;
+    return token_log_probs(model_, b.tokens, 1.0, false, false, b.host_mask("labels_mask")).log_probs;
   };
   const Phase phase{&log_, fmt::format("step {}: validate", update)};
   const at::Tensor log_probs = forward_step(batch, rule, model_.device(), mesh_, forward, phase);

@@ -111,7 +111,7 @@ TEST_CASE("the actor loss, its metrics and its gradient are those of PyTorch in 
     golden.add_weights(in, expected["config"]);
     const LossResult result = actor_loss(in, golden.counts, settings_from(expected["config"]));
     result.loss.backward();
-    testing::check_metrics(expected["metrics"], as_map(result.metrics), 2e-6);
+    testing::check_metrics(expected["metrics"], as_map(all_metrics(result)), 2e-6);
     CHECK(result.loss.item<double>() == Approx(expected["metrics"]["actor/total_loss"].get<double>()).epsilon(2e-6));
     CHECK(testing::near(gradient_of(in.log_probs), floats(expected["gradient"]), 2e-7));
     if (!expected["entropy_gradient"].is_null())
@@ -126,7 +126,7 @@ TEST_CASE("the reductions of other trainers are settings of ours", "[loss]") {
   for (const Json& other : golden.json["frameworks"]) {
     INFO(other["name"]);
     const LossResult result = actor_loss(golden.actor, golden.counts, settings_from(other["config"]));
-    CHECK(as_map(result.metrics).at("actor/pg_loss") == Approx(other["value"].get<double>()).epsilon(1e-6));
+    CHECK(as_map(all_metrics(result)).at("actor/pg_loss") == Approx(other["value"].get<double>()).epsilon(1e-6));
   }
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("the critic loss, its metrics and its gradient are those of PyTorch in
     in.values = in.values.clone().requires_grad_();
     const LossResult result = critic_loss(in, golden.counts, settings_from(expected["config"]));
     result.loss.backward();
-    testing::check_metrics(expected["metrics"], as_map(result.metrics), 2e-6);
+    testing::check_metrics(expected["metrics"], as_map(all_metrics(result)), 2e-6);
     CHECK(testing::near(gradient_of(in.values), floats(expected["gradient"]), 2e-7));
   }
 }
@@ -164,7 +164,7 @@ TEST_CASE("however a mini-batch is cut and ordered, the summed loss and the grad
         const LossResult result = actor_loss(in, golden.counts, settings);
         if (result.loss.requires_grad()) result.loss.backward();
         gradient.index_copy_(0, at::tensor(tokens_of(golden.axis, sequences), at::kLong), gradient_of(in.log_probs));
-        metrics.merge(result.metrics);
+        metrics.merge(all_metrics(result));
         loss += result.loss.item<double>();
       }
       INFO(expected["config"].dump() << " seed " << seed);
@@ -191,7 +191,7 @@ TEST_CASE("without old log-probs the ratio is one and the gradient is that of th
   in.log_probs = in.log_probs.clone().requires_grad_();
   const LossResult result = actor_loss(in, golden.counts, {});
   result.loss.backward();
-  const auto metrics = as_map(result.metrics);
+  const auto metrics = as_map(all_metrics(result));
   CHECK(metrics.at("actor/ratio_mean") == Approx(1));
   CHECK(metrics.at("actor/approxkl") == 0);
   CHECK(metrics.at("actor/clipfrac") == 0);
@@ -242,7 +242,7 @@ TEST_CASE("a log-ratio that overflows gives neither NaN nor infinity, whatever t
           result.loss.backward();
           CHECK(std::isfinite(result.loss.item<double>()));
           CHECK(in.log_probs.grad().isfinite().all().item<bool>());
-          for (const auto& [name, value] : as_map(result.metrics)) {
+          for (const auto& [name, value] : as_map(all_metrics(result))) {
             INFO(name);
             CHECK(std::isfinite(value));
           }
@@ -258,8 +258,8 @@ TEST_CASE("a reducer of the policy term gets its sample weights", "[loss]") {
   const LossResult plain = actor_loss(golden.actor, golden.counts, {}, sum);
   const LossResult result = actor_loss(in, golden.counts, {}, sum);
   result.loss.backward();
-  const auto metrics = as_map(result.metrics);
-  CHECK(metrics.at("actor/pg_loss") == as_map(plain.metrics).at("actor/pg_loss"));
+  const auto metrics = as_map(all_metrics(result));
+  CHECK(metrics.at("actor/pg_loss") == as_map(all_metrics(plain)).at("actor/pg_loss"));
   CHECK(metrics.at("actor/weighted_pg_loss") == Approx(result.loss.item<double>()));
   ActorInputs unweighted = golden.actor;
   unweighted.log_probs = unweighted.log_probs.clone().requires_grad_();
@@ -291,7 +291,7 @@ TEST_CASE("a mini-batch without a valid token gives loss 0 and gradient 0, never
     result.loss.backward();
     CHECK(result.loss.item<double>() == 0);
     CHECK(at::equal(in.log_probs.grad(), at::zeros_like(in.log_probs)));
-    for (const auto& [name, value] : as_map(result.metrics)) CHECK(value == 0);
+    for (const auto& [name, value] : as_map(all_metrics(result))) CHECK(value == 0);
   }
 }
 
@@ -337,7 +337,7 @@ TEST_CASE("sft_loss is the mean negative log-likelihood of the labels", "[loss]"
   CHECK(sft_loss({axis, log_probs, mask}, counts, token_mean).loss.item<double>() == Approx(11. / 3));
   const LossResult result = sft_loss({axis, log_probs, mask}, counts, {});
   CHECK(result.loss.item<double>() == Approx((1.5 + 8) / 2));
-  CHECK(as_map(result.metrics).at("sft/loss") == Approx(4.75));
+  CHECK(as_map(all_metrics(result)).at("sft/loss") == Approx(4.75));
   result.loss.backward();
   CHECK(at::equal(log_probs.grad(), at::tensor({-0.25, -0.25, 0., -0.5, 0.}, at::kFloat)));
 }

@@ -35,12 +35,13 @@ struct TwoDevices : c10::impl::DeviceGuardImplInterface {
 class Known {
  public:
   Known() { entry() = &devices_; }
-  ~Known() { entry() = nullptr; }
+  ~Known() { entry() = before_; }
 
  private:
   static std::atomic<const c10::impl::DeviceGuardImplInterface*>& entry() {
     return c10::impl::device_guard_impl_registry.at(static_cast<size_t>(c10::DeviceType::PrivateUse1));
   }
+  const c10::impl::DeviceGuardImplInterface* before_ = entry();
   TwoDevices devices_;
 };
 

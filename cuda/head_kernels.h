@@ -1,0 +1,283 @@
+// The heads of attention in training (layer_kernels.h): norms and rotations between the packed product of queries, keys
+// and values and the attention, forward and backward. D is 256 at most.
+#pragma once
+
+#include "cuda/row_vectors.h"
+
+namespace roll {
+
+/// How the heads of a packed product lie, and how they turn: [N, (H + 2 Hkv) D], queries, keys, values. The pairs
+/// (i, i + D/2) of queries and keys turn by their token's angle, after a norm over each head where there is one.
+template <class T>
+struct HeadRows {
+  const T *q_norm = nullptr, *k_norm = nullptr;  // [D], or null, both
+  const float *cos = nullptr, *sin = nullptr;    // [P, D/2]
+  const int64_t* angles = nullptr;               // [N]: each token's row of these
+  int64_t rows = 0, heads = 0, kv_heads = 0, head_dim = 0;
+  int64_t shift = 0;  // 2^shift lanes for a head, D / 2 / kVec<T> or more
+  float eps = 0, inverse_dim = 0;
+
+  ROLL_HOST_DEVICE int64_t vectors() const { return head_dim / 2 / kVec<T>; }
+  ROLL_HOST_DEVICE bool has_norms() const { return q_norm != nullptr; }
+};
+
+/// A head of a token, of `heads` that each token has.
+struct HeadPlace {
+  int64_t token, head;
+
+  /// The k-th behind it; with no division, which each lane would pay.
+  ROLL_HOST_DEVICE HeadPlace behind(int64_t k, int64_t heads) const {
+    HeadPlace place = {token, head + k};
+    for (; place.head >= heads; place.head -= heads) ++place.token;
+    return place;
+  }
+};
+
+/// The two halves of a head's vector that turn together.
+template <class T>
+struct Halves {
+  WideVec<T> low, high;
+};
+
+template <class Block, class T>
+ROLL_KERNEL_TEXT Halves<T> load_halves(const Block& block, const T* head, int64_t j, int64_t vectors) {
+  return {load_widened(block, head, j), load_widened(block, head, j + vectors)};
+}
+
+/// Turned by the angle, or back (sign -1), which is the inverse and the gradient.
+template <class T>
+ROLL_HOST_DEVICE Halves<T> turned(const Halves<T>& x, const WideVec<T>& cos, const WideVec<T>& sin, float sign) {
+  Halves<T> out;
+  for (int i = 0; i < kVec<T>; ++i) {
+    const float s = sign * sin.at[i];
+    out.low.at[i] = x.low.at[i] * cos.at[i] - x.high.at[i] * s;
+    out.high.at[i] = x.high.at[i] * cos.at[i] + x.low.at[i] * s;
+  }
+  return out;
+}
+
+template <class Block, class T>
+ROLL_KERNEL_TEXT void store_halves(const Block& block, T* head, int64_t j, int64_t vectors, const Halves<T>& x) {
+  Vec<T> low, high;
+  for (int i = 0; i < kVec<T>; ++i) {
+    store(low.at[i], x.low.at[i]);
+    store(high.at[i], x.high.at[i]);
+  }
+  store_vec(block, head, j, low);
+  store_vec(block, head, j + vectors, high);
+}
+
+template <class T>
+ROLL_HOST_DEVICE float product(const Halves<T>& a, const Halves<T>& b) {
+  float sum = 0;
+  for (int i = 0; i < kVec<T>; ++i) sum += a.low.at[i] * b.low.at[i] + a.high.at[i] * b.high.at[i];
+  return sum;
+}
+
+/// Queries and keys normed and turned: where they are, or, as backward needs what was normed, to memory of their own.
+template <class T>
+struct TurnHeads {
+  static constexpr int kLanes = 128, kHeads = 32;  // of tokens, in a block
+  template <class Block>
+  struct Shared {
+    typename Block::template Cell<float> scale[kHeads];
+    typename Block::template Cell<int64_t> from[kHeads], to[kHeads], angle[kHeads];
+    typename Block::template Cell<int32_t> kind[kHeads];  // 0 query, 1 key
+  };
+  HeadRows<T> shape;
+  const T* qkv = nullptr;  // [N, (H + 2 Hkv) D]
+  T* out = nullptr;        // [N, (H + Hkv) D], or qkv itself
+  int64_t out_heads = 0;   // of a row of `out`
+
+  ROLL_HOST_DEVICE int64_t total() const { return shape.rows * (shape.heads + shape.kv_heads); }
+  int64_t num_blocks() const { return (total() + kHeads - 1) / kHeads; }
+  /// The table of angles, which all heads read, stays in a GPU's cache.
+  int64_t bytes() const { return total() * shape.head_dim * 2 * static_cast<int64_t>(sizeof(T)); }
+
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, Shared<Block>& shared, int64_t index) const {
+    const int64_t turning = shape.heads + shape.kv_heads, dim = shape.head_dim, vectors = shape.vectors();
+    const int64_t first = index * kHeads, count = smaller(kHeads, total() - first), shift = shape.shift;
+    const HeadPlace begin = {first / turning, first % turning};
+    block.each(count, [&](int64_t k) {
+      const auto [token, head] = begin.behind(k, turning);
+      shared.from[k] = (token * (turning + shape.kv_heads) + head) * dim;
+      shared.to[k] = (token * out_heads + head) * dim;
+      shared.angle[k] = shape.angles[token] * (dim / 2);
+      shared.kind[k] = head >= shape.heads ? 1 : 0;
+    });
+    if (shape.has_norms()) {
+      block.sum_chunks(
+          count << shift, int64_t{1} << shift,
+          [&](int64_t i) {
+            const int64_t k = i >> shift, j = i & ((int64_t{1} << shift) - 1);
+            if (j >= vectors) return 0.0f;
+            const Halves<T> x = load_halves(block, qkv + shared.from[k], j, vectors);
+            return product(x, x);
+          },
+          shared.scale);
+    }
+    block.each(count << shift, [&](int64_t i) {
+      const int64_t k = i >> shift, j = i & ((int64_t{1} << shift) - 1);
+      if (j >= vectors) return;
+      Halves<T> x = load_halves(block, qkv + shared.from[k], j, vectors);
+      if (shape.has_norms()) {
+        const float scale = reciprocal_root(shared.scale[k] * shape.inverse_dim + shape.eps);
+        const Halves<T> weight = load_halves(block, shared.kind[k] == 1 ? shape.k_norm : shape.q_norm, j, vectors);
+        for (int e = 0; e < kVec<T>; ++e) {
+          x.low.at[e] *= scale * weight.low.at[e];
+          x.high.at[e] *= scale * weight.high.at[e];
+        }
+      }
+      const WideVec<T> cos = load_wide<T>(block, shape.cos + shared.angle[k], j),
+                       sin = load_wide<T>(block, shape.sin + shared.angle[k], j);
+      store_halves(block, out + shared.to[k], j, vectors, turned(x, cos, sin, 1));
+    });
+  }
+};
+
+/// Of TurnHeads: the gradients by queries, keys and values, turned back, as one by the packed product; and of each
+/// block of heads its part of the gradients by both norms' weights.
+template <class T>
+struct TurnHeadsBackward {
+  static constexpr int kLanes = 128, kHeads = 64, kGroups = 4, kMaxHeadDim = 256;
+  template <class Block>
+  struct Shared {
+    alignas(32) typename Block::template Cell<float> parts[kGroups][2][kMaxHeadDim];
+    typename Block::template Cell<float> scale[kHeads], pull[kHeads];
+    typename Block::template Cell<int64_t> from[kHeads], to[kHeads], angle[kHeads];
+    typename Block::template Cell<int32_t> kind[kHeads];  // 0 query, 1 key, 2 value
+  };
+  HeadRows<T> shape;
+  const T* qkv = nullptr;                               // [N, (H + 2 Hkv) D]; of shapes with norms
+  const T *dq = nullptr, *dk = nullptr, *dv = nullptr;  // [N, H, D], [N, Hkv, D] twice
+  T* d_qkv = nullptr;                                   // [N, (H + 2 Hkv) D]
+  float* d_norm_parts = nullptr;                        // [blocks, 2 D]: q_norm, k_norm; of shapes with norms
+
+  ROLL_HOST_DEVICE int64_t all_heads() const { return shape.heads + 2 * shape.kv_heads; }
+  ROLL_HOST_DEVICE int64_t total() const { return shape.rows * all_heads(); }
+  int64_t num_blocks() const { return (total() + kHeads - 1) / kHeads; }
+  int64_t bytes() const {
+    const int64_t norms = shape.has_norms() ? shape.rows * (shape.heads + shape.kv_heads) * shape.head_dim : 0;
+    return (total() * shape.head_dim * 2 + norms) * static_cast<int64_t>(sizeof(T)) +
+           (shape.has_norms() ? num_blocks() * shape.head_dim * 8 : 0);
+  }
+
+  ROLL_HOST_DEVICE const T* gradient(int32_t kind) const { return kind == 0 ? dq : kind == 1 ? dk : dv; }
+
+  /// The gradient by the normed pair: turned back.
+  template <class Block>
+  ROLL_KERNEL_TEXT Halves<T> turned_back(const Block& block, const Shared<Block>& shared, int64_t k, int64_t j) const {
+    const WideVec<T> cos = load_wide<T>(block, shape.cos + shared.angle[k], j),
+                     sin = load_wide<T>(block, shape.sin + shared.angle[k], j);
+    return turned(load_halves(block, gradient(shared.kind[k]) + shared.from[k], j, shape.vectors()), cos, sin, -1);
+  }
+  template <class Block>
+  ROLL_KERNEL_TEXT Halves<T> weighted(const Block& block, const Halves<T>& x, const T* norm, int64_t j) const {
+    Halves<T> d = x;
+    const Halves<T> weight = load_halves(block, norm, j, shape.vectors());
+    for (int e = 0; e < kVec<T>; ++e) {
+      d.low.at[e] *= weight.low.at[e];
+      d.high.at[e] *= weight.high.at[e];
+    }
+    return d;
+  }
+
+  template <class Block>
+  ROLL_KERNEL_TEXT void find_heads(const Block& block, Shared<Block>& shared, int64_t first, int64_t count) const {
+    const HeadPlace begin = {first / all_heads(), first % all_heads()};
+    block.each(count, [&](int64_t k) {
+      const auto [token, head] = begin.behind(k, all_heads());
+      const int32_t kind = head < shape.heads ? 0 : head < shape.heads + shape.kv_heads ? 1 : 2;
+      const int64_t of_kind = head - (kind == 0 ? 0 : kind == 1 ? shape.heads : shape.heads + shape.kv_heads);
+      shared.kind[k] = kind;
+      shared.from[k] = (token * (kind == 0 ? shape.heads : shape.kv_heads) + of_kind) * shape.head_dim;
+      shared.to[k] = (token * all_heads() + head) * shape.head_dim;
+      shared.angle[k] = shape.angles[token] * (shape.head_dim / 2);
+    });
+  }
+
+  /// scale = r and pull = r^2 mean(g x) of each head, as in NormRowsBackward.
+  template <class Block>
+  ROLL_KERNEL_TEXT void find_scales(const Block& block, Shared<Block>& shared, int64_t count) const {
+    const int64_t shift = shape.shift, lanes = int64_t{1} << shift, vectors = shape.vectors();
+    const auto sum = [&](auto* sums, const auto& f) {
+      block.sum_chunks(
+          count << shift, lanes,
+          [&](int64_t i) {
+            const int64_t k = i >> shift, j = i & (lanes - 1);
+            return j < vectors && shared.kind[k] < 2 ? f(k, j) : 0.0f;
+          },
+          sums);
+    };
+    sum(shared.scale, [&](int64_t k, int64_t j) {
+      const Halves<T> x = load_halves(block, qkv + shared.to[k], j, vectors);
+      return product(x, x);
+    });
+    sum(shared.pull, [&](int64_t k, int64_t j) {
+      const T* const norm = shared.kind[k] == 0 ? shape.q_norm : shape.k_norm;
+      return product(weighted(block, turned_back(block, shared, k, j), norm, j),
+                     load_halves(block, qkv + shared.to[k], j, vectors));
+    });
+    block.each(count, [&](int64_t k) {
+      const float r = reciprocal_root(shared.scale[k] * shape.inverse_dim + shape.eps);
+      shared.scale[k] = r;
+      shared.pull[k] *= r * r * shape.inverse_dim;
+    });
+  }
+
+  /// The block's parts of the gradients by the norms' weights: groups of heads first, then their sums.
+  template <class Block>
+  ROLL_KERNEL_TEXT void sum_norms(const Block& block, Shared<Block>& shared, int64_t index, int64_t count) const {
+    const int64_t shift = shape.shift, lanes = int64_t{1} << shift, vectors = shape.vectors(), dim = shape.head_dim;
+    block.each(static_cast<int64_t>(2 * kGroups) << shift, [&](int64_t i) {
+      const int64_t j = i & (lanes - 1), kind = i >> shift & 1, group = i >> shift >> 1;
+      if (j >= vectors) return;
+      Halves<T> part = {};
+      for (int64_t k = group; k < count; k += kGroups) {
+        if (shared.kind[k] != kind) continue;
+        const Halves<T> d = turned_back(block, shared, k, j), x = load_halves(block, qkv + shared.to[k], j, vectors);
+        for (int e = 0; e < kVec<T>; ++e) {
+          part.low.at[e] += d.low.at[e] * x.low.at[e] * shared.scale[k];
+          part.high.at[e] += d.high.at[e] * x.high.at[e] * shared.scale[k];
+        }
+      }
+      block.template store<kVec<T>>(shared.parts[group][kind] + j * kVec<T>, part.low);
+      block.template store<kVec<T>>(shared.parts[group][kind] + (j + vectors) * kVec<T>, part.high);
+    });
+    block.each(2 * dim, [&](int64_t i) {
+      const int64_t kind = i >= dim ? 1 : 0, d = i - kind * dim;
+      float sum = 0;
+      for (int group = 0; group < kGroups; ++group) sum += shared.parts[group][kind][d];
+      d_norm_parts[index * 2 * dim + i] = sum;
+    });
+  }
+
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, Shared<Block>& shared, int64_t index) const {
+    const int64_t first = index * kHeads, count = smaller(kHeads, total() - first), vectors = shape.vectors();
+    const int64_t shift = shape.shift, lanes = int64_t{1} << shift;
+    find_heads(block, shared, first, count);
+    if (shape.has_norms()) find_scales(block, shared, count);
+    block.each(count << shift, [&](int64_t i) {
+      const int64_t k = i >> shift, j = i & (lanes - 1);
+      if (j >= vectors) return;
+      if (shared.kind[k] == 2)
+        return store_halves(block, d_qkv + shared.to[k], j, vectors,
+                            load_halves(block, dv + shared.from[k], j, vectors));
+      Halves<T> d = turned_back(block, shared, k, j);
+      if (shape.has_norms()) {
+        d = weighted(block, d, shared.kind[k] == 0 ? shape.q_norm : shape.k_norm, j);
+        const Halves<T> x = load_halves(block, qkv + shared.to[k], j, vectors);
+        for (int e = 0; e < kVec<T>; ++e) {
+          d.low.at[e] = shared.scale[k] * (d.low.at[e] - x.low.at[e] * shared.pull[k]);
+          d.high.at[e] = shared.scale[k] * (d.high.at[e] - x.high.at[e] * shared.pull[k]);
+        }
+      }
+      store_halves(block, d_qkv + shared.to[k], j, vectors, d);
+    });
+    if (shape.has_norms()) sum_norms(block, shared, index, count);
+  }
+};
+
+}  // namespace roll

@@ -1,0 +1,265 @@
+// The kernels of training between the products of a layer, forward and backward, as texts over a block of lanes
+// (lane_block.h). Each is a struct of its arguments, all in the device's memory, whose
+// run() is the text of one block; launch_layer_kernel.h starts them on a GPU, a test runs them on the CPU. T: float or
+// Bf16; arithmetic is float32 and each result is rounded once. Nothing is kept for backward that a row of the input
+// tells again. Memory is read and written 16 bytes at a time, so widths and addresses are multiples of that.
+// Legend: N rows (tokens), E hidden size, H query heads, Hkv key/value heads, D head size, I inner size, V vocabulary.
+#pragma once
+
+#include "cuda/row_vectors.h"
+
+namespace roll {
+
+/// sum = x + branch, rounded; normed = sum / sqrt(mean(sum^2) + eps) * weight. A block for each row.
+template <class T>
+struct NormRows {
+  static constexpr int kLanes = 128;
+  template <class>
+  using Shared = NoShared;
+  const T *x = nullptr, *branch = nullptr;  // [N, E]; branch may be null, and sum is then not written
+  const T* weight = nullptr;                // [E]
+  T *sum = nullptr, *normed = nullptr;      // [N, E]
+  int64_t rows = 0, width = 0;
+  float eps = 0, inverse_width = 0;
+
+  int64_t num_blocks() const { return rows; }
+  /// Of the device's memory, a pass over all rows.
+  int64_t bytes() const { return rows * width * static_cast<int64_t>(sizeof(T)) * (branch ? 4 : 2); }
+
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t row) const {
+    const int64_t vectors = width / kVec<T>, first = row * vectors;
+    const auto value = [&](int64_t j) {
+      Vec<T> vec = load_vec(block, x, first + j);
+      if (branch) {
+        const Vec<T> added = load_vec(block, branch, first + j);
+        for (int i = 0; i < kVec<T>; ++i) store(vec.at[i], to_float(vec.at[i]) + to_float(added.at[i]));
+      }
+      return vec;
+    };
+    const float squares = block.sum(vectors, [&](int64_t j) {
+      const WideVec<T> own = widened(value(j));
+      float part = 0;
+      for (int i = 0; i < kVec<T>; ++i) part += own.at[i] * own.at[i];
+      return part;
+    });
+    const float scale = reciprocal_root(squares * inverse_width + eps);
+    block.each(vectors, [&](int64_t j) {
+      const Vec<T> own = value(j), factor = load_vec(block, weight, j);
+      Vec<T> out;
+      for (int i = 0; i < kVec<T>; ++i) store(out.at[i], to_float(own.at[i]) * scale * to_float(factor.at[i]));
+      if (branch) store_vec(block, sum, first + j, own);
+      store_vec(block, normed, first + j, out);
+    });
+  }
+};
+
+/// Of NormRows: dx = d_sum + r (g - x r^2 mean(g x)) with g = d_normed * weight and r = 1 / sqrt(mean(x^2) + eps), and
+/// of each block of rows its part of d_weight, the sum of d_normed x r.
+template <class T>
+struct NormRowsBackward {
+  static constexpr int kLanes = 128, kRows = 16;
+  template <class Block>
+  struct Shared {
+    typename Block::template Cell<float> scale[kRows], pull[kRows];
+  };
+  const T *x = nullptr, *weight = nullptr;        // [N, E], [E]: x is what was normed
+  const T *d_normed = nullptr, *d_sum = nullptr;  // [N, E]; d_sum may be null
+  T* dx = nullptr;                                // [N, E]
+  float* d_weight_parts = nullptr;                // [blocks, E]
+  int64_t rows = 0, width = 0;
+  float eps = 0, inverse_width = 0;
+
+  int64_t num_blocks() const { return (rows + kRows - 1) / kRows; }
+  int64_t bytes() const {
+    return rows * width * static_cast<int64_t>(sizeof(T)) * (d_sum ? 4 : 3) +
+           num_blocks() * width * static_cast<int64_t>(sizeof(float));
+  }
+
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, Shared<Block>& shared, int64_t index) const {
+    const int64_t vectors = width / kVec<T>, first = index * kRows * vectors;
+    const int64_t count = smaller(kRows, rows - index * kRows);
+    const int warp = block.lane() / kWarp, place = block.lane() % kWarp;
+    for (int64_t row = warp; row < count; row += kLanes / kWarp) {  // a warp for each
+      float squares = 0, dots = 0;
+      for (int64_t j = place; j < vectors; j += kWarp) {
+        const WideVec<T> own = load_widened(block, x, first + row * vectors + j),
+                         factor = load_widened(block, weight, j),
+                         d = load_widened(block, d_normed, first + row * vectors + j);
+        for (int i = 0; i < kVec<T>; ++i) {
+          squares += own.at[i] * own.at[i];
+          dots += d.at[i] * factor.at[i] * own.at[i];
+        }
+      }
+      const auto add = [](float a, float b) { return a + b; };
+      squares = block.joined_in_warp(squares, add);
+      dots = block.joined_in_warp(dots, add);
+      if (place != 0) continue;
+      const float r = reciprocal_root(squares * inverse_width + eps);
+      shared.scale[row] = r;
+      shared.pull[row] = dots * r * r * inverse_width;
+    }
+    block.barrier();
+    block.each(vectors, [&](int64_t j) {
+      const WideVec<T> factor = load_widened(block, weight, j);
+      WideVec<T> part = {};
+      for (int64_t row = 0; row < count; ++row) {
+        const int64_t at = first + row * vectors + j;
+        const WideVec<T> own = load_widened(block, x, at), d = load_widened(block, d_normed, at);
+        const Vec<T> passed = d_sum ? load_vec(block, d_sum, at) : Vec<T>{};
+        const float r = shared.scale[row], pull = shared.pull[row];
+        Vec<T> out;
+        for (int i = 0; i < kVec<T>; ++i) {
+          const float below = d_sum ? to_float(passed.at[i]) : 0.0f;
+          store(out.at[i], below + r * (d.at[i] * factor.at[i] - own.at[i] * pull));
+          part.at[i] += d.at[i] * own.at[i] * r;
+        }
+        store_vec(block, dx, at, out);
+      }
+      block.template store<kVec<T>>(d_weight_parts + index * width + j * kVec<T>, part);
+    });
+  }
+};
+
+/// out[c] = the sum of parts[r stride + c] over all rows r, in an order that is the same each time; `adds`: to what is
+/// there.
+struct SumParts {
+  static constexpr int kColumns = 32, kSlices = 64, kLanes = 256;
+  template <class Block>
+  struct Shared {
+    typename Block::template Cell<float> sums[kSlices][kColumns];
+  };
+  const float* parts = nullptr;
+  float* out = nullptr;                     // [W]
+  int64_t rows = 0, width = 0, stride = 0;  // multiples of 4, but for the rows
+  bool adds = false;
+
+  int64_t num_blocks() const { return (width + kColumns - 1) / kColumns; }
+  int64_t bytes() const { return (rows + (adds ? 2 : 1)) * width * static_cast<int64_t>(sizeof(float)); }
+
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, Shared<Block>& shared, int64_t index) const {
+    constexpr int kVectors = kColumns / 4;
+    const int64_t first = index * kVectors, vectors = smaller(kVectors, width / 4 - first);
+    block.each(kSlices * kVectors, [&](int64_t i) {
+      const int64_t slice = i / kVectors, j = i % kVectors;
+      if (j >= vectors) return;
+      Vec<float> sum = {};
+      const float* from = parts + slice * stride + (first + j) * 4;
+      for (int64_t row = slice; row < rows; row += kSlices, from += kSlices * stride) {
+        const Vec<float> own = load_vec(block, from, 0);
+        for (int c = 0; c < 4; ++c) sum.at[c] += own.at[c];
+      }
+      for (int c = 0; c < 4; ++c) shared.sums[slice][j * 4 + c] = sum.at[c];
+    });
+    block.each(vectors, [&](int64_t j) {
+      Vec<float> sum = adds ? load_vec(block, out, first + j) : Vec<float>{};
+      for (int slice = 0; slice < kSlices; ++slice)
+        for (int c = 0; c < 4; ++c) sum.at[c] += shared.sums[slice][j * 4 + c];
+      store_vec(block, out, first + j, sum);
+    });
+  }
+};
+
+/// gated = silu(gate) * up.
+template <class T>
+struct GateRows {
+  static constexpr int kLanes = 128, kVectors = 128;  // in a block
+  template <class>
+  using Shared = NoShared;
+  const T* gate_up = nullptr;  // [N, 2 I]: gate, then up
+  T* gated = nullptr;          // [N, I]
+  int64_t rows = 0, inner = 0;
+
+  ROLL_HOST_DEVICE int64_t blocks_per_row() const { return (inner / kVec<T> + kVectors - 1) / kVectors; }
+  int64_t num_blocks() const { return rows * blocks_per_row(); }
+  int64_t bytes() const { return rows * inner * 3 * static_cast<int64_t>(sizeof(T)); }
+
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t index) const {
+    const int64_t row = index / blocks_per_row(), first = index % blocks_per_row() * kVectors;
+    const int64_t vectors = inner / kVec<T>;
+    block.each(smaller(kVectors, vectors - first), [&](int64_t offset) {
+      const int64_t j = first + offset;
+      const WideVec<T> gate = load_widened(block, gate_up, 2 * row * vectors + j),
+                       up = load_widened(block, gate_up, (2 * row + 1) * vectors + j);
+      Vec<T> out;
+      for (int i = 0; i < kVec<T>; ++i) store(out.at[i], gate.at[i] * sigmoid_of(gate.at[i]) * up.at[i]);
+      store_vec(block, gated, row * vectors + j, out);
+    });
+  }
+};
+
+/// Of GateRows; the sigmoid is computed again.
+template <class T>
+struct GateRowsBackward {
+  static constexpr int kLanes = 128, kVectors = 128;  // in a block
+  template <class>
+  using Shared = NoShared;
+  const T *gate_up = nullptr, *d_gated = nullptr;  // [N, 2 I], [N, I]
+  T* d_gate_up = nullptr;                          // [N, 2 I]
+  int64_t rows = 0, inner = 0;
+
+  ROLL_HOST_DEVICE int64_t blocks_per_row() const { return (inner / kVec<T> + kVectors - 1) / kVectors; }
+  int64_t num_blocks() const { return rows * blocks_per_row(); }
+  int64_t bytes() const { return rows * inner * 5 * static_cast<int64_t>(sizeof(T)); }
+
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t index) const {
+    const int64_t row = index / blocks_per_row(), first = index % blocks_per_row() * kVectors;
+    const int64_t vectors = inner / kVec<T>;
+    block.each(smaller(kVectors, vectors - first), [&](int64_t offset) {
+      const int64_t j = first + offset, of_gate = 2 * row * vectors + j, of_up = of_gate + vectors;
+      const WideVec<T> gate = load_widened(block, gate_up, of_gate), up = load_widened(block, gate_up, of_up),
+                       d = load_widened(block, d_gated, row * vectors + j);
+      Vec<T> d_gate, d_up;
+      for (int i = 0; i < kVec<T>; ++i) {
+        const float g = gate.at[i], sigmoid = sigmoid_of(g);
+        store(d_gate.at[i], d.at[i] * up.at[i] * sigmoid * (1.0f + g * (1.0f - sigmoid)));
+        store(d_up.at[i], d.at[i] * g * sigmoid);
+      }
+      store_vec(block, d_gate_up, of_gate, d_gate);
+      store_vec(block, d_gate_up, of_up, d_up);
+    });
+  }
+};
+
+/// Adds the gradients of rows that were read from a table to the table's, in the order of the tokens. A block for each
+/// token and part of a row; that of the first token that read a row adds up all of them.
+template <class T>
+struct AddToRows {
+  static constexpr int kLanes = 128;
+  template <class>
+  using Shared = NoShared;
+  const int64_t *ids = nullptr, *tokens = nullptr;  // [N]: the rows that were read, sorted, and by which token
+  const T* d_rows = nullptr;                        // [N, E]
+  float* d_table = nullptr;                         // [V, E]
+  int64_t rows = 0, width = 0;
+
+  ROLL_HOST_DEVICE int64_t blocks_per_row() const { return (width / kVec<T> + kLanes - 1) / kLanes; }
+  int64_t num_blocks() const { return rows * blocks_per_row(); }
+  /// With every token a row of its own, which is the most.
+  int64_t bytes() const { return rows * width * static_cast<int64_t>(sizeof(T) + 2 * sizeof(float)) + rows * 16; }
+
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t index) const {
+    const int64_t begin = index / blocks_per_row(), first = index % blocks_per_row() * kLanes;
+    const int64_t id = ids[begin], vectors = width / kVec<T>;
+    if (begin > 0 && ids[begin - 1] == id) return;
+    block.each(smaller(kLanes, vectors - first), [&](int64_t offset) {
+      const int64_t j = first + offset;
+      WideVec<T> sum = {};
+      for (int64_t i = begin; i < rows && ids[i] == id; ++i) {
+        const WideVec<T> own = load_widened(block, d_rows, tokens[i] * vectors + j);
+        for (int e = 0; e < kVec<T>; ++e) sum.at[e] += own.at[e];
+      }
+      float* const to = d_table + id * width + j * kVec<T>;
+      const WideVec<T> before = block.template load<kVec<T>>(to);
+      for (int e = 0; e < kVec<T>; ++e) sum.at[e] += before.at[e];
+      block.template store<kVec<T>>(to, sum);
+    });
+  }
+};
+
+}  // namespace roll

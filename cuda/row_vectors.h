@@ -1,0 +1,64 @@
+// Numbers that a kernel reads and writes 16 bytes at a time (lane_block.h), and their arithmetic in float32.
+#pragma once
+
+#include "cuda/device_math.h"
+#include "cuda/lane_block.h"
+
+namespace roll {
+
+/// So many numbers are 16 bytes.
+template <class T>
+constexpr int kVec = 16 / sizeof(T);
+
+template <class T>
+using Vec = Vector<T, kVec<T>>;
+/// As many, in float32.
+template <class T>
+using WideVec = Vector<float, kVec<T>>;
+
+/// Vector `index` of what begins there.
+template <class Block, class T>
+ROLL_KERNEL_TEXT Vec<T> load_vec(const Block& block, const T* from, int64_t index) {
+  return block.template load<kVec<T>>(from + index * kVec<T>);
+}
+
+template <class Block, class T>
+ROLL_KERNEL_TEXT void store_vec(const Block& block, T* to, int64_t index, const Vec<T>& vec) {
+  block.template store<kVec<T>>(to + index * kVec<T>, vec);
+}
+
+template <class T>
+ROLL_HOST_DEVICE WideVec<T> widened(const Vec<T>& vec) {
+  WideVec<T> wide;
+  for (int i = 0; i < kVec<T>; ++i) wide.at[i] = to_float(vec.at[i]);
+  return wide;
+}
+
+template <class Block, class T>
+ROLL_KERNEL_TEXT WideVec<T> load_widened(const Block& block, const T* from, int64_t index) {
+  return widened<T>(load_vec(block, from, index));
+}
+
+/// Float32 numbers beside numbers of type T.
+template <class T, class Block>
+ROLL_KERNEL_TEXT WideVec<T> load_wide(const Block& block, const float* from, int64_t index) {
+  return block.template load<kVec<T>>(from + index * kVec<T>);
+}
+
+ROLL_HOST_DEVICE float reciprocal_root(float x) {
+#ifdef __CUDA_ARCH__
+  return rsqrtf(x);
+#else
+  return 1.0f / sqrtf(x);
+#endif
+}
+
+ROLL_HOST_DEVICE float sigmoid_of(float x) {
+  return quotient_of(1.0f, 1.0f + exp2_of(-x * kLog2E));
+}
+
+ROLL_HOST_DEVICE int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+}  // namespace roll

@@ -1,0 +1,40 @@
+#include "ops/transfers.h"
+
+#include <ATen/ATen.h>
+
+namespace roll {
+
+at::Tensor sent(const at::Tensor& x, at::Device device) {
+  return device.is_cuda() ? x.pin_memory().to(device, /*non_blocking=*/true) : x.to(device);
+}
+
+void send_together(const std::vector<at::Tensor*>& tensors, at::Device device) {
+  if (device.is_cpu()) return;
+  constexpr int64_t kAlignment = 16;
+  std::vector<int64_t> offsets = {0};
+  for (const at::Tensor* tensor : tensors)
+    offsets.push_back((offsets.back() + static_cast<int64_t>(tensor->nbytes()) + kAlignment - 1) / kAlignment *
+                      kAlignment);
+  const auto in = [&](const at::Tensor& bytes, size_t i) {
+    const at::Tensor& tensor = *tensors[i];
+    return bytes.narrow(0, offsets[i], static_cast<int64_t>(tensor.nbytes()))
+        .view(tensor.scalar_type())
+        .view(tensor.sizes());
+  };
+  const at::Tensor host = at::empty({offsets.back()}, at::TensorOptions(at::kByte).pinned_memory(device.is_cuda()));
+  for (size_t i = 0; i < tensors.size(); ++i) in(host, i).copy_(*tensors[i]);
+  const at::Tensor there = host.to(device, /*non_blocking=*/true);
+  for (size_t i = 0; i < tensors.size(); ++i) *tensors[i] = in(there, i);
+}
+
+std::vector<at::Tensor> fetched(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> flat;
+  std::vector<int64_t> sizes;
+  for (const at::Tensor& tensor : tensors) {
+    flat.push_back(tensor.detach().reshape({-1}).to(at::kDouble));
+    sizes.push_back(flat.back().numel());
+  }
+  return at::cat(flat).to(at::kCPU).split_with_sizes(sizes);
+}
+
+}  // namespace roll
