@@ -2,9 +2,8 @@
 // with gradient and moments. Leaf: plain pointers and a stream. Without CUDA adamw_step() throws SystemError.
 #pragma once
 
-#include <cmath>
-
 #include "cuda/bf16.h"
+#include "cuda/device_math.h"
 
 namespace roll {
 
@@ -29,8 +28,8 @@ struct AdamWStep {
   float scale = 1;  // of the gradient
   float decay = 1;  // 1 - lr * weight decay
   float beta1 = 0, beta2 = 0;
-  float step_size = 0;        // lr / (1 - beta1^t)
-  float root_correction = 1;  // sqrt(1 - beta2^t)
+  float step_size = 0;      // lr / (1 - beta1^t)
+  float second_factor = 1;  // 1 / sqrt(1 - beta2^t)
   float epsilon = 0;
 };
 
@@ -39,7 +38,8 @@ ROLL_HOST_DEVICE void adamw(const AdamWStep& step, float gradient, float& weight
   gradient *= step.scale;
   first += (1 - step.beta1) * (gradient - first);
   second = step.beta2 * second + (1 - step.beta2) * gradient * gradient;
-  weight = weight * step.decay - step.step_size * first / (sqrtf(second) / step.root_correction + step.epsilon);
+  weight =
+      weight * step.decay - quotient_of(step.step_size * first, root_of(second) * step.second_factor + step.epsilon);
 }
 
 /// What a step reads and writes: n elements each, on the device.

@@ -41,7 +41,7 @@ struct AttendPages {
   const StepRow* rows = nullptr;
   PagedLayer<T> layer;
   T* mixed = nullptr;      // [N, H D]
-  float* parts = nullptr;  // [N, H, splits, D + 4]: weighted values' sums, the largest exponent of 2, weights' sum
+  float* parts = nullptr;  // [num_rows, H, splits, D + 4]: weighted values' sums, the largest exponent, weights' sum
   int64_t first_row = 0, num_rows = 0;  // of the N
   int64_t heads = 0, splits = 1;        // more than one only where tile is 1
   int64_t tile = 1;                     // rows of a block
@@ -177,7 +177,7 @@ struct AttendPages {
     for (int k = warp; k < own.count; k += Block::kWarps) {
       float top = 0;
       const float sum = joined_sum(shared, k, top);
-      float* const part = parts + ((i * heads + own.first + k) * splits + split) * (layer.head_dim + 4);
+      float* const part = parts + (((i - first_row) * heads + own.first + k) * splits + split) * (layer.head_dim + 4);
       const int32_t left = layer.head_dim - own.from, count = left < kMixed ? left : kMixed;
       for (int d = block.lane() % kWarp; d < count; d += kWarp)
         if (splits == 1)

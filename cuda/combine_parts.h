@@ -27,7 +27,7 @@ struct CombineParts {
     const int64_t i = first_row * heads + index;  // of all rows' heads
     if (rows[first_row + static_cast<int32_t>(index) / static_cast<int32_t>(heads)].slot < 0) return;
     const auto dim = static_cast<int32_t>(head_dim), count = static_cast<int32_t>(splits), width = dim + 4;
-    const float* const own = parts + i * count * width;
+    const float* const own = parts + index * count * width;
     float top = -FLT_MAX, sum = 0;
     if (block.lane() < count) {
       top = own[block.lane() * width + dim];

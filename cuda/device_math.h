@@ -27,6 +27,17 @@ ROLL_HOST_DEVICE float quotient_of(float x, float y) {
 #endif
 }
 
+/// sqrt(x) with a relative error below 2^-21; 0 of what is denormal.
+ROLL_HOST_DEVICE float root_of(float x) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#else
+  return sqrtf(x);
+#endif
+}
+
 /// How many of the lowest bits are 1 before the first 0.
 ROLL_HOST_DEVICE int ones_from_below(uint32_t bits) {
 #ifdef __CUDA_ARCH__

@@ -21,7 +21,7 @@ bool adds_product(at::Tensor kept, const at::Tensor& d_out, const at::Tensor& x)
   if (!kept.defined()) return false;
   if (kept.scalar_type() == x.scalar_type())
     kept.addmm_(d_out.t(), x);
-  else if (!x.is_cpu() && kept.scalar_type() == at::kFloat)
+  else if (!x.is_cpu() && !x.is_meta() && kept.scalar_type() == at::kFloat)
     at::addmm_out(kept, kept, d_out.t(), x, at::kFloat);
   else
     return false;

@@ -27,7 +27,7 @@ AdamWStep adamw_step_of(const AdamWConfig& config, double weight_decay, double l
           .beta1 = static_cast<float>(config.beta1),
           .beta2 = static_cast<float>(config.beta2),
           .step_size = static_cast<float>(lr / (1 - std::pow(config.beta1, t))),
-          .root_correction = static_cast<float>(std::sqrt(1 - std::pow(config.beta2, t))),
+          .second_factor = static_cast<float>(1 / std::sqrt(1 - std::pow(config.beta2, t))),
           .epsilon = static_cast<float>(config.epsilon)};
 }
 

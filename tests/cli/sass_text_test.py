@@ -43,6 +43,7 @@ for inner in ("LDG.E R8, [R2]", "LDG.E.LTC128B R8, [R2]", "@!P3 LDG.E.U16.CONSTA
 for inner in ("CALL.REL.NOINC 0x90", "I2F.U32.RP R8, R9", "I2F.RP R8, R9"):
     check(faults(NEST, inner), ["divide"], inner)
     check(faults(STRAIGHT, inner), [], f"{inner} in no loop")
+check(faults(NEST, "@P3 CALL.REL.NOINC 0x60"), [], "a call that leaves the loop")
 check(faults(STRAIGHT, "LDG.E R8, [R2]"), [], "a short load in no loop")
 check(faults(NEST, "STL [R1], R8"), ["spill"], "a store to a lane's own memory")
 check(faults(NEST, "NOP", stack=8), ["spill"], "a stack")

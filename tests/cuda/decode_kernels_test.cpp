@@ -89,8 +89,9 @@ void check_attention(const std::vector<StepRow>& rows, int64_t heads, int64_t kv
   const auto wide = random_floats(num_rows * (heads + 2 * kv_heads) * dim, 3);
   std::vector<T> qkv(wide.size()), mixed(num_rows * heads * dim);
   for (size_t i = 0; i < wide.size(); ++i) store(qkv[i], wide[i]);
-  std::vector<float> parts(num_rows * heads * splits * (dim + 4), NAN);
   const int64_t first_row = 1;  // the one before is somebody else's
+  const int64_t num_parts = (num_rows - first_row) * heads * splits * (dim + 4);
+  std::vector<float> parts(num_parts + heads * splits * (dim + 4), NAN);
   test::run_kernel(AttendPages<T, kDim>{.qkv = qkv.data(),
                                         .rows = rows.data(),
                                         .layer = cache.layer(),
@@ -111,6 +112,7 @@ void check_attention(const std::vector<StepRow>& rows, int64_t heads, int64_t kv
                                      .heads = heads,
                                      .splits = splits,
                                      .head_dim = dim});
+  for (size_t i = num_parts; i < parts.size(); ++i) REQUIRE(std::isnan(parts[i]));
   for (int64_t i = 0; i < num_rows; ++i)
     for (int64_t head = 0; head < heads; ++head) {
       std::vector<float> q(dim);

@@ -6,6 +6,7 @@
 
 #include "machine/device_speed.h"
 #include "model/device.h"
+#include "optim/optimizer.h"
 #include "optim/split_adamw.h"
 #include "step/roles.h"
 
