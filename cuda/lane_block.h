@@ -9,7 +9,7 @@
 //   shuffle(x, i), shuffle_up(x, k)   x of lane i of the warp, and of lane - k, below k the own one
 //   ballot(is)            the bits of those lanes of the warp where it holds
 //   Cell<T>               a T in shared memory: on a GPU a T, on the CPU one that notices races and unwritten reads
-//   load<N>(p), store(p, vector)   N numbers at once, from an address that is a multiple of their size
+//   load<N>(p), store(p, vector)   N numbers at once, from an address that is a multiple of their size, at most of 16
 //   load_some<N>(p, n)    likewise, of which those from n on are nothing and become 0
 //   multiply_add<T>(c, a, b)   c [16, 8] += a [16, K] b [K, 8] on tensor cores, by all lanes of a warp, summed in
 //   float32. T is
@@ -38,7 +38,7 @@ namespace roll {
 
 /// Numbers that are read and written at once.
 template <class T, int N>
-struct alignas(sizeof(T) * N) Vector {
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vector {
   T at[N];
 };
 

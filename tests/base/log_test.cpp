@@ -12,7 +12,7 @@
 using namespace roll;
 
 TEST_CASE("lines go to the right stream, and to log.txt without redrawing codes", "[base]") {
-  const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_log_{}", ::getpid());
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_test_log_{}", ::getpid());
   std::ostringstream out, err;
   Log log(out, err, {.rank = 0, .num_ranks = 2, .terminal = {true, 12}});
   log.info("step {}", 1);
@@ -31,7 +31,7 @@ TEST_CASE("lines go to the right stream, and to log.txt without redrawing codes"
 }
 
 TEST_CASE("no text commands the terminal or whoever reads log.txt", "[base]") {
-  const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_evil_log_{}", ::getpid());
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_test_evil_log_{}", ::getpid());
   const std::string evil =
       "stop\x1b]52;c;aGk=\x07\xc2\x9b"
       "2J\r\xe2\x80\xae\xff";
@@ -59,7 +59,7 @@ TEST_CASE("no text commands the terminal or whoever reads log.txt", "[base]") {
 }
 
 TEST_CASE("a quiet log shows what is said and warned of, and writes all down", "[base]") {
-  const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_quiet_{}", ::getpid());
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_test_quiet_{}", ::getpid());
   std::ostringstream out, err;
   {
     Log log(out, err, {.rank = 0, .num_ranks = 1, .terminal = {true, 80}, .quiet = true});

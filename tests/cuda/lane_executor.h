@@ -144,6 +144,7 @@ class Warps {
   }
 
   void check_alignment(const void* address, size_t bytes, const char* verb) const {
+    bytes = std::min(bytes, size_t{16});  // more is several accesses
     const size_t beyond = reinterpret_cast<uintptr_t>(address) % bytes;
     if (beyond != 0)
       fault(std::string(verb) + " " + std::to_string(bytes) + " bytes at once, " + std::to_string(beyond) +

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 /// A folder that is gone with the test.
 struct RowFolder {
-  fs::path path = fs::temp_directory_path() / fmt::format("roll_row_files_{}", ::getpid());
+  fs::path path = fs::temp_directory_path() / fmt::format("roll_test_row_files_{}", ::getpid());
   RowFolder() { fs::create_directories(path); }
   ~RowFolder() { fs::remove_all(path); }
 

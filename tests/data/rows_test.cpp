@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 /// A folder that is gone with the test.
 struct TempFolder {
-  fs::path path = fs::temp_directory_path() / fmt::format("roll_rows_{}", ::getpid());
+  fs::path path = fs::temp_directory_path() / fmt::format("roll_test_rows_{}", ::getpid());
   TempFolder() { fs::create_directories(path); }
   ~TempFolder() { fs::remove_all(path); }
 

@@ -10,7 +10,7 @@ using namespace roll;
 namespace {
 
 std::vector<Host> hosts_of(const std::string& text) {
-  const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_hosts_{}", ::getpid());
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_test_hosts_{}", ::getpid());
   write_file_atomic(file, text);
   const auto hosts = read_hostfile(file);
   std::filesystem::remove(file);

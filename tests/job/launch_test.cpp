@@ -25,7 +25,7 @@ class Job {
  public:
   explicit Job(std::vector<std::string> args, std::vector<std::string> variables = {}) {
     static int number = 0;
-    name_ = fmt::format("roll_job_{}_{}", ::getpid(), number++);
+    name_ = fmt::format("roll_test_job_{}_{}", ::getpid(), number++);
     output_ = std::filesystem::temp_directory_path() / name_;
     variables.push_back(mark());
     pid_ = ::fork();
@@ -110,7 +110,7 @@ class FakeMpirun {
   std::string path() const { return fmt::format("PATH={}:/usr/bin:/bin", folder_.string()); }
 
  private:
-  std::filesystem::path folder_ = std::filesystem::temp_directory_path() / fmt::format("roll_fake_{}", ::getpid());
+  std::filesystem::path folder_ = std::filesystem::temp_directory_path() / fmt::format("roll_test_fake_{}", ::getpid());
 };
 
 std::vector<std::string> torchrun_variables(int rank, int size, int port) {

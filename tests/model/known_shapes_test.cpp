@@ -53,7 +53,7 @@ TEST_CASE("a shape is found by the last part of a name, whatever was trained on 
 }
 
 TEST_CASE("a shape may be a known one, a config.json, or its folder", "[train]") {
-  const auto folder = std::filesystem::temp_directory_path() / fmt::format("roll_shapes_test_{}", ::getpid());
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("roll_test_shapes_test_{}", ::getpid());
   std::filesystem::create_directories(folder);
   const std::string file = (folder / "config.json").string();
   const ModelSpec known = shape_of("Qwen3-14B");

@@ -82,19 +82,19 @@ TEST_CASE("parameters follow the layers that an architecture describes", "[model
   CHECK(std::ranges::count(names, "model.layers.1.again.q_norm.weight") == 1);
   CHECK(std::ranges::count(names, "model.layers.0.again.q_norm.weight") == 0);
   const int64_t attention = 40 * 22 * (6 + 2 + 2 + 6) + 22 * (6 + 2 + 2) + 40 + 2 * 22 + 40;  // products, biases, norms
-  const int64_t mlp = 3 * 40 * 90 + 2 * 90 + 40 + 40, wider = 3 * 40 * 120 + 2 * 120 + 40 + 40;
+  const int64_t mlp = 3 * 40 * 90 + 2 * 90 + 40 + 40, wider = 3 * 40 * 122 + 2 * 122 + 40 + 40;
   CHECK(model.spec().num_parameters() == 71 * 40 + 40 + 3 * attention + mlp + wider);
 }
 
 TEST_CASE("what layers cost is the sum of their blocks", "[model]") {
   const ModelSpec spec = odd_layered_model("odd").spec();
   const LayerCost cost = cost_of(spec.layers());
-  CHECK(cost.flops == 2.0 * (3 * 40 * 22 * 16 + 3 * 40 * 90 + 3 * 40 * 120));
+  CHECK(cost.flops == 2.0 * (3 * 40 * 22 * 16 + 3 * 40 * 90 + 3 * 40 * 122));
   CHECK(cost.square_flops == 3 * 2.0 * 6 * 22);
   CHECK(cost.cached == 3 * 2 * 2 * 22);
   CHECK(cost_of(spec.layers(), 2).cached == 3 * 2 * 22);
   CHECK(cost_of(spec.layers(), 4).cached == 3 * 2 * 22);  // at least a head
-  CHECK(cost.kept == 5 * 3 * 40 + 3 * 2 * (6 + 2) * 22 + 3 * 90 + 3 * 120);
+  CHECK(cost.kept == 5 * 3 * 40 + 3 * 2 * (6 + 2) * 22 + 3 * 90 + 3 * 122);
   CHECK(spec.forward_flops(10, 3) == cost.flops * 10 + cost.square_flops * 100 + 2.0 * 3 * 71 * 40);
   CHECK(cost_of(odd_layered_model("mlps").spec().layers()).cached == 0);
 }

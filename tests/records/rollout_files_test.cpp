@@ -12,7 +12,7 @@ namespace {
 
 struct RolloutFolder {
   std::filesystem::path path =
-      std::filesystem::temp_directory_path() / fmt::format("roll_rollout_files_{}", ::getpid());
+      std::filesystem::temp_directory_path() / fmt::format("roll_test_rollout_files_{}", ::getpid());
   RolloutFolder() { std::filesystem::create_directories(path); }
   ~RolloutFolder() { std::filesystem::remove_all(path); }
 };

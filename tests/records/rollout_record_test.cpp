@@ -13,7 +13,7 @@ namespace roll {
 namespace {
 
 struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / fmt::format("roll_replay_{}", ::getpid());
+  std::filesystem::path path = std::filesystem::temp_directory_path() / fmt::format("roll_test_replay_{}", ::getpid());
   Folder() { std::filesystem::create_directories(path); }
   ~Folder() { std::filesystem::remove_all(path); }
 };

@@ -72,7 +72,7 @@ TEST_CASE("a conversation goes on from the tokens that were drawn", "[rollout]")
 
 TEST_CASE("a template that changes what was said is believed", "[rollout]") {
   const Tokenizer tokenizer = chat_tokenizer();
-  const auto folder = std::filesystem::temp_directory_path() / fmt::format("roll_conversation_{}", ::getpid());
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("roll_test_conversation_{}", ::getpid());
   std::filesystem::create_directories(folder);
   write_file_atomic(folder / "chat_template.jinja",
                     "{% for m in messages %}{{ m.role[0] }}:{{ m.content | trim }};{% endfor %}a:");

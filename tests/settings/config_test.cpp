@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 /// A folder that is gone after the test.
 struct Folder {
-  fs::path path = fs::temp_directory_path() / fmt::format("roll_config_test_{}", static_cast<const void*>(this));
+  fs::path path = fs::temp_directory_path() / fmt::format("roll_test_config_test_{}", static_cast<const void*>(this));
   Folder() { fs::create_directories(path); }
   ~Folder() { fs::remove_all(path); }
   fs::path write(const std::string& name, const std::string& text) const {

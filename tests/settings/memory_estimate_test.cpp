@@ -103,7 +103,7 @@ TEST_CASE("the parts of tensor ranks are estimated to the byte, copies of key/va
 }
 
 TEST_CASE("a critic has a number for a head; reference and a sampler of other parts are weights alone", "[train]") {
-  const auto folder = std::filesystem::temp_directory_path() / fmt::format("roll_memory_test_{}", ::getpid());
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("roll_test_memory_test_{}", ::getpid());
   const ModelSpec spec = small_spec(false), tied = small_spec(true);
   Transformer::init(spec, 1).save(folder);
   int64_t critic_numel = 0;

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path folder_with(const std::vector<std::pair<std::string, std::string>>& files) {
-  const fs::path folder = fs::temp_directory_path() / fmt::format("roll_chat_{}", ::getpid());
+  const fs::path folder = fs::temp_directory_path() / fmt::format("roll_test_chat_{}", ::getpid());
   fs::remove_all(folder);
   fs::create_directories(folder);
   for (const auto& [name, content] : files) write_file_atomic(folder / name, content);

@@ -236,7 +236,7 @@ TEST_CASE("text that is not UTF-8 is refused with the byte that breaks it", "[te
 }
 
 fs::path tokenizer_folder(const std::vector<std::pair<std::string, std::string>>& files) {
-  const fs::path folder = fs::temp_directory_path() / fmt::format("roll_tokenizer_{}", ::getpid());
+  const fs::path folder = fs::temp_directory_path() / fmt::format("roll_test_tokenizer_{}", ::getpid());
   fs::remove_all(folder);
   fs::create_directories(folder);
   write_tiny_tokenizer(folder, {});

@@ -14,7 +14,7 @@ namespace roll {
 namespace {
 
 struct TrackFolder {
-  TrackFolder() : path(std::filesystem::temp_directory_path() / fmt::format("roll_track_files_{}", ::getpid())) {
+  TrackFolder() : path(std::filesystem::temp_directory_path() / fmt::format("roll_test_track_files_{}", ::getpid())) {
     std::filesystem::remove_all(path);
   }
   ~TrackFolder() { std::filesystem::remove_all(path); }

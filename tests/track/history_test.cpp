@@ -11,7 +11,7 @@
 namespace roll {
 
 TEST_CASE("a history is read back from metrics.jsonl", "[track]") {
-  const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_history_{}", ::getpid());
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_test_history_{}", ::getpid());
   MetricHistory history;
   const auto read = [&] {
     read_metrics(file, [&](int64_t step, const MetricValues& values) { history.add(step, values); });

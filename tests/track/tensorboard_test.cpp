@@ -50,7 +50,7 @@ TEST_CASE("TensorBoard's own reader finds every scalar", "[track]") {
     WARN("skipped: ROLL_PYTHON names no Python with the tensorboard package (scripts/test.sh sets it)");
     return;
   }
-  const auto folder = std::filesystem::temp_directory_path() / fmt::format("roll_events_{}", ::getpid());
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("roll_test_events_{}", ::getpid());
   {
     std::ostringstream out, err;
     Log log(out, err, {});

@@ -16,7 +16,7 @@ using namespace roll;
 namespace {
 
 struct Folder {
-  Folder() : path(std::filesystem::temp_directory_path() / fmt::format("roll_tracker_{}", ::getpid())) {
+  Folder() : path(std::filesystem::temp_directory_path() / fmt::format("roll_test_tracker_{}", ::getpid())) {
     std::filesystem::remove_all(path);
   }
   ~Folder() { std::filesystem::remove_all(path); }

@@ -12,7 +12,7 @@
 namespace roll {
 
 TEST_CASE("rows above the sequence length are dropped and counted, in file order", "[train]") {
-  const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_loaded_rows_{}.jsonl", ::getpid());
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_test_loaded_rows_{}.jsonl", ::getpid());
   const int64_t count = 2500;  // more than are read at once
   {
     std::ofstream out(file);
