@@ -32,7 +32,7 @@ TEST_CASE("a hostfile is read in Open MPI's format") {
 TEST_CASE("errors of a hostfile name file and line") {
   using Catch::Matchers::Matches;
   CHECK_THROWS_WITH(read_hostfile("/no/such/hosts"), Catch::Contains("/no/such/hosts"));
-  CHECK_THROWS_WITH(hosts_of("# none\n"), Matches(".*roll_hosts_[0-9]+: names no host; write a line for each.*"));
+  CHECK_THROWS_WITH(hosts_of("# none\n"), Matches(".*roll_test_hosts_[0-9]+: names no host; write a line for each.*"));
   for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
            {"a slots=1\n\na slots=2\n", ":3: a: line 1 names this host already; add up its slots there"},
            {"a\n", ":1: a: slots=N is missing: how many ranks this host takes"},
