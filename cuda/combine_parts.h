@@ -5,6 +5,8 @@
 
 #include "cuda/decode_kernels.h"
 
+// NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result)
+// Within a page or a tile 32 bits are enough, and cost a GPU half.
 namespace roll {
 
 /// A warp for each row's head.
@@ -51,3 +53,4 @@ struct CombineParts {
 };
 
 }  // namespace roll
+// NOLINTEND(bugprone-implicit-widening-of-multiplication-result)

@@ -122,7 +122,7 @@ class PackedLinear : public torch::autograd::Function<PackedLinear> {
       });
     if (biases.empty()) return found;
     const at::Tensor d_bias = d_out.sum(0, false, at::kFloat);
-    const auto adds = [&](at::Tensor kept) { return kept.add_(d_bias), true; };
+    const auto adds = [&](const at::Tensor& kept) { return kept.add_(d_bias), true; };
     if (!adds_all(ctx, biases, 1 + weights.size(), adds))
       for_each_packed(biases, [&](size_t i, int64_t first, int64_t count) {
         found[1 + weights.size() + i] = d_bias.narrow(0, first, count).to(x.scalar_type());

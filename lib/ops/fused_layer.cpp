@@ -169,7 +169,7 @@ class FusedHeads : public torch::autograd::Function<FusedHeads> {
  public:
   static variable_list forward(AutogradContext* ctx, const at::Tensor& qkv, const std::optional<at::Tensor>& q_norm,
                                const std::optional<at::Tensor>& k_norm, const HeadCall& call) {
-    const auto& [heads, kv_heads, dim] = call.shape;
+    const int64_t heads = call.shape.heads, kv_heads = call.shape.kv_heads, dim = call.shape.head_dim;
     const at::Tensor own_q = q_norm.value_or(at::Tensor()), own_k = k_norm.value_or(at::Tensor());
     const int64_t turning = heads + kv_heads;
     const at::Tensor out = q_norm ? at::empty({qkv.size(0), turning * dim}, qkv.options()) : qkv;
@@ -218,9 +218,10 @@ class FusedHeads : public torch::autograd::Function<FusedHeads> {
     });
     variable_list found(4);
     found[0] = d_qkv;
-    for (const int norm : {0, 1})
-      if (q_norm.defined() && ctx->needs_input_grad(static_cast<size_t>(1 + norm)))
-        found[1 + norm] = summed(*call.launcher, parts.narrow(1, norm * sizes[2], sizes[2]), norm ? k_norm : q_norm);
+    for (const size_t norm : {0, 1})
+      if (q_norm.defined() && ctx->needs_input_grad(1 + norm))
+        found[1 + norm] = summed(*call.launcher, parts.narrow(1, static_cast<int64_t>(norm) * sizes[2], sizes[2]),
+                                 norm ? k_norm : q_norm);
     return found;
   }
 };
