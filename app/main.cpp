@@ -10,10 +10,10 @@
 #include "app/commands.h"
 #include "app/version.h"
 #include "base/console.h"
+#include "device/cuda_library.h"
 #include "job/ending.h"
 #include "job/launch.h"
 #include "job/threads.h"
-#include "ops/cuda_library.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "ops/cuda_library.h"
+#include "device/cuda_library.h"
 
 int main(int argc, char** argv) {
   // Tests name their files from the source folder. Where that is not, on another machine, they begin in a copy of it.

@@ -115,7 +115,7 @@ if(ROLL_CUDA)
 endif()
 
 # link_cuda_late(target): the linker has checked what we call of libtorch_cuda; the loader is not to load it, as
-# ops/cuda_library.h does so where there is a GPU.
+# device/cuda_library.h does so where there is a GPU.
 function(link_cuda_late target)
   if(ROLL_CUDA)
     find_program(ROLL_PATCHELF patchelf REQUIRED)

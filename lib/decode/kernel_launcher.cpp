@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "ops/on_device.h"
+#include "device/on_device.h"
 
 namespace roll {
 

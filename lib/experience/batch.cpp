@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
-#include "ops/transfers.h"
+#include "device/transfers.h"
 
 namespace roll {
 

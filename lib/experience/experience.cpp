@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "ops/transfers.h"
+#include "device/transfers.h"
 
 namespace roll {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/transfers.h"
 #include "loss/policy.h"
 #include "loss/terms.h"
-#include "ops/transfers.h"
 
 namespace roll {
 namespace {

@@ -3,8 +3,8 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
+#include "device/transfers.h"
 #include "loss/roll/loss.h"
-#include "ops/transfers.h"
 
 namespace roll {
 

@@ -3,7 +3,7 @@
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
-#include "ops/cuda_library.h"
+#include "device/cuda_library.h"
 
 namespace roll {
 

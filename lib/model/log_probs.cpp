@@ -2,10 +2,10 @@
 
 #include <ATen/ATen.h>
 
+#include "device/transfers.h"
 #include "dist/parallel_ops.h"
 #include "ops/linear_log_prob.h"
 #include "ops/planned_tensors.h"
-#include "ops/transfers.h"
 
 namespace roll {
 

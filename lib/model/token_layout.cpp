@@ -4,9 +4,9 @@
 
 #include <ATen/ATen.h>
 
+#include "device/transfers.h"
 #include "dist/parallel_ops.h"
 #include "ops/layer_ops.h"
-#include "ops/transfers.h"
 #include "packing/alignment.h"
 
 namespace roll {

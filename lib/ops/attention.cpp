@@ -4,9 +4,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "base/error.h"
+#include "device/transfers.h"
 #include "ops/attention_backends.h"
 #include "ops/products.h"
-#include "ops/transfers.h"
 
 namespace roll {
 

@@ -7,7 +7,7 @@
 #include <bit>
 
 #include "base/error.h"
-#include "ops/on_device.h"
+#include "device/on_device.h"
 
 namespace roll {
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "cuda/log_prob_rows.h"
-#include "ops/on_device.h"
+#include "device/on_device.h"
 #include "ops/simd.h"
 
 namespace roll {

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "ops/device_timer.h"
-#include "ops/transfers.h"
+#include "device/device_timer.h"
+#include "device/transfers.h"
 
 namespace roll {
 

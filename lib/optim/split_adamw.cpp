@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "cuda/adamw_step.h"
-#include "ops/on_device.h"
+#include "device/on_device.h"
 #include "optim/optimizer.h"
 
 namespace roll {

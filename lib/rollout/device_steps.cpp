@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "decode/device_decoder.h"
+#include "device/graph_cache.h"
 #include "model/transformer.h"
-#include "ops/graph_cache.h"
 #include "rollout/row_sampling.h"
 
 namespace roll {

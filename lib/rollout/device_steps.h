@@ -8,7 +8,7 @@
 
 #include "decode/decoder.h"
 #include "decode/kernel_launcher.h"
-#include "ops/device_graph.h"
+#include "device/device_graph.h"
 #include "rollout/step_model.h"
 
 namespace roll {

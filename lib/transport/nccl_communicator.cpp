@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/error.h"
+#include "device/cuda_library.h"
 #include "dist/messages.h"
-#include "ops/cuda_library.h"
 #include "transport/socket.h"
 
 namespace roll {

@@ -12,7 +12,7 @@ namespace roll {
 std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicator> host, at::Device device,
                                                      double timeout_s);
 
-/// "2.27.7", "not loaded, ..." (ops/cuda_library.h), or "none" in a build without CUDA.
+/// "2.27.7", "not loaded, ..." (device/cuda_library.h), or "none" in a build without CUDA.
 std::string nccl_version();
 /// The CUDA runtime's version, "13.0", or "none".
 std::string cuda_version();

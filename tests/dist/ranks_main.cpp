@@ -12,6 +12,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "device/cuda_library.h"
 #include "dist/communicator.h"
 #include "job/deadline.h"
 #include "job/ending.h"
@@ -21,7 +22,6 @@
 #include "job/restart.h"
 #include "job/threads.h"
 #include "job/world.h"
-#include "ops/cuda_library.h"
 #include "process/stop.h"
 
 namespace {

@@ -8,10 +8,10 @@
 #include "base/random.h"
 #include "cuda/sample_rows.h"
 #include "decode/decoder.h"
+#include "device/device_graph.h"
+#include "device/on_device.h"
 #include "model/log_probs.h"
 #include "model/transformer.h"
-#include "ops/device_graph.h"
-#include "ops/on_device.h"
 #include "ops/sample_row.h"
 #include "rollout/fake_model.h"
 

@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "decode/device_decoder.h"
 #include "decode/simulated_launcher.h"
+#include "device/fake_recorder.h"
 #include "model/odd_layers.h"
 #include "model/transformer.h"
-#include "ops/fake_recorder.h"
 #include "rollout/fake_model.h"
 
 namespace roll {

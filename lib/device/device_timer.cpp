@@ -1,4 +1,4 @@
-#include "ops/device_timer.h"
+#include "device/device_timer.h"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 

@@ -1,4 +1,4 @@
-#include "ops/on_device.h"
+#include "device/on_device.h"
 
 #include <c10/core/Stream.h>
 
@@ -51,7 +51,7 @@ c10::Device number(c10::DeviceIndex index) {
 
 }  // namespace
 
-TEST_CASE("a kernel is launched on the device of its tensors, in that device's stream", "[ops]") {
+TEST_CASE("a kernel is launched on the device of its tensors, in that device's stream", "[device]") {
   const Known known;
   for (const c10::DeviceIndex thread : {0, 1})
     for (const c10::DeviceIndex tensor : {0, 1}) {
@@ -67,7 +67,7 @@ TEST_CASE("a kernel is launched on the device of its tensors, in that device's s
     }
 }
 
-TEST_CASE("the CPU has no current device to set", "[ops]") {
+TEST_CASE("the CPU has no current device to set", "[device]") {
   use_device(at::kCPU);
 }
 

@@ -1,4 +1,4 @@
-#include "ops/transfers.h"
+#include "device/transfers.h"
 
 #include <ATen/ATen.h>
 

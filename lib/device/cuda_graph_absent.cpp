@@ -1,6 +1,6 @@
 // The twin of cuda_graph.cpp where CUDA is not built.
 #include "base/error.h"
-#include "ops/device_graph.h"
+#include "device/device_graph.h"
 
 namespace roll {
 

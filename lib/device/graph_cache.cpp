@@ -1,4 +1,4 @@
-#include "ops/graph_cache.h"
+#include "device/graph_cache.h"
 
 #include <algorithm>
 #include <bit>

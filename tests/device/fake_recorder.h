@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "ops/device_graph.h"
+#include "device/device_graph.h"
 
 namespace roll {
 

@@ -1,5 +1,5 @@
 // The twin of cuda_library.cpp where CUDA is not built.
-#include "ops/cuda_library.h"
+#include "device/cuda_library.h"
 
 namespace roll {
 

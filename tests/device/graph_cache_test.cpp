@@ -1,14 +1,14 @@
-#include "ops/graph_cache.h"
+#include "device/graph_cache.h"
 
 #include <catch2/catch.hpp>
 #include <stdexcept>
 
 #include "base/error.h"
-#include "ops/fake_recorder.h"
+#include "device/fake_recorder.h"
 
 namespace roll {
 
-TEST_CASE("a size runs as it is once, is recorded once, and is replayed from then on", "[ops]") {
+TEST_CASE("a size runs as it is once, is recorded once, and is replayed from then on", "[device]") {
   FakeGraphs graphs;
   GraphCache cache(graphs.recorder());
   int runs = 0;
@@ -25,7 +25,7 @@ TEST_CASE("a size runs as it is once, is recorded once, and is replayed from the
   CHECK((graphs.recorded == 2 && graphs.replayed == 5 && graphs.alive == 2));
 }
 
-TEST_CASE("a cache of graphs that was cleared begins anew", "[ops]") {
+TEST_CASE("a cache of graphs that was cleared begins anew", "[device]") {
   FakeGraphs graphs;
   GraphCache cache(graphs.recorder());
   for (int i = 0; i < 3; ++i) cache.run(1, [] {});
@@ -37,14 +37,14 @@ TEST_CASE("a cache of graphs that was cleared begins anew", "[ops]") {
   CHECK((graphs.recorded == 2 && graphs.replayed == 3));
 }
 
-TEST_CASE("without a recorder work always runs as it is", "[ops]") {
+TEST_CASE("without a recorder work always runs as it is", "[device]") {
   GraphCache cache(nullptr);
   int runs = 0;
   for (int i = 0; i < 3; ++i) cache.run(1, [&] { ++runs; });
   CHECK(runs == 3);
 }
 
-TEST_CASE("work that fails while it is recorded is recorded the next time", "[ops]") {
+TEST_CASE("work that fails while it is recorded is recorded the next time", "[device]") {
   struct Failing : GraphRecorder {
     explicit Failing(FakeGraphs& o) : owner(o) {}
     std::unique_ptr<DeviceGraph> record(const std::function<void()>& work) override {
@@ -62,7 +62,7 @@ TEST_CASE("work that fails while it is recorded is recorded the next time", "[op
   CHECK((graphs.recorded == 1 && graphs.replayed == 1));
 }
 
-TEST_CASE("sizes are padded to powers of two, but not above the most there can be", "[ops]") {
+TEST_CASE("sizes are padded to powers of two, but not above the most there can be", "[device]") {
   for (const auto& [count, most, padded] : {std::tuple<int64_t, int64_t, int64_t>{1, 6, 1},
                                             {2, 6, 2},
                                             {3, 6, 4},

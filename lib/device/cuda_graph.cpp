@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-#include "ops/device_graph.h"
+#include "device/device_graph.h"
 
 namespace roll {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "ops/device_graph.h"
+#include "device/device_graph.h"
 
 namespace roll {
 

@@ -1,6 +1,6 @@
 // The programs are linked with the library and then cut from it (link_cuda_late, CMakeLists.txt): what they call of it
 // is found when it is called first, long after this.
-#include "ops/cuda_library.h"
+#include "device/cuda_library.h"
 
 #include <dlfcn.h>
 
