@@ -1,9 +1,10 @@
 // One AdamW step of bfloat16 parameters, each with the 16 bits that make a float32 master of it: 16 bytes a parameter
-// with gradient and moments. Leaf: plain pointers and a stream. Without CUDA adamw_step() throws SystemError.
+// with gradient and moments, of which a step reads and writes 28.
 #pragma once
 
 #include "cuda/bf16.h"
 #include "cuda/device_math.h"
+#include "cuda/lane_block.h"
 
 namespace roll {
 
@@ -42,27 +43,54 @@ ROLL_HOST_DEVICE void adamw(const AdamWStep& step, float gradient, float& weight
       weight * step.decay - quotient_of(step.step_size * first, root_of(second) * step.second_factor + step.epsilon);
 }
 
-/// What a step reads and writes: n elements each, on the device.
-struct AdamWArrays {
+/// A step of n elements.
+struct AdamWSlice {
+  static constexpr int kLanes = 256, kVector = 4, kElements = 4 * kLanes * kVector;  // of a block
+  template <class>
+  using Shared = NoShared;
+  AdamWStep step;
   const float* gradient = nullptr;
   Bf16* high = nullptr;
   int16_t* low = nullptr;
   float *first = nullptr, *second = nullptr;
   int64_t n = 0;
 
-  ROLL_HOST_DEVICE void run(const AdamWStep& step, int64_t i) const {
-    float weight = joined_float({high[i], low[i]});
-    adamw(step, gradient[i], weight, first[i], second[i]);
-    const SplitFloat halves = split_float(weight);
-    high[i] = halves.high;
-    low[i] = halves.low;
+  int64_t num_blocks() const { return (n + kElements - 1) / kElements; }
+  int64_t bytes() const { return 28 * n; }
+
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t index) const {
+    const int64_t begin = index * kElements, count = n - begin < kElements ? n - begin : kElements;
+    const int64_t vectors = has_vectors() ? count / kVector : 0;
+    block.each(vectors, [&](int64_t j) { update<kVector>(block, begin + j * kVector); });
+    block.each(count - vectors * kVector, [&](int64_t j) { update<1>(block, begin + vectors * kVector + j); });
+  }
+
+ private:
+  /// Another rank's slice may end anywhere.
+  ROLL_HOST_DEVICE bool has_vectors() const {
+    const auto starts_at = [](const auto* p) { return reinterpret_cast<uintptr_t>(p) % (kVector * sizeof *p) == 0; };
+    return starts_at(gradient) && starts_at(high) && starts_at(low) && starts_at(first) && starts_at(second);
+  }
+
+  template <int N, class Block>
+  ROLL_KERNEL_TEXT void update(const Block& block, int64_t i) const {
+    const Vector<float, N> g = block.template load<N>(gradient + i);
+    Vector<float, N> m = block.template load<N>(first + i), v = block.template load<N>(second + i);
+    Vector<Bf16, N> upper = block.template load<N>(high + i);
+    Vector<int16_t, N> lower = block.template load<N>(low + i);
+    for (int k = 0; k < N; ++k) {
+      float weight = joined_float({upper.at[k], lower.at[k]});
+      adamw(step, g.at[k], weight, m.at[k], v.at[k]);
+      const SplitFloat halves = split_float(weight);
+      upper.at[k] = halves.high;
+      lower.at[k] = halves.low;
+    }
+    block.store(first + i, m);
+    block.store(second + i, v);
+    block.store(high + i, upper);
+    block.store(low + i, lower);
   }
 };
-
-namespace cuda {
-
-void adamw_step(const AdamWStep& step, const AdamWArrays& arrays, void* stream);
-
-}  // namespace cuda
 
 }  // namespace roll

@@ -1,9 +1,10 @@
-// Starts the kernels of layer_kernels.h and head_kernels.h on a GPU. Leaf: plain pointers and a stream.
-// Without CUDA the function throws SystemError.
+// Starts the kernels of training on a GPU: of layers (layer_kernels.h, head_kernels.h), and the optimizer's. Leaf:
+// plain pointers and a stream. Without CUDA the function throws SystemError.
 #pragma once
 
 #include <variant>
 
+#include "cuda/adamw_step.h"
 #include "cuda/head_kernels.h"
 #include "cuda/layer_kernels.h"
 
@@ -11,7 +12,7 @@ namespace roll {
 
 template <class T>
 using LayerKernelOf = std::variant<NormRows<T>, NormRowsBackward<T>, TurnHeads<T>, TurnHeadsBackward<T>, GateRows<T>,
-                                   GateRowsBackward<T>, AddToRows<T>, SumParts>;
+                                   GateRowsBackward<T>, AddToRows<T>, SumParts, AdamWSlice>;
 
 namespace cuda {
 

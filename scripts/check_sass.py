@@ -26,7 +26,7 @@ EXCEPTIONS = {
     ("DrawRows<1024>", "load"): "the tokens that penalties touch, and what a row has behind its last vector",
     ("PlaceHeads<.*>", "load"): "a head of a row: some 256 bytes a block, read once",
     ("UpdateSlots", "load"): "what changed since the step before: a few hundred bytes",
-    ("adamw_kernel", "load"): "what a slice has behind its last vector",
+    ("AdamWSlice", "load"): "what a slice has behind its last vector",
 }
 # Warp instructions per byte of keys and values that an attention kernel may take.
 PER_BYTE = {

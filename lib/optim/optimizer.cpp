@@ -24,6 +24,12 @@ FlatLayout layout_of(const NamedTensors& parameters, const SliceOptions& slices)
 
 }  // namespace
 
+const std::array<std::pair<const char*, at::Tensor FlatAdamW::*>, 4> FlatAdamW::kStates{
+    {{"first_moment", &FlatAdamW::first_moment_},
+     {"second_moment", &FlatAdamW::second_moment_},
+     {"low_bits", &FlatAdamW::low_bits_},
+     {"master", &FlatAdamW::masters_}}};
+
 FlatAdamW::FlatAdamW(const NamedTensors& parameters, AdamWConfig config, const SliceOptions& slices)
     : config_(config), slices_(slices), layout_(layout_of(parameters, slices)) {
   ROLL_CHECK(!parameters.empty(), "an optimizer needs parameters");
@@ -145,14 +151,6 @@ void FlatAdamW::step_split_slices(double lr, double scale) {
                config_, layout_.buckets[b].is_matrix ? config_.weight_decay : 0.0, lr, scale, num_steps_);
 }
 
-std::vector<std::pair<const char*, const at::Tensor*>> FlatAdamW::states() const {
-  std::vector<std::pair<const char*, const at::Tensor*>> all = {{"first_moment", &first_moment_},
-                                                                {"second_moment", &second_moment_}};
-  if (low_bits_.defined()) all.emplace_back("low_bits", &low_bits_);
-  if (masters_.defined()) all.emplace_back("master", &masters_);
-  return all;
-}
-
 std::vector<StatePiece> FlatAdamW::state_pieces() const {
   std::vector<StatePiece> pieces;
   for (int64_t i = 0; i < std::ssize(tensors_); ++i) {
@@ -165,8 +163,9 @@ std::vector<StatePiece> FlatAdamW::state_pieces() const {
     const int64_t end = std::min(offset + tensors_[i].numel(), slice_end);
     if (begin >= end) continue;
     StatePiece piece{.parameter = i, .begin = begin - offset, .end = end - offset, .states = {}};
-    for (const auto& [name, state] : states())
-      piece.states.emplace_back(name, state_of(*state, bucket).narrow(0, begin - slice_begin, end - begin));
+    for (const auto& [name, state] : kStates)
+      if ((this->*state).defined())
+        piece.states.emplace_back(name, state_of(this->*state, bucket).narrow(0, begin - slice_begin, end - begin));
     pieces.push_back(std::move(piece));
   }
   return pieces;
@@ -180,16 +179,18 @@ int64_t FlatAdamW::num_parameters() const {
 
 int64_t FlatAdamW::state_bytes() const {
   size_t bytes = 0;
-  for (const auto& [name, state] : states()) bytes += state->storage().nbytes();
+  for (const auto& [name, state] : kStates)
+    if ((this->*state).defined()) bytes += (this->*state).storage().nbytes();
   return static_cast<int64_t>(bytes);
 }
 
 void FlatAdamW::move_states(at::Device device) {
-  for (at::Tensor* states : {&first_moment_, &second_moment_, &low_bits_, &masters_}) {
-    if (!states->defined()) continue;
+  for (const auto& [name, state] : kStates) {
+    at::Tensor& states = this->*state;
+    if (!states.defined()) continue;
     // Page-locked host memory, without which the copies run at a fraction of the bus.
-    const bool pins = device.is_cpu() && states->is_cuda();
-    *states = at::empty_like(*states, states->options().device(device).pinned_memory(pins)).copy_(*states);
+    const bool pins = device.is_cpu() && states.is_cuda();
+    states = at::empty_like(states, states.options().device(device).pinned_memory(pins)).copy_(states);
   }
 }
 

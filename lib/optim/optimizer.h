@@ -8,6 +8,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <functional>
 #include <string>
 #include <utility>
@@ -94,8 +95,8 @@ class FlatAdamW {
   /// This rank's slice of a bucket in a buffer that holds nothing but such slices.
   at::Tensor state_of(const at::Tensor& states, int64_t bucket) const;
   at::Tensor squared_on_device() const;
-  /// Moments and what masters take, each with its name.
-  std::vector<std::pair<const char*, const at::Tensor*>> states() const;
+  /// Moments and what masters take, each with its name; undefined where the parameters' dtype needs none.
+  static const std::array<std::pair<const char*, at::Tensor FlatAdamW::*>, 4> kStates;
   void step_split_slices(double lr, double scale);
   void bind_parameters();
   void bind_gradients();

@@ -6,8 +6,7 @@
 namespace roll {
 
 struct AdamWConfig;
-struct AdamWArrays;
-struct AdamWStep;
+struct AdamWSlice;
 
 /// Flat tensors of the same elements.
 struct SplitSlice {
@@ -22,8 +21,8 @@ struct SplitSlice {
 void step_split(const SplitSlice& slice, const AdamWConfig& config, double weight_decay, double lr, double scale,
                 int64_t num_steps);
 
-/// What a GPU's kernel gets.
-AdamWArrays adamw_arrays(const SplitSlice& slice);
-AdamWStep adamw_step_of(const AdamWConfig& config, double weight_decay, double lr, double scale, int64_t num_steps);
+/// That step as a GPU's kernel.
+AdamWSlice adamw_kernel(const SplitSlice& slice, const AdamWConfig& config, double weight_decay, double lr,
+                        double scale, int64_t num_steps);
 
 }  // namespace roll

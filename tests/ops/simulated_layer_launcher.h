@@ -17,8 +17,8 @@ class SimulatedLayerLauncher : public LayerLauncher {
 
  private:
   /// As they stand in LayerKernelOf.
-  static constexpr const char* kNames[] = {"norm", "norm backward", "heads",         "heads backward",
-                                           "gate", "gate backward", "rows backward", "sums"};
+  static constexpr const char* kNames[] = {"norm",          "norm backward", "heads", "heads backward", "gate",
+                                           "gate backward", "rows backward", "sums",  "adamw"};
 
   template <class Kernels>
   void run(const Kernels& kernels) const {

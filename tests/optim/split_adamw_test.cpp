@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "cuda/adamw_step.h"
+#include "cuda/warps.h"
 #include "optim/optimizer.h"
 
 namespace roll {
@@ -29,6 +30,11 @@ SplitSlice some_slice(int64_t n) {
   const at::Tensor zeros = at::zeros({n}, at::kFloat);
   return {at::randn({n}).to(at::kBFloat16), at::randint(-30000, 30000, {n}, at::kShort), at::randn({n}), zeros.clone(),
           zeros.clone()};
+}
+
+SplitSlice part_of(const SplitSlice& slice, int64_t begin) {
+  const auto part = [&](const at::Tensor& all) { return all.narrow(0, begin, all.numel() - begin); };
+  return {part(slice.high), part(slice.low), part(slice.gradient), part(slice.first_moment), part(slice.second_moment)};
 }
 
 }  // namespace
@@ -67,7 +73,8 @@ TEST_CASE("steps on two halves are LibTorch's on whole masters, bit for bit", "[
 }
 
 TEST_CASE("the arithmetic that a GPU runs is AdamW in float64, rounded", "[optim]") {
-  const SplitSlice slice = some_slice(1000);
+  const int64_t n = GENERATE(1000, 5003), begin = GENERATE(0, 1);  // where vectors begin, and where none does
+  const SplitSlice slice = part_of(some_slice(begin + n), begin);
   const at::Tensor masters = masters_of(slice).to(at::kDouble);
   const at::Tensor first = at::zeros_like(masters), second = at::zeros_like(masters);
   const double lr = 1e-2, decay = 0.1, scale = 0.5;
@@ -79,8 +86,7 @@ TEST_CASE("the arithmetic that a GPU runs is AdamW in float64, rounded", "[optim
     const double corrects_first = 1 - std::pow(kConfig.beta1, t), corrects_second = 1 - std::pow(kConfig.beta2, t);
     masters.mul_(1 - lr * decay)
         .sub_(lr / corrects_first * first / ((second / corrects_second).sqrt() + kConfig.epsilon));
-    const AdamWStep step = adamw_step_of(kConfig, decay, lr, scale, t);
-    for (int64_t i = 0; i < 1000; ++i) adamw_arrays(slice).run(step, i);
+    test::run_kernel(adamw_kernel(slice, kConfig, decay, lr, scale, t));
     CHECK(at::allclose(masters_of(slice).to(at::kDouble), masters, 1e-5, 1e-7));
   }
   CHECK(at::allclose(slice.second_moment.to(at::kDouble), second, 1e-5, 1e-9));
