@@ -1,6 +1,7 @@
 #include "step/forward.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 namespace roll {
 

@@ -1,6 +1,7 @@
 #include "step/visiting_weights.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "base/error.h"
 
