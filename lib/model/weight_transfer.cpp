@@ -79,12 +79,12 @@ void for_each_block(const Transformer& model, const WeightBlocks& blocks, const 
 at::Tensor packed(const Transformer& model, const WeightBlocks& blocks) {
   at::Tensor message = empty_message(model, blocks);
   sum_in(message).copy_(sum_of(model, blocks));
-  for_each_block(model, blocks, message, [](at::Tensor place, const at::Tensor& own) { place.copy_(own); });
+  for_each_block(model, blocks, message, [](const at::Tensor& place, const at::Tensor& own) { place.copy_(own); });
   return message;
 }
 
 void unpack(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message, int sender) {
-  for_each_block(model, blocks, message, [](const at::Tensor& place, at::Tensor own) { own.copy_(place); });
+  for_each_block(model, blocks, message, [](const at::Tensor& place, const at::Tensor& own) { own.copy_(place); });
   if (message.is_meta()) return;
   ROLL_CHECK_EQ(sum_of(model, blocks).item<int64_t>(), sum_in(message).item<int64_t>(),
                 fmt::format("{} and what follows arrive to the bit from rank {} of those that move weights",
