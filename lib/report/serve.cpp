@@ -2,14 +2,13 @@
 
 #include <httplib.h>
 
-#include <condition_variable>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "http/listener.h"
 
 namespace roll {
 
@@ -18,9 +17,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kOwnHost = "127.0.0.1";
-constexpr int kMostConnections = 500;  // below what a process may have open
-constexpr time_t kPatience_s = 2;      // with a browser that says nothing
-constexpr double kRest = 10;           // times what making took: the run needs the processors, too
+constexpr int kPatience_s = 2;  // with a browser that says nothing
+constexpr double kRest = 10;    // times what making took: the run needs the processors, too
 
 /// A text that changes whenever a run writes a step, a warning or its end.
 std::string state_of(const std::vector<fs::path>& runs) {
@@ -59,43 +57,11 @@ class Kept {
   Stopwatch since_;
 };
 
-/// A thread for each connection, so that those who are slow, or say nothing, keep nobody else waiting.
-class Threads : public httplib::TaskQueue {
- public:
-  void enqueue(std::function<void()> answer) override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return num_running_ < kMostConnections; });
-    ++num_running_;
-    std::thread([this, answer = std::move(answer)] {
-      answer();
-      const std::lock_guard ended(mutex_);
-      --num_running_;
-      changed_.notify_all();
-    }).detach();
-  }
-  void shutdown() override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return num_running_ == 0; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int num_running_ = 0;
-};
-
-/// A page of somebody else, whose name was made to lead here, is not to read a run.
-bool is_for_us(const httplib::Request& request) {
-  const std::string host = request.get_header_value("Host");
-  const std::string name = host.substr(0, host.find(':'));
-  return name == kOwnHost || name == "localhost";
-}
-
 template <class Make>
 httplib::Server::Handler answer(const char* type, const Make& make) {
   return [type, make](const httplib::Request& request, httplib::Response& response) {
     response.set_header("Cache-Control", "no-store");
-    if (!is_for_us(request)) {
+    if (!names_this_machine(request)) {
       response.status = 403;
       return;
     }
@@ -114,22 +80,13 @@ void serve_report(ReportWish wish, int port, const std::function<void(int port)>
   wish.is_live = true;
   report_data(wish);  // what is wrong with the runs is said before anything listens
   httplib::Server server;
-  server.new_task_queue = [] { return new Threads; };  // NOLINT: the server takes it
-  server.set_read_timeout(kPatience_s);
-  server.set_keep_alive_timeout(kPatience_s);
-  int listener = -1;
-  server.set_socket_options([&](int socket) {
-    httplib::default_socket_options(socket);
-    listener = socket;
-  });
   Kept page, data;
   server.Get(
       "/", answer("text/html; charset=utf-8", [&] { return page.get(wish.runs, [&] { return report_page(wish); }); }));
   server.Get("/data.json", answer("application/json",
                                   [&] { return data.get(wish.runs, [&] { return to_line(report_data(wish)); }); }));
-  const int bound = port == 0 ? server.bind_to_any_port(kOwnHost) : server.bind_to_port(kOwnHost, port) ? port : -1;
+  const int bound = bind_listener(server, kOwnHost, port, kPatience_s);
   if (bound < 0) throw user_error("--serve {}: the port is taken; try another, or 0 for a free one", port);
-  ::listen(listener, kMostConnections);  // the library's own queue has 5 places, and who finds it full waits seconds
   ready(bound);
   server.listen_after_bind();
 }

@@ -46,15 +46,18 @@ EngineLimits limits_for(const std::vector<GenerationRequest>& requests, const Sa
   return limits;
 }
 
+int64_t cache_bytes(const EngineLimits& limits, double share, const Transformer& model) {
+  const UnusedBytes unused = unused_device_bytes(model.device());
+  if (unused.all() == 0) return 0;
+  const auto left = static_cast<double>(unused.all() - step_model_bytes(model, limits));
+  // The cache is one tensor, which finds no place between others.
+  return std::max<int64_t>(1, static_cast<int64_t>(std::min(share * left, kMostOfFree * static_cast<double>(unused.free))));
+}
+
 void limit_cache(EngineLimits& limits, const CacheSettings& cache, const Transformer& model, Communicator& tp) {
   limits.page_size = cache.page_size;
   limits.max_pages = cache.max_pages;
-  const UnusedBytes unused = unused_device_bytes(model.device());
-  const auto left = static_cast<double>(unused.all() - step_model_bytes(model, limits));
-  // The cache is one tensor, which finds no place between others.
-  const double share = std::min(cache.memory_share * left, kMostOfFree * static_cast<double>(unused.free));
-  const int64_t own = unused.all() == 0 ? 0 : std::max<int64_t>(1, static_cast<int64_t>(share));
-  limits.kv_cache_bytes = tp.all_reduce_min(own, "KV cache");
+  limits.kv_cache_bytes = tp.all_reduce_min(cache_bytes(limits, cache.memory_share, model), "KV cache");
 }
 
 }  // namespace roll

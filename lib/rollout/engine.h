@@ -39,6 +39,9 @@ class Engine {
 
 /// What these requests need at most.
 EngineLimits limits_for(const std::vector<GenerationRequest>& requests, const SamplingParams& params);
+/// Bytes of the cache that take `share` of what `model` and its steps leave free on its GPU; 0, which is no limit, on
+/// the CPU.
+int64_t cache_bytes(const EngineLimits& limits, double share, const Transformer& model);
 /// The pages of the cache: their size and number as `cache` has them, and on a GPU its share of what `model` and its
 /// steps leave free there. **Collective** over `tp`.
 void limit_cache(EngineLimits& limits, const CacheSettings& cache, const Transformer& model, Communicator& tp);

@@ -1,12 +1,12 @@
 #include "rollout/prompt_lines.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 
 #include "base/error.h"
 #include "config/flag.h"
+#include "config/json_node.h"
 #include "data/rows.h"
 #include "rollout/sampler.h"
 #include "text/chat_template.h"
@@ -15,8 +15,6 @@
 namespace roll {
 
 namespace {
-
-constexpr size_t kMaxBiases = 1024;
 
 /// What a line's "sampling" holds.
 struct LineSampling {
@@ -32,43 +30,6 @@ struct LineSampling {
   }
 };
 
-/// JSON as the configuration's reader takes values.
-Node node_of(const Json& value) {
-  if (value.is_string() || value.is_number() || value.is_boolean()) {
-    Node node = scalar_of_flag(value.is_string() ? value.get<std::string>() : to_line(value));
-    node.quoted = value.is_string();
-    return node;
-  }
-  Node node;
-  node.place = scalar_of_flag("").place;
-  if (value.is_null()) return node;
-  node.kind = value.is_array() ? Node::Kind::kList : Node::Kind::kMap;
-  for (const auto& [key, inner] : value.items()) {
-    if (value.is_array())
-      node.list.push_back(node_of(inner));
-    else
-      give_flag(node, key, node_of(inner));
-  }
-  return node;
-}
-
-std::map<int64_t, double> biases_of(const std::map<std::string, double>& by_text, int64_t vocab_size) {
-  if (by_text.size() > kMaxBiases)
-    throw user_error("sampling.logit_bias: names {} tokens; at most {}", by_text.size(), kMaxBiases);
-  std::map<int64_t, double> biases;
-  for (const auto& [text, bias] : by_text) {
-    int64_t token = -1;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), token);
-    if (error != std::errc() || end != text.data() + text.size() || token < 0 || token >= vocab_size)
-      throw user_error("sampling.logit_bias.{}: must be a token id of the model, 0..{}", text, vocab_size - 1);
-    if (bias < -100 || bias > 100)
-      throw user_error("sampling.logit_bias.{} = {}: must be within -100 .. 100", text, bias);
-    if (!biases.emplace(token, bias).second)
-      throw user_error("sampling.logit_bias.{}: names token {} again; name it once", text, token);
-  }
-  return biases;
-}
-
 void read_sampling(const Json& value, const std::string& where, const PromptLineRules& rules, PromptLine& line) {
   if (!value.is_object()) throw user_error("{}: sampling: must be an object, not {}", where, value.type_name());
   LineSampling sampling{.generating = rules.generating, .seed = {}, .logit_bias = {}};
@@ -77,7 +38,7 @@ void read_sampling(const Json& value, const std::string& where, const PromptLine
     if (sampling.generating.num_return_sequences)
       throw UserError("sampling.num_return_sequences: -n says it, for all lines");
     line.generating = sampling_settings(sampling.generating);
-    line.generating->logit_bias = biases_of(sampling.logit_bias, rules.vocab_size);
+    line.generating->logit_bias = token_biases(sampling.logit_bias, rules.vocab_size, "sampling.logit_bias");
   } catch (const UserError& error) {
     throw user_error("{}: {}", where, error.what());
   }

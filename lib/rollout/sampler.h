@@ -43,9 +43,10 @@ struct Generation {
 
 struct GenerationRequest {
   std::vector<int64_t> prompt_ids;
-  uint64_t sequence_id = 0;  // names its random numbers: unique among the requests of one (purpose, step); low 48 bits
+  uint64_t sequence_id = 0;  // names its random numbers: unique among the requests of one (purpose, step) that have no
+                             // seed of their own; low 48 bits
   std::optional<SamplingSettings> generating{};  // its own, instead of all requests'
-  std::optional<uint64_t> seed{};
+  std::optional<uint64_t> seed{};                // its own; the same request with the same one gets the same response
   Generation begun{};  // by a sampler that was paused: it goes on behind these tokens
 };
 

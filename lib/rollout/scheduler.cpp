@@ -24,7 +24,8 @@ Scheduler::Scheduler(StepModel& model, PagePool& pages, const DecodeText& decode
 void Scheduler::add(std::vector<GenerationRequest> requests) {
   for (GenerationRequest& request : requests) {
     check(request);
-    ROLL_CHECK(sequence_ids_.insert(request.sequence_id).second, "two responses would share their random numbers");
+    ROLL_CHECK(request.seed || sequence_ids_.insert(request.sequence_id).second,
+               "two responses would share their random numbers");
     waiting_.push_back(std::ssize(requests_));
     generations_.push_back(std::move(request.begun));
     requests_.push_back(std::move(request));
@@ -81,7 +82,7 @@ void Scheduler::pause() {
 }
 
 void Scheduler::cancel(int64_t request) {
-  sequence_ids_.erase(requests_.at(request).sequence_id);
+  if (!requests_.at(request).seed) sequence_ids_.erase(requests_[request].sequence_id);
   if (std::erase(waiting_, request) > 0) return;
   const auto found = std::ranges::find_if(running_, [&](const auto& sequence) { return sequence->request == request; });
   if (found == running_.end()) return;

@@ -33,6 +33,10 @@ struct CacheSettings {
 
 /// UserError "key = value: rule": a value out of its key's range, max_new_tokens that is not set, an empty stop string.
 SamplingSettings sampling_settings(const GeneratingArgs& args);
+/// JSON's {"17": -2.5, ...}, "token id": what is added to its logit, as token ids. `key` opens messages. UserError: an
+/// id that the model does not have or that is named twice, a bias outside -100 .. 100, more than 1024 of them.
+std::map<int64_t, double> token_biases(const std::map<std::string, double>& by_text, int64_t vocab_size,
+                                       const std::string& key);
 CacheSettings cache_settings(const StrategyConfig& strategy);
 
 }  // namespace roll

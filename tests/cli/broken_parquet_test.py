@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Broken Parquet files end with a message that names the file, in bounded time and memory, or give what pyarrow gives.
-Arguments: the roll binary, and how many mutations, if not 200."""
+Arguments: the roll binary, and how many mutations, if not 80."""
 import concurrent.futures
 import json
 import os
@@ -15,7 +15,7 @@ from arrow_program import binary  # before pyarrow: it skips where that is missi
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-COUNT = int(sys.argv[2]) if len(sys.argv) > 2 else 200
+COUNT = int(sys.argv[2]) if len(sys.argv) > 2 else 80
 MOST_MB = 1000
 
 

@@ -1,0 +1,158 @@
+// roll serve: a model behind OpenAI's API.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "app/commands.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/names.h"
+#include "base/terminal.h"
+#include "checkpoint/hub_cache.h"
+#include "job/threads.h"
+#include "model/device.h"
+#include "model/transformer.h"
+#include "process/stop.h"
+#include "rollout/engine.h"
+#include "serve/request_queue.h"
+#include "serve/server.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace roll {
+
+namespace {
+
+constexpr const char* kDescription = "Answer OpenAI's API over HTTP: chat and text completions, streamed or whole";
+constexpr const char* kFooter =
+    R"(POST /v1/chat/completions and /v1/completions, GET /v1/models and /health, for OpenAI's clients and all that speak as
+they do: base_url http://127.0.0.1:8000/v1. Requests are sampled together, as they come. Beside OpenAI's fields there are
+top_k, min_p, repetition_penalty, skip_special_tokens, chat_template_kwargs, and return_token_ids, which gives the ids that
+were drawn. The same request with the same seed gets the same answer, whatever runs beside it. logprobs are
+log_softmax(logits / temperature) of each id. With ROLL_API_KEY in the environment every request must bring it as
+"Authorization: Bearer ..."; without one only this machine is served. Ctrl-C ends it.)";
+
+constexpr int64_t kLongest = 32768;  // tokens, unless --max-length says otherwise
+constexpr int64_t kCacheMib = 1024;  // on the CPU, unless --kv-cache-mib says otherwise
+constexpr double kCacheShare = 0.9;  // of a GPU's free memory
+
+struct ServeFlags {
+  std::string model, name, template_name = "native", device = "cpu", dtype = "auto", tool_calls = "hermes";
+  ServerSettings server{.max_body_bytes = 8, .timeout_s = 600};  // bytes: MiB, until they are used
+  int64_t max_length = 0, max_waiting = 1024, kv_cache_mib = 0, page_size = 16, max_running_requests = 128;
+};
+
+std::optional<ChatTemplate> template_of(const ServeFlags& flags, Log& log) {
+  try {
+    return ChatTemplate::load(flags.model, flags.template_name);
+  } catch (const UserError& error) {
+    if (flags.template_name != "native") throw;
+    log.warn("only texts are completed: {}", error.what());
+    return {};
+  }
+}
+
+EngineLimits limits_of(const ServeFlags& flags, const Transformer& model) {
+  const int64_t positions = model.spec().max_positions;
+  if (flags.max_length > positions)
+    throw user_error("--max-length = {}: the model has {} positions", flags.max_length, positions);
+  EngineLimits limits{.num_slots = flags.max_running_requests,
+                      .max_length = flags.max_length > 0 ? flags.max_length : std::min(kLongest, positions),
+                      .page_size = flags.page_size};
+  limits.kv_cache_bytes = flags.kv_cache_mib > 0   ? flags.kv_cache_mib << 20
+                          : model.device().is_cpu() ? kCacheMib << 20
+                                                    : cache_bytes(limits, kCacheShare, model);
+  return limits;
+}
+
+void serve(ServeFlags flags) {
+  flags.model = model_folder(flags.model, "--model");
+  if (flags.name.empty()) flags.name = std::filesystem::path(flags.model).filename();
+  if (const char* key = std::getenv("ROLL_API_KEY")) flags.server.api_key = key;
+  flags.server.max_body_bytes <<= 20;
+  Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)});
+  const Tokenizer tokenizer = Tokenizer::load(flags.model);
+  const std::optional<ChatTemplate> chat_template = template_of(flags, log);
+  const at::Device device = parse_device(flags.device, "--device");
+  use_device(device);
+  const Transformer model = Transformer::load(flags.model, device, parse_compute_dtype(flags.dtype, device, "--dtype"));
+  const EngineLimits limits = limits_of(flags, model);
+  Engine engine(model, tokenizer, limits);
+  const SamplingParams sampling{.eos_ids = tokenizer.eos_ids(),
+                                .seed = static_cast<uint64_t>(wall_clock_s() * 1e6),
+                                .max_running_requests = flags.max_running_requests,
+                                .max_length = limits.max_length,
+                                .continues_responses = true};
+  catch_stop_signals();
+  const ServedModel served{.name = flags.name,
+                           .tokenizer = tokenizer,
+                           .chat_template = chat_template ? &*chat_template : nullptr,
+                           .vocab_size = model.spec().vocab_size,
+                           .max_length = limits.max_length,
+                           .tool_call_form = named<ToolCallForm>(flags.tool_calls)};
+  RequestQueue queue(flags.max_waiting);
+  {
+    const CompletionServer server(served, queue, flags.server);
+    log.info("{}; up to {} tokens a sequence, {} sequences together", threads_text(), limits.max_length,
+             flags.max_running_requests);
+    fmt::print("http://{}:{}/v1\n", flags.server.host, server.port());
+    std::fflush(stdout);  // it may be read by a program, which waits for it
+    queue.run([&](RequestSource& source, const OnGenerated& on_done,
+                  const SamplerHooks& hooks) { return engine.serve(source, sampling, on_done, hooks); },
+              [] { return stop_wish().has_value(); });
+  }
+  throw_if_stopped();
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app) {
+  auto* sub = app.add_subcommand("serve", kDescription);
+  auto flags = std::make_shared<ServeFlags>();
+  sub->footer(kFooter);
+  sub->add_option("--model", flags->model,
+                  "model folder, a run's folder (its latest checkpoint), or a Hub name in the local cache")
+      ->required();
+  sub->add_option("--served-model-name", flags->name, "what requests call it; default: the folder's name");
+  sub->add_option("--host", flags->server.host, "the address that listens")->capture_default_str();
+  sub->add_option("--port", flags->server.port, "0: any free port")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  sub->add_option("--template", flags->template_name, "chat template for messages")
+      ->check(CLI::IsMember(ChatTemplate::names()))
+      ->capture_default_str();
+  sub->add_option("--tool-calls", flags->tool_calls, "how the model writes calls of tools")
+      ->check(CLI::IsMember(Words<ToolCallForm>::all()))
+      ->capture_default_str();
+  sub->add_option("--max-length", flags->max_length,
+                  "tokens of a prompt and its response; 0: the model's positions, at most 32768")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 24))
+      ->capture_default_str();
+  sub->add_option("--max-running-requests", flags->max_running_requests, "sequences sampled together")
+      ->check(CLI::Range(int64_t{1}, int64_t{65536}))
+      ->capture_default_str();
+  sub->add_option("--max-waiting", flags->max_waiting, "responses that may wait for their turn; the next ones get 429")
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}))
+      ->capture_default_str();
+  sub->add_option("--max-body-mib", flags->server.max_body_bytes, "of a request")
+      ->check(CLI::Range(int64_t{1}, int64_t{100}))
+      ->capture_default_str();
+  sub->add_option("--timeout", flags->server.timeout_s, "seconds that an answer may take")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
+  sub->add_option("--device", flags->device, "cpu, cuda or cuda:N")->capture_default_str();
+  sub->add_option("--dtype", flags->dtype, "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU")
+      ->capture_default_str();
+  sub->add_option("--kv-cache-mib", flags->kv_cache_mib,
+                  "memory for keys and values; 0: 1024 on the CPU, what is free on a GPU")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
+      ->capture_default_str();
+  sub->callback([flags] { serve(*flags); });
+}
+
+}  // namespace roll

@@ -1,0 +1,28 @@
+#include "config/json_node.h"
+
+#include <nlohmann/json.hpp>
+
+#include "config/flag.h"
+
+namespace roll {
+
+Node node_of(const Json& value) {
+  if (value.is_string() || value.is_number() || value.is_boolean()) {
+    Node node = scalar_of_flag(value.is_string() ? value.get<std::string>() : to_line(value));
+    node.quoted = value.is_string();
+    return node;
+  }
+  Node node;
+  node.place = scalar_of_flag("").place;
+  if (value.is_null()) return node;
+  node.kind = value.is_array() ? Node::Kind::kList : Node::Kind::kMap;
+  for (const auto& [key, inner] : value.items()) {
+    if (value.is_array())
+      node.list.push_back(node_of(inner));
+    else
+      give_flag(node, key, node_of(inner));
+  }
+  return node;
+}
+
+}  // namespace roll

@@ -1,0 +1,55 @@
+// Answers in the form of OpenAI's API: whole, or in chunks while they are drawn.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rollout/text_stream.h"
+#include "serve/completion_request.h"
+#include "serve/request_queue.h"
+
+namespace roll {
+
+class CompletionAnswer {
+ public:
+  /// `id`: its name; `created`: seconds since 1970. The first two must outlive it.
+  CompletionAnswer(const CompletionRequest& request, const ServedModel& model, std::string id, int64_t created);
+  CompletionAnswer(const CompletionAnswer&) = delete;
+  CompletionAnswer& operator=(const CompletionAnswer&) = delete;
+
+  /// Takes news in: chunks that tell them, in order. Bodies that are not streamed need none of them.
+  std::vector<Json> hear(ChoiceNews news);
+  bool is_whole() const { return num_open_ == 0; }
+
+  /// The whole answer, once it is.
+  Json whole() const;
+  /// The last chunk of a stream, where it was asked for.
+  std::vector<Json> usage_chunk() const;
+
+ private:
+  struct Choice {
+    TextStream text;
+    std::vector<int64_t> ids{};
+    std::string shown{};  // of the text, what may be a call included
+    size_t num_told = 0;  // bytes of it
+    bool has_begun = false;
+    std::optional<Generation> ended;
+  };
+  Json frame(bool is_chunk) const;
+  Json chunk(size_t index, const Json& delta_or_text, const ChoiceNews& news, const Json& finish_reason) const;
+  std::string newly_said(Choice& choice);
+  void add_end(size_t index, Choice& choice, std::vector<Json>& chunks);
+  Json usage() const;
+  Json log_probs(const std::vector<int64_t>& ids, const std::vector<float>& log_probs) const;
+  SpokenAndCalled parts_of(const std::string& text) const;
+
+  const CompletionRequest& request_;
+  const ServedModel& model_;
+  DecodeText decode_;
+  std::string id_;
+  int64_t created_;
+  std::vector<Choice> choices_;
+  size_t num_open_;
+};
+
+}  // namespace roll

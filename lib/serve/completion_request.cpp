@@ -1,0 +1,316 @@
+#include "serve/completion_request.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "config/json_node.h"
+#include "rollout/config.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kTextTokens = 16;  // OpenAI's own, of texts
+constexpr size_t kMostStops = 16, kMostPrompts = 1024;
+constexpr int64_t kMostChoices = 1024;
+
+/// What says nothing about the answer here: names for the operator's books, and hints.
+const std::set<std::string>& passed_over() {
+  static const std::set<std::string> keys = {"user",         "metadata",          "store",
+                                             "service_tier", "safety_identifier", "prompt_cache_key",
+                                             "prompt_cache_retention"};
+  return keys;
+}
+
+/// Fields that ask for what is not done, the values that ask for nothing, and what is said.
+struct Undone {
+  std::string key;
+  std::vector<Json> harmless;
+  const char* rule;
+};
+
+const std::vector<Undone>& undone() {
+  static const std::vector<Undone> all = {
+      {"top_logprobs", {0}, "only the drawn token's log-prob is kept; leave it out, logprobs gives that one"},
+      {"response_format", {Json{{"type", "text"}}}, "only {\"type\": \"text\"}: what is drawn is not constrained"},
+      {"functions", {Json::array()}, "is given as tools"},
+      {"function_call", {"none", "auto"}, "is given as tool_choice"},
+      {"parallel_tool_calls", {true}, "a model calls as many tools as it writes"},
+      {"modalities", {Json::array({"text"})}, "only text is served"},
+      {"audio", {}, "only text is served"},
+      {"prediction", {}, "nothing is predicted"},
+      {"reasoning_effort", {}, "is the chat template's to know; give it in chat_template_kwargs"},
+      {"echo", {false}, "the prompt is not given back; return_token_ids gives its ids"},
+      {"suffix", {""}, "nothing is filled in"},
+      {"best_of", {1}, "all choices are given; ask for n"},
+      {"use_beam_search", {false}, "beam search is no sampling"},
+      {"guided_json", {}, "what is drawn is not constrained"},
+      {"guided_regex", {}, "what is drawn is not constrained"},
+      {"guided_choice", {}, "what is drawn is not constrained"},
+  };
+  return all;
+}
+
+/// The fields that are numbers and flags.
+struct Fields {
+  GeneratingArgs sampling{.temperature = 1, .top_p = 1, .top_k = 0, .include_stop_str_in_output = false};
+  std::optional<int64_t> max_tokens, max_completion_tokens, seed;
+  int64_t n = 1;
+  bool stream = false, return_token_ids = false, add_generation_prompt = true;
+
+  template <class V>
+  void fields(V& v) {
+    v("temperature", sampling.temperature, "", within(1e-3, 1e3).or_also(0));
+    v("top_p", sampling.top_p, "", above_to(0, 1));
+    v("top_k", sampling.top_k, "", at_least(-1));
+    v("min_p", sampling.min_p, "", within(0, 1));
+    v("repetition_penalty", sampling.repetition_penalty, "", above(0));
+    v("presence_penalty", sampling.presence_penalty, "");
+    v("frequency_penalty", sampling.frequency_penalty, "");
+    v("skip_special_tokens", sampling.skip_special_tokens, "");
+    v("include_stop_str_in_output", sampling.include_stop_str_in_output, "");
+    v("max_tokens", max_tokens, "", token_range());
+    v("max_completion_tokens", max_completion_tokens, "", token_range());
+    v("seed", seed, "", at_least(0));
+    v("n", n, "", within(1, kMostChoices));
+    v("stream", stream, "");
+    v("return_token_ids", return_token_ids, "");
+    v("add_generation_prompt", add_generation_prompt, "");
+  }
+};
+
+std::string brief(const Json& value) {
+  constexpr size_t kMost = 80;
+  const std::string line = to_line(value);
+  return line.size() <= kMost ? line : line.substr(0, kMost) + "...";
+}
+
+/// The body's members, but for those that are null or passed over: absent ones.
+class Body {
+ public:
+  Body(CompletionKind kind, const Json& body) {
+    if (!body.is_object()) throw user_error("the body: must be a JSON object, not {}", body.type_name());
+    std::set<std::string> structured = {"model", "stop", "logit_bias", "stream_options", "logprobs"};
+    structured.merge(kind == CompletionKind::kText
+                         ? std::set<std::string>{"prompt"}
+                         : std::set<std::string>{"messages", "tools", "tool_choice", "chat_template_kwargs"});
+    for (const auto& [key, value] : body.items()) {
+      if (value.is_null() || passed_over().contains(key)) continue;
+      const auto refused = std::ranges::find(undone(), key, &Undone::key);
+      if (refused == undone().end())
+        (structured.contains(key) ? structured_ : scalars_)[key] = value;
+      else if (std::ranges::find(refused->harmless, value) == refused->harmless.end())
+        throw user_error("{} = {}: {}", key, brief(value), refused->rule);
+    }
+  }
+
+  /// null where it is absent.
+  const Json& operator[](const char* key) const {
+    static const Json null;
+    const auto found = structured_.find(key);
+    return found == structured_.end() ? null : *found;
+  }
+  const Json& scalars() const { return scalars_; }
+
+ private:
+  Json structured_ = Json::object(), scalars_ = Json::object();
+};
+
+[[noreturn]] void fail_type(const std::string& key, const Json& value, const char* wanted) {
+  throw user_error("{} = {}: must be {}", key, brief(value), wanted);
+}
+
+std::vector<std::string> stops_of(const Json& value) {
+  std::vector<std::string> stops;
+  for (const Json& stop : value.is_array() ? value : Json::array({value})) {
+    if (!stop.is_string() || stop.get_ref<const std::string&>().empty())
+      fail_type("stop", value, "a text, or a list of texts, none of them empty");
+    stops.push_back(stop);
+  }
+  if (stops.size() > kMostStops) throw user_error("stop: has {} texts; at most {}", stops.size(), kMostStops);
+  return stops;
+}
+
+std::map<int64_t, double> biases_of(const Json& value, int64_t vocab_size) {
+  if (!value.is_object()) fail_type("logit_bias", value, "an object of token ids and numbers");
+  std::map<std::string, double> by_text;
+  for (const auto& [token, bias] : value.items()) {
+    if (!bias.is_number()) fail_type("logit_bias." + token, bias, "a number");
+    by_text[token] = bias.get<double>();
+  }
+  return token_biases(by_text, vocab_size, "logit_bias");
+}
+
+bool usage_of(const Json& options) {
+  if (options.is_null()) return false;
+  if (!options.is_object()) fail_type("stream_options", options, "an object");
+  bool with_usage = false;
+  for (const auto& [key, value] : options.items()) {
+    if (key != "include_usage" && key != "include_obfuscation")
+      throw user_error("stream_options.{}: is not known; it has include_usage", key);
+    if (!value.is_boolean()) fail_type("stream_options." + key, value, "true or false");
+    with_usage |= key == "include_usage" && value.get<bool>();
+  }
+  return with_usage;
+}
+
+/// Of a chat true or false; of a text a number, of which only 0 says that there are no others beside the drawn one's.
+bool log_probs_of(CompletionKind kind, const Json& value) {
+  if (value.is_null()) return false;
+  if (value.is_boolean()) return value.get<bool>();
+  if (kind == CompletionKind::kText && value.is_number_integer() && value >= 0 && value <= 1) return true;
+  fail_type("logprobs", value, kind == CompletionKind::kChat ? "true or false" : "0 or 1, as only the drawn token's is kept");
+}
+
+/// The ids, if all are such numbers.
+std::optional<std::vector<int64_t>> ids_of(const Json& list) {
+  std::vector<int64_t> ids;
+  for (const Json& id : list) {
+    if (!id.is_number_integer()) return {};
+    ids.push_back(id.is_number_unsigned() && id.get<uint64_t>() > INT64_MAX ? INT64_MAX : id.get<int64_t>());
+  }
+  return ids;
+}
+
+std::vector<std::vector<int64_t>> prompts_of(const Json& prompt, const ServedModel& model) {
+  constexpr const char* kWanted = "a text, a list of texts, a list of token ids, or a list of such lists";
+  const auto one = [&](const Json& value) {
+    if (value.is_string()) return model.tokenizer.encode(value.get_ref<const std::string&>());
+    auto ids = value.is_array() && !value.empty() ? ids_of(value) : std::nullopt;
+    if (!ids) fail_type("prompt", prompt, kWanted);
+    return *std::move(ids);
+  };
+  if (prompt.is_null()) throw user_error("prompt: is missing; give {}", kWanted);
+  if (prompt.is_string() || (prompt.is_array() && !prompt.empty() && prompt.front().is_number()))
+    return {one(prompt)};
+  if (!prompt.is_array() || prompt.empty()) fail_type("prompt", prompt, kWanted);
+  if (prompt.size() > kMostPrompts) throw user_error("prompt: has {} prompts; at most {}", prompt.size(), kMostPrompts);
+  std::vector<std::vector<int64_t>> prompts;
+  for (const Json& value : prompt) prompts.push_back(one(value));
+  return prompts;
+}
+
+std::string joined_text(const std::string& key, const Json& parts) {
+  std::string text;
+  for (const Json& part : parts) {
+    if (!part.is_object() || part.value("type", Json()) != "text" || !part.contains("text") || !part["text"].is_string())
+      fail_type(key, part, "{\"type\": \"text\", \"text\": \"...\"}; only text is served");
+    text += part["text"].get_ref<const std::string&>();
+  }
+  return text;
+}
+
+/// Templates write arguments as JSON, and clients send them as the text of it.
+void open_arguments(const std::string& key, Json& calls) {
+  if (!calls.is_array()) fail_type(key, calls, "a list of calls");
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const std::string at = fmt::format("{}[{}].function", key, i);
+    const bool is_call = calls[i].is_object() && calls[i].contains("function") && calls[i]["function"].is_object();
+    if (!is_call) fail_type(at, calls[i], "an object {name, arguments}");
+    Json& function = calls[i]["function"];
+    if (!function.contains("name") || !function["name"].is_string()) fail_type(at + ".name", function, "a text");
+    if (function.contains("arguments") && function["arguments"].is_string())
+      function["arguments"] = parse_json(function["arguments"].get<std::string>(), at + ".arguments");
+  }
+}
+
+Json messages_of(Json messages) {
+  constexpr const char* kWanted = "a list of {role, content}, and not empty";
+  if (!messages.is_array() || messages.empty()) fail_type("messages", messages, kWanted);
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const std::string key = fmt::format("messages[{}]", i);
+    Json& message = messages[i];
+    if (!message.is_object()) fail_type(key, message, "an object {role, content}");
+    if (!message.contains("role") || !message["role"].is_string()) fail_type(key + ".role", message, "a text");
+    const bool calls = message.contains("tool_calls") && !message["tool_calls"].is_null();
+    if (calls) open_arguments(key + ".tool_calls", message["tool_calls"]);
+    const Json content = message.contains("content") ? message["content"] : Json();
+    if (content.is_null() && !calls) throw user_error("{}.content: is missing", key);
+    if (content.is_null()) message["content"] = "";
+    if (content.is_array()) message["content"] = joined_text(key + ".content", content);
+    if (!content.is_null() && !content.is_array() && !content.is_string())
+      fail_type(key + ".content", content, "a text, or a list of its parts");
+  }
+  return messages;
+}
+
+/// Whether there are tools that may be called; puts them among the template's variables.
+bool read_tools(const Body& body, Json& variables) {
+  const Json &tools = body["tools"], &choice = body["tool_choice"];
+  if (!choice.is_null() && choice != "auto" && choice != "none")
+    throw user_error("tool_choice = {}: only auto and none; no model is made to call", brief(choice));
+  if (tools.is_null()) return false;
+  if (!tools.is_array()) fail_type("tools", tools, "a list of {type, function}");
+  for (size_t i = 0; i < tools.size(); ++i)
+    if (!tools[i].is_object() || tools[i].value("type", Json("function")) != "function" ||
+        !tools[i].contains("function") || !tools[i]["function"].is_object())
+      fail_type(fmt::format("tools[{}]", i), tools[i], "{\"type\": \"function\", \"function\": {...}}");
+  if (tools.empty() || choice == "none") return false;
+  variables["tools"] = tools;
+  return true;
+}
+
+void read_chat(const Body& body, bool add_generation_prompt, const ServedModel& model, CompletionRequest& request) {
+  if (!model.chat_template)
+    throw UserError("this model has no chat template; complete texts at /v1/completions, or start with --template");
+  Json variables = body["chat_template_kwargs"].is_null() ? Json::object() : body["chat_template_kwargs"];
+  if (!variables.is_object()) fail_type("chat_template_kwargs", variables, "an object");
+  request.has_tools = read_tools(body, variables);
+  const std::string prompt =
+      model.chat_template->render(messages_of(body["messages"]), add_generation_prompt, variables);
+  request.prompts = {model.tokenizer.encode(prompt, true, false)};  // the template writes the special tokens itself
+}
+
+void check_prompts(const CompletionRequest& request, const ServedModel& model) {
+  const char* const key = request.kind == CompletionKind::kChat ? "messages" : "prompt";
+  for (const auto& ids : request.prompts) {
+    if (ids.empty()) throw user_error("{}: has no token; give at least one", key);
+    if (std::ssize(ids) >= model.max_length)
+      throw user_error("{}: has {} tokens; at most {} leave room for a response", key, ids.size(),
+                       model.max_length - 1);
+    const auto unknown = std::ranges::find_if(ids, [&](int64_t id) { return id < 0 || id >= model.vocab_size; });
+    if (unknown != ids.end())
+      throw user_error("{}: holds id {}, the model knows 0..{}", key, *unknown, model.vocab_size - 1);
+  }
+}
+
+void check_model(const Json& name, const ServedModel& model) {
+  if (name.is_null()) return;
+  if (!name.is_string()) fail_type("model", name, "a text");
+  if (name != model.name)
+    throw UnknownModel(fmt::format("model = {}: is not served here; {} is", brief(name), model.name));
+}
+
+}  // namespace
+
+CompletionRequest read_completion(CompletionKind kind, const Json& json, const ServedModel& model) {
+  const Body body(kind, json);
+  check_model(body["model"], model);
+  Fields fields;
+  read_json_fields(body.scalars(), fields);
+  const auto most = fields.max_completion_tokens ? fields.max_completion_tokens : fields.max_tokens;
+  fields.sampling.max_new_tokens = most.value_or(kind == CompletionKind::kText ? kTextTokens : model.max_length);
+  CompletionRequest request{.kind = kind,
+                            .prompts = {},
+                            .num_choices = fields.n,
+                            .sampling = sampling_settings(fields.sampling),
+                            .seed = fields.seed,
+                            .streams = fields.stream,
+                            .with_usage = usage_of(body["stream_options"]),
+                            .with_log_probs = log_probs_of(kind, body["logprobs"]),
+                            .with_token_ids = fields.return_token_ids};
+  if (!body["stop"].is_null()) request.sampling.stop_strings = stops_of(body["stop"]);
+  if (!body["logit_bias"].is_null()) request.sampling.logit_bias = biases_of(body["logit_bias"], model.vocab_size);
+  if (kind == CompletionKind::kText)
+    request.prompts = prompts_of(body["prompt"], model);
+  else
+    read_chat(body, fields.add_generation_prompt, model, request);
+  check_prompts(request, model);
+  return request;
+}
+
+}  // namespace roll

@@ -1,0 +1,52 @@
+// What clients of OpenAI's API ask for: bodies of POST /v1/chat/completions and /v1/completions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "rollout/settings.h"
+#include "serve/tool_calls.h"
+
+namespace roll {
+
+class ChatTemplate;
+class Tokenizer;
+
+/// What requests are read against, and answers written with. All must outlive whoever has it.
+struct ServedModel {
+  std::string name;
+  const Tokenizer& tokenizer;
+  const ChatTemplate* chat_template = nullptr;  // null: only texts are completed
+  int64_t vocab_size = 0;
+  int64_t max_length = 0;  // prompt and response, in tokens
+  ToolCallForm tool_call_form = ToolCallForm::kHermes;
+};
+
+enum class CompletionKind { kChat, kText };
+
+struct CompletionRequest {
+  CompletionKind kind = CompletionKind::kText;
+  std::vector<std::vector<int64_t>> prompts;  // one of a chat
+  int64_t num_choices = 1;                    // of each prompt
+  SamplingSettings sampling;
+  std::optional<uint64_t> seed;
+  bool streams = false, with_usage = false;  // usage: in a chunk of its own at the end
+  bool with_log_probs = false, with_token_ids = false;
+  bool has_tools = false;  // which may be called
+};
+
+/// The request names a model that is not served.
+struct UnknownModel : UserError {
+  using UserError::UserError;
+};
+
+/// Fields of OpenAI's API, those of vLLM that say more of sampling (top_k, min_p, repetition_penalty, ...), and
+/// return_token_ids. Fields that can change nothing here (user, store, ...) are passed over; those that would ask for
+/// what is not done are refused. UserError "field = value: rule", UnknownModel.
+CompletionRequest read_completion(CompletionKind kind, const Json& body, const ServedModel& model);
+
+}  // namespace roll

@@ -1,0 +1,263 @@
+#include "serve/server.h"
+
+#include <httplib.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "http/listener.h"
+#include "serve/completion_answer.h"
+
+namespace roll {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kPatience_s = 10;         // with a client that says nothing
+constexpr milliseconds kLook{200};      // for a client that has hung up
+constexpr const char* kJson = "application/json";
+
+/// What becomes an answer with that status.
+struct Refusal {
+  int status;
+  const char* type;
+  std::string message;
+};
+
+std::string error_body(const Refusal& refusal) {
+  return to_line({{"error",
+                   {{"message", refusal.message}, {"type", refusal.type}, {"param", nullptr}, {"code", nullptr}}}});
+}
+
+void refuse(httplib::Response& response, const Refusal& refusal) {
+  response.status = refusal.status;
+  if (refusal.status == 429 || refusal.status == 503) response.set_header("Retry-After", "1");
+  response.set_content(error_body(refusal), kJson);
+}
+
+/// In a time that says nothing of where they differ.
+bool are_same(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned different = 0;
+  for (size_t i = 0; i < a.size(); ++i) different |= static_cast<unsigned char>(a[i] ^ b[i]);
+  return different == 0;
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+std::string event(const Json& chunk) {
+  return "data: " + to_line(chunk) + "\n\n";
+}
+
+/// One request on its way to its answer. Takes itself back where it ends early.
+class Asked {
+ public:
+  Asked(CompletionRequest request, const ServedModel& model, RequestQueue& queue, std::string id, double timeout_s)
+      : request_(std::move(request)),
+        queue_(queue),
+        answer_(request_, model, std::move(id), static_cast<int64_t>(wall_clock_s())),
+        timeout_s_(timeout_s),
+        pending_(queue.submit(request_)) {}
+  ~Asked() {
+    if (pending_ && !answer_.is_whole()) queue_.cancel(pending_);
+  }
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
+
+  bool is_taken() const { return pending_ != nullptr; }
+  bool streams() const { return request_.streams; }
+  const CompletionAnswer& answer() const { return answer_; }
+
+  /// What is new; waits a little. Throws Refusal, Unavailable.
+  std::vector<Json> hear() {
+    std::vector<Json> chunks;
+    for (ChoiceNews& news : pending_->take(kLook))
+      for (Json& chunk : answer_.hear(std::move(news))) chunks.push_back(std::move(chunk));
+    if (!answer_.is_whole() && watch_.seconds() > timeout_s_)
+      throw Refusal{504, "timeout_error", fmt::format("the answer took longer than {:g} s", timeout_s_)};
+    return chunks;
+  }
+
+ private:
+  CompletionRequest request_;
+  RequestQueue& queue_;
+  CompletionAnswer answer_;
+  double timeout_s_;
+  Stopwatch watch_;
+  std::shared_ptr<PendingAnswer> pending_;
+};
+
+/// Writes what is new; false: the client has hung up.
+bool write_events(Asked& asked, httplib::DataSink& sink) {
+  std::string text;
+  bool is_last = false;
+  try {
+    for (const Json& chunk : asked.hear()) text += event(chunk);
+    is_last = asked.answer().is_whole();
+    for (const Json& chunk : is_last ? asked.answer().usage_chunk() : std::vector<Json>()) text += event(chunk);
+  } catch (const Refusal& refusal) {
+    text += "data: " + error_body(refusal) + "\n\n";
+    is_last = true;
+  } catch (const Unavailable& unavailable) {
+    text += "data: " + error_body({503, "server_error", unavailable.what()}) + "\n\n";
+    is_last = true;
+  }
+  if (is_last) text += "data: [DONE]\n\n";
+  if (text.empty() ? !sink.is_writable() : !sink.write(text.data(), text.size())) return false;
+  if (is_last) sink.done();
+  return true;
+}
+
+}  // namespace
+
+struct CompletionServer::Parts {
+  Parts(const ServedModel& served, RequestQueue& requests, ServerSettings given)
+      : model(served), queue(requests), settings(std::move(given)) {}
+
+  void complete(CompletionKind kind, const httplib::Request& request, httplib::Response& response,
+                const httplib::ContentReader& reader) {
+    answer_safely(response, [&] {
+      admit(request);
+      const Json body = parse_json(read_body(request, reader), "the body");
+      CompletionRequest wanted = read_completion(kind, body, model);
+      const std::string id = fmt::format("{}-{:016x}{:08x}", kind == CompletionKind::kChat ? "chatcmpl" : "cmpl", start,
+                                         ++num_asked);
+      const auto asked = std::make_shared<Asked>(std::move(wanted), model, queue, id, settings.timeout_s);
+      if (!asked->is_taken()) throw Refusal{429, "rate_limit_error", "too many requests wait already; try again"};
+      if (asked->streams()) {
+        response.set_chunked_content_provider(
+            "text/event-stream", [asked](size_t, httplib::DataSink& sink) { return write_events(*asked, sink); });
+        return;
+      }
+      while (!asked->answer().is_whole()) {
+        asked->hear();
+        if (!asked->answer().is_whole() && has_hung_up(request)) return;
+      }
+      response.set_content(to_line(asked->answer().whole()), kJson);
+    });
+  }
+
+  /// Throws Refusal: it may not ask.
+  void admit(const httplib::Request& request) const {
+    if (settings.api_key.empty()) {
+      if (!names_this_machine(request)) throw Refusal{403, "permission_error", "the Host is not this machine"};
+    } else if (!are_same(request.get_header_value("Authorization"), "Bearer " + settings.api_key)) {
+      throw Refusal{401, "authentication_error", "the API key is missing or wrong (Authorization: Bearer ...)"};
+    }
+  }
+
+  std::string read_body(const httplib::Request& request, const httplib::ContentReader& reader) const {
+    const Refusal too_large{413, "invalid_request_error",
+                            fmt::format("the body is larger than {} bytes", settings.max_body_bytes)};
+    if (request.is_multipart_form_data()) throw Refusal{415, "invalid_request_error", "the body must be JSON"};
+    std::string body;
+    bool fits = true;
+    const bool is_read = reader([&](const char* data, size_t size) {  // compressed ones come here as they are opened
+      fits = std::ssize(body) + static_cast<int64_t>(size) <= settings.max_body_bytes;
+      if (fits) body.append(data, size);
+      return fits;
+    });
+    if (!fits) throw too_large;
+    if (!is_read) throw Refusal{400, "invalid_request_error", "the body could not be read"};
+    return body;
+  }
+
+  template <class Answer>
+  void answer_safely(httplib::Response& response, const Answer& answer) {
+    try {
+      answer();
+    } catch (const Refusal& refusal) {
+      refuse(response, refusal);
+    } catch (const UnknownModel& error) {
+      refuse(response, {404, "invalid_request_error", error.what()});
+    } catch (const UserError& error) {
+      refuse(response, {400, "invalid_request_error", error.what()});
+    } catch (const Unavailable& error) {
+      refuse(response, {503, "server_error", error.what()});
+    } catch (const std::exception& error) {
+      refuse(response, {500, "server_error", error.what()});
+    }
+  }
+
+  void add_routes() {
+    for (const auto& [path, kind] : {std::pair("/v1/chat/completions", CompletionKind::kChat),
+                                     std::pair("/v1/completions", CompletionKind::kText)})
+      server.Post(path, [this, kind = kind](const httplib::Request& request, httplib::Response& response,
+                                            const httplib::ContentReader& reader) {
+        complete(kind, request, response, reader);
+      });
+    server.Get("/health", [](const httplib::Request&, httplib::Response& response) {
+      response.set_content(R"({"status":"ok"})", kJson);
+    });
+    const auto describe = [this] {
+      return Json{{"id", model.name},
+                  {"object", "model"},
+                  {"created", static_cast<int64_t>(start_s)},
+                  {"owned_by", "roll"},
+                  {"max_model_len", model.max_length}};
+    };
+    server.Get("/v1/models", [this, describe](const httplib::Request& request, httplib::Response& response) {
+      answer_safely(response, [&] {
+        admit(request);
+        response.set_content(to_line({{"object", "list"}, {"data", Json::array({describe()})}}), kJson);
+      });
+    });
+    server.Get(R"(/v1/models/(.+))", [this, describe](const httplib::Request& request, httplib::Response& response) {
+      answer_safely(response, [&] {
+        admit(request);
+        if (request.matches[1] != model.name) throw UnknownModel(fmt::format("only {} is served", model.name));
+        response.set_content(to_line(describe()), kJson);
+      });
+    });
+    server.set_error_handler([](const httplib::Request& request, httplib::Response& response) {
+      if (!response.body.empty()) return;
+      const std::string message =
+          response.status == 404
+              ? fmt::format("there is no {} {}; POST /v1/chat/completions and /v1/completions, GET /v1/models and /health",
+                            request.method, request.path)
+              : "the request is no HTTP that is understood here";
+      response.set_content(error_body({response.status, "invalid_request_error", message}), kJson);
+    });
+  }
+
+  const ServedModel& model;
+  RequestQueue& queue;
+  const ServerSettings settings;
+  const double start_s = wall_clock_s();
+  const uint64_t start = static_cast<uint64_t>(start_s * 1e6);
+  std::atomic<uint32_t> num_asked = 0;
+  httplib::Server server;
+  int port = -1;
+  std::thread listening;
+};
+
+CompletionServer::CompletionServer(const ServedModel& model, RequestQueue& queue, const ServerSettings& settings)
+    : parts_(std::make_unique<Parts>(model, queue, settings)) {
+  if (settings.api_key.empty() && !is_loopback(settings.host))
+    throw user_error(
+        "--host {}: others could reach the server and need no key; set ROLL_API_KEY, or leave the host at 127.0.0.1",
+        settings.host);
+  parts_->add_routes();
+  parts_->port = bind_listener(parts_->server, settings.host, settings.port, kPatience_s);
+  if (parts_->port < 0)
+    throw user_error("--port {}: is taken, or {} is no address of this machine; 0 is a free port", settings.port,
+                     settings.host);
+  parts_->listening = std::thread([this] { parts_->server.listen_after_bind(); });
+}
+
+CompletionServer::~CompletionServer() {
+  parts_->server.stop();
+  if (parts_->listening.joinable()) parts_->listening.join();
+}
+
+int CompletionServer::port() const {
+  return parts_->port;
+}
+
+}  // namespace roll

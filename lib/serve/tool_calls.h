@@ -1,0 +1,36 @@
+// Calls of tools as models write them into their text.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/names.h"
+
+namespace roll {
+
+/// kHermes: <tool_call>{"name": ..., "arguments": {...}}</tool_call>, as Qwen's models do, too, any number of them
+/// behind what is said. kLlama3: the whole text is {"name": ..., "parameters": {...}}, or several with a ; between.
+enum class ToolCallForm { kHermes, kLlama3 };
+
+constexpr auto names_of(ToolCallForm) {
+  return std::to_array<Named<ToolCallForm>>({{ToolCallForm::kHermes, "hermes"}, {ToolCallForm::kLlama3, "llama3"}});
+}
+
+struct ToolCall {
+  std::string name;
+  std::string arguments;  // a JSON object, as text
+};
+
+struct SpokenAndCalled {
+  std::string content;  // what is said beside the calls
+  std::vector<ToolCall> calls;
+};
+
+/// A call that is no JSON, or has no name or arguments, is content like any other text: nothing is lost.
+SpokenAndCalled split_tool_calls(const std::string& text, ToolCallForm form);
+
+/// How many bytes at the beginning of a growing text are content whatever comes.
+size_t sure_content(std::string_view text, ToolCallForm form);
+
+}  // namespace roll
