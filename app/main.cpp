@@ -36,8 +36,8 @@ int run(int argc, char** argv) {
             {roll::add_train, roll::add_sft, roll::add_dpo, roll::add_report, roll::add_checkpoint_tools});
   add_group(app, "Look closer", {roll::add_keys, roll::add_pack_stats, roll::add_check_loss, roll::add_doctor});
   add_group(app, "Use a model",
-            {roll::add_generate, roll::add_serve, roll::add_evaluate, roll::add_score, roll::add_logprobs, roll::add_tokenize,
-             roll::add_init_model, roll::add_export});
+            {roll::add_generate, roll::add_serve, roll::add_evaluate, roll::add_score, roll::add_logprobs,
+             roll::add_tokenize, roll::add_init_model, roll::add_export});
   add_group(app, "For the shell", {roll::add_completion, roll::add_man});
   return roll::parse_and_run(app, argc, argv);
 }

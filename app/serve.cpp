@@ -64,7 +64,7 @@ EngineLimits limits_of(const ServeFlags& flags, const Transformer& model) {
   EngineLimits limits{.num_slots = flags.max_running_requests,
                       .max_length = flags.max_length > 0 ? flags.max_length : std::min(kLongest, positions),
                       .page_size = flags.page_size};
-  limits.kv_cache_bytes = flags.kv_cache_mib > 0   ? flags.kv_cache_mib << 20
+  limits.kv_cache_bytes = flags.kv_cache_mib > 0    ? flags.kv_cache_mib << 20
                           : model.device().is_cpu() ? kCacheMib << 20
                                                     : cache_bytes(limits, kCacheShare, model);
   return limits;
@@ -120,9 +120,7 @@ void add_serve(CLI::App& app) {
       ->required();
   sub->add_option("--served-model-name", flags->name, "what requests call it; default: the folder's name");
   sub->add_option("--host", flags->server.host, "the address that listens")->capture_default_str();
-  sub->add_option("--port", flags->server.port, "0: any free port")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
+  sub->add_option("--port", flags->server.port, "0: any free port")->check(CLI::Range(0, 65535))->capture_default_str();
   sub->add_option("--template", flags->template_name, "chat template for messages")
       ->check(CLI::IsMember(ChatTemplate::names()))
       ->capture_default_str();

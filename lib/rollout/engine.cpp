@@ -51,7 +51,8 @@ int64_t cache_bytes(const EngineLimits& limits, double share, const Transformer&
   if (unused.all() == 0) return 0;
   const auto left = static_cast<double>(unused.all() - step_model_bytes(model, limits));
   // The cache is one tensor, which finds no place between others.
-  return std::max<int64_t>(1, static_cast<int64_t>(std::min(share * left, kMostOfFree * static_cast<double>(unused.free))));
+  return std::max<int64_t>(
+      1, static_cast<int64_t>(std::min(share * left, kMostOfFree * static_cast<double>(unused.free))));
 }
 
 void limit_cache(EngineLimits& limits, const CacheSettings& cache, const Transformer& model, Communicator& tp) {

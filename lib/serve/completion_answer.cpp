@@ -37,7 +37,8 @@ CompletionAnswer::CompletionAnswer(const CompletionRequest& request, const Serve
       id_(std::move(id)),
       created_(created),
       num_open_(request.prompts.size() * static_cast<size_t>(request.num_choices)) {
-  for (size_t i = 0; i < num_open_; ++i) choices_.push_back({.text = TextStream(request.sampling, decode_), .ended = {}});
+  for (size_t i = 0; i < num_open_; ++i)
+    choices_.push_back({.text = TextStream(request.sampling, decode_), .ended = {}});
 }
 
 std::vector<Json> CompletionAnswer::hear(ChoiceNews news) {
@@ -62,8 +63,7 @@ std::vector<Json> CompletionAnswer::hear(ChoiceNews news) {
 
 /// What of the shown text is new and, where tools may be called, no part of a call.
 std::string CompletionAnswer::newly_said(Choice& choice) {
-  const size_t end =
-      request_.has_tools ? sure_content(choice.shown, model_.tool_call_form) : choice.shown.size();
+  const size_t end = request_.has_tools ? sure_content(choice.shown, model_.tool_call_form) : choice.shown.size();
   const size_t begin = std::exchange(choice.num_told, std::max(choice.num_told, end));
   return choice.shown.substr(begin, choice.num_told - begin);
 }
@@ -74,8 +74,8 @@ void CompletionAnswer::add_end(size_t index, Choice& choice, std::vector<Json>& 
   const std::string rest = parts.content.substr(std::min(choice.num_told, parts.content.size()));
   if (!rest.empty()) chunks.push_back(chunk(index, is_chat ? Json{{"content", rest}} : Json(rest), {}, nullptr));
   if (!parts.calls.empty())
-    chunks.push_back(chunk(index, {{"tool_calls", calls_json(parts.calls, fmt::format("{}_{}", id_, index), true)}}, {},
-                           nullptr));
+    chunks.push_back(
+        chunk(index, {{"tool_calls", calls_json(parts.calls, fmt::format("{}_{}", id_, index), true)}}, {}, nullptr));
   chunks.push_back(chunk(index, is_chat ? Json::object() : Json(""), {},
                          finish_word(choice.ended->finish_reason, !parts.calls.empty())));
 }
@@ -91,10 +91,11 @@ Json CompletionAnswer::frame(bool is_chunk) const {
 }
 
 Json CompletionAnswer::chunk(size_t index, const Json& said, const ChoiceNews& news, const Json& finish_reason) const {
-  Json choice = {{"index", index},
-                 {request_.kind == CompletionKind::kChat ? "delta" : "text", said},
-                 {"logprobs", request_.with_log_probs && !news.ids.empty() ? log_probs(news.ids, news.log_probs) : Json()},
-                 {"finish_reason", finish_reason}};
+  Json choice = {
+      {"index", index},
+      {request_.kind == CompletionKind::kChat ? "delta" : "text", said},
+      {"logprobs", request_.with_log_probs && !news.ids.empty() ? log_probs(news.ids, news.log_probs) : Json()},
+      {"finish_reason", finish_reason}};
   if (request_.with_token_ids && !news.ids.empty()) choice["token_ids"] = news.ids;
   Json chunk = frame(true);
   chunk["choices"] = Json::array({std::move(choice)});

@@ -20,9 +20,8 @@ constexpr int64_t kMostChoices = 1024;
 
 /// What says nothing about the answer here: names for the operator's books, and hints.
 const std::set<std::string>& passed_over() {
-  static const std::set<std::string> keys = {"user",         "metadata",          "store",
-                                             "service_tier", "safety_identifier", "prompt_cache_key",
-                                             "prompt_cache_retention"};
+  static const std::set<std::string> keys = {
+      "user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention"};
   return keys;
 }
 
@@ -163,7 +162,8 @@ bool log_probs_of(CompletionKind kind, const Json& value) {
   if (value.is_null()) return false;
   if (value.is_boolean()) return value.get<bool>();
   if (kind == CompletionKind::kText && value.is_number_integer() && value >= 0 && value <= 1) return true;
-  fail_type("logprobs", value, kind == CompletionKind::kChat ? "true or false" : "0 or 1, as only the drawn token's is kept");
+  fail_type("logprobs", value,
+            kind == CompletionKind::kChat ? "true or false" : "0 or 1, as only the drawn token's is kept");
 }
 
 /// The ids, if all are such numbers.
@@ -185,8 +185,7 @@ std::vector<std::vector<int64_t>> prompts_of(const Json& prompt, const ServedMod
     return *std::move(ids);
   };
   if (prompt.is_null()) throw user_error("prompt: is missing; give {}", kWanted);
-  if (prompt.is_string() || (prompt.is_array() && !prompt.empty() && prompt.front().is_number()))
-    return {one(prompt)};
+  if (prompt.is_string() || (prompt.is_array() && !prompt.empty() && prompt.front().is_number())) return {one(prompt)};
   if (!prompt.is_array() || prompt.empty()) fail_type("prompt", prompt, kWanted);
   if (prompt.size() > kMostPrompts) throw user_error("prompt: has {} prompts; at most {}", prompt.size(), kMostPrompts);
   std::vector<std::vector<int64_t>> prompts;
@@ -197,7 +196,8 @@ std::vector<std::vector<int64_t>> prompts_of(const Json& prompt, const ServedMod
 std::string joined_text(const std::string& key, const Json& parts) {
   std::string text;
   for (const Json& part : parts) {
-    if (!part.is_object() || part.value("type", Json()) != "text" || !part.contains("text") || !part["text"].is_string())
+    if (!part.is_object() || part.value("type", Json()) != "text" || !part.contains("text") ||
+        !part["text"].is_string())
       fail_type(key, part, "{\"type\": \"text\", \"text\": \"...\"}; only text is served");
     text += part["text"].get_ref<const std::string&>();
   }

@@ -119,10 +119,9 @@ void RequestQueue::close(const std::string& why) {
 
 void RequestQueue::run(const Serve& serve, const std::function<bool()>& should_stop) {
   should_stop_ = should_stop;
-  const SamplerHooks hooks{
-      .should_stop = should_stop,
-      .on_step = {},
-      .on_token = [&](int64_t index, const Generation& so_far) { hear_token(index, so_far); }};
+  const SamplerHooks hooks{.should_stop = should_stop,
+                           .on_step = {},
+                           .on_token = [&](int64_t index, const Generation& so_far) { hear_token(index, so_far); }};
   const auto on_done = [&](int64_t index, const Generation& generation) { hear_end(index, generation); };
   try {
     while (!should_stop()) take_up(serve(*this, on_done, hooks));

@@ -17,8 +17,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kPatience_s = 10;         // with a client that says nothing
-constexpr milliseconds kLook{200};      // for a client that has hung up
+constexpr int kPatience_s = 10;     // with a client that says nothing
+constexpr milliseconds kLook{200};  // for a client that has hung up
 constexpr const char* kJson = "application/json";
 
 /// What becomes an answer with that status.
@@ -29,8 +29,8 @@ struct Refusal {
 };
 
 std::string error_body(const Refusal& refusal) {
-  return to_line({{"error",
-                   {{"message", refusal.message}, {"type", refusal.type}, {"param", nullptr}, {"code", nullptr}}}});
+  return to_line(
+      {{"error", {{"message", refusal.message}, {"type", refusal.type}, {"param", nullptr}, {"code", nullptr}}}});
 }
 
 void refuse(httplib::Response& response, const Refusal& refusal) {
@@ -126,8 +126,8 @@ struct CompletionServer::Parts {
       admit(request);
       const Json body = parse_json(read_body(request, reader), "the body");
       CompletionRequest wanted = read_completion(kind, body, model);
-      const std::string id = fmt::format("{}-{:016x}{:08x}", kind == CompletionKind::kChat ? "chatcmpl" : "cmpl", start,
-                                         ++num_asked);
+      const std::string id =
+          fmt::format("{}-{:016x}{:08x}", kind == CompletionKind::kChat ? "chatcmpl" : "cmpl", start, ++num_asked);
       const auto asked = std::make_shared<Asked>(std::move(wanted), model, queue, id, settings.timeout_s);
       if (!asked->is_taken()) throw Refusal{429, "rate_limit_error", "too many requests wait already; try again"};
       if (asked->streams()) {
@@ -219,8 +219,9 @@ struct CompletionServer::Parts {
       if (!response.body.empty()) return;
       const std::string message =
           response.status == 404
-              ? fmt::format("there is no {} {}; POST /v1/chat/completions and /v1/completions, GET /v1/models and /health",
-                            request.method, request.path)
+              ? fmt::format(
+                    "there is no {} {}; POST /v1/chat/completions and /v1/completions, GET /v1/models and /health",
+                    request.method, request.path)
               : "the request is no HTTP that is understood here";
       response.set_content(error_body({response.status, "invalid_request_error", message}), kJson);
     });

@@ -47,7 +47,8 @@ class Server:
         connection.request(method or ("GET" if body is None else "POST"), path, body if body is None or isinstance(body, bytes) else json.dumps(body), key | headers)
         with contextlib.closing(connection):
             answer = connection.getresponse()
-            return answer.status, json.loads(answer.read() or b"null")
+            streams = answer.getheader("Content-Type") == "text/event-stream"
+            return answer.status, answer.read() if streams else json.loads(answer.read() or b"null")
 
     def stream(self, path, body, timeout=60):
         """The chunks of a stream, as they come."""

@@ -111,7 +111,8 @@ TEST_CASE("a sampler that has answered many is left for a new one, and nobody no
   CHECK(service.num_runs > before);
 }
 
-TEST_CASE("requests beyond those that may wait are turned away, and one that is taken back frees its place", "[serve]") {
+TEST_CASE("requests beyond those that may wait are turned away, and one that is taken back frees its place",
+          "[serve]") {
   RequestQueue queue(4);  // nobody serves it
   const auto first = queue.submit(request_of({{1}}, 3, 1));
   REQUIRE(first);

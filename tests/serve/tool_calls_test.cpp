@@ -18,16 +18,20 @@ TEST_CASE("calls in Hermes' form are taken out of the text, whatever stands arou
   const auto [text, expected] = GENERATE(table<std::string, std::string>({
       {"no call", "no call"},
       {"<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 1}}\n</tool_call>", "|add{\"a\":1}"},
-      {"I add.\n<tool_call>{\"name\":\"add\",\"arguments\":{}}</tool_call>\n<tool_call>{\"name\":\"b\",\"arguments\":{\"x\":\"</t\"}}"
+      {"I "
+       "add.\n<tool_call>{\"name\":\"add\",\"arguments\":{}}</"
+       "tool_call>\n<tool_call>{\"name\":\"b\",\"arguments\":{\"x\":\"</t\"}}"
        "</tool_call>",
        "I add.|add{}|b{\"x\":\"</t\"}"},
       {"<tool_call>{\"name\":\"add\",\"arguments\":{}}", "|add{}"},  // cut before the end
       {"<tool_call>{\"name\":\"add\",\"parameters\":{}}</tool_call>", "|add{}"},
       {"<tool_call>{\"name\":3,\"arguments\":{}}</tool_call>", "<tool_call>{\"name\":3,\"arguments\":{}}</tool_call>"},
-      {"<tool_call>{\"name\":\"add\",\"arguments\":[1]}</tool_call> x", "<tool_call>{\"name\":\"add\",\"arguments\":[1]}</tool_call> x"},
+      {"<tool_call>{\"name\":\"add\",\"arguments\":[1]}</tool_call> x",
+       "<tool_call>{\"name\":\"add\",\"arguments\":[1]}</tool_call> x"},
       {"a <tool_call>add(1)</tool_call> b", "a <tool_call>add(1)</tool_call> b"},
       {"a <tool_call>", "a <tool_call>"},
-      {"bad <tool_call>{</tool_call><tool_call>{\"name\":\"b\",\"arguments\":{}}</tool_call>", "bad <tool_call>{</tool_call>|b{}"},
+      {"bad <tool_call>{</tool_call><tool_call>{\"name\":\"b\",\"arguments\":{}}</tool_call>",
+       "bad <tool_call>{</tool_call>|b{}"},
   }));
   CHECK(words_of(split_tool_calls(text, ToolCallForm::kHermes)) == expected);
 }
