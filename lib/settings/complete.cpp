@@ -145,8 +145,8 @@ void complete_sampler_dtype(Config& config, Checker& check) {
   auto& weighs = config.experience.train_infer_correction.is_weight.enabled;
   if (!config.actor_infer.model_args.reads_int8() || check.is_set(weighs)) return;
   weighs = true;
-  check.note(fmt::format("{}: its tokens come from rounded weights, and so {}, unless the file says otherwise",
-                         check.name(config.actor_infer.model_args.dtype), check.name(weighs)));
+  check.note(fmt::format("{}: its tokens come from rounded weights, and so {} = true, as long as it is not set",
+                         check.name(config.actor_infer.model_args.dtype), check.key(weighs)));
 }
 
 void complete_experience_keys(ExperienceConfig& experience, Checker& check) {
