@@ -143,7 +143,7 @@ RunStart decided(const RunWish& wish, Log& log) {
     const Manifest manifest = read_manifest(*checkpoint);
     refuse_changes(wish, *checkpoint, manifest.about, log);
     start.resume = resume_point(*checkpoint, manifest, wish, log);
-    start.multiplied_bfloat16 = manifest.about.value(kMultipliesBfloat16, multiplies_bfloat16());
+    start.multiplied_bfloat16 = manifest.about.value(kMultipliesBfloat16, Json(multiplies_bfloat16())) == true;
   }
   return start;
 }

@@ -114,6 +114,7 @@ TEST_CASE("responses do not depend on slots, pages, pieces or evictions, to the 
   SamplerCounts counts;
   const auto apart = generate_with(*steps, requests, params, {}, {.counts = &counts});
   CHECK((counts.evictions > 0) == (pages == 10));
+  if (int8_weights) CHECK(run(model, params, 100, requests)[0].log_probs != together[0].log_probs);
   for (size_t i = 0; i < requests.size(); ++i) {
     REQUIRE(apart[i].ids == together[i].ids);
     REQUIRE(apart[i].log_probs == together[i].log_probs);
