@@ -23,6 +23,7 @@ MODELS = {"small": dict(hidden=256, layers=4, heads=4, kv=2, intermediate=704, v
 CASES = {"small_32": ("small", 32, "fp32", ["float32"]), "small_1": ("small", 1, "fp32", ["float32"]),
          "large_32": ("large", 32, "fp32", ["float32"]), "large_1": ("large", 1, "fp32", ["float32"]),
          "large_32_bf16": ("large", 32, "bf16", ["float32", "bfloat16"]), "large_1_bf16": ("large", 1, "bf16", ["roll fp32"]),
+         "large_1_int8": ("large", 1, "int8", ["roll fp32"]),
          "tail": ("small", 256, "fp32", ["float32"]), "tail_large": ("large", 256, "fp32", ["float32"])}
 
 

@@ -123,7 +123,9 @@ void add_sampling_flags(CLI::App& sub, GenerateFlags& flags) {
 
 void add_machine_flags(CLI::App& sub, GenerateFlags& flags) {
   sub.add_option("--device", flags.device, "cpu, cuda or cuda:N")->capture_default_str();
-  sub.add_option("--dtype", flags.dtype, "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU")
+  sub.add_option("--dtype", flags.dtype,
+                 "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU; int8: fp32 with weights of 8 bits, "
+                 "on the CPU")
       ->capture_default_str();
   sub.add_option("--max-running-requests", flags.sampling.max_running_requests, "sequences sampled together")
       ->capture_default_str();
@@ -159,7 +161,8 @@ void run(const CLI::App& sub, GenerateFlags& flags) {
 Transformer open_model(const GenerateFlags& flags) {
   const at::Device device = parse_device(flags.device, "--device");
   use_device(device);
-  return Transformer::load(flags.model, device, parse_compute_dtype(flags.dtype, device, "--dtype"));
+  const std::string& dtype = flags.reads_int8() ? "auto" : flags.dtype;
+  return Transformer::load(flags.model, device, parse_compute_dtype(dtype, device, "--dtype"));
 }
 
 void add_generate(CLI::App& app) {

@@ -22,6 +22,9 @@ struct GenerateFlags {
   std::vector<int64_t> batches = {1, 8, 32};
   GeneratingArgs generating;  // as given; a line's own "sampling" goes out from them
   SamplingParams sampling;
+
+  /// Whether the sampler reads weights of 8 bits; all else is then as with auto.
+  bool reads_int8() const { return dtype == "int8"; }
 };
 
 /// The model of --model on --device in --dtype; that device is the thread's from here on.

@@ -31,7 +31,8 @@ EngineLimits limits_of(const GenerateFlags& flags, const Transformer& model) {
   const int64_t budget = bytes > 0 ? bytes / page_bytes(model, flags.page_size) * flags.page_size : kLongest;
   return {.max_length = std::min(std::max(budget, flags.page_size), model.spec().max_positions),
           .page_size = flags.page_size,
-          .kv_cache_bytes = bytes};
+          .kv_cache_bytes = bytes,
+          .int8_weights = flags.reads_int8()};
 }
 
 /// Returns when there is something to read, or its end. Reading itself would wait on after a signal.

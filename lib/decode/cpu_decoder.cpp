@@ -34,24 +34,6 @@ void for_rows(ThreadTeam::Member& member, int64_t count, const F& f) {
   });
 }
 
-/// A weight of its own, or of products that are made as one: [all their outputs, inputs].
-PackedWeight packed_together(const std::vector<Linear>& linears, StreamedMemory& memory) {
-  int64_t outputs = 0;
-  for (const Linear& linear : linears) outputs += linear.weight.size(0);
-  const at::Tensor& first = linears[0].weight;
-  PackedWeight packed(outputs, first.size(1), first.scalar_type(), memory);
-  int64_t filled = 0;
-  for (const Linear& linear : linears) {
-    packed.fill(filled, linear.weight);
-    filled += linear.weight.size(0);
-  }
-  return packed;
-}
-
-int64_t room_of(const at::Tensor& weight) {
-  return PackedWeight::room_for(weight.size(0), weight.size(1), weight.scalar_type());
-}
-
 }  // namespace
 
 bool has_cpu_decoder(const Transformer& model) {
@@ -73,12 +55,30 @@ CpuDecoder<T>::CpuDecoder(const Transformer& model, const DecoderSizes& sizes)
 }
 
 template <class T>
+int64_t CpuDecoder<T>::room_of(const at::Tensor& weight) const {
+  return PackedWeight::room_for(weight.size(0), weight.size(1), packed_dtype());
+}
+
+template <class T>
+PackedWeight CpuDecoder<T>::packed_together(const std::vector<Linear>& linears, StreamedMemory& memory) const {
+  int64_t outputs = 0;
+  for (const Linear& linear : linears) outputs += linear.weight.size(0);
+  PackedWeight packed(outputs, linears[0].weight.size(1), packed_dtype(), memory);
+  int64_t filled = 0;
+  for (const Linear& linear : linears) {
+    packed.fill(filled, linear.weight);
+    filled += linear.weight.size(0);
+  }
+  return packed;
+}
+
+template <class T>
 int64_t CpuDecoder<T>::room_for(const Attention& attention, const LayerWeights& weights) const {
   int64_t outputs = 0;
   for (const LinearShape* part : {&attention.q, &attention.k, &attention.v}) outputs += weights[*part].weight.size(0);
   const int64_t kept = attention.kv_heads_of_rank(backbone_.parallel().tp_size()) * attention.head_dim;
   const int64_t pages = sizes_.num_pages * sizes_.page_size * kept * static_cast<int64_t>(sizeof(T));
-  return PackedWeight::room_for(outputs, hidden_, kDtype) + room_of(weights[attention.o].weight) +
+  return PackedWeight::room_for(outputs, hidden_, packed_dtype()) + room_of(weights[attention.o].weight) +
          2 * StreamedMemory::room_for(pages);
 }
 

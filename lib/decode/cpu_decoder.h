@@ -25,8 +25,8 @@ using CpuMixers = MixerKinds<Attention, GatedMlp>;
 /// Whether one of them runs the model: float32 or bfloat16 on the CPU, with mixers that it knows.
 bool has_cpu_decoder(const Transformer& model);
 
-/// T: float or c10::BFloat16, the model's numbers, in which weights, products' inputs and pages are. Sums, norms and
-/// the residual stream are float32.
+/// T: float or c10::BFloat16, the model's numbers, in which products' inputs and pages are, and weights unless 8 bits
+/// are asked for. Sums, norms and the residual stream are float32.
 template <class T>
 class CpuDecoder : public Decoder {
  public:
@@ -38,6 +38,7 @@ class CpuDecoder : public Decoder {
 
  private:
   static constexpr at::ScalarType kDtype = c10::CppTypeToScalarType<T>::value;
+  at::ScalarType packed_dtype() const { return sizes_.int8_weights ? at::kChar : kDtype; }
 
   // Norms and biases are float32, and undefined where the model has none.
   struct AttentionBlock {
@@ -73,6 +74,9 @@ class CpuDecoder : public Decoder {
   };
   using Member = ThreadTeam::Member;
 
+  int64_t room_of(const at::Tensor& weight) const;
+  /// A weight of its own, or of products that are made as one: [all their outputs, inputs].
+  PackedWeight packed_together(const std::vector<Linear>& linears, StreamedMemory& memory) const;
   int64_t room_for(const Attention& attention, const LayerWeights& weights) const;
   int64_t room_for(const GatedMlp& mlp, const LayerWeights& weights) const;
   void add_block(const Attention& attention, const Block& block, const LayerWeights& weights, StreamedMemory& memory);

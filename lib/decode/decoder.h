@@ -18,8 +18,9 @@ constexpr int64_t pages_for(int64_t tokens, int64_t page_size) {
 struct DecoderSizes {
   int64_t page_size = 16;  // tokens of a page; a multiple of 8
   int64_t num_pages = 0;
-  int64_t max_length = 0;  // of a sequence
-  int64_t max_rows = 0;    // of one call
+  int64_t max_length = 0;     // of a sequence
+  int64_t max_rows = 0;       // of one call
+  bool int8_weights = false;  // of products; only a CpuDecoder has them
 };
 
 /// A token whose keys and values join its sequence. `pages`: of the sequence, up to this position at least; rows of one

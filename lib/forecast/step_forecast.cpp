@@ -35,6 +35,7 @@ SamplingWork sampling_work(const SimulatedWorld& world, const ThinStep& step, co
   const Config& config = world.planned;
   const at::Device device = world.ranks.path == Path::kDevice ? at::kCUDA : at::kCPU;
   const auto element = static_cast<int64_t>(c10::elementSize(model_dtype(config.actor_train.model_args, device)));
+  const NumberBytes bytes{config.actor_infer.model_args.reads_int8() ? 1 : element, element};
   const ModelSpec& spec = world.models.policy;
   int64_t drawn = 0, longest = 0, longest_prompt = 0, read = 0;
   double prompt_flops = 0;
@@ -47,11 +48,11 @@ SamplingWork sampling_work(const SimulatedWorld& world, const ThinStep& step, co
     longest_prompt = std::max(longest_prompt, prompt);
     prompt_flops += spec.forward_flops(prompt, 1);
   }
-  work.prompts = {step_cost(spec, element, 1, 0, longest_prompt).bytes, prompt_flops};
+  work.prompts = {step_cost(spec, bytes, 1, 0, longest_prompt).bytes, prompt_flops};
   const int64_t slots = std::min(std::ssize(sequences), config.max_running_requests);
   const int64_t steps = std::max<int64_t>({1, longest, (drawn + slots - 1) / slots});
   const int64_t running = std::max<int64_t>(1, drawn / steps), length = read / std::max<int64_t>(1, drawn);
-  work.decoding = step_cost(spec, element, running, length, length + 1) * static_cast<double>(steps);
+  work.decoding = step_cost(spec, bytes, running, length, length + 1) * static_cast<double>(steps);
   const double share = 1 / static_cast<double>(mesh_shape(config.actor_infer).tp);
   return {work.prompts * share, work.decoding * share};
 }

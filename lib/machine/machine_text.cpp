@@ -75,11 +75,11 @@ std::vector<Row> what_is_here(const Machine& machine) {
 /// What a run takes of it where its configuration says nothing else.
 std::vector<Row> what_is_used(const Machine& machine) {
   const bool on_gpu = has_gpu(machine);
-  const std::string numbers =
-      on_gpu ? "bf16, as model_args.dtype is by default on a GPU"
-      : machine.multiplies_bfloat16
-          ? "fp32; with model_args.dtype: bf16, products of this processor's bfloat16 units"
-          : "fp32; with model_args.dtype: bf16, weights of half the size and products in fp32, for want of AMX";
+  const std::string numbers = on_gpu ? "bf16, as model_args.dtype is by default on a GPU"
+                              : machine.multiplies_bfloat16
+                                  ? "fp32; with model_args.dtype: bf16, products of this processor's bfloat16 units"
+                                  : "fp32; with model_args.dtype: bf16, weights of half the size and products in fp32, "
+                                    "which are no slower here";
   return {{"device", on_gpu ? fmt::format("{} GPU(s)", machine.cuda.devices.size()) : "the CPU"},
           {"numbers", numbers},
           {"threads", machine.cores.threads + ", shared by the ranks of a job"},

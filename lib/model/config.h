@@ -10,15 +10,16 @@
 
 namespace roll {
 
-/// Numbers of a forward pass.
-enum class Dtype { kFp32, kBf16, kFp16 };
+/// Numbers of a forward pass. kInt8: of the weights that a sampler on the CPU reads; no tensor of a model is of it.
+enum class Dtype { kFp32, kBf16, kFp16, kInt8 };
 constexpr auto names_of(Dtype) {
   return std::to_array<Named<Dtype>>({{Dtype::kFp32, "fp32"},
                                       {Dtype::kBf16, "bf16"},
                                       {Dtype::kFp16, "fp16"},
                                       {Dtype::kFp32, "float32"},
                                       {Dtype::kBf16, "bfloat16"},
-                                      {Dtype::kFp16, "float16"}});
+                                      {Dtype::kFp16, "float16"},
+                                      {Dtype::kInt8, "int8"}});
 }
 
 struct ModelArgs {
@@ -28,10 +29,16 @@ struct ModelArgs {
   std::vector<std::string> freeze_module_prefix;
   std::optional<int64_t> ulysses_size;
 
+  /// Whether a sampler reads weights of 8 bits.
+  bool reads_int8() const { return dtype == Dtype::kInt8; }
+
   template <class V>
   void fields(V& v) {
     v("model_name_or_path", model_name_or_path, "HF folder or Hub name; null: pretrain (critic: reward_pretrain)");
-    v("dtype", dtype, "numbers of the forward pass; null: bf16 on a GPU, fp32 on the CPU");
+    v("dtype", dtype,
+      "numbers of the forward pass; null: bf16 on a GPU, fp32 on the CPU. actor_infer has the trainer's, and on the "
+      "CPU may "
+      "read weights of 8 bits: int8");
     v("disable_gradient_checkpointing", disable_gradient_checkpointing, "keep activations instead of recomputing them");
     v("freeze_module_prefix", freeze_module_prefix, "parameters whose names start so are not trained");
     v.noted({"model_type"}, "the worker's own role decides");

@@ -5,11 +5,12 @@
 #include <ATen/native/CPUBlas.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "base/error.h"
 #include "ops/panel_product.h"
-#include "ops/products.h"
 #include "ops/row_ops.h"
 
 namespace roll {
@@ -23,8 +24,30 @@ int64_t panels_for(int64_t outputs) {
   return (outputs + kPanelWidth - 1) / kPanelWidth;
 }
 
-bool goes_in_pairs(int64_t inputs, at::ScalarType dtype) {
-  return dtype == at::kBFloat16 && inputs % 2 == 0 && multiplies_bfloat16();
+/// AMX's, by which oneDNN multiplies pairs; elsewhere those of panel_product.h do.
+bool has_tiles() {
+  static const bool found = at::native::cpublas::could_pack(at::kBFloat16);
+  return found;
+}
+
+constexpr float kLargest = 127;                  // of a weight of 8 bits
+constexpr int64_t kBytePanel = kPanelWidth / 4;  // words of an input
+
+/// Rounds K weights to whole numbers of their scale, + 128, bytes a panel's input apart. Returns the scale; NaN where
+/// one of them is no number, so that neither are the outputs.
+float round_row(const float* weights, int64_t inputs, uint8_t* bytes) {
+  float largest = 0;
+  bool is_finite = true;
+  for (int64_t k = 0; k < inputs; ++k) {
+    largest = std::max(largest, std::fabs(weights[k]));
+    is_finite = is_finite && std::isfinite(weights[k]);
+  }
+  const float scale = largest / kLargest;
+  for (int64_t k = 0; k < inputs; ++k) {
+    const float steps = is_finite && scale > 0 ? std::clamp(weights[k] / scale, -kLargest, kLargest) : 0;
+    bytes[k * kPanelWidth] = static_cast<uint8_t>(std::lrint(steps) + 128);
+  }
+  return is_finite ? scale : std::numeric_limits<float>::quiet_NaN();
 }
 
 /// multiply(first row, their number) for parts of the rows.
@@ -35,24 +58,36 @@ void by_rows(int64_t rows, const F& multiply) {
 
 }  // namespace
 
+PackedWeight::Order PackedWeight::order_of(int64_t inputs, at::ScalarType dtype) {
+  if (dtype == at::kChar) return Order::kBytes;
+  const bool pairs_help = has_tiles() || panel_products().front().pairs;
+  return dtype == at::kBFloat16 && inputs % 2 == 0 && pairs_help ? Order::kPairs : Order::kFloats;
+}
+
+int64_t PackedWeight::panel_size(int64_t inputs, Order order) {
+  return inputs * kPanelWidth / (order == Order::kBytes ? 4 : order == Order::kPairs ? 2 : 1);
+}
+
 PackedWeight::PackedWeight(int64_t outputs, int64_t inputs, at::ScalarType dtype, StreamedMemory& memory)
     : outputs_(outputs),
       inputs_(inputs),
       num_panels_(panels_for(outputs)),
-      in_pairs_(goes_in_pairs(inputs, dtype)),
-      panels_(memory.take({num_panels_, in_pairs_ ? inputs / 2 : inputs, kPanelWidth}, at::kInt).zero_()) {
-  ROLL_CHECK(dtype == at::kFloat || dtype == at::kBFloat16, "weights are packed in float32 or bfloat16");
+      order_(order_of(inputs, dtype)),
+      panels_(memory.take({num_panels_, panel_size(inputs, order_)}, at::kInt).zero_()) {
+  ROLL_CHECK(dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kChar,
+             "weights are packed in float32, bfloat16 or int8");
+  if (order_ == Order::kBytes) scales_ = at::zeros({padded_outputs()}, at::kFloat);
 }
 
 int64_t PackedWeight::room_for(int64_t outputs, int64_t inputs, at::ScalarType dtype) {
-  const int64_t bytes = goes_in_pairs(inputs, dtype) ? 2 : 4;
-  return StreamedMemory::room_for(panels_for(outputs) * kPanelWidth * inputs * bytes);
+  return StreamedMemory::room_for(panels_for(outputs) * panel_size(inputs, order_of(inputs, dtype)) * 4);
 }
 
 void PackedWeight::fill(int64_t first_output, const at::Tensor& weight) {
   ROLL_CHECK_EQ(weight.size(1), inputs_, "the weight has the inputs that were said");
   ROLL_CHECK(first_output + weight.size(0) <= outputs_, "the rows fit");
-  const at::Tensor words = (in_pairs_ ? weight : weight.to(at::kFloat)).contiguous().view(at::kInt);
+  if (order_ == Order::kBytes) return fill_bytes(first_output, weight.to(at::kFloat).contiguous());
+  const at::Tensor words = (order_ == Order::kPairs ? weight : weight.to(at::kFloat)).contiguous().view(at::kInt);
   const int64_t length = words.size(1), end = first_output + words.size(0);
   const auto* const from = words.const_data_ptr<int32_t>();
   auto* const to = panels_.mutable_data_ptr<int32_t>();
@@ -68,20 +103,43 @@ void PackedWeight::fill(int64_t first_output, const at::Tensor& weight) {
   });
 }
 
+void PackedWeight::fill_bytes(int64_t first_output, const at::Tensor& weight) {
+  const auto* const from = weight.const_data_ptr<float>();
+  auto* const to = reinterpret_cast<uint8_t*>(panels_.mutable_data_ptr<int32_t>());
+  auto* const scales = scales_.mutable_data_ptr<float>();
+  at::parallel_for(first_output, first_output + weight.size(0), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t output = begin; output < end; ++output) {
+      const int64_t panel = output / kPanelWidth, column = output % kPanelWidth;
+      const int64_t place = column % kBytePanel * 4 + column / kBytePanel;
+      scales[output] =
+          round_row(from + (output - first_output) * inputs_, inputs_, to + panel * inputs_ * kPanelWidth + place);
+    }
+  });
+}
+
 void PackedWeight::multiply(int64_t panel, const float* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
                             int64_t next_panel) const {
-  const auto* const weight = reinterpret_cast<const float*>(panel_words(panel));
-  const auto* const next = reinterpret_cast<const float*>(panel_words(next_panel));
+  const PanelProducts& products = panel_products().front();
+  const int32_t *const weight = panel_words(panel), *const next = panel_words(next_panel);
   by_rows(rows, [&](int64_t row, int64_t count) {
-    multiply_panel(weight, inputs_, {x + row * x_stride, x_stride, count, y + row * y_stride, y_stride}, next);
+    const PanelRows part{x + row * x_stride, x_stride, count, y + row * y_stride, y_stride};
+    if (order_ == Order::kBytes)
+      products.bytes({reinterpret_cast<const uint32_t*>(weight), scales_.const_data_ptr<float>() + panel * kPanelWidth},
+                     inputs_, part, reinterpret_cast<const uint32_t*>(next));
+    else
+      products.floats(reinterpret_cast<const float*>(weight), inputs_, part, reinterpret_cast<const float*>(next));
   });
 }
 
 void PackedWeight::multiply(int64_t panel, const c10::BFloat16* x, int64_t x_stride, int64_t rows, float* y,
                             int64_t y_stride, int64_t next_panel) const {
-  if (in_pairs_) {
+  if (order_ == Order::kPairs) {
     const auto* const weight = reinterpret_cast<const c10::BFloat16*>(panel_words(panel));
     return by_rows(rows, [&](int64_t row, int64_t count) {
+      if (!has_tiles())
+        return panel_products().front().pairs(reinterpret_cast<const uint32_t*>(panel_words(panel)), inputs_,
+                                              {x + row * x_stride, x_stride, count, y + row * y_stride, y_stride},
+                                              reinterpret_cast<const uint32_t*>(panel_words(next_panel)));
       at::native::cpublas::brgemm(count, kPanelWidth, inputs_, x_stride, kPanelWidth, y_stride, /*add_C=*/false,
                                   x + row * x_stride, weight, y + row * y_stride);
     });
@@ -95,11 +153,11 @@ void PackedWeight::multiply(int64_t panel, const c10::BFloat16* x, int64_t x_str
 }
 
 const int32_t* PackedWeight::panel_words(int64_t panel) const {
-  return panels_.const_data_ptr<int32_t>() + panel * panels_.size(1) * kPanelWidth;
+  return panels_.const_data_ptr<int32_t>() + panel * panels_.size(1);
 }
 
 void PackedWeight::release() {
-  at::native::cpublas::brgemm_release(multiplies_bfloat16());
+  at::native::cpublas::brgemm_release(has_tiles());
 }
 
 WideProduct::WideProduct(const at::Tensor& weight) {

@@ -1,5 +1,11 @@
 #include "ops/panel_product.h"
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+#include <cstring>
+
 #include "ops/simd.h"
 
 namespace roll {
@@ -62,38 +68,158 @@ ROLL_INLINE void multiply_ahead(const float* panel, int64_t inputs, const PanelR
     multiply_rows<R, C, 1>(panel, inputs, rows, next);
 }
 
+/// As many outputs as a register of the processor holds.
+template <int Lanes>
+struct Register {
+  typedef float Floats __attribute__((vector_size(4 * Lanes), aligned(alignof(float)), may_alias));
+  typedef uint32_t Words __attribute__((vector_size(4 * Lanes), aligned(alignof(uint32_t)), may_alias));
+};
+
+constexpr int kBytes = 4;  // of a word: weights that are widened together
+
+/// R rows with the outputs of L words; the sums stay in registers. A byte becomes a float as the last bits of 2^23.
+template <int R, int L>
+ROLL_INLINE void multiply_bytes(const uint32_t* words, const float* scales, int64_t inputs, const float* x,
+                                int64_t x_stride, float* y, int64_t y_stride, const uint32_t* next) {
+  using Floats = typename Register<L>::Floats;
+  using Words = typename Register<L>::Words;
+  constexpr uint32_t kShift = 0x4b000000;    // 2^23
+  constexpr float kShifted = 8388608 + 128;  // what stands for 0
+  Floats sums[R][kBytes] = {};
+  for (int64_t k = 0; k < inputs; ++k) {
+    const Words word = *reinterpret_cast<const Words*>(words + k * kLine);
+    Floats weights[kBytes];
+    for (int b = 0; b < kBytes; ++b)
+      weights[b] = reinterpret_cast<Floats>(((word >> (8 * b)) & 0xffu) | kShift) - kShifted;
+    if (next) __builtin_prefetch(next + k * kLine, 0, 2);
+    for (int r = 0; r < R; ++r) {
+      const float input = x[r * x_stride + k];
+      for (int b = 0; b < kBytes; ++b) sums[r][b] += input * weights[b];
+    }
+  }
+  for (int r = 0; r < R; ++r)
+    for (int b = 0; b < kBytes; ++b)
+      *reinterpret_cast<Floats*>(y + r * y_stride + b * kLine) =
+          sums[r][b] * *reinterpret_cast<const Floats*>(scales + b * kLine);
+}
+
+/// `count` rows, at most R.
+template <int R, int L>
+ROLL_INLINE void multiply_few_bytes(int64_t count, const BytePanel& panel, int64_t inputs, const PanelRows& rows,
+                                    const uint32_t* next) {
+  if (count == R) {
+    for (int word = 0; word < kLine; word += L)
+      multiply_bytes<R, L>(panel.words + word, panel.scales + word, inputs, rows.x, rows.x_stride, rows.y + word,
+                           rows.y_stride, word == 0 ? next : nullptr);
+  } else if constexpr (R > 1) {
+    multiply_few_bytes<R - 1, L>(count, panel, inputs, rows, next);
+  }
+}
+
+template <int R, int L>
+ROLL_INLINE void multiply_byte_rows(const BytePanel& panel, int64_t inputs, const PanelRows& rows,
+                                    const uint32_t* next) {
+  const int64_t blocks = (rows.count + R - 1) / R;
+  for (int64_t block = 0, row = 0; block < blocks; ++block) {
+    const int64_t left = blocks - block, count = (rows.count - row + left - 1) / left;
+    multiply_few_bytes<R, L>(
+        count, panel, inputs,
+        {rows.x + row * rows.x_stride, rows.x_stride, count, rows.y + row * rows.y_stride, rows.y_stride},
+        block == 0 ? next : nullptr);
+    row += count;
+  }
+}
+
 #ifdef __x86_64__
-// 7 x 4 sums and 4 weights fill the 32 registers of AVX-512.
-__attribute__((target("arch=x86-64-v4"))) void multiply_v4(const float* panel, int64_t inputs, const PanelRows& rows,
-                                                           const float* next) {
+#define ROLL_V4 __attribute__((target("arch=x86-64-v4")))
+#define ROLL_V3 __attribute__((target("arch=x86-64-v3")))
+// 7 x 4 sums and 4 weights fill the 32 registers of AVX-512; with three constants to widen bytes 6 rows do.
+ROLL_V4 void multiply_v4(const float* panel, int64_t inputs, const PanelRows& rows, const float* next) {
   multiply_ahead<7, 4>(panel, inputs, rows, next);
 }
+ROLL_V4 void multiply_bytes_v4(const BytePanel& panel, int64_t inputs, const PanelRows& rows, const uint32_t* next) {
+  multiply_byte_rows<6, 16>(panel, inputs, rows, next);
+}
 // Two registers a Vector: 6 x 2 sums of the 16 of AVX2.
-__attribute__((target("arch=x86-64-v3"))) void multiply_v3(const float* panel, int64_t inputs, const PanelRows& rows,
-                                                           const float* next) {
+ROLL_V3 void multiply_v3(const float* panel, int64_t inputs, const PanelRows& rows, const float* next) {
   multiply_ahead<6, 1>(panel, inputs, rows, next);
+}
+ROLL_V3 void multiply_bytes_v3(const BytePanel& panel, int64_t inputs, const PanelRows& rows, const uint32_t* next) {
+  multiply_byte_rows<2, 8>(panel, inputs, rows, next);
+}
+
+#define ROLL_V4_BF16 __attribute__((target("arch=x86-64-v4,avx512bf16")))
+
+/// R rows with all outputs, as multiply_block.
+template <int R>
+ROLL_V4_BF16 void multiply_pairs(const uint32_t* panel, int64_t inputs, const c10::BFloat16* x, int64_t x_stride,
+                                 float* y, int64_t y_stride, const uint32_t* next) {
+  __m512 sums[R][kVectors];
+  for (int r = 0; r < R; ++r)
+    for (int c = 0; c < kVectors; ++c) sums[r][c] = _mm512_setzero_ps();
+  for (int64_t k = 0; k < inputs; k += 2, panel += kPanelWidth) {
+    __m512bh weights[kVectors];
+    for (int c = 0; c < kVectors; ++c) weights[c] = (__m512bh)_mm512_loadu_si512(panel + c * kLine);
+    if (next)
+      for (int c = 0; c < kVectors; ++c) __builtin_prefetch(next + k / 2 * kPanelWidth + c * kLine, 0, 2);
+    for (int r = 0; r < R; ++r) {
+      int32_t pair = 0;
+      std::memcpy(&pair, x + r * x_stride + k, sizeof(pair));
+      const auto input = (__m512bh)_mm512_set1_epi32(pair);
+      for (int c = 0; c < kVectors; ++c) sums[r][c] = _mm512_dpbf16_ps(sums[r][c], input, weights[c]);
+    }
+  }
+  for (int r = 0; r < R; ++r)
+    for (int c = 0; c < kVectors; ++c) _mm512_storeu_ps(y + r * y_stride + c * kLine, sums[r][c]);
+}
+
+/// `count` rows, at most R.
+template <int R>
+ROLL_V4_BF16 void multiply_few_pairs(int64_t count, const uint32_t* panel, int64_t inputs, const c10::BFloat16* x,
+                                     int64_t x_stride, float* y, int64_t y_stride, const uint32_t* next) {
+  if (count == R)
+    multiply_pairs<R>(panel, inputs, x, x_stride, y, y_stride, next);
+  else if constexpr (R > 1)
+    multiply_few_pairs<R - 1>(count, panel, inputs, x, x_stride, y, y_stride, next);
+}
+
+ROLL_V4_BF16 void multiply_pairs_v4(const uint32_t* panel, int64_t inputs, const NarrowPanelRows& rows,
+                                    const uint32_t* next) {
+  constexpr int64_t kRows = 6;
+  const int64_t blocks = (rows.count + kRows - 1) / kRows;
+  for (int64_t block = 0, row = 0; block < blocks; ++block) {
+    const int64_t left = blocks - block, count = (rows.count - row + left - 1) / left;
+    multiply_few_pairs<kRows>(count, panel, inputs, rows.x + row * rows.x_stride, rows.x_stride,
+                              rows.y + row * rows.y_stride, rows.y_stride, block == 0 ? next : nullptr);
+    row += count;
+  }
 }
 #endif
 
 void multiply_plain(const float* panel, int64_t inputs, const PanelRows& rows, const float* next) {
   multiply_ahead<2, 1>(panel, inputs, rows, next);
 }
+void multiply_bytes_plain(const BytePanel& panel, int64_t inputs, const PanelRows& rows, const uint32_t* next) {
+  multiply_byte_rows<2, 4>(panel, inputs, rows, next);
+}
 
-using Multiply = void (*)(const float*, int64_t, const PanelRows&, const float*);
-
-Multiply widest() {
+std::vector<PanelProducts> find_products() {
+  std::vector<PanelProducts> found;
 #ifdef __x86_64__
-  if (__builtin_cpu_supports("x86-64-v4")) return multiply_v4;
-  if (__builtin_cpu_supports("x86-64-v3")) return multiply_v3;
+  if (__builtin_cpu_supports("x86-64-v4"))
+    found.push_back(
+        {multiply_v4, multiply_bytes_v4, __builtin_cpu_supports("avx512bf16") ? multiply_pairs_v4 : nullptr});
+  if (__builtin_cpu_supports("x86-64-v3")) found.push_back({multiply_v3, multiply_bytes_v3});
 #endif
-  return multiply_plain;
+  found.push_back({multiply_plain, multiply_bytes_plain});
+  return found;
 }
 
 }  // namespace
 
-void multiply_panel(const float* panel, int64_t inputs, const PanelRows& rows, const float* next) {
-  static const Multiply multiply = widest();
-  multiply(panel, inputs, rows, next);
+const std::vector<PanelProducts>& panel_products() {
+  static const std::vector<PanelProducts> all = find_products();
+  return all;
 }
 
 }  // namespace roll

@@ -1,6 +1,6 @@
-// In which dtype products, sums and statistics of tensors are computed. bfloat16 is multiplied by AMX; elsewhere its
-// products are made in float32, whose units are then as fast, and only the rounding of their operands and results is
-// bfloat16's.
+// In which dtype products, sums and statistics of tensors are computed. A CPU multiplies bfloat16 as such where it does
+// so faster than float32 (AMX, AVX512-BF16), which is measured; elsewhere products are made in float32, and only the
+// rounding of their operands and results is bfloat16's.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,10 +10,15 @@ namespace roll {
 /// The dtype in which statistics, sums and log-probs of x are: float64 for float64, else float32.
 at::ScalarType wide_dtype(const at::Tensor& x);
 
-/// Whether matrix products of bfloat16 are faster here than those of float32.
-bool multiplies_bfloat16();
+/// How many times as fast as products of float32 those of bfloat16 are here: measured once, in some milliseconds.
+double bfloat16_speedup();
 
-/// x in the dtype in which its device multiplies it: float32 for bfloat16 on a CPU without AMX.
+/// Whether the CPU multiplies bfloat16 as such: as was said last, else where that is clearly faster.
+bool multiplies_bfloat16();
+/// What the ranks of a run agreed on; the bits of its products follow from it.
+void multiply_bfloat16(bool as_such);
+
+/// x in the dtype in which its device multiplies it: float32 for bfloat16 on a CPU that does not multiply that.
 at::Tensor multipliable(const at::Tensor& x);
 
 }  // namespace roll

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "decode/cpu_decoder.h"
 #include "decode/decoder.h"
 #include "decode/device_decoder.h"
 #include "model/transformer.h"
@@ -38,7 +39,8 @@ DecoderSizes sizes_of(const Transformer& model, const EngineLimits& limits) {
   return {.page_size = limits.page_size,
           .num_pages = count_pages(model, limits),
           .max_length = limits.max_length,
-          .max_rows = count_rows(model, limits)};
+          .max_rows = count_rows(model, limits),
+          .int8_weights = limits.int8_weights};
 }
 
 bool stays_on_device(const Transformer& model) {
@@ -132,6 +134,9 @@ class DecoderSteps : public StepModel {
 }  // namespace
 
 std::unique_ptr<StepModel> make_step_model(const Transformer& model, const EngineLimits& limits) {
+  if (limits.int8_weights && !has_cpu_decoder(model))
+    throw user_error("dtype = int8: weights of 8 bits are read by a sampler on the CPU alone; on {} take fp32 or bf16",
+                     model.device().str());
   if (stays_on_device(model))
     return make_device_steps(model, sizes_of(model, limits), limits.num_slots, make_cuda_launcher(model.device()),
                              make_graph_recorder(model.device()));

@@ -4,13 +4,13 @@
 
 namespace roll {
 
-StepCost step_cost(const ModelSpec& spec, int64_t bytes_per_number, int64_t count, int64_t begin, int64_t end) {
+StepCost step_cost(const ModelSpec& spec, NumberBytes bytes, int64_t count, int64_t begin, int64_t end) {
   const int64_t embedding = spec.tied_head ? 0 : spec.vocab_size * spec.hidden_size;
   const int64_t rows = spec.tied_head ? 0 : count * (end - begin) * spec.hidden_size;
-  const auto numbers =
-      static_cast<double>(spec.num_parameters() - embedding + rows + count * end * cost_of(spec.layers()).cached);
+  const int64_t read = bytes.weights * (spec.num_parameters() - embedding + rows) +
+                       bytes.cached * count * end * cost_of(spec.layers()).cached;
   const double flops = spec.forward_flops(end, 1) - spec.forward_flops(begin, 0);
-  return {.bytes = static_cast<double>(bytes_per_number) * numbers, .flops = static_cast<double>(count) * flops};
+  return {.bytes = static_cast<double>(read), .flops = static_cast<double>(count) * flops};
 }
 
 double least_seconds(const StepCost& cost, const MachineSpeed& machine) {

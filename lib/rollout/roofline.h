@@ -13,10 +13,15 @@ struct StepCost {
   double flops = 0;
 };
 
+/// Bytes of a number.
+struct NumberBytes {
+  int64_t weights = 4, cached = 4;  // cached: of keys and values
+};
+
 /// `count` sequences grow from `begin` to `end` tokens and draw one: a prompt (from 0), or a step of decoding (by one).
 /// Weights are read once, of an embedding that is not the lm head too only the tokens' rows; keys and values of all
-/// tokens once. `bytes_per_number`: of weights, keys and values.
-StepCost step_cost(const ModelSpec& spec, int64_t bytes_per_number, int64_t count, int64_t begin, int64_t end);
+/// tokens once.
+StepCost step_cost(const ModelSpec& spec, NumberBytes bytes, int64_t count, int64_t begin, int64_t end);
 
 struct MachineSpeed {
   double bytes_per_s = 0, flops_per_s = 0;

@@ -81,11 +81,12 @@ struct EngineLimits {
   int64_t page_size = 16;      // tokens
   int64_t kv_cache_bytes = 0;  // 0: no limit
   int64_t max_pages = 0;       // likewise
+  bool int8_weights = false;   // products read weights of 8 bits
 };
 
 /// Over a Transformer, with as many pages as its slots can use and the budget holds. UserError when those are too few
-/// for one sequence. `model` must outlive the result. Under tensor parallelism all ranks make the same calls, and all
-/// take the first one's draws.
+/// for one sequence, and where nothing reads weights of 8 bits that were asked for. `model` must outlive the result.
+/// Under tensor parallelism all ranks make the same calls, and all take the first one's draws.
 std::unique_ptr<StepModel> make_step_model(const Transformer& model, const EngineLimits& limits);
 
 /// Memory of a GPU that make_step_model takes beside the cache, at most; 0 on the CPU.

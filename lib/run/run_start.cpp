@@ -11,6 +11,7 @@
 #include "checkpoint/store.h"
 #include "dist/agree.h"
 #include "dist/messages.h"
+#include "ops/products.h"
 #include "run/run_folder.h"
 #include "settings/config_change.h"
 
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kNewRun = "ROLL_NEW_RUN";
+constexpr const char *kNewRun = "ROLL_NEW_RUN", *kMultipliesBfloat16 = "multiplies_bfloat16";
 
 std::string new_id() {
   std::random_device random;
@@ -142,8 +143,15 @@ RunStart decided(const RunWish& wish, Log& log) {
     const Manifest manifest = read_manifest(*checkpoint);
     refuse_changes(wish, *checkpoint, manifest.about, log);
     start.resume = resume_point(*checkpoint, manifest, wish, log);
+    start.multiplied_bfloat16 = manifest.about.value(kMultipliesBfloat16, Json(multiplies_bfloat16())) == true;
   }
   return start;
+}
+
+/// A run keeps its products' bits, unless it has come to a machine where they would be slower.
+bool multiplies_as_such(const RunStart& start, const Communicator& ranks) {
+  if (!start.resume) return multiplies_bfloat16();
+  return bfloat16_speedup() > 1 && (start.multiplied_bfloat16 || !ranks.is_first());
 }
 
 }  // namespace
@@ -184,6 +192,7 @@ RunStart start_of(const RunWish& wish, Communicator& ranks, Log& log) {
   start.run = decision.run;
   start.goes_on = decision.goes_on;
   start.resume = decision.resume;
+  multiply_bfloat16(ranks.all_reduce_min(multiplies_as_such(start, ranks) ? 1 : 0, "products of bfloat16") == 1);
   return start;
 }
 
@@ -191,7 +200,8 @@ Json about_checkpoint(const RunWish& wish, const std::string& run) {
   return {{"roll", wish.version},
           {"run", run},
           {"sequences_per_update", wish.sequences_per_update},
-          {"measured", wish.measured}};
+          {"measured", wish.measured},
+          {kMultipliesBfloat16, multiplies_bfloat16()}};
 }
 
 }  // namespace roll

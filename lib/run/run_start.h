@@ -36,6 +36,7 @@ struct RunStart {
   std::string run;                    // names the run over all its restarts
   std::optional<ResumePoint> resume;  // none: from the beginning
   bool goes_on = false;               // the folder holds this very run already
+  bool multiplied_bfloat16 = false;   // until `resume`, as such; rank 0's
   std::unique_ptr<FileLock> lock;     // rank 0's, where the folder is there already
 };
 
@@ -52,6 +53,7 @@ void refuse_run_in(const std::filesystem::path& folder);
 /// it.
 void name_new_run();
 
+/// All ranks multiply bfloat16 alike from here on: as such where that is faster on each, and as the run did before.
 /// **Collective**. UserError: a run in the folder that nobody asked to go on with, a path without a checkpoint, a
 /// configuration that would change the training (with old and new values), another process at work in the folder.
 RunStart start_of(const RunWish& wish, Communicator& ranks, Log& log);

@@ -45,9 +45,9 @@ void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Che
 /// Notes what sampling does where the file leaves it to defaults that other trainers do not have.
 void note_sampling(const Config& config, Checker& check);
 
-/// Notes what the models' dtypes cost where there is no GPU.
-void note_dtypes(const Config& config, Checker& check);
-void note_dtype(const ModelArgs& args, Checker& check);
+/// The models' dtypes are those of their roles; notes what they cost where there is no GPU.
+void check_dtypes(const Config& config, Checker& check);
+void check_dtype(const ModelArgs& args, bool on_gpu, Checker& check);
 
 /// Whether metric_for_best_model exists, and where checkpoints or the end depend on it, whether the run measures it.
 /// Reads the validation's rows where it is one tag's, unless `offline`.

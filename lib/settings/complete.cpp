@@ -140,6 +140,15 @@ void complete_models(Config& config, Checker& check) {
                   "set it to the judging model's folder or Hub name");
 }
 
+/// Rounded weights draw tokens with other probabilities than those that are trained.
+void complete_sampler_dtype(Config& config, Checker& check) {
+  auto& weighs = config.experience.train_infer_correction.is_weight.enabled;
+  if (!config.actor_infer.model_args.reads_int8() || check.is_set(weighs)) return;
+  weighs = true;
+  check.note(fmt::format("{}: its tokens come from rounded weights, and so {} = true, as long as it is not set",
+                         check.name(config.actor_infer.model_args.dtype), check.key(weighs)));
+}
+
 void complete_experience_keys(ExperienceConfig& experience, Checker& check) {
   check.require(
       !experience.adv_estimator->whitens || experience.whiten_advantages || !check.is_set(experience.whiten_advantages),
@@ -256,6 +265,7 @@ void complete(Config& config, Checker& check) {
     complete_data(config.validation.data_args, set.data_args, config.global_template);
   complete_models(config, check);
   complete_distillation(config, check);
+  complete_sampler_dtype(config, check);
   complete_experience_keys(config.experience, check);
   if (config.loss.positive_loss_coef > 0) count_mask("positive_response_mask", config.loss.loss_mask_keys);
   if (config.sequence_length) complete_divisor(config.loss, *config.sequence_length);

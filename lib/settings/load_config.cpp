@@ -266,7 +266,7 @@ CheckedConfig<Config> load_config_text(const std::string& yaml, const std::strin
     check_experience(config, check);
     check_policy(config.actor_train.policy, config.loss, check);
     check_layout(config, check);
-    note_dtypes(config, check);
+    check_dtypes(config, check);
     note_sampling(config, check);
     check_batches(config, check);
     check_data(config, options.offline, check);
@@ -288,7 +288,7 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
     place(result, options, check);
     check_layout(config.sft_train, check);
     check_sft_batch(config.sft_train, check);
-    if (!config.sft_train.device_mapping) note_dtype(config.sft_train.model_args, check);
+    check_dtype(config.sft_train.model_args, config.sft_train.device_mapping.has_value(), check);
     const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
     check_packing(config.sft_train, longest, /*trains=*/true, /*forwards=*/false, check);
     check_data(config, options.offline, check);
@@ -313,7 +313,7 @@ CheckedConfig<DpoConfig> load_dpo_config(const std::filesystem::path& file, cons
     check.require(!config.sft_train.loss_func, config.sft_train.loss_func.library,
                   "roll dpo has a loss of its own; remove it");
     for (const WorkerConfig* worker : {&config.sft_train, &config.reference})
-      if (!worker->device_mapping) note_dtype(worker->model_args, check);
+      check_dtype(worker->model_args, worker->device_mapping.has_value(), check);
     const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
     const LongestSequence pair{2 * config.sequence_length, "two responses of " + check.name(config.sequence_length)};
     check_packing(config.sft_train, pair, /*trains=*/true, /*forwards=*/true, check);

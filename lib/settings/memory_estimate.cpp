@@ -130,7 +130,9 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
   if (!shares_weights(config, rank))
     memory.weights += sampled * policy_numel(models.policy, tensor_ranks(config.actor_infer));
   // On the CPU it reads a copy of its own, in another order.
-  if (!on_gpu) memory.weights += sampled * policy_numel(models.policy, tensor_ranks(config.actor_infer));
+  if (!on_gpu)
+    memory.weights += (config.actor_infer.model_args.reads_int8() ? 1 : sampled) *
+                      policy_numel(models.policy, tensor_ranks(config.actor_infer));
   memory.kv_cache = kv_bytes(config, models.policy, sampled);
   return memory;
 }

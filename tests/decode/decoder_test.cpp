@@ -25,10 +25,10 @@ namespace {
 constexpr int64_t kVocab = 71;
 
 /// Sizes that fill no panel, strip or vector: what is left over must count too.
-Transformer odd_model(const char* arch) {
+Transformer odd_model(const char* arch, bool tie = true) {
   InitSizes sizes;
   sizes.arch = arch, sizes.vocab = kVocab, sizes.hidden = 40, sizes.layers = 2, sizes.heads = 6, sizes.kv_heads = 2;
-  sizes.intermediate = 90, sizes.head_dim = 22;
+  sizes.intermediate = 90, sizes.head_dim = 22, sizes.tie = tie;
   return test::telling_model(sizes);
 }
 
@@ -99,7 +99,8 @@ TEST_CASE("what is computed beside a sequence, and in which pieces, does not cha
           "[decode]") {
   const at::NoGradGuard no_grad;
   const Transformer model = odd_model_in(GENERATE(at::kFloat, at::kBFloat16), "qwen3");
-  const DecoderSizes sizes = sizes_of(16);
+  DecoderSizes sizes = sizes_of(16);
+  sizes.int8_weights = GENERATE(false, true);
   const auto decoder = make(true, model, sizes);
   const int64_t together = GENERATE(2, 5, 40);
   const std::vector<int64_t> ids = some_ids(60, 1);
@@ -133,6 +134,28 @@ TEST_CASE("a decoder in bfloat16 is no further from float32 than the packed forw
   CHECK(own < 1.1 * packed);
   CHECK(packed < 0.03 * size);
   CHECK(packed > 0);
+}
+
+TEST_CASE("a decoder of 8 bits is the decoder of a model with rounded products", "[decode]") {
+  const at::NoGradGuard no_grad;
+  const auto* const arch = GENERATE("qwen2", "qwen3", "llama");
+  const Transformer model = odd_model(arch, false), rounded = odd_model(arch, false);
+  for (const auto& [name, weight] : rounded.parameters()) {
+    if (weight.dim() != 2 || name.find("embed") != std::string::npos) continue;
+    const at::Tensor scale = weight.abs().amax(1, true) / 127;
+    at::Tensor(weight).div_(scale).round_().mul_(scale);
+  }
+  DecoderSizes sizes = sizes_of(16);
+  const auto exact = make(true, rounded, sizes);
+  sizes.int8_weights = true;
+  const auto decoder = make(true, model, sizes);
+  Decoding ours(*decoder, sizes, kVocab, 1), theirs(*exact, sizes, kVocab, 1);
+  const std::vector<int64_t> ids = some_ids(30, 3);
+  for (int64_t i = 0; i < 30; i += 10) {
+    const at::Tensor right = theirs.step({{0, {ids.begin() + i, ids.begin() + i + 10}}});
+    CHECK(at::allclose(ours.step({{0, {ids.begin() + i, ids.begin() + i + 10}}}), right, 1e-4, 1e-3));
+    CHECK_FALSE(at::allclose(right, packed_logits(model, ids, i + 9), 1e-4, 1e-3));
+  }
 }
 
 TEST_CASE("a fork decodes as its original, which stays as it was", "[decode]") {

@@ -15,8 +15,8 @@ import time
 
 from resumed import STEPS, binary, check_same, command, prepare, run
 
-# With two ranks weights are bfloat16, whose float32 masters have a half of their own in a checkpoint.
-DTYPES = {1: [], 2: ["actor_train.model_args.dtype=bf16", "critic.model_args.dtype=bf16"]}
+# With two ranks weights are bfloat16, whose float32 masters have a half of their own in a checkpoint, and the sampler reads 8 bits of them.
+DTYPES = {1: [], 2: ["actor_train.model_args.dtype=bf16", "critic.model_args.dtype=bf16", "actor_infer.model_args.dtype=int8"]}
 KILLS = int(os.environ.get("ROLL_KILLS", "8"))
 
 

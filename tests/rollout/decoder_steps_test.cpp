@@ -55,8 +55,8 @@ std::vector<GenerationRequest> make_requests() {
 }
 
 std::vector<Generation> run(const Transformer& model, const SamplingParams& params, int64_t num_slots,
-                            const std::vector<GenerationRequest>& requests) {
-  const auto steps = make_step_model(model, {.num_slots = num_slots, .max_length = 60});
+                            const std::vector<GenerationRequest>& requests, bool int8_weights = false) {
+  const auto steps = make_step_model(model, {.num_slots = num_slots, .max_length = 60, .int8_weights = int8_weights});
   return generate_with(*steps, requests, params);
 }
 
@@ -97,11 +97,11 @@ TEST_CASE("greedy tokens are the argmax of the packed forward pass", "[rollout]"
 }
 
 TEST_CASE("responses do not depend on slots, pages, pieces or evictions, to the bit", "[rollout]") {
-  const bool is_narrow = GENERATE(false, true);
+  const auto [is_narrow, int8_weights] = GENERATE(table<bool, bool>({{false, false}, {true, false}, {false, true}}));
   const Transformer model = is_narrow ? test::Rounded(tiny_model()).in(at::kBFloat16) : tiny_model();
   const auto requests = make_requests();
   SamplingParams params = params_of(1);
-  const auto together = run(model, params, 100, requests);
+  const auto together = run(model, params, 100, requests, int8_weights);
   params.shares_prefill = GENERATE(true, false);
   const auto [num_slots, pages, max_rows] =
       GENERATE(table<int64_t, int64_t, int64_t>({{1, 8, 100}, {4, 32, 5}, {18, 10, 20}, {18, 60, 512}}));
@@ -109,10 +109,12 @@ TEST_CASE("responses do not depend on slots, pages, pieces or evictions, to the 
                                              .max_length = 60,
                                              .max_rows = max_rows,
                                              .page_size = 8,
-                                             .kv_cache_bytes = pages * page_bytes(model, 8)});
+                                             .kv_cache_bytes = pages * page_bytes(model, 8),
+                                             .int8_weights = int8_weights});
   SamplerCounts counts;
   const auto apart = generate_with(*steps, requests, params, {}, {.counts = &counts});
   CHECK((counts.evictions > 0) == (pages == 10));
+  if (int8_weights) CHECK(run(model, params, 100, requests)[0].log_probs != together[0].log_probs);
   for (size_t i = 0; i < requests.size(); ++i) {
     REQUIRE(apart[i].ids == together[i].ids);
     REQUIRE(apart[i].log_probs == together[i].log_probs);

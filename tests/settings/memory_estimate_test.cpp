@@ -166,6 +166,19 @@ TEST_CASE("offload leaves the policy's weights and the cache to the sampler, on 
   CHECK(estimate(false).put_away == 0);
 }
 
+TEST_CASE("a sampler's own weights of 8 bits are a byte each, on the CPU", "[train]") {
+  Config config = config_of(false, true);
+  config.sequence_length = 100;
+  place_roles(config, 1);
+  const ModelSpec spec = small_spec(false);
+  const auto estimate = [&](bool on_gpu) { return estimate_memory(config, {spec, {}, {}}, on_gpu, 0); };
+  const MemoryEstimate wide = estimate(false), on_gpu = estimate(true);
+  config.actor_infer.model_args.dtype = Dtype::kInt8;
+  CHECK(wide.weights - estimate(false).weights == spec.num_parameters());
+  CHECK(wide.kv_cache == estimate(false).kv_cache);
+  CHECK(on_gpu.weights == estimate(true).weights);
+}
+
 TEST_CASE("the cache holds greedy responses too", "[train]") {
   Config config = config_of(true, true);
   config.sequence_length = 100;

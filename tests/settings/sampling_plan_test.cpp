@@ -38,7 +38,12 @@ TEST_CASE("a run's sampling is resolved from its keys", "[settings]") {
   CHECK(plan.limits.num_slots == 9);
   CHECK(plan.limits.max_length == 120);
   CHECK(plan.limits.max_rows == EngineLimits().max_rows);
+  CHECK_FALSE(plan.limits.int8_weights);
 
+  SECTION("its weights may be of 8 bits") {
+    config.actor_infer.model_args.dtype = Dtype::kInt8;
+    CHECK(sampling_plan(config).limits.int8_weights);
+  }
   SECTION("a validation's rows may be longer") {
     config.validation.data_args.file_name = {"rows.jsonl"};
     plan = sampling_plan(config);

@@ -1,0 +1,32 @@
+#include "ops/products.h"
+#include "settings/checks.h"
+#include "settings/judging_models.h"
+#include "settings/placement.h"
+
+namespace roll {
+
+void check_dtype(const ModelArgs& args, bool on_gpu, Checker& check) {
+  const auto& dtype = args.dtype;
+  check.require(dtype != Dtype::kInt8, dtype,
+                "only a sampler reads weights of 8 bits (actor_infer); take fp32 or bf16");
+  if (on_gpu) return;
+  if (dtype == Dtype::kBf16 && !multiplies_bfloat16())
+    check.note(fmt::format(
+        "{} = bf16: this CPU does not multiply it faster than fp32, so that it saves memory but takes more time",
+        check.name(dtype)));
+  if (dtype == Dtype::kFp16)
+    check.note(fmt::format("{} = fp16: only a GPU computes in it; a CPU in fp32 or bf16", check.name(dtype)));
+}
+
+void check_dtypes(const Config& config, Checker& check) {
+  const bool on_gpu = config.actor_train.device_mapping.has_value();
+  check_dtype(config.actor_train.model_args, on_gpu, check);
+  for (const auto& [name, worker] : reference_roles(config)) check_dtype(worker->model_args, on_gpu, check);
+  if (config.uses_critic()) check_dtype(config.critic.model_args, on_gpu, check);
+  for (const JudgingModel& judge : judging_models(config)) check_dtype(judge.worker->model_args, on_gpu, check);
+  if (config.actor_infer.model_args.reads_int8() && on_gpu)
+    check.note(fmt::format("{}: only a CPU samples so, and a run on a GPU ends at its start",
+                           check.name(config.actor_infer.model_args.dtype)));
+}
+
+}  // namespace roll

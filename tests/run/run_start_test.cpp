@@ -1,0 +1,36 @@
+#include "run/run_start.h"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "checkpoint/manifest.h"
+#include "checkpoint/temporary_folder.h"
+#include "dist/local_ranks.h"
+#include "ops/products.h"
+
+namespace roll {
+
+TEST_CASE("a run that goes on multiplies bfloat16 as it did, on all ranks, unless that is slower here", "[train]") {
+  const bool before = multiplies_bfloat16();
+  const Json did = GENERATE(Json(false), Json(true), Json("yes"), Json());
+  const test::TemporaryFolder folder;
+  const std::filesystem::path checkpoint = folder / "checkpoints/step_000001";
+  std::filesystem::create_directories(checkpoint);
+  std::ofstream(checkpoint / "config.resolved.yaml") << "seed: 1\n";
+  const Json about = did.is_null() ? Json::object() : Json{{"multiplies_bfloat16", did}};
+  write_manifest(checkpoint, {.about = about, .files = {}, .step = 1});
+  const bool expected = did.is_null() ? before : did == true && bfloat16_speedup() > 1;
+  const std::vector<std::string> said = test::run_local_ranks(2, [&](Communicator& ranks) -> std::string {
+    std::ostringstream lines;
+    Log log(lines, lines, {.rank = ranks.rank(), .num_ranks = 2});
+    const RunWish wish{
+        .output_dir = folder.path().string(), .resume_from_checkpoint = "true", .resolved_config = "seed: 1\n"};
+    const RunStart start = start_of(wish, ranks, log);
+    if (!start.resume) return "does not go on";
+    return about_checkpoint(wish, start.run)["multiplies_bfloat16"] == expected ? "" : "multiplies otherwise";
+  });
+  for (const std::string& text : said) CHECK(text == "");
+  multiply_bfloat16(before);
+}
+
+}  // namespace roll

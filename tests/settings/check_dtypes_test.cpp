@@ -1,0 +1,28 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "error_of.h"
+#include "settings/load_config.h"
+#include "settings/recipe.h"
+
+namespace roll {
+
+TEST_CASE("a sampler alone reads weights of 8 bits, and its tokens are then weighed", "[train]") {
+  const std::string int8 = "actor_infer.model_args.dtype=int8", weighs = "train_infer_correction.is_weight.enabled";
+  const auto load = [](const std::vector<std::string>& overrides) {
+    return load_config(kRecipe, overrides, {.num_ranks = {}, .offline = true});
+  };
+  const auto enabled = [](const auto& found) {
+    return found.config.experience.train_infer_correction.is_weight.enabled;
+  };
+  const auto found = load({int8});
+  CHECK(enabled(found));
+  CHECK_FALSE(enabled(load({})));
+  CHECK(std::ranges::any_of(found.notes, [&](const auto& note) { return mentions(note, weighs + " = true"); }));
+  CHECK_FALSE(enabled(load({int8, weighs + "=false"})));
+  for (const std::string role : {"actor_train", "reference", "critic"})
+    CHECK(mentions(testing::error_of([&] { load({role + ".model_args.dtype=int8"}); }),
+                   role + ".model_args.dtype = int8: only a sampler"));
+}
+
+}  // namespace roll
