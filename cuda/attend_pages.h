@@ -35,8 +35,8 @@ struct AttendPages {
   static constexpr int kSpan = kLanes * kVector;  // tokens whose places are looked up at once
   /// Parts of a key whose loads begin together. All at once would be more than registers hold where heads are wide.
   static constexpr int kPasses = kDim > 128 ? 1 : kDim == 128 ? 2 : kDim / kTile;
-  /// Numbers of values that a block mixes: registers hold no more.
-  static constexpr int kMixed = kDim < 128 ? kDim : 128;
+  /// Numbers of values that a block mixes: registers hold no more, of wide float32 heads beside their keys only half.
+  static constexpr int kMost = sizeof(T) == 4 && kDim > 128 ? 64 : 128, kMixed = kDim < kMost ? kDim : kMost;
   template <class Block>
   using Shared = AttendShared<Block, kMixed, kQueries>;
   const T* qkv = nullptr;

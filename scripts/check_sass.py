@@ -19,9 +19,8 @@ import sys
 import sysconfig
 
 REGISTERS = 65536
-# (kernel, as an expression; what it may do: spill, divide, load) -> why that costs nothing, or is not mended yet.
+# (kernel, as an expression; what a hot loop of it may do: divide, load) -> why that costs nothing. Nothing may spill.
 EXCEPTIONS = {
-    ("AttendPages<float, 256>", "spill"): "24 bytes on sm_100, where float32 decoding is for tests",
     ("DrawRows<1024>", "divide"): "the tokens that penalties touch, and what a row has behind its last vector",
     ("DrawRows<1024>", "load"): "the tokens that penalties touch, and what a row has behind its last vector",
     ("PlaceHeads<.*>", "load"): "a head of a row: some 256 bytes a block, read once",
@@ -211,7 +210,7 @@ def judge(kernels):
     faults, used = collections.defaultdict(list), set()
     for kernel in kernels:
         for what, words in faults_of(kernel):
-            lines = [line for line in EXCEPTIONS if line[1] == what and re.fullmatch(line[0], kernel.name)]
+            lines = [line for line in EXCEPTIONS if line[1] == what in ("divide", "load") and re.fullmatch(line[0], kernel.name)]
             used.update(lines)
             if not lines:
                 faults[kernel.name, what].append(f"{kernel.architecture}, {words}")
