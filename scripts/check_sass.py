@@ -21,15 +21,17 @@ import sysconfig
 REGISTERS = 65536
 # (kernel, as an expression; what a hot loop of it may do: divide, load) -> why that costs nothing. Nothing may spill.
 EXCEPTIONS = {
-    ("DrawRows<1024>", "divide"): "the tokens that penalties touch, and what a row has behind its last vector",
-    ("DrawRows<1024>", "load"): "the tokens that penalties touch, and what a row has behind its last vector",
+    ("(FindTops|WeighParts)<512>", "divide"): "the tokens that penalties touch",
+    ("(FindTops|WeighParts)<512>", "load"): "the tokens that penalties touch",
+    ("DrawRows<512>", "divide"): "none: calls that let one warp alone shuffle",
+    ("DrawRows<512>", "load"): "one chunk of the row, and the tokens that penalties touch",
     ("PlaceHeads<.*>", "load"): "a head of a row: some 256 bytes a block, read once",
     ("UpdateSlots", "load"): "what changed since the step before: a few hundred bytes",
     ("AdamWSlice", "load"): "what a slice has behind its last vector",
 }
 # Warp instructions per byte of keys and values that an attention kernel may take.
 PER_BYTE = {
-    "AttendPages<Bf16, (64|128|256)>": 0.12,
+    "AttendPages<(Bf16|Fp16), (64|128|256)>": 0.12,
 }
 
 
