@@ -74,13 +74,15 @@ struct Probabilities {
 /// f(id, logit) for the run's tokens, by `lane` of `lanes`.
 template <class Block, class F>
 ROLL_KERNEL_TEXT void each_logit(const Block& block, const TokenRun& run, int lane, int lanes, const F& f) {
+  const int32_t whole = run.count / 4 * 4;
   ROLL_UNROLL_BY(2)
-  for (int32_t i = 4 * lane; i < run.count; i += 4 * lanes) {
-    const Vector<float, 4> some = i + 4 <= run.count ? block.template load<4>(run.logits + i)
-                                                     : block.template load_some<4>(run.logits + i, run.count - i);
-    for (int e = 0; e < 4; ++e)
-      if (i + e < run.count) f(run.first + i + e, some.at[e]);
+  for (int32_t i = 4 * lane; i < whole; i += 4 * lanes) {
+    const Vector<float, 4> some = block.template load<4>(run.logits + i);
+    for (int e = 0; e < 4; ++e) f(run.first + i + e, some.at[e]);
   }
+  if (lane >= run.count - whole) return;
+  const int32_t i = whole + lane;
+  f(run.first + i, block.template load<1>(run.logits + i).at[0]);
 }
 
 /// A row's tokens, or those among which it is known that the drawn one is.

@@ -63,6 +63,11 @@ ROLL_KERNEL_TEXT PartMass mass_of_row(const Block& block, const SampledRow& row)
   return block.joined(mass, JoinMasses{});
 }
 
+/// Of a logit above the top: the top's.
+ROLL_HOST_DEVICE uint64_t capped_mass(const Probabilities& p, float logit) {
+  return mass_of(p(logit < p.top ? logit : p.top));
+}
+
 ROLL_HOST_DEVICE bool has_candidates(const SampledRow& row) {
   return row.slot->sampling.is_greedy == 0 && is_filtered(row);
 }
@@ -137,7 +142,6 @@ struct WeighParts : OfParts<kNumLanes> {
       const auto scale = static_cast<float>(sampling.inverse_temperature);
       const Tops tops = tops_of(block, row);
       const Probabilities p{tops.own, scale}, raw{tops.raw, scale};
-      const auto raw_mass = [&](float logit) { return mass_of(raw(logit < raw.top ? logit : raw.top)); };
       const bool counts = has_candidates(row), is_same = tops.raw == tops.own;
       if (counts) block.each(kSampleBins, [&](int32_t bin) { shared.counts[bin] = 0; });
       const TokenRun own = row.part(part);
@@ -145,30 +149,44 @@ struct WeighParts : OfParts<kNumLanes> {
       each_touched(block, row, own, [&](int32_t i, float& logit) {
         const float came = row.untouched[i];
         logit = touched_logit(came, row.touched[i], sampling);
-        mass.raw += raw_mass(came) - raw_mass(logit);  // which is added with the others'
+        mass.raw += capped_mass(raw, came) - capped_mass(raw, logit);  // which is added with the others'
       });
-      for (int32_t chunk = block.lane() / kWarp; chunk < row.cut.chunks; chunk += Block::kWarps) {
-        uint64_t sum = 0;
-        each_logit(block, own.piece(chunk, row.cut.chunk_size), block.lane() % kWarp, kWarp,
-                   [&](int32_t id, float logit) {
-                     if (!(logit - p.top <= 0)) mass.is_bad = 1;
-                     if (logit == p.top && id < mass.first) mass.first = id;
-                     const uint64_t its = mass_of(p(logit));
-                     sum += its;
-                     mass.raw += is_same ? its : raw_mass(logit);
-                     if (counts) block.add(&shared.counts[p.bin_of(logit)], 1);
-                   });
-        sum = block.joined_in_warp(sum, [](uint64_t a, uint64_t b) { return a + b; });
-        if (block.lane() % kWarp == 0) {
-          row.scratch->chunks[part * row.cut.chunks + chunk] = sum;
-          mass.all += sum;
-        }
-      }
+      if (counts)
+        is_same ? weigh<true, true>(block, shared, row, part, p, raw, mass)
+                : weigh<true, false>(block, shared, row, part, p, raw, mass);
+      else
+        is_same ? weigh<false, true>(block, shared, row, part, p, raw, mass)
+                : weigh<false, false>(block, shared, row, part, p, raw, mass);
       mass = block.joined(mass, JoinMasses{});
       block.once([&] { row.scratch->masses[part] = mass; });
       for (int32_t bin = block.lane(); bin < kSampleBins && counts; bin += Block::kLanes)
         if (const uint32_t count = shared.counts[bin]) block.add(&row.scratch->counts[bin], count);
     });
+  }
+
+ private:
+  /// kIsSame: the row is drawn from as it came, or at least its largest logit is the same.
+  template <bool kCounts, bool kIsSame, class Block>
+  static ROLL_KERNEL_TEXT void weigh(const Block& block, BinsShared<Block>& shared, const SampledRow& row, int32_t part,
+                                     const sampling::Probabilities& p, const sampling::Probabilities& raw,
+                                     PartMass& mass) {
+    const TokenRun own = row.part(part);
+    for (int32_t chunk = block.lane() / kWarp; chunk < row.cut.chunks; chunk += Block::kWarps) {
+      uint64_t sum = 0;
+      sampling::each_logit(block, own.piece(chunk, row.cut.chunk_size), block.lane() % kWarp, kWarp,
+                           [&](int32_t id, float logit) {
+                             if (!(logit - p.top <= 0)) mass.is_bad = 1;
+                             if (logit == p.top && id < mass.first) mass.first = id;
+                             sum += mass_of(p(logit));
+                             if (!kIsSame) mass.raw += sampling::capped_mass(raw, logit);
+                             if (kCounts) block.add(&shared.counts[p.bin_of(logit)], 1);
+                           });
+      sum = block.joined_in_warp(sum, [](uint64_t a, uint64_t b) { return a + b; });
+      if (block.lane() % kWarp > 0) continue;
+      row.scratch->chunks[part * row.cut.chunks + chunk] = sum;
+      mass.all += sum;
+      if (kIsSame) mass.raw += sum;
+    }
   }
 };
 

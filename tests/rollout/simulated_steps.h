@@ -50,8 +50,8 @@ struct StepSizes {
 };
 
 inline std::unique_ptr<StepModel> simulated(const Transformer& model, const StepSizes& sizes,
-                                     std::vector<std::string>* log = nullptr,
-                                     std::unique_ptr<GraphRecorder> recorder = nullptr) {
+                                            std::vector<std::string>* log = nullptr,
+                                            std::unique_ptr<GraphRecorder> recorder = nullptr) {
   const int64_t all = sizes.num_slots * pages_for(sizes.max_length, 8);
   return make_device_steps(model,
                            {.page_size = 8,
