@@ -79,7 +79,7 @@ TEST_CASE("tensor ranks give the tokens and log-probs of one rank, recorded, evi
     require_same(found[rank], expected, 1e-5);
     require_same(found[rank], found[0], 0);  // the same logits, to the bit
     CHECK(graphs[rank].recorded == graphs[0].recorded);
-    CHECK(graphs[rank].replayed > 4 * graphs[rank].recorded);
+    CHECK(graphs[rank].replayed > 2 * graphs[rank].recorded);
   }
 }
 
