@@ -35,8 +35,10 @@ struct AttendPages {
   static constexpr int kSpan = kLanes * kVector;  // tokens whose places are looked up at once
   /// Parts of a key whose loads begin together. All at once would be more than registers hold where heads are wide.
   static constexpr int kPasses = kDim > 128 ? 1 : kDim == 128 ? 2 : kDim / kTile;
-  /// Numbers of values that a block mixes: registers hold no more.
-  static constexpr int kMixed = kDim < 128 ? kDim : 128;
+  /// Weights are 2^shift times what they would be, so that of float16 small ones are no denormal numbers.
+  static constexpr float kShift = std::is_same_v<T, Fp16> ? 15 : 0;
+  /// Numbers of values that a block mixes: registers hold no more, of wide float32 heads beside their keys only half.
+  static constexpr int kMost = sizeof(T) == 4 && kDim > 128 ? 64 : 128, kMixed = kDim < kMost ? kDim : kMost;
   template <class Block>
   using Shared = AttendShared<Block, kMixed, kQueries>;
   const T* qkv = nullptr;
@@ -277,7 +279,7 @@ struct AttendPages {
         for (int e = 0; e < 4; ++e) mixed_some.at[e] *= factor[e / 2];
     for (Vector<float, 4>& some : scores)
       for (int e = 0; e < 4; ++e) {
-        some.at[e] = exp2_of(some.at[e] - top[e / 2]);
+        some.at[e] = exp2_of(some.at[e] - (top[e / 2] - kShift));
         sums.sum[e / 2] += some.at[e];
       }
     mix<kIsWhole>(block, shared.places[in_span / kVector + t], end - first - kVector * t, from, scores, sums);
@@ -332,8 +334,8 @@ struct AttendPages {
     }
   }
 
-  /// Weights as the left factor of half a vector's tokens. Of bfloat16 two, the second of what the first's rounding
-  /// lost.
+  /// Weights as the left factor of half a vector's tokens. Of narrow floats two, the second of what the first's
+  /// rounding lost.
   static constexpr int kParts = sizeof(T) == 4 ? 1 : 2;
   static ROLL_KERNEL_TEXT void weigh(const Vector<float, 4> (&weights)[kVector / 2], int half,
                                      Packed<4> (&left)[kParts]) {

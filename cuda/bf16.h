@@ -32,25 +32,4 @@ ROLL_HOST_DEVICE void store(Bf16& to, float x) {
 #endif
 }
 
-/// A word of as many T as it holds of x: word_of<float>(x) is x[0], word_of<Bf16>(x) x[0] and x[1], each rounded.
-template <class T>
-ROLL_HOST_DEVICE uint32_t word_of(const float* x) {
-  if (sizeof(T) == 4) return bits_of(x[0]);
-#ifdef __CUDA_ARCH__
-  uint32_t word;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(x[1]), "f"(x[0]));
-  return word;
-#else
-  Bf16 halves[2];
-  store(halves[0], x[0]), store(halves[1], x[1]);
-  return halves[0].bits | static_cast<uint32_t>(halves[1].bits) << 16;
-#endif
-}
-
-/// Number p of a word of T.
-template <class T>
-ROLL_HOST_DEVICE float float_in_word(uint32_t word, int p) {
-  return float_of(sizeof(T) == 4 ? word : p == 0 ? word << 16 : word & 0xFFFF0000u);
-}
-
 }  // namespace roll

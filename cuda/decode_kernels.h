@@ -1,6 +1,6 @@
 // The kernels of decoding between the products of a layer, as texts over a block of lanes (lane_block.h). Each is a
 // struct of its arguments, all in the device's memory, whose run() is the text of one block; launch_kernel.h starts
-// them on a GPU, a test runs them on the CPU. T: float or Bf16, of weights, products' inputs and outputs, and the
+// them on a GPU, a test runs them on the CPU. T: float, Bf16 or Fp16, of weights, products' inputs and outputs, and the
 // cache; between them everything is float32, the residual stream too. Legend: N rows (tokens), S slots, E hidden size,
 // H query heads, Hkv key/value heads, D head size, I inner size.
 #pragma once
@@ -104,7 +104,8 @@ ROLL_HOST_DEVICE Vector<T, 4> normed(const Vector<float, 4>& x, float scale, con
   return result;
 }
 
-/// Which tokens a step computes, where; their embeddings, and the first layer's input.
+/// Which tokens a step computes, where; their embeddings, and the first layer's input. With `sums` instead, where ranks
+/// have some tokens' embeddings each: this rank's part of the sum that AddNorm adds to x, which is 0.
 template <class T>
 struct StartRows {
   static constexpr int kLanes = 256;
@@ -116,7 +117,9 @@ struct StartRows {
   const T *embedding = nullptr, *norm = nullptr;  // [V, E], [E]
   float* x = nullptr;                             // [N, E]
   T* input = nullptr;                             // [N, E]
+  float* sums = nullptr;                          // [N, E], or null
   int64_t num_rows = 0, hidden = 0;
+  int64_t first_token = 0, num_tokens = 0;  // of the embedding
   float eps = 0;
 
   int64_t num_blocks() const { return num_rows; }
@@ -130,6 +133,14 @@ struct StartRows {
     block.once([&] { rows[i] = row; });
     float* const own = x + i * hidden;
     T* const in = input + i * hidden;
+    const int64_t place = row.token - first_token;
+    const bool is_here = row.slot >= 0 && 0 <= place && place < num_tokens;
+    const T* const token = embedding + (is_here ? place : 0) * hidden;
+    if (sums)
+      return block.each_fourth(static_cast<int32_t>(hidden), [&](int32_t j) {
+        block.store(own + j, Vector<float, 4>{});
+        block.store(sums + i * hidden + j, is_here ? four_at(block, token + j) : Vector<float, 4>{});
+      });
     if (row.slot < 0) {
       block.each_fourth(static_cast<int32_t>(hidden), [&](int32_t j) {
         block.store(own + j, Vector<float, 4>{});
@@ -137,7 +148,6 @@ struct StartRows {
       });
       return;
     }
-    const T* const token = embedding + row.token * hidden;
     const auto value = [&](int32_t j) { return four_at(block, token + j); };
     const float scale = norm_scale(block, hidden, eps, value);
     block.each_fourth(static_cast<int32_t>(hidden), [&](int32_t j) {
@@ -157,6 +167,7 @@ struct AddNorm {
   using Shared = NoShared;
   float* x = nullptr;                                           // [N, E]
   const T *branch = nullptr, *bias = nullptr, *norm = nullptr;  // [N, E], [E] or null, [E]
+  const float* sums = nullptr;                                  // [N, E]: instead of the branch; or null
   T* input = nullptr;                                           // [num_rows, E]
   const RowDraw* draws = nullptr;
   int64_t num_rows = 0, hidden = 0;
@@ -171,10 +182,11 @@ struct AddNorm {
       return block.each_fourth(width, [&](int32_t j) { block.store(in + j, Vector<T, 4>{}); });
     const int64_t from = draws ? draws[i].row : i;
     float* const own = x + from * hidden;
-    const T* const added = branch + from * hidden;
     const auto value = [&](int32_t j) {
       Vector<float, 4> x = block.template load<4>(own + j);
-      const Vector<float, 4> y = four_at(block, added + j), z = bias ? four_at(block, bias + j) : Vector<float, 4>{};
+      const Vector<float, 4> y =
+          sums ? four_at(block, sums + from * hidden + j) : four_at(block, branch + from * hidden + j);
+      const Vector<float, 4> z = bias ? four_at(block, bias + j) : Vector<float, 4>{};
       for (int e = 0; e < 4; ++e) x.at[e] = x.at[e] + y.at[e] + z.at[e];
       return x;
     };

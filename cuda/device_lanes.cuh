@@ -51,8 +51,10 @@ struct DeviceLanes {
 
   template <class T>
   static __device__ void multiply_add(Vector<float, 4>& c, const Packed<4>& a, const Packed<2>& b) {
-    if constexpr (sizeof(T) == 2) {
+    if constexpr (std::is_same_v<T, Bf16>) {
       multiply_add_bf16(c, a, b);
+    } else if constexpr (std::is_same_v<T, Fp16>) {
+      multiply_add_fp16(c, a, b);
     } else {
       const Packed<4> a_high = high(a), a_low = low(a, a_high);
       const Packed<2> b_high = high(b), b_low = low(b, b_high);
@@ -100,6 +102,12 @@ struct DeviceLanes {
   static __device__ void multiply_add_bf16(Vector<float, 4>& c, const Packed<4>& a, const Packed<2>& b) {
     asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, "
         "%2, %3};"
+        : "+f"(c.at[0]), "+f"(c.at[1]), "+f"(c.at[2]), "+f"(c.at[3])
+        : "r"(a.at[0]), "r"(a.at[1]), "r"(a.at[2]), "r"(a.at[3]), "r"(b.at[0]), "r"(b.at[1]));
+  }
+  static __device__ void multiply_add_fp16(Vector<float, 4>& c, const Packed<4>& a, const Packed<2>& b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
         : "+f"(c.at[0]), "+f"(c.at[1]), "+f"(c.at[2]), "+f"(c.at[3])
         : "r"(a.at[0]), "r"(a.at[1]), "r"(a.at[2]), "r"(a.at[3]), "r"(b.at[0]), "r"(b.at[1]));
   }

@@ -13,17 +13,18 @@
 //   load_some<N>(p, n)    likewise, of which those from n on are nothing and become 0
 //   multiply_add<T>(c, a, b)   c [16, 8] += a [16, K] b [K, 8] on tensor cores, by all lanes of a warp, summed in
 //   float32. T is
-//                         Bf16, two in a word and K = 16; or float, K = 8, to 2^-20 of the products (three of tf32).
-//                         With w = 4 / sizeof(T) and a lane's g = lane / 4 and t = lane % 4 of the warp, number p of
-//                         word q of its a is [g + 8 (q % 2), w t + p + 4 w (q / 2)], of word h of its b [w t + p + 4 w
-//                         h, g], and it has [g + 8 r, 2 t + s] of c at 2 r + s
-//   add(p, x)             to a cell, whole also against other lanes that add; returns what was there
+//                         Bf16 or Fp16, two in a word and K = 16; or float, K = 8, to 2^-20 of the products (three of
+//                         tf32). With w = 4 / sizeof(T) and a lane's g = lane / 4 and t = lane % 4 of the warp, number
+//                         p of word q of its a is [g + 8 (q % 2), w t + p + 4 w (q / 2)], of word h of its b [w t + p +
+//                         4 w h, g], and it has [g + 8 r, 2 t + s] of c at 2 r + s
+//   add(p, x)             to a cell or 32 bits of device memory, whole also against others that add; returns what was
+//                         there
 //   scratch<T>()          a cell for each warp, for the text below
 #pragma once
 
 #include <cstdint>
 
-#include "cuda/bf16.h"
+#include "cuda/words.h"
 
 #ifdef __CUDACC__
 #define ROLL_PRAGMA(text) _Pragma(#text)
@@ -45,7 +46,7 @@ struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vector {
 /// A kernel's shared memory where it needs none.
 struct NoShared {};
 
-/// 32 bits, of one float or two Bf16.
+/// 32 bits, as words.h has them.
 template <int N>
 using Packed = Vector<uint32_t, N>;
 

@@ -27,4 +27,16 @@ void launch_kernel(const AnyKernelOf<Bf16>& kernel, void* stream) {
   std::visit(Launch{stream}, kernel);
 }
 
+void launch_kernel(const AnyKernelOf<Fp16>& kernel, void* stream) {
+  std::visit(Launch{stream}, kernel);
+}
+
+int count_processors() {
+  int device = 0, count = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+  check_launch("count_processors");
+  return count;
+}
+
 }  // namespace roll::cuda

@@ -17,6 +17,10 @@ namespace cuda {
 
 void launch_kernel(const AnyKernelOf<float>& kernel, void* stream);
 void launch_kernel(const AnyKernelOf<Bf16>& kernel, void* stream);
+void launch_kernel(const AnyKernelOf<Fp16>& kernel, void* stream);
+
+/// Multiprocessors of the thread's device.
+int count_processors();
 
 }  // namespace cuda
 

@@ -13,4 +13,12 @@ void launch_kernel(const AnyKernelOf<Bf16>&, void*) {
   throw SystemError("launch_kernel: this program was built without CUDA");
 }
 
+void launch_kernel(const AnyKernelOf<Fp16>&, void*) {
+  throw SystemError("launch_kernel: this program was built without CUDA");
+}
+
+int count_processors() {
+  throw SystemError("count_processors: this program was built without CUDA");
+}
+
 }  // namespace roll::cuda

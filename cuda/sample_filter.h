@@ -9,24 +9,50 @@
 
 namespace roll {
 
+/// Tokens whose logits lie one behind the other, from 16 bytes on.
+struct TokenRun {
+  float* logits;
+  int32_t first, count;
+
+  ROLL_HOST_DEVICE TokenRun piece(int32_t index, int32_t size) const {
+    const int32_t from = index * size, left = count - from;
+    return {logits + from, first + from, left < 0 ? 0 : left < size ? left : size};
+  }
+};
+
 /// A row of logits and what is drawn from it.
 struct SampledRow {
-  float* logits = nullptr;  // [V], 16 bytes aligned; touched tokens are changed in place
-  int64_t vocab = 0;
+  float* logits = nullptr;  // of the first shard
+  int64_t shard_stride = 0;
+  RowCut cut;
   SlotState* slot = nullptr;
   TouchedToken* touched = nullptr;
   float* untouched = nullptr;  // memory for the logits of touched tokens
+  RowScratch* scratch = nullptr;
+
+  ROLL_HOST_DEVICE TokenRun shard(int32_t index) const {
+    const int32_t first = cut.shard_begin(index);
+    return {logits + index * shard_stride, first, cut.shard_begin(index + 1) - first};
+  }
+  ROLL_HOST_DEVICE TokenRun part(int32_t index) const {
+    return shard(index / cut.splits).piece(index % cut.splits, cut.part_size);
+  }
+  ROLL_HOST_DEVICE float logit(int32_t token) const {
+    const TokenRun own = shard(cut.shard_of(token));
+    return own.logits[token - own.first];
+  }
 };
 
-constexpr int kSampleChunks = 2048, kSampleBins = 2048, kMostCandidates = 4096;
+/// Memory that lanes share where they count.
+template <class Block>
+struct BinsShared {
+  alignas(16) typename Block::template Cell<uint32_t> counts[kSampleBins];
+};
 
-/// Memory that the lanes share. `list`: sums of chunks, or candidates (id in the upper half, logit's bits in the
-/// lower).
+/// Where they draw: masses of chunks, or candidates.
 template <class Block>
 struct SampleShared {
   typename Block::template Cell<uint64_t> list[kMostCandidates];
-  typename Block::template Cell<uint32_t> counts[kSampleBins];
-  typename Block::template Cell<uint32_t> num_candidates;
   typename Block::template Cell<int32_t> found;
 };
 
@@ -45,17 +71,18 @@ struct Probabilities {
   }
 };
 
-/// f(id, logit) for ids in [begin, end), by `lane` of `lanes`; begin is a multiple of 4.
+/// f(id, logit) for the run's tokens, by `lane` of `lanes`.
 template <class Block, class F>
-ROLL_KERNEL_TEXT void each_logit(const Block& block, const SampledRow& row, int32_t begin, int32_t end, int lane,
-                                 int lanes, const F& f) {
+ROLL_KERNEL_TEXT void each_logit(const Block& block, const TokenRun& run, int lane, int lanes, const F& f) {
+  const int32_t whole = run.count / 4 * 4;
   ROLL_UNROLL_BY(2)
-  for (int32_t i = begin + 4 * lane; i < end; i += 4 * lanes) {
-    const Vector<float, 4> some =
-        i + 4 <= end ? block.template load<4>(row.logits + i) : block.template load_some<4>(row.logits + i, end - i);
-    for (int e = 0; e < 4; ++e)
-      if (i + e < end) f(i + e, some.at[e]);
+  for (int32_t i = 4 * lane; i < whole; i += 4 * lanes) {
+    const Vector<float, 4> some = block.template load<4>(run.logits + i);
+    for (int e = 0; e < 4; ++e) f(run.first + i + e, some.at[e]);
   }
+  if (lane >= run.count - whole) return;
+  const int32_t i = whole + lane;
+  f(run.first + i, block.template load<1>(run.logits + i).at[0]);
 }
 
 /// A row's tokens, or those among which it is known that the drawn one is.
@@ -69,8 +96,8 @@ struct Tokens {
   /// f(id, logit) of all, by some lane.
   template <class F>
   ROLL_KERNEL_TEXT void each(const F& f) const {
-    if (num_candidates < 0)
-      return each_logit(block, row, 0, static_cast<int32_t>(row.vocab), block.lane(), Block::kLanes, f);
+    for (int32_t i = 0; i < row.cut.shards && num_candidates < 0; ++i)
+      each_logit(block, row.shard(i), block.lane(), Block::kLanes, f);
     for (int32_t i = block.lane(); i < num_candidates; i += Block::kLanes) {
       const uint64_t own = shared.list[i];
       f(static_cast<int32_t>(own >> 32), float_of(static_cast<uint32_t>(own)));
@@ -89,7 +116,7 @@ struct Tokens {
 template <class Block>
 struct Bins {
   const Block& block;
-  SampleShared<Block>& shared;
+  BinsShared<Block>& shared;
 
   template <class F>
   ROLL_KERNEL_TEXT void each(const F& f) const {
@@ -188,8 +215,8 @@ ROLL_KERNEL_TEXT Filter filter_of(const Block& block, const Tokens<Block>& token
                                   uint64_t all) {
   const RowSampling& sampling = tokens.row.slot->sampling;
   Filter filter;
-  filter.ties_end = static_cast<int32_t>(tokens.row.vocab);
-  if (sampling.top_k > 0 && sampling.top_k < tokens.row.vocab) {
+  filter.ties_end = tokens.row.cut.vocab;
+  if (sampling.top_k > 0 && sampling.top_k < tokens.row.cut.vocab) {
     filter.least_key =
         find_threshold(block, tokens, static_cast<uint64_t>(sampling.top_k), 32, [](int32_t, float logit) {
           return Weighted{ordered_key(logit), 1};
@@ -203,16 +230,15 @@ ROLL_KERNEL_TEXT Filter filter_of(const Block& block, const Tokens<Block>& token
 
 ROLL_HOST_DEVICE bool is_filtered(const SampledRow& row) {
   const RowSampling& sampling = row.slot->sampling;
-  return (sampling.top_k > 0 && sampling.top_k < row.vocab) || sampling.top_p < 1 || sampling.least_p > 0;
+  return (sampling.top_k > 0 && sampling.top_k < row.cut.vocab) || sampling.top_p < 1 || sampling.least_p > 0;
 }
 
 /// The last bin that may have tokens which the filter keeps.
 template <class Block>
-ROLL_KERNEL_TEXT int32_t last_bin(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
-                                  uint64_t all) {
+ROLL_KERNEL_TEXT int32_t last_bin(const Block& block, BinsShared<Block>& shared, const SampledRow& row, uint64_t all) {
   const RowSampling& sampling = row.slot->sampling;
   const Bins<Block> bins{block, shared};
-  if (sampling.top_k > 0 && sampling.top_k < row.vocab) {
+  if (sampling.top_k > 0 && sampling.top_k < row.cut.vocab) {
     const auto likely_first = [](int32_t bin, uint32_t count) {
       return Weighted{static_cast<uint32_t>(kSampleBins - 1 - bin), count};
     };
@@ -230,22 +256,6 @@ ROLL_KERNEL_TEXT int32_t last_bin(const Block& block, SampleShared<Block>& share
   };
   const uint64_t left_out = all - needed_mass(sampling.top_p, all);
   return static_cast<int32_t>(find_threshold(block, bins, left_out + 1, 11, heaviest).key);
-}
-
-/// After `weigh`: what has all tokens that a filter keeps.
-template <class Block>
-ROLL_KERNEL_TEXT Tokens<Block> candidates_of(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
-                                             const Probabilities& p, uint64_t all) {
-  const int32_t last = last_bin(block, shared, row, all);
-  block.once([&] { shared.num_candidates = 0; });
-  each_logit(block, row, 0, static_cast<int32_t>(row.vocab), block.lane(), Block::kLanes, [&](int32_t id, float logit) {
-    if (p.bin_of(logit) > last) return;
-    const uint32_t place = block.add(&shared.num_candidates, 1);
-    if (place < kMostCandidates) shared.list[place] = static_cast<uint64_t>(id) << 32 | bits_of(logit);
-  });
-  block.barrier();
-  const uint32_t count = shared.num_candidates;
-  return {block, shared, row, count <= kMostCandidates ? static_cast<int32_t>(count) : -1};
 }
 
 }  // namespace sampling

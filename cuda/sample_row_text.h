@@ -1,6 +1,9 @@
-// The kernel that draws one token out of one row of logits, as text over a block of lanes (lane_block.h): what all
-// lanes know stands in plain variables, what they do together in calls of the block. It draws what RowSampler
-// (ops/sample_row.h) draws.
+// The kernels that draw one token out of each row of logits, as texts over a block of lanes (lane_block.h): what all
+// lanes know stands in plain variables, what they do together in calls of the block. They draw what RowSampler
+// (ops/sample_row.h) draws. A block for each part of a row finds its largest logits (FindTops), weighs it (WeighParts)
+// and lists what a filter may keep (ListCandidates); a block for each row draws (DrawRows). What parts leave are
+// largest numbers and sums of whole ones, which know no order. Memory is read once to find tops, once to weigh, and
+// once more where there is a filter.
 #pragma once
 
 #include "cuda/sample_filter.h"
@@ -9,62 +12,221 @@ namespace roll {
 
 namespace sampling {
 
-/// Numbers per chunk: so that chunks fit the shared list, and a multiple of what a warp reads at once.
-ROLL_HOST_DEVICE int32_t chunk_size(int64_t vocab) {
-  return static_cast<int32_t>((vocab + kSampleChunks * 128 - 1) / (kSampleChunks * 128) * 128);
+ROLL_HOST_DEVICE SampledRow row_of(const SampleRows& launch, int64_t i) {
+  const int32_t slot = launch.draws[i].slot;
+  const int64_t touched = slot * launch.touched_per_slot;
+  SampledRow row;
+  row.logits = launch.logits + i * launch.stride;
+  row.shard_stride = launch.rows * launch.stride;
+  row.cut = launch.cut;
+  row.slot = launch.slots + slot;
+  row.touched = launch.touched + touched;
+  row.untouched = launch.untouched + touched;
+  row.scratch = launch.scratch + i;
+  return row;
 }
 
-template <class Block>
-ROLL_KERNEL_TEXT Probabilities probabilities_of(const Block& block, const SampledRow& row) {
-  float top = -INFINITY;
-  each_logit(block, row, 0, static_cast<int32_t>(row.vocab), block.lane(), Block::kLanes,
-             [&](int32_t, float logit) { top = larger(top, logit); });
-  top = block.joined(top, [](float a, float b) { return larger(a, b); });
-  return {top, static_cast<float>(row.slot->sampling.inverse_temperature)};
-}
-
-struct Mass {
-  uint64_t all;
-  bool is_bad;  // a logit is no number
+/// The largest logits of a row, as it came and as it is drawn from.
+struct Tops {
+  float raw, own;
 };
 
-/// The mass of the row; shared.list: those of its chunks, shared.counts: of tokens in bins.
-template <class Block>
-ROLL_KERNEL_TEXT Mass weigh(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
-                            const Probabilities& p) {
-  const bool counts = is_filtered(row);
-  block.each(kSampleBins, [&](int32_t bin) { shared.counts[bin] = 0; });
-  const int32_t size = chunk_size(row.vocab), vocab = static_cast<int32_t>(row.vocab);
-  uint64_t all = 0;
-  uint32_t is_bad = 0;
-  for (int32_t chunk = block.lane() / kWarp, begin = chunk * size; begin < vocab;
-       chunk += Block::kWarps, begin = chunk * size) {
-    uint64_t mine = 0;
-    each_logit(block, row, begin, begin + size < vocab ? begin + size : vocab, block.lane() % kWarp, kWarp,
-               [&](int32_t, float logit) {
-                 if (!(logit - p.top <= 0)) is_bad = 1;
-                 mine += mass_of(p(logit));
-                 if (counts) block.add(&shared.counts[p.bin_of(logit)], 1);
-               });
-    mine = block.joined_in_warp(mine, [](uint64_t a, uint64_t b) { return a + b; });
-    if (block.lane() % kWarp == 0) {
-      shared.list[chunk] = mine;
-      all += mine;
-    }
+struct JoinTops {
+  ROLL_HOST_DEVICE PartTops operator()(const PartTops& a, const PartTops& b) const {
+    return {larger(a.untouched, b.untouched), larger(a.raw_touched, b.raw_touched), larger(a.touched, b.touched), 0};
   }
-  all = block.joined(all, [](uint64_t a, uint64_t b) { return a + b; });
-  is_bad = block.joined(is_bad, [](uint32_t a, uint32_t b) { return a | b; });
-  return {all, is_bad != 0};
+};
+
+struct JoinMasses {
+  ROLL_HOST_DEVICE PartMass operator()(const PartMass& a, const PartMass& b) const {
+    return {a.raw + b.raw, a.all + b.all, a.first < b.first ? a.first : b.first, a.is_bad | b.is_bad};
+  }
+};
+
+template <class Block>
+ROLL_KERNEL_TEXT Tops tops_of(const Block& block, const SampledRow& row) {
+  const JoinTops join;
+  PartTops tops{-INFINITY, -INFINITY, -INFINITY, 0};
+  ROLL_UNROLL_BY(1)
+  for (int32_t part = block.lane(); part < row.cut.parts(); part += Block::kLanes)
+    tops = join(tops, row.scratch->tops[part]);
+  tops = block.joined(tops, join);
+  return {larger(tops.untouched, tops.raw_touched), larger(tops.untouched, tops.touched)};
 }
 
-/// After `weigh`: the first token up to which all add up to more than `target`. The first warp goes over chunks, then
-/// over the one that it has found, 32 numbers at once.
+template <class Block>
+ROLL_KERNEL_TEXT PartMass mass_of_row(const Block& block, const SampledRow& row) {
+  PartMass mass{0, 0, INT32_MAX, 0};
+  ROLL_UNROLL_BY(1)
+  for (int32_t part = block.lane(); part < row.cut.parts(); part += Block::kLanes)
+    mass = JoinMasses{}(mass, row.scratch->masses[part]);
+  return block.joined(mass, JoinMasses{});
+}
+
+/// Of a logit above the top: the top's.
+ROLL_HOST_DEVICE uint64_t capped_mass(const Probabilities& p, float logit) {
+  return mass_of(p(logit < p.top ? logit : p.top));
+}
+
+ROLL_HOST_DEVICE bool has_candidates(const SampledRow& row) {
+  return row.slot->sampling.is_greedy == 0 && is_filtered(row);
+}
+
+/// f(number, logit) of each touched token of the run, by some lane; ends when all are done.
+template <class Block, class F>
+ROLL_KERNEL_TEXT void each_touched(const Block& block, const SampledRow& row, const TokenRun& run, const F& f) {
+  block.each(row.slot->num_touched, [&](int32_t i) {
+    const int32_t place = row.touched[i].token - run.first;
+    if (0 <= place && place < run.count) f(i, run.logits[place]);
+  });
+}
+
+}  // namespace sampling
+
+/// A block for each part of a row.
+template <int kNumLanes>
+struct OfParts {
+  static constexpr int kLanes = kNumLanes;
+  SampleRows launch;
+
+  int64_t num_blocks() const { return launch.rows * launch.cut.parts(); }
+  /// f(the row, part), unless the row draws nothing.
+  template <class F>
+  ROLL_KERNEL_TEXT void with_part(int64_t index, const F& f) const {
+    const int32_t parts = launch.cut.parts(), i = static_cast<int32_t>(index) / parts;
+    if (launch.draws[i].slot >= 0) f(sampling::row_of(launch, i), static_cast<int32_t>(index) - i * parts);
+  }
+};
+
+/// Touched tokens wait in row.untouched while their logits are -infinity, so that these are read once with the others.
+template <int kNumLanes = 512>
+struct FindTops : OfParts<kNumLanes> {
+  template <class>
+  using Shared = NoShared;
+
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t index) const {
+    using namespace sampling;
+    this->with_part(index, [&](const SampledRow& row, int32_t part) {
+      if (part == 0 && has_candidates(row)) {
+        block.each(kSampleBins, [&](int32_t bin) { row.scratch->counts[bin] = 0; });
+        block.once([&] { row.scratch->num_candidates = 0; });
+      }
+      const TokenRun own = row.part(part);
+      PartTops tops{-INFINITY, -INFINITY, -INFINITY, 0};
+      each_touched(block, row, own, [&](int32_t i, float& logit) {
+        row.untouched[i] = logit;
+        tops.raw_touched = larger(tops.raw_touched, logit);
+        tops.touched = larger(tops.touched, touched_logit(logit, row.touched[i], row.slot->sampling));
+        logit = -INFINITY;
+      });
+      each_logit(block, own, block.lane(), Block::kLanes,
+                 [&](int32_t, float logit) { tops.untouched = larger(tops.untouched, logit); });
+      tops = block.joined(tops, JoinTops{});
+      block.once([&] { row.scratch->tops[part] = tops; });
+    });
+  }
+};
+
+/// Masses of a part and its chunks, and how many tokens are in which bin.
+template <int kNumLanes = 512>
+struct WeighParts : OfParts<kNumLanes> {
+  template <class Block>
+  using Shared = BinsShared<Block>;
+
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, BinsShared<Block>& shared, int64_t index) const {
+    using namespace sampling;
+    this->with_part(index, [&](const SampledRow& row, int32_t part) {
+      const RowSampling& sampling = row.slot->sampling;
+      const auto scale = static_cast<float>(sampling.inverse_temperature);
+      const Tops tops = tops_of(block, row);
+      const Probabilities p{tops.own, scale}, raw{tops.raw, scale};
+      const bool counts = has_candidates(row), is_same = tops.raw == tops.own;
+      if (counts) block.each(kSampleBins, [&](int32_t bin) { shared.counts[bin] = 0; });
+      const TokenRun own = row.part(part);
+      PartMass mass{0, 0, INT32_MAX, 0};
+      each_touched(block, row, own, [&](int32_t i, float& logit) {
+        const float came = row.untouched[i];
+        logit = touched_logit(came, row.touched[i], sampling);
+        mass.raw += capped_mass(raw, came) - capped_mass(raw, logit);  // which is added with the others'
+      });
+      if (counts)
+        is_same ? weigh<true, true>(block, shared, row, part, p, raw, mass)
+                : weigh<true, false>(block, shared, row, part, p, raw, mass);
+      else
+        is_same ? weigh<false, true>(block, shared, row, part, p, raw, mass)
+                : weigh<false, false>(block, shared, row, part, p, raw, mass);
+      mass = block.joined(mass, JoinMasses{});
+      block.once([&] { row.scratch->masses[part] = mass; });
+      for (int32_t bin = block.lane(); bin < kSampleBins && counts; bin += Block::kLanes)
+        if (const uint32_t count = shared.counts[bin]) block.add(&row.scratch->counts[bin], count);
+    });
+  }
+
+ private:
+  /// kIsSame: the row is drawn from as it came, or at least its largest logit is the same.
+  template <bool kCounts, bool kIsSame, class Block>
+  static ROLL_KERNEL_TEXT void weigh(const Block& block, BinsShared<Block>& shared, const SampledRow& row, int32_t part,
+                                     const sampling::Probabilities& p, const sampling::Probabilities& raw,
+                                     PartMass& mass) {
+    const TokenRun own = row.part(part);
+    for (int32_t chunk = block.lane() / kWarp; chunk < row.cut.chunks; chunk += Block::kWarps) {
+      uint64_t sum = 0;
+      sampling::each_logit(block, own.piece(chunk, row.cut.chunk_size), block.lane() % kWarp, kWarp,
+                           [&](int32_t id, float logit) {
+                             if (!(logit - p.top <= 0)) mass.is_bad = 1;
+                             if (logit == p.top && id < mass.first) mass.first = id;
+                             sum += mass_of(p(logit));
+                             if (!kIsSame) mass.raw += sampling::capped_mass(raw, logit);
+                             if (kCounts) block.add(&shared.counts[p.bin_of(logit)], 1);
+                           });
+      sum = block.joined_in_warp(sum, [](uint64_t a, uint64_t b) { return a + b; });
+      if (block.lane() % kWarp > 0) continue;
+      row.scratch->chunks[part * row.cut.chunks + chunk] = sum;
+      mass.all += sum;
+      if (kIsSame) mass.raw += sum;
+    }
+  }
+};
+
+/// All tokens that a filter keeps, and some that it does not.
+template <int kNumLanes = 512>
+struct ListCandidates : OfParts<kNumLanes> {
+  template <class Block>
+  using Shared = BinsShared<Block>;
+
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, BinsShared<Block>& shared, int64_t index) const {
+    using namespace sampling;
+    this->with_part(index, [&](const SampledRow& row, int32_t part) {
+      if (!has_candidates(row)) return;
+      const PartMass mass = mass_of_row(block, row);
+      if (mass.is_bad) return;
+      const Probabilities p{tops_of(block, row).own, static_cast<float>(row.slot->sampling.inverse_temperature)};
+      block.each_fourth(kSampleBins, [&](int32_t bin) {
+        const Vector<uint32_t, 4> some = block.template load<4>(row.scratch->counts + bin);
+        block.store(&shared.counts[bin], some);
+      });
+      const int32_t last = last_bin(block, shared, row, mass.all);
+      each_logit(block, row.part(part), block.lane(), Block::kLanes, [&](int32_t id, float logit) {
+        if (p.bin_of(logit) > last) return;
+        const uint32_t place = block.add(&row.scratch->num_candidates, 1);
+        if (place < kMostCandidates) row.scratch->candidates[place] = static_cast<uint64_t>(id) << 32 | bits_of(logit);
+      });
+    });
+  }
+};
+
+namespace sampling {
+
+/// The first token up to which all add up to more than `target`. The first warp goes over chunks, then over the one
+/// that it has found, 32 numbers at once.
 template <class Block>
 ROLL_KERNEL_TEXT int32_t find_in_row(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
                                      const Probabilities& p, uint64_t target) {
-  const int32_t size = chunk_size(row.vocab), vocab = static_cast<int32_t>(row.vocab);
-  const auto first_beyond = [&](int32_t begin, int32_t end, const auto& weight) {
-    for (;; begin += kWarp) {  // the target is below the sum of all, and so the end is never reached
+  const auto first_beyond = [&](int32_t end, const auto& weight) {
+    for (int32_t begin = 0;; begin += kWarp) {  // the target is below the sum of all, and so the end is never reached
       const int32_t own = begin + block.lane();
       uint64_t sum = own < end ? weight(own) : 0;  // up to this one, from the first lane's on
       for (int offset = 1; offset < kWarp; offset *= 2) {
@@ -80,12 +242,13 @@ ROLL_KERNEL_TEXT int32_t find_in_row(const Block& block, SampleShared<Block>& sh
       target -= all;
     }
   };
+  const int32_t num_chunks = row.cut.parts() * row.cut.chunks;
+  block.each(num_chunks, [&](int32_t i) { shared.list[i] = row.scratch->chunks[i]; });
   if (block.lane() < kWarp) {
-    const int32_t chunk =
-        first_beyond(0, (vocab + size - 1) / size, [&](int32_t i) -> uint64_t { return shared.list[i]; });
-    const int32_t begin = chunk * size, end = begin + size < vocab ? begin + size : vocab;
-    const int32_t token = first_beyond(begin, end, [&](int32_t i) { return mass_of(p(row.logits[i])); });
-    if (block.lane() == 0) shared.found = token;
+    const int32_t chunk = first_beyond(num_chunks, [&](int32_t i) -> uint64_t { return shared.list[i]; });
+    const TokenRun run = row.part(chunk / row.cut.chunks).piece(chunk % row.cut.chunks, row.cut.chunk_size);
+    const int32_t place = first_beyond(run.count, [&](int32_t i) { return mass_of(p(run.logits[i])); });
+    if (block.lane() == 0) shared.found = run.first + place;
   }
   block.barrier();
   return shared.found;
@@ -101,7 +264,10 @@ ROLL_KERNEL_TEXT Found pick(const Block& block, SampleShared<Block>& shared, con
                             const Probabilities& p, uint64_t all) {
   const uint64_t bits = first_bits(named_words(row.slot->name));
   if (!is_filtered(row)) return {find_in_row(block, shared, row, p, target_of(bits, all)), all};
-  const Tokens<Block> tokens = candidates_of(block, shared, row, p, all);
+  const uint32_t count = row.scratch->num_candidates;
+  const bool is_listed = count <= kMostCandidates;
+  if (is_listed) block.each(count, [&](uint32_t i) { shared.list[i] = row.scratch->candidates[i]; });
+  const Tokens<Block> tokens{block, shared, row, is_listed ? static_cast<int32_t>(count) : -1};
   const Filter filter = filter_of(block, tokens, p, all);
   const auto mass = [&](int32_t id, float logit) { return kept_mass(filter, p, id, logit); };
   const uint64_t kept = tokens.sum(mass);
@@ -117,44 +283,21 @@ ROLL_KERNEL_TEXT int64_t place_of(const Block& block, const SampledRow& row, int
   return place < count ? place : count;
 }
 
-}  // namespace sampling
-
 /// Draws, and moves the slot on: its random number, its last token and what penalties count.
 template <class Block>
-ROLL_KERNEL_TEXT DrawnToken sample_row(const Block& block, SampleShared<Block>& shared, const SampledRow& row) {
-  using namespace sampling;
+ROLL_KERNEL_TEXT DrawnToken draw_row(const Block& block, SampleShared<Block>& shared, const SampledRow& row) {
   SlotState& slot = *row.slot;
   const RowSampling& params = slot.sampling;
-  Probabilities p = probabilities_of(block, row);
-  Mass mass = weigh(block, shared, row, p);
-  const float raw_top = p.top;
-  const uint64_t raw_mass = mass.all;
-  const int64_t num_touched = slot.num_touched;
-  if (num_touched > 0) {
-    block.each(num_touched, [&](int64_t i) {
-      float& logit = row.logits[row.touched[i].token];
-      row.untouched[i] = logit;
-      logit = touched_logit(logit, row.touched[i], params);
-    });
-    p = probabilities_of(block, row);
-    mass = weigh(block, shared, row, p);  // a number that is none stays one, and a bias may have made more
-  }
+  const PartMass mass = mass_of_row(block, row);
   if (mass.is_bad) return {-1, 0, 0};
-  Found found = {0, 0};
-  if (params.is_greedy) {
-    int32_t first = INT32_MAX;
-    each_logit(block, row, 0, static_cast<int32_t>(row.vocab), block.lane(), Block::kLanes,
-               [&](int32_t id, float logit) {
-                 if (logit == p.top && id < first) first = id;
-               });
-    found.token = block.joined(first, [](int32_t a, int32_t b) { return a < b ? a : b; });
-  } else {
-    found = pick(block, shared, row, p, mass.all);
-  }
+  const Tops tops = tops_of(block, row);
+  const Probabilities p{tops.own, static_cast<float>(params.inverse_temperature)};
+  const int64_t num_touched = slot.num_touched;
+  const Found found = params.is_greedy ? Found{mass.first, 0} : pick(block, shared, row, p, mass.all);
   const int64_t place = place_of(block, row, found.token);
-  const float own = row.logits[found.token];
+  const float own = row.logit(found.token);
   const DrawnToken drawn = {found.token,
-                            log_prob_of(place < num_touched ? row.untouched[place] : own, raw_top, params, raw_mass),
+                            log_prob_of(place < num_touched ? row.untouched[place] : own, tops.raw, params, mass.raw),
                             params.is_greedy ? 0.0f : log_prob_of(own, p.top, params, found.all)};
   block.once([&] {
     slot.last_token = drawn.token;
@@ -166,8 +309,10 @@ ROLL_KERNEL_TEXT DrawnToken sample_row(const Block& block, SampleShared<Block>& 
   return drawn;
 }
 
+}  // namespace sampling
+
 /// A block for each row.
-template <int kNumLanes = 1024>
+template <int kNumLanes = 512>
 struct DrawRows {
   static constexpr int kLanes = kNumLanes;
   template <class Block>
@@ -179,16 +324,21 @@ struct DrawRows {
   ROLL_KERNEL_TEXT void run(const Block& block, SampleShared<Block>& shared, int64_t i) const {
     const RowDraw draw = launch.draws[i];
     if (draw.slot < 0) return;
-    SlotState& slot = launch.slots[draw.slot];
-    const int64_t touched = draw.slot * launch.touched_per_slot;
-    const SampledRow row = {launch.logits + i * launch.stride, launch.vocab, &slot, launch.touched + touched,
-                            launch.untouched + touched};
-    const DrawnToken drawn = sample_row(block, shared, row);
+    const DrawnToken drawn = sampling::draw_row(block, shared, sampling::row_of(launch, i));
     block.once([&] {
       launch.drawn[i] = drawn;
-      slot.length += draw.is_decoding;
+      launch.slots[draw.slot].length += draw.is_decoding;
     });
   }
 };
+
+/// run(kernel) of all, in their order.
+template <int kLanes = 512, class Run>
+void each_sampling_kernel(const SampleRows& rows, const Run& run) {
+  run(FindTops<kLanes>{{rows}});
+  run(WeighParts<kLanes>{{rows}});
+  run(ListCandidates<kLanes>{{rows}});
+  run(DrawRows<kLanes>{rows});
+}
 
 }  // namespace roll

@@ -7,7 +7,7 @@
 namespace roll::cuda {
 
 void sample_rows(const SampleRows& rows, void* stream) {
-  start_kernel(DrawRows<>{rows}, stream, "sample_rows");
+  each_sampling_kernel(rows, [&](const auto& kernel) { start_kernel(kernel, stream, "sample_rows"); });
 }
 
 }  // namespace roll::cuda

@@ -1,9 +1,11 @@
-// Draws a token from each row of logits for the slot that stands beside it, and moves the slots on. What is drawn is
-// RowSampler's token (ops/sample_row.h) for the same logits. Leaf: plain pointers to device memory and a stream.
-// Without CUDA the function throws SystemError. Legend: N rows, S slots, V vocabulary.
+// Draws a token from each row of logits for the slot that stands beside it, and moves the slots on, in four kernels
+// whose blocks share a row where rows are few. What is drawn is RowSampler's token (ops/sample_row.h) for the same
+// logits. Leaf: plain pointers to device memory and a stream. Without CUDA the function throws SystemError. Legend: N
+// rows, S slots.
 #pragma once
 
 #include "base/philox.h"
+#include "cuda/row_cut.h"
 #include "cuda/sampling_math.h"
 
 namespace roll {
@@ -24,15 +26,41 @@ struct RowDraw {
   int32_t row = 0;          // of the step that computed the logits
 };
 
+/// The largest logits of a part of a row: of tokens that nothing touches, and of the others as they came and as they
+/// are drawn from.
+struct alignas(16) PartTops {
+  float untouched, raw_touched, touched, unused;
+};
+
+struct alignas(16) PartMass {
+  uint64_t raw, all;  // of the logits as they came, and as they are drawn from
+  int32_t first;      // the first token of the largest logit; INT32_MAX: it is not here
+  uint32_t is_bad;    // a logit is no number
+};
+
+constexpr int kSampleBins = 2048, kMostCandidates = 4096;
+
+/// What a row's blocks leave for those of the next kernel.
+struct RowScratch {
+  uint64_t candidates[kMostCandidates];  // id in the upper half, logit's bits in the lower
+  uint64_t chunks[kMostChunks];          // masses
+  PartMass masses[kMostParts];
+  PartTops tops[kMostParts];
+  uint32_t counts[kSampleBins];  // of tokens in bins
+  uint32_t num_candidates, unused;
+};
+
 struct SampleRows {
-  float* logits = nullptr;                  // [N, stride], of which V, 16 bytes aligned; touched tokens' are changed
-  int64_t stride = 0, vocab = 0, rows = 0;  // the stride a multiple of 4
-  const RowDraw* draws = nullptr;           // [N], no slot twice
-  SlotState* slots = nullptr;               // [S]
-  TouchedToken* touched = nullptr;          // [S, touched_per_slot]
-  float* untouched = nullptr;               // [S, touched_per_slot], scratch
-  int64_t touched_per_slot = 0;  // room for all that are, and one more for each token to come where they count
-  DrawnToken* drawn = nullptr;   // [N]
+  float* logits = nullptr;       // [shards, N, stride], 16 bytes aligned; touched tokens' are changed
+  int64_t stride = 0, rows = 0;  // the stride a multiple of 4
+  RowCut cut;
+  const RowDraw* draws = nullptr;   // [N], no slot twice
+  SlotState* slots = nullptr;       // [S]
+  TouchedToken* touched = nullptr;  // [S, touched_per_slot]
+  float* untouched = nullptr;       // [S, touched_per_slot], scratch
+  int64_t touched_per_slot = 0;     // room for all that are, and one more for each token to come where they count
+  RowScratch* scratch = nullptr;    // [N]
+  DrawnToken* drawn = nullptr;      // [N]
 };
 
 namespace cuda {

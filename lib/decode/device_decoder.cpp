@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "decode/device_sizes.h"
 #include "model/backbone.h"
 #include "model/transformer.h"
 
@@ -15,14 +16,14 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kWantedBlocks = 264;  // of attention: two for each processor of an H100
-
 int64_t ceil_of(int64_t x, int64_t y) {
   return (x + y - 1) / y;
 }
 
 template <class T>
-constexpr at::ScalarType kScalarType = std::is_same_v<T, float> ? at::kFloat : at::kBFloat16;
+constexpr at::ScalarType kScalarType = std::is_same_v<T, float>  ? at::kFloat
+                                       : std::is_same_v<T, Bf16> ? at::kBFloat16
+                                                                 : at::kHalf;
 
 template <class T>
 T* data_of(const at::Tensor& tensor) {
@@ -46,48 +47,16 @@ at::Tensor plain(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.detach().contiguous() : tensor;
 }
 
-/// Numbers of a row of each buffer: the widest of all blocks.
-struct RowWidths {
-  int64_t qkv = 0, mixed = 0, inner = 0, cached = 0;
-  int64_t heads = 0;
-
-  void add(const Attention& attention) {
-    qkv = std::max(qkv, attention.q.outputs + attention.k.outputs + attention.v.outputs);
-    mixed = std::max(mixed, attention.o.inputs);
-    heads = std::max(heads, attention.num_heads);
-    cached = std::max(cached, attention.own_cost(1).cached);
-  }
-  void add(const GatedMlp& mlp) { inner = std::max(inner, mlp.inner); }
-};
-
-RowWidths widest(const ModelSpec& spec) {
-  RowWidths widths;
-  for (const Layer& layer : spec.layers())
-    for (const Block& block : layer) DeviceMixers::visit(block.mixer, [&](const auto& mixer) { widths.add(mixer); });
-  return widths;
-}
-
-/// Numbers of the weights and biases that stand together as copies.
-int64_t copied(const Attention& attention) {
-  return (attention.q.outputs + attention.k.outputs + attention.v.outputs) * (attention.q.inputs + 1);
-}
-int64_t copied(const GatedMlp& mlp) {
-  return 2 * mlp.inner * (mlp.gate.inputs + 1);
-}
-
-/// `cached`: numbers that a token leaves in each cache.
-bool has_kernels(const Attention& attention, int64_t cached) {
-  return attention.head_dim % 8 == 0 && attention.head_dim <= kMaxHeadDim && attention.own_cost(1).cached == cached;
-}
-bool has_kernels(const GatedMlp& mlp, int64_t) {
-  return mlp.inner % 4 == 0;
-}
-
 template <class T>
 class DeviceDecoderOf : public DeviceDecoder {
  public:
   DeviceDecoderOf(const Transformer& model, const DecoderSizes& sizes, int64_t num_slots, KernelLauncher& launcher)
-      : model_(model), sizes_(sizes), num_slots_(num_slots), launcher_(launcher) {
+      : model_(model),
+        sizes_(sizes),
+        num_slots_(num_slots),
+        launcher_(launcher),
+        wanted_blocks_(2 * launcher.num_processors()),
+        tp_(model.parallel().tp_size() > 1 ? model.parallel().tp : nullptr) {
     const at::NoGradGuard no_grad;
     const ModelSpec& spec = model.spec();
     hidden_ = spec.hidden_size;
@@ -128,16 +97,7 @@ class DeviceDecoderOf : public DeviceDecoder {
     const at::NoGradGuard no_grad;
     num_rows_ = num_rows;
     num_prompt_rows_ = num_prompt_rows;
-    launch(StartRows<T>{.plan = planned_rows(),
-                        .rows = data_of<StepRow>(rows_),
-                        .slots = data_of<SlotState>(memory_.slots),
-                        .embedding = data_of<T>(embedding_),
-                        .norm = data_of<T>(blocks_.front().norm),
-                        .x = data_of<float>(x_),
-                        .input = data_of<T>(input_),
-                        .num_rows = num_rows,
-                        .hidden = hidden_,
-                        .eps = eps_});
+    start(num_rows);
     for (size_t i = 0; i < blocks_.size(); ++i) {
       std::visit([&](const auto& mixer) { mix(mixer); }, blocks_[i].mixer);
       if (i + 1 < blocks_.size()) add_and_norm(blocks_[i].out_bias, blocks_[i + 1].norm, nullptr, num_rows);
@@ -148,8 +108,8 @@ class DeviceDecoderOf : public DeviceDecoder {
  private:
   // Biases and norms are undefined where the model has none.
   struct AttentionBlock {
-    Attention sizes;
-    int64_t cache = 0;  // which of the caches is its
+    int64_t heads = 0, kv_heads = 0, head_dim = 0;  // of this rank
+    int64_t cache = 0;                              // which of the caches is its
     at::Tensor qkv, o, q_norm, k_norm, qkv_bias;
   };
   struct GatedBlock {
@@ -169,7 +129,9 @@ class DeviceDecoderOf : public DeviceDecoder {
 
   void add_block(const Attention& attention, const Block& block, const LayerWeights& weights) {
     const Linear &q = weights[attention.q], &k = weights[attention.k], &v = weights[attention.v];
-    AttentionBlock own{.sizes = attention,
+    AttentionBlock own{.heads = q.weight.size(0) / attention.head_dim,
+                       .kv_heads = k.weight.size(0) / attention.head_dim,
+                       .head_dim = attention.head_dim,
                        .cache = num_caches_++,
                        .qkv = together({q.weight, k.weight, v.weight}),
                        .o = plain(weights[attention.o].weight),
@@ -181,7 +143,7 @@ class DeviceDecoderOf : public DeviceDecoder {
 
   void add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights) {
     const Linear &gate = weights[mlp.gate], &up = weights[mlp.up], &down = weights[mlp.down];
-    GatedBlock own{.inner = mlp.inner,
+    GatedBlock own{.inner = gate.weight.size(0),
                    .gate_up = together({gate.weight, up.weight}),
                    .down = plain(down.weight),
                    .gate_up_bias = together({gate.bias, up.bias})};
@@ -191,23 +153,29 @@ class DeviceDecoderOf : public DeviceDecoder {
   void make_buffers() {
     const auto options = at::TensorOptions().device(model_.device()).dtype(kScalarType<T>);
     const auto rows = [&](int64_t width) { return launcher_.empty({sizes_.max_rows, width}, options); };
-    const RowWidths widths = widest(model_.spec());
+    const int64_t tp = model_.parallel().tp_size();
+    const RowWidths widths = row_widths(model_.spec(), tp);
     x_ = launcher_.empty({sizes_.max_rows, hidden_}, options.dtype(at::kFloat));
     input_ = rows(hidden_);
-    branch_ = rows(hidden_);
+    if (tp_)
+      sums_ = launcher_.empty({sizes_.max_rows, hidden_}, options.dtype(at::kFloat));
+    else
+      branch_ = rows(hidden_);
     qkv_ = rows(widths.qkv);
     mixed_ = rows(widths.mixed);
     gate_up_ = rows(2 * widths.inner);
     gated_ = rows(widths.inner);
     rows_ = launcher_.empty({sizes_.max_rows * static_cast<int64_t>(sizeof(StepRow))}, options.dtype(at::kByte));
     head_input_ = launcher_.empty({num_slots_, hidden_}, options);
-    const int64_t vocab = model_.spec().vocab_size, stride = ceil_of(vocab, 4) * 4;  // rows begin at 16 bytes
-    logits_ = launcher_.empty({num_slots_, stride}, options.dtype(at::kFloat)).narrow(1, 0, vocab);
+    logits_ = launcher_.empty({num_slots_, widths.vocab}, options.dtype(at::kFloat));
+    if (tp_) all_logits_ = launcher_.empty({tp, num_slots_, widths.vocab}, options.dtype(at::kFloat));
+    tokens_ = vocabulary_shard(model_.spec(), model_.parallel().tp_rank(), tp);
+    scratch_ = launcher_.empty({num_slots_ * static_cast<int64_t>(sizeof(RowScratch))}, options.dtype(at::kByte));
     cache_ = launcher_.empty({num_caches_, 2, sizes_.num_pages, sizes_.page_size * widths.cached / 2}, options);
     int64_t parts = 0;
     for (const DecoderBlock& block : blocks_)
       if (const auto* attention = std::get_if<AttentionBlock>(&block.mixer))
-        parts = std::max(parts, most_parts(attention->sizes));
+        parts = std::max(parts, most_parts(*attention));
     parts_ = launcher_.empty({parts}, options.dtype(at::kFloat));
     const auto bytes = [&](int64_t count, size_t size) {
       return at::zeros({count * static_cast<int64_t>(size)}, options.dtype(at::kByte));
@@ -221,20 +189,19 @@ class DeviceDecoderOf : public DeviceDecoder {
   const RowDraw* planned_draws() const { return data_of<RowDraw>(memory_.plan); }
   const StepRow* planned_rows() const { return reinterpret_cast<const StepRow*>(planned_draws() + num_slots_); }
 
-  int64_t splits_for(const Attention& sizes, int64_t num_rows) const {
+  int64_t splits_for(const AttentionBlock& block, int64_t num_rows) const {
     using Attend = AttendPages<T, kMaxHeadDim>;
-    const int64_t blocks =
-        num_rows * sizes.num_kv_heads * ceil_of(sizes.num_heads / sizes.num_kv_heads, Attend::kQueries);
+    const int64_t blocks = num_rows * block.kv_heads * ceil_of(block.heads / block.kv_heads, Attend::kQueries);
     const int64_t pieces = ceil_of(sizes_.max_length, Attend::kTile * Attend::kLanes / kWarp);
-    return std::clamp<int64_t>(ceil_of(kWantedBlocks, blocks), 1, std::min<int64_t>(32, pieces));
+    return std::clamp<int64_t>(ceil_of(wanted_blocks_, blocks), 1, std::min<int64_t>(32, pieces));
   }
 
   /// Numbers of what rows that are split leave for CombineParts.
-  int64_t most_parts(const Attention& sizes) const {
+  int64_t most_parts(const AttentionBlock& block) const {
     int64_t most = 0;
-    for (int64_t n = 1; n <= sizes_.max_rows && splits_for(sizes, n) > 1; ++n)
-      most = std::max(most, n * splits_for(sizes, n));
-    return most * sizes.num_heads * (sizes.head_dim + 4);
+    for (int64_t n = 1; n <= sizes_.max_rows && splits_for(block, n) > 1; ++n)
+      most = std::max(most, n * splits_for(block, n));
+    return most * block.heads * (block.head_dim + 4);
   }
 
   PagedLayer<T> paged(const AttentionBlock& block) const {
@@ -243,13 +210,46 @@ class DeviceDecoderOf : public DeviceDecoder {
             .tables = data_of<int32_t>(memory_.tables),
             .table_width = static_cast<int32_t>(memory_.tables.size(1)),
             .page_size = static_cast<int32_t>(sizes_.page_size),
-            .kv_heads = static_cast<int32_t>(block.sizes.num_kv_heads),
-            .head_dim = static_cast<int32_t>(block.sizes.head_dim),
+            .kv_heads = static_cast<int32_t>(block.kv_heads),
+            .head_dim = static_cast<int32_t>(block.head_dim),
             .page_factor = PagedLayer<T>::page_factor_of(sizes_.page_size)};
   }
 
   void multiply(const at::Tensor& y, const at::Tensor& x, const at::Tensor& weight) {
     launcher_.multiply(dense_rows(y, num_rows_, weight.size(0)), dense_rows(x, num_rows_, weight.size(1)), weight);
+  }
+
+  /// rows_ of the plan, x_ and the first product's input. Of tensor ranks each has some tokens' embeddings.
+  void start(int64_t num_rows) {
+    launch(StartRows<T>{.plan = planned_rows(),
+                        .rows = data_of<StepRow>(rows_),
+                        .slots = data_of<SlotState>(memory_.slots),
+                        .embedding = data_of<T>(embedding_),
+                        .norm = data_of<T>(blocks_.front().norm),
+                        .x = data_of<float>(x_),
+                        .input = data_of<T>(input_),
+                        .sums = data_of<float>(sums_),
+                        .num_rows = num_rows,
+                        .hidden = hidden_,
+                        .first_token = tokens_.begin,
+                        .num_tokens = tokens_.end - tokens_.begin,
+                        .eps = eps_});
+    if (!tp_) return;
+    add_up();
+    add_and_norm({}, blocks_.front().norm, nullptr, num_rows);
+  }
+
+  /// sums_: those of all tensor ranks.
+  void add_up() {
+    at::Tensor sums = rows_of(sums_, num_rows_);
+    tp_->all_reduce_sum(sums, "activations");
+  }
+
+  /// What is to be added to x, without its bias: x weight^T, of which each tensor rank has a part of the sum. These
+  /// parts are float32, so that ranks round no more than one does.
+  void multiply_to_branch(const at::Tensor& x, const at::Tensor& weight) {
+    multiply(tp_ ? sums_ : branch_, x, weight);
+    if (tp_) add_up();
   }
 
   /// input -> branch, without its bias.
@@ -264,10 +264,10 @@ class DeviceDecoderOf : public DeviceDecoder {
                          .rows = data_of<StepRow>(rows_),
                          .layer = paged(block),
                          .num_rows = num_rows_,
-                         .heads = block.sizes.num_heads,
+                         .heads = block.heads,
                          .eps = eps_});
     attend(block);
-    multiply(branch_, mixed_, block.o);
+    multiply_to_branch(mixed_, block.o);
   }
 
   void mix(const GatedBlock& block) {
@@ -277,13 +277,13 @@ class DeviceDecoderOf : public DeviceDecoder {
                    .gated = data_of<T>(gated_),
                    .num_rows = num_rows_,
                    .inner = block.inner});
-    multiply(branch_, gated_, block.down);
+    multiply_to_branch(gated_, block.down);
   }
 
   void attend(const AttentionBlock& block) {
-    if (block.sizes.head_dim <= 64)
+    if (block.head_dim <= 64)
       attend_with<64>(block);
-    else if (block.sizes.head_dim <= 128)
+    else if (block.head_dim <= 128)
       attend_with<128>(block);
     else
       attend_with<kMaxHeadDim>(block);
@@ -298,15 +298,15 @@ class DeviceDecoderOf : public DeviceDecoder {
                                 .mixed = data_of<T>(mixed_),
                                 .parts = data_of<float>(parts_),
                                 .num_rows = num_prompt_rows_,
-                                .heads = block.sizes.num_heads,
+                                .heads = block.heads,
                                 .tile = AttendPages<T, kDim>::kQueries,
-                                .scale = 1.0f / std::sqrt(static_cast<float>(block.sizes.head_dim))};
+                                .scale = 1.0f / std::sqrt(static_cast<float>(block.head_dim))};
     if (num_prompt_rows_ > 0) launch(kernel);
     if (num_prompt_rows_ == num_rows_) return;
     kernel.first_row = num_prompt_rows_;
     kernel.num_rows = num_rows_ - num_prompt_rows_;
     kernel.tile = 1;
-    kernel.splits = splits_for(block.sizes, kernel.num_rows);
+    kernel.splits = splits_for(block, kernel.num_rows);
     launch(kernel);
     if (kernel.splits > 1)
       launch(CombineParts<T>{.parts = data_of<float>(parts_),
@@ -314,9 +314,9 @@ class DeviceDecoderOf : public DeviceDecoder {
                              .mixed = data_of<T>(mixed_),
                              .first_row = kernel.first_row,
                              .num_rows = kernel.num_rows,
-                             .heads = block.sizes.num_heads,
+                             .heads = block.heads,
                              .splits = kernel.splits,
-                             .head_dim = block.sizes.head_dim});
+                             .head_dim = block.head_dim});
   }
 
   void add_and_norm(const at::Tensor& bias, const at::Tensor& norm, const RowDraw* draws, int64_t count) {
@@ -324,6 +324,7 @@ class DeviceDecoderOf : public DeviceDecoder {
                       .branch = data_of<T>(branch_),
                       .bias = data_of<T>(bias),
                       .norm = data_of<T>(norm),
+                      .sums = data_of<float>(sums_),
                       .input = data_of<T>(draws ? head_input_ : input_),
                       .draws = draws,
                       .num_rows = count,
@@ -333,16 +334,21 @@ class DeviceDecoderOf : public DeviceDecoder {
 
   void draw(int64_t num_draws) {
     add_and_norm(blocks_.back().out_bias, final_norm_, planned_draws(), num_draws);
-    launcher_.multiply(rows_of(logits_, num_draws), rows_of(head_input_, num_draws), head_);
-    launch(SampleRows{.logits = data_of<float>(logits_),
+    const at::Tensor own = rows_of(logits_, num_draws);
+    launcher_.multiply(own.narrow(1, 0, head_.size(0)), rows_of(head_input_, num_draws), head_);
+    const int64_t tp = model_.parallel().tp_size();
+    const at::Tensor all = tp_ ? all_logits_.view({-1}).narrow(0, 0, tp * own.numel()) : own;
+    if (tp_) tp_->start_all_gather(own, all, "logits")->wait();
+    launch(SampleRows{.logits = data_of<float>(all),
                       .stride = logits_.stride(0),
-                      .vocab = logits_.size(1),
                       .rows = num_draws,
+                      .cut = cut_for(num_draws, model_.spec().vocab_size, tp, launcher_.num_processors()),
                       .draws = planned_draws(),
                       .slots = data_of<SlotState>(memory_.slots),
                       .touched = data_of<TouchedToken>(memory_.touched),
                       .untouched = data_of<float>(memory_.untouched),
                       .touched_per_slot = memory_.touched_per_slot,
+                      .scratch = data_of<RowScratch>(scratch_),
                       .drawn = data_of<DrawnToken>(memory_.drawn)});
   }
 
@@ -350,50 +356,29 @@ class DeviceDecoderOf : public DeviceDecoder {
   DecoderSizes sizes_;
   int64_t num_slots_;
   KernelLauncher& launcher_;
+  int64_t wanted_blocks_;  // of attention
+  Communicator* tp_;       // null: this process has all of the model
   int64_t hidden_ = 0, num_caches_ = 0;
   float eps_ = 0;
   std::vector<DecoderBlock> blocks_;  // of all layers
   at::Tensor embedding_, final_norm_, head_;
+  TensorShard tokens_;    // of embedding and head
   at::Tensor cos_, sin_;  // [max_length, D/2] float32
   at::Tensor cache_;      // [caches, 2, pages, elements of a page]: keys, then values
-  // x: the residual stream. input: what the next product reads. branch: what is to be added to x.
-  at::Tensor x_, input_, qkv_, mixed_, parts_, branch_, gate_up_, gated_, rows_, head_input_, logits_;
+  // x: the residual stream. input: what the next product reads. branch: what is to be added to x; of tensor ranks it is
+  // sums, float32.
+  at::Tensor x_, input_, qkv_, mixed_, parts_, branch_, sums_, gate_up_, gated_, rows_, head_input_;
+  at::Tensor logits_, all_logits_, scratch_;  // all: [tp, draws, ...], one behind the other
   StepMemory memory_;
   int64_t num_rows_ = 0, num_prompt_rows_ = 0;  // of the call that runs
 };
 
 }  // namespace
 
-bool has_device_kernels(const Transformer& model) {
-  const std::vector<Layer> layers = model.spec().layers();
-  bool has_all = model.spec().hidden_size % 4 == 0 && model.parallel().tp_size() == 1 &&
-                 (model.dtype() == at::kFloat || model.dtype() == at::kBFloat16) &&
-                 DeviceMixers::include_all_of(layers);
-  if (!has_all) return false;
-  const int64_t cached = widest(model.spec()).cached;  // by all attention: pages are copied in one launch
-  for (const Layer& layer : layers)
-    for (const Block& block : layer)
-      DeviceMixers::visit(block.mixer, [&](const auto& mixer) { has_all = has_all && has_kernels(mixer, cached); });
-  return has_all;
-}
-
-int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t num_slots) {
-  const int64_t hidden = model.spec().hidden_size, vocab = model.spec().vocab_size;
-  const RowWidths widths = widest(model.spec());
-  int64_t copies = 0;
-  for (const Layer& layer : model.spec().layers())
-    for (const Block& block : layer)
-      DeviceMixers::visit(block.mixer, [&](const auto& mixer) { copies += copied(mixer); });
-  const int64_t row = widths.qkv + widths.mixed + 2 * hidden + 3 * widths.inner;
-  const int64_t wide = max_rows * hidden + num_slots * vocab +
-                       4 * kWantedBlocks * kMaxHeadDim * widths.heads;  // the stream, logits, parts
-  return (copies + max_rows * row + num_slots * hidden) * static_cast<int64_t>(at::elementSize(model.dtype())) +
-         wide * static_cast<int64_t>(sizeof(float));
-}
-
 std::unique_ptr<DeviceDecoder> make_device_decoder(const Transformer& model, const DecoderSizes& sizes,
                                                    int64_t num_slots, KernelLauncher& launcher) {
   if (model.dtype() == at::kFloat) return std::make_unique<DeviceDecoderOf<float>>(model, sizes, num_slots, launcher);
+  if (model.dtype() == at::kHalf) return std::make_unique<DeviceDecoderOf<Fp16>>(model, sizes, num_slots, launcher);
   return std::make_unique<DeviceDecoderOf<Bf16>>(model, sizes, num_slots, launcher);
 }
 

@@ -1,7 +1,7 @@
 // The transformer and the draws of a step on a device, over rows that the plan or the step before left there: nine
-// dispatches a layer of attention and MLP, ten where few rows split their tokens over blocks. No allocation, copy or
-// wait, so that steps of one size can be recorded and replayed. Weights of q/k/v and of gate/up stand together for it,
-// as copies; the others are the model's own. Legend: S slots, V vocabulary.
+// dispatches a layer of attention and MLP, ten where few rows split their tokens over blocks, and four of the draw. No
+// allocation, copy or wait, so that steps of one size can be recorded and replayed. Weights of q/k/v and of gate/up
+// stand together for it, as copies; the others are the model's own. Legend: S slots, V vocabulary.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,13 +10,8 @@
 
 #include "decode/decoder.h"
 #include "decode/kernel_launcher.h"
-#include "model/layer.h"
 
 namespace roll {
-
-/// The kinds of mixers that have kernels. Each has its block, add_block() and mix() in device_decoder.cpp, and its
-/// kernels in cuda/decode_kernels.h and cuda/attend_pages.h.
-using DeviceMixers = MixerKinds<Attention, GatedMlp>;
 
 /// What a step reads and writes, on the device. Tensors of bytes hold structs.
 struct StepMemory {
@@ -46,13 +41,15 @@ class DeviceDecoder {
   virtual void run(int64_t num_rows, int64_t num_prompt_rows, int64_t num_draws) = 0;
 };
 
-/// float32 or bfloat16, whole on this rank, with heads that the kernels take.
+/// float32, bfloat16 or float16, with heads and parts of ranks that the kernels take; the same on all tensor ranks.
 bool has_device_kernels(const Transformer& model);
 
 /// Bytes that a device decoder takes beside the cache, at most.
-int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t num_slots);
+int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t num_slots, int64_t num_processors);
 
 /// A decoder of a model with has_device_kernels(), on any device that `launcher` serves; both must outlive the result.
+/// Under tensor parallelism its run() is **Collective** over tp: sums of activations and the gathering of logits, in
+/// the order of the step's kernels, so that all ranks draw the same from the same logits.
 std::unique_ptr<DeviceDecoder> make_device_decoder(const Transformer& model, const DecoderSizes& sizes,
                                                    int64_t num_slots, KernelLauncher& launcher);
 

@@ -10,9 +10,11 @@ namespace {
 
 class CudaLauncher : public KernelLauncher {
  public:
-  explicit CudaLauncher(at::Device device) : device_(device) {}
+  explicit CudaLauncher(at::Device device) : device_(device), num_processors_(count_processors(device)) {}
+  int64_t num_processors() const override { return num_processors_; }
   void launch(const AnyKernelOf<float>& kernel) override { start(kernel); }
   void launch(const AnyKernelOf<Bf16>& kernel) override { start(kernel); }
+  void launch(const AnyKernelOf<Fp16>& kernel) override { start(kernel); }
 
  private:
   template <class Kernel>
@@ -21,6 +23,7 @@ class CudaLauncher : public KernelLauncher {
   }
 
   at::Device device_;
+  int64_t num_processors_;
 };
 
 }  // namespace
@@ -36,6 +39,12 @@ void KernelLauncher::multiply(at::Tensor y, const at::Tensor& x, const at::Tenso
     at::mm_out(y, x, weight.t(), y.scalar_type());
   else
     at::mm_out(y, x.to(y.scalar_type()), weight.to(y.scalar_type()).t());
+}
+
+int64_t count_processors(at::Device device) {
+  int64_t count = 0;
+  launch_on(device, [&](void*) { count = cuda::count_processors(); });
+  return count;
 }
 
 std::unique_ptr<KernelLauncher> make_cuda_launcher(at::Device device) {

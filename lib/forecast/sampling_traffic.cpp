@@ -20,7 +20,7 @@ void add_sampling_traffic(const Transformer& model, Communicator& tp, const Thin
     ++logits;  // from which the group's first tokens are drawn
   }
   const ModelSpec& spec = model.spec();
-  const auto options = at::TensorOptions(at::kMeta).dtype(model.dtype());
+  const auto options = at::TensorOptions(at::kMeta).dtype(at::kFloat);
   const auto sum = [&](int64_t tokens, int64_t times) {
     at::Tensor hidden = at::empty({tokens, spec.hidden_size}, options);
     tp.count_times(times * (2 * spec.num_layers + 1));
@@ -28,7 +28,7 @@ void add_sampling_traffic(const Transformer& model, Communicator& tp, const Thin
   };
   const auto gather = [&](int64_t tokens, int64_t times) {
     tp.count_times(times);
-    model.gather_vocabulary(at::empty({tokens, model.head_weight().size(0)}, options.dtype(at::kFloat)));
+    model.gather_vocabulary(at::empty({tokens, model.head_weight().size(0)}, options));
   };
   // As many tokens at a time as there are sequences, then the rest.
   const int64_t together = std::max<int64_t>(1, std::ssize(sequences));

@@ -47,6 +47,12 @@ bool stays_on_device(const Transformer& model) {
   return model.device().is_cuda() && has_device_kernels(model);
 }
 
+/// Nothing is recorded where tensor ranks talk through the host, as those do that share a GPU.
+std::unique_ptr<GraphRecorder> recorder_for(const Transformer& model) {
+  const bool is_free = model.parallel().tp_size() == 1 || model.parallel().tp->kind() == "nccl";
+  return is_free ? make_graph_recorder(model.device()) : nullptr;
+}
+
 class DecoderSteps : public StepModel {
  public:
   DecoderSteps(const Transformer& model, const EngineLimits& limits)
@@ -139,13 +145,14 @@ std::unique_ptr<StepModel> make_step_model(const Transformer& model, const Engin
                      model.device().str());
   if (stays_on_device(model))
     return make_device_steps(model, sizes_of(model, limits), limits.num_slots, make_cuda_launcher(model.device()),
-                             make_graph_recorder(model.device()));
+                             recorder_for(model));
   return std::make_unique<DecoderSteps>(model, limits);
 }
 
 int64_t step_model_bytes(const Transformer& model, const EngineLimits& limits) {
   if (!stays_on_device(model)) return 0;
-  return device_decoder_bytes(model, count_rows(model, limits), limits.num_slots) + kRecorderBytes;
+  return device_decoder_bytes(model, count_rows(model, limits), limits.num_slots, count_processors(model.device())) +
+         kRecorderBytes;
 }
 
 }  // namespace roll

@@ -14,7 +14,8 @@
 namespace roll {
 
 /// A model with has_device_kernels() (device_decoder.h), which must outlive the result. Null `recorder`: nothing is
-/// recorded.
+/// recorded. Under tensor parallelism all ranks make the same calls; they record and replay the same steps, as these
+/// follow from the calls alone.
 std::unique_ptr<StepModel> make_device_steps(const Transformer& model, const DecoderSizes& sizes, int64_t num_slots,
                                              std::unique_ptr<KernelLauncher> launcher,
                                              std::unique_ptr<GraphRecorder> recorder);

@@ -33,7 +33,7 @@ def check(found, expected, what):
 
 found = kernel(NEST, "LDG.E.128 R8, [R2]", lanes=512)
 check((found.architecture, found.name, found.registers, found.lanes, len(found.code)), ("sm_90", "k", 32, 512, 13), "a kernel's facts")
-check([([i.address for i in loop], depth) for loop, depth in check_sass.hot_loops(found.code)], [([0x40, 0x50, 0x60, 0x70], 2)], "the innermost loop")
+check([[i.address for i in loop] for loop in check_sass.hot_loops(found.code)], [[0x40, 0x50, 0x60, 0x70]], "the innermost loop")
 check(check_sass.hot_loops(kernel(STRAIGHT, "NOP").code), [], "code that jumps back to where branches meet")
 
 for inner in ("LDG.E.128 R8, [R2]", "LDG.E.64.CONSTANT R8, [R2]", "@P3 LDG.E.LTC128B.128 R8, [R2]", "LDS R8, [R2]", "MUFU.RCP R8, R9", "I2F.U32 R8, R9"):
@@ -51,14 +51,20 @@ check(faults(NEST, "NOP", registers=64), [], "64 registers for 1,024 lanes")
 check(faults(NEST, "NOP", registers=65), ["registers"], "65 registers for 1,024 lanes")
 check(faults(NEST, "NOP", registers=128, lanes=512), [], "128 registers for 512 lanes")
 
-check(check_sass.per_byte(check_sass.hot_loops(found.code)), 4 / (32 * 16), "four instructions that load 16 bytes a lane")
-pages = kernel([*NEST[:5], "LDG.E R9, [R6]", *NEST[5:7], "@P1 BRA 0x40", *NEST[8:10], "@P2 BRA 0x30", "EXIT"], "LDG.E.64 R8, [R2]")
-check(check_sass.per_byte(check_sass.hot_loops(pages.code)), 5 / (32 * 8), "page numbers are no keys")
-shared = kernel([*NEST[:5], "LD.E.128 R9, [R6]", *NEST[5:7], "@P1 BRA 0x40", *NEST[8:10], "@P2 BRA 0x30", "EXIT"], "LDG.E.64 R8, [R2]")
-check(check_sass.per_byte(check_sass.hot_loops(shared.code)), 5 / (32 * 8), "what may be shared memory is no key")
+# A loop over tiles, whose inner one reads 64 numbers of two queries and four keys in two passes.
+TILES = ["S2R R0, SR_TID.X", "MOV R4, RZ", *["LDG.E.128 R8, [R2]"] * 6, "@P1 BRA 0x20", "{}", "@P2 BRA 0x10", "EXIT"]
+tiles = kernel(TILES, "MUFU.EX2 R1, R2")
+check(check_sass.per_byte(tiles.code, 64), (10 + 7) / (32 * 2 * 128), "a tile of 17 instructions")
+check(check_sass.per_byte(tiles.code, 256), (10 + 7 * 7) / (32 * 2 * 384), "wide heads read half their values in a block")
+check(check_sass.per_byte(kernel(TILES, "NOP").code, 64), 0, "no loop with exponentials")
 
-check_sass.EXCEPTIONS = {("other", "load"): "", ("k", "spill"): ""}
-check_sass.PER_BYTE = {"k": 4 / (32 * 16)}
-check(len(check_sass.judge([kernel(NEST, "LDG.E.128 R8, [R2]", stack=8)])), 1, "a line of the table that nothing needs")
-check_sass.EXCEPTIONS, check_sass.PER_BYTE = {}, {"k": 0.007}
-check(len(check_sass.judge([found])), 1, "an instruction too many for each byte")
+check_sass.EXCEPTIONS = {("other", "load"): ""}
+check_sass.PER_BYTE = {r"other(?P<dim>\d+)": 1}
+check(len(check_sass.judge([found])), 2, "lines of the tables that nothing needs")
+check_sass.EXCEPTIONS, check_sass.PER_BYTE = {("k", "spill"): ""}, {}
+check(len(check_sass.judge([kernel(NEST, "NOP", stack=8)])), 2, "a spill, which nothing excuses")
+check_sass.EXCEPTIONS = {}
+tiles.name = "k64"
+for limit, count in ((17 / 8192, 0), (16.9 / 8192, 1)):
+    check_sass.PER_BYTE = {r"k(?P<dim>\d+)": limit}
+    check(len(check_sass.judge([tiles])), count, "an instruction too many for each byte")

@@ -1,6 +1,8 @@
 // Kernels of decoding, run by lanes on the CPU, against plain loops in float64.
 #include "cuda/attend_pages.h"
 
+#include <c10/util/Half.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
@@ -142,6 +144,8 @@ TEST_CASE("attention of single tokens is that of float64, whatever the heads, th
   check_attention<Bf16, 128>(rows, 14, 2, 128, splits, 1);
   check_attention<Bf16, 64>(rows, 6, 1, 24, splits, 1);
   check_attention<Bf16, 256>(rows, 2, 1, 256, splits, 1);
+  check_attention<Fp16, 128>(rows, 3, 1, 128, splits, 1);
+  check_attention<Fp16, 64>(rows, 4, 2, 24, splits, 1);
 }
 
 TEST_CASE("attention of prompts' rows is that of float64, wherever pieces begin and end in tiles", "[cuda]") {
@@ -154,6 +158,39 @@ TEST_CASE("attention of prompts' rows is that of float64, wherever pieces begin 
   check_attention<float, 128>(rows, 7, 1, 72, 1, 16);
   check_attention<Bf16, 128>(rows, 5, 1, 128, 1, 16);
   check_attention<Bf16, 64>(rows, 18, 1, 16, 1, 16);
+  check_attention<Fp16, 64>(rows, 5, 1, 64, 1, 16);
+}
+
+TEST_CASE("many small weights of float16 beside a large one are not lost", "[cuda]") {
+  // One token's score is 23 bits above those of 600 others, whose values are large.
+  constexpr int32_t kDim = 8, kLength = 600;
+  std::vector<Fp16> keys(kWidth * kPage * kDim), values(keys.size()), qkv(3 * kDim), mixed(kDim);
+  std::vector<int32_t> tables(kWidth);
+  for (int32_t i = 0; i < kWidth; ++i) tables[i] = i;
+  const PagedLayer<Fp16> layer{.keys = keys.data(),
+                               .values = values.data(),
+                               .tables = tables.data(),
+                               .table_width = kWidth,
+                               .page_size = kPage,
+                               .kv_heads = 1,
+                               .head_dim = kDim,
+                               .page_factor = PagedLayer<Fp16>::page_factor_of(kPage)};
+  for (int32_t i = 0; i < kLength; ++i)
+    for (int32_t d = 0; d < kDim; ++d) {
+      store(layer.key_at(layer.place_of(0, i, 0), d), i == 0 && d == 0 ? 25.5f : 0.0f);
+      store(layer.value_at(layer.place_of(0, i, 0), d), i == 0 ? 0.0f : 60000.0f);
+    }
+  for (int32_t d = 0; d < kDim; ++d) store(qkv[d], d == 0 ? 1.0f : 0.0f);
+  const StepRow row{0, kLength - 1, 0};
+  test::run_kernel(AttendPages<Fp16, 64>{.qkv = qkv.data(),
+                                         .rows = &row,
+                                         .layer = layer,
+                                         .mixed = mixed.data(),
+                                         .num_rows = 1,
+                                         .heads = 1,
+                                         .scale = std::log(2.0f)});
+  const double others = (kLength - 1) * std::exp2(-25.5);
+  REQUIRE(is_near(mixed[0], 60000.0 * others / (1 + others)));
 }
 
 TEST_CASE("places in pages need no division", "[cuda]") {
@@ -195,6 +232,27 @@ TEST_CASE("pages lie beyond 2^31 numbers", "[cuda]") {
       .qkv = qkv.data(), .rows = &row, .layer = layer, .mixed = mixed.data(), .num_rows = 1, .heads = kHeads});
   for (int64_t i = 0; i < kHeads * kDim; ++i)  // one token's values are the result
     REQUIRE(to_float(mixed[i]) == to_float(qkv[2 * kHeads * kDim + i]));
+}
+
+TEST_CASE("float16 widens and rounds as LibTorch's", "[ops]") {
+  for (uint32_t bits = 0; bits < 1 << 16; ++bits) {
+    const Fp16 half{static_cast<uint16_t>(bits)};
+    const float wide = to_float(half), expected = c10::Half(half.bits, c10::Half::from_bits());
+    REQUIRE((bits_of(wide) == bits_of(expected) || (std::isnan(wide) && std::isnan(expected))));
+  }
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 4099) {
+    const float x = float_of(static_cast<uint32_t>(bits));
+    Fp16 half;
+    store(half, x);
+    const c10::Half expected(x);
+    REQUIRE((half.bits == expected.x || (std::isnan(to_float(half)) && std::isnan(static_cast<float>(expected)))));
+  }
+  for (const float x :
+       {2049.0f, 2051.0f, 65519.9f, 65520.0f, 0x1p-25f, 0x1.8p-24f, 0x1p-14f, -0x1.ffep-15f}) {  // half way
+    Fp16 half;
+    store(half, x);
+    REQUIRE(half.bits == c10::Half(x).x);
+  }
 }
 
 TEST_CASE("bfloat16 rounds to the nearest, of two the even one", "[ops]") {

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -143,6 +144,14 @@ class Warps {
       half.write.is_many = is_many;
       half.is_added = is_adding;
     }
+  }
+
+  /// From now on what vectors read of [begin, end) is counted.
+  void watch(const void* begin, const void* end) { watched_[0] = begin, watched_[1] = end, watched_bytes_ = 0; }
+  int64_t watched_bytes() const { return watched_bytes_; }
+  void note_load(const void* from, size_t bytes) {
+    if (!std::less<>()(from, watched_[0]) && std::less<>()(from, watched_[1]))
+      watched_bytes_ += static_cast<int64_t>(bytes);
   }
 
   void check_alignment(const void* address, size_t bytes, const char* verb) const {
@@ -319,6 +328,8 @@ class Warps {
   void (*text_)(const void*, int) = nullptr;
   const void* context_ = nullptr;
   std::string error_;
+  const void* watched_[2] = {};
+  int64_t watched_bytes_ = 0;
 };
 
 }  // namespace roll::test

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "cuda/bf16.h"
+#include "cuda/words.h"
 
 namespace roll::test {
 
@@ -17,15 +17,17 @@ inline std::vector<float> random_floats(int64_t count, uint64_t seed, double sca
   return values;
 }
 
-/// float32: 1e-5, absolute below 1 and relative above. bfloat16: its neighbour at most, and 1e-5 beside.
+/// float32: 1e-5, absolute below 1 and relative above. bfloat16, float16: its neighbour at most, and 1e-5 beside.
 inline bool is_near(float found, double exact) {
   return std::abs(found - exact) <= 1e-5 * std::max(1.0, std::abs(exact));
 }
-inline bool is_near(Bf16 found, double exact) {
-  Bf16 rounded;
+template <class T>
+bool is_near(T found, double exact) {
+  constexpr int kBits = std::is_same_v<T, Bf16> ? 7 : 10;
+  T rounded;
   store(rounded, static_cast<float>(exact));
-  const double ulp = std::ldexp(1.0, std::ilogb(std::max(std::abs(static_cast<double>(to_float(rounded))), 1e-30)) - 7);
-  return std::abs(to_float(found) - exact) <= ulp + 1e-5;
+  const double size = std::max(std::abs(static_cast<double>(to_float(rounded))), 1e-30);
+  return std::abs(to_float(found) - exact) <= std::ldexp(1.0, std::ilogb(size) - kBits) + 1e-5;
 }
 
 }  // namespace roll::test

@@ -71,6 +71,7 @@ struct FibreLanes {
     warps().check_alignment(from, sizeof(Vector<T, N>), "loads");
     Vector<T, N> vector;
     memcpy(&vector, from, sizeof vector);
+    warps().note_load(from, sizeof vector);
     for (const T& x : vector.at)
       if (is_poison(x)) warps().fault("loads device memory that nobody wrote");
     return vector;
@@ -111,6 +112,13 @@ struct FibreLanes {
     warps().write(&cell->value_, sizeof(T), /*is_adding=*/true);
     const T before = cell->value_;
     cell->value_ += x;
+    return before;
+  }
+
+  /// Device memory: blocks run one after the other.
+  uint32_t add(uint32_t* cell, uint32_t x) const {
+    const uint32_t before = *cell;
+    *cell += x;
     return before;
   }
 

@@ -17,6 +17,8 @@ class SimulatedLauncher : public KernelLauncher {
   /// `log`: of every launch the kind: "update", "copy", "start", "multiply", "sample" or "kernel".
   explicit SimulatedLauncher(std::vector<std::string>* log = nullptr) : log_(log) {}
 
+  int64_t num_processors() const override { return 100; }
+
   at::Tensor empty(at::IntArrayRef sizes, const at::TensorOptions& options) override {
     at::Tensor memory = at::empty(sizes, options);
     test::poison(memory.mutable_data_ptr(), memory.nbytes());
@@ -24,6 +26,7 @@ class SimulatedLauncher : public KernelLauncher {
   }
   void launch(const AnyKernelOf<float>& kernel) override { start(kernel); }
   void launch(const AnyKernelOf<Bf16>& kernel) override { start(kernel); }
+  void launch(const AnyKernelOf<Fp16>& kernel) override { start(kernel); }
   void multiply(at::Tensor y, const at::Tensor& x, const at::Tensor& weight) override {
     note("multiply");
     KernelLauncher::multiply(y, x, weight);
@@ -40,8 +43,10 @@ class SimulatedLauncher : public KernelLauncher {
   }
 
   void run(const SampleRows& rows) {
-    note("sample");
-    test::run_kernel(DrawRows<128>{rows});
+    each_sampling_kernel<32>(rows, [&](const auto& kernel) {
+      note("sample");
+      test::run_kernel(kernel);
+    });
   }
 
   template <class Kernel>

@@ -48,6 +48,8 @@ struct FakeGuard : c10::impl::DeviceGuardImplInterface {
   c10::Stream getStream(c10::Device device) const override { return c10::Stream(c10::Stream::DEFAULT, device); }
   c10::Stream exchangeStream(c10::Stream stream) const override { return stream; }
   c10::DeviceIndex deviceCount() const noexcept override { return 1; }
+  void record(void**, const c10::Stream&, c10::DeviceIndex, c10::EventFlag) const override {}
+  void synchronizeEvent(void*) const override {}
 };
 
 struct FakeHooks : at::PrivateUse1HooksInterface {

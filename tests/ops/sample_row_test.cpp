@@ -63,29 +63,54 @@ struct Drawn {
   DrawnToken token;
   SlotState slot;
   std::vector<TouchedToken> touched;
+  int64_t bytes_read = 0;  // of logits, by what goes over all of them
 };
 
-/// `backwards`: the order in which lanes take turns.
+/// [shards, 2, stride]: the row in place `which`.
+std::vector<float> in_shards(const std::vector<float>& row, const RowCut& cut, int64_t stride, bool which) {
+  std::vector<float> all(cut.shards * 2 * stride);
+  test::poison(all.data(), all.size() * sizeof(float));
+  for (int32_t shard = 0; shard < cut.shards; ++shard)
+    std::copy(row.begin() + cut.shard_begin(shard), row.begin() + cut.shard_begin(shard + 1),
+              all.begin() + (2 * shard + which) * stride);
+  return all;
+}
+
+/// `second`: the second row of two is drawn from, whose blocks are others'.
 template <int kLanes>
-Drawn run_kernel(std::vector<float> logits, const SlotState& slot, std::vector<TouchedToken> touched, bool backwards) {
+Drawn run_kernels(const std::vector<float>& logits, const SlotState& slot, std::vector<TouchedToken> touched,
+                  bool second, const RowCut& cut) {
   Drawn result{.token = {}, .slot = slot, .touched = std::move(touched)};
   result.slot.num_touched = static_cast<int32_t>(result.touched.size());
   result.touched.push_back({});
   std::vector<float> untouched(result.touched.size());
-  const RowDraw draws[] = {{.slot = backwards ? -1 : 0}, {.slot = 0}};
+  const RowDraw draws[] = {{.slot = second ? -1 : 0}, {.slot = second ? 0 : -1}};
+  static RowScratch scratch[2];
+  test::poison(scratch, sizeof scratch);
   DrawnToken drawn[2];
-  test::run_block(DrawRows<kLanes>{{.logits = logits.data(),
-                                    .stride = 0,
-                                    .vocab = std::ssize(logits),
-                                    .rows = 2,
-                                    .draws = draws,
-                                    .slots = &result.slot,
-                                    .touched = result.touched.data(),
-                                    .untouched = untouched.data(),
-                                    .drawn = drawn}},
-                  backwards);
-  result.token = drawn[backwards];
+  const int64_t stride = (cut.shard_begin(1) + 3) / 4 * 4;
+  std::vector<float> rows = in_shards(logits, cut, stride, second);
+  test::Warps::of_thread().watch(rows.data(), rows.data() + rows.size());
+  each_sampling_kernel<kLanes>({.logits = rows.data(),
+                                .stride = stride,
+                                .rows = 2,
+                                .cut = cut,
+                                .draws = draws,
+                                .slots = &result.slot,
+                                .touched = result.touched.data(),
+                                .untouched = untouched.data(),
+                                .scratch = scratch,
+                                .drawn = drawn},
+                               [](const auto& kernel) { test::run_kernel(kernel); });
+  result.bytes_read = test::Warps::of_thread().watched_bytes();
+  result.token = drawn[second];
   return result;
+}
+
+template <int kLanes>
+Drawn run_kernels(const std::vector<float>& logits, const SlotState& slot, std::vector<TouchedToken> touched,
+                  bool second) {
+  return run_kernels<kLanes>(logits, slot, std::move(touched), second, cut_of(std::ssize(logits)));
 }
 
 template <int kLanes>
@@ -97,8 +122,10 @@ void compare_draws(int64_t vocab, uint64_t number) {
   const SlotState slot{.sampling = sampling, .name = plain_name(name)};
   RowSampler sampler;
   const DrawnToken expected = sampler.draw(logits, sampling, touched, random_bits(name));
-  const Drawn kernel = run_kernel<kLanes>(logits, slot, touched, number % 2 == 1);
-  CAPTURE(vocab, number, kLanes, sampling.top_p, sampling.top_k, sampling.least_p);
+  const RowCut cut = cut_of(vocab, std::min<int64_t>(vocab, 1 + static_cast<int64_t>(number % 4)),
+                            1 + static_cast<int64_t>(number % 5));
+  const Drawn kernel = run_kernels<kLanes>(logits, slot, touched, number % 2 == 1, cut);
+  CAPTURE(vocab, number, kLanes, sampling.top_p, sampling.top_k, sampling.least_p, cut.shards, cut.splits);
   REQUIRE(kernel.token.token == expected.token);
   REQUIRE(kernel.token.log_prob == expected.log_prob);
   REQUIRE(kernel.token.processed_log_prob == expected.processed_log_prob);
@@ -109,21 +136,64 @@ void compare_draws(int64_t vocab, uint64_t number) {
 }  // namespace
 
 TEST_CASE("the kernel's lanes draw the CPU's token with its log-probs", "[ops]") {
-  for (uint64_t number = 0; number < 64; ++number) {
+  for (uint64_t number = 0; number < 48; ++number) {
     compare_draws<32>(1, number);
     compare_draws<32>(2, number);
     compare_draws<1024>(5003, number);
   }
-  for (uint64_t number = 0; number < 400; ++number) {
+  for (uint64_t number = 0; number < 150; ++number) {
     compare_draws<32>(63, number);
     compare_draws<64>(1000, number);
   }
-  for (uint64_t number = 0; number < 1500; ++number) compare_draws<128>(257, number);
+  for (uint64_t number = 0; number < 500; ++number) compare_draws<128>(257, number);
 }
 
 TEST_CASE("the kernel draws the CPU's token from the largest vocabularies", "[ops]") {
   for (const uint64_t number : {0, 1, 2, 3, 7, 24, 31}) compare_draws<1024>(151936, number);
   for (const uint64_t number : {0, 3, 7}) compare_draws<1024>(600001, number);  // chunks above their usual size
+}
+
+TEST_CASE("a row is cut into parts that have all its tokens once, in chunks of whole reads", "[ops]") {
+  for (const int64_t vocab : {1, 5, 127, 128, 5003, 151936, 600001, 1 << 22})
+    for (const int64_t shards : {1, 2, 3, 8})
+      for (const int64_t splits : {1, 3, 74, 1000}) {
+        if (vocab < shards) continue;
+        const RowCut cut = cut_of(vocab, shards, splits);
+        CAPTURE(vocab, shards, splits, cut.splits, cut.part_size, cut.chunk_size, cut.chunks);
+        REQUIRE(cut.parts() <= kMostParts);
+        REQUIRE(cut.parts() * cut.chunks <= kMostChunks);
+        REQUIRE(cut.part_size % 128 + cut.chunk_size % 128 == 0);
+        SampledRow row;
+        row.cut = cut;
+        int32_t next = 0;
+        for (int32_t part = 0; part < cut.parts(); ++part)
+          for (int32_t chunk = 0; chunk < cut.chunks; ++chunk) {
+            const TokenRun run = row.part(part).piece(chunk, cut.chunk_size);
+            if (run.count == 0) continue;
+            REQUIRE(run.first == next);
+            REQUIRE(cut.shard_of(run.first) == part / cut.splits);
+            next += run.count;
+          }
+        REQUIRE(next == vocab);
+      }
+  CHECK(cut_for(1, 151936, 1, 132).splits == 70);   // 2,176 tokens each
+  CHECK(cut_for(16, 151936, 1, 132).splits == 17);  // two for each processor
+  CHECK(cut_for(16, 151936, 4, 132).splits == 5);
+  CHECK(cut_for(1000, 151936, 1, 132).splits == 1);
+  CHECK(cut_for(1, 300, 1, 132).splits == 1);
+}
+
+TEST_CASE("a draw reads the logits twice, with a filter three times, whatever penalties touch", "[ops]") {
+  for (uint64_t number = 0; number < 32; ++number) {
+    const RowSampling sampling = sampling_of(number);
+    const auto touched = touched_of(1000, sampling, number % 3 == 0);
+    const Drawn drawn =
+        run_kernels<64>(logits_of(1000, number), {.sampling = sampling}, touched, false, cut_of(1000, 2, 3));
+    CAPTURE(number, sampling.top_p, sampling.top_k, sampling.least_p, touched.size());
+    REQUIRE(drawn.token.token >= 0);
+    const bool is_filtered = !sampling.is_greedy && (sampling.top_p < 1 || sampling.top_k > 0 || sampling.least_p > 0);
+    REQUIRE(drawn.bytes_read == (is_filtered ? 3 : 2) * 4000);
+  }
 }
 
 TEST_CASE("equal logits: ties of top_k stay, those of top_p go by their ids", "[ops]") {
@@ -136,7 +206,7 @@ TEST_CASE("equal logits: ties of top_k stay, those of top_p go by their ids", "[
   for (uint32_t i = 0; i < 300; ++i) {
     const RandomName name = {.seed = 1, .position = i};
     const DrawnToken expected = sampler.draw(equal, sampling, {}, random_bits(name));
-    const Drawn kernel = run_kernel<64>(equal, {.sampling = sampling, .name = plain_name(name)}, {}, false);
+    const Drawn kernel = run_kernels<64>(equal, {.sampling = sampling, .name = plain_name(name)}, {}, false);
     REQUIRE(kernel.token.token == expected.token);
     REQUIRE(expected.token < 217);
     REQUIRE(expected.processed_log_prob == Approx(-std::log(217.0)));
@@ -156,7 +226,7 @@ TEST_CASE("more tokens than the kernel's list of candidates holds are as good", 
   for (uint32_t i = 0; i < 20; ++i) {
     const RandomName name = {.seed = 1, .position = i};
     const DrawnToken expected = sampler.draw(logits, sampling, {}, random_bits(name));
-    const Drawn kernel = run_kernel<128>(logits, {.sampling = sampling, .name = plain_name(name)}, {}, i % 2 == 1);
+    const Drawn kernel = run_kernels<128>(logits, {.sampling = sampling, .name = plain_name(name)}, {}, i % 2 == 1);
     REQUIRE(kernel.token.token == expected.token);
     REQUIRE(kernel.token.processed_log_prob == expected.processed_log_prob);
   }
@@ -172,7 +242,7 @@ TEST_CASE("the kernel counts what it draws, as a history does", "[ops]") {
   std::vector<TouchedToken> touched = {{.token = 3, .count = 0}, {.token = 2, .count = -1, .bias = 1.6f}};
   std::vector<int32_t> drawn;
   for (int i = 0; i < 6; ++i) {
-    Drawn kernel = run_kernel<32>(logits, slot, touched, false);
+    Drawn kernel = run_kernels<32>(logits, slot, touched, false);
     drawn.push_back(kernel.token.token);
     slot = kernel.slot;
     kernel.touched.resize(static_cast<size_t>(slot.num_touched));
@@ -181,19 +251,19 @@ TEST_CASE("the kernel counts what it draws, as a history does", "[ops]") {
   CHECK(drawn == std::vector<int32_t>{1, 3, 2, 1, 3, 0});
   CHECK(slot.num_touched == 4);
   sampling.is_counting = 0;
-  CHECK(run_kernel<32>(logits, {.sampling = sampling}, {}, false).slot.num_touched == 0);
+  CHECK(run_kernels<32>(logits, {.sampling = sampling}, {}, false).slot.num_touched == 0);
 }
 
 TEST_CASE("rows of no numbers are told by token -1, rows of no slot are left alone", "[ops]") {
   const float bad = GENERATE(as<float>(), kInfinity, std::numeric_limits<float>::quiet_NaN());
   std::vector<float> logits = logits_of(100, 1);
   logits[60] = bad;
-  CHECK(run_kernel<32>(logits, {}, {}, false).token.token == -1);
-  CHECK(run_kernel<32>(std::vector<float>(9, -kInfinity), {}, {}, false).token.token == -1);
+  CHECK(run_kernels<32>(logits, {}, {}, false).token.token == -1);
+  CHECK(run_kernels<32>(std::vector<float>(9, -kInfinity), {}, {}, false).token.token == -1);
   RowSampling boosting;
   boosting.repetition = 1e-40f;  // of a finite logit it makes an infinite one
   const std::vector<TouchedToken> seen = {{.token = 3, .count = 0}};
-  CHECK(run_kernel<32>({1, 2, 3, 4}, {.sampling = boosting}, seen, false).token.token == -1);
+  CHECK(run_kernels<32>({1, 2, 3, 4}, {.sampling = boosting}, seen, false).token.token == -1);
   RowSampler sampler;
   CHECK_THROWS_AS(sampler.draw(std::vector<float>{1, 2, 3, 4}, boosting, seen, 1), SystemError);
   SlotState slots[2];
@@ -204,17 +274,19 @@ TEST_CASE("rows of no numbers are told by token -1, rows of no slot are left alo
   std::vector<float> untouched(6);
   std::vector<TouchedToken> touched(6);
   rows[8 + 2] = 50;
-  const SampleRows launch{.logits = rows,
-                          .stride = 8,
-                          .vocab = 5,
-                          .rows = 2,
-                          .draws = draws,
-                          .slots = slots,
-                          .touched = touched.data(),
-                          .untouched = untouched.data(),
-                          .touched_per_slot = 3,
-                          .drawn = drawn};
-  test::run_kernel(DrawRows<32>{launch});
+  std::vector<RowScratch> scratch(2);
+  each_sampling_kernel<32>({.logits = rows,
+                            .stride = 8,
+                            .rows = 2,
+                            .cut = cut_of(5),
+                            .draws = draws,
+                            .slots = slots,
+                            .touched = touched.data(),
+                            .untouched = untouched.data(),
+                            .touched_per_slot = 3,
+                            .scratch = scratch.data(),
+                            .drawn = drawn},
+                           [](const auto& kernel) { test::run_kernel(kernel); });
   CHECK(drawn[0].token == 77);
   CHECK(drawn[1].token == 2);
   CHECK(slots[1].length == 5);

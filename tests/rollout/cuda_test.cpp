@@ -81,7 +81,7 @@ SamplingParams gpu_params() {
 }  // namespace
 
 TEST_CASE("the device draws the CPU's token from the same logits, and counts it", "[gpu]") {
-  const int64_t vocab = GENERATE(1, 257, 8192, 151936), rows = 96;
+  const int64_t vocab = GENERATE(1, 257, 8192, 151936), splits = GENERATE(1, 7), rows = 96;
   at::Tensor logits = at::randn({rows, vocab}) * 3;
   logits.slice(1, 0, vocab, 3).copy_((logits.slice(1, 0, vocab, 3) * 2).round() / 2);  // ties
   const int64_t room = 70;
@@ -100,17 +100,19 @@ TEST_CASE("the device draws the CPU's token from the same logits, and counts it"
   }
   const at::Tensor gpu_logits = logits.to(at::kCUDA), gpu_slots = on_gpu(slots), gpu_draws = on_gpu(draws),
                    gpu_touched = on_gpu(touched), drawn = on_gpu(std::vector<DrawnToken>(rows)),
-                   untouched = at::empty({rows * room}, gpu_logits.options());
+                   untouched = at::empty({rows * room}, gpu_logits.options()),
+                   scratch = on_gpu(std::vector<RowScratch>(rows));
   launch_on(gpu_logits.device(), [&](void* stream) {
     cuda::sample_rows({.logits = gpu_logits.mutable_data_ptr<float>(),
                        .stride = vocab,
-                       .vocab = vocab,
                        .rows = rows,
+                       .cut = cut_of(vocab, 1, splits),
                        .draws = static_cast<const RowDraw*>(gpu_draws.const_data_ptr()),
                        .slots = static_cast<SlotState*>(gpu_slots.mutable_data_ptr()),
                        .touched = static_cast<TouchedToken*>(gpu_touched.mutable_data_ptr()),
                        .untouched = untouched.mutable_data_ptr<float>(),
                        .touched_per_slot = room,
+                       .scratch = static_cast<RowScratch*>(scratch.mutable_data_ptr()),
                        .drawn = static_cast<DrawnToken*>(drawn.mutable_data_ptr())},
                       stream);
   });
@@ -172,8 +174,9 @@ TEST_CASE("the device's float32 responses are the CPU's, replayed, evicted and f
   CHECK(same >= 57);
 }
 
-TEST_CASE("the device's bfloat16 log-probs are near those of the packed forward pass", "[gpu]") {
-  const Transformer model = model_on(at::Device(at::kCUDA, 0), at::kBFloat16, GENERATE(false, true));
+TEST_CASE("the device's log-probs in narrow floats are near those of the packed forward pass", "[gpu]") {
+  const at::ScalarType dtype = GENERATE(at::kBFloat16, at::kHalf);
+  const Transformer model = model_on(at::Device(at::kCUDA, 0), dtype, GENERATE(false, true));
   const auto requests = gpu_requests();
   const auto found =
       generate_with(*make_step_model(model, {.num_slots = 32, .max_length = 560}), requests, gpu_params());

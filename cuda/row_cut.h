@@ -1,0 +1,57 @@
+// How a row of logits is cut for the blocks that draw from it. Legend: V vocabulary.
+#pragma once
+
+#include "base/host_device.h"
+
+namespace roll {
+
+/// Into shards, as tensor ranks have them; each into `splits` parts, one for a block; parts into chunks, one for a warp
+/// at once, whose sums are kept.
+struct RowCut {
+  int32_t vocab = 0, shards = 1, splits = 1;
+  int32_t shard_size = 0, longer = 0;     // tokens of a shard, but for the first `longer`, which have one more
+  int32_t part_size = 0, chunk_size = 0;  // multiples of 128, what a warp reads at once; the last ones are shorter
+  int32_t chunks = 0;                     // of a part
+
+  ROLL_HOST_DEVICE int32_t parts() const { return shards * splits; }
+  /// The first token of a shard.
+  ROLL_HOST_DEVICE int32_t shard_begin(int32_t shard) const {
+    return shard * shard_size + (shard < longer ? shard : longer);
+  }
+  ROLL_HOST_DEVICE int32_t shard_of(int32_t token) const {
+    const int32_t in_longer = longer * (shard_size + 1);
+    return token < in_longer ? token / (shard_size + 1) : longer + (token - in_longer) / shard_size;
+  }
+};
+
+constexpr int32_t kMostParts = 256, kMostChunks = 2048;  // of a row
+
+/// At least one token for each of at most kMostParts shards. `splits` is a wish; so many that chunks are too many there
+/// are not.
+inline RowCut cut_of(int64_t vocab, int64_t shards = 1, int64_t splits = 1) {
+  const auto rounded_up = [](int64_t x, int64_t y) { return (x + y - 1) / y * y; };
+  const int64_t widest = (vocab + shards - 1) / shards;
+  const int64_t most = kMostParts / shards, wanted = splits < 1 ? 1 : splits > most ? most : splits;
+  const int64_t part_size = rounded_up((widest + wanted - 1) / wanted, 128);
+  const int64_t parts = (widest + part_size - 1) / part_size, most_chunks = kMostChunks / (shards * parts);
+  const int64_t chunk_size = rounded_up((part_size + most_chunks - 1) / most_chunks, 128);
+  RowCut cut;
+  cut.vocab = static_cast<int32_t>(vocab);
+  cut.shards = static_cast<int32_t>(shards);
+  cut.splits = static_cast<int32_t>(parts);
+  cut.shard_size = static_cast<int32_t>(vocab / shards);
+  cut.longer = static_cast<int32_t>(vocab % shards);
+  cut.part_size = static_cast<int32_t>(part_size);
+  cut.chunk_size = static_cast<int32_t>(chunk_size);
+  cut.chunks = static_cast<int32_t>((part_size + chunk_size - 1) / chunk_size);
+  return cut;
+}
+
+/// The cut for `rows` rows on a device of so many processors: two blocks for each, none of fewer tokens than start it.
+inline RowCut cut_for(int64_t rows, int64_t vocab, int64_t shards, int64_t processors) {
+  constexpr int64_t kLeast = 2048;
+  const int64_t wanted = (2 * processors + rows * shards - 1) / (rows * shards), most = vocab / shards / kLeast;
+  return cut_of(vocab, shards, wanted < most ? wanted : most);
+}
+
+}  // namespace roll

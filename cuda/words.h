@@ -1,0 +1,41 @@
+// Numbers in words of 32 bits, as tensor cores read them: one float, or two Bf16 or Fp16.
+#pragma once
+
+#include <type_traits>
+
+#include "cuda/bf16.h"
+#include "cuda/fp16.h"
+
+namespace roll {
+
+/// word_of<float>(x) is x[0]; of narrower T x[0] and x[1], each rounded.
+template <class T>
+ROLL_HOST_DEVICE uint32_t word_of(const float* x) {
+  if constexpr (sizeof(T) == 4) {
+    return bits_of(x[0]);
+  } else {
+#ifdef __CUDA_ARCH__
+    uint32_t word;
+    if constexpr (std::is_same_v<T, Bf16>)
+      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(x[1]), "f"(x[0]));
+    else
+      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(x[1]), "f"(x[0]));
+    return word;
+#else
+    T halves[2];
+    store(halves[0], x[0]), store(halves[1], x[1]);
+    return halves[0].bits | static_cast<uint32_t>(halves[1].bits) << 16;
+#endif
+  }
+}
+
+/// Number p of a word of T.
+template <class T>
+ROLL_HOST_DEVICE float float_in_word(uint32_t word, int p) {
+  if constexpr (sizeof(T) == 4)
+    return float_of(word);
+  else
+    return to_float(T{static_cast<uint16_t>(p == 0 ? word & 0xFFFFu : word >> 16)});
+}
+
+}  // namespace roll

@@ -1,0 +1,75 @@
+#include "decode/device_sizes.h"
+
+#include <algorithm>
+
+#include "cuda/launch_kernel.h"
+#include "decode/device_decoder.h"
+
+namespace roll {
+
+namespace {
+
+int64_t rounded_up(int64_t x, int64_t unit) {
+  return (x + unit - 1) / unit * unit;
+}
+
+void add_widths(RowWidths& widths, const Attention& attention, int64_t tp) {
+  const int64_t heads = attention.num_heads / tp;
+  const int64_t qkv = (heads + 2 * attention.kv_heads_of_rank(tp)) * attention.head_dim;
+  widths.qkv = std::max(widths.qkv, qkv);
+  widths.mixed = std::max(widths.mixed, heads * attention.head_dim);
+  widths.heads = std::max(widths.heads, heads);
+  widths.cached = std::max(widths.cached, attention.own_cost(tp).cached);
+  widths.copied += qkv * (attention.q.inputs + 1);
+}
+
+void add_widths(RowWidths& widths, const GatedMlp& mlp, int64_t tp) {
+  const int64_t inner = (mlp.inner + tp - 1) / tp;
+  widths.inner = std::max(widths.inner, inner);
+  widths.copied += 2 * inner * (mlp.gate.inputs + 1);
+}
+
+/// Pages are copied in one launch, so all attention leaves as many numbers in its cache.
+bool takes(const Attention& attention, const RowWidths& widths, int64_t tp) {
+  return attention.head_dim % 8 == 0 && attention.head_dim <= kMaxHeadDim &&
+         attention.own_cost(tp).cached == widths.cached;
+}
+bool takes(const GatedMlp& mlp, const RowWidths&, int64_t tp) {
+  return mlp.inner % (4 * tp) == 0;
+}
+
+}  // namespace
+
+RowWidths row_widths(const ModelSpec& spec, int64_t tp) {
+  RowWidths widths{.vocab = rounded_up((spec.vocab_size + tp - 1) / tp, 4)};  // rows begin at 16 bytes
+  for (const Layer& layer : spec.layers())
+    for (const Block& block : layer)
+      DeviceMixers::visit(block.mixer, [&](const auto& mixer) { add_widths(widths, mixer, tp); });
+  return widths;
+}
+
+bool has_device_kernels(const Transformer& model) {
+  const std::vector<Layer> layers = model.spec().layers();
+  const int64_t tp = model.parallel().tp_size();
+  bool has_all = model.spec().hidden_size % 4 == 0 && tp <= kMostParts &&
+                 (model.dtype() == at::kFloat || is_narrow(model.dtype())) && DeviceMixers::include_all_of(layers);
+  if (!has_all) return false;
+  const RowWidths widths = row_widths(model.spec(), tp);
+  for (const Layer& layer : layers)
+    for (const Block& block : layer)
+      DeviceMixers::visit(block.mixer, [&](const auto& mixer) { has_all = has_all && takes(mixer, widths, tp); });
+  return has_all;
+}
+
+int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t num_slots, int64_t num_processors) {
+  const int64_t hidden = model.spec().hidden_size, tp = model.parallel().tp_size();
+  const RowWidths widths = row_widths(model.spec(), tp);
+  const int64_t row = widths.qkv + widths.mixed + 2 * hidden + 3 * widths.inner;
+  const int64_t logits = tp > 1 ? (tp + 1) * widths.vocab : widths.vocab, sums = tp > 1 ? hidden : 0;
+  const int64_t parts = 4 * 2 * num_processors * kMaxHeadDim * widths.heads;
+  const int64_t wide = max_rows * (hidden + sums) + num_slots * logits + parts;  // the stream, logits, parts
+  return (widths.copied + max_rows * row + num_slots * hidden) * static_cast<int64_t>(at::elementSize(model.dtype())) +
+         wide * static_cast<int64_t>(sizeof(float)) + num_slots * static_cast<int64_t>(sizeof(RowScratch));
+}
+
+}  // namespace roll
