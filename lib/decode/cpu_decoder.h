@@ -105,7 +105,7 @@ class CpuDecoder : public Decoder {
   float eps_ = 0;
   std::vector<DecoderBlock> blocks_;  // of all layers
   PackedWeight lm_head_;
-  at::Tensor final_norm_;
+  at::Tensor embedding_, final_norm_;
   at::Tensor cos_, sin_;  // [max_length, D/2] float32
   ThreadTeam team_;
   // x: the residual stream. branch: what is to be added to it.

@@ -67,12 +67,12 @@ RowWidths widest(const ModelSpec& spec) {
   return widths;
 }
 
-/// Numbers of the weights and biases that stand together as copies.
+/// Numbers of the weights and biases that stand together as copies, or are merged.
 int64_t copied(const Attention& attention) {
-  return (attention.q.outputs + attention.k.outputs + attention.v.outputs) * (attention.q.inputs + 1);
+  return (attention.q.outputs + 2 * attention.k.outputs) * (attention.q.inputs + 1) + merged_numel(attention.o);
 }
 int64_t copied(const GatedMlp& mlp) {
-  return 2 * mlp.inner * (mlp.gate.inputs + 1);
+  return 2 * mlp.inner * (mlp.gate.inputs + 1) + merged_numel(mlp.down);
 }
 
 /// `cached`: numbers that a token leaves in each cache.
@@ -95,7 +95,7 @@ class DeviceDecoderOf : public DeviceDecoder {
     for (const LayerWeights& weights : model.backbone().layers())
       for (const Block& block : weights.layer())
         DeviceMixers::visit(block.mixer, [&](const auto& mixer) { add_block(mixer, block, weights); });
-    embedding_ = plain(model.backbone().embedding());
+    embedding_ = plain(model.backbone().embedding().to(model.dtype()));
     final_norm_ = plain(model.backbone().final_norm());
     head_ = plain(model.head_weight());
     const at::Tensor angles = at::outer(at::arange(sizes.max_length, at::kFloat), inverse_frequencies(spec));
@@ -171,8 +171,8 @@ class DeviceDecoderOf : public DeviceDecoder {
     const Linear &q = weights[attention.q], &k = weights[attention.k], &v = weights[attention.v];
     AttentionBlock own{.sizes = attention,
                        .cache = num_caches_++,
-                       .qkv = together({q.weight, k.weight, v.weight}),
-                       .o = plain(weights[attention.o].weight),
+                       .qkv = together({merged_weight(q), merged_weight(k), merged_weight(v)}),
+                       .o = plain(merged_weight(weights[attention.o])),
                        .q_norm = plain(weights[attention.q_norm]),
                        .k_norm = plain(weights[attention.k_norm]),
                        .qkv_bias = together({q.bias, k.bias, v.bias})};
@@ -182,8 +182,8 @@ class DeviceDecoderOf : public DeviceDecoder {
   void add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights) {
     const Linear &gate = weights[mlp.gate], &up = weights[mlp.up], &down = weights[mlp.down];
     GatedBlock own{.inner = mlp.inner,
-                   .gate_up = together({gate.weight, up.weight}),
-                   .down = plain(down.weight),
+                   .gate_up = together({merged_weight(gate), merged_weight(up)}),
+                   .down = plain(merged_weight(down)),
                    .gate_up_bias = together({gate.bias, up.bias})};
     blocks_.push_back({plain(weights[block.norm]), std::move(own), plain(down.bias)});
   }

@@ -18,6 +18,11 @@ namespace roll {
 /// kernels in cuda/decode_kernels.h and cuda/attend_pages.h.
 using DeviceMixers = MixerKinds<Attention, GatedMlp>;
 
+/// Numbers of the weight that is made of a quantised base or adapters; 0: the model's own is read.
+inline int64_t merged_numel(const LinearShape& linear) {
+  return linear.adapter.rank > 0 || linear.quantised ? linear.outputs * linear.inputs : 0;
+}
+
 /// What a step reads and writes, on the device. Tensors of bytes hold structs.
 struct StepMemory {
   at::Tensor plan;       // bytes: RowDraw [S], then StepRow [max_rows]
