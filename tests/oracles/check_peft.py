@@ -72,11 +72,13 @@ def main():
             again = folder / f"{variant}_peft"
             opened.save_pretrained(again)
             roll("export", "--model", saved, "--merge", "--out", folder / f"{variant}_merged")
-            gaps = [gap(ours(saved), theirs), gap(ours(saved), log_probs(opened)), gap(ours(saved), ours(again)),
-                    gap(ours(folder / f"{variant}_merged"), theirs)]
-            moved = gap(theirs, base)
+            mine = ours(saved)
+            gaps = [gap(mine, log_probs(opened)), gap(mine, ours(again)), gap(mine, ours(folder / f"{variant}_merged"))]
+            # transformers 5.24 reads no magnitudes; of PEFT's own folder it makes what it makes of ours.
+            gaps.append(gap(theirs, log_probs(AutoModelForCausalLM.from_pretrained(again).eval()) if variant == "dora" else mine))
+            moved = gap(mine, base)
             assert moved > 1e-2, f"{variant}: the adapters do nothing"
-            print(f"{variant:8} transformers {gaps[0]:.1e}, peft {gaps[1]:.1e}, saved by peft {gaps[2]:.1e}, merged {gaps[3]:.1e}; moved {moved:.2f}")
+            print(f"{variant:8} peft {gaps[0]:.1e}, saved by peft {gaps[1]:.1e}, merged {gaps[2]:.1e}, transformers {gaps[3]:.1e}; moved {moved:.2f}")
             worst = max(worst, *gaps)
     assert worst <= LIMIT, worst
     print(f"all within {worst:.1e}")
