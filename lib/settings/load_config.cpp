@@ -239,8 +239,9 @@ std::string check_models(const Config& config, bool offline, Checker& check) {
   models.critic = trained_spec(planned_spec(critic, config.critic.model_args.model_name_or_path), config.critic, check);
   if (!planned_policy || !check.is_clean()) return kUnknownMemory;
   models.policy = *planned_policy;
-  for (const WorkerConfig* worker : {&config.actor_train, &config.actor_infer})
-    check_model_layout(worker->strategy_args, models.policy, check);
+  if (models.policy.quantised)  // which ranks share in blocks
+    for (const WorkerConfig* worker : {&config.actor_train, &config.actor_infer})
+      check_model_layout(worker->strategy_args, models.policy, check);
   const auto roles = reference_roles(config);
   for (size_t i = 0; i < roles.size(); ++i)
     models.references.push_back(planned_spec(references[i], roles[i].worker->model_args.model_name_or_path));
