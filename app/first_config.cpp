@@ -10,12 +10,12 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/nearest.h"
-#include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "config/flag.h"
 #include "data/row_files.h"
 #include "job/hosts.h"
 #include "model/device.h"
+#include "model/model_folder.h"
 #include "preview/data_report.h"
 #include "preview/guess_reward.h"
 #include "settings/load_config.h"
@@ -168,7 +168,7 @@ std::optional<std::string> template_for(const fs::path& model, const Tokenizer& 
 }
 
 ModelSpec spec_of_model(const fs::path& folder) {
-  return parse_spec(HfFolder::read_config(folder), (folder / "config.json").string());
+  return read_spec(folder);
 }
 
 RowsSeen measure_rows(NewRun& run, const fs::path& model) {

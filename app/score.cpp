@@ -131,7 +131,7 @@ Scorer::Scorer(Config config, const std::string& where, const std::string& devic
       meshes_(*world_),
       log_(std::cerr, std::cerr, {}),
       pool_(config_.rewards.begin()->second.reward, config_.response_length.value_or(0), where, 1, &log_),
-      models_(judging_models(config_), static_cast<uint64_t>(config_.seed), meshes_, used(device), log_) {}
+      models_(judging_models(config_), static_cast<uint64_t>(config_.seed), meshes_, used(device), {}, log_) {}
 
 std::vector<RewardResult> Scorer::score(std::vector<RewardQuery> queries) {
   if (!models_.empty()) {

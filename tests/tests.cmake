@@ -101,7 +101,7 @@ endforeach()
 # ctest's four: beside each other they would wait for each other's turns. (Those of `job` and apart_ends wait for deadlines.)
 get_property(all_tests DIRECTORY PROPERTY TESTS)
 set_tests_properties(${all_tests} PROPERTIES ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_MCA_rmaps_base_oversubscribe=1" TIMEOUT 600)
-foreach(test dist experience mpi many e2e/ahead_test e2e/five_domains_test e2e/layout_test e2e/memory_test
+foreach(test dist experience mpi many e2e/ahead_test e2e/five_domains_test e2e/layout_test e2e/lora_test e2e/memory_test
     e2e/mesh_test e2e/packing_test e2e/placement_test e2e/resume_test e2e/resume_layout_test e2e/simulate_test e2e/step_test
     e2e/traffic_test)
   set_tests_properties(${test} PROPERTIES PROCESSORS 3)

@@ -21,7 +21,8 @@ enum class Purpose : uint32_t {
   kCheckLoss = 7,
   kRetry = 8,
   kJudge = 9,
-  kPassOver = 10
+  kPassOver = 10,
+  kAdapter = 11
 };
 
 struct RandomName {

@@ -35,9 +35,12 @@ std::optional<fs::path> snapshot_of(const fs::path& repository) {
 
 /// The model in the folder of a run or of a checkpoint; any other folder is itself.
 fs::path model_of_run(const fs::path& folder) {
-  if (is_there(folder / "config.json")) return folder;
+  const auto is_model = [](const fs::path& f) {
+    return is_there(f / "config.json") || is_there(f / "adapter_config.json");
+  };
+  if (is_model(folder)) return folder;
   for (const char* inner : {"actor", "checkpoints/latest/actor", "latest/checkpoints/latest/actor"})
-    if (is_there(folder / inner / "config.json")) return folder / inner;
+    if (is_model(folder / inner)) return folder / inner;
   return folder;
 }
 

@@ -1,9 +1,9 @@
 #include "collect/judge_engine.h"
 
-#include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "collect/requests.h"
 #include "model/device.h"
+#include "model/model_folder.h"
 #include "rollout/engine.h"
 #include "settings/placement.h"
 #include "step/roles.h"
@@ -18,18 +18,20 @@ std::filesystem::path folder_of(const JudgingModel& judge) {
 
 }  // namespace
 
-JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshes, at::Device device)
+JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshes, at::Device device,
+                         const Roles& roles)
     : sampling_(sampling_settings(*judge.generating_args)),
       cache_(cache_settings(judge.worker->strategy_args.strategy_config)),
       seed_(seed),
       mesh_(meshes.of(judge.worker->ranks, {.cp = 1, .tp = mesh_shape(*judge.worker).tp})),
-      spec_(parse_spec(HfFolder::read_config(folder_of(judge)), (folder_of(judge) / "config.json").string())),
+      spec_(read_spec(folder_of(judge))),
       tokenizer_(Tokenizer::load(folder_of(judge))),
       chat_template_(ChatTemplate::load(folder_of(judge), judge.worker->data_args.template_name.value_or(""),
                                         judge.worker->data_args.enable_thinking)) {
   if (!mesh_.is_here()) return;
-  model_ = Transformer::load(folder_of(judge), device, model_dtype(judge.worker->model_args, device),
-                             model_parallel(mesh_.mesh()));
+  const at::ScalarType dtype = model_dtype(judge.worker->model_args, device);
+  model_ = Transformer::load(folder_of(judge), device, dtype, model_parallel(mesh_.mesh()), architectures(), {},
+                             roles.base_for(folder_of(judge), dtype, mesh_));
   for (auto& [name, tensor] : model_->parameters()) tensor.set_requires_grad(false);
 }
 

@@ -12,6 +12,7 @@
 #include "reward/reward.h"
 #include "rollout/sampler.h"
 #include "settings/judging_models.h"
+#include "step/roles.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 
@@ -19,8 +20,8 @@ namespace roll {
 
 class JudgeEngine {
  public:
-  /// **Collective**. UserError of the loaders.
-  JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshes, at::Device device);
+  /// `roles`: whose frozen weights the judge shares where they are its own. **Collective**. UserError of the loaders.
+  JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshes, at::Device device, const Roles& roles);
 
   struct Question {
     Json messages;

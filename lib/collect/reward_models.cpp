@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "collect/requests.h"
 #include "experience/experience.h"
 #include "model/device.h"
+#include "model/model_folder.h"
 #include "settings/placement.h"
 #include "step/forward.h"
 #include "step/step_settings.h"
@@ -32,21 +32,22 @@ Batch batch_of(const std::vector<ScorePrompt>& sequences) {
 }  // namespace
 
 RewardModels::RewardModels(const std::vector<JudgingModel>& models, uint64_t seed, Meshes& meshes, at::Device device,
-                           Log& log)
+                           const Roles& roles, Log& log)
     : device_(device), log_(log) {
   for (const JudgingModel& model : models) {
     if (model.writes())
-      load_judge(model, seed, meshes);
+      load_judge(model, seed, meshes, roles);
     else
-      load_scorer(model.domains[0], *model.worker, meshes);
+      load_scorer(model.domains[0], *model.worker, meshes, roles);
   }
 }
 
-void RewardModels::load_scorer(const std::string& domain, const WorkerConfig& worker, Meshes& meshes) {
+void RewardModels::load_scorer(const std::string& domain, const WorkerConfig& worker, Meshes& meshes,
+                               const Roles& roles) {
   const auto folder = model_folder(worker.model_args.model_name_or_path.value());
   require_value_head(folder);
   RoleMesh& mesh = meshes.of(worker.ranks, mesh_shape(worker));
-  const ModelSpec spec = parse_spec(HfFolder::read_config(folder), (folder / "config.json").string());
+  const ModelSpec spec = read_spec(folder);
   Scorer scorer{.mesh = mesh,
                 .spec = spec,
                 .rule = batch_rule(worker, Stage::kForward).with(workload_of(spec)),
@@ -54,14 +55,16 @@ void RewardModels::load_scorer(const std::string& domain, const WorkerConfig& wo
                 .tokenizer = Tokenizer::load(folder),
                 .chat_template = ChatTemplate::load(folder, worker.data_args.template_name.value_or(""),
                                                     worker.data_args.enable_thinking)};
-  if (mesh.is_here())
-    scorer.model =
-        ValueModel::load(folder, device_, model_dtype(worker.model_args, device_), model_parallel(mesh.mesh()));
+  if (mesh.is_here()) {
+    const at::ScalarType dtype = model_dtype(worker.model_args, device_);
+    scorer.model = ValueModel::load(folder, device_, dtype, model_parallel(mesh.mesh()), architectures(), {},
+                                    spec.lora ? roles.base_for(folder, dtype, mesh) : nullptr);
+  }
   scorers_.emplace(domain, std::move(scorer));
 }
 
-void RewardModels::load_judge(const JudgingModel& judge, uint64_t seed, Meshes& meshes) {
-  const auto engine = std::make_shared<JudgeEngine>(judge, seed, meshes, device_);
+void RewardModels::load_judge(const JudgingModel& judge, uint64_t seed, Meshes& meshes, const Roles& roles) {
+  const auto engine = std::make_shared<JudgeEngine>(judge, seed, meshes, device_, roles);
   for (size_t i = 0; i < judge.domains.size(); ++i) {
     const RuleContext context{.where = fmt::format("rewards.{}.", judge.domains[i])};
     judges_.emplace(judge.domains[i], Judge{.engine = engine, .rule = JudgeRule(*judge.judges[i], context)});

@@ -24,7 +24,8 @@ class RewardModels {
  public:
   /// A reward model is HF's sequence classification with one label; `seed` is that of what judges write.
   /// **Collective**. UserError of the loaders.
-  RewardModels(const std::vector<JudgingModel>& models, uint64_t seed, Meshes& meshes, at::Device device, Log& log);
+  RewardModels(const std::vector<JudgingModel>& models, uint64_t seed, Meshes& meshes, at::Device device,
+               const Roles& roles, Log& log);
 
   bool empty() const { return scorers_.empty() && judges_.empty(); }
   /// Has what is held on any rank judged, by domain and response: each query gets what its model says. A reward model's
@@ -47,8 +48,8 @@ class RewardModels {
   };
   using Held = std::map<int64_t, RewardQuery>;
 
-  void load_scorer(const std::string& domain, const WorkerConfig& worker, Meshes& meshes);
-  void load_judge(const JudgingModel& judge, uint64_t seed, Meshes& meshes);
+  void load_scorer(const std::string& domain, const WorkerConfig& worker, Meshes& meshes, const Roles& roles);
+  void load_judge(const JudgingModel& judge, uint64_t seed, Meshes& meshes, const Roles& roles);
   void score(Scorer& scorer, Held& held);
   std::vector<ScoreSaid> scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations, const Partition& plan);
   void ask(Judge& judge, Held& held, int64_t step);

@@ -154,6 +154,7 @@ void RolloutWorker::serve(RolloutJob& job, Engine& engine, const Tokenizer& toke
     record.prompt = tokenizer.decode(row.prompt_ids);
     const std::vector<WeightsRun> weights = collection.weights_of(index, std::ssize(generation.ids));
     if (weights.size() > 1 || weights.front().version != job.request.version) record.weights = weights;
+    record.weights_sum = engine.weights_sum();
     collection.finished(index, query_of(row, record, collection.sequence_id(index)));
   };
   const Stopwatch watch;

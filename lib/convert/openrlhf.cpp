@@ -139,7 +139,7 @@ constexpr ForeignRow kRows[] = {
     {"flash_attn", kAutomatic},
     {"attn_implementation", kAutomatic},
     {"load_in_4bit", kRefused, "weights of 4 bits"},
-    {"lora_rank", kRefused, "LoRA, while all weights are trained here"},
+    {"lora_rank", kRefused, "LoRA, which is not converted: actor_train.model_args.lora_rank asks for it here"},
     {"lora_*", kAutomatic, "nothing without LoRA"},
     {"target_modules", kAutomatic, "nothing without LoRA"},
     {"async_train", kUnsupported, "async_generation_ratio, with devices that only sample"},

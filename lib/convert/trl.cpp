@@ -15,7 +15,7 @@ namespace {
 
 using enum Fate;
 
-constexpr const char* kLora = "LoRA, while all weights are trained here";
+constexpr const char* kLora = "LoRA, which is not converted: actor_train.model_args.lora_rank asks for it here";
 constexpr const char* kTurns = "several turns; one response to each prompt is sampled here";
 constexpr const char* kSampler = "the sampler is built in, and shares the weights";
 constexpr const char* kMismatch =

@@ -23,7 +23,7 @@ std::string not_negative(const std::string& value) {
 constexpr const char* kMemory = "memory is laid out by the program; `offload: true` moves what waits to the host";
 constexpr const char* kSampler = "the sampler is built in";
 constexpr const char* kPython = "Python that is loaded at run time";
-constexpr const char* kLora = "LoRA, while all weights are trained here";
+constexpr const char* kLora = "LoRA, which is not converted: actor_train.model_args.lora_rank asks for it here";
 constexpr const char* kNoLora = "nothing without LoRA";
 constexpr const char* kStages = "pipeline stages; share the weights by tensor ranks instead";
 constexpr const char* kExperts = "a mixture of experts; dense models only";

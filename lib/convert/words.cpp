@@ -18,7 +18,6 @@ struct WordRow {
 };
 
 constexpr const char* kOneOptimizer = "AdamW is the only optimizer";
-constexpr const char* kNoLora = "LoRA is not supported, all weights are trained";
 
 constexpr WordRow kRows[] = {
     {"lr actor_lr policy_lr", "actor_train.training_args.learning_rate"},
@@ -79,7 +78,8 @@ constexpr WordRow kRows[] = {
      "actor_train.model_args.dtype", "one of bf16, fp16, fp32"},
     {"gradient_checkpointing activation_checkpointing", "actor_train.model_args.disable_gradient_checkpointing",
      "with the opposite value"},
-    {"lora_r use_lora use_peft peft peft_config target_modules lora_target_modules", "", kNoLora},
+    {"lora_r use_lora use_peft peft peft_config", "actor_train.model_args.lora_rank"},
+    {"target_modules lora_target_modules", "actor_train.model_args.lora_target"},
     {"dataset dataset_path train_file train_files train_data data_path data prompt_data train_dataset dataset_name",
      "actor_train.data_args.file_name"},
     {"val_file val_files val_data eval_file eval_files eval_data eval_dataset test_file test_files validation_file",

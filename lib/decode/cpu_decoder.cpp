@@ -55,19 +55,19 @@ CpuDecoder<T>::CpuDecoder(const Transformer& model, const DecoderSizes& sizes)
 }
 
 template <class T>
-int64_t CpuDecoder<T>::room_of(const at::Tensor& weight) const {
-  return PackedWeight::room_for(weight.size(0), weight.size(1), packed_dtype());
+int64_t CpuDecoder<T>::room_of(const Linear& linear) const {
+  return PackedWeight::room_for(linear.outputs(), linear.inputs(), packed_dtype());
 }
 
 template <class T>
 PackedWeight CpuDecoder<T>::packed_together(const std::vector<Linear>& linears, StreamedMemory& memory) const {
   int64_t outputs = 0;
-  for (const Linear& linear : linears) outputs += linear.weight.size(0);
-  PackedWeight packed(outputs, linears[0].weight.size(1), packed_dtype(), memory);
+  for (const Linear& linear : linears) outputs += linear.outputs();
+  PackedWeight packed(outputs, linears[0].inputs(), packed_dtype(), memory);
   int64_t filled = 0;
   for (const Linear& linear : linears) {
-    packed.fill(filled, linear.weight);
-    filled += linear.weight.size(0);
+    packed.fill(filled, merged_weight(linear));
+    filled += linear.outputs();
   }
   return packed;
 }
@@ -75,27 +75,27 @@ PackedWeight CpuDecoder<T>::packed_together(const std::vector<Linear>& linears, 
 template <class T>
 int64_t CpuDecoder<T>::room_for(const Attention& attention, const LayerWeights& weights) const {
   int64_t outputs = 0;
-  for (const LinearShape* part : {&attention.q, &attention.k, &attention.v}) outputs += weights[*part].weight.size(0);
+  for (const LinearShape* part : {&attention.q, &attention.k, &attention.v}) outputs += weights[*part].outputs();
   const int64_t kept = attention.kv_heads_of_rank(backbone_.parallel().tp_size()) * attention.head_dim;
   const int64_t pages = sizes_.num_pages * sizes_.page_size * kept * static_cast<int64_t>(sizeof(T));
-  return PackedWeight::room_for(outputs, hidden_, packed_dtype()) + room_of(weights[attention.o].weight) +
+  return PackedWeight::room_for(outputs, hidden_, packed_dtype()) + room_of(weights[attention.o]) +
          2 * StreamedMemory::room_for(pages);
 }
 
 template <class T>
 int64_t CpuDecoder<T>::room_for(const GatedMlp& mlp, const LayerWeights& weights) const {
-  return room_of(weights[mlp.gate].weight) + room_of(weights[mlp.up].weight) + room_of(weights[mlp.down].weight);
+  return room_of(weights[mlp.gate]) + room_of(weights[mlp.up]) + room_of(weights[mlp.down]);
 }
 
 template <class T>
 void CpuDecoder<T>::add_block(const Attention& attention, const Block& block, const LayerWeights& weights,
                               StreamedMemory& memory) {
   const Linear &q = weights[attention.q], &k = weights[attention.k], &v = weights[attention.v];
-  const int64_t kv_heads = k.weight.size(0) / attention.head_dim;
+  const int64_t kv_heads = k.outputs() / attention.head_dim;
   const auto pages = [&] {
     return memory.take({sizes_.num_pages, kv_heads * sizes_.page_size * attention.head_dim}, kDtype);
   };
-  AttentionBlock own{.heads = q.weight.size(0) / attention.head_dim,
+  AttentionBlock own{.heads = q.outputs() / attention.head_dim,
                      .kv_heads = kv_heads,
                      .head_dim = attention.head_dim,
                      .qkv = packed_together({q, k, v}, memory),
@@ -112,7 +112,7 @@ template <class T>
 void CpuDecoder<T>::add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights,
                               StreamedMemory& memory) {
   const Linear &gate = weights[mlp.gate], &up = weights[mlp.up], &down = weights[mlp.down];
-  GatedBlock own{.inner = gate.weight.size(0),
+  GatedBlock own{.inner = gate.outputs(),
                  .gate = packed_together({gate}, memory),
                  .up = packed_together({up}, memory),
                  .down = packed_together({down}, memory),
@@ -124,7 +124,8 @@ void CpuDecoder<T>::add_block(const GatedMlp& mlp, const Block& block, const Lay
 template <class T>
 void CpuDecoder<T>::pack_weights() {
   const at::NoGradGuard no_grad;
-  int64_t bytes = room_of(model_.head_weight());
+  const Linear head{.weight = model_.head_weight(), .bias = {}, .dtype = model_.dtype()};
+  int64_t bytes = room_of(head);
   for (const LayerWeights& weights : backbone_.layers())
     for (const Block& block : weights.layer())
       CpuMixers::visit(block.mixer, [&](const auto& mixer) { bytes += room_for(mixer, weights); });
@@ -132,7 +133,8 @@ void CpuDecoder<T>::pack_weights() {
   for (const LayerWeights& weights : backbone_.layers())
     for (const Block& block : weights.layer())
       CpuMixers::visit(block.mixer, [&](const auto& mixer) { add_block(mixer, block, weights, memory); });
-  lm_head_ = packed_together({{model_.head_weight(), {}}}, memory);
+  lm_head_ = packed_together({head}, memory);
+  embedding_ = backbone_.embedding().detach().to(kDtype);
   final_norm_ = as_float(backbone_.final_norm());
 }
 
@@ -218,7 +220,7 @@ void CpuDecoder<T>::mix(Member& member, const GatedBlock& block) {
 
 template <class T>
 void CpuDecoder<T>::embed(Member& member) {
-  const auto* const embedding = backbone_.embedding().const_data_ptr<T>();
+  const auto* const embedding = embedding_.const_data_ptr<T>();
   const ModelParallel& parallel = backbone_.parallel();
   const TensorShard part = vocabulary_shard(model_.spec(), parallel.tp_rank(), parallel.tp_size());
   const Rows x = rows_of(x_);

@@ -74,7 +74,7 @@ class CpuDecoder : public Decoder {
   };
   using Member = ThreadTeam::Member;
 
-  int64_t room_of(const at::Tensor& weight) const;
+  int64_t room_of(const Linear& linear) const;
   /// A weight of its own, or of products that are made as one: [all their outputs, inputs].
   PackedWeight packed_together(const std::vector<Linear>& linears, StreamedMemory& memory) const;
   int64_t room_for(const Attention& attention, const LayerWeights& weights) const;
@@ -109,7 +109,7 @@ class CpuDecoder : public Decoder {
   float eps_ = 0;
   std::vector<DecoderBlock> blocks_;  // of all layers
   PackedWeight lm_head_;
-  at::Tensor final_norm_;
+  at::Tensor embedding_, final_norm_;
   at::Tensor cos_, sin_;  // [max_length, D/2] float32
   ThreadTeam team_;
   // x: the residual stream. branch: what is to be added to it.

@@ -64,7 +64,7 @@ class DeviceDecoderOf : public DeviceDecoder {
     for (const LayerWeights& weights : model.backbone().layers())
       for (const Block& block : weights.layer())
         DeviceMixers::visit(block.mixer, [&](const auto& mixer) { add_block(mixer, block, weights); });
-    embedding_ = plain(model.backbone().embedding());
+    embedding_ = plain(model.backbone().embedding().to(model.dtype()));
     final_norm_ = plain(model.backbone().final_norm());
     head_ = plain(model.head_weight());
     const at::Tensor angles = at::outer(at::arange(sizes.max_length, at::kFloat), inverse_frequencies(spec));
@@ -129,12 +129,12 @@ class DeviceDecoderOf : public DeviceDecoder {
 
   void add_block(const Attention& attention, const Block& block, const LayerWeights& weights) {
     const Linear &q = weights[attention.q], &k = weights[attention.k], &v = weights[attention.v];
-    AttentionBlock own{.heads = q.weight.size(0) / attention.head_dim,
-                       .kv_heads = k.weight.size(0) / attention.head_dim,
+    AttentionBlock own{.heads = q.outputs() / attention.head_dim,
+                       .kv_heads = k.outputs() / attention.head_dim,
                        .head_dim = attention.head_dim,
                        .cache = num_caches_++,
-                       .qkv = together({q.weight, k.weight, v.weight}),
-                       .o = plain(weights[attention.o].weight),
+                       .qkv = together({merged_weight(q), merged_weight(k), merged_weight(v)}),
+                       .o = plain(merged_weight(weights[attention.o])),
                        .q_norm = plain(weights[attention.q_norm]),
                        .k_norm = plain(weights[attention.k_norm]),
                        .qkv_bias = together({q.bias, k.bias, v.bias})};
@@ -143,9 +143,9 @@ class DeviceDecoderOf : public DeviceDecoder {
 
   void add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights) {
     const Linear &gate = weights[mlp.gate], &up = weights[mlp.up], &down = weights[mlp.down];
-    GatedBlock own{.inner = gate.weight.size(0),
-                   .gate_up = together({gate.weight, up.weight}),
-                   .down = plain(down.weight),
+    GatedBlock own{.inner = gate.outputs(),
+                   .gate_up = together({merged_weight(gate), merged_weight(up)}),
+                   .down = plain(merged_weight(down)),
                    .gate_up_bias = together({gate.bias, up.bias})};
     blocks_.push_back({plain(weights[block.norm]), std::move(own), plain(down.bias)});
   }

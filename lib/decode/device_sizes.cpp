@@ -13,6 +13,11 @@ int64_t rounded_up(int64_t x, int64_t unit) {
   return (x + unit - 1) / unit * unit;
 }
 
+/// Numbers of a rank's part of a weight that is made of a quantised base or adapters; 0: the model's own is read.
+int64_t merged_numel(const LinearShape& linear, int64_t tp) {
+  return linear.adapter.rank > 0 || linear.quantised ? linear.outputs * ((linear.inputs + tp - 1) / tp) : 0;
+}
+
 void add_widths(RowWidths& widths, const Attention& attention, int64_t tp) {
   const int64_t heads = attention.num_heads / tp;
   const int64_t qkv = (heads + 2 * attention.kv_heads_of_rank(tp)) * attention.head_dim;
@@ -20,13 +25,13 @@ void add_widths(RowWidths& widths, const Attention& attention, int64_t tp) {
   widths.mixed = std::max(widths.mixed, heads * attention.head_dim);
   widths.heads = std::max(widths.heads, heads);
   widths.cached = std::max(widths.cached, attention.own_cost(tp).cached);
-  widths.copied += qkv * (attention.q.inputs + 1);
+  widths.copied += qkv * (attention.q.inputs + 1) + merged_numel(attention.o, tp);
 }
 
 void add_widths(RowWidths& widths, const GatedMlp& mlp, int64_t tp) {
   const int64_t inner = (mlp.inner + tp - 1) / tp;
   widths.inner = std::max(widths.inner, inner);
-  widths.copied += 2 * inner * (mlp.gate.inputs + 1);
+  widths.copied += 2 * inner * (mlp.gate.inputs + 1) + merged_numel(mlp.down, tp);
 }
 
 /// Pages are copied in one launch, so all attention leaves as many numbers in its cache.

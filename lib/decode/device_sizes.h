@@ -16,7 +16,7 @@ struct RowWidths {
   int64_t cached = 0;  // of a token in each cache, keys and values
   int64_t heads = 0;
   int64_t vocab = 0;   // of a row of logits, of this rank
-  int64_t copied = 0;  // of all weights that stand together as copies
+  int64_t copied = 0;  // of all weights that stand together as copies, or are merged
 };
 
 RowWidths row_widths(const ModelSpec& spec, int64_t tp);

@@ -85,8 +85,7 @@ struct StrategyConfig {
         {"expert_model_parallel_size", "expert_tensor_parallel_size", "ep_size", "enable_expert_parallel"},
         "needs expert parallelism, which this version does not have; set it to 1");
     v.noted({"moe_*"}, "models here are dense; one with experts is refused as a model");
-    v.refused({"lora_*", "enable_lora", "max_loras", "max_lora_rank"},
-              "needs LoRA, which this version does not have; remove it");
+    v.noted({"lora_*", "enable_lora", "max_loras", "max_lora_rank"}, "the sampler has the adapters of actor_train");
     v.noted({"sequence_parallel"}, "tensor parallelism always shares the tokens between its products too");
     v.noted({"distrib_optim_fully_reshardable*", "use_distributed_model_checkpoint", "zero_*", "fsdp_size",
              "reshard_after_forward", "offload_policy", "wrap_policy", "optimizer_cpu_offload",

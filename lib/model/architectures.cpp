@@ -10,11 +10,17 @@ namespace roll {
 
 namespace {
 
+LinearShape linear(const ModelSpec& spec, const std::string& name, int64_t outputs, int64_t inputs, bool has_bias,
+                   Cut cut) {
+  return {name,          outputs, inputs, has_bias, cut, spec.lora ? spec.lora->adapter_of(name) : AdapterShape(),
+          spec.quantised};
+}
+
 Attention attention_of(const ModelSpec& spec) {
   const WeightNames& names = spec.architecture->weights;
   const int64_t hidden = spec.hidden_size, size = spec.head_dim, heads = spec.num_heads, kv_heads = spec.num_kv_heads;
   const auto rows = [&](const std::string& name, int64_t count) {
-    return LinearShape{name, count * size, hidden, spec.qkv_bias, {.dim = 0, .count = count, .width = size}};
+    return linear(spec, name, count * size, hidden, spec.qkv_bias, {.dim = 0, .count = count, .width = size});
   };
   const int64_t normed = spec.qk_norm ? size : 0;
   return {.num_heads = heads,
@@ -23,7 +29,7 @@ Attention attention_of(const ModelSpec& spec) {
           .q = rows(names.q, heads),
           .k = rows(names.k, kv_heads),
           .v = rows(names.v, kv_heads),
-          .o = {names.o, hidden, heads * size, spec.o_bias, {.dim = 1, .count = heads, .width = size}},
+          .o = linear(spec, names.o, hidden, heads * size, spec.o_bias, {.dim = 1, .count = heads, .width = size}),
           .q_norm = {names.q_norm, normed},
           .k_norm = {names.k_norm, normed}};
 }
@@ -33,9 +39,9 @@ GatedMlp mlp_of(const ModelSpec& spec) {
   const int64_t hidden = spec.hidden_size, inner = spec.intermediate_size;
   const Cut rows = {.dim = 0, .count = inner}, columns = {.dim = 1, .count = inner};
   return {.inner = inner,
-          .gate = {names.gate, inner, hidden, spec.mlp_bias, rows},
-          .up = {names.up, inner, hidden, spec.mlp_bias, rows},
-          .down = {names.down, hidden, inner, spec.mlp_bias, columns}};
+          .gate = linear(spec, names.gate, inner, hidden, spec.mlp_bias, rows),
+          .up = linear(spec, names.up, inner, hidden, spec.mlp_bias, rows),
+          .down = linear(spec, names.down, hidden, inner, spec.mlp_bias, columns)};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <numbers>
 #include <span>
@@ -58,15 +59,26 @@ at::Tensor scale_llama3(const at::Tensor& frequencies, const Llama3Scaling& scal
 
 }  // namespace
 
-LayerWeights::LayerWeights(const Layer& layer, const std::string& prefix, const NamedTensors& parameters)
+LayerWeights::LayerWeights(const Layer& layer, const std::string& prefix, const NamedTensors& parameters,
+                           Communicator* tp)
     : layer_(layer) {
   const auto tensor = [&](std::string_view part, const char* end) {
     return parameter(parameters, prefix + std::string(part) + end);
   };
   for_each_part(layer_, [&](const auto& part) {
     Linear& linear = parts_.emplace_back(part.name, Linear{tensor(part.name, ".weight"), {}}).second;
-    if constexpr (requires { part.has_bias; })
+    if constexpr (requires { part.has_bias; }) {
+      linear.dtype = tensor(layer_.front().norm.name, ".weight").scalar_type();
+      if (part.quantised)
+        linear.quantised = QuantisedMatrix{*part.quantised, linear.weight, tensor(part.name, ".weight.scales")};
       if (part.has_bias) linear.bias = tensor(part.name, ".bias");
+      if (part.adapter.rank == 0) return;
+      linear.adapter = Adapter{.a = tensor(part.name, kLoraA),
+                               .b = tensor(part.name, kLoraB),
+                               .magnitude = part.adapter.has_magnitude ? tensor(part.name, kMagnitude) : at::Tensor(),
+                               .scale = part.adapter.scale,
+                               .columns = part.cut.dim == 1 ? tp : nullptr};
+    }
   });
 }
 
@@ -78,20 +90,23 @@ const Linear& LayerWeights::find(std::string_view name) const {
 
 std::vector<at::Tensor> LayerWeights::all() const {
   std::vector<at::Tensor> defined;
-  for (const auto& [name, linear] : parts_)
-    for (const at::Tensor& tensor : {linear.weight, linear.bias})
-      if (tensor.defined()) defined.push_back(tensor);
+  for (const auto& [name, linear] : parts_) {
+    const Adapter adapter = linear.adapter.value_or(Adapter());
+    for (const at::Tensor& tensor : {linear.weight, linear.bias, adapter.a, adapter.b, adapter.magnitude})
+      if (tensor.defined() && tensor.is_floating_point()) defined.push_back(tensor);
+  }
   return defined;
 }
 
 Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const ModelParallel& parallel)
     : spec_(spec),
       parallel_(parallel),
-      embedding_(parameter(parameters, spec.architecture->weights.embedding + ".weight")),
+      embedding_(trained_copy(parameters, spec.architecture->weights.embedding)),
       final_norm_(parameter(parameters, spec.architecture->weights.final_norm + ".weight")),
       inverse_frequencies_(inverse_frequencies(spec).to(embedding_.device())),
       launcher_(make_layer_launcher(embedding_.device())) {
-  for (const Layer& layer : spec.layers()) layers_.emplace_back(layer, layer_prefix(spec, layers_.size()), parameters);
+  for (const Layer& layer : spec.layers())
+    layers_.emplace_back(layer, layer_prefix(spec, layers_.size()), parameters, parallel.tp);
 }
 
 /// A token's row of the table is its position.
@@ -118,7 +133,7 @@ ParallelFlow Backbone::sampling_flow() const {
 at::Tensor Backbone::embed(const at::Tensor& ids, const ParallelFlow& flow) const {
   const auto rows_of = [&](const at::Tensor& wanted) {
     const bool is_fused = launcher_ && takes_layer(embedding_, {embedding_.size(1)}, {embedding_});
-    return is_fused ? fused_rows(*launcher_, embedding_, wanted) : embed_rows(embedding_, wanted);
+    return (is_fused ? fused_rows(*launcher_, embedding_, wanted) : embed_rows(embedding_, wanted)).to(dtype());
   };
   if (parallel_.tp_size() == 1) return rows_of(ids);
   const TensorShard rows = vocabulary_shard(spec_, parallel_.tp_rank(), parallel_.tp_size());
@@ -182,6 +197,27 @@ at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) con
   at::Tensor x = embed(tokens.ids, pass.flow);
   for (const LayerWeights& layer : layers_) x = run_layer(layer, x, pass);
   return last_norm(x);
+}
+
+NamedTensors merged_parameters(const Backbone& backbone, const NamedTensors& parameters,
+                               const std::vector<ParameterShape>& plain) {
+  std::map<std::string, at::Tensor> of_layers;
+  for (size_t i = 0; i < backbone.layers().size(); ++i)
+    for_each_part(backbone.layers()[i].layer(), [&, prefix = layer_prefix(backbone.spec(), i)](const auto& part) {
+      if constexpr (requires { part.adapter; })
+        of_layers[prefix + std::string(part.name) + ".weight"] = merged_weight(backbone.layers()[i][part]);
+    });
+  NamedTensors merged;
+  for (const ParameterShape& shape : plain) {
+    const auto found = of_layers.find(shape.name);
+    const std::string module = shape.name.substr(0, shape.name.rfind('.'));
+    const bool is_weight = shape.name.ends_with(".weight");
+    const at::Tensor own = found != of_layers.end() ? found->second
+                           : is_weight              ? trained_copy(parameters, module)
+                                                    : parameter(parameters, shape.name);
+    merged.emplace_back(shape.name, own.detach().to(backbone.dtype()));
+  }
+  return merged;
 }
 
 at::Tensor inverse_frequencies(const ModelSpec& spec) {

@@ -13,6 +13,7 @@
 
 #include "checkpoint/safetensors.h"
 #include "model/layer.h"
+#include "model/linear.h"
 #include "model/packed.h"
 #include "model/spec.h"
 #include "model/token_layout.h"
@@ -22,16 +23,12 @@ namespace roll {
 
 class LayerLauncher;
 
-/// Weights and biases of y = x W^T + b; bias may be undefined.
-struct Linear {
-  at::Tensor weight, bias;
-};
-
 /// A layer's description with its tensors, by their part of it.
 class LayerWeights {
  public:
-  /// Bug if a parameter is missing; shares their storage.
-  LayerWeights(const Layer& layer, const std::string& prefix, const NamedTensors& parameters);
+  /// Bug if a parameter is missing; shares their storage. `tp`: the ranks that share the products; null: none.
+  LayerWeights(const Layer& layer, const std::string& prefix, const NamedTensors& parameters,
+               Communicator* tp = nullptr);
 
   const Layer& layer() const { return layer_; }
   const Linear& operator[](const LinearShape& part) const { return find(part.name); }
@@ -76,11 +73,12 @@ class Backbone {
 
   const ModelSpec& spec() const { return spec_; }
   const ModelParallel& parallel() const { return parallel_; }
-  const at::Tensor& embedding() const { return embedding_; }  // [V, E], this rank's rows
+  /// [V, E], this rank's rows; in float32 where adapters are trained with it.
+  const at::Tensor& embedding() const { return embedding_; }
   const at::Tensor& final_norm() const { return final_norm_; }
   const std::vector<LayerWeights>& layers() const { return layers_; }
   at::Device device() const { return embedding_.device(); }
-  at::ScalarType dtype() const { return embedding_.scalar_type(); }
+  at::ScalarType dtype() const { return final_norm_.scalar_type(); }
 
   /// [S / tp, E] after the final norm; see Transformer::forward.
   at::Tensor forward(const TokenLayout& layout, bool recompute) const;
@@ -101,6 +99,11 @@ class Backbone {
   at::Tensor inverse_frequencies_;                 // [D/2] float32
   std::shared_ptr<const LayerLauncher> launcher_;  // null: LibTorch's operators and the CPU's own
 };
+
+/// `plain`: of the model without adapters. Their tensors, adapters merged, in the model's dtype. **Collective** as
+/// merged_weight().
+NamedTensors merged_parameters(const Backbone& backbone, const NamedTensors& parameters,
+                               const std::vector<ParameterShape>& plain);
 
 /// The frequencies of the rotary position embedding, [D/2] float32: rope_theta^(-2i/D), scaled as Llama 3.1 does where
 /// the spec says so. Rounded as transformers rounds, since an angle is position * frequency and a relative error of

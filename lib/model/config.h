@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "config/range.h"
+#include "ops/quantisation.h"
 
 namespace roll {
 
@@ -28,6 +29,15 @@ struct ModelArgs {
   bool disable_gradient_checkpointing = false;
   std::vector<std::string> freeze_module_prefix;
   std::optional<int64_t> ulysses_size;
+  std::optional<int64_t> lora_rank;
+  std::optional<double> lora_alpha;
+  std::vector<std::string> lora_target, additional_target;
+  double lora_dropout = 0;
+  bool use_dora = false, use_rslora = false;
+  std::optional<Quantisation> quantise_base;
+
+  /// ROLL's rule is lora_target alone; who gives a rank wants adapters too.
+  bool trains_adapters() const { return lora_rank.value_or(0) > 0 || !lora_target.empty(); }
 
   /// Whether a sampler reads weights of 8 bits.
   bool reads_int8() const { return dtype == Dtype::kInt8; }
@@ -50,9 +60,18 @@ struct ModelArgs {
             "it tunes ROLL's own loading of models");
     v("ulysses_size", ulysses_size, "taken as strategy_config.context_parallel_size", within(1, 65536));
     v.noted({"model_revision", "trust_remote_code"}, "the folder of pretrain is read as it is");
-    v.noted({"lora_alpha", "lora_dropout", "additional_target"}, "it only matters with lora_rank and lora_target");
-    v.refused({"lora_rank", "lora_target", "adapter_name_or_path"},
-              "needs LoRA, which this version does not have; remove it, and all weights are trained");
+    v("lora_rank", lora_rank, "rank of the adapters that are trained instead of the weights; null: 8 with lora_target",
+      within(0, 1 << 16));
+    v("lora_alpha", lora_alpha, "adapters add alpha / rank x B A; null: 2 x lora_rank", above(0));
+    v("lora_target", lora_target,
+      "products with adapters: all-linear, or how their names end (q_proj,v_proj); null: all-linear with lora_rank");
+    v("lora_dropout", lora_dropout, "share of the adapters' inputs that a training forward leaves out; must be 0",
+      from_below(0, 1));
+    v("additional_target", additional_target, "modules that are trained whole beside adapters: lm_head, embed_tokens");
+    v("use_dora", use_dora, "adapters with trained lengths of the weights' rows (DoRA)");
+    v("use_rslora", use_rslora, "adapters add alpha / sqrt(rank) x B A (rank-stabilised LoRA)");
+    v("quantise_base", quantise_base, "int8 or nf4: how the layers' weights below adapters are kept; null: in dtype");
+    v.refused({"adapter_name_or_path"}, "name the folder of adapters as model_name_or_path, which goes on from them");
     v.refused({"moe_*"}, "needs a mixture-of-experts model, which this version does not have; remove it");
     v.refused({"image_*", "video_*"}, "it belongs to vision models, which this version does not have; remove it");
   }

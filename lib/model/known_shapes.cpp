@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
+#include "model/model_folder.h"
 
 namespace roll {
 
@@ -105,8 +106,7 @@ ModelSpec shape_of(const std::string& text) {
   const std::filesystem::path path = text;
   std::error_code ec;
   if (std::filesystem::is_directory(path, ec)) {
-    const std::filesystem::path folder = find_model_folder(text).value_or(path);
-    return parse_spec(HfFolder::read_config(folder), (folder / "config.json").string());
+    return read_spec(find_model_folder(text).value_or(path));
   }
   if (std::filesystem::is_regular_file(path, ec)) return parse_spec(read_json(path), text);
   if (const KnownShape* known = find_known_shape(text)) return known->spec;

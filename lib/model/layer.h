@@ -11,12 +11,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "base/error.h"
+#include "model/lora.h"
+#include "ops/quantisation.h"
 
 namespace roll {
 
@@ -34,6 +37,8 @@ struct LinearShape {
   int64_t outputs = 0, inputs = 0;
   bool has_bias = false;
   Cut cut = {};
+  AdapterShape adapter = {};
+  std::optional<Quantisation> quantised = {};
 };
 
 /// An RMSNorm over so many numbers; 0: there is none.

@@ -11,14 +11,17 @@ namespace roll {
 
 namespace {
 
+at::Tensor with_bias(const Linear& linear, const at::Tensor& sum) {
+  return linear.bias.defined() ? sum + linear.bias : sum;
+}
+
 at::Tensor apply(const Linear& linear, const at::Tensor& x) {
-  return accumulating_linear(x, linear.weight, linear.bias);
+  return linear.is_plain() ? accumulating_linear(x, linear.weight, linear.bias) : with_bias(linear, product(linear, x));
 }
 
 /// The product whose input dimension is cut over ranks; its bias is added once, to the sum.
 at::Tensor apply_columns(const Linear& linear, const at::Tensor& x, const ParallelFlow& flow) {
-  const at::Tensor sum = flow.leave(accumulating_linear(x, linear.weight));
-  return linear.bias.defined() ? sum + linear.bias : sum;
+  return with_bias(linear, flow.leave(product(linear, x)));
 }
 
 /// Products with x, side by side.
@@ -30,7 +33,11 @@ at::Tensor apply_packed(const LayerWeights& weights, const std::vector<const Lin
     matrices.push_back(linear.weight);
     if (linear.bias.defined()) biases.push_back(linear.bias);
   }
-  return packed_linear(x, matrices, biases);
+  if (std::ranges::all_of(parts, [&](const LinearShape* part) { return weights[*part].is_plain(); }))
+    return packed_linear(x, matrices, biases);
+  std::vector<at::Tensor> results;
+  for (const LinearShape* part : parts) results.push_back(apply(weights[*part], x));
+  return at::cat(results, 1);
 }
 
 TurnedHeads heads_of(const Attention& attention, const LayerWeights& weights, const at::Tensor& x,

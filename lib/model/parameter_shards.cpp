@@ -26,7 +26,8 @@ at::Tensor narrowed(const at::Tensor& whole, const TensorShard& part) {
 
 at::Tensor bit_sum(const at::Tensor& tensor) {
   if (tensor.is_meta()) return at::zeros({}, at::kLong);
-  const at::ScalarType bits = tensor.element_size() == 2   ? at::kShort
+  const at::ScalarType bits = tensor.element_size() == 1   ? at::kChar
+                              : tensor.element_size() == 2 ? at::kShort
                               : tensor.element_size() == 4 ? at::kInt
                                                            : at::kLong;
   return tensor.detach().contiguous().view(bits).sum(at::kLong);
@@ -49,6 +50,14 @@ std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp) {
       const auto rule = std::visit([tp](const auto& mixer) { return mixer.sharing_rule(tp); }, block.mixer);
       if (!rule.empty()) return rule;
     }
+  for (const ParameterShape& parameter : backbone_parameters(spec))
+    if (tp > 1 && parameter.quantised == Quantisation::kNf4) {
+      const int64_t inputs = parameter.shape[1];
+      if (inputs % kNf4Block != 0 || (parameter.cut.dim == 1 && inputs / kNf4Block % tp != 0))
+        return fmt::format(
+            "must leave each rank whole blocks of {} of the {} inputs of {}, which nf4 gives a scale each", kNf4Block,
+            inputs, parameter.name);
+    }
   return tp <= spec.vocab_size ? ""
                                : fmt::format("leaves ranks without a part of the model's {} rows", spec.vocab_size);
 }
@@ -56,11 +65,12 @@ std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp) {
 ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp)
     : tp_(tp) {
   ROLL_CHECK_EQ(tensor_parallel_rule(spec, size()), "", "the configuration was checked");
-  for (const ParameterShape& parameter : whole) {
-    Entry& entry = entries_[parameter.name];
-    entry.shape = parameter.shape;
-    for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(shard_of(parameter.cut, rank, size()));
-  }
+  for (const ParameterShape& parameter : whole)
+    for (const auto& [name, shape, cut, is_adapter, quantised] : stored_shapes(parameter)) {
+      Entry& entry = entries_[name];
+      entry.shape = shape;
+      for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(shard_of(cut, rank, size()));
+    }
 }
 
 const ParameterShards::Entry& ParameterShards::entry(const std::string& name) const {

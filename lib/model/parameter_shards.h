@@ -34,7 +34,7 @@ TensorShard vocabulary_shard(const ModelSpec& spec, int64_t rank, int64_t size);
 std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp);
 
 /// Sum of a tensor's elements as whole numbers of the same bits, modulo 2^64: int64 without dimensions, where the
-/// tensor is. 2, 4 or 8 bytes an element. 0 where it has no data.
+/// tensor is. 1, 2, 4 or 8 bytes an element. 0 where it has no data.
 at::Tensor bit_sum(const at::Tensor& tensor);
 
 class ParameterShards {

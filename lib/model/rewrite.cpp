@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "model/spec.h"
+#include "model/model_folder.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
 #include "model/weights.h"
@@ -20,24 +20,22 @@ at::ScalarType stored_dtype(const HfFolder& folder) {
   return at::isFloatingType(widest) ? widest : at::kFloat;
 }
 
-bool is_value_model(const HfFolder& folder, const Architectures& known) {
-  const ModelSpec spec = parse_spec(folder.config(), (folder.path() / "config.json").string(), known);
-  return folder.find(value_head_parameters(spec).front().name) != nullptr;
-}
-
 }  // namespace
 
 void rewrite_folder(const std::filesystem::path& from, const std::filesystem::path& to, HfSaveOptions options,
-                    const Architectures& known) {
+                    bool merges, const Architectures& known) {
   if (is_there(to)) throw user_error("--out = {}: exists; name a new folder or remove it", to.string());
-  const HfFolder folder = HfFolder::open(from);
+  if (is_peft_folder(from) && !merges)
+    throw user_error("{}: holds adapters; give --merge to write them and their model as one", from.string());
+  if (!is_peft_folder(from) && merges) throw user_error("{}: holds no adapters; leave --merge out", from.string());
+  const HfFolder folder = HfFolder::open(base_folder(from));
   if (folder.entries().empty()) throw user_error("{}: holds no tensors", from.string());
   const at::ScalarType dtype = stored_dtype(folder);
   for (const TensorEntry& entry : folder.entries())
     if (at::isFloatingType(entry.dtype) && at::elementSize(entry.dtype) >= 2)  // others are refused below
       check_values(folder.read(entry.name), options.dtype.value_or(dtype),
                    fmt::format("{}: {}", folder.file_of(entry.name), entry.name));
-  if (is_value_model(folder, known)) {
+  if (has_value_head(from, known)) {
     ValueModel::load(from, at::kCPU, dtype, {}, known).save(to, options);
   } else {
     Transformer::load(from, at::kCPU, dtype, {}, known).save(to, options);

@@ -9,8 +9,9 @@
 namespace roll {
 
 /// Opens a language or value model's folder, checks every tensor against its config.json and writes it to the new
-/// folder `to` with the tokenizer files. UserError: the folder is wrong, or `to` exists.
+/// folder `to` with the tokenizer files; adapters, which `merges` must allow, are added to the weights. UserError: the
+/// folder is wrong, or `to` exists.
 void rewrite_folder(const std::filesystem::path& from, const std::filesystem::path& to, HfSaveOptions options,
-                    const Architectures& known = architectures());
+                    bool merges = false, const Architectures& known = architectures());
 
 }  // namespace roll

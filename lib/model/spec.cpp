@@ -1,5 +1,7 @@
 #include "model/spec.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -199,13 +201,35 @@ namespace {
 
 void add(std::vector<ParameterShape>& list, const std::string& prefix, const LinearShape& linear) {
   const std::string name = prefix + std::string(linear.name);
-  list.push_back({name + ".weight", {linear.outputs, linear.inputs}, linear.cut});
+  const bool cuts_rows = linear.cut.dim == 0, cuts_columns = linear.cut.dim == 1;
+  list.push_back({name + ".weight", {linear.outputs, linear.inputs}, linear.cut, false, linear.quantised});
   // The bias of a product whose columns are cut is added once, to the sum.
-  if (linear.has_bias) list.push_back({name + ".bias", {linear.outputs}, linear.cut.dim == 0 ? linear.cut : Cut{}});
+  const Cut of_outputs = cuts_rows ? linear.cut : Cut{};
+  if (linear.has_bias) list.push_back({name + ".bias", {linear.outputs}, of_outputs});
+  const AdapterShape& adapter = linear.adapter;
+  if (adapter.rank == 0) return;
+  list.push_back({name + kLoraA, {adapter.rank, linear.inputs}, cuts_columns ? linear.cut : Cut{}, true});
+  list.push_back({name + kLoraB, {linear.outputs, adapter.rank}, of_outputs, true});
+  if (adapter.has_magnitude) list.push_back({name + kMagnitude, {linear.outputs}, of_outputs, true});
 }
 
 void add(std::vector<ParameterShape>& list, const std::string& prefix, const NormShape& norm) {
   list.push_back({prefix + std::string(norm.name) + ".weight", {norm.width}});
+}
+
+/// The matrix [V, E] of that name, and its copy where adapters are trained with one.
+void add_table(std::vector<ParameterShape>& list, const ModelSpec& spec, const std::string& name) {
+  const std::vector<int64_t> shape = {spec.vocab_size, spec.hidden_size};
+  list.push_back({name + ".weight", shape, vocabulary_cut(spec)});
+  if (spec.lora && spec.lora->saves(name))
+    list.push_back({name + kSavedInfix + ".weight", shape, vocabulary_cut(spec), true});
+}
+
+/// Of a language model.
+std::vector<ParameterShape> head_parameters(const ModelSpec& spec) {
+  std::vector<ParameterShape> list;
+  add_table(list, spec, spec.architecture->weights.lm_head);
+  return list;
 }
 
 int64_t count(const std::vector<int64_t>& shape) {
@@ -216,11 +240,27 @@ int64_t count(const std::vector<int64_t>& shape) {
 
 }  // namespace
 
+std::vector<ParameterShape> stored_shapes(const ParameterShape& parameter) {
+  if (!parameter.quantised) return {parameter};
+  const int64_t outputs = parameter.shape[0], inputs = parameter.shape[1];
+  const Cut& cut = parameter.cut;
+  const std::string scales = parameter.name + kScales;
+  if (parameter.quantised == Quantisation::kInt8)
+    return {{parameter.name, parameter.shape, cut}, {scales, {outputs}, cut.dim == 0 ? cut : Cut{}}};
+  const bool has_whole_blocks = inputs % kNf4Block == 0;
+  const auto by = [&](int64_t numbers) {  // so many numbers are one
+    return cut.dim == 1 ? Cut{.dim = 1, .count = inputs / kNf4Block, .width = kNf4Block / numbers} : cut;
+  };
+  if (has_whole_blocks)
+    return {{parameter.name, {outputs, inputs / 2}, by(2)}, {scales, {outputs, inputs / kNf4Block}, by(kNf4Block)}};
+  return {{parameter.name, {outputs, inputs / 2}}, {scales, {(outputs * inputs + kNf4Block - 1) / kNf4Block}}};
+}
+
 std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec) {
   const WeightNames& names = spec.architecture->weights;
   const std::vector<Layer> layers = spec.layers();
   std::vector<ParameterShape> list;
-  list.push_back({names.embedding + ".weight", {spec.vocab_size, spec.hidden_size}, vocabulary_cut(spec)});
+  add_table(list, spec, names.embedding);
   for (size_t i = 0; i < layers.size(); ++i)
     for_each_part(layers[i], [&, prefix = layer_prefix(spec, i)](const auto& part) { add(list, prefix, part); });
   add(list, "", NormShape{names.final_norm, spec.hidden_size});
@@ -236,31 +276,37 @@ Cut vocabulary_cut(const ModelSpec& spec) {
 }
 
 ParameterShape lm_head_parameter(const ModelSpec& spec) {
-  const std::string name = spec.architecture->weights.lm_head + ".weight";
-  return {name, {spec.vocab_size, spec.hidden_size}, vocabulary_cut(spec)};
+  return head_parameters(spec).front();
 }
 
 std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec) {
   std::vector<ParameterShape> list;
   add(list, "", LinearShape{spec.architecture->weights.value_head, 1, spec.hidden_size, /*has_bias=*/true});
+  for (ParameterShape& parameter : list) parameter.is_adapter = spec.lora.has_value();
   return list;
 }
 
 std::vector<ParameterShape> policy_parameters(const ModelSpec& spec) {
   auto list = backbone_parameters(spec);
-  if (!spec.tied_head) list.push_back(lm_head_parameter(spec));
+  if (!spec.tied_head) std::ranges::move(head_parameters(spec), std::back_inserter(list));
   return list;
 }
 
 std::vector<ParameterShape> critic_parameters(const ModelSpec& spec) {
   auto list = backbone_parameters(spec);
-  for (auto& parameter : value_head_parameters(spec)) list.push_back(std::move(parameter));
+  std::ranges::move(value_head_parameters(spec), std::back_inserter(list));
   return list;
 }
 
+std::vector<ParameterShape> trained_of(const ModelSpec& spec, std::vector<ParameterShape> parameters) {
+  if (spec.lora) std::erase_if(parameters, [](const ParameterShape& parameter) { return !parameter.is_adapter; });
+  return parameters;
+}
+
 int64_t ModelSpec::num_parameters() const {
-  int64_t total = tied_head ? 0 : vocab_size * hidden_size;
-  for (const auto& parameter : backbone_parameters(*this)) total += count(parameter.shape);
+  int64_t total = 0;
+  for (const auto& parameter : policy_parameters(*this))
+    if (!parameter.is_adapter) total += count(parameter.shape);
   return total;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "model/architectures.h"
+#include "model/lora.h"
 
 namespace roll {
 
@@ -34,11 +35,13 @@ struct ModelSpec {
   bool tied_head = false;  // lm_head is embed_tokens
   bool qkv_bias = false, o_bias = false, mlp_bias = false;
   bool qk_norm = false;  // RMSNorm over each head of q and k
+  std::optional<LoraSpec> lora = {};
+  std::optional<Quantisation> quantised = {};  // the products of the layers, beside adapters
 
   /// Floating-point operations of one forward pass over a sequence of `length` tokens, `head_rows` of which go through
   /// the lm head: linear part * length + causal attention part * length^2 + head. Backward is twice that.
   double forward_flops(int64_t length, int64_t head_rows) const;
-  int64_t num_parameters() const;
+  int64_t num_parameters() const;  // without adapters
   std::vector<Layer> layers() const { return architecture->layers(*this); }
 };
 
@@ -64,10 +67,16 @@ void read_features(const Json& config, const std::string& origin, ModelSpec& spe
 Json hf_config(const ModelSpec& spec);
 
 struct ParameterShape {
-  std::string name;  // HF's
+  std::string name;  // HF's, of adapters PEFT's
   std::vector<int64_t> shape;
   Cut cut = {};
+  bool is_adapter = false;  // all that is trained where the model has adapters; kept in float32
+  std::optional<Quantisation> quantised = {};
 };
+
+/// The tensors that a parameter is kept in: itself, or codes under its name and "<name>.scales" (ops/quantised.h).
+std::vector<ParameterShape> stored_shapes(const ParameterShape& parameter);
+inline constexpr const char* kScales = ".scales";
 
 /// Every parameter of the backbone (embedding, layers, final norm), in HF's order and under HF's names.
 std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec);
@@ -79,6 +88,8 @@ Cut vocabulary_cut(const ModelSpec& spec);
 ParameterShape lm_head_parameter(const ModelSpec& spec);
 /// [1, E] and [1], the value model's.
 std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec);
+/// All, or where the model has adapters only these.
+std::vector<ParameterShape> trained_of(const ModelSpec& spec, std::vector<ParameterShape> parameters);
 /// All parameters of a language model: the backbone's, and its head unless that is the embedding.
 std::vector<ParameterShape> policy_parameters(const ModelSpec& spec);
 /// All parameters of a value model: the backbone's and the value head's.

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "model/model_folder.h"
 #include "model/spec.h"
 #include "model/weights.h"
 #include "ops/linear_log_prob.h"
@@ -27,23 +28,38 @@ Transformer::Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterS
                          const ModelParallel& parallel, NamedTensors parameters, Json config, Companions companions)
     : parts_(std::move(parts)),
       parameters_(std::move(parameters)),
+      trained_(parameters_of(parameters_, trained_of(spec, policy_parameters(spec)))),
       backbone_(spec, parameters_, parallel),
-      head_(spec.tied_head ? backbone_.embedding() : parameter(parameters_, lm_head_parameter(spec).name)),
+      head_(spec.tied_head ? backbone_.embedding() : trained_copy(parameters_, spec.architecture->weights.lm_head)),
       config_(std::make_shared<const Json>(std::move(config))),
       companions_(std::make_shared<const Companions>(std::move(companions))) {}
 
 Transformer Transformer::load(const std::filesystem::path& path, at::Device device, at::ScalarType dtype,
-                              const ModelParallel& parallel, const Architectures& known) {
-  const Json config = HfFolder::read_config(path);
-  const ModelSpec spec = parse_spec(config, (path / "config.json").string(), known);
-  const HfFolder folder = HfFolder::open(path);
+                              const ModelParallel& parallel, const Architectures& known,
+                              const std::optional<LoraSpec>& lora, const NamedTensors* base) {
+  const ModelSpec spec = with_adapters(read_spec(path, known), lora, path.string());
+  const HfFolder folder = HfFolder::open(base_folder(path));
   check_tied_copy(folder, spec);
   const auto may_ignore = [&, head = lm_head_parameter(spec).name](const std::string& name) {
     return is_derived_buffer(name) || (spec.tied_head && name == head);
   };
   const auto parts = std::make_shared<const ParameterShards>(spec, policy_parameters(spec), parallel.tp);
-  auto parameters = load_parameters(folder, policy_parameters(spec), *parts, may_ignore, device, dtype);
-  return {spec, parts, parallel, std::move(parameters), config, read_companions(path)};
+  auto parameters = load_parameters(folder, policy_parameters(spec), *parts, may_ignore, device, dtype,
+                                    {path, lora ? lora->seed : 0, base});
+  Transformer model{spec, parts, parallel, std::move(parameters), folder.config(), companions_of(path)};
+  model.base_ = folder.path();
+  return model;
+}
+
+Transformer Transformer::without_adapters() const {
+  ModelSpec plain = spec();
+  plain.lora.reset();
+  Transformer model = *this;
+  model.parameters_ = parameters_of(parameters_, policy_parameters(plain));
+  model.trained_.clear();
+  model.backbone_ = Backbone(plain, model.parameters_, parallel());
+  if (!plain.tied_head) model.head_ = parameter(model.parameters_, lm_head_parameter(plain).name);
+  return model;
 }
 
 Transformer Transformer::init(const ModelSpec& spec, uint64_t seed, at::Device device, at::ScalarType dtype) {
@@ -76,12 +92,18 @@ at::Tensor Transformer::gather_vocabulary(const at::Tensor& mine) const {
 
 FileSums Transformer::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
                                   const HfSaveOptions& options) const {
-  return write_hf_files(folder, *config_, whole, *companions_, options);
+  if (!spec().lora) return write_hf_files(folder, *config_, whole, *companions_, options);
+  return write_peft_files(folder, peft_config(spec(), policy_parameters(spec()), base_, "CAUSAL_LM"), whole,
+                          *companions_);
 }
 
 void Transformer::save(const std::filesystem::path& folder, const HfSaveOptions& options) const {
-  write_folder_atomic(folder,
-                      [&](const std::filesystem::path& temporary) { write_files(temporary, parameters_, options); });
+  ModelSpec plain = spec();
+  plain.lora.reset();
+  const NamedTensors merged = merged_parameters(backbone_, parameters_, policy_parameters(plain));
+  write_folder_atomic(folder, [&](const std::filesystem::path& temporary) {
+    write_hf_files(temporary, *config_, merged, *companions_, options);
+  });
 }
 
 }  // namespace roll

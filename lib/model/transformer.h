@@ -19,11 +19,16 @@ namespace roll {
 
 class Transformer {
  public:
-  /// From an HF folder; weights are converted to `dtype`. Under `parallel`, the rank's part of them; its communicators
-  /// must outlive the model. UserError names the tensor, what was expected and what found.
+  /// From an HF folder, or a PEFT folder with adapters beside a model; weights are converted to `dtype`. Under
+  /// `parallel`, the rank's part of them; its communicators must outlive the model. `lora`: what is trained, as in
+  /// with_adapters(). `base`: as in AdapterSource. UserError names the tensor, what was expected and what found.
   static Transformer load(const std::filesystem::path& folder, at::Device device = at::kCPU,
                           at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {},
-                          const Architectures& known = architectures());
+                          const Architectures& known = architectures(), const std::optional<LoraSpec>& lora = {},
+                          const NamedTensors* base = nullptr);
+
+  /// The same tensors without adapters.
+  Transformer without_adapters() const;
 
   /// Random weights: normal with standard deviation 0.02, norms 1, biases 0; named by (seed, parameter, index), so the
   /// same on every machine.
@@ -42,6 +47,8 @@ class Transformer {
   /// Update them in place: the model holds the same tensors.
   NamedTensors& parameters() { return parameters_; }
   const NamedTensors& parameters() const { return parameters_; }
+  /// Those that are trained: all, or the adapters.
+  const NamedTensors& trained() const { return trained_; }
 
   const Backbone& backbone() const { return backbone_; }
   const ModelParallel& parallel() const { return backbone_.parallel(); }
@@ -59,8 +66,8 @@ class Transformer {
     return backbone_.forward(lay_out(tokens, parallel()), recompute);
   }
 
-  /// [V, E]: this rank's rows of the lm head (the embedding when tied).
-  const at::Tensor& head_weight() const { return head_; }
+  /// [V, E]: this rank's rows of the lm head (the embedding when tied), in the model's dtype.
+  at::Tensor head_weight() const { return head_.to(dtype()); }
 
   /// hidden [N, E] -> [N, V] float32, the same on every tp rank. For the sampler; training never holds full logits
   /// (log_probs.h). **Collective** over tp.
@@ -69,10 +76,11 @@ class Transformer {
   /// [N, this rank's rows of the vocabulary] -> [N, V], the same on every tp rank. **Collective** over tp.
   at::Tensor gather_vocabulary(const at::Tensor& mine) const;
 
-  /// Writes an HF folder that transformers opens. Beside it go the companions of the one that it was loaded from.
+  /// Writes an HF folder that transformers opens, adapters merged into the weights. Beside it go the companions of the
+  /// one that it was loaded from.
   void save(const std::filesystem::path& folder, const HfSaveOptions& options = {}) const;
-  /// save() into an existing folder, for a caller that makes a larger folder appear at once. `whole`: what
-  /// parts().gather_all() gave on this rank. What it wrote.
+  /// What is trained into an existing folder, for a caller that makes a larger folder appear at once: an HF folder, or
+  /// a PEFT folder of the adapters. `whole`: what parts().gather_all() of trained() gave on this rank. What it wrote.
   FileSums write_files(const std::filesystem::path& folder, const NamedTensors& whole,
                        const HfSaveOptions& options = {}) const;
 
@@ -81,11 +89,12 @@ class Transformer {
               NamedTensors parameters, Json config, Companions companions);
 
   std::shared_ptr<const ParameterShards> parts_;
-  NamedTensors parameters_;
+  NamedTensors parameters_, trained_;
   Backbone backbone_;
   at::Tensor head_;
   std::shared_ptr<const Json> config_;
   std::shared_ptr<const Companions> companions_;  // of the folder it was loaded from
+  std::filesystem::path base_{};                  // the folder of the model whose adapters these are
 };
 
 }  // namespace roll

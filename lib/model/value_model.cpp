@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "dist/parallel_ops.h"
+#include "model/model_folder.h"
 #include "model/spec.h"
 #include "model/weights.h"
 #include "ops/planned_tensors.h"
@@ -38,19 +39,18 @@ at::Tensor values_of(const at::Tensor& hidden, const at::Tensor& weight, const a
 }
 
 void require_value_head(const std::filesystem::path& path) {
-  const HfFolder folder = HfFolder::open(path);
-  const std::string name = parse_spec(folder.config(), path.string()).architecture->weights.value_head + ".weight";
-  if (!folder.find(name))
+  if (!has_value_head(path))
     throw user_error(
         "{}: has no tensor {}, so it scores nothing; name a sequence classifier with one label, or use llm_judge with "
         "a model that writes",
-        path.string(), name);
+        path.string(), value_head_parameters(read_spec(path)).front().name);
 }
 
 ValueModel::ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterShards> parts,
                        const ModelParallel& parallel, NamedTensors parameters, Json config, Companions companions)
     : parts_(std::move(parts)),
       parameters_(std::move(parameters)),
+      trained_(parameters_of(parameters_, trained_of(spec, critic_parameters(spec)))),
       backbone_(spec, parameters_, parallel),
       head_weight_(parameter(parameters_, spec.architecture->weights.value_head + ".weight")),
       head_bias_(parameter(parameters_, spec.architecture->weights.value_head + ".bias")),
@@ -63,21 +63,28 @@ ValueModel ValueModel::planned(const ModelSpec& spec, at::ScalarType dtype, cons
 }
 
 ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device, at::ScalarType dtype,
-                            const ModelParallel& parallel, const Architectures& known) {
-  const Json config = HfFolder::read_config(path);
-  const ModelSpec spec = parse_spec(config, (path / "config.json").string(), known);
-  const HfFolder folder = HfFolder::open(path);
+                            const ModelParallel& parallel, const Architectures& known,
+                            const std::optional<LoraSpec>& lora, const NamedTensors* base) {
+  const ModelSpec spec = with_adapters(read_spec(path, known), lora, path.string());
+  const HfFolder folder = HfFolder::open(base_folder(path));
   const std::vector<ParameterShape> head = value_head_parameters(spec);
   std::vector<ParameterShape> wanted = backbone_parameters(spec), absent;
-  for (const auto& part : head) (folder.find(part.name) ? wanted : absent).push_back(part);
+  for (const auto& part : head) (part.is_adapter || folder.find(part.name) ? wanted : absent).push_back(part);
   const auto may_ignore = [lm_head = lm_head_parameter(spec).name](const std::string& name) {
     return is_derived_buffer(name) || name == lm_head;
   };
   const auto parts = std::make_shared<const ParameterShards>(spec, critic_parameters(spec), parallel.tp);
-  NamedTensors parameters = load_parameters(folder, wanted, *parts, may_ignore, device, dtype);
+  NamedTensors parameters =
+      load_parameters(folder, wanted, *parts, may_ignore, device, dtype, {path, lora ? lora->seed : 0, base});
   for (const auto& part : absent) add_head(parameters, part, device, dtype);
-  return {
-      spec, parts, parallel, std::move(parameters), value_config(config, *spec.architecture), read_companions(path)};
+  ValueModel model{spec,
+                   parts,
+                   parallel,
+                   std::move(parameters),
+                   value_config(folder.config(), *spec.architecture),
+                   companions_of(path)};
+  model.base_ = folder.path();
+  return model;
 }
 
 at::Tensor ValueModel::values(const PackedTokens& tokens, bool recompute) const {
@@ -89,12 +96,18 @@ at::Tensor ValueModel::values(const PackedTokens& tokens, bool recompute) const 
 
 FileSums ValueModel::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
                                  const HfSaveOptions& options) const {
-  return write_hf_files(folder, *config_, whole, *companions_, options);
+  if (!spec().lora) return write_hf_files(folder, *config_, whole, *companions_, options);
+  return write_peft_files(folder, peft_config(spec(), critic_parameters(spec()), base_, "TOKEN_CLS"), whole,
+                          *companions_);
 }
 
 void ValueModel::save(const std::filesystem::path& folder, const HfSaveOptions& options) const {
-  write_folder_atomic(folder,
-                      [&](const std::filesystem::path& temporary) { write_files(temporary, parameters_, options); });
+  ModelSpec plain = spec();
+  plain.lora.reset();
+  const NamedTensors merged = merged_parameters(backbone_, parameters_, critic_parameters(plain));
+  write_folder_atomic(folder, [&](const std::filesystem::path& temporary) {
+    write_hf_files(temporary, *config_, merged, *companions_, options);
+  });
 }
 
 }  // namespace roll

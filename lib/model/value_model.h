@@ -26,10 +26,12 @@ void require_value_head(const std::filesystem::path& folder);
 class ValueModel {
  public:
   /// From a saved value model, or from a causal language model's folder, whose lm head is left out and replaced by a
-  /// new head: zeros, so that the first values are 0 and the first advantages are the returns.
+  /// new head: zeros, so that the first values are 0 and the first advantages are the returns. `lora`, `base`: as in
+  /// Transformer::load(), and AdapterSource.
   static ValueModel load(const std::filesystem::path& folder, at::Device device = at::kCPU,
                          at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {},
-                         const Architectures& known = architectures());
+                         const Architectures& known = architectures(), const std::optional<LoraSpec>& lora = {},
+                         const NamedTensors* base = nullptr);
 
   /// As Transformer::planned.
   static ValueModel planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel);
@@ -43,6 +45,8 @@ class ValueModel {
   /// Leaf tensors that require gradients; update them in place.
   NamedTensors& parameters() { return parameters_; }
   const NamedTensors& parameters() const { return parameters_; }
+  /// As Transformer's: with adapters goes the head.
+  const NamedTensors& trained() const { return trained_; }
 
   /// [T] float32 (float64 for a float64 model): the value of the state after token t, which is before token t + 1. With
   /// autograd unless a NoGradGuard is held; every index holds a value, the last of a sequence too.
@@ -59,11 +63,12 @@ class ValueModel {
              NamedTensors parameters, Json config, Companions companions);
 
   std::shared_ptr<const ParameterShards> parts_;
-  NamedTensors parameters_;
+  NamedTensors parameters_, trained_;
   Backbone backbone_;
   at::Tensor head_weight_, head_bias_;  // [1, E], [1]
   std::shared_ptr<const Json> config_;
   std::shared_ptr<const Companions> companions_;  // of the folder it was loaded from
+  std::filesystem::path base_{};                  // the folder of the model whose adapters these are
 };
 
 }  // namespace roll

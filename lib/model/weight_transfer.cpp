@@ -39,9 +39,14 @@ int64_t numel_of(const WeightBlocks& blocks) {
   return numel;
 }
 
+/// Of what moves.
+at::ScalarType dtype_of(const Transformer& model) {
+  return model.trained().front().second.scalar_type();
+}
+
 /// A block as this rank's parameters hold it: a view.
 at::Tensor view_of(const Transformer& model, const WeightBlock& block) {
-  const auto& [name, tensor] = model.parameters()[block.parameter];
+  const auto& [name, tensor] = model.trained()[block.parameter];
   const TensorShard& part = model.parts().part(name);
   const at::Tensor matrix = tensor.dim() == 1 ? tensor.detach().unsqueeze(1) : tensor.detach();
   return matrix.narrow(0, block.row - (part.dim == 0 ? part.begin : 0), block.num_rows)
@@ -56,7 +61,7 @@ at::Tensor sum_of(const Transformer& model, const WeightBlocks& blocks) {
 }
 
 at::Tensor empty_message(const Transformer& model, const WeightBlocks& blocks) {
-  const auto bytes = numel_of(blocks) * static_cast<int64_t>(at::elementSize(model.dtype()));
+  const auto bytes = numel_of(blocks) * static_cast<int64_t>(at::elementSize(dtype_of(model)));
   return at::empty({kWeightSum_bytes + bytes}, at::TensorOptions(model.device()).dtype(at::kByte));
 }
 
@@ -68,7 +73,7 @@ at::Tensor sum_in(const at::Tensor& message) {
 template <class F>
 void for_each_block(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message, const F& use) {
   const at::Tensor elements =
-      message.narrow(0, kWeightSum_bytes, message.numel() - kWeightSum_bytes).view(model.dtype());
+      message.narrow(0, kWeightSum_bytes, message.numel() - kWeightSum_bytes).view(dtype_of(model));
   int64_t begin = 0;
   for (const WeightBlock& block : blocks) {
     use(elements.narrow(0, begin, block.numel()).view({block.num_rows, block.num_columns}), view_of(model, block));
@@ -88,7 +93,7 @@ void unpack(const Transformer& model, const WeightBlocks& blocks, const at::Tens
   if (message.is_meta()) return;
   ROLL_CHECK_EQ(sum_of(model, blocks).item<int64_t>(), sum_in(message).item<int64_t>(),
                 fmt::format("{} and what follows arrive to the bit from rank {} of those that move weights",
-                            model.parameters()[blocks.front().parameter].first, sender));
+                            model.trained()[blocks.front().parameter].first, sender));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Copies the trainer's weights into the sampler's model, each element straight from a rank that has it
-// (model/weight_schedule.h), in buckets of bounded size. Each message carries the sum of the bits that the sender's own
-// parameters hold, which must be that of the receiver's own once they are there; at the end the sampler's model as a
-// whole must have the sum of the trainer's.
+// Copies what is trained, all weights or the adapters, into the sampler's model, each element straight from a rank that
+// has it (model/weight_schedule.h), in buckets of bounded size. Each message carries the sum of the bits that the
+// sender's own parameters hold, which must be that of the receiver's own once they are there; at the end the sampler's
+// model as a whole must have the sum of the trainer's.
 #pragma once
 
 #include <cstdint>

@@ -5,11 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <unordered_set>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "checkpoint/peft_folder.h"
+#include "model/linear.h"
+#include "ops/quantised.h"
 
 namespace roll {
 
@@ -48,13 +52,12 @@ void check_one(const HfFolder& folder, const ParameterShape& wanted) {
                      wanted.name, dtype_name(entry->dtype));
 }
 
-at::Tensor load_one(const HfFolder& folder, const ParameterShape& wanted, const ParameterShards& parts,
-                    at::Device device, at::ScalarType dtype) {
-  // Always a copy: training must not write into pages of the file.
-  const at::Tensor own = parts.cut(wanted.name, folder.read(wanted.name));
-  check_values(own, dtype, fmt::format("{}: {}", folder.file_of(wanted.name), wanted.name));
-  return own.to(device, dtype, /*non_blocking=*/false, /*copy=*/true, at::MemoryFormat::Contiguous)
-      .requires_grad_(true);
+/// This rank's part of a whole tensor, as a copy: training must not write into pages of a file.
+at::Tensor own_part(const ParameterShards& parts, const std::string& name, const at::Tensor& whole,
+                    const std::string& file, at::Device device, at::ScalarType dtype) {
+  const at::Tensor own = parts.cut(name, whole);
+  check_values(own, dtype, fmt::format("{}: {}", file, name));
+  return own.to(device, dtype, /*non_blocking=*/false, /*copy=*/true, at::MemoryFormat::Contiguous);
 }
 
 at::Tensor init_one(const ParameterShape& wanted, uint64_t seed, uint32_t number) {
@@ -74,6 +77,53 @@ at::Tensor init_one(const ParameterShape& wanted, uint64_t seed, uint32_t number
   return values;
 }
 
+/// float32, of a float64 model float64.
+at::ScalarType adapter_dtype(at::ScalarType model) {
+  return at::promote_types(model, at::kFloat);
+}
+
+/// A's numbers as PEFT draws them, uniform within 1 / sqrt(in); B zeros; DoRA's magnitudes the lengths of W's rows; of
+/// what is trained whole, the numbers of `base`, or zeros where it has none.
+at::Tensor new_adapter(const HfFolder& base, const ParameterShape& wanted, uint64_t seed, uint32_t number) {
+  const std::string& name = wanted.name;
+  const auto options = at::TensorOptions().dtype(at::kFloat);
+  const auto module = [&](const char* end) { return name.substr(0, name.rfind(end)); };
+  if (name.ends_with(kLoraB)) return at::zeros(wanted.shape, options);
+  if (name.ends_with(kMagnitude))
+    return row_lengths(base.read(module(kMagnitude) + ".weight").to(at::kFloat), /*columns=*/nullptr);
+  if (!name.ends_with(kLoraA)) {
+    const std::string source = without_saved_infix(name);
+    return base.find(source) ? base.read(source) : at::zeros(wanted.shape, options);
+  }
+  at::Tensor values = at::empty(wanted.shape, options);
+  float* out = values.data_ptr<float>();
+  const double bound = 1 / std::sqrt(static_cast<double>(wanted.shape[1]));
+  for (int64_t i = 0; i < values.numel(); ++i)
+    out[i] = static_cast<float>(bound * (2 * random_uniform({.seed = seed,
+                                                             .purpose = Purpose::kAdapter,
+                                                             .step = number,
+                                                             .sequence = 0,
+                                                             .position = static_cast<uint32_t>(i)}) -
+                                         1));
+  return values;
+}
+
+void check_adapters(const PeftFolder& folder, const std::vector<ParameterShape>& wanted) {
+  std::unordered_set<std::string> known;
+  for (const ParameterShape& parameter : wanted) {
+    if (!parameter.is_adapter) continue;
+    const TensorEntry* entry = folder.find(parameter.name);
+    known.insert(without_saved_infix(parameter.name));
+    if (!entry || entry->shape != parameter.shape)
+      throw user_error("{}: {}: {}; expected {} by adapter_config.json and the model", folder.weights_file(),
+                       parameter.name, entry ? "is " + shape_text(entry->shape) : "is missing",
+                       shape_text(parameter.shape));
+  }
+  for (const std::string& name : folder.names())
+    if (!known.contains(name))
+      throw user_error("{}: {}: adapter_config.json and the model have no such tensor", folder.weights_file(), name);
+}
+
 }  // namespace
 
 void check_values(const at::Tensor& values, at::ScalarType dtype, const std::string& where) {
@@ -91,13 +141,14 @@ void check_values(const at::Tensor& values, at::ScalarType dtype, const std::str
 }
 
 void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted) {
-  for (const auto& parameter : wanted) check_one(folder, parameter);
+  for (const auto& parameter : wanted)
+    if (!parameter.is_adapter) check_one(folder, parameter);
 }
 
 void check_folder(const std::filesystem::path& folder, const ModelSpec& spec, FolderUse use) {
   const bool has_head = use == FolderUse::kWrites || use == FolderUse::kForwards;
   const bool needs_tokenizer = use == FolderUse::kWrites || use == FolderUse::kReads;
-  check_parameters(HfFolder::open(folder), has_head ? policy_parameters(spec) : backbone_parameters(spec));
+  check_parameters(HfFolder::open(base_folder(folder)), has_head ? policy_parameters(spec) : backbone_parameters(spec));
   if (needs_tokenizer && !is_there(folder / "tokenizer.json"))
     throw user_error(
         "{}: the folder has no tokenizer.json; save it with its fast tokenizer (tokenizer.save_pretrained)",
@@ -106,11 +157,39 @@ void check_folder(const std::filesystem::path& folder, const ModelSpec& spec, Fo
 
 NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
                              const ParameterShards& parts, const std::function<bool(const std::string&)>& may_ignore,
-                             at::Device device, at::ScalarType dtype) {
+                             at::Device device, at::ScalarType dtype, const AdapterSource& adapters) {
   check_parameters(folder, wanted);
+  std::optional<PeftFolder> peft;
+  if (!adapters.folder.empty() && is_peft_folder(adapters.folder))
+    check_adapters(peft.emplace(adapters.folder), wanted);
+  const bool has_adapters = std::ranges::any_of(wanted, &ParameterShape::is_adapter);
   NamedTensors parameters;
-  for (const auto& parameter : wanted)
-    parameters.emplace_back(parameter.name, load_one(folder, parameter, parts, device, dtype));
+  uint32_t number = 0;  // of the parameter, which names a new adapter's numbers
+  for (const auto& parameter : wanted) {
+    const std::string& name = parameter.name;
+    ++number;
+    if (adapters.base && !parameter.is_adapter) {
+      std::ranges::move(parameters_of(*adapters.base, {parameter}), std::back_inserter(parameters));
+      continue;
+    }
+    if (parameter.quantised) {
+      const at::Tensor whole = folder.read(name);
+      check_values(whole, dtype, fmt::format("{}: {}", folder.file_of(name), name));
+      const QuantisedMatrix matrix = quantised(whole, *parameter.quantised);
+      for (const auto& [part, tensor] : {std::pair(name, matrix.codes), std::pair(name + kScales, matrix.scales)})
+        parameters.emplace_back(part, parts.cut(part, tensor).to(device).clone(at::MemoryFormat::Contiguous));
+      continue;
+    }
+    if (!parameter.is_adapter) {
+      parameters.emplace_back(name, own_part(parts, name, folder.read(name), folder.file_of(name), device, dtype));
+      parameters.back().second.requires_grad_(!has_adapters);
+      continue;
+    }
+    const at::Tensor whole = peft ? peft->read(name) : new_adapter(folder, parameter, adapters.seed, number);
+    const std::string file = peft ? peft->weights_file() : "new adapters";
+    parameters.emplace_back(name, own_part(parts, name, whole, file, device, adapter_dtype(dtype)));
+    parameters.back().second.requires_grad_(true);
+  }
   check_nothing_unexpected(folder, wanted, may_ignore);
   return parameters;
 }
@@ -127,9 +206,20 @@ NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t
 NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const ParameterShards& parts,
                                 at::ScalarType dtype) {
   NamedTensors parameters;
-  for (const auto& [name, shape, cut] : wanted) {
-    const at::Tensor whole = at::empty(shape, at::TensorOptions(at::kMeta).dtype(dtype));
-    parameters.emplace_back(name, parts.cut(name, whole).clone(at::MemoryFormat::Contiguous).requires_grad_(true));
+  const bool has_adapters = std::ranges::any_of(wanted, &ParameterShape::is_adapter);
+  const auto add = [&](const ParameterShape& stored, at::ScalarType own) {
+    const at::Tensor whole = at::empty(stored.shape, at::TensorOptions(at::kMeta).dtype(own));
+    parameters.emplace_back(stored.name, parts.cut(stored.name, whole).clone(at::MemoryFormat::Contiguous));
+  };
+  for (const ParameterShape& parameter : wanted) {
+    if (parameter.quantised) {
+      const std::vector<ParameterShape> stored = stored_shapes(parameter);
+      add(stored[0], parameter.quantised == Quantisation::kInt8 ? at::kChar : at::kByte);
+      add(stored[1], at::kFloat);
+      continue;
+    }
+    add(parameter, parameter.is_adapter ? adapter_dtype(dtype) : dtype);
+    parameters.back().second.requires_grad_(parameter.is_adapter || !has_adapters);
   }
   return parameters;
 }
@@ -139,6 +229,19 @@ const at::Tensor& parameter(const NamedTensors& parameters, const std::string& n
       std::find_if(parameters.begin(), parameters.end(), [&](const auto& named) { return named.first == name; });
   ROLL_CHECK(found != parameters.end(), fmt::format("parameter {} was made by the spec", name));
   return found->second;
+}
+
+const at::Tensor& trained_copy(const NamedTensors& parameters, const std::string& module) {
+  const auto found = std::ranges::find(parameters, module + kSavedInfix + ".weight", &NamedTensors::value_type::first);
+  return found == parameters.end() ? parameter(parameters, module + ".weight") : found->second;
+}
+
+NamedTensors parameters_of(const NamedTensors& parameters, const std::vector<ParameterShape>& trained) {
+  NamedTensors own;
+  for (const ParameterShape& shape : trained)
+    for (const ParameterShape& stored : stored_shapes(shape))
+      own.emplace_back(stored.name, parameter(parameters, stored.name));
+  return own;
 }
 
 bool is_derived_buffer(const std::string& name) {

@@ -12,16 +12,25 @@
 
 namespace roll {
 
-/// Reads this rank's part of each of `wanted` (in that order), converted to `dtype` on `device`, as leaf tensors that
-/// require gradients. Every other tensor of the folder must satisfy `may_ignore`. UserError: missing, wrong shape,
-/// not floating, unexpected, check_values().
+/// Where adapters come from: the folder, where it is PEFT's, or they are new ones, with which a model computes as
+/// without. `base`: frozen tensors of the same base, layout and dtype that are here already, and shared; null: none.
+struct AdapterSource {
+  std::filesystem::path folder{};
+  uint64_t seed = 0;
+  const NamedTensors* base = nullptr;
+};
+
+/// Reads this rank's part of each of `wanted` (in that order), converted to `dtype` on `device`, as leaf tensors;
+/// adapters are float32, of a float64 model float64. All that is trained requires gradients: where there are adapters,
+/// these. Every other tensor of the folder must satisfy `may_ignore`. UserError: missing, wrong shape, not floating,
+/// unexpected, check_values().
 NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
                              const ParameterShards& parts,
                              const std::function<bool(const std::string& name)>& may_ignore, at::Device device,
-                             at::ScalarType dtype);
+                             at::ScalarType dtype, const AdapterSource& adapters = {});
 
-/// What load_parameters() asks of the files' headers, before any value is read. UserError: missing, wrong shape, not
-/// floating.
+/// What load_parameters() asks of the model's files' headers, before any value is read. UserError: missing, wrong
+/// shape, not floating.
 void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted);
 
 /// What a run will ask of a model's folder.
@@ -48,6 +57,11 @@ NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const
 
 /// The tensor of that name; Bug when there is none.
 const at::Tensor& parameter(const NamedTensors& parameters, const std::string& name);
+
+/// The weight of that module: the copy that adapters are trained with, where there is one.
+const at::Tensor& trained_copy(const NamedTensors& parameters, const std::string& module);
+/// Those of them that are `trained`, in that order.
+NamedTensors parameters_of(const NamedTensors& parameters, const std::vector<ParameterShape>& trained);
 
 /// Buffers that old checkpoints carry and that follow from config.json.
 bool is_derived_buffer(const std::string& name);

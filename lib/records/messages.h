@@ -173,7 +173,7 @@ struct FactsMessage {
 
 /// A rank's responses with all their data.
 struct Rollouts {
-  static constexpr MessageKind kMessage{"ROLL", 1, "rollouts"};
+  static constexpr MessageKind kMessage{"ROLL", 2, "rollouts"};
   std::vector<RolloutRecord> records;
   template <class F>
   void fields(F& field) {

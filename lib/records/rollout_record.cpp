@@ -34,6 +34,7 @@ Json to_json(const RolloutRecord& r) {
             {"difficulty", json_float(r.difficulty)}};
   if (r.is_baseline) json["is_baseline"] = true;
   for (const auto& [version, num_tokens] : r.weights) json["weights"].push_back({version, num_tokens});
+  if (!r.weights_sum.empty()) json["weights_sum"] = r.weights_sum;
   return json;
 }
 
@@ -124,6 +125,7 @@ RolloutRecord record_from_json(const Json& json, const std::string& origin) {
     throw user_error("{}: log_probs has {} entries: must be one per response token, of which there are {}", origin,
                      r.log_probs.size(), r.response_ids.size());
   if (json.contains("weights")) r.weights = f.weights("weights", r.response_ids.size());
+  if (json.contains("weights_sum")) r.weights_sum = f.text("weights_sum");
   r.finish_reason = f.text("finish_reason");
   r.is_judged = !f.is_null("reward");
   if (r.is_judged) {

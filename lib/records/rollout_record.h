@@ -37,6 +37,7 @@ struct RolloutRecord {
   std::vector<int64_t> response_ids;
   std::vector<float> log_probs;       // the sampler's, one per response token, nats
   std::vector<WeightsRun> weights{};  // that drew them; none: those of the step's beginning. Only then a line's key
+  std::string weights_sum{};          // Engine::weights_sum(); only where adapters were sampled with a line's key
   std::string finish_reason;          // stop | length | stop_string | abort
   bool is_judged = true;              // false: score and reward are null in the line, and 0 here
   double score = 0;                   // the reward's verdict; a line without it: the reward
@@ -53,7 +54,7 @@ struct RolloutRecord {
     field("group_index", group_index), field("sample_index", sample_index), field("is_baseline", is_baseline);
     field("prompt", prompt), field("response", response);
     field("prompt_ids", prompt_ids), field("response_ids", response_ids), field("log_probs", log_probs);
-    field("weights", weights), field("finish_reason", finish_reason);
+    field("weights", weights), field("weights_sum", weights_sum), field("finish_reason", finish_reason);
     field("is_judged", is_judged), field("score", score), field("reward", reward);
     field("reward_detail", reward_detail), field("ground_truth", ground_truth);
     field("tag", tag), field("difficulty", difficulty);

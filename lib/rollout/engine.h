@@ -16,7 +16,7 @@ class Tokenizer;
 
 class Engine {
  public:
-  /// Both must outlive it. UserError: a KV budget below one sequence.
+  /// Both must outlive it. UserError: a KV budget below one sequence. **Collective** over the model's tp.
   Engine(const Transformer& model, const Tokenizer& tokenizer, const EngineLimits& limits);
 
   /// One Generation per request, in the order of the requests. `on_done` is called from this thread as each response
@@ -31,7 +31,12 @@ class Engine {
   std::vector<Generation> serve(RequestSource& source, const SamplingParams& params, const OnGenerated& on_done,
                                 const SamplerHooks& hooks = {});
 
+  /// Of a model with adapters, "base:adapters": sums of the bits of the weights that it was made over, in hexadecimal,
+  /// by which anybody sees that the base never changed and that the adapters were there. Else empty.
+  const std::string& weights_sum() const { return weights_sum_; }
+
  private:
+  std::string weights_sum_;
   DecodeText decode_;
   std::unique_ptr<StepModel> steps_;
   PagePool pages_;

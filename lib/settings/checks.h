@@ -42,6 +42,11 @@ void check_forward_layout(const WorkerConfig& worker, Checker& check);
 /// The worker's tensor-parallel size against the heads of its model.
 void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Checker& check);
 
+/// The keys of adapters (LoRA): who trains some, and what the others may say of them.
+void check_adapters(const Config& config, Checker& check);
+void check_adapters(const WorkerConfig& trained, Checker& check);
+void check_no_adapters(const WorkerConfig& worker, Checker& check);
+
 /// Notes what sampling does where the file leaves it to defaults that other trainers do not have.
 void note_sampling(const Config& config, Checker& check);
 

@@ -218,6 +218,10 @@ void split_commas(std::vector<std::string>& names) {
   names = all;
 }
 
+void complete_names(ModelArgs& args) {
+  for (auto* names : {&args.freeze_module_prefix, &args.lora_target, &args.additional_target}) split_commas(*names);
+}
+
 void complete_additional_prompts(Config& config, Checker& check) {
   const auto& older = config.use_additional_prompts;
   auto& wanted = config.is_use_additional_prompts;
@@ -280,8 +284,8 @@ void complete(Config& config, Checker& check) {
   for (WorkerConfig* worker : {&config.actor_train, &config.reference, &config.critic})
     complete_ulysses(*worker, check);
   for (auto& [name, teacher] : config.teacher) complete_ulysses(teacher.model, check);
-  for (WorkerConfig* worker : {&config.actor_train, &config.critic})
-    split_commas(worker->model_args.freeze_module_prefix);
+  for (WorkerConfig* worker : {&config.actor_train, &config.critic}) complete_names(worker->model_args);
+  complete_names(config.actor_infer.model_args);
 }
 
 void complete(SftConfig& config, Checker& check) {
@@ -296,7 +300,7 @@ void complete(SftConfig& config, Checker& check) {
   complete_divisor(config.loss, config.sequence_length);
   complete_trackers(config.track, check);
   note_strategies({&config.sft_train.strategy_args}, check);
-  split_commas(config.sft_train.model_args.freeze_module_prefix);
+  complete_names(config.sft_train.model_args);
 }
 
 /// As ROLL's rows, whose prompts are `instruction`; and those of others.

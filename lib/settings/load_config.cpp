@@ -2,15 +2,16 @@
 
 #include "base/file.h"
 #include "base/ranges.h"
-#include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "config/load.h"
 #include "config/writer.h"
 #include "job/hosts.h"
 #include "loss/aggregate.h"
 #include "model/known_shapes.h"
+#include "model/model_folder.h"
 #include "model/value_model.h"
 #include "model/weights.h"
+#include "optim/flat_layout.h"
 #include "settings/batch_plan.h"
 #include "settings/checks.h"
 #include "settings/complete.h"
@@ -109,7 +110,7 @@ std::optional<ModelSpec> spec_of(const ModelName& name, const ModelName& key, Fo
     check.note(fmt::format("{}: a run's folder; its model is {}", check.name(key), folder->string()));
   if (folder)
     check.collect(key, [&] {
-      spec = parse_spec(HfFolder::read_config(*folder), (*folder / "config.json").string());
+      spec = read_spec(*folder);
       if (!offline) check_folder(*folder, *spec, use);
     });
   return spec;
@@ -119,6 +120,15 @@ std::optional<ModelSpec> spec_of(const ModelName& name, const ModelName& key, Fo
 std::optional<ModelSpec> planned_spec(const std::optional<ModelSpec>& spec, const std::optional<std::string>& name) {
   const KnownShape* known = spec || !name ? nullptr : find_known_shape(*name);
   return known ? known->spec : spec;
+}
+
+/// With the adapters that the worker trains, if it does. `spec`: null, the model is not known.
+std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const WorkerConfig& worker, Checker& check) {
+  const ModelArgs& args = worker.model_args;
+  const auto adapt = [&] { spec = with_adapters(*spec, lora_of(args, 0), args.model_name_or_path.value()); };
+  if (spec && args.lora_target.empty()) check.collect_named(args.lora_rank, adapt);
+  if (spec && !args.lora_target.empty()) check.collect_named(args.lora_target, adapt);
+  return spec;
 }
 
 /// Behind its last position a model has learnt nothing, and rotary embeddings do not say so.
@@ -182,6 +192,21 @@ std::vector<std::optional<ModelSpec>> check_references(const Config& config, con
   return specs;
 }
 
+/// A line for each role that trains adapters.
+std::string adapters_text(const PlannedModels& models) {
+  const auto text = [](const char* role, const ModelSpec& spec, const std::vector<ParameterShape>& parameters) {
+    if (!spec.lora) return std::string();
+    double all = 0, trained = 0;
+    for (const ParameterShape& parameter : parameters)
+      (parameter.is_adapter ? trained : all) += static_cast<double>(flat_shard(parameter, 0, 1).numel);
+    return fmt::format("{} trains {}: {:.2f} M of {:.1f} M parameters\n", role, describe(*spec.lora), trained / 1e6,
+                       all / 1e6);
+  };
+  std::string lines = text("actor_train", models.policy, policy_parameters(models.policy));
+  if (models.critic) lines += text("critic", *models.critic, critic_parameters(*models.critic));
+  return lines;
+}
+
 constexpr const char* kUnknownMemory = "memory of a rank: unknown, the model is not here and its name is not known";
 
 std::string check_models(const Config& config, bool offline, Checker& check) {
@@ -210,14 +235,18 @@ std::string check_models(const Config& config, bool offline, Checker& check) {
   check_lengths(config, policy, "actor_train", check);
   if (config.critic.model_args.model_name_or_path != policy_name) check_lengths(config, critic, "critic", check);
   const auto references = check_references(config, policy, spec_of_role, offline, check);
-  const auto planned_policy = planned_spec(policy, policy_name);
+  const auto planned_policy = trained_spec(planned_spec(policy, policy_name), config.actor_train, check);
+  models.critic = trained_spec(planned_spec(critic, config.critic.model_args.model_name_or_path), config.critic, check);
   if (!planned_policy || !check.is_clean()) return kUnknownMemory;
   models.policy = *planned_policy;
-  models.critic = planned_spec(critic, config.critic.model_args.model_name_or_path);
+  if (models.policy.quantised)  // which ranks share in blocks
+    for (const WorkerConfig* worker : {&config.actor_train, &config.actor_infer})
+      check_model_layout(worker->strategy_args, models.policy, check);
   const auto roles = reference_roles(config);
   for (size_t i = 0; i < roles.size(); ++i)
     models.references.push_back(planned_spec(references[i], roles[i].worker->model_args.model_name_or_path));
-  return fmt::format("{}\n{}{}", memory_of(config, models), cost_text(step_cost(config, models)),
+  return fmt::format("{}{}\n{}{}", adapters_text(models), memory_of(config, models),
+                     cost_text(step_cost(config, models)),
                      policy ? "" : "\nthe policy is not here: its shape is taken from its name");
 }
 
@@ -228,7 +257,7 @@ std::optional<ModelSpec> check_model(const SftConfig& config, const WorkerConfig
   const auto spec = spec_of(name, written(name, config.pretrain, check), use, offline, check);
   check_length(config.sequence_length, config.sequence_length, spec, check.key(worker), check);
   if (spec) check_model_layout(worker.strategy_args, *spec, check);
-  return spec;
+  return trained_spec(spec, worker, check);
 }
 
 /// Loads, then gives the configuration, its places and the collector to `body`, which checks and completes.
@@ -266,6 +295,7 @@ CheckedConfig<Config> load_config_text(const std::string& yaml, const std::strin
     check_experience(config, check);
     check_policy(config.actor_train.policy, config.loss, check);
     check_layout(config, check);
+    check_adapters(config, check);
     check_dtypes(config, check);
     note_sampling(config, check);
     check_batches(config, check);
@@ -287,6 +317,7 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
     const SftConfig& config = result.config;
     place(result, options, check);
     check_layout(config.sft_train, check);
+    check_adapters(config.sft_train, check);
     check_sft_batch(config.sft_train, check);
     check_dtype(config.sft_train.model_args, config.sft_train.device_mapping.has_value(), check);
     const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
@@ -307,6 +338,8 @@ CheckedConfig<DpoConfig> load_dpo_config(const std::filesystem::path& file, cons
     place(result, options, check);
     check_layout(config.sft_train, check);
     check_forward_layout(config.reference, check);
+    check_adapters(config.sft_train, check);
+    check_no_adapters(config.reference, check);
     check_sft_batch(config.sft_train, check);
     check.require(!config.ipo || config.label_smoothing == 0, config.label_smoothing,
                   "is of DPO's loss, and {}; remove one of the two", check.name(config.ipo));

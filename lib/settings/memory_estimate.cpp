@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "model/device.h"
 #include "model/spec.h"
@@ -20,10 +21,32 @@ FlatParameter largest_part(const ParameterShape& parameter, int64_t tp) {
   return flat_shard(parameter, 0, tp);
 }
 
-double policy_numel(const ModelSpec& spec, int64_t tp) {
-  int64_t numel = 0;
-  for (const auto& parameter : policy_parameters(spec)) numel += largest_part(parameter, tp).numel;
-  return static_cast<double>(numel);
+/// Of a parameter that is not trained, `bytes` a number where it is not quantised.
+double frozen_bytes(const ParameterShape& parameter, int64_t tp, double bytes) {
+  const auto numel = [tp](const ParameterShape& p) { return static_cast<double>(largest_part(p, tp).numel); };
+  if (!parameter.quantised) return bytes * numel(parameter);
+  const std::vector<ParameterShape> stored = stored_shapes(parameter);
+  return numel(stored[0]) + 4 * numel(stored[1]);
+}
+
+/// Of the weights without adapters; `is_dense`: of what they are quantised from.
+double policy_bytes(const ModelSpec& spec, int64_t tp, double bytes, bool is_dense = false) {
+  double all = 0;
+  for (ParameterShape parameter : policy_parameters(spec)) {
+    if (is_dense) parameter.quantised.reset();
+    if (!parameter.is_adapter) all += frozen_bytes(parameter, tp, bytes);
+  }
+  return all;
+}
+
+/// Numbers of the layers' matrices.
+double layer_numel(const ModelSpec& spec, int64_t tp) {
+  double numel = 0;
+  const auto parameters = backbone_parameters(spec);
+  for (const auto& parameter : std::span(parameters).subspan(1))  // the embedding is the first
+    if (!parameter.is_adapter && parameter.shape.size() == 2)
+      numel += static_cast<double>(largest_part(parameter, tp).numel);
+  return numel;
 }
 
 int64_t tensor_ranks(const WorkerConfig& worker) {
@@ -33,23 +56,25 @@ int64_t tensor_ranks(const WorkerConfig& worker) {
 void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::vector<ParameterShape>& parameters,
                  at::ScalarType dtype) {
   const auto bytes = static_cast<double>(c10::elementSize(dtype));
-  const double master = dtype == at::kBFloat16 ? 2 : dtype == at::kHalf ? 4 : 0;
+  const bool has_adapters = std::ranges::any_of(parameters, &ParameterShape::is_adapter);  // float32
+  const double master = has_adapters ? 0 : dtype == at::kBFloat16 ? 2 : dtype == at::kHalf ? 4 : 0;
   const int64_t tp = tensor_ranks(worker);
   const bool shares = worker.strategy_args.strategy_config.use_distributed_optimizer;
   const int64_t shards = shares ? std::max<int64_t>(1, std::ssize(worker.ranks) / tp) : 1;
   std::vector<FlatParameter> trained;
-  int64_t frozen = 0, total = 0;
+  int64_t total = 0;
   for (const auto& parameter : parameters) {
     const FlatParameter own = largest_part(parameter, tp);
-    if (is_frozen(parameter.name, worker.model_args.freeze_module_prefix)) {
-      frozen += own.numel;
+    const bool is_base = has_adapters && !parameter.is_adapter;
+    if (is_base || is_frozen(parameter.name, worker.model_args.freeze_module_prefix)) {
+      memory.weights += frozen_bytes(parameter, tp, bytes);
     } else {
       trained.push_back(own);
       total += own.numel;
     }
   }
   const auto numel = static_cast<double>(plan_flat_layout(trained, shards, bucket_elements_for(total)).total);
-  memory.weights += bytes * (numel + static_cast<double>(frozen));
+  memory.weights += (has_adapters ? 4 : bytes) * numel;
   memory.gradients += 4 * numel;
   memory.optimizer += (8 + master) * numel / static_cast<double>(shards);
 }
@@ -77,6 +102,23 @@ double kv_bytes(const Config& config, const ModelSpec& spec, double bytes) {
   return tokens * bytes * static_cast<double>(cost_of(spec.layers(), tp).cached);
 }
 
+/// Whether the critic has adapters beside the actor's base (step/roles.cpp).
+bool is_on_policy_base(const Config& config, const PlannedModels& models) {
+  const WorkerConfig &critic = config.critic, &actor = config.actor_train;
+  return models.policy.lora && models.critic->lora && models.policy.quantised == models.critic->quantised &&
+         critic.ranks == actor.ranks && mesh_shape(critic) == mesh_shape(actor) &&
+         critic.model_args.dtype == actor.model_args.dtype &&
+         critic.model_args.model_name_or_path == actor.model_args.model_name_or_path;
+}
+
+/// Whether the i-th reference is the actor without its adapters (step/roles.cpp).
+bool is_policy_base(const Config& config, const PlannedModels& models, size_t i) {
+  const WorkerConfig &reference = *reference_roles(config)[i].worker, &actor = config.actor_train;
+  return models.policy.lora && !reference_spec(models, i).lora && reference.ranks == actor.ranks &&
+         mesh_shape(reference) == mesh_shape(actor) && reference.model_args.dtype == actor.model_args.dtype &&
+         reference.model_args.model_name_or_path == actor.model_args.model_name_or_path;
+}
+
 }  // namespace
 
 MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models, bool on_gpu, int rank) {
@@ -84,11 +126,11 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
   const at::DeviceType device = on_gpu ? at::kCUDA : at::kCPU;
   const bool offloads = config.offload && on_gpu;
   const auto lives = [rank](const WorkerConfig& worker) { return std::ranges::binary_search(worker.ranks, rank); };
-  const auto add_role = [&](const WorkerConfig& worker, const ModelSpec& spec,
-                            const std::vector<ParameterShape>& parameters) {
+  const auto add_role = [&](const WorkerConfig& worker, const ModelSpec& spec, std::vector<ParameterShape> parameters) {
     if (!lives(worker)) return;
     const auto bytes = static_cast<double>(bytes_per_number(worker.model_args, device));
     const MemoryEstimate before = memory;
+    if (&worker == &config.critic && is_on_policy_base(config, models)) parameters = trained_of(spec, parameters);
     add_trained(memory, worker, parameters, model_dtype(worker.model_args, device));
     if (offloads) {
       memory.put_away += memory.gradients + memory.optimizer - before.gradients - before.optimizer;
@@ -99,17 +141,17 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     memory.activations = std::max(memory.activations, activations);
     memory.checkpoint += memory.optimizer - before.optimizer;
     if (rank != worker.ranks.front()) return;
-    for (const auto& parameter : parameters)
-      memory.checkpoint += bytes * static_cast<double>(largest_part(parameter, 1).numel);
+    for (const auto& parameter : trained_of(spec, parameters))
+      memory.checkpoint += (parameter.is_adapter ? 4 : bytes) * static_cast<double>(largest_part(parameter, 1).numel);
   };
   add_role(config.actor_train, models.policy, policy_parameters(models.policy));
   if (config.uses_critic() && models.critic) add_role(config.critic, *models.critic, critic_parameters(*models.critic));
   const auto references = reference_roles(config);
   for (size_t i = 0; i < references.size(); ++i) {
     const WorkerConfig& worker = *references[i].worker;
-    if (!lives(worker)) continue;
-    const double reference = static_cast<double>(bytes_per_number(worker.model_args, device)) *
-                             policy_numel(reference_spec(models, i), tensor_ranks(worker));
+    if (!lives(worker) || is_policy_base(config, models, i)) continue;
+    const double reference = policy_bytes(reference_spec(models, i), tensor_ranks(worker),
+                                          static_cast<double>(bytes_per_number(worker.model_args, device)));
     if (offloads)
       memory.visiting = std::max(memory.visiting, reference);
     else
@@ -128,11 +170,13 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
   // The sampler has the dtype of the trainer.
   const auto sampled = static_cast<double>(bytes_per_number(config.actor_train.model_args, device));
   if (!shares_weights(config, rank))
-    memory.weights += sampled * policy_numel(models.policy, tensor_ranks(config.actor_infer));
+    memory.weights += policy_bytes(models.policy, tensor_ranks(config.actor_infer), sampled);
   // On the CPU it reads a copy of its own, in another order.
+  const int64_t sampling_tp = tensor_ranks(config.actor_infer);
   if (!on_gpu)
-    memory.weights += (config.actor_infer.model_args.reads_int8() ? 1 : sampled) *
-                      policy_numel(models.policy, tensor_ranks(config.actor_infer));
+    memory.weights += policy_bytes(models.policy, sampling_tp,
+                                   config.actor_infer.model_args.reads_int8() ? 1 : sampled, /*is_dense=*/true);
+  if (on_gpu && models.policy.lora) memory.merged = sampled * layer_numel(models.policy, sampling_tp);
   memory.kv_cache = kv_bytes(config, models.policy, sampled);
   return memory;
 }

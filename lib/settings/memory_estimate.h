@@ -22,13 +22,14 @@ struct MemoryEstimate {
   double optimizer = 0;    // Adam's two moments, and what makes float32 masters of 16-bit weights
   double activations = 0;  // of the largest training micro-batch
   double kv_cache = 0;     // of max_running_requests sequences at full length; a GPU without so much room makes do
+  double merged = 0;       // of a GPU's sampler, which adds adapters to a copy of the layers' weights
   double put_away = 0;     // of the first three, what `offload` moves to host memory while a GPU samples
   double visiting = 0;     // the largest reference that waits in host memory, during its forward
   double checkpoint = 0;   // on the host: optimizer state, and on a role's first rank the whole model
 
   /// Of the device, by what it does.
   double training() const { return weights + gradients + optimizer + std::max(activations, visiting); }
-  double sampling() const { return weights + gradients + optimizer - put_away + kv_cache; }
+  double sampling() const { return weights + gradients + optimizer - put_away + merged + kv_cache; }
   double total() const { return std::max(training(), sampling()); }
   /// Of the host, where the rank computes on the CPU: a checkpoint is copied beside everything else.
   double on_cpu() const { return total() + checkpoint + 0.1e9; }  // the program with LibTorch: measured, 0.1 to 0.15
@@ -42,8 +43,11 @@ struct PlannedModels {
 };
 
 /// Of the i-th of reference_roles(config).
-inline const ModelSpec& reference_spec(const PlannedModels& models, size_t i) {
-  return i < models.references.size() && models.references[i] ? *models.references[i] : models.policy;
+inline ModelSpec reference_spec(const PlannedModels& models, size_t i) {
+  if (i < models.references.size() && models.references[i]) return *models.references[i];
+  ModelSpec plain = models.policy;
+  plain.lora.reset();
+  return plain;
 }
 
 /// `on_gpu` decides the numbers of models whose dtype is not set.

@@ -6,8 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "checkpoint/hf_folder.h"
-#include "model/spec.h"
+#include "model/model_folder.h"
 
 namespace roll {
 
@@ -17,35 +16,51 @@ ModelParallel model_parallel(Mesh& mesh) {
 
 namespace {
 
-ModelSpec spec_of(const std::filesystem::path& folder) {
-  return parse_spec(HfFolder::read_config(folder), (folder / "config.json").string());
-}
-
 void check_vocabulary(const char* role, const RoleModel& model, const ModelSpec& policy) {
   if (model.spec.vocab_size != policy.vocab_size)
     throw user_error("{} {}: vocab_size = {}: must be the policy's, which is {}", role, model.folder.string(),
                      model.spec.vocab_size, policy.vocab_size);
 }
 
-/// This rank's part.
+/// This rank's part; with adapters maybe beside the base that is there.
 template <class Model>
-Model make_model(const RoleModel& model, RoleMesh& role, at::Device device) {
+Model make_model(const RoleModel& model, RoleMesh& role, at::Device device, const Roles& others = {}) {
   const ModelParallel parallel = model_parallel(role.mesh());
-  return model.folder.empty() ? Model::planned(model.spec, model.dtype, parallel)
-                              : Model::load(model.folder, device, model.dtype, parallel);
+  if (model.folder.empty()) return Model::planned(model.spec, model.dtype, parallel);
+  const NamedTensors* base =
+      model.spec.lora ? others.base_for(model.folder, model.dtype, role, model.spec.quantised) : nullptr;
+  return Model::load(model.folder, device, model.dtype, parallel, architectures(), model.lora, base);
+}
+
+/// Whether the reference is the actor without its adapters: the same tensors on the same ranks.
+bool is_policy_base(const RoleModels& models, const RoleModel& reference, bool is_on_its_ranks) {
+  const RoleModel& actor = models.actor;
+  if (!is_on_its_ranks || !actor.spec.lora || reference.spec.lora || reference.dtype != actor.dtype) return false;
+  if (reference.folder.empty() || actor.folder.empty()) return reference.folder == actor.folder;
+  return std::filesystem::equivalent(base_folder(actor.folder), reference.folder);
 }
 
 }  // namespace
 
+const NamedTensors* Roles::base_for(const std::filesystem::path& folder, at::ScalarType dtype, const RoleMesh& mesh,
+                                    const std::optional<Quantisation>& quantised) const {
+  const bool is_like = base && base->dtype == dtype && base->quantised == quantised && base->mesh == &mesh;
+  return is_like && std::filesystem::equivalent(base_folder(folder), base->folder) ? &actor->parameters() : nullptr;
+}
+
 RoleModels models_in(const RoleFolders& folders, const RoleDtypes& dtypes) {
-  RoleModels models{.actor = {spec_of(folders.actor), dtypes.actor, folders.actor}, .critic = {}, .references = {}};
+  const auto trained = [](const std::filesystem::path& folder, at::ScalarType dtype,
+                          const std::optional<LoraSpec>& lora) {
+    return RoleModel{with_adapters(read_spec(folder), lora, folder.string()), dtype, folder, lora};
+  };
+  RoleModels models{.actor = trained(folders.actor, dtypes.actor, folders.actor_lora), .critic = {}, .references = {}};
   for (size_t i = 0; i < folders.references.size(); ++i) {
     const std::filesystem::path& folder = folders.references[i];
-    const RoleModel& model = models.references.emplace_back(RoleModel{spec_of(folder), dtypes.references[i], folder});
+    const RoleModel& model = models.references.emplace_back(RoleModel{read_spec(folder), dtypes.references[i], folder});
     check_vocabulary("reference", model, models.actor.spec);
   }
   if (folders.critic) {
-    models.critic = {spec_of(*folders.critic), dtypes.critic, *folders.critic};
+    models.critic = trained(*folders.critic, dtypes.critic, folders.critic_lora);
     check_vocabulary("critic", *models.critic, models.actor.spec);
   }
   return models;
@@ -55,18 +70,25 @@ Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleM
                  bool references_wait) {
   Roles roles{.policy_spec = models.actor.spec};
   if (meshes.actor.is_here()) roles.actor = make_model<Transformer>(models.actor, meshes.actor, device);
+  if (roles.actor && models.actor.spec.lora && !models.actor.folder.empty())
+    roles.base =
+        FrozenBase{base_folder(models.actor.folder), models.actor.dtype, models.actor.spec.quantised, &meshes.actor};
   for (size_t i = 0; i < models.references.size(); ++i) {
     roles.reference_specs.push_back(models.references[i].spec);
     auto& reference = roles.references.emplace_back();
     auto& waiting = roles.waiting.emplace_back();
     if (!meshes.references[i]->is_here()) continue;
+    if (is_policy_base(models, models.references[i], meshes.references[i] == &meshes.actor)) {
+      reference = roles.actor->without_adapters();
+      continue;
+    }
     reference = make_model<Transformer>(models.references[i], *meshes.references[i], device);
     for (auto& [name, tensor] : reference->parameters()) tensor.set_requires_grad(false);
     if (references_wait) waiting.emplace(reference->parameters());
   }
   if (models.critic) {
     roles.critic_spec = models.critic->spec;
-    if (meshes.critic.is_here()) roles.critic = make_model<ValueModel>(*models.critic, meshes.critic, device);
+    if (meshes.critic.is_here()) roles.critic = make_model<ValueModel>(*models.critic, meshes.critic, device, roles);
   }
   if (std::ranges::binary_search(places.sampler_copies, meshes.sampler.world().rank()))
     roles.sampler = make_model<Transformer>(models.actor, meshes.sampler, device);
@@ -80,7 +102,7 @@ WeightSchedule policy_schedule(const ModelSpec& policy, WeightLayout trainer, We
   const std::vector<int> movers = mover_ranks(trainer.ranks, sampler.ranks);
   for (WeightLayout* layout : {&trainer, &sampler})
     for (int& rank : layout->ranks) rank = static_cast<int>(std::ranges::lower_bound(movers, rank) - movers.begin());
-  return {policy, policy_parameters(policy), std::move(trainer), std::move(sampler)};
+  return {policy, trained_of(policy, policy_parameters(policy)), std::move(trainer), std::move(sampler)};
 }
 
 }  // namespace

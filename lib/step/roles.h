@@ -15,19 +15,33 @@
 
 namespace roll {
 
+/// Weights that never change, because adapters are trained beside them.
+struct FrozenBase {
+  std::filesystem::path folder;
+  at::ScalarType dtype = at::kFloat;
+  std::optional<Quantisation> quantised;
+  const RoleMesh* mesh = nullptr;  // must outlive the roles
+};
+
 /// Of each only what lives on this rank.
 struct Roles {
   ModelSpec policy_spec;  // known everywhere
   std::optional<ModelSpec> critic_spec;
   std::vector<ModelSpec> reference_specs;
   std::optional<Transformer> actor;
-  std::vector<std::optional<Transformer>> references;   // only those that a KL is wanted to
+  std::vector<std::optional<Transformer>> references;   // only those that a KL is wanted to; maybe the actor's tensors
   std::vector<std::optional<VisitingWeights>> waiting;  // of each reference, where they wait in host memory
   std::optional<ValueModel> critic;                     // only under gae
   std::optional<Transformer> sampler;                   // a copy of the policy, only where it cannot read the trainer's
   std::optional<WeightTransfer> to_sampler;             // what fills all such copies, made when first needed
 
+  std::optional<FrozenBase> base;  // the actor's
+
   const Transformer& sampling_policy() const { return sampler ? *sampler : *actor; }
+  /// The actor's tensors, where a model of this folder that is never trained, or has adapters of its own, may share
+  /// them; else null.
+  const NamedTensors* base_for(const std::filesystem::path& folder, at::ScalarType dtype, const RoleMesh& mesh,
+                               const std::optional<Quantisation>& quantised = {}) const;
 };
 
 /// The ranks of a mesh that share a model; null where it is this rank alone.
@@ -38,6 +52,7 @@ struct RoleFolders {
   std::filesystem::path actor;
   std::optional<std::filesystem::path> critic;
   std::vector<std::filesystem::path> references;
+  std::optional<LoraSpec> actor_lora{}, critic_lora{};  // what is trained; none: all weights
 };
 
 /// What the models compute in.
@@ -51,6 +66,7 @@ struct RoleModel {
   ModelSpec spec;
   at::ScalarType dtype = at::kFloat;
   std::filesystem::path folder{};  // empty: a model without weights (Transformer::planned)
+  std::optional<LoraSpec> lora{};  // what is trained of it
 };
 struct RoleModels {
   RoleModel actor;
@@ -66,12 +82,12 @@ RoleModels models_in(const RoleFolders& folders, const RoleDtypes& dtypes);
 Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleMeshes& meshes, at::Device device,
                  bool references_wait = false);
 
-/// The whole weights, on the host of the mesh's first rank; other ranks get an empty list. **Collective** over the
-/// mesh.
+/// The whole of what is trained, on the host of the mesh's first rank; other ranks get an empty list. **Collective**
+/// over the mesh.
 template <class Model>
 NamedTensors gather_on_first(const Model& model, Mesh& mesh) {
   if (mesh.place().dp > 0 || mesh.place().cp > 0) return {};
-  return model.parts().gather_all(model.parameters(), mesh.world().is_first());
+  return model.parts().gather_all(model.trained(), mesh.world().is_first());
 }
 
 /// Brings the trainer's weights to the sampler's copy, where there is one. **Collective**.

@@ -32,8 +32,7 @@ StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device
       return token_log_probs(model, e.tokens, settings.temperature, /*with_entropy=*/true, settings.actor_recomputes,
                              e.host_mask("response_mask"));
     };
-    models.actor.emplace(
-        TrainedPolicy{roles.actor->parameters(), {meshes.actor.mesh(), roles.actor->parts()}, forward});
+    models.actor.emplace(TrainedPolicy{roles.actor->trained(), {meshes.actor.mesh(), roles.actor->parts()}, forward});
   }
   if (roles.critic) {
     models.values = [&model = *roles.critic](const Batch& part) { return model.values(part.tokens); };
@@ -41,7 +40,7 @@ StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device
       return model.values(e.tokens, settings.critic_recomputes);
     };
     models.critic.emplace(
-        TrainedCritic{roles.critic->parameters(), {meshes.critic.mesh(), roles.critic->parts()}, forward});
+        TrainedCritic{roles.critic->trained(), {meshes.critic.mesh(), roles.critic->parts()}, forward});
   }
   return models;
 }

@@ -39,7 +39,8 @@ DpoData load_dpo_data(const DpoConfig& config, const RunStart& start, Log& log) 
   };
   DpoData data{{.actor = start.resume ? start.resume->folder / "actor" : folder(config.sft_train),
                 .critic = {},
-                .references = {folder(config.reference)}}};
+                .references = {folder(config.reference)},
+                .actor_lora = lora_of(config.sft_train.model_args, config.seed)}};
   const Tokenizer tokenizer = Tokenizer::load(data.folders.actor);
   data.rows = load_told<PairRow>(
       config.sft_train.data_args, config.validation.data_args, config.sequence_length,
@@ -126,7 +127,7 @@ Dpo::Dpo(const DpoConfig& config, DpoData data, RunPlan plan, at::Device device,
           make_roles(models_in(data.folders, dtypes_of_dpo(config, device)), places_of_dpo(config), mesh_of_, device)),
       models_(step_models(roles_, mesh_of_, device, {.actor_recomputes = config.sft_train.recomputes()})),
       options_(learner_options(config.sft_train, config.max_grad_norm, total_updates_)),
-      learner_("actor_train", roles_.actor->parameters(), options_, {mesh_of_.actor.mesh(), roles_.actor->parts()}),
+      learner_("actor_train", roles_.actor->trained(), options_, {mesh_of_.actor.mesh(), roles_.actor->parts()}),
       order_(rows_.size(), config.sft_train.mini_batch(), config.seed),
       resume_(plan.start.resume),
       run_(std::move(plan), total_updates_, dpo_face(config, roles_.policy_spec), ranks, log) {

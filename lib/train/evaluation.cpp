@@ -65,7 +65,7 @@ Evaluation::Evaluation(const Config& config, RunPlan plan, at::Device device, Co
       roles_(make_roles(models_in(folders_, {.actor = role_dtypes(config, device).actor, .references = {}}), places_,
                         mesh_of_, device)),
       about_(describe_policy(roles_, config, device)),
-      reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, log),
+      reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, roles_, log),
       worker_(rollout_worker_of(config, reward_models_, mesh_of_.sampler, log)),
       engine_(sampling_, validations_of(sampling_, data_.validations), tokenizer_, roles_, mesh_of_,
               /*offload=*/nullptr, ranks.traffic()),

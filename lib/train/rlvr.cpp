@@ -138,7 +138,7 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
                         offloads(config, device))),
       trainer_(settings_, step_models(roles_, mesh_of_, device, settings_.models), mesh_of_, log),
       sampling_(sampling_plan(config)),
-      reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, log),
+      reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, roles_, log),
       offload_(offloads(config, device), trainer_),
       worker_(rollout_worker_of(config, reward_models_, mesh_of_.sampler, log)),
       engine_(sampling_, validations_of(sampling_, data.of_sampling.validations), tokenizer_, roles_, mesh_of_,

@@ -64,7 +64,7 @@ TEST_CASE("advice is of the configuration that is read", "[convert]") {
   CHECK(foreign_advice<SftConfig>("lr") == "; here it is sft_train.training_args.learning_rate");
   CHECK(foreign_advice<Config>("beta") == "; here it is kl_loss_coef, with use_kl_loss: true");
   CHECK(foreign_advice<SftConfig>("beta").empty());
-  CHECK(foreign_advice<Config>("lora_r") == "; LoRA is not supported, all weights are trained");
+  CHECK(foreign_advice<Config>("lora_r") == "; here it is actor_train.model_args.lora_rank");
   CHECK(foreign_advice<Config>("nobody_says_this").empty());
 }
 

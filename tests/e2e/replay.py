@@ -126,10 +126,8 @@ def train(folder, name, ranks=1, mode="seq-mean-token-mean", estimator="gae", ro
 
 def weights(run):
     found = {}
-    for role in ("actor", "critic"):
-        file = run / "checkpoints/step_000003" / role / "model.safetensors"
-        if file.exists():
-            found.update({f"{role}.{name}": tensor.astype(numpy.float64) for name, tensor in load_file(file).items()})
+    for file in (run / "checkpoints/step_000003").glob("*/*model.safetensors"):  # of all weights, or of adapters
+        found.update({f"{file.parent.name}.{name}": tensor.astype(numpy.float64) for name, tensor in load_file(file).items()})
     return found
 
 

@@ -115,7 +115,7 @@ TEST_CASE("a row is all that a new architecture needs to be loaded and saved", "
   CHECK(model.parameters().front().first == "trunk.words.weight");
   CHECK(model.spec().tied_head == tie);
   CHECK(at::equal(log_probs(model), log_probs(enlarged_tiny("qwen3", tie))));
-  rewrite_folder(folder / "m", folder / "again", {}, with_zephyr());
+  rewrite_folder(folder / "m", folder / "again", {}, false, with_zephyr());
   CHECK(at::equal(log_probs(load(folder / "again")), log_probs(model)));
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("a row is all that a new architecture's value model needs", "[model]")
     if (name.starts_with("worth")) tensor.add_(0.5);
   critic.save(folder / "critic");
   CHECK(HfFolder::read_config(folder / "critic")["architectures"] == Json({"ZephyrCritic"}));
-  rewrite_folder(folder / "critic", folder / "again", {}, with_zephyr());
+  rewrite_folder(folder / "critic", folder / "again", {}, false, with_zephyr());
   CHECK(at::equal(load_critic(folder / "again").values(sequences()), critic.values(sequences())));
 }
 

@@ -106,4 +106,5 @@ def main():
         print(name, "loss", golden["causal"]["loss"])
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+#include "checkpoint/peft_folder.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "checkpoint/hub_cache.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char *kConfigFile = "adapter_config.json", *kWeightsFile = "adapter_model.safetensors";
+constexpr const char *kPeftPrefix = "base_model.model.", *kPeftInfix = ".modules_to_save";
+
+Json read_peft_config(const fs::path& folder) {
+  Json config = read_json(folder / kConfigFile);
+  if (!config.is_object() || config.value("peft_type", Json()) != "LORA")
+    throw user_error("{}: peft_type: must be LORA, the only adapters that are known here",
+                     (folder / kConfigFile).string());
+  return config;
+}
+
+}  // namespace
+
+bool is_peft_folder(const fs::path& folder) {
+  return is_there(folder / kConfigFile);
+}
+
+fs::path base_folder(const fs::path& folder) {
+  if (!is_peft_folder(folder)) return folder;
+  const std::string where = (folder / kConfigFile).string() + ": base_model_name_or_path";
+  const Json config = read_peft_config(folder);
+  const auto name = config.find("base_model_name_or_path");
+  if (name == config.end() || !name->is_string())
+    throw user_error("{}: missing; name the folder of the model that the adapters belong to", where);
+  const auto found = find_model_folder(name->get<std::string>());
+  if (!found) throw user_error("{} = {}: {}", where, name->get<std::string>(), missing_model(name->get<std::string>()));
+  if (is_peft_folder(*found))
+    throw user_error("{} = {}: holds adapters itself; merge them first: roll export --merge", where, found->string());
+  return *found;
+}
+
+std::string without_saved_infix(const std::string& name) {
+  const size_t at = name.find(kPeftInfix);
+  return at == std::string::npos ? name : name.substr(0, at) + name.substr(at + std::string_view(kPeftInfix).size());
+}
+
+PeftFolder::PeftFolder(const fs::path& folder)
+    : path_(folder), config_(read_peft_config(folder)), file_(folder / kWeightsFile) {}
+
+std::string PeftFolder::config_file() const {
+  return (path_ / kConfigFile).string();
+}
+
+std::string PeftFolder::weights_file() const {
+  return (path_ / kWeightsFile).string();
+}
+
+std::string PeftFolder::stored(const std::string& name) const {
+  return kPeftPrefix + without_saved_infix(name);
+}
+
+std::vector<std::string> PeftFolder::names() const {
+  std::vector<std::string> names;
+  for (const TensorEntry& entry : file_.entries()) {
+    if (!entry.name.starts_with(kPeftPrefix))
+      throw user_error("{}: {}: names of adapters begin with {}", weights_file(), entry.name, kPeftPrefix);
+    names.push_back(entry.name.substr(std::string_view(kPeftPrefix).size()));
+  }
+  return names;
+}
+
+const TensorEntry* PeftFolder::find(const std::string& name) const {
+  const auto found = std::ranges::find(file_.entries(), stored(name), &TensorEntry::name);
+  return found == file_.entries().end() ? nullptr : &*found;
+}
+
+at::Tensor PeftFolder::read(const std::string& name) const {
+  return file_.read(stored(name));
+}
+
+FileSums write_peft_files(const fs::path& folder, const Json& config, const NamedTensors& tensors,
+                          const Companions& companions) {
+  NamedTensors stored;
+  for (const auto& [name, tensor] : tensors)
+    stored.emplace_back(kPeftPrefix + without_saved_infix(name), tensor.detach());
+  FileSums sums = write_companions(companions, folder);
+  sums[kWeightsFile] = write_safetensors(folder / kWeightsFile, stored);
+  sums[kConfigFile] = write_file_atomic(folder / kConfigFile, config.dump(2) + "\n");
+  return sums;
+}
+
+}  // namespace roll

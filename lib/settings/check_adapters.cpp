@@ -1,0 +1,64 @@
+#include "settings/checks.h"
+#include "settings/judging_models.h"
+#include "settings/placement.h"
+
+namespace roll {
+
+namespace {
+
+/// The key that asks for adapters.
+template <class F>
+void with_asking_key(const ModelArgs& args, const F& f) {
+  if (args.lora_target.empty())
+    f(args.lora_rank);
+  else
+    f(args.lora_target);
+}
+
+}  // namespace
+
+void check_adapters(const WorkerConfig& trained, Checker& check) {
+  const ModelArgs& args = trained.model_args;
+  check.require(args.lora_dropout == 0, args.lora_dropout, "adapters have no dropout here; set it to 0");
+  if (args.trains_adapters()) {
+    if (args.lora_target.empty()) check.note(check.name(args.lora_rank) + ": lora_target is taken as all-linear");
+    return;
+  }
+  const auto note = [&](const auto& key) {
+    if (check.is_set(key)) check.note(check.name(key) + ": it only matters with lora_rank and lora_target");
+  };
+  check.require(!args.quantise_base, args.quantise_base,
+                "only weights that adapters are trained beside are quantised; give lora_rank, or remove it");
+  note(args.lora_alpha), note(args.additional_target), note(args.use_dora), note(args.use_rslora);
+}
+
+void check_no_adapters(const WorkerConfig& worker, Checker& check) {
+  check.require(!worker.model_args.quantise_base, worker.model_args.quantise_base,
+                "only weights that adapters are trained beside are quantised; remove it");
+  if (!worker.model_args.trains_adapters()) return;
+  with_asking_key(worker.model_args, [&](const auto& key) {
+    check.require(false, key,
+                  "this role trains nothing; remove it, or name a folder with adapters as model_name_or_path");
+  });
+}
+
+void check_adapters(const Config& config, Checker& check) {
+  check_adapters(config.actor_train, check);
+  if (config.uses_critic()) check_adapters(config.critic, check);
+  for (const auto& [name, worker] : reference_roles(config))
+    if (name != "reference")
+      check_no_adapters(*worker, check);
+    else if (worker->model_args.trains_adapters())
+      check.note(name + ": the reference has no adapters, lora_* of its model_args means nothing");
+  for (const JudgingModel& judge : judging_models(config)) check_no_adapters(*judge.worker, check);
+  const ModelArgs &sampler = config.actor_infer.model_args, &actor = config.actor_train.model_args;
+  if (!sampler.trains_adapters()) return;
+  with_asking_key(sampler, [&](const auto& key) {
+    check.require(actor.trains_adapters(), key, "the sampler has the adapters of actor_train, which trains none");
+  });
+  check.require(!actor.trains_adapters() || lora_of(sampler, 0)->rank == lora_of(actor, 0)->rank, sampler.lora_rank,
+                "the sampler has the adapters of actor_train, whose rank is {}; remove it",
+                lora_of(actor, 0).value_or(LoraSpec()).rank);
+}
+
+}  // namespace roll

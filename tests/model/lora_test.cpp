@@ -1,0 +1,222 @@
+// Against PEFT; the numbers come from tests/oracles/make_golden_lora.py.
+#include "model/lora.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "base/file.h"
+#include "checkpoint/peft_folder.h"
+#include "checkpoint/temporary_folder.h"
+#include "dist/single.h"
+#include "model/golden.h"
+#include "model/log_probs.h"
+#include "model/model_folder.h"
+#include "model/transformer.h"
+#include "model/value_model.h"
+#include "optim/learner.h"
+
+namespace roll {
+
+using Catch::Contains;
+using test::golden_numbers;
+using test::read_golden;
+using test::TemporaryFolder;
+
+namespace {
+
+using Rows = std::vector<std::vector<double>>;
+
+Json read_golden_lora(const std::string& name) {
+  return read_json(std::filesystem::path(ROLL_SOURCE_DIR) / "tests/golden/lora" / (name + ".json"));
+}
+
+LoraSpec spec_in(const Json& options) {
+  LoraSpec lora{.rank = options["r"], .alpha = options["lora_alpha"], .targets = options["target_modules"]};
+  lora.use_dora = options.value("use_dora", false);
+  lora.use_rslora = options.value("use_rslora", false);
+  lora.saved = options.value("modules_to_save", std::vector<std::string>());
+  return lora;
+}
+
+/// The script's numbers.
+void fill_adapters(const Transformer& model) {
+  const at::NoGradGuard no_grad;
+  const std::map<std::string, at::Tensor> by_name(model.trained().begin(), model.trained().end());
+  int64_t k = 3000;
+  for (auto [name, tensor] : by_name) {
+    const at::Tensor w = golden_numbers(k++, tensor.numel()).view(tensor.sizes());
+    if (name.ends_with(kMagnitude))
+      tensor.mul_(1 + 0.2 * w);
+    else if (name.ends_with(kLoraA) || name.ends_with(kLoraB))
+      tensor.copy_(w * (name.ends_with(kLoraA) ? 1.0 : 0.5) * std::sqrt(3.0 / static_cast<double>(tensor.size(1))));
+    else
+      tensor.add_(0.05 * w);
+  }
+}
+
+struct GoldenLora {
+  Json golden, base;
+  PackedTokens tokens;
+  TemporaryFolder folder{};
+
+  explicit GoldenLora(const std::string& name)
+      : golden(read_golden_lora(name)),
+        base(read_golden(golden["model"])),
+        tokens(pack_tokens(base["ids"].get<std::vector<std::vector<int64_t>>>())) {
+    test::write_golden_folder(base, false, folder / "m");
+  }
+  Transformer model(at::ScalarType dtype) const {
+    Transformer model = Transformer::load(folder / "m", at::kCPU, dtype, {}, architectures(), spec_in(golden["lora"]));
+    fill_adapters(model);
+    return model;
+  }
+  at::Tensor loss(const at::Tensor& log_probs) const {
+    at::Tensor weights = at::cos(tokens.positions.to(at::kDouble));
+    for (int64_t b = 0; b < tokens.num_sequences(); ++b) weights[tokens.cu_seqlens[b + 1] - 1] = 0;
+    return (log_probs * weights).sum();
+  }
+  double worst(const at::Tensor& log_probs, const char* key) const {
+    const Rows rows = golden[key];
+    double largest = 0;
+    for (size_t b = 0; b < rows.size(); ++b)
+      for (size_t i = 0; i < rows[b].size(); ++i)
+        largest = std::max(
+            largest, std::abs(log_probs[tokens.cu_seqlens[b] + static_cast<int64_t>(i)].item<double>() - rows[b][i]));
+    return largest;
+  }
+};
+
+at::Tensor log_probs_of(const Transformer& model, const PackedTokens& tokens, bool recompute = false) {
+  return token_log_probs(model, tokens, 1.0, false, recompute).log_probs;
+}
+
+const std::vector<std::string> kCases = {"plain", "plain_llama", "rslora", "dora", "saved"};
+
+}  // namespace
+
+TEST_CASE("adapters' log-probs, gradients and one update equal those of PEFT", "[lora]") {
+  const auto name = GENERATE(from_range(kCases));
+  INFO(name);
+  const GoldenLora golden(name);
+  const Transformer model = golden.model(at::kDouble);
+  const bool recompute = GENERATE(false, true);
+  const at::Tensor log_probs = log_probs_of(model, golden.tokens, recompute);
+  CHECK(golden.worst(log_probs, "log_probs") <= 5e-6);
+  golden.loss(log_probs).backward();
+  std::map<std::string, at::Tensor> by_name(model.trained().begin(), model.trained().end());
+  const Json& expected = golden.golden["gradients"];
+  REQUIRE(by_name.size() == expected.size());
+  int64_t k = 1000;
+  for (const auto& [parameter, tensor] : by_name) {
+    INFO(parameter);
+    const at::Tensor grad = tensor.grad().to(at::kDouble);
+    const double norm = expected[parameter][0], scale = norm * std::sqrt(static_cast<double>(grad.numel()));
+    CHECK(std::abs(grad.norm().item<double>() - norm) <= 5e-6 * norm);
+    const double product = (grad.flatten() * golden_numbers(k++, grad.numel())).sum().item<double>();
+    CHECK(std::abs(product - expected[parameter][1].get<double>()) <= 5e-6 * scale);
+  }
+  for (const auto& [parameter, tensor] : model.parameters())
+    CHECK((tensor.grad().defined() || !tensor.requires_grad()));
+}
+
+TEST_CASE("an update of adapters in float32 equals PEFT's and leaves the base's bits", "[lora]") {
+  const auto name = GENERATE(from_range(kCases));
+  INFO(name);
+  const GoldenLora golden(name);
+  const Transformer model = golden.model(at::kFloat), base = model.without_adapters();
+  const int64_t sum = base.parts().checksum(base.parameters());
+  const std::unique_ptr<Communicator> alone = make_single_communicator();
+  Learner learner("actor", model.trained(),
+                  {.adamw = {}, .schedule = {.peak_lr = 1e-2}, .max_grad_norm = 0, .frozen_prefixes = {}}, *alone);
+  learner.update(1, [&](int64_t) { return golden.loss(log_probs_of(model, golden.tokens)); });
+  const at::NoGradGuard no_grad;
+  CHECK(golden.worst(log_probs_of(model, golden.tokens), "log_probs_after") <= 1e-5);
+  CHECK(base.parts().checksum(base.parameters()) == sum);
+  int64_t numel = 0;
+  for (const auto& [parameter, tensor] : model.trained()) numel += tensor.numel();
+  CHECK(learner.num_parameters() == numel);
+}
+
+TEST_CASE("without adapters a model is the folder's, to the bit, and new adapters change nothing", "[lora]") {
+  const GoldenLora golden("dora");
+  const at::NoGradGuard no_grad;
+  const Transformer plain = Transformer::load(golden.folder / "m");
+  const at::Tensor expected = log_probs_of(plain, golden.tokens);
+  const Transformer filled = golden.model(at::kFloat);
+  CHECK(at::equal(log_probs_of(filled.without_adapters(), golden.tokens), expected));
+  CHECK_FALSE(at::allclose(log_probs_of(filled, golden.tokens), expected, 0, 1e-3));
+  const Transformer fresh =
+      Transformer::load(golden.folder / "m", at::kCPU, at::kFloat, {}, architectures(), spec_in(golden.golden["lora"]));
+  CHECK(at::allclose(log_probs_of(fresh, golden.tokens), expected, 0, 1e-5));
+}
+
+TEST_CASE("a folder of adapters holds their bits, and names the model they belong to", "[lora]") {
+  const auto name = GENERATE(from_range(kCases));
+  INFO(name);
+  const GoldenLora golden(name);
+  const at::NoGradGuard no_grad;
+  const Transformer model = golden.model(at::kFloat);
+  make_folder(golden.folder / "a");
+  model.write_files(golden.folder / "a", model.trained());
+  const Transformer read = Transformer::load(golden.folder / "a");
+  const at::Tensor expected = log_probs_of(model, golden.tokens);
+  CHECK(at::equal(log_probs_of(read, golden.tokens), expected));
+  const Json config = read_json(golden.folder / "a" / "adapter_config.json");
+  CHECK(config["base_model_name_or_path"] == std::filesystem::absolute(golden.folder / "m").string());
+  CHECK_NOTHROW(Transformer::load(golden.folder / "a", at::kCPU, at::kFloat, {}, architectures(),
+                                  spec_in(golden.golden["lora"])));
+  LoraSpec other = spec_in(golden.golden["lora"]);
+  other.rank = 7;
+  CHECK_THROWS_WITH(with_adapters(read_spec(golden.folder / "a"), other, "a"),
+                    Contains("a: its adapters are") && Contains("rank 7"));
+  // Merged: the model of one folder.
+  model.save(golden.folder / "merged");
+  CHECK(at::allclose(log_probs_of(Transformer::load(golden.folder / "merged"), golden.tokens), expected, 0, 1e-5));
+}
+
+TEST_CASE("a critic's adapters are trained with its head, and saved with it", "[lora]") {
+  const GoldenLora golden("plain");
+  const ValueModel model =
+      ValueModel::load(golden.folder / "m", at::kCPU, at::kFloat, {}, architectures(), spec_in(golden.golden["lora"]));
+  CHECK(model.trained().back().first == "score.bias");
+  {
+    const at::NoGradGuard no_grad;
+    for (auto [name, tensor] : model.trained()) tensor.add_(0.1);
+  }
+  make_folder(golden.folder / "a");
+  model.write_files(golden.folder / "a", model.trained());
+  const ValueModel read = ValueModel::load(golden.folder / "a");
+  CHECK(at::equal(read.values(golden.tokens), model.values(golden.tokens)));
+  CHECK(read_json(golden.folder / "a" / "adapter_config.json")["modules_to_save"] == Json{"score"});
+}
+
+TEST_CASE("adapters that are not the model's are refused in words", "[lora]") {
+  const GoldenLora golden("plain");
+  const ModelSpec spec = read_spec(golden.folder / "m");
+  CHECK_THROWS_WITH(with_adapters(spec, LoraSpec{.targets = {"query"}}, ""),
+                    Contains("lora_target = query: the model has no such product; it has down_proj"));
+  CHECK_THROWS_WITH(with_adapters(spec, LoraSpec{.saved = {"norm"}}, ""), Contains("additional_target = norm: only"));
+  CHECK_THROWS_WITH(with_adapters(spec, LoraSpec{.saved = {"lm_head"}}, ""), Contains("tie_word_embeddings"));
+  const Transformer model = golden.model(at::kFloat);
+  make_folder(golden.folder / "a");
+  model.write_files(golden.folder / "a", model.trained());
+  const std::filesystem::path file = golden.folder / "a" / "adapter_config.json";
+  const auto with = [&](const char* key, const Json& value) {
+    Json config = read_json(file);
+    config[key] = value;
+    write_file_atomic(file, config.dump());
+  };
+  with("alpha_pattern", {{"q_proj", 3}});
+  CHECK_THROWS_WITH(read_spec(golden.folder / "a"), Contains("alpha_pattern = {\"q_proj\":3}: such adapters"));
+  with("alpha_pattern", Json::object()), with("r", 5);
+  CHECK_THROWS_WITH(Transformer::load(golden.folder / "a"), Contains("lora_A.weight: is [4, 24]; expected [5, 24]"));
+  with("r", 4), with("base_model_name_or_path", "nowhere");
+  CHECK_THROWS_WITH(read_spec(golden.folder / "a"), Contains("base_model_name_or_path = nowhere"));
+  with("peft_type", "IA3");
+  CHECK_THROWS_WITH(read_spec(golden.folder / "a"), Contains("peft_type: must be LORA"));
+}
+
+}  // namespace roll

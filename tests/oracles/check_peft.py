@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Adapters between `roll` and PEFT, both ways, with transformers' models in float32.
+
+By hand, with torch, transformers and peft installed:  tests/oracles/check_peft.py build/roll
+A folder that `roll sft` saved must open in peft and give the log-probs that `roll logprobs` gives of it; one that peft saved must open in
+`roll` likewise; and what `roll export --merge` writes must give them as a plain model.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import peft
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM
+
+LIMIT = 2e-5
+ROWS = [[1, 2, 3], [7, 11, 200, 4, 5, 99, 31], list(range(3, 90))]
+VARIANTS = {"lora": {}, "rslora": dict(use_rslora=True, lora_target="q_proj,down_proj"), "dora": dict(use_dora=True),
+            "saved": dict(additional_target="lm_head,embed_tokens")}
+
+
+def roll(*arguments, **options):
+    return subprocess.run([sys.argv[1], *map(str, arguments)], check=True, capture_output=True, text=True, **options).stdout
+
+
+@torch.no_grad()
+def log_probs(model):
+    found = []
+    for ids in ROWS:
+        logits = model(torch.tensor([ids])).logits[0, :-1].double()
+        found += torch.log_softmax(logits, -1).gather(1, torch.tensor(ids[1:])[:, None])[:, 0].tolist()
+    return found
+
+
+def ours(folder):
+    lines = roll("logprobs", "--model", folder, input="".join(json.dumps(dict(ids=ids)) + "\n" for ids in ROWS)).splitlines()
+    return [x for line in lines for x in json.loads(line)["log_probs"]]
+
+
+def gap(a, b):
+    assert len(a) == len(b), (len(a), len(b))
+    return max(abs(x - y) for x, y in zip(a, b))
+
+
+def trained(folder, name, keys):
+    data = dict(data_args=dict(file_name=[str(folder / "rows.jsonl")], prompt="question", response="answer"))
+    config = dict(exp_name=name, seed=3, output_dir=str(folder / name), pretrain=str(folder / "model"), sequence_length=32, save_steps=0,
+                  sft_train=data | dict(model_args=dict(lora_rank=4) | keys,
+                                        training_args=dict(learning_rate=0.02, per_device_train_batch_size=2, lr_scheduler_type="constant")))
+    (folder / "sft.yaml").write_text(json.dumps(config))
+    roll("sft", "--config", folder / "sft.yaml", "--device", "cpu")
+    return next((folder / name / "checkpoints").glob("step_*")) / "actor"
+
+
+def main():
+    worst = 0.0
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        roll("init-model", "--arch", "qwen3", "--hidden", 64, "--intermediate", 96, "--layers", 2, "--heads", 4, "--kv-heads", 2, "--no-tie",
+             "--tokenizer", "builtin", "--seed", 1, "--out", folder / "model")
+        tensors = load_file(folder / "model/model.safetensors")
+        save_file({n: t * 5 if t.dim() == 2 and "embed" not in n else t for n, t in tensors.items()}, folder / "model/model.safetensors", {"format": "pt"})
+        (folder / "rows.jsonl").write_text("".join(json.dumps(dict(question=f"{i:02}+1=", answer=f"{i + 1:02}")) + "\n" for i in range(8)))
+        base = log_probs(AutoModelForCausalLM.from_pretrained(folder / "model"))
+        for variant, keys in VARIANTS.items():
+            saved = trained(folder, variant, keys)
+            theirs = log_probs(AutoModelForCausalLM.from_pretrained(saved).eval())  # transformers reads it by peft
+            opened = peft.PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(folder / "model"), saved).eval()
+            again = folder / f"{variant}_peft"
+            opened.save_pretrained(again)
+            roll("export", "--model", saved, "--merge", "--out", folder / f"{variant}_merged")
+            mine = ours(saved)
+            gaps = [gap(mine, log_probs(opened)), gap(mine, ours(again)), gap(mine, ours(folder / f"{variant}_merged"))]
+            # transformers 5.24 reads no magnitudes; of PEFT's own folder it makes what it makes of ours.
+            gaps.append(gap(theirs, log_probs(AutoModelForCausalLM.from_pretrained(again).eval()) if variant == "dora" else mine))
+            moved = gap(mine, base)
+            assert moved > 1e-2, f"{variant}: the adapters do nothing"
+            print(f"{variant:8} peft {gaps[0]:.1e}, saved by peft {gaps[1]:.1e}, merged {gaps[2]:.1e}, transformers {gaps[3]:.1e}; moved {moved:.2f}")
+            worst = max(worst, *gaps)
+    assert worst <= LIMIT, worst
+    print(f"all within {worst:.1e}")
+
+
+main()
