@@ -42,7 +42,7 @@ std::string update(Communicator& ranks, bool apply_loss_scale) {
   const UpdatePlan plan{.settings = settings(apply_loss_scale, 0),
                         .rule = {.num_sequences = 1},
                         .mini_batches = {{0, 1, 2, 3, 4}},
-                        .lengths = lengths_of(step),
+                        .sizes = lengths_of(step),
                         .num_groups = 1};
   int calls = 0;
   const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts&) {
@@ -69,7 +69,7 @@ std::string three_updates(Communicator& ranks, const std::vector<int64_t>& bad, 
   const UpdatePlan plan{.settings = settings(true, max_nonfinite_updates),
                         .rule = {.num_sequences = 1},
                         .mini_batches = {{0}, {1}, {2}},
-                        .lengths = lengths_of(five_sequences()),
+                        .sizes = lengths_of(five_sequences()),
                         .num_groups = 1,
                         .phase = {&log, "train"},
                         .step = 12,
