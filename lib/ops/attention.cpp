@@ -36,11 +36,10 @@ class CpuAttention : public torch::autograd::Function<CpuAttention> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in,
                             const at::Tensor& v_in, const Pieces& pieces, double scale) {
-    const at::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous(), &rows = pieces.key_rows;
-    const AttentionResult result =
-        attention_forward_cpu(widened(q), widened(of_pieces(k, rows)), widened(of_pieces(v, rows)), pieces, scale);
+    const at::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous();
+    const AttentionResult result = attention_forward_cpu(widened(q), widened(k), widened(v), pieces, scale);
     const at::Tensor out = result.out.to(q.scalar_type());
-    ctx->save_for_backward({q, k, v, out, result.logsumexp, rows});
+    ctx->save_for_backward({q, k, v, out, result.logsumexp, pieces.key_rows});
     ctx->saved_data["cu_queries"] = pieces.cu_queries;
     ctx->saved_data["cu_keys"] = pieces.cu_keys;
     ctx->saved_data["scale"] = scale;
@@ -49,11 +48,12 @@ class CpuAttention : public torch::autograd::Function<CpuAttention> {
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
     const auto saved = ctx->get_saved_variables();
-    const Pieces pieces{ctx->saved_data["cu_queries"].toIntVector(), ctx->saved_data["cu_keys"].toIntVector()};
+    Pieces pieces{ctx->saved_data["cu_queries"].toIntVector(), ctx->saved_data["cu_keys"].toIntVector()};
     const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &rows = saved[5];
+    pieces.key_rows = rows;
     const AttentionGrads found =
-        attention_backward_cpu(widened(grads[0]), widened(q), widened(of_pieces(k, rows)), widened(of_pieces(v, rows)),
-                               {widened(saved[3]), saved[4]}, pieces, ctx->saved_data["scale"].toDouble());
+        attention_backward_cpu(widened(grads[0]), widened(q), widened(k), widened(v), {widened(saved[3]), saved[4]},
+                               pieces, ctx->saved_data["scale"].toDouble());
     return {found.q.to(q.scalar_type()), of_rows(found.k, k, rows), of_rows(found.v, v, rows), at::Tensor(),
             at::Tensor()};
   }

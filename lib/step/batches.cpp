@@ -92,12 +92,14 @@ std::vector<Partition> plan_groups(const SequenceSizes& sizes, const BatchRule& 
   if (rule.is_packed) items_of(sizes.lengths, rule.packing);  // refuses what is longer than the budget
   GroupPieces pieces;
   Partition shares;
+  const int64_t fewest = num_ranks * (rule.is_packed ? rule.packing.min_num_micro_batches : 1);
   double least = std::numeric_limits<double>::infinity();
   int64_t most = 1;
   for (const auto& group : cut_groups(sizes, std::max<int64_t>(1, sizes.num_sequences()), 0, 1))
     most = std::max(most, std::ssize(group));
   for (; most >= 1; most /= 2) {
     GroupPieces found = pieces_of(sizes, most, rule);
+    if (std::ssize(found.sequences) < fewest && most > 1) continue;
     Partition parts = karmarkar_karp(found.sizes.work, num_ranks);
     double busiest = 0, total = 0;
     for (const auto& part : parts) {

@@ -40,7 +40,8 @@ TEST_CASE("what sequences take together leaves out prompts that others of the gr
   CHECK(load_of(sizes.lengths, {0, 2}, 4, workload, true).tokens == 22);  // nothing is known of prompts
 }
 
-TEST_CASE("auto shares prompts where that saves a twentieth of the work, the other wishes always or never", "[packing]") {
+TEST_CASE("auto shares prompts where that saves a twentieth of the work, the other wishes always or never",
+          "[packing]") {
   const auto shares = [](SharePrompts wish, int64_t prompt) {
     return shares_prompts({{100, 100}, {0, 0}, {prompt, prompt}}, wish, 1, {});
   };

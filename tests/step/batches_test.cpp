@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "model/small_spec.h"
+#include "packing/statistics.h"
 
 namespace roll {
 
@@ -132,6 +133,9 @@ TEST_CASE("groups that share their prompt stay together, under the budget and wi
     }
   }
   for (const auto& plan : plan_ranks(equal_groups(1), rule, 2)) CHECK(plan.front().size() == 4);
+  rule.packing.min_num_micro_batches = 3;
+  CHECK(plan_ranks(equal_groups(1), rule, 1)[0].size() >= 3);
+  rule.packing.min_num_micro_batches = 1;
   rule.packing.budget -= 1;  // a group no longer fits
   for (const auto& plan : plan_ranks(equal_groups(8), rule, 2)) CHECK(plan.size() > 4);
   rule.unit = 2;
