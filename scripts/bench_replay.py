@@ -41,7 +41,7 @@ actor_train:
 STEP_CONFIG = HEAD + """
 rollout_batch_size: {prompts}
 num_return_sequences_in_group: {responses}
-prompt_length: 64
+prompt_length: {prompt_length}
 response_length: {tokens}
 adv_estimator: grpo
 use_kl_loss: true
@@ -53,7 +53,8 @@ actor_train:
   data_args: {{file_name: {folder}/rows.jsonl, prompt: prompt}}
   use_sequence_packing: true
   sequence_packing_args: &packing {{algorithm: load_balance, max_packed_sequence_length_train: {budget}, max_packed_sequence_length_forward: {forward_budget}}}
-reference: {{model_args: *model, use_sequence_packing: true, sequence_packing_args: *packing}}
+  share_prompts: {share}
+reference: {{model_args: *model, use_sequence_packing: true, sequence_packing_args: *packing, share_prompts: {share}}}
 """ + TAIL
 
 
@@ -87,13 +88,13 @@ def prepare(folder, model, vocabulary, steps, processes=1, budget=1024, dtype="f
     return sequences
 
 
-def prepare_step(folder, model, texts, responses, tokens, steps, dtype, budget=2048, forward_budget=4096):
+def prepare_step(folder, model, texts, responses, tokens, steps, dtype, budget=2048, forward_budget=4096, prompt_length=64, share="false"):
     """run.yaml of steps on `texts`, and its rows."""
     folder.mkdir(exist_ok=True)
     (folder / "rows.jsonl").write_text("".join(json.dumps(dict(id=str(i), prompt=text, ground_truth="1", tag="d")) + "\n"
                                                for i, text in enumerate(texts)))
     (folder / "run.yaml").write_text(STEP_CONFIG.format(folder=folder, model=model, steps=steps, prompts=len(texts), responses=responses, tokens=tokens,
-                                                        sequences=len(texts) * responses, dtype=dtype, budget=budget, forward_budget=forward_budget))
+                                                        sequences=len(texts) * responses, dtype=dtype, budget=budget, forward_budget=forward_budget, prompt_length=prompt_length, share=share))
 
 
 def step_seconds(binary, folder, processes=1):

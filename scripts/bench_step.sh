@@ -5,7 +5,7 @@
 # Random Qwen2 models of `roll init-model`, responses as long as allowed. Ratios are medians over the rounds of response
 # tokens a second of whole steps, sampling, rewards (each response's length), reference, log-probs and update; the first
 # step, which warms up, and loading are left out. Cases of bfloat16 are measured against TRL's float32, its autocast and its
-# bfloat16 weights, whichever is fastest. Needs a Python with torch, transformers, datasets and trl (BENCH_PYTHON). THREADS: 2.
+# bfloat16 weights, whichever is fastest. "shared" is one prompt of 512 tokens with 8 responses of as many, under share_prompts. Needs a Python with torch, transformers, datasets and trl (BENCH_PYTHON). THREADS: 2.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export OMP_NUM_THREADS=${THREADS:-2} TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1
@@ -24,11 +24,13 @@ binary, rounds, wanted = pathlib.Path(sys.argv[1]).resolve(), int(sys.argv[2]), 
 MODELS = {"small": dict(hidden=256, layers=4, heads=4, kv=2, intermediate=704),
           "large": dict(hidden=512, layers=8, heads=8, kv=2, intermediate=1408)}
 VOCABULARY = {"small": 512, "large": 8192}
+SHARED = "shared"
 # model, response tokens, our dtype
 CASES = {"small_32": ("small", 32, "fp32"), "small_256": ("small", 256, "fp32"), "large_128": ("large", 128, "fp32"),
-         "large_128_bf16": ("large", 128, "bf16")}
+         "large_128_bf16": ("large", 128, "bf16"), SHARED: ("large", 512, "fp32")}
 PROMPTS, RESPONSES, STEPS = 8, 8, 3
 TEXTS = [f"{17 * i + 3} plus {29 * i + 11} is " for i in range(PROMPTS)]
+LONG = "".join(f"{(i * 7919) % 9973:04d}" for i in range(128))  # a token each character
 
 
 def make_model(folder, vocabulary, hidden, layers, heads, kv, intermediate):
@@ -41,11 +43,12 @@ def make_model(folder, vocabulary, hidden, layers, heads, kv, intermediate):
     never_ends(endless, vocabulary)
 
 
-def ours(folder, model, tokens, dtype):
+def ours(folder, case, model, tokens, dtype):
     """Response tokens a second of the steps after the first."""
     with tempfile.TemporaryDirectory(dir=folder) as work:
         work = pathlib.Path(work)
-        prepare_step(work, f"{model}_endless", TEXTS, RESPONSES, tokens, STEPS, dtype)
+        shape = dict(texts=TEXTS) if case != SHARED else dict(texts=[LONG], prompt_length=512, share="true", budget=8192, forward_budget=8192)
+        prepare_step(work, f"{model}_endless", responses=RESPONSES, tokens=tokens, steps=STEPS, dtype=dtype, **shape)
         done = subprocess.run([binary, "train", "--config", work / "run.yaml", "-n", "1", "--device", "cpu"], capture_output=True, text=True)
         if done.returncode:
             sys.exit(done.stdout + done.stderr)
@@ -73,16 +76,17 @@ class Watch(transformers.TrainerCallback):
 counted = []
 
 
-def peer(folder, model, tokens, kind):
+def peer(folder, case, model, tokens, kind):
     counted.clear()
+    texts = TEXTS if case != SHARED else [LONG]
     weights = torch.bfloat16 if kind == "bf16 weights" else torch.float32
     watch = Watch()
-    args = trl.GRPOConfig(output_dir=str(folder / "trl"), per_device_train_batch_size=PROMPTS * RESPONSES, num_generations=RESPONSES,
+    args = trl.GRPOConfig(output_dir=str(folder / "trl"), per_device_train_batch_size=len(texts) * RESPONSES, num_generations=RESPONSES,
                           max_completion_length=tokens, generation_kwargs={"min_new_tokens": tokens}, beta=0.04, temperature=1.0, top_p=1.0,
                           top_k=0, max_steps=STEPS, learning_rate=1e-6, use_cpu=True, bf16=kind == "autocast", gradient_checkpointing=False,
                           logging_strategy="no", save_strategy="no", report_to=[], disable_tqdm=True, shuffle_dataset=False)
     trainer = trl.GRPOTrainer(transformers.AutoModelForCausalLM.from_pretrained(model, dtype=weights), length_reward, args,
-                              train_dataset=datasets.Dataset.from_dict({"prompt": TEXTS}), callbacks=[watch],
+                              train_dataset=datasets.Dataset.from_dict({"prompt": texts}), callbacks=[watch],
                               processing_class=transformers.AutoTokenizer.from_pretrained(model))
     trainer.remove_callback(transformers.PrinterCallback)
     trainer.train()
@@ -100,9 +104,9 @@ with tempfile.TemporaryDirectory() as place:
         kinds = ["float32"] if dtype == "fp32" else ["float32", "autocast", "bf16 weights"]
         mine, theirs = [], {kind: [] for kind in kinds}
         for _ in range(rounds):
-            mine.append(ours(place, model, tokens, dtype))
+            mine.append(ours(place, case, model, tokens, dtype))
             for kind in kinds:
-                theirs[kind].append(peer(place, model, tokens, kind))
+                theirs[kind].append(peer(place, case, model, tokens, kind))
         best = max(kinds, key=lambda kind: statistics.median(theirs[kind]))
         ratios = [a / b for a, b in zip(mine, theirs[best])]
         others = ", ".join(f"{kind} {statistics.median(theirs[kind]):.0f}" for kind in kinds)

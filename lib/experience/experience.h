@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "experience/batch.h"
+#include "packing/shared_prompts.h"
 #include "reward/parts.h"
 
 namespace roll {
@@ -41,6 +42,8 @@ struct StepFacts : ResponseFacts {
   /// [B] tokens, prompt and response.
   std::vector<int64_t> lengths() const;
   int64_t num_tokens() const;
+  /// As plans see them: a group's responses have one prompt.
+  SequenceSizes sizes() const { return {lengths(), group_index, prompt_lengths}; }
 };
 StepFacts select(const StepFacts& facts, const std::vector<int64_t>& indices);
 

@@ -29,8 +29,9 @@ std::vector<RolloutRecord> records_of(const ThinStep& step, const std::vector<in
     record.group_index = s / step.group_size;
     record.sample_index = s % step.group_size;
     record.domain = step.domain_of_group[record.group_index];
-    record.prompt_ids.assign(step.prompt_lengths[s], 0);
-    record.response_ids.assign(step.response_lengths[s], 0);
+    // Nobody reads the ids but to see what is alike: a group has one prompt, no two responses have a token in common.
+    record.prompt_ids.assign(step.prompt_lengths[s], record.group_index);
+    record.response_ids.assign(step.response_lengths[s], step.num_groups() + s);
     record.log_probs.assign(step.response_lengths[s], 0);
     record.finish_reason = "stop";
     record.score = record.reward = static_cast<double>(s % 2);
@@ -66,6 +67,7 @@ void count_flops(Function& forward, const ModelSpec& spec, bool gives_values, in
     const int64_t responses = gives_values ? 0 : micro_batch.mask("response_mask").sum().template item<int64_t>();
     double all = of_model(0, responses);
     for (const int64_t length : lengths_of(micro_batch)) all += of_model(length, 0);
+    for (const Branch& branch : micro_batch.tokens.tree) all -= of_model(branch.shared, 0);
     flops += share * all;
     return forward(micro_batch);
   };

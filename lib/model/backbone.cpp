@@ -144,13 +144,13 @@ at::Tensor Backbone::embed(const at::Tensor& ids, const ParallelFlow& flow) cons
 }
 
 at::Tensor Backbone::forward(const TokenLayout& layout, bool recompute) const {
-  const Pieces pieces = pieces_on(layout.ids.device(), layout.cu_queries, layout.cu_keys);
-  const Attend attend = [layout, pieces, cp = parallel_.cp](const Attention& attention, const at::Tensor& q,
-                                                            const at::Tensor& k, const at::Tensor& v) {
+  Pieces pieces = pieces_on(layout.ids.device(), layout.cu_queries, layout.cu_keys);
+  pieces.key_rows = layout.keys;
+  const Attend attend = [pieces, cp = parallel_.cp](const Attention& attention, const at::Tensor& q,
+                                                    const at::Tensor& k, const at::Tensor& v) {
     const double scale = attention.scale();
-    if (!layout.keys.defined()) return packed_attention(q, k, v, pieces, scale);
-    const at::Tensor gathered = gather_rows(at::stack({k, v}, 1), *cp, "keys and values");
-    const at::Tensor all = select_rows(gathered, layout.keys);
+    if (!cp) return packed_attention(q, k, v, pieces, scale);
+    const at::Tensor all = gather_rows(at::stack({k, v}, 1), *cp, "keys and values");
     return packed_attention(q, all.select(1, 0), all.select(1, 1), pieces, scale);
   };
   const auto pass = std::make_shared<const LayerPass>(LayerPass{

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "base/error.h"
+#include "packing/shared_prompts.h"
 
 namespace roll {
 
@@ -32,6 +34,27 @@ PackedTokens pack_tokens(const std::vector<std::vector<int64_t>>& sequences, at:
   packed.ids = ids.to(device);
   packed.positions = positions.to(device);
   return packed;
+}
+
+std::vector<Branch> prefix_tree(const PackedTokens& tokens, int64_t alignment) {
+  const at::Tensor ids = tokens.ids.contiguous();
+  const auto* first = ids.const_data_ptr<int64_t>();
+  const auto sequence = [&](const Branch& branch) {
+    return std::span(first + tokens.cu_seqlens[branch.sequence], tokens.length(branch.sequence));
+  };
+  std::vector<Branch> tree;
+  for (int64_t b = 0; b < tokens.num_sequences(); ++b) tree.push_back({.sequence = b});
+  std::ranges::stable_sort(tree, [&](const Branch& a, const Branch& b) {
+    return std::ranges::lexicographical_compare(sequence(a), sequence(b));
+  });
+  bool shares = false;
+  for (size_t i = 1; i < tree.size(); ++i) {
+    const auto own = sequence(tree[i]);
+    const int64_t common = std::ranges::mismatch(own, sequence(tree[i - 1])).in1 - own.begin();
+    tree[i].shared = common > 0 ? shared_tokens(common, alignment) : 0;
+    shares |= tree[i].shared > 0;
+  }
+  return shares ? tree : std::vector<Branch>();
 }
 
 }  // namespace roll

@@ -9,10 +9,16 @@
 
 namespace roll {
 
+/// A sequence that begins as the one before it in a tree does: its first `shared` tokens are computed there.
+struct Branch {
+  int64_t sequence = 0, shared = 0;
+};
+
 struct PackedTokens {
   at::Tensor ids;                   // [T] int64
   at::Tensor positions;             // [T] int64, restart at 0 in each sequence
   std::vector<int64_t> cu_seqlens;  // [B+1]: sequence b is tokens cu_seqlens[b] .. cu_seqlens[b+1]
+  std::vector<Branch> tree{};       // [B] of prefix_tree(); empty: every sequence is computed whole
 
   int64_t num_sequences() const { return static_cast<int64_t>(cu_seqlens.size()) - 1; }
   int64_t num_tokens() const { return cu_seqlens.back(); }
@@ -22,5 +28,10 @@ struct PackedTokens {
 
 /// Sequences one after the other. Every sequence must hold at least one token (Bug).
 PackedTokens pack_tokens(const std::vector<std::vector<int64_t>>& sequences, at::Device device = at::kCPU);
+
+/// The trie of the sequences, as they lie in lexicographic order: each shares with the one before what both begin with,
+/// in whole multiples of `alignment` and without the last token of that (shared_tokens() in packing/shared_prompts.h).
+/// Empty where nothing is shared. The ids must be on the host.
+std::vector<Branch> prefix_tree(const PackedTokens& tokens, int64_t alignment);
 
 }  // namespace roll

@@ -1,9 +1,10 @@
-// A sequence is cut into 2 cp chunks, of which rank r holds r and 2 cp - 1 - r: under a causal mask all ranks then have
-// the same work.
+// A sequence, or what a branch adds to the one before, is cut into 2 cp chunks, of which rank r holds r and 2 cp - 1 -
+// r: under a causal mask all ranks then have the same work.
 #include "model/token_layout.h"
 
 #include <ATen/ATen.h>
 
+#include "base/error.h"
 #include "device/transfers.h"
 #include "dist/parallel_ops.h"
 #include "ops/layer_ops.h"
@@ -17,46 +18,65 @@ at::Tensor to_tensor(const std::vector<int64_t>& values, at::Device device) {
   return sent(at::tensor(values, at::kLong), device);
 }
 
-/// Positions of the slots: chunk by chunk, they go on over padding.
-std::vector<int64_t> slot_positions(const std::vector<int64_t>& aligned, int64_t cp, int64_t rank) {
-  std::vector<int64_t> positions;
-  const auto add = [&](int64_t begin, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) positions.push_back(begin + i);
-  };
-  for (const int64_t length : aligned) {
-    if (cp == 1) {
-      add(0, length);
-      continue;
-    }
-    const int64_t chunk = length / (2 * cp);
-    add(rank * chunk, chunk);
-    add((2 * cp - 1 - rank) * chunk, chunk);
+/// Lays out sequence after sequence for one cp rank.
+class SlotWriter {
+ public:
+  SlotWriter(const PackedTokens& packed, const ModelParallel& parallel)
+      : packed_(packed),
+        cp_(parallel.cp_size()),
+        rank_(parallel.cp_rank()),
+        alignment_(sequence_alignment(cp_, parallel.tp_size())),
+        tree_(packed.tree) {
+    places.resize(packed.num_tokens());
+    for (int64_t b = 0; packed.tree.empty() && b < packed.num_sequences(); ++b) tree_.push_back({.sequence = b});
+    int64_t all = 0;
+    for (const Branch& branch : tree_) all += aligned(branch) - branch.shared;
+    slots_ = all / cp_;
+    for (const Branch& branch : tree_) add(branch);
   }
-  return positions;
-}
 
-/// Each sequence gives this rank two pieces, chunks r and 2cp-1-r, whose keys are all chunks up to their own.
-void add_context_pieces(const std::vector<int64_t>& aligned, const ModelParallel& parallel, at::Device device,
-                        TokenLayout& layout) {
-  const int64_t cp = parallel.cp_size(), rank = parallel.cp_rank(), slots = cumulative(aligned).back() / cp;
-  std::vector<int64_t> rows;
-  layout.cu_queries = {0};
-  layout.cu_keys = {0};
-  int64_t begin = 0;  // of the sequence, in the slots of every rank
-  for (const int64_t length : aligned) {
-    const int64_t chunk = length / (2 * cp);
-    for (const int64_t own : {rank, 2 * cp - 1 - rank}) {
-      for (int64_t j = 0; j <= own; ++j) {
-        const int64_t owner = std::min(j, 2 * cp - 1 - j), first = owner * slots + begin + (j < cp ? 0 : chunk);
-        for (int64_t i = 0; i < chunk; ++i) rows.push_back(first + i);
-      }
-      layout.cu_queries.push_back(layout.cu_queries.back() + chunk);
-      layout.cu_keys.push_back(static_cast<int64_t>(rows.size()));
+  std::vector<int64_t> tokens, positions;  // [S]
+  std::vector<int64_t> keys;               // [K]
+  std::vector<int64_t> cu_queries{0}, cu_keys{0};
+  std::vector<int64_t> places;  // [T]
+
+ private:
+  int64_t aligned(const Branch& branch) const { return aligned_length(packed_.length(branch.sequence), alignment_); }
+
+  void add(const Branch& branch) {
+    const int64_t own = aligned(branch) - branch.shared, num_chunks = cp_ > 1 ? 2 * cp_ : 1;
+    ROLL_CHECK(own > 0 && own % num_chunks == 0, "a branch is cut into equal chunks");
+    const int64_t chunk = own / num_chunks;
+    rows_.resize(branch.shared);
+    for (int64_t c = 0; c < num_chunks; ++c) {
+      const int64_t owner = std::min(c, num_chunks - 1 - c), first = owner * slots_ + begin_ + (c < cp_ ? 0 : chunk);
+      for (int64_t i = 0; i < chunk; ++i) rows_.push_back(first + i);
+      if (owner == rank_) add_piece(branch, chunk);
     }
-    begin += 2 * chunk;
+    begin_ += own / cp_;
+    const int64_t token = packed_.cu_seqlens[branch.sequence];
+    std::copy_n(rows_.begin(), packed_.length(branch.sequence), places.begin() + token);
   }
-  layout.keys = to_tensor(rows, device);
-}
+
+  /// The last `size` tokens that have rows.
+  void add_piece(const Branch& branch, int64_t size) {
+    const int64_t end = std::ssize(rows_), length = packed_.length(branch.sequence);
+    for (int64_t p = end - size; p < end; ++p) {
+      positions.push_back(p);
+      tokens.push_back(p < length ? packed_.cu_seqlens[branch.sequence] + p : -1);
+    }
+    keys.insert(keys.end(), rows_.begin(), rows_.end());
+    cu_queries.push_back(cu_queries.back() + size);
+    cu_keys.push_back(std::ssize(keys));
+  }
+
+  const PackedTokens& packed_;
+  int64_t cp_, rank_, alignment_;
+  std::vector<Branch> tree_;
+  int64_t slots_ = 0;          // of every rank
+  int64_t begin_ = 0;          // of the branch, in the slots of every rank
+  std::vector<int64_t> rows_;  // of the sequence, by position: where it lies once gathered over cp
+};
 
 }  // namespace
 
@@ -67,23 +87,18 @@ TokenLayout lay_out(const PackedTokens& packed, const ModelParallel& parallel) {
                      .num_positions = packed.max_length(),
                      .cu_queries = packed.cu_seqlens,
                      .cu_keys = packed.cu_seqlens};
-  if (cp * tp == 1) return layout;
+  if (cp * tp == 1 && packed.tree.empty()) return layout;
   const at::Device device = packed.ids.device();
-  const int64_t alignment = sequence_alignment(cp, tp);
-  std::vector<int64_t> lengths;
-  for (int64_t b = 0; b < packed.num_sequences(); ++b) lengths.push_back(packed.length(b));
-  const std::vector<int64_t> aligned = aligned_lengths(lengths, alignment);
-  layout.num_positions = aligned_length(layout.num_positions, alignment);
-  layout.host_tokens = context_parallel_slots(lengths, alignment, cp, parallel.cp_rank());
-  layout.tokens = to_tensor(layout.host_tokens, device);
-  layout.places = to_tensor(context_parallel_places(lengths, alignment, cp), device);
-  layout.positions = to_tensor(slot_positions(aligned, cp, parallel.cp_rank()), device);
+  SlotWriter slots(packed, parallel);
+  layout.num_positions = aligned_length(layout.num_positions, sequence_alignment(cp, tp));
+  layout.tokens = to_tensor(slots.tokens, device);
+  layout.places = to_tensor(slots.places, device);
+  layout.positions = to_tensor(slots.positions, device);
   layout.ids = to_slots(layout, packed.ids, 0);
-  if (cp == 1) {
-    layout.cu_queries = layout.cu_keys = cumulative(aligned);
-  } else {
-    add_context_pieces(aligned, parallel, device, layout);
-  }
+  layout.cu_queries = std::move(slots.cu_queries);
+  layout.cu_keys = std::move(slots.cu_keys);
+  layout.host_places = std::move(slots.places);
+  if (cp > 1 || !packed.tree.empty()) layout.keys = to_tensor(slots.keys, device);
   return layout;
 }
 

@@ -1,6 +1,7 @@
-// How a packed batch lies on the ranks that share its sequences (cp) and its layers (tp). Sequences are padded to what
-// the layout needs and, under cp, cut into chunks (packing/alignment.h); padding stands behind the tokens of its
-// sequence, which never look at it, and results lose it again.
+// How a packed batch lies on the ranks that share its sequences (cp) and its layers (tp), and which of its tokens stand
+// for several. Sequences are padded to what the layout needs and, under cp, cut into chunks; padding stands behind the
+// tokens of its sequence, which never look at it, and results lose it again. What sequences begin with alike
+// (PackedTokens::tree) lies there once: gradients of what each of them makes of it are added.
 // Legend: T packed tokens, S slots of this cp rank (tokens and padding), C pieces of sequences, K key rows.
 #pragma once
 
@@ -30,10 +31,12 @@ struct TokenLayout {
   int64_t num_positions = 0;  // all positions are below
   // A piece is a run of tokens of one sequence; its queries see its keys up to their own position.
   std::vector<int64_t> cu_queries, cu_keys;  // [C+1]
-  at::Tensor keys;                           // [K] int64: rows of the keys gathered over cp; undefined without cp
-  at::Tensor tokens;                         // [S] int64: index on the packed axis, -1 padding; undefined: 0, 1, 2, ...
-  std::vector<int64_t> host_tokens;          // [S] these on the host; empty: 0, 1, 2, ...
-  at::Tensor places;                         // [T] int64: where a token's result lies once gathered over cp
+  at::Tensor keys;                   // [K] int64: rows of the keys gathered over cp; undefined: 0, 1, 2, ... of the own
+  at::Tensor tokens;                 // [S] int64: index on the packed axis, -1 padding; undefined: 0, 1, 2, ...
+  at::Tensor places;                 // [T] int64: where a token's result lies once gathered over cp
+  std::vector<int64_t> host_places;  // [T] these on the host; empty: 0, 1, 2, ...
+
+  int64_t num_slots() const { return ids.size(0); }
 };
 
 /// tokens [T], the same on all ranks, as this rank's slots.

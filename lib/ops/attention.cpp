@@ -20,6 +20,18 @@ at::Tensor widened(const at::Tensor& x) {
   return x.to(wide_dtype(x)).contiguous();
 }
 
+/// The keys or values of all pieces, one after the other.
+at::Tensor of_pieces(const at::Tensor& x, const at::Tensor& rows) {
+  return rows.defined() ? x.index_select(0, rows) : x;
+}
+
+/// The gradient of x by that of of_pieces(), added up in float32.
+at::Tensor of_rows(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& rows) {
+  if (!rows.defined()) return grad.to(x.scalar_type());
+  const at::Tensor wide = grad.to(wide_dtype(x));
+  return at::zeros(x.sizes(), wide.options()).index_add_(0, rows, wide).to(x.scalar_type());
+}
+
 class CpuAttention : public torch::autograd::Function<CpuAttention> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in,
@@ -27,7 +39,7 @@ class CpuAttention : public torch::autograd::Function<CpuAttention> {
     const at::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous();
     const AttentionResult result = attention_forward_cpu(widened(q), widened(k), widened(v), pieces, scale);
     const at::Tensor out = result.out.to(q.scalar_type());
-    ctx->save_for_backward({q, k, v, out, result.logsumexp});
+    ctx->save_for_backward({q, k, v, out, result.logsumexp, pieces.key_rows});
     ctx->saved_data["cu_queries"] = pieces.cu_queries;
     ctx->saved_data["cu_keys"] = pieces.cu_keys;
     ctx->saved_data["scale"] = scale;
@@ -36,12 +48,14 @@ class CpuAttention : public torch::autograd::Function<CpuAttention> {
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
     const auto saved = ctx->get_saved_variables();
-    const Pieces pieces{ctx->saved_data["cu_queries"].toIntVector(), ctx->saved_data["cu_keys"].toIntVector()};
+    Pieces pieces{ctx->saved_data["cu_queries"].toIntVector(), ctx->saved_data["cu_keys"].toIntVector()};
+    const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &rows = saved[5];
+    pieces.key_rows = rows;
     const AttentionGrads found =
-        attention_backward_cpu(widened(grads[0]), widened(saved[0]), widened(saved[1]), widened(saved[2]),
-                               {widened(saved[3]), saved[4]}, pieces, ctx->saved_data["scale"].toDouble());
-    const at::ScalarType dtype = saved[0].scalar_type();
-    return {found.q.to(dtype), found.k.to(dtype), found.v.to(dtype), at::Tensor(), at::Tensor()};
+        attention_backward_cpu(widened(grads[0]), widened(q), widened(k), widened(v), {widened(saved[3]), saved[4]},
+                               pieces, ctx->saved_data["scale"].toDouble());
+    return {found.q.to(q.scalar_type()), of_rows(found.k, k, rows), of_rows(found.v, v, rows), at::Tensor(),
+            at::Tensor()};
   }
 };
 
@@ -49,8 +63,9 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const Pieces& pieces, double scale) {
-    const FlashResult r = flash_forward(q, k, v, pieces, scale);
-    ctx->save_for_backward({q, k, v, r.out, r.logsumexp, r.rng_state, r.unused, r.cu_queries, r.cu_keys});
+    const at::Tensor& rows = pieces.key_rows;
+    const FlashResult r = flash_forward(q, of_pieces(k, rows), of_pieces(v, rows), pieces, scale);
+    ctx->save_for_backward({q, k, v, r.out, r.logsumexp, r.rng_state, r.unused, r.cu_queries, r.cu_keys, rows});
     ctx->saved_data["longest_queries"] = longest_of(pieces.cu_queries);
     ctx->saved_data["longest_keys"] = longest_of(pieces.cu_keys);
     ctx->saved_data["scale"] = scale;
@@ -59,11 +74,11 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
     const auto s = ctx->get_saved_variables();
-    const auto found =
-        flash_backward(grads[0].contiguous(), s[0], s[1], s[2], {s[3], s[4], s[5], s[6], s[7], s[8]},
-                       {ctx->saved_data["longest_queries"].toInt(), ctx->saved_data["longest_keys"].toInt()},
-                       ctx->saved_data["scale"].toDouble());
-    return {found[0], found[1], found[2], at::Tensor(), at::Tensor()};
+    const auto found = flash_backward(
+        grads[0].contiguous(), s[0], of_pieces(s[1], s[9]), of_pieces(s[2], s[9]), {s[3], s[4], s[5], s[6], s[7], s[8]},
+        {ctx->saved_data["longest_queries"].toInt(), ctx->saved_data["longest_keys"].toInt()},
+        ctx->saved_data["scale"].toDouble());
+    return {found[0], of_rows(found[1], s[1], s[9]), of_rows(found[2], s[2], s[9]), at::Tensor(), at::Tensor()};
   }
 };
 
@@ -87,15 +102,15 @@ at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::
 
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,
                             double scale) {
-  const auto& [cu_queries, cu_keys, queries_on_device, keys_on_device] = pieces;
+  const auto& [cu_queries, cu_keys, queries_on_device, keys_on_device, rows] = pieces;
   ROLL_CHECK_EQ(cu_queries.back(), q.size(0), "cu_queries covers every query");
-  ROLL_CHECK_EQ(cu_keys.back(), k.size(0), "cu_keys covers every key");
+  ROLL_CHECK_EQ(cu_keys.back(), rows.defined() ? rows.size(0) : k.size(0), "cu_keys covers every key");
   ROLL_CHECK_EQ(cu_queries.size(), cu_keys.size(), "every piece has queries and keys");
   ROLL_CHECK_EQ(q.size(1) % k.size(1), 0, "key/value heads divide query heads");
   if (q.is_meta()) return q + (k.sum() + v.sum());  // what has its shape and needs all three
   if (q.is_cpu()) return CpuAttention::apply(q, k, v, pieces, scale);
   if (has_flash_kernel(q)) return FlashAttention::apply(q, k, v, pieces, scale);
-  return packed_attention_by_piece(q, k, v, pieces, scale);
+  return packed_attention_by_piece(q, of_pieces(k, rows), of_pieces(v, rows), pieces, scale);
 }
 
 }  // namespace roll

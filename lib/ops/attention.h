@@ -13,6 +13,7 @@ namespace roll {
 struct Pieces {
   std::vector<int64_t> cu_queries, cu_keys;          // [C+1]
   at::Tensor queries_on_device{}, keys_on_device{};  // [C+1] int32; undefined on the host
+  at::Tensor key_rows{};                             // [K] int64: the keys, as rows of k and v; undefined: 0, 1, ...
 
   int64_t size() const { return static_cast<int64_t>(cu_queries.size()) - 1; }
   int64_t num_queries(int64_t c) const { return cu_queries[c + 1] - cu_queries[c]; }
@@ -24,7 +25,8 @@ Pieces pieces_on(at::Device device, std::vector<int64_t> cu_queries, std::vector
 
 /// Piece c has the queries cu_queries[c] .. cu_queries[c+1] and the keys cu_keys[c] .. cu_keys[c+1], at least as many;
 /// its last query sees all of its keys, each earlier query one less. With equal bounds that is causal attention within
-/// sequences: each token sees itself and the earlier ones. q [T, H, D], k and v [K, Hkv, D] -> [T, H, D].
+/// sequences: each token sees itself and the earlier ones. q [T, H, D], k and v [K, Hkv, D] -> [T, H, D]. With
+/// `key_rows`, k and v hold what these name, a row for several pieces where they say so; its gradient is their sum.
 /// CPU float32/float64, CUDA any floating type (bfloat16 and float16 take the flash kernels). Differentiable.
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,
                             double scale);

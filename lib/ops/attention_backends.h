@@ -30,11 +30,11 @@ struct AttentionGrads {
   at::Tensor q, k, v;
 };
 
-/// q [T, H, D], k and v [K, Hkv, D], contiguous, float32 or float64.
+/// q [T, H, D], k and v [K, Hkv, D] or what key_rows name, contiguous, float32 or float64.
 AttentionResult attention_forward_cpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                       const Pieces& pieces, double scale);
 
-/// grad_out [T, H, D]; gives gradients of the shapes of q, k and v.
+/// grad_out [T, H, D]; gives gradients by q and by the pieces' keys and values, [K, Hkv, D], one piece after the other.
 AttentionGrads attention_backward_cpu(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k,
                                       const at::Tensor& v, const AttentionResult& forward, const Pieces& pieces,
                                       double scale);

@@ -66,10 +66,13 @@ void score_gradient(const double* p, double* g, const double* dout, const double
 /// Strides of [T, H, D] and the work list: one task per (piece, head).
 struct Shape {
   Shape(const at::Tensor& q, const at::Tensor& k, const Pieces& p)
-      : heads(q.size(1)), kv_heads(k.size(1)), width(q.size(2)), longest(longest_of(p.cu_keys)), pieces(p) {}
+      : heads(q.size(1)), kv_heads(k.size(1)), width(q.size(2)), longest(longest_of(p.cu_keys)), pieces(p) {
+    if (p.key_rows.defined()) named = p.key_rows.const_data_ptr<int64_t>();
+  }
   int64_t heads, kv_heads, width;
   int64_t longest;  // keys of a piece
   const Pieces& pieces;
+  const int64_t* named = nullptr;  // [K] rows of the keys
 
   int64_t group() const { return heads / kv_heads; }
   /// Keys that a piece's first query sees besides its own.
@@ -83,6 +86,17 @@ struct Shape {
   Rows<T> key_rows(T* data, int64_t piece, int64_t head) const {
     return {data + (pieces.cu_keys[piece] * kv_heads + head) * width, kv_heads * width};
   }
+  /// The keys of one head of one piece; copied to `room` [longest, D] where they are named: little beside what is
+  /// computed of them.
+  template <class T>
+  Rows<const T> keys(const T* data, int64_t piece, int64_t head, T* room) const {
+    if (!named) return key_rows(data, piece, head);
+    for (int64_t j = 0; j < pieces.num_keys(piece); ++j)
+      std::copy_n(data + (named[pieces.cu_keys[piece] + j] * kv_heads + head) * width, width, room + j * width);
+    return {room, width};
+  }
+  /// Numbers that a task needs: `blocks` blocks of queries by keys, then keys and values.
+  int64_t scratch(int64_t blocks) const { return (blocks * kQueryBlock + (named ? 2 * width : 0)) * longest; }
 };
 
 template <class T>
@@ -101,8 +115,9 @@ void forward_task(const Shape& shape, const ForwardPointers<T>& p, int64_t task,
   const int64_t piece = task / shape.heads, head = task % shape.heads, kv_head = head / shape.group();
   const int64_t num_queries = shape.pieces.num_queries(piece), earlier = shape.earlier(piece), width = shape.width;
   const Rows<const T> q = shape.query_rows(p.q, piece, head);
-  const Rows<const T> k = shape.key_rows(p.k, piece, kv_head);
-  const Rows<const T> v = shape.key_rows(p.v, piece, kv_head);
+  T* room = scores.data() + kQueryBlock * shape.longest;
+  const Rows<const T> k = shape.keys(p.k, piece, kv_head, room);
+  const Rows<const T> v = shape.keys(p.v, piece, kv_head, room + shape.longest * width);
   const Rows<T> out = shape.query_rows(p.out, piece, head);
   T* logsumexp = p.logsumexp + shape.pieces.cu_queries[piece] * shape.heads + head;
   for (int64_t begin = 0; begin < num_queries; begin += kQueryBlock) {
@@ -126,8 +141,9 @@ template <class T>
 void backward_task(const Shape& shape, const BackwardPointers<T>& p, int64_t task, T scale, std::vector<T>& scratch) {
   const int64_t piece = task / shape.kv_heads, kv_head = task % shape.kv_heads;
   const int64_t num_queries = shape.pieces.num_queries(piece), earlier = shape.earlier(piece), width = shape.width;
-  const Rows<const T> k = shape.key_rows(p.k, piece, kv_head);
-  const Rows<const T> v = shape.key_rows(p.v, piece, kv_head);
+  T* room = scratch.data() + 2 * kQueryBlock * shape.longest;
+  const Rows<const T> k = shape.keys(p.k, piece, kv_head, room);
+  const Rows<const T> v = shape.keys(p.v, piece, kv_head, room + shape.longest * width);
   const Rows<T> dk = shape.key_rows(p.dk, piece, kv_head);
   const Rows<T> dv = shape.key_rows(p.dv, piece, kv_head);
   T* probabilities = scratch.data();
@@ -166,7 +182,7 @@ AttentionResult attention_forward_cpu(const at::Tensor& q, const at::Tensor& k, 
     const ForwardPointers<T> p{q.const_data_ptr<T>(), k.const_data_ptr<T>(), v.const_data_ptr<T>(),
                                result.out.mutable_data_ptr<T>(), result.logsumexp.mutable_data_ptr<T>()};
     parallel_tasks(
-        shape.pieces.size() * shape.heads, [&] { return std::vector<T>(kQueryBlock * shape.longest); },
+        shape.pieces.size() * shape.heads, [&] { return std::vector<T>(shape.scratch(1)); },
         [&](int64_t task, std::vector<T>& scores) { forward_task<T>(shape, p, task, static_cast<T>(scale), scores); });
   });
   return result;
@@ -176,7 +192,8 @@ AttentionGrads attention_backward_cpu(const at::Tensor& grad_out, const at::Tens
                                       const at::Tensor& v, const AttentionResult& forward, const Pieces& pieces,
                                       double scale) {
   const Shape shape(q, k, pieces);
-  const AttentionGrads grads{at::empty_like(q), at::zeros_like(k), at::zeros_like(v)};
+  const std::vector<int64_t> of_keys = {pieces.cu_keys.back(), k.size(1), k.size(2)};
+  const AttentionGrads grads{at::empty_like(q), at::zeros(of_keys, k.options()), at::zeros(of_keys, v.options())};
   AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "attention_backward_cpu", [&] {
     using T = scalar_t;
     const BackwardPointers<T> p{
@@ -184,7 +201,7 @@ AttentionGrads attention_backward_cpu(const at::Tensor& grad_out, const at::Tens
         v.const_data_ptr<T>(),         forward.out.const_data_ptr<T>(), forward.logsumexp.const_data_ptr<T>(),
         grads.q.mutable_data_ptr<T>(), grads.k.mutable_data_ptr<T>(),   grads.v.mutable_data_ptr<T>()};
     parallel_tasks(
-        shape.pieces.size() * shape.kv_heads, [&] { return std::vector<T>(2 * kQueryBlock * shape.longest); },
+        shape.pieces.size() * shape.kv_heads, [&] { return std::vector<T>(shape.scratch(2)); },
         [&](int64_t task, std::vector<T>& scratch) {
           backward_task<T>(shape, p, task, static_cast<T>(scale), scratch);
         });

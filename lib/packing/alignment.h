@@ -1,6 +1,4 @@
-// Where tokens sit once a layout needs padding or slices. Pure integer functions.
-// A sequence is padded to a multiple of the alignment; under context parallelism (CP) it is then cut into 2*CP chunks
-// and rank r holds chunks r and 2*CP-1-r, so that causal attention costs every rank the same.
+// How long sequences are once a layout needs padding: model/token_layout.h. Pure integer functions.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +16,5 @@ std::vector<int64_t> aligned_lengths(const std::vector<int64_t>& lengths, int64_
 
 /// [B+1] running sums: 0, l0, l0+l1, ...
 std::vector<int64_t> cumulative(const std::vector<int64_t>& lengths);
-
-/// The token indices (of the unpadded packed axis, in order) that a CP rank holds, -1 for padding. Each sequence
-/// contributes aligned/CP slots, so the rank's own ranges are cumulative(aligned)/CP. The alignment must be a multiple
-/// of 2*CP when CP > 1 (Bug).
-std::vector<int64_t> context_parallel_slots(const std::vector<int64_t>& lengths, int64_t alignment,
-                                            int64_t context_parallel, int64_t rank);
-
-/// The way back: where each token of the packed axis sits when the slots of rank 0, 1, ... follow one another, as an
-/// all-gather over the CP ranks lays them.
-std::vector<int64_t> context_parallel_places(const std::vector<int64_t>& lengths, int64_t alignment,
-                                             int64_t context_parallel);
 
 }  // namespace roll

@@ -15,6 +15,12 @@ constexpr auto names_of(PackAlgorithm) {
       {{PackAlgorithm::kNone, "none"}, {PackAlgorithm::kLoadBalance, "load_balance"}});
 }
 
+enum class SharePrompts { kFalse, kTrue, kAuto };
+constexpr auto names_of(SharePrompts) {
+  return std::to_array<Named<SharePrompts>>(
+      {{SharePrompts::kFalse, "false"}, {SharePrompts::kTrue, "true"}, {SharePrompts::kAuto, "auto"}});
+}
+
 struct SequencePackingArgs {
   PackAlgorithm algorithm = PackAlgorithm::kNone;
   std::optional<int64_t> max_packed_sequence_length_train;
@@ -44,6 +50,7 @@ struct PackingArgs {
   std::optional<int64_t> max_tokens_per_microbatch_in_train;
   bool use_dynamic_batching_in_infer = false;
   std::optional<int64_t> max_tokens_per_microbatch_in_infer;
+  SharePrompts share_prompts = SharePrompts::kFalse;
 
   /// Tokens of a micro-batch in training, else of log-probs; none: it is cut by sequences.
   std::optional<int64_t> budget(bool trains) const {
@@ -65,6 +72,9 @@ struct PackingArgs {
     v("use_dynamic_batching_in_infer", use_dynamic_batching_in_infer, "the other spelling of a log-prob token budget");
     v("max_tokens_per_microbatch_in_infer", max_tokens_per_microbatch_in_infer, "that budget, in tokens",
       token_range());
+    v("share_prompts", share_prompts,
+      "whether what sequences of a micro-batch begin with alike, such as the prompt of a group, is computed once; "
+      "auto: where that saves 5 % of the FLOPs");
     v.noted({"sequence_length_round_in_*"}, "nothing is padded, so nothing is rounded");
   }
 };

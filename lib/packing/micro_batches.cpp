@@ -8,16 +8,10 @@
 #include "packing/rebalance.h"
 
 namespace roll {
-namespace {
 
-/// A mini-batch seen by the planner.
-struct Sizes {
-  std::vector<int64_t> tokens;  // aligned
-  std::vector<double> work;
-};
-
-Sizes sizes_of(const std::vector<int64_t>& lengths, const PackOptions& options) {
-  Sizes sizes;
+PlannedItems items_of(const std::vector<int64_t>& lengths, const PackOptions& options) {
+  ROLL_CHECK(options.budget >= 1 && options.alignment >= 1, "a budget holds tokens");
+  PlannedItems sizes;
   sizes.tokens = aligned_lengths(lengths, options.alignment);
   for (size_t i = 0; i < lengths.size(); ++i) {
     if (sizes.tokens[i] > options.budget)
@@ -29,6 +23,8 @@ Sizes sizes_of(const std::vector<int64_t>& lengths, const PackOptions& options) 
   }
   return sizes;
 }
+
+namespace {
 
 bool fits(const Partition& parts, const std::vector<int64_t>& tokens, int64_t budget) {
   return std::ranges::all_of(parts, [&](const auto& part) { return part_sum(part, tokens) <= budget; });
@@ -68,7 +64,7 @@ void split_until(Partition& parts, const std::vector<int64_t>& tokens, size_t k)
 /// Plain Karmarkar-Karp by work where it keeps the budget. Else whichever of three ways ends most even: that partition
 /// repaired; one by tokens, which fits more tightly; best fit. Else one part more. No part is empty: there are at least
 /// k sequences, and a part that is too full has more than one.
-Partition balanced(const Sizes& sizes, int64_t k, int64_t budget) {
+Partition balanced(const PlannedItems& sizes, int64_t k, int64_t budget) {
   const std::vector<double> by_tokens(sizes.tokens.begin(), sizes.tokens.end());
   for (;; ++k) {
     const Partition by_work = karmarkar_karp(sizes.work, k);
@@ -93,7 +89,7 @@ Partition balanced(const Sizes& sizes, int64_t k, int64_t budget) {
   }
 }
 
-Partition load_balance(const Sizes& sizes, const PackOptions& options, int64_t min_parts) {
+Partition load_balance(const PlannedItems& sizes, const PackOptions& options, int64_t min_parts) {
   const int64_t total = std::accumulate(sizes.tokens.begin(), sizes.tokens.end(), int64_t{0});
   const int64_t k = std::max((total + options.budget - 1) / options.budget, min_parts);
   Partition parts = balanced(sizes, k, options.budget);
@@ -101,11 +97,9 @@ Partition load_balance(const Sizes& sizes, const PackOptions& options, int64_t m
   return small_large_small(std::move(parts), sizes.work);
 }
 
-Partition plan(const std::vector<int64_t>& lengths, const PackOptions& options, int64_t min_parts) {
-  ROLL_CHECK(options.budget >= 1 && options.alignment >= 1, "a budget holds tokens");
-  const Sizes sizes = sizes_of(lengths, options);
-  if (lengths.empty()) return {};
-  min_parts = std::clamp<int64_t>(min_parts, 1, static_cast<int64_t>(lengths.size()));
+Partition plan(const PlannedItems& sizes, const PackOptions& options, int64_t min_parts) {
+  if (sizes.tokens.empty()) return {};
+  min_parts = std::clamp<int64_t>(min_parts, 1, std::ssize(sizes.tokens));
   if (options.algorithm == PackAlgorithm::kLoadBalance) return load_balance(sizes, options, min_parts);
   Partition parts = greedy(sizes.tokens, options.budget);
   split_until(parts, sizes.tokens, min_parts);
@@ -114,19 +108,17 @@ Partition plan(const std::vector<int64_t>& lengths, const PackOptions& options, 
 
 }  // namespace
 
-Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options) {
-  return plan(lengths, options, options.min_num_micro_batches);
+Partition plan_micro_batches(const PlannedItems& items, const PackOptions& options) {
+  return plan(items, options, options.min_num_micro_batches);
 }
 
-Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options,
-                             int64_t num_micro_batches) {
-  Partition parts = plan(lengths, options, std::max(options.min_num_micro_batches, num_micro_batches));
+Partition plan_micro_batches(const PlannedItems& items, const PackOptions& options, int64_t num_micro_batches) {
+  Partition parts = plan(items, options, std::max(options.min_num_micro_batches, num_micro_batches));
   if (static_cast<int64_t>(parts.size()) > num_micro_batches) {
     // Asking for more parts may have met a worse repair: fall back to the plan that was agreed on.
-    parts = plan_micro_batches(lengths, options);
+    parts = plan_micro_batches(items, options);
     ROLL_CHECK(static_cast<int64_t>(parts.size()) <= num_micro_batches, "ranks agree on the largest number");
-    const int64_t reachable = std::min(num_micro_batches, static_cast<int64_t>(lengths.size()));
-    split_until(parts, aligned_lengths(lengths, options.alignment), reachable);
+    split_until(parts, items.tokens, std::min(num_micro_batches, std::ssize(items.tokens)));
   }
   parts.resize(num_micro_batches);
   return parts;

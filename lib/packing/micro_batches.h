@@ -4,9 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "packing/partition.h"
-
 #include "packing/config.h"
+#include "packing/partition.h"
 
 namespace roll {
 
@@ -15,20 +14,35 @@ struct PackOptions {
   int64_t budget = 0;     // tokens of a micro-batch after alignment, whole sequences (before a context-parallel cut)
   int64_t alignment = 1;  // see sequence_alignment()
   int64_t min_num_micro_batches = 1;
+  SharePrompts share_prompts = SharePrompts::kFalse;
   Workload workload = {};  // what load_balance equalises
 };
 
-/// Micro-batches as lists of sequence indices; none is empty (but a mini-batch of no sequences gives none at all).
+/// What a plan distributes: sequences, or some that stay together.
+struct PlannedItems {
+  std::vector<int64_t> tokens;  // aligned; none over the budget
+  std::vector<double> work;
+};
+
+/// UserError: a sequence that is longer than the budget (its length, the budget).
+PlannedItems items_of(const std::vector<int64_t>& lengths, const PackOptions& options);
+
+/// Micro-batches as lists of item indices; none is empty (but no items give none at all).
 /// none: in the given order, greedily. load_balance: at least max(ceil(sum / budget), min_num_micro_batches) parts of
-/// nearly equal work, ordered small - large - small. min_num_micro_batches is capped by the number of sequences.
-/// UserError: a sequence that is longer than the budget (its index, its length, the budget).
-Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options);
+/// nearly equal work, ordered small - large - small. min_num_micro_batches is capped by the number of items.
+Partition plan_micro_batches(const PlannedItems& items, const PackOptions& options);
+inline Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options) {
+  return plan_micro_batches(items_of(lengths, options), options);
+}
 
 /// The plan with exactly `num_micro_batches` (>= what the other form gave; all ranks agree on the largest), so that
-/// every rank makes the same number of forwards: parts are split where there are sequences enough, then empty fillers
+/// every rank makes the same number of forwards: parts are split where there are items enough, then empty fillers
 /// follow, which the trainer runs with zero loss.
-Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options,
-                             int64_t num_micro_batches);
+Partition plan_micro_batches(const PlannedItems& items, const PackOptions& options, int64_t num_micro_batches);
+inline Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options,
+                                    int64_t num_micro_batches) {
+  return plan_micro_batches(items_of(lengths, options), options, num_micro_batches);
+}
 
 /// Without a budget: consecutive pieces of `size` sequences.
 Partition fixed_micro_batches(int64_t num_sequences, int64_t size);

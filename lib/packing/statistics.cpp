@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "packing/alignment.h"
 
 namespace roll {
 
@@ -66,6 +65,12 @@ std::vector<double> BatchStats::fills() const {
   return fills;
 }
 
+double BatchStats::shared() const {
+  int64_t shared = 0;
+  for_each_filled(*this, [&](const auto& m) { shared += m.shared_tokens; });
+  return shared > 0 ? static_cast<double>(shared) / static_cast<double>(shared + tokens()) : 0;
+}
+
 double BatchStats::padding() const {
   int64_t aligned = 0;
   for_each_filled(*this, [&](const auto& m) { aligned += m.aligned_tokens; });
@@ -86,19 +91,14 @@ double BatchStats::micro_batch_imbalance() const {
   return imbalance(work);
 }
 
-BatchStats batch_stats(const std::vector<Partition>& plans, const std::vector<int64_t>& lengths,
-                       const PackOptions& options) {
+BatchStats batch_stats(const std::vector<Partition>& plans, const SequenceSizes& sizes, const PackOptions& options) {
+  const bool shares = shares_prompts(sizes, options.share_prompts, options.alignment, options.workload);
   BatchStats stats{.budget = options.budget, .ranks = {}};
   for (const auto& plan : plans) {
     auto& rank = stats.ranks.emplace_back();
     for (const auto& micro_batch : plan) {
-      MicroBatchStats& m = rank.emplace_back();
-      m.num_sequences = std::ssize(micro_batch);
-      for (const int64_t i : micro_batch) {
-        m.tokens += lengths[i];
-        m.aligned_tokens += aligned_length(lengths[i], options.alignment);
-        m.work += options.workload(lengths[i]);
-      }
+      const Load load = load_of(sizes, micro_batch, options.alignment, options.workload, shares);
+      rank.push_back({std::ssize(micro_batch), load.tokens, load.aligned_tokens, load.work, load.shared});
     }
   }
   return stats;

@@ -6,14 +6,16 @@
 #include <vector>
 
 #include "packing/micro_batches.h"
+#include "packing/shared_prompts.h"
 
 namespace roll {
 
 struct MicroBatchStats {
   int64_t num_sequences = 0;   // 0: a filler
-  int64_t tokens = 0;          // useful ones
+  int64_t tokens = 0;          // that are computed, without padding
   int64_t aligned_tokens = 0;  // what the budget bounds
   double work = 0;             // of a forward, by PackOptions::workload
+  int64_t shared_tokens = 0;   // that are not, as others stand for them
 };
 
 /// One batch (the mini-batch of an update, or all sequences of a forward) on all ranks.
@@ -27,15 +29,15 @@ struct BatchStats {
   int64_t tokens() const;                // useful ones of all ranks
   double work() const;                   // of all ranks
   std::vector<double> fills() const;     // useful tokens / budget of each micro-batch but fillers; empty: no budget
+  double shared() const;                 // tokens for which others stand, as a share of the sequences' own
   double padding() const;                // tokens that alignment adds, as a share of all tokens
   double rank_imbalance() const;         // max / mean - 1 of the ranks' work
   double rank_imbalance_tokens() const;  // the same of their useful tokens
   double micro_batch_imbalance() const;  // the same of the work of all micro-batches but fillers
 };
 
-/// `plans` is [rank][micro-batch][index into lengths].
-BatchStats batch_stats(const std::vector<Partition>& plans, const std::vector<int64_t>& lengths,
-                       const PackOptions& options);
+/// `plans` is [rank][micro-batch][sequence].
+BatchStats batch_stats(const std::vector<Partition>& plans, const SequenceSizes& sizes, const PackOptions& options);
 
 /// What padding costs instead: pieces of `size` sequences in the given order, each padded to its longest one.
 double padded_work(const std::vector<int64_t>& lengths, int64_t size, const Workload& workload);

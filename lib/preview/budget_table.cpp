@@ -22,21 +22,20 @@ void set_budget(WorkerConfig& worker, int64_t budget) {
   worker.packing.sequence_packing_args.max_packed_sequence_length_train = budget;
 }
 
-/// The mini-batches of the step as lengths, as many as are needed for a good mean.
-std::vector<std::vector<int64_t>> mini_batches_of(const Config& config, const StepLengths& step) {
-  std::vector<std::vector<int64_t>> batches;
+/// The mini-batches of the step, as many as are needed for a good mean.
+std::vector<SequenceSizes> mini_batches_of(const Config& config, const StepLengths& step) {
+  std::vector<SequenceSizes> batches;
   int64_t planned = 0;
   const EpochRule epochs = epoch_rule(config, config.actor_train);
   for (const auto& indices : step_mini_batches(epochs, std::ssize(step.lengths), step.step)) {
     if (planned >= kMostSequences) break;
-    auto& lengths = batches.emplace_back();
-    for (const int64_t i : indices) lengths.push_back(step.lengths[i]);
+    batches.push_back(step.sizes().select(indices));
     planned += std::ssize(indices);
   }
   return batches;
 }
 
-BudgetRow budget_row(int64_t budget, const BatchRule& configured, const std::vector<std::vector<int64_t>>& batches,
+BudgetRow budget_row(int64_t budget, const BatchRule& configured, const std::vector<SequenceSizes>& batches,
                      int64_t data_ranks) {
   BatchRule rule = configured;
   rule.is_packed = true;
@@ -47,8 +46,8 @@ BudgetRow budget_row(int64_t budget, const BatchRule& configured, const std::vec
                     .alignment = rule.packing.alignment,
                     .padded_size = 1,
                     .algorithms = {std::string(name_of(rule.packing.algorithm))}};
-  for (const auto& lengths : batches)
-    stage.batches.push_back({.plans = {batch_stats(plan_ranks(lengths, rule, data_ranks), lengths, rule.packing)}});
+  for (const auto& sizes : batches)
+    stage.batches.push_back({.plans = {batch_stats(plan_ranks(sizes, rule, data_ranks), sizes, rule.packing)}});
   const PlanSummary summary = summarise(stage, 0);
   return {.budget = budget,
           .micro_batches = summary.micro_batches,

@@ -122,8 +122,11 @@ LengthSource recorded_lengths(const fs::path& path, int64_t group_size, int64_t 
   for (const int64_t step : steps) {
     StepLengths& lengths = source.steps.emplace_back();
     lengths.step = step;
-    for (const auto& record : read_replay(folder, step, group_size))
+    for (const auto& record : read_replay(folder, step, group_size)) {
       lengths.lengths.push_back(std::ssize(record.prompt_ids) + std::ssize(record.response_ids));
+      lengths.groups.push_back(record.group_index);
+      lengths.prompts.push_back(std::ssize(record.prompt_ids));
+    }
   }
   return source;
 }
@@ -161,14 +164,18 @@ LengthSource modelled_lengths(const Config& config, const fs::path& model_folder
   for (int64_t step = 1; step <= num_steps; ++step) {
     StepLengths& lengths = source.steps.emplace_back();
     lengths.step = step;
-    for (const auto& row : stream.next(stream.quota(config.rollout_batch_size, step)))
+    for (int64_t group = 0; const auto& row : stream.next(stream.quota(config.rollout_batch_size, step))) {
       for (int64_t k = 0; k < config.num_return_sequences_in_group; ++k) {
         const RandomName name{.seed = seed,
                               .purpose = Purpose::kSample,
                               .step = static_cast<uint32_t>(step),
                               .sequence = lengths.lengths.size()};
         lengths.lengths.push_back(std::ssize(row->prompt_ids) + modelled_length(responses, longest, name));
+        lengths.groups.push_back(group);
+        lengths.prompts.push_back(std::ssize(row->prompt_ids));
       }
+      ++group;
+    }
   }
   return source;
 }

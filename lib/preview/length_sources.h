@@ -9,14 +9,18 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "packing/shared_prompts.h"
 #include "settings/config.h"
 
 namespace roll {
 
-/// Lengths (prompt + response, tokens) of one step's sequences, in data order.
+/// Lengths (prompt + response, tokens) of one step's sequences, in data order; where they are known, their prompts.
 struct StepLengths {
   int64_t step = 1;
   std::vector<int64_t> lengths;
+  std::vector<int64_t> groups{}, prompts{};
+
+  SequenceSizes sizes() const { return {lengths, groups, prompts}; }
 };
 
 struct LengthSource {

@@ -89,7 +89,9 @@ Config configured(Config config, const LossStep& step, const Layout& layout) {
     worker->training_args.train_batch_size = step.mini_batch;
     worker->training_args.per_device_train_batch_size = layout.cut.micro_batch;
     worker->infer_batch_size = layout.cut.micro_batch;
+    const SharePrompts wish = worker->packing.share_prompts;
     worker->packing = layout.cut.packing;
+    worker->packing.share_prompts = wish;
   }
   return config;
 }

@@ -47,27 +47,46 @@ std::vector<Pass> passes_of(const Config& config, const RoleSpecs& specs) {
   return passes;
 }
 
-/// The configured rule, and for comparison the other algorithm.
-std::vector<BatchRule> rules_of(const BatchRule& configured) {
-  if (!configured.is_packed) return {configured};
-  BatchRule other = configured;
-  const bool balances = configured.packing.algorithm == PackAlgorithm::kLoadBalance;
-  other.packing.algorithm = balances ? PackAlgorithm::kNone : PackAlgorithm::kLoadBalance;
-  return {configured, other};
-}
-
 std::string algorithm_name(const BatchRule& rule) {
   if (!rule.is_packed) return fmt::format("{} sequences", rule.num_sequences);
   return std::string(name_of(rule.packing.algorithm));
 }
 
+/// A way of packing, as a row of the report.
+struct NamedRule {
+  std::string name;
+  BatchRule rule;
+};
+
+/// The configured rule, and for comparison the other algorithm, and prompts shared or not, as they are not configured.
+std::vector<NamedRule> rules_of(const BatchRule& configured, const LengthSource& source) {
+  std::vector<NamedRule> rules = {{algorithm_name(configured), configured}};
+  if (configured.is_packed) {
+    BatchRule other = configured;
+    const bool balances = configured.packing.algorithm == PackAlgorithm::kLoadBalance;
+    other.packing.algorithm = balances ? PackAlgorithm::kNone : PackAlgorithm::kLoadBalance;
+    rules.push_back({algorithm_name(other), other});
+  }
+  const auto may_share = [&](const StepLengths& step) {
+    BatchRule automatic = configured;
+    automatic.packing.share_prompts = SharePrompts::kAuto;
+    return sharing_of(step.sizes(), automatic) > 0;
+  };
+  if (!std::ranges::any_of(source.steps, may_share)) return rules;
+  BatchRule other = configured;
+  const bool shares = configured.packing.share_prompts != SharePrompts::kFalse;
+  other.packing.share_prompts = shares ? SharePrompts::kFalse : SharePrompts::kTrue;
+  rules.push_back({shares ? "whole prompts" : "shared prompts", other});
+  return rules;
+}
+
 /// A key that is equal for passes with equal plans.
 std::string plan_key(const Pass& pass, const BatchRule& rule) {
   const PackOptions& p = rule.packing;
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", pass.worker.strategy_args.strategy_config.model_ranks(),
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", pass.worker.strategy_args.strategy_config.model_ranks(),
                      pass.stage == Stage::kTrain, rule.is_packed, rule.num_sequences, algorithm_name(rule), p.budget,
-                     p.alignment, p.min_num_micro_batches, p.workload.linear, p.workload.attention,
-                     pass.stage == Stage::kTrain ? pass.worker.mini_batch_per_rank() : 0);
+                     p.alignment, p.min_num_micro_batches, static_cast<int>(p.share_prompts), p.workload.linear,
+                     p.workload.attention, pass.stage == Stage::kTrain ? pass.worker.mini_batch_per_rank() : 0);
 }
 
 Partition batches_of(const Config& config, const Pass& pass, const StepLengths& step) {
@@ -78,21 +97,21 @@ Partition batches_of(const Config& config, const Pass& pass, const StepLengths& 
   return {all};
 }
 
-BatchReport batch_report(const std::vector<int64_t>& lengths, const std::vector<BatchRule>& rules, int64_t num_ranks) {
+BatchReport batch_report(const SequenceSizes& sizes, const std::vector<NamedRule>& rules, int64_t num_ranks) {
   BatchReport batch;
-  batch.padded_work = padded_work(lengths, rules.front().num_sequences, rules.front().packing.workload);
-  for (const auto& rule : rules)
-    batch.plans.push_back(batch_stats(plan_ranks(lengths, rule, num_ranks), lengths, rule.packing));
+  const BatchRule& configured = rules.front().rule;
+  batch.padded_work = padded_work(sizes.lengths, configured.num_sequences, configured.packing.workload);
+  for (const auto& [name, rule] : rules)
+    batch.plans.push_back(batch_stats(plan_ranks(sizes, rule, num_ranks), sizes, rule.packing));
   return batch;
 }
 
-void add_step(StageReport& report, const Config& config, const Pass& pass, const std::vector<BatchRule>& rules,
+void add_step(StageReport& report, const Config& config, const Pass& pass, const std::vector<NamedRule>& rules,
               const StepLengths& step) {
+  const SequenceSizes sizes = step.sizes();
   int64_t number = 0;
   for (const auto& indices : batches_of(config, pass, step)) {
-    std::vector<int64_t> lengths;
-    for (const int64_t i : indices) lengths.push_back(step.lengths[i]);
-    report.batches.push_back(batch_report(lengths, rules, pass.worker.data_ranks()));
+    report.batches.push_back(batch_report(sizes.select(indices), rules, pass.worker.data_ranks()));
     report.batches.back().step = step.step;
     report.batches.back().number = ++number;
   }
@@ -105,14 +124,14 @@ std::string budget_key(const Pass& pass) {
   return fmt::format("max_tokens_per_microbatch_in_{}", trains ? "train" : "infer");
 }
 
-StageReport stage_report(const Config& config, const Pass& pass, const std::vector<BatchRule>& rules,
+StageReport stage_report(const Config& config, const Pass& pass, const std::vector<NamedRule>& rules,
                          const LengthSource& source) {
-  const BatchRule& rule = rules.front();
+  const BatchRule& rule = rules.front().rule;
   StageReport report{.trains = pass.stage == Stage::kTrain,
                      .budget = rule.packing.budget,
                      .alignment = rule.packing.alignment,
                      .padded_size = rule.num_sequences};
-  for (const auto& each : rules) report.algorithms.push_back(algorithm_name(each));
+  for (const auto& each : rules) report.algorithms.push_back(each.name);
   for (const auto& step : source.steps) try {
       add_step(report, config, pass, rules, step);
     } catch (const UserError& e) {
@@ -189,8 +208,8 @@ PackReport pack_preview(const Config& config, const RoleSpecs& specs, const Leng
     report.lengths.insert(report.lengths.end(), step.lengths.begin(), step.lengths.end());
   std::vector<std::string> keys;
   for (const Pass& pass : passes_of(config, specs)) {
-    const auto rules = rules_of(batch_rule(pass.worker, pass.stage).with(pass.workload));
-    const std::string key = plan_key(pass, rules.front());
+    const auto rules = rules_of(batch_rule(pass.worker, pass.stage).with(pass.workload), source);
+    const std::string key = plan_key(pass, rules.front().rule);
     auto found = static_cast<size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
     if (found == keys.size()) {
       keys.push_back(key);

@@ -31,8 +31,9 @@ const std::set<std::string>& free_keys() {
       // equal numbers by another way
       "infer_batch_size", "use_sequence_packing", "sequence_packing_args", "use_dynamic_batching_in_train",
       "use_dynamic_batching_in_infer", "max_tokens_per_microbatch_in_train", "max_tokens_per_microbatch_in_infer",
-      "sequence_length_round_in_train", "sequence_length_round_in_infer", "disable_gradient_checkpointing",
-      "train_batch_size", "per_device_train_batch_size", "gradient_accumulation_steps"};
+      "sequence_length_round_in_train", "sequence_length_round_in_infer", "share_prompts",
+      "disable_gradient_checkpointing", "train_batch_size", "per_device_train_batch_size",
+      "gradient_accumulation_steps"};
   return kKeys;
 }
 

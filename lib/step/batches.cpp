@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "experience/batch.h"
-#include "packing/alignment.h"
 
 namespace roll {
 
@@ -26,47 +26,118 @@ BatchRule BatchRule::with(const Workload& workload) const {
 
 namespace {
 
+/// The sequences of these pieces, one piece after the other.
+std::vector<int64_t> sequences_in(const Partition& pieces, const std::vector<int64_t>& wanted) {
+  std::vector<int64_t> sequences;
+  for (const int64_t piece : wanted) std::ranges::copy(pieces[piece], std::back_inserter(sequences));
+  return sequences;
+}
+
+/// Each rank's share cut into micro-batches, equally many. `items`: what the sizes of some items are.
+template <class ItemsOf>
+std::vector<Partition> cut_shares(const Partition& shares, const BatchRule& rule, const ItemsOf& items) {
+  std::vector<Partition> plans;
+  size_t most = 0;
+  for (const auto& share : shares) {
+    plans.push_back(rule.is_packed ? plan_micro_batches(items(share), rule.packing)
+                                   : fixed_micro_batches(std::ssize(share), rule.num_sequences));
+    most = std::max(most, plans.back().size());
+  }
+  for (size_t rank = 0; rank < plans.size(); ++rank) {
+    if (rule.is_packed && plans[rank].size() < most)
+      plans[rank] = plan_micro_batches(items(shares[rank]), rule.packing, static_cast<int64_t>(most));
+    plans[rank].resize(most);
+    for (auto& micro_batch : plans[rank]) micro_batch = picked(shares[rank], micro_batch);
+  }
+  return plans;
+}
+
 /// Units are planned as sequences of their aligned lengths.
-std::vector<Partition> plan_units(const std::vector<int64_t>& lengths, BatchRule rule, int64_t num_ranks) {
+std::vector<Partition> plan_units(const SequenceSizes& sizes, BatchRule rule, int64_t num_ranks) {
   const int64_t unit = std::exchange(rule.unit, 1);
-  ROLL_CHECK_EQ(std::ssize(lengths) % unit, 0, "units are whole");
-  std::vector<int64_t> sums(lengths.size() / unit);
-  for (int64_t i = 0; i < std::ssize(lengths); ++i)
-    sums[i / unit] += aligned_length(lengths[i], rule.packing.alignment);
+  ROLL_CHECK_EQ(sizes.num_sequences() % unit, 0, "units are whole");
+  const bool shares = sharing_of(sizes, rule) > 0;
+  Partition units(sizes.num_sequences() / unit);
+  for (int64_t i = 0; i < sizes.num_sequences(); ++i) units[i / unit].push_back(i);
+  std::vector<int64_t> sums;
+  for (const auto& members : units)
+    sums.push_back(load_of(sizes, members, rule.packing.alignment, {}, shares).aligned_tokens);
   std::vector<Partition> plans = plan_ranks(sums, rule, num_ranks);
   for (Partition& plan : plans)
-    for (auto& micro_batch : plan) {
-      std::vector<int64_t> sequences;
-      for (const int64_t i : micro_batch)
-        for (int64_t k = 0; k < unit; ++k) sequences.push_back(i * unit + k);
-      micro_batch = std::move(sequences);
+    for (auto& micro_batch : plan) micro_batch = sequences_in(units, micro_batch);
+  return plans;
+}
+
+/// Pieces of groups and what each takes.
+struct GroupPieces {
+  Partition sequences;
+  PlannedItems sizes;
+};
+
+GroupPieces pieces_of(const SequenceSizes& sizes, int64_t most, const BatchRule& rule) {
+  const PackOptions& packing = rule.packing;
+  GroupPieces pieces{cut_groups(sizes, most, rule.is_packed ? packing.budget : 0, packing.alignment), {}};
+  for (const auto& piece : pieces.sequences) {
+    const Load load = load_of(sizes, piece, packing.alignment, packing.workload, true);
+    pieces.sizes.tokens.push_back(load.aligned_tokens);
+    pieces.sizes.work.push_back(load.work);
+  }
+  return pieces;
+}
+
+/// Whole groups, where ranks then have even work; else halves, quarters, ..., whichever keep the busiest rank least
+/// busy, though each repeats the prompt.
+std::vector<Partition> plan_groups(const SequenceSizes& sizes, const BatchRule& rule, int64_t num_ranks) {
+  constexpr double kClearly = 0.98;
+  if (rule.is_packed) items_of(sizes.lengths, rule.packing);  // refuses what is longer than the budget
+  GroupPieces pieces;
+  Partition shares;
+  const int64_t fewest = num_ranks * (rule.is_packed ? rule.packing.min_num_micro_batches : 1);
+  double least = std::numeric_limits<double>::infinity();
+  int64_t most = 1;
+  for (const auto& group : cut_groups(sizes, std::max<int64_t>(1, sizes.num_sequences()), 0, 1))
+    most = std::max(most, std::ssize(group));
+  for (; most >= 1; most /= 2) {
+    GroupPieces found = pieces_of(sizes, most, rule);
+    if (std::ssize(found.sequences) < fewest && most > 1) continue;
+    Partition parts = karmarkar_karp(found.sizes.work, num_ranks);
+    double busiest = 0, total = 0;
+    for (const auto& part : parts) {
+      busiest = std::max(busiest, part_sum(part, found.sizes.work));
+      total += part_sum(part, found.sizes.work);
     }
+    if (busiest < kClearly * least) {
+      least = busiest;
+      pieces = std::move(found);
+      shares = std::move(parts);
+    }
+    if (kClearly * busiest <= total / static_cast<double>(num_ranks)) break;
+  }
+  if (!rule.is_packed) {
+    for (auto& share : shares) share = sequences_in(pieces.sequences, share);
+    return cut_shares(shares, rule, [](const auto&) { return PlannedItems(); });
+  }
+  std::vector<Partition> plans = cut_shares(shares, rule, [&](const std::vector<int64_t>& share) {
+    return PlannedItems{picked(pieces.sizes.tokens, share), picked(pieces.sizes.work, share)};
+  });
+  for (Partition& plan : plans)
+    for (auto& micro_batch : plan) micro_batch = sequences_in(pieces.sequences, micro_batch);
   return plans;
 }
 
 }  // namespace
 
-std::vector<Partition> plan_ranks(const std::vector<int64_t>& lengths, const BatchRule& rule, int64_t num_ranks) {
-  if (rule.unit > 1) return plan_units(lengths, rule, num_ranks);
-  const Partition shares = balance_ranks(lengths, num_ranks, rule.packing.workload);
-  std::vector<Partition> plans;
-  size_t most = 0;
-  const auto cut = [&](const std::vector<int64_t>& share) {
-    return rule.is_packed ? plan_micro_batches(picked(lengths, share), rule.packing)
-                          : fixed_micro_batches(static_cast<int64_t>(share.size()), rule.num_sequences);
-  };
-  for (const auto& share : shares) {
-    plans.push_back(cut(share));
-    most = std::max(most, plans.back().size());
-  }
-  for (size_t rank = 0; rank < plans.size(); ++rank) {
-    if (rule.is_packed && plans[rank].size() < most)
-      plans[rank] = plan_micro_batches(picked(lengths, shares[rank]), rule.packing, static_cast<int64_t>(most));
-    plans[rank].resize(most);
-    for (auto& micro_batch : plans[rank])
-      for (auto& index : micro_batch) index = shares[rank][index];
-  }
-  return plans;
+int64_t sharing_of(const SequenceSizes& sizes, const BatchRule& rule) {
+  const PackOptions& packing = rule.packing;
+  return shares_prompts(sizes, packing.share_prompts, packing.alignment, packing.workload) ? packing.alignment : 0;
+}
+
+std::vector<Partition> plan_ranks(const SequenceSizes& sizes, const BatchRule& rule, int64_t num_ranks) {
+  if (rule.unit > 1) return plan_units(sizes, rule, num_ranks);
+  if (!sizes.groups.empty() && sharing_of(sizes, rule) > 0) return plan_groups(sizes, rule, num_ranks);
+  return cut_shares(
+      balance_ranks(sizes.lengths, num_ranks, rule.packing.workload), rule,
+      [&](const std::vector<int64_t>& share) { return items_of(picked(sizes.lengths, share), rule.packing); });
 }
 
 Partition epoch_mini_batches(const EpochRule& rule, int64_t num_sequences, int64_t step, int64_t epoch) {
@@ -100,10 +171,10 @@ Partition step_mini_batches(const EpochRule& rule, int64_t num_sequences, int64_
   return all;
 }
 
-Partition epoch_shares(const EpochRule& rule, const std::vector<int64_t>& lengths, int64_t step, int64_t epoch) {
+Partition epoch_shares(const EpochRule& rule, const SequenceSizes& sizes, int64_t step, int64_t epoch) {
   std::vector<std::vector<Partition>> plans;
-  for (const auto& mini_batch : epoch_mini_batches(rule, std::ssize(lengths), step, epoch)) {
-    plans.push_back(plan_ranks(picked(lengths, mini_batch), rule.micro_batches, rule.num_ranks));
+  for (const auto& mini_batch : epoch_mini_batches(rule, sizes.num_sequences(), step, epoch)) {
+    plans.push_back(plan_ranks(sizes.select(mini_batch), rule.micro_batches, rule.num_ranks));
     for (Partition& of_rank : plans.back())
       for (auto& micro_batch : of_rank) micro_batch = picked(mini_batch, micro_batch);
   }

@@ -8,6 +8,7 @@
 
 #include "model/spec.h"
 #include "packing/micro_batches.h"
+#include "packing/shared_prompts.h"
 
 namespace roll {
 
@@ -25,10 +26,14 @@ struct BatchRule {
 /// FLOPs of a sequence.
 Workload workload_of(const ModelSpec& spec);
 
-/// [rank][micro-batch][i]: indices into `lengths`. Ranks get equal work (and counts that differ by one at most), and
-/// every rank the same number of micro-batches (some may be empty). UserError: a sequence, or unit, longer than the
-/// budget.
-std::vector<Partition> plan_ranks(const std::vector<int64_t>& lengths, const BatchRule& rule, int64_t num_ranks);
+/// The alignment under which these sequences, as one batch, compute prompts once; 0: they do not.
+int64_t sharing_of(const SequenceSizes& sizes, const BatchRule& rule);
+
+/// [rank][micro-batch][i]: numbers of sequences. Ranks get equal work (and counts that differ by one at most), and
+/// every rank the same number of micro-batches (some may be empty). Where prompts are shared, groups stay together, in
+/// pieces only where ranks or a budget want that, and counts may differ. UserError: a sequence, or unit, longer than
+/// the budget.
+std::vector<Partition> plan_ranks(const SequenceSizes& sizes, const BatchRule& rule, int64_t num_ranks);
 
 /// How a role trains on a step: epochs of mini-batches.
 struct EpochRule {
@@ -45,9 +50,9 @@ struct EpochRule {
 Partition epoch_mini_batches(const EpochRule& rule, int64_t num_sequences, int64_t step, int64_t epoch);
 /// Of all epochs, one after the other.
 Partition step_mini_batches(const EpochRule& rule, int64_t num_sequences, int64_t step);
-/// What each data rank trains on in an epoch, of sequences of these lengths: sequences of the step, mini-batch after
+/// What each data rank trains on in an epoch, of sequences of these sizes: sequences of the step, mini-batch after
 /// mini-batch.
-Partition epoch_shares(const EpochRule& rule, const std::vector<int64_t>& lengths, int64_t step, int64_t epoch);
+Partition epoch_shares(const EpochRule& rule, const SequenceSizes& sizes, int64_t step, int64_t epoch);
 
 /// Of plans of batches, [batch][data rank][micro-batch], what each data rank has, in the order in which it is packed.
 Partition shares_of(const std::vector<std::vector<Partition>>& batches);

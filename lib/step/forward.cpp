@@ -6,7 +6,7 @@
 namespace roll {
 
 at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at::Device device,
-                         const ForwardPass& compute, const Phase& phase) {
+                         const ForwardPass& compute, const Phase& phase, int64_t sharing) {
   const at::NoGradGuard no_grad;
   std::optional<Progress> progress;
   if (phase.log) progress.emplace(*phase.log, phase.name, std::ssize(micro_batches), "micro-batches");
@@ -14,7 +14,9 @@ at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at:
   for (const auto& sequences : micro_batches) {
     if (progress) progress->advance();
     if (sequences.empty()) continue;
-    computed.push_back(compute(to_device(select(share, sequences), device)).to(at::kFloat));
+    Batch part = select(share, sequences);
+    if (sharing > 0) part.tokens.tree = prefix_tree(part.tokens, sharing);
+    computed.push_back(compute(to_device(std::move(part), device)).to(at::kFloat));
     places.push_back(token_indices(share, sequences));
   }
   const int64_t num_tokens = share.tokens.num_tokens();
@@ -28,9 +30,10 @@ at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at:
 
 at::Tensor forward_step(const Batch& step, const BatchRule& rule, at::Device device, Mesh& mesh,
                         const ForwardPass& compute, const Phase& phase) {
-  const Partition mine = plan_ranks(lengths_of(step), rule, mesh.dp_size())[mesh.place().dp];
+  const SequenceSizes sizes = lengths_of(step);
+  const Partition mine = plan_ranks(sizes, rule, mesh.dp_size())[mesh.place().dp];
   // Each position is filled by exactly one data rank, so the sum over them is exact.
-  at::Tensor all = forward_share(step, mine, device, compute, phase);
+  at::Tensor all = forward_share(step, mine, device, compute, phase, sharing_of(sizes, rule));
   mesh.dp().all_reduce_sum(all, "forward results");
   return all;
 }

@@ -18,9 +18,9 @@ using ForwardPass = std::function<at::Tensor(const Batch& micro_batch)>;
 
 /// `micro_batches` holds each sequence of `share` once. Returns what `compute` gives for the share: [T] or [N, T]
 /// float32 on the CPU, [0] of an empty share. **Collective** over the ranks that share a model, of which each has this
-/// share.
+/// share. `sharing`: the alignment under which what sequences begin with alike is computed once; 0: it is not.
 at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at::Device device,
-                         const ForwardPass& compute, const Phase& phase = {});
+                         const ForwardPass& compute, const Phase& phase = {}, int64_t sharing = 0);
 
 /// Of a whole step, [T], the same bits on every rank. **Collective**.
 at::Tensor forward_step(const Batch& step, const BatchRule& rule, at::Device device, Mesh& mesh,

@@ -30,12 +30,16 @@ struct Pass {
   Distribution at{};
   Experience share{};
   at::Tensor of_share{};
+  int64_t sharing = 0;  // as forward_share() has it
   double took_s = 0;
 };
 
 /// Where and how the role computes the step.
-void plan(Pass& pass, const std::vector<int64_t>& lengths) {
-  pass.plans = plan_ranks(picked(lengths, pass.sequences), pass.rule, pass.mesh.dp_size());
+void plan(Pass& pass, const SequenceSizes& step) {
+  const SequenceSizes sizes = step.select(pass.sequences);
+  pass.sharing = sharing_of(sizes, pass.rule);
+  pass.rule.packing.share_prompts = pass.sharing > 0 ? SharePrompts::kTrue : SharePrompts::kFalse;
+  pass.plans = plan_ranks(sizes, pass.rule, pass.mesh.dp_size());
   for (Partition& of_rank : pass.plans)
     for (auto& micro_batch : of_rank) micro_batch = picked(pass.sequences, micro_batch);
   pass.at = {world_groups(pass.mesh), shares_of({pass.plans})};
@@ -49,7 +53,7 @@ void compute(Pass& pass, at::Device device, Log& log) {
   const Stopwatch watch;
   const std::shared_ptr<void> here = pass.visit ? pass.visit() : nullptr;
   const Partition micro_batches = places_in_share(pass.plans[mesh.place().dp]);
-  pass.of_share = forward_share(pass.share, micro_batches, device, pass.compute, {&log, pass.phase});
+  pass.of_share = forward_share(pass.share, micro_batches, device, pass.compute, {&log, pass.phase}, pass.sharing);
   pass.took_s = watch.seconds();
 }
 
@@ -139,11 +143,12 @@ at::Tensor teacher_kl_of(const std::vector<Pass>& passes, const TeacherKl& setti
 void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModels& models, LearnerMeshes& meshes,
                   Log& log, Metrics& metrics) {
   std::vector<Pass> passes = passes_of(step, settings, models, meshes);
-  const std::vector<int64_t> lengths = step.facts.lengths();
+  const SequenceSizes sizes = step.facts.sizes();
+  const std::vector<int64_t>& lengths = sizes.lengths;
   Communicator& learners = meshes.actor.world();
   learners.traffic().set_phase("forwards");
   for (Pass& pass : passes) {
-    plan(pass, lengths);
+    plan(pass, sizes);
     const at::Tensor ids =
         redistribute({step.here.tokens.ids.to(at::kInt)}, lengths, step.home, pass.at, learners, "tokens")[0];
     pass.share = make_experience(step.facts, pass.at.share_of(learners.rank()), ids.to(at::kLong));
@@ -159,7 +164,7 @@ void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModel
     at::Tensor of_pass = at::scalar_tensor(pass.took_s, at::kDouble);
     pass.mesh.broadcast(of_pass, "times of forwards");
     took_s[pass.name] += of_pass.item<double>();
-    add_packing_metrics(pass.packed, batch_stats(pass.plans, lengths, pass.rule.packing), metrics);
+    add_packing_metrics(pass.packed, batch_stats(pass.plans, sizes, pass.rule.packing), metrics);
   }
   for (const auto& [name, seconds] : took_s) metrics.add(fmt::format("time/{}", name), seconds);
   for (const Pass& pass : passes)

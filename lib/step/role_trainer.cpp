@@ -45,7 +45,7 @@ Metrics RoleTrainer::train(TrainingStep step, const MicroBatchLoss<Experience>& 
                            const Prepare<Experience>& prepare) {
   UpdatePlan plan{.settings = updates_,
                   .rule = epochs_.micro_batches,
-                  .lengths = step.facts.lengths(),
+                  .sizes = step.facts.sizes(),
                   .num_groups = step.num_groups,
                   .device = device_,
                   .phase = {&log_, "train " + updates_.prefix},
@@ -54,7 +54,7 @@ Metrics RoleTrainer::train(TrainingStep step, const MicroBatchLoss<Experience>& 
   Metrics metrics;
   for (int64_t epoch = 0; epoch < epochs_.num_epochs; ++epoch) {
     Distribution wanted{mesh_groups(mesh_.world().size(), mesh_.shape()),
-                        epoch_shares(epochs_, plan.lengths, step.number, epoch)};
+                        epoch_shares(epochs_, plan.sizes, step.number, epoch)};
     step.here = redistribute(step.here, step.facts, step.at, wanted, mesh_.world());
     step.at = std::move(wanted);
     plan.mini_batches = epoch_mini_batches(epochs_, step.facts.num_sequences(), step.number, epoch);

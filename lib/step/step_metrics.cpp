@@ -9,6 +9,7 @@ std::string packing_prefix(const std::string& who) {
 void add_packing_metrics(const std::string& who, const BatchStats& stats, Metrics& metrics) {
   const std::string prefix = packing_prefix(who);
   for (const double fill : stats.fills()) metrics.add(prefix + "fill", fill);
+  if (stats.shared() > 0) metrics.add(prefix + "shared", stats.shared());
   metrics.add(prefix + "padding", stats.padding());
   metrics.add(prefix + "num_micro_batches", static_cast<double>(stats.num_micro_batches()));
   metrics.add(prefix + "imbalance", stats.rank_imbalance());

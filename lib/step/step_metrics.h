@@ -19,6 +19,7 @@ std::string packing_prefix(const std::string& who);
 
 /// Adds, as means over the batches of a step (fill: over their micro-batches, fillers left out; only with a budget):
 ///   fill                useful tokens / budget
+///   shared              tokens for which others stand / the sequences' tokens; only where prompts are shared
 ///   padding             tokens that alignment adds / all tokens
 ///   num_micro_batches   of each rank
 ///   imbalance           max / mean - 1 of the ranks' FLOPs

@@ -152,6 +152,7 @@ BatchRule batch_rule(const WorkerConfig& worker, Stage stage) {
   rule.packing.alignment = sequence_alignment(layout.context_parallel(), layout.tensor_parallel());
   const std::optional<int64_t> budget = args.budget(trains);
   rule.is_packed = budget.has_value();
+  rule.packing.share_prompts = args.share_prompts;
   rule.packing.budget = budget.value_or(0);
   if (args.use_sequence_packing) {
     rule.packing.algorithm = packing.algorithm;

@@ -66,7 +66,7 @@ void StepTrainer::distribute(RlStep& step, std::vector<RolloutRecord>& mine) {
   ROLL_CHECK_EQ(index.facts.num_sequences(), settings_.num_groups * settings_.group_size,
                 "a step has all its responses");
   step.facts = std::move(index.facts);
-  step.home = {world_groups(meshes_.actor), epoch_shares(actor_epochs_, step.facts.lengths(), step.number, 0)};
+  step.home = {world_groups(meshes_.actor), epoch_shares(actor_epochs_, step.facts.sizes(), step.number, 0)};
   step.here = redistribute(experience_of(mine, step.facts, index.holders.share_of(world.rank())), step.facts,
                            index.holders, step.home, world);
 }
@@ -132,7 +132,7 @@ Metrics StepTrainer::train(const RlStep& step, const StepHooks& hooks) {
 
 /// The step where the role's first epoch wants it. **Collective** over the learners.
 TrainingStep StepTrainer::training_step(const RlStep& step, const EpochRule& epochs, RoleMesh& role) const {
-  Distribution at{world_groups(role), epoch_shares(epochs, step.facts.lengths(), step.number, 0)};
+  Distribution at{world_groups(role), epoch_shares(epochs, step.facts.sizes(), step.number, 0)};
   Experience here = redistribute(step.here, step.facts, step.home, at, role.world());
   at.ranks = mesh_groups(std::ssize(role.ranks()), role.shape());
   const auto& [folder, ending] = settings_.rollouts;

@@ -36,7 +36,7 @@ OwnPart flat_shard(const std::vector<int64_t>& places, const std::vector<int64_t
   return own;
 }
 
-std::vector<int64_t> places_of(const Batch& here, size_t num_sequences) {
+std::vector<int64_t> places_of(const Batch& here, int64_t num_sequences) {
   std::vector<int64_t> places(num_sequences, -1);
   for (int64_t b = 0; b < here.num_sequences(); ++b) places.at(here.sequence_index[b]) = b;
   return places;
@@ -122,12 +122,12 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
   std::vector<std::vector<Partition>> all_plans;
   int64_t num_micro_batches = 0;
   for (const auto& sequences : plan.mini_batches) {
-    all_plans.push_back(plan_ranks(picked(plan.lengths, sequences), plan.rule, mesh.dp_size()));
+    all_plans.push_back(plan_ranks(plan.sizes.select(sequences), plan.rule, mesh.dp_size()));
     num_micro_batches += std::ssize(all_plans.back()[mesh.place().dp]);
   }
   std::optional<Progress> progress;
   if (plan.phase.log) progress.emplace(*plan.phase.log, plan.phase.name, num_micro_batches, "micro-batches");
-  const std::vector<int64_t> places = places_of(here, plan.lengths.size());
+  const std::vector<int64_t> places = places_of(here, plan.sizes.num_sequences());
   Metrics over_updates;
   for (size_t update = 0; update < plan.mini_batches.size(); ++update) {
     const auto& sequences = plan.mini_batches[update];
@@ -137,6 +137,8 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
     if (prepare) prepare(mini_batch, sequences);
     const auto counts = count_masks(mini_batch, settings.counted_masks, plan.num_groups, mesh.dp());
     const Partition& mine = own.micro_batches;
+    const SequenceSizes sizes = plan.sizes.select(sequences);
+    const int64_t sharing = sharing_of(sizes, plan.rule);
     const double scale = loss_scale(settings.apply_loss_scale, num_filled(plans));
     if (counts.at(settings.loss_mask).batch_num_tokens == 0) {
       learner.skip_update();
@@ -151,7 +153,9 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
     const auto result = learner.update(static_cast<int64_t>(mine.size()), [&](int64_t k) -> MicroLoss {
       if (progress) progress->advance();
       if (mine[k].empty()) return {};  // a filler: another rank has one micro-batch more
-      LossResult loss = micro_batch_loss(to_device(select(mini_batch, mine[k]), plan.device), counts);
+      B part = select(mini_batch, mine[k]);
+      if (sharing > 0) part.tokens.tree = prefix_tree(part.tokens, sharing);
+      LossResult loss = micro_batch_loss(to_device(std::move(part), plan.device), counts);
       of_update.merge(loss.metrics);
       std::vector<at::Tensor> numbers;
       for (Deferred& later : loss.deferred) numbers.push_back(std::exchange(later.numbers, {}));
@@ -161,7 +165,7 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
     for (size_t i = 0; i < deferred.size(); ++i) deferred[i].add(result.numbers[i], of_update);
     add_update_metrics(prefix, result, merge_over_ranks(of_update, mesh.dp()), over_updates);
     if (result.skipped) log_skipped(plan, update, result, learner, mesh.world());
-    add_packing_metrics(prefix, batch_stats(plans, picked(plan.lengths, sequences), plan.rule.packing), over_updates);
+    add_packing_metrics(prefix, batch_stats(plans, sizes, plan.rule.packing), over_updates);
     add_wait_metric(prefix, result.compute_s, mesh.world(), over_updates);
     if (mesh.shards().size() > 1) add_reduction_metrics(prefix, learner.trace(), over_updates);
   }

@@ -29,10 +29,10 @@ struct UpdateSettings {
 /// Some updates of a step.
 struct UpdatePlan {
   UpdateSettings settings;
-  BatchRule rule{};                // mini-batch -> micro-batches
-  Partition mini_batches{};        // sequence indices of the step, over all ranks
-  std::vector<int64_t> lengths{};  // tokens of each sequence of the step, over all ranks
-  int64_t num_groups = 0;          // prompts of the step
+  BatchRule rule{};          // mini-batch -> micro-batches
+  Partition mini_batches{};  // sequence indices of the step, over all ranks
+  SequenceSizes sizes{};     // of the step's sequences, over all ranks
+  int64_t num_groups = 0;    // prompts of the step
   at::Device device = at::kCPU;
   Phase phase{};
   int64_t step = 0;

@@ -181,7 +181,7 @@ Metrics Dpo::train(int64_t update) {
                                      .max_nonfinite_updates = config_.max_nonfinite_updates},
                         .rule = pair_rule(Stage::kTrain),
                         .mini_batches = {first_numbers(num_sequences)},
-                        .lengths = step.facts.lengths(),
+                        .sizes = step.facts.sizes(),
                         .num_groups = std::ssize(pairs),
                         .device = models_.device,
                         .phase = {&log_, fmt::format("step {}: train", update)},

@@ -33,7 +33,7 @@ RlStep step_of(const std::vector<PairRow>& pairs, const BatchRule& rule, RoleMes
   facts.judged.assign(num_sequences, 1);
   facts.truncated.resize(num_sequences);
   facts.difficulties.resize(num_sequences);
-  step.home = {world_groups(role), shares_of({plan_ranks(facts.lengths(), rule, role.dp_size())})};
+  step.home = {world_groups(role), shares_of({plan_ranks(facts.sizes(), rule, role.dp_size())})};
   const std::vector<int64_t>& share = step.home.share_of(role.world().rank());
   std::vector<int64_t> ids;
   for (const int64_t sequence : share) {

@@ -155,7 +155,7 @@ Metrics Sft::train(int64_t update) {
                                      .max_nonfinite_updates = config_.max_nonfinite_updates},
                         .rule = batch_rule(config_.sft_train, Stage::kTrain).with(workload_of(model_.spec())),
                         .mini_batches = {first_numbers(batch.num_sequences())},
-                        .lengths = lengths_of(batch),
+                        .sizes = lengths_of(batch),
                         .num_groups = batch.num_sequences(),
                         .device = model_.device(),
                         .phase = {&log_, fmt::format("step {}: train", update)},

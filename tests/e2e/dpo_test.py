@@ -61,10 +61,12 @@ def layouts(folder):
     packed = "{algorithm: load_balance, max_packed_sequence_length_train: 130, max_packed_sequence_length_forward: 130}"
     packing = [f"{role}.{key}={value}" for role in ("actor_train", "reference") for key, value in (("use_sequence_packing", "true"), ("sequence_packing_args", packed))]
     small = ["actor_train.training_args.per_device_train_batch_size=1", "actor_train.training_args.train_batch_size=12"]
+    shared = ["actor_train.share_prompts=true", "reference.share_prompts=true"]
     sizes = lambda role, cp, tp: [STRATEGY(role, "context_parallel_size", cp), STRATEGY(role, "tensor_model_parallel_size", tp)]
     for name, ranks, flags in (("pairs one by one", 1, small), ("packed", 1, packing), ("2 data ranks, packed", 2, packing + small),
+                               ("packed, shared prompts", 1, packing + shared),
                                ("2 context ranks", 2, sizes("actor_train", 2, 1) + small), ("2 tensor ranks, packed", 2, sizes("reference", 1, 2) + packing + small),
-                               ("2 x 2", 4, sizes("actor_train", 1, 2) + sizes("reference", 2, 1) + small)):
+                               ("2 x 2, shared prompts", 4, sizes("actor_train", 1, 2) + sizes("reference", 2, 1) + small + shared)):
         run = folder / name.replace(" ", "_")
         roll("dpo", "--config", config, "-n", ranks, f"output_dir={run}", *flags)
         compare(name, folder, run, golden["cdpo"])

@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import tempfile
 
-from replay import PACKED, binary, compare, record, train
+from replay import PACKED, binary, compare, record, shared_of, train
 
 REFERENCE = {"reference.use_sequence_packing": "true", "reference.sequence_packing_args.algorithm": "load_balance",
              "reference.sequence_packing_args.max_packed_sequence_length_forward": 80}
@@ -15,6 +15,7 @@ DYNAMIC = """use_dynamic_batching_in_train: true
   max_tokens_per_microbatch_in_train: 96
   use_dynamic_batching_in_infer: true
   max_tokens_per_microbatch_in_infer: 150"""
+SHARED = "\n  share_prompts: true"
 CASES = [  # name, ranks, sequences of a micro-batch where not packed, packing, further keys
     ("8 sequences", 1, 8, "", {}),
     ("2 sequences", 1, 2, "", {}),
@@ -30,6 +31,10 @@ CASES = [  # name, ranks, sequences of a micro-batch where not packed, packing, 
     ("load_balance 90", 4, 2, PACKED.format("load_balance", 90), {}),
     ("none 90, tp 2", 4, 4, PACKED.format("none", 90), {"tp": 2}),
     ("load_balance 112, cp 2, tp 2", 4, 8, PACKED.format("load_balance", 112), {"cp": 2, "tp": 2}),
+    ("shared prompts, none 90, reference too", 1, 8, PACKED.format("none", 90) + SHARED, REFERENCE | {"reference.share_prompts": "true"}),
+    ("shared prompts, not packed, dp 2", 2, 4, SHARED, {}),
+    ("shared prompts, load_balance 112, cp 2, tp 2", 4, 8, PACKED.format("load_balance", 112) + SHARED,
+     {"cp": 2, "tp": 2, "actor_train.sequence_packing_args.min_num_micro_batches_train": 2}),
 ]
 
 
@@ -79,6 +84,7 @@ def check_layouts(folder, rollouts):
         what = f"n={ranks} {label}"
         base = base or run
         compare(run, base, what)
+        assert (shared_of(run) > 0) == (SHARED in packing), f"{what}: {shared_of(run)} of the tokens are shared"
         check_prediction(run, foretold(folder, name, ranks, rollouts, keys), what)
 
 

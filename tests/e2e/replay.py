@@ -131,6 +131,11 @@ def weights(run):
     return found
 
 
+def shared_of(run):
+    """Mean share of the tokens of a step that its training left out, as others stand for them."""
+    return numpy.mean([json.loads(line).get("packing/shared", 0) for line in open(run / "metrics.jsonl")])
+
+
 OF_STEP = ("score/", "rewards/", "advantages/", "returns/", "kl", "critic/")  # what is computed before the policy's updates
 
 

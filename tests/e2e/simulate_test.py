@@ -16,6 +16,7 @@ BOTH = ("actor_train", "critic")
 RECOMPUTED = {f"{role}.strategy_args.strategy_config.recompute_granularity": "full" for role in BOTH}
 WHOLE_OPTIMIZER = {f"{role}.strategy_args.strategy_config.use_distributed_optimizer": "false" for role in BOTH}
 BF16 = {f"{role}.model_args": "{dtype: bf16}" for role in ROLES if role != "actor_infer"}
+SHARED = {f"{role}.share_prompts": "true" for role in (*BOTH, "reference")}
 DEEP = dict(model="deep", packing=PACKED)
 # Name -> data, context and tensor ranks, and what else the run is given.
 LAYOUTS = {
@@ -31,6 +32,7 @@ LAYOUTS = {
     "2 tensor ranks, recomputed": (1, 1, 2, DEEP | RECOMPUTED),
     "2 context ranks": (1, 2, 1, DEEP),
     "2 context ranks, recomputed": (1, 2, 1, RECOMPUTED),
+    "2 context ranks, shared prompts": (1, 2, 1, DEEP | SHARED),
     "4 data ranks": (4, 1, 1, DEEP),
     "4 tensor ranks, 2 heads of keys": (1, 1, 4, DEEP),
     "2 data x 2 tensor ranks": (2, 1, 2, DEEP),

@@ -81,6 +81,26 @@ TEST_CASE("CUDA attention equals the CPU's, packed and cached, in bfloat16 and f
   for (size_t i = 0; i < a.size(); ++i) CHECK(relative(a[i], b[i]) < tolerance);
 }
 
+TEST_CASE("CUDA attention adds up the gradients of keys that several pieces name", "[gpu]") {
+  const auto [dtype, tolerance] = GENERATE(table<at::ScalarType, double>({{at::kBFloat16, 2e-2}, {at::kFloat, 1e-4}}));
+  const std::vector<int64_t> cu_queries = {0, 100, 140, 200}, cu_keys = {0, 100, 220, 360};
+  const at::Tensor rows =
+      at::cat({at::arange(100, at::kLong), at::arange(80, at::kLong), at::arange(100, 140, at::kLong),
+               at::arange(80, at::kLong), at::arange(140, 200, at::kLong)});
+  std::vector<at::Tensor> on_gpu, on_cpu;
+  for (const int64_t h : {6, 2, 2}) {
+    on_gpu.push_back(leaf(at::randn({200, h, 64}), at::kCUDA, dtype));
+    on_cpu.push_back(leaf(on_gpu.back(), at::kCPU, at::kFloat));
+  }
+  const auto run = [&](const std::vector<at::Tensor>& x) {
+    Pieces pieces = pieces_on(x[0].device(), cu_queries, cu_keys);
+    pieces.key_rows = rows.to(x[0].device());
+    return with_gradients(packed_attention(x[0], x[1], x[2], pieces, 0.125), x);
+  };
+  const auto a = run(on_gpu), b = run(on_cpu);
+  for (size_t i = 0; i < a.size(); ++i) CHECK(relative(a[i], b[i]) < tolerance);
+}
+
 TEST_CASE("the head's kernels run on the device of their tensors", "[gpu]") {
   const int64_t last = at::detail::getCUDAHooks().deviceCount() - 1;  // the first one where there is only one
   const at::Device device(at::kCUDA, static_cast<at::DeviceIndex>(last));

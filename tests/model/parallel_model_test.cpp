@@ -13,6 +13,7 @@
 #include "model/telling_model.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
+#include "packing/alignment.h"
 
 namespace roll {
 
@@ -78,15 +79,32 @@ Outcome outcome_of(const Model& model, std::vector<at::Tensor> outputs) {
   return outcome;
 }
 
-Outcome policy_outcome(const Transformer& model, bool recompute) {
-  const PackedTokens tokens = some_tokens();
+/// Two groups, one of them with a deeper fork and a response that is another's beginning. Sharing leaves out some
+/// tokens.
+PackedTokens groups_of_tokens() {
+  const auto path = [](std::initializer_list<std::pair<int64_t, int64_t>> parts) {
+    std::vector<int64_t> ids;
+    for (const auto& [count, start] : parts) std::ranges::copy(some_ids(count, start), std::back_inserter(ids));
+    return ids;
+  };
+  return pack_tokens({path({{25, 1}, {9, 2}}), path({{13, 8}, {20, 3}}), path({{25, 1}, {12, 4}, {7, 5}}),
+                      path({{25, 1}, {12, 4}, {3, 6}}), path({{25, 1}, {9, 2}, {2, 7}}), path({{13, 8}, {1, 9}})});
+}
+
+PackedTokens shared(PackedTokens tokens, const ModelParallel& parallel) {
+  tokens.tree = prefix_tree(tokens, sequence_alignment(parallel.cp_size(), parallel.tp_size()));
+  if (tokens.tree.empty()) throw std::logic_error("these tokens share something under any layout");
+  return tokens;
+}
+
+Outcome policy_outcome(const Transformer& model, bool recompute, const PackedTokens& tokens = some_tokens()) {
   const at::Tensor wanted = at::arange(tokens.num_tokens(), at::kLong).remainder(5).ne(0);
   const TokenLogProbs y = token_log_probs(model, tokens, 0.9, true, recompute, wanted);
   return outcome_of(model, {y.log_probs, y.entropy});
 }
 
-Outcome value_outcome(const ValueModel& model, bool recompute) {
-  return outcome_of(model, {model.values(some_tokens(), recompute)});
+Outcome value_outcome(const ValueModel& model, bool recompute, const PackedTokens& tokens = some_tokens()) {
+  return outcome_of(model, {model.values(tokens, recompute)});
 }
 
 /// What differs from the whole model's outcome once gradients are summed over ranks and put together.
@@ -116,6 +134,9 @@ struct Layout {
 
 Layout any_layout() {
   return GENERATE(Layout{1, 2}, Layout{2, 1}, Layout{2, 2}, Layout{1, 4});
+}
+Layout layout_of_groups() {
+  return GENERATE(Layout{1, 1}, Layout{1, 2}, Layout{2, 1}, Layout{2, 2});
 }
 
 /// float32 log-probs of a model cut as `layout` says, on rank 0.
@@ -166,6 +187,39 @@ TEST_CASE("a policy shared by ranks has the log-probs, entropy and gradient of t
          Mesh mesh(world, layout.shape());
          const Transformer model = Transformer::load(folder / "m", at::kCPU, at::kDouble, parallel_of(mesh));
          return differences(model, policy_outcome(model, recompute), mesh, whole);
+       }))
+    CHECK(wrong == "");
+}
+
+TEST_CASE("sequences that share what they begin with have the log-probs and gradient of whole ones", "[model]") {
+  const auto [arch, tie] = GENERATE(table<const char*, bool>({{"qwen2", true}, {"qwen3", false}, {"llama", true}}));
+  const bool recompute = GENERATE(false, true);
+  const Layout layout = layout_of_groups();
+  const TemporaryFolder folder;
+  save_tiny(folder / "m", arch, tie);
+  const PackedTokens tokens = groups_of_tokens();
+  const Outcome whole = policy_outcome(Transformer::load(folder / "m", at::kCPU, at::kDouble), false, tokens);
+  INFO(arch << " cp " << layout.cp << " tp " << layout.tp << " recompute " << recompute);
+  for (const auto& wrong : run_local_ranks(layout.ranks(), [&](Communicator& world) {
+         Mesh mesh(world, layout.shape());
+         const Transformer model = Transformer::load(folder / "m", at::kCPU, at::kDouble, parallel_of(mesh));
+         return differences(model, policy_outcome(model, recompute, shared(tokens, model.parallel())), mesh, whole);
+       }))
+    CHECK(wrong == "");
+}
+
+TEST_CASE("sequences that share what they begin with have the values and gradient of whole ones", "[model]") {
+  const Layout layout = layout_of_groups();
+  const TemporaryFolder folder;
+  save_tiny(folder / "m", "qwen2", true);
+  save_tiny_critic(folder / "m", folder / "c");
+  const PackedTokens tokens = groups_of_tokens();
+  const Outcome whole = value_outcome(ValueModel::load(folder / "c", at::kCPU, at::kDouble), false, tokens);
+  INFO("cp " << layout.cp << " tp " << layout.tp);
+  for (const auto& wrong : run_local_ranks(layout.ranks(), [&](Communicator& world) {
+         Mesh mesh(world, layout.shape());
+         const ValueModel model = ValueModel::load(folder / "c", at::kCPU, at::kDouble, parallel_of(mesh));
+         return differences(model, value_outcome(model, true, shared(tokens, model.parallel())), mesh, whole);
        }))
     CHECK(wrong == "");
 }

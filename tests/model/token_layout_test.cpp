@@ -140,6 +140,93 @@ TEST_CASE("what lies at the slots of all ranks comes back in packed order", "[mo
   }
 }
 
+namespace {
+
+/// Sequences whose first `shared[b]` tokens are those of the sequence before; all other tokens differ.
+PackedTokens tree_of_tokens(const Numbers& lengths, const Numbers& shared, int64_t alignment) {
+  std::vector<Numbers> sequences;
+  for (size_t b = 0; b < lengths.size(); ++b) {
+    sequences.emplace_back();
+    for (int64_t i = 0; i < lengths[b]; ++i)
+      sequences.back().push_back(i < shared[b] ? sequences[b - 1][i] : 100 * static_cast<int64_t>(b) + i + 1);
+  }
+  PackedTokens tokens = pack_tokens(sequences);
+  tokens.tree = prefix_tree(tokens, alignment);
+  return tokens;
+}
+
+}  // namespace
+
+TEST_CASE("what sequences begin with alike, but for its last token, is one branch of a tree", "[model]") {
+  const PackedTokens tokens = tree_of_tokens({6, 7, 3, 5, 2}, {0, 4, 3, 0, 2}, 1);
+  // In lexicographic order: the second has 4 tokens of the first, the third is the second's beginning.
+  const auto shared = [&](int64_t alignment) {
+    std::vector<Numbers> found;
+    for (const Branch& branch : prefix_tree(tokens, alignment)) found.push_back({branch.sequence, branch.shared});
+    return found;
+  };
+  CHECK(shared(1) == std::vector<Numbers>{{2, 0}, {0, 2}, {1, 3}, {4, 0}, {3, 1}});
+  CHECK(shared(2) == std::vector<Numbers>{{2, 0}, {0, 2}, {1, 2}, {4, 0}, {3, 0}});
+  CHECK(shared(4).empty());
+  CHECK(prefix_tree(telling_tokens({3, 5}), 1).empty());
+  CHECK(prefix_tree(telling_tokens({3}), 1).empty());
+}
+
+TEST_CASE("the queries of a branch see the path from the root, and its tokens lie there once", "[model]") {
+  for (uint64_t seed = 0; seed < 80; ++seed) {
+    const int64_t cp = std::vector{1, 2, 4}[seed % 3], tp = 1 + static_cast<int64_t>(seed / 3 % 3);
+    const int64_t alignment = sequence_alignment(cp, tp);
+    Numbers lengths, shared;
+    for (uint64_t i = 0; i < 2 + seed % 6; ++i) {
+      lengths.push_back(1 + static_cast<int64_t>(60 * random_uniform({.seed = seed, .sequence = i})));
+      const int64_t most = i > 0 ? std::min(lengths[i], lengths[i - 1]) : 0;
+      shared.push_back(static_cast<int64_t>(static_cast<double>(most + 1) *
+                                            random_uniform({.seed = seed, .step = 1, .sequence = i})));
+    }
+    const PackedTokens tokens = tree_of_tokens(lengths, shared, alignment);
+    if (tokens.tree.empty()) continue;
+    int64_t saved = 0, aligned = 0;
+    for (const Branch& branch : tokens.tree) {
+      saved += branch.shared;
+      aligned += aligned_length(lengths[branch.sequence], alignment);
+    }
+    const auto ranks = lay_out_all(tokens, cp, tp);
+    const at::Tensor all_ids = of_all_ranks(ranks, &TokenLayout::ids);
+    const at::Tensor all_positions = of_all_ranks(ranks, &TokenLayout::positions);
+    REQUIRE(all_ids.numel() == aligned - saved);
+    CHECK(at::equal(all_ids.index_select(0, ranks[0].places), tokens.ids));
+    CHECK(at::equal(all_positions.index_select(0, ranks[0].places), tokens.positions));
+    const int64_t chunks = cp > 1 ? 2 : 1;
+    for (const TokenLayout& layout : ranks) {
+      REQUIRE(layout.ids.numel() * cp == all_ids.numel());
+      REQUIRE(layout.ids.numel() % tp == 0);
+      REQUIRE(std::ssize(layout.cu_queries) - 1 == chunks * tokens.num_sequences());
+      for (int64_t c = 0; c + 1 < std::ssize(layout.cu_queries); ++c) {
+        const int64_t sequence = tokens.tree[c / chunks].sequence, keys = layout.cu_keys[c + 1] - layout.cu_keys[c];
+        const at::Tensor rows = layout.keys.narrow(0, layout.cu_keys[c], keys);
+        const int64_t real = std::min(keys, tokens.length(sequence));
+        REQUIRE(list(all_positions.index_select(0, rows)) == list(at::arange(keys, at::kLong)));
+        REQUIRE(list(all_ids.index_select(0, rows.narrow(0, 0, real))) ==
+                list(tokens.ids.narrow(0, tokens.cu_seqlens[sequence], real)));
+        REQUIRE(layout.positions[layout.cu_queries[c + 1] - 1].item<int64_t>() == keys - 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("a shared token gets the exact sum of what its sequences make of it", "[model]") {
+  const PackedTokens tokens = tree_of_tokens({6, 7, 5}, {0, 5, 5}, 1);
+  const TokenLayout layout = lay_out(tokens, {});
+  REQUIRE(layout.ids.numel() == 6 + 3 + 1);
+  const at::Tensor x = layout.ids.to(at::kFloat).requires_grad_();
+  const at::Tensor weights = at::arange(1, 19, at::kFloat) / 64;
+  (to_packed(layout, x, {}) * weights).sum().backward();
+  const at::Tensor expected = at::zeros_like(layout.ids, at::kFloat);
+  for (int64_t t = 0; t < 18; ++t) expected[layout.host_places[t]] += weights[t];
+  CHECK(at::equal(x.grad(), expected));
+  CHECK(x.grad()[0].item<float>() == (1 + 7 + 14) / 64.0F);
+}
+
 TEST_CASE("results come to every rank in packed order, and its own keep their gradient", "[model]") {
   for (const auto& wrong : test::run_local_ranks(4, [](Communicator& world) {
          Mesh mesh(world, {.cp = 2, .tp = 2});

@@ -74,6 +74,32 @@ TEST_CASE("the last queries of sequences see what they see among all queries, wi
     }
 }
 
+TEST_CASE("keys that several pieces name get the sum of their gradients", "[ops]") {
+  const auto dtype = GENERATE(at::kFloat, at::kDouble, at::kBFloat16);
+  const Heads x = make_heads(90, 4, 2, 8, dtype);  // a piece of 70, and two that go on after its first 66
+  std::vector<at::Tensor> rows = {at::arange(70, at::kLong)};
+  for (const int64_t begin : {70, 85}) {
+    rows.push_back(at::arange(66, at::kLong));
+    rows.push_back(at::arange(begin, begin == 70 ? 85 : 90, at::kLong));
+  }
+  Pieces pieces{{0, 70, 85, 90}, {0, 70, 70 + 81, 70 + 81 + 71}};
+  pieces.key_rows = at::cat(rows);
+  const auto found = outputs(packed_attention(x.q, x.k, x.v, pieces, 0.3), x);
+  Heads wide = x;
+  for (at::Tensor* input : {&wide.q, &wide.k, &wide.v}) *input = input->detach().to(at::kDouble).requires_grad_();
+  const auto of_pieces = [&](const at::Tensor& all) { return all.index_select(0, pieces.key_rows); };
+  const auto expected = outputs(
+      packed_attention_by_piece(wide.q, of_pieces(wide.k), of_pieces(wide.v), {pieces.cu_queries, pieces.cu_keys}, 0.3),
+      wide);
+  const double tolerance = dtype == at::kDouble ? 1e-10 : dtype == at::kFloat ? 2e-5 : 2e-2;
+  for (size_t i = 0; i < found.size(); ++i) {
+    INFO("result " << i);
+    REQUIRE(found[i].scalar_type() == dtype);
+    CHECK(at::allclose(found[i].to(at::kDouble), expected[i], tolerance,
+                       tolerance * expected[i].abs().max().item<double>()));
+  }
+}
+
 TEST_CASE("bounds that do not fit the queries and keys are a bug", "[ops]") {
   const Heads x = make_heads(6, 4, 2, 8, at::kFloat);
   CHECK_THROWS_AS(packed_attention(x.q, x.k, x.v, {0, 5}, {0, 6}, 1.0), Bug);

@@ -281,8 +281,8 @@ TEST_CASE("every rank can run as many micro-batches as the largest one asks for"
     const auto num_filled = std::count_if(parts.begin(), parts.end(), [](const auto& part) { return !part.empty(); });
     REQUIRE(num_filled == std::min(agreed, static_cast<int64_t>(c.lengths.size())));
   }
-  CHECK(plan_micro_batches({}, {.budget = 10}, 3) == Partition{{}, {}, {}});  // a rank without sequences
-  CHECK(plan_micro_batches({}, {.budget = 10}).empty());
+  CHECK(plan_micro_batches(PlannedItems(), {.budget = 10}, 3) == Partition{{}, {}, {}});  // a rank without sequences
+  CHECK(plan_micro_batches(PlannedItems(), {.budget = 10}).empty());
 }
 
 TEST_CASE("micro-batches are ordered small, large, small", "[packing]") {

@@ -10,7 +10,7 @@ TEST_CASE("the statistics of a plan are those of its lengths", "[packing]") {
   // Rank 0: 3 + 5 and 8 tokens; rank 1: 7 tokens and a filler. Aligned to 4: 4 + 8, 8, 8.
   const std::vector<Partition> plans{{{0, 1}, {2}}, {{3}, {}}};
   const PackOptions options{.budget = 16, .alignment = 4, .workload = {2, 1}};
-  const BatchStats stats = batch_stats(plans, {3, 5, 8, 7}, options);
+  const BatchStats stats = batch_stats(plans, std::vector<int64_t>{3, 5, 8, 7}, options);
   CHECK(stats.num_micro_batches() == 2);
   CHECK(stats.num_fillers() == 1);
   CHECK(stats.num_over_budget() == 0);
@@ -26,10 +26,11 @@ TEST_CASE("the statistics of a plan are those of its lengths", "[packing]") {
 }
 
 TEST_CASE("a micro-batch over the budget is counted, by its aligned tokens", "[packing]") {
-  CHECK(batch_stats({{{0, 1}}}, {5, 5}, {.budget = 15, .alignment = 8}).num_over_budget() == 1);
-  CHECK(batch_stats({{{0, 1}}}, {5, 5}, {.budget = 16, .alignment = 8}).num_over_budget() == 0);
-  CHECK(batch_stats({{{0, 1}}}, {5, 5}, {.budget = 0}).num_over_budget() == 0);
-  CHECK(batch_stats({{{0, 1}}}, {5, 5}, {.budget = 0}).fills().empty());
+  const std::vector<int64_t> lengths{5, 5};
+  CHECK(batch_stats({{{0, 1}}}, lengths, {.budget = 15, .alignment = 8}).num_over_budget() == 1);
+  CHECK(batch_stats({{{0, 1}}}, lengths, {.budget = 16, .alignment = 8}).num_over_budget() == 0);
+  CHECK(batch_stats({{{0, 1}}}, lengths, {.budget = 0}).num_over_budget() == 0);
+  CHECK(batch_stats({{{0, 1}}}, lengths, {.budget = 0}).fills().empty());
 }
 
 TEST_CASE("padded batching costs the longest sequence of each piece", "[packing]") {

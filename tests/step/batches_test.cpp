@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "model/small_spec.h"
+#include "packing/statistics.h"
 
 namespace roll {
 
@@ -69,6 +70,77 @@ TEST_CASE("plan_ranks places every sequence once, under the budget, in equally m
         }
       }
   }
+}
+
+TEST_CASE("groups that share their prompt stay together, under the budget and with even work", "[train]") {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const int64_t groups = 1 + static_cast<int64_t>(seed % 7), size = 1 + static_cast<int64_t>(seed / 7 % 5);
+    const auto responses = random_lengths(groups * size, seed), prompts = random_lengths(groups, seed + 100);
+    SequenceSizes sizes;
+    for (int64_t i = groups * size; i-- > 0;) {  // not in the order of the groups
+      sizes.groups.push_back(i % groups);
+      sizes.prompts.push_back(prompts[i % groups]);
+      sizes.lengths.push_back(prompts[i % groups] + responses[i]);
+    }
+    for (const int64_t num_ranks : {1, 2, 3, 8})
+      for (const auto algorithm : {PackAlgorithm::kNone, PackAlgorithm::kLoadBalance})
+        for (const int64_t budget : {0, 128, 300}) {
+          BatchRule rule = packed_rule(budget, algorithm);
+          rule.is_packed = budget > 0;
+          rule.packing.alignment = 1 + static_cast<int64_t>(seed % 3);
+          rule.packing.share_prompts = SharePrompts::kTrue;
+          const auto plans = plan_ranks(sizes, rule, num_ranks);
+          REQUIRE(std::ssize(plans) == num_ranks);
+          REQUIRE(uses(plans, groups * size) == std::vector<int64_t>(groups * size, 1));
+          for (const auto& plan : plans) {
+            REQUIRE(plan.size() == plans.front().size());
+            for (const auto& micro_batch : plan)
+              if (budget > 0)
+                REQUIRE(load_of(sizes, micro_batch, rule.packing.alignment, {}, true).aligned_tokens <= budget);
+          }
+          const BatchStats shared = batch_stats(plans, sizes, rule.packing);
+          rule.packing.share_prompts = SharePrompts::kFalse;
+          const BatchStats whole = batch_stats(plan_ranks(sizes, rule, num_ranks), sizes, rule.packing);
+          const auto busiest = [](const BatchStats& stats) {
+            double most = 0;
+            for (const auto& rank : stats.ranks) {
+              double work = 0;
+              for (const auto& m : rank) work += m.work;
+              most = std::max(most, work);
+            }
+            return most;
+          };
+          REQUIRE(busiest(shared) <= 1.1 * busiest(whole));  // equal counts swap, Karmarkar-Karp alone does not
+        }
+  }
+  // Eight groups of eight on two ranks, and one group on as many: whole, and in halves.
+  const auto equal_groups = [](int64_t groups) {
+    SequenceSizes sizes;
+    for (int64_t i = 0; i < 8 * groups; ++i) {
+      sizes.lengths.push_back(64);
+      sizes.groups.push_back(i / 8);
+      sizes.prompts.push_back(33);
+    }
+    return sizes;
+  };
+  BatchRule rule = packed_rule(32 + 8 * 32, PackAlgorithm::kLoadBalance);
+  rule.packing.share_prompts = SharePrompts::kTrue;
+  for (const auto& plan : plan_ranks(equal_groups(8), rule, 2)) {
+    REQUIRE(plan.size() == 4);
+    for (const auto& micro_batch : plan) {
+      CHECK(micro_batch.size() == 8);
+      for (const int64_t i : micro_batch) CHECK(i / 8 == micro_batch.front() / 8);
+    }
+  }
+  for (const auto& plan : plan_ranks(equal_groups(1), rule, 2)) CHECK(plan.front().size() == 4);
+  rule.packing.min_num_micro_batches = 3;
+  CHECK(plan_ranks(equal_groups(1), rule, 1)[0].size() >= 3);
+  rule.packing.min_num_micro_batches = 1;
+  rule.packing.budget -= 1;  // a group no longer fits
+  for (const auto& plan : plan_ranks(equal_groups(8), rule, 2)) CHECK(plan.size() > 4);
+  rule.unit = 2;
+  rule.packing.budget = 96;
+  for (const auto& plan : plan_ranks(equal_groups(1), rule, 1)) CHECK(plan.size() == 4);  // pairs of 64 + 32 tokens
 }
 
 TEST_CASE("without packing a micro-batch holds per_device_train_batch_size sequences", "[train]") {

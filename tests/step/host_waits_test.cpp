@@ -48,7 +48,7 @@ UpdatePlan two_updates(const Experience& step, const std::vector<std::string>& m
   return {.settings = {.prefix = "test", .loss_mask = masks.front(), .counted_masks = masks},
           .rule = {.num_sequences = 2},
           .mini_batches = {{0, 1, 2, 3}, {4, 5, 6, 7}},
-          .lengths = lengths_of(step),
+          .sizes = lengths_of(step),
           .num_groups = 4,
           .device = test::fake_device()};
 }

@@ -12,6 +12,7 @@
 #include "dist/local_ranks.h"
 #include "dist/thread_ranks.h"
 #include "job/join.h"
+#include "step/forward.h"
 
 namespace roll {
 
@@ -42,7 +43,7 @@ std::string update(Communicator& ranks, bool apply_loss_scale) {
   const UpdatePlan plan{.settings = settings(apply_loss_scale, 0),
                         .rule = {.num_sequences = 1},
                         .mini_batches = {{0, 1, 2, 3, 4}},
-                        .lengths = lengths_of(step),
+                        .sizes = lengths_of(step),
                         .num_groups = 1};
   int calls = 0;
   const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts&) {
@@ -69,7 +70,7 @@ std::string three_updates(Communicator& ranks, const std::vector<int64_t>& bad, 
   const UpdatePlan plan{.settings = settings(true, max_nonfinite_updates),
                         .rule = {.num_sequences = 1},
                         .mini_batches = {{0}, {1}, {2}},
-                        .lengths = lengths_of(five_sequences()),
+                        .sizes = lengths_of(five_sequences()),
                         .num_groups = 1,
                         .phase = {&log, "train"},
                         .step = 12,
@@ -104,6 +105,47 @@ TEST_CASE("an update whose loss is not finite is left out, counted and told; too
   CHECK_THAT(three_updates(*one, {0, 2}, 1), Catch::StartsWith("test/loss 7; test/skipped_updates 2; "));
   CHECK_THAT(three_updates(*one, {0, 1}, 1), Catch::StartsWith("step 12: test: 2 updates in a row"));
   CHECK_THAT(three_updates(*one, {1}, 0), Catch::StartsWith("step 12: test: 1 updates in a row"));
+}
+
+TEST_CASE("micro-batches say what their sequences begin with alike, in training and forward, where that is wished",
+          "[train]") {
+  const auto one = make_communicator({.kind = Transport::kSingle});
+  Mesh mesh(*one, {});
+  std::vector<Sample> samples;
+  for (int64_t i = 0; i < 3; ++i)
+    samples.push_back({.prompt_ids = {1, 2, 3, 4}, .response_ids = {5 + i, 9}, .sequence_index = i});
+  const Experience step = make_experience(samples);
+  const auto shared = [](const Batch& part) {
+    int64_t sum = 0;
+    for (const Branch& branch : part.tokens.tree) sum += branch.shared;
+    return sum;
+  };
+  for (const auto& [wish, expected] : {std::pair(SharePrompts::kFalse, 0), std::pair(SharePrompts::kTrue, 6)}) {
+    BatchRule rule{.num_sequences = 3};
+    rule.packing.share_prompts = wish;
+    int64_t trained = -1, forward = -1;
+    const NamedTensors parameters = {{"w", at::ones({1}).requires_grad_()}};
+    Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 0}}, *one);
+    const UpdatePlan plan{.settings = settings(true, 0),
+                          .rule = rule,
+                          .mini_batches = {{0, 1, 2}},
+                          .sizes = facts_of(step).sizes(),
+                          .num_groups = 1};
+    const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts&) -> LossResult {
+      trained = shared(e);
+      return {parameters[0].second.sum(), {}};
+    };
+    double share = 0;
+    for (const auto& [name, value] : run_updates(step, plan, learner, mesh, loss).values())
+      if (name == "packing/test/shared") share = value;
+    CHECK(trained == expected);
+    CHECK(share == static_cast<double>(expected) / 18);
+    forward_step(step, rule, at::kCPU, mesh, [&](const Batch& part) {
+      forward = shared(part);
+      return at::zeros({part.tokens.num_tokens()});
+    });
+    CHECK(forward == expected);
+  }
 }
 
 TEST_CASE("an update sums over micro-batches and ranks; fillers are not computed and do not count", "[train]") {

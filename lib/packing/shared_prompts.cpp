@@ -1,0 +1,79 @@
+#include "packing/shared_prompts.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "packing/alignment.h"
+
+namespace roll {
+
+namespace {
+
+constexpr double kWorthwhile = 0.05;  // of the work
+
+}  // namespace
+
+SequenceSizes SequenceSizes::select(const std::vector<int64_t>& indices) const {
+  const auto of = [&](const std::vector<int64_t>& all) {
+    std::vector<int64_t> some;
+    for (size_t i = 0; i < indices.size() && !all.empty(); ++i) some.push_back(all[indices[i]]);
+    return some;
+  };
+  return {of(lengths), of(groups), of(prompts)};
+}
+
+int64_t shared_tokens(int64_t common, int64_t alignment) {
+  return (common - 1) / alignment * alignment;
+}
+
+Load load_of(const SequenceSizes& sizes, const std::vector<int64_t>& sequences, int64_t alignment,
+             const Workload& workload, bool shares) {
+  Load load;
+  std::map<int64_t, int64_t> prompts;  // tokens, by group
+  for (const int64_t i : sequences) {
+    load.tokens += sizes.lengths[i];
+    load.aligned_tokens += aligned_length(sizes.lengths[i], alignment);
+    load.work += workload(sizes.lengths[i]);
+    if (!shares || sizes.groups.empty()) continue;
+    const auto [prompt, is_first] = prompts.try_emplace(sizes.groups[i], sizes.prompts[i]);
+    if (is_first) continue;
+    const int64_t shared = shared_tokens(std::min(prompt->second, sizes.prompts[i]), alignment);
+    load.shared += shared;
+    load.tokens -= shared;
+    load.aligned_tokens -= shared;
+    load.work -= workload(shared);
+  }
+  return load;
+}
+
+bool shares_prompts(const SequenceSizes& sizes, SharePrompts wish, int64_t alignment, const Workload& workload) {
+  if (wish != SharePrompts::kAuto || sizes.groups.empty()) return wish == SharePrompts::kTrue;
+  std::vector<int64_t> all(sizes.lengths.size());
+  std::iota(all.begin(), all.end(), 0);
+  const auto work = [&](bool shares) { return load_of(sizes, all, alignment, workload, shares).work; };
+  return work(true) <= (1 - kWorthwhile) * work(false);
+}
+
+Partition cut_groups(const SequenceSizes& sizes, int64_t most, int64_t budget, int64_t alignment) {
+  std::map<int64_t, std::vector<int64_t>> groups;
+  for (int64_t i = 0; i < sizes.num_sequences(); ++i) groups[sizes.groups[i]].push_back(i);
+  Partition all;
+  for (const auto& [number, members] : groups) {
+    const int64_t size = std::ssize(members);
+    for (int64_t parts = (size + most - 1) / most;; ++parts) {
+      Partition pieces;
+      for (int64_t k = 0; k < parts; ++k)
+        pieces.emplace_back(members.begin() + k * size / parts, members.begin() + (k + 1) * size / parts);
+      const bool fits = budget == 0 || std::ranges::all_of(pieces, [&](const auto& piece) {
+                          return load_of(sizes, piece, alignment, {}, true).aligned_tokens <= budget;
+                        });
+      if (!fits && parts < size) continue;
+      std::ranges::move(pieces, std::back_inserter(all));
+      break;
+    }
+  }
+  return all;
+}
+
+}  // namespace roll
