@@ -66,8 +66,10 @@ TokenLayout lay_out(const PackedTokens& packed, const ModelParallel& parallel) {
                      .positions = packed.positions,
                      .num_positions = packed.max_length(),
                      .cu_queries = packed.cu_seqlens,
-                     .cu_keys = packed.cu_seqlens};
+                     .cu_keys = packed.cu_seqlens,
+                     .bounds = packed.bounds};
   if (cp * tp == 1) return layout;
+  layout.bounds.reset();  // pieces are others
   const at::Device device = packed.ids.device();
   const int64_t alignment = sequence_alignment(cp, tp);
   std::vector<int64_t> lengths;

@@ -30,6 +30,7 @@ struct TokenLayout {
   int64_t num_positions = 0;  // all positions are below
   // A piece is a run of tokens of one sequence; its queries see its keys up to their own position.
   std::vector<int64_t> cu_queries, cu_keys;  // [C+1]
+  at::Tensor bounds;                         // of both, on the device; undefined: not there yet
   at::Tensor keys;                           // [K] int64: rows of the keys gathered over cp; undefined without cp
   at::Tensor tokens;                         // [S] int64: index on the packed axis, -1 padding; undefined: 0, 1, 2, ...
   std::vector<int64_t> host_tokens;          // [S] these on the host; empty: 0, 1, 2, ...

@@ -151,7 +151,9 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
     const auto result = learner.update(static_cast<int64_t>(mine.size()), [&](int64_t k) -> MicroLoss {
       if (progress) progress->advance();
       if (mine[k].empty()) return {};  // a filler: another rank has one micro-batch more
-      LossResult loss = micro_batch_loss(to_device(select(mini_batch, mine[k]), plan.device), counts);
+      B micro_batch = select(mini_batch, mine[k]);
+      if (!plan.device.is_cpu() && !plan.device.is_meta()) add_weights(micro_batch, settings.weights, counts);
+      LossResult loss = micro_batch_loss(to_device(std::move(micro_batch), plan.device), counts);
       of_update.merge(loss.metrics);
       std::vector<at::Tensor> numbers;
       for (Deferred& later : loss.deferred) numbers.push_back(std::exchange(later.numbers, {}));
