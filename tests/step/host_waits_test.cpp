@@ -57,7 +57,7 @@ struct WatchedUpdates {
 
 /// Trains on two updates of two micro-batches each.
 WatchedUpdates train(at::Device device, const NamedTensors& parameters, const Asked& asked,
-              const MicroBatchLoss<Experience>& loss) {
+                     const MicroBatchLoss<Experience>& loss) {
   const auto one = make_communicator({.kind = Transport::kSingle});
   Mesh mesh(*one, {});
   at::manual_seed(1);
