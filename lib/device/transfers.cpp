@@ -5,7 +5,9 @@
 namespace roll {
 
 at::Tensor sent(const at::Tensor& x, at::Device device) {
-  return device.is_cuda() ? x.pin_memory().to(device, /*non_blocking=*/true) : x.to(device);
+  if (device.is_cpu() || device.is_meta()) return x.to(device);
+  const at::Tensor pinned = at::empty(x.sizes(), x.options().pinned_memory(true)).copy_(x);
+  return pinned.to(device, /*non_blocking=*/true);
 }
 
 void send_together(const std::vector<at::Tensor*>& tensors, at::Device device) {
@@ -21,7 +23,7 @@ void send_together(const std::vector<at::Tensor*>& tensors, at::Device device) {
         .view(tensor.scalar_type())
         .view(tensor.sizes());
   };
-  const at::Tensor host = at::empty({offsets.back()}, at::TensorOptions(at::kByte).pinned_memory(device.is_cuda()));
+  const at::Tensor host = at::empty({offsets.back()}, at::TensorOptions(at::kByte).pinned_memory(true));
   for (size_t i = 0; i < tensors.size(); ++i) in(host, i).copy_(*tensors[i]);
   const at::Tensor there = host.to(device, /*non_blocking=*/true);
   for (size_t i = 0; i < tensors.size(); ++i) *tensors[i] = in(there, i);

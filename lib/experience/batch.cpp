@@ -17,6 +17,7 @@ TokenAxis Batch::axis() const {
   TokenAxis axis{tokens.cu_seqlens, group_index};
   if (on_host)
     for (const auto& [name, there] : masks) axis.host_masks.emplace_back(there, on_host->mask(name));
+  for (const auto& [rule, numbers] : weights) axis.sent.push_back({mask(rule.mask), rule, numbers});
   return axis;
 }
 
@@ -47,12 +48,30 @@ Batch select(const Batch& batch, const std::vector<int64_t>& sequence_indices) {
 std::vector<at::Tensor*> tensors_of(Batch& batch) {
   std::vector<at::Tensor*> tensors = {&batch.tokens.ids, &batch.tokens.positions};
   for (auto& [name, mask] : batch.masks) tensors.push_back(&mask);
+  for (auto& [rule, numbers] : batch.weights) tensors.push_back(&numbers);
+  if (batch.tokens.bounds.defined()) tensors.push_back(&batch.tokens.bounds);
+  for (auto& [mask, rows] : batch.tokens.labelled) tensors.push_back(&rows);
   return tensors;
+}
+
+void add_weights(Batch& micro_batch, const std::vector<WeightRule>& rules, const MiniBatchCounts& counts) {
+  for (const WeightRule& rule : rules)
+    micro_batch.weights.emplace_back(rule, token_weights(micro_batch.mask(rule.mask), micro_batch.axis(), rule.mode,
+                                                         counts.at(rule.mask), rule.divisor));
+}
+
+void add_bounds_and_labels(Batch& batch) {
+  const std::vector<int64_t>& bounds = batch.tokens.cu_seqlens;
+  batch.tokens.bounds = at::tensor(std::vector<int>(bounds.begin(), bounds.end()), at::kInt);
+  for (const char* name : {"response_mask", "labels_mask"})
+    if (const auto found = batch.masks.find(name); found != batch.masks.end())
+      batch.tokens.labelled.emplace_back(found->second, labelled_tokens(batch.tokens, found->second));
 }
 
 Batch to_device(Batch batch, at::Device device) {
   if (device.is_meta() || device.is_cpu()) return batch;
   batch.on_host = std::make_shared<const Batch>(batch);
+  add_bounds_and_labels(batch);
   send_together(tensors_of(batch), device);
   return batch;
 }

@@ -22,6 +22,7 @@ struct Batch {
   std::vector<int64_t> sequence_index;      // [B] number in the step's data order, over all ranks
   std::vector<int64_t> group_index;         // [B] number of the prompt in the step, over all ranks
   std::map<std::string, at::Tensor> masks;  // [T] float32 by the names of loss_mask_keys: 1 where token t + 1 counts
+  std::vector<std::pair<WeightRule, at::Tensor>> weights{};  // [T] of a micro-batch, as add_weights() made them
 
   /// What to_device() was given, where this is not on the host: what is known there need not be fetched.
   std::shared_ptr<const Batch> on_host{};
@@ -38,11 +39,17 @@ struct Batch {
 /// range.
 Batch select(const Batch& batch, const std::vector<int64_t>& sequence_indices);
 
+/// The weights of a loss, to go to a device with the rest. `counts`: of the whole mini-batch.
+void add_weights(Batch& micro_batch, const std::vector<WeightRule>& rules, const MiniBatchCounts& counts);
+
 /// The batch with its tokens and masks on `device`, sent in one copy; as it is for a model without data
 /// (ops/planned_tensors.h).
 Batch to_device(Batch batch, at::Device device);
 
-/// The tensors of a batch, tokens and masks.
+/// What attention and the head's log-probs are told on a device, of a batch that goes there.
+void add_bounds_and_labels(Batch& batch);
+
+/// The tensors of a batch: tokens, masks and what was added.
 std::vector<at::Tensor*> tensors_of(Batch& batch);
 
 /// Number of tokens of each sequence.

@@ -134,6 +134,7 @@ Experience select(const Experience& experience, const std::vector<int64_t>& sequ
 Experience to_device(Experience experience, at::Device device) {
   if (device.is_meta() || device.is_cpu()) return experience;
   experience.on_host = std::make_shared<const Experience>(experience);
+  add_bounds_and_labels(experience);
   std::vector<at::Tensor*> tensors = tensors_of(experience);
   for (const auto tensor : Experience::kTokenTensors)
     if ((experience.*tensor).defined()) tensors.push_back(&(experience.*tensor));

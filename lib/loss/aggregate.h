@@ -54,12 +54,26 @@ bool has_divisor(AggMode mode);
 /// Whether mini-batches must keep the sequences of a prompt together.
 bool needs_whole_groups(const LossModes& modes);
 
+/// Weights that a loss asks token_weights() for, of a mask by its name.
+struct WeightRule {
+  std::string mask;
+  AggMode mode = AggMode::kTokenMean;
+  double divisor = 1;
+};
+
 /// Which sequence and which prompt each token of a micro-batch belongs to.
 struct TokenAxis {
   std::vector<int64_t> cu_seqlens;   // [B+1]
   std::vector<int64_t> group_index;  // [B] the prompt's number in the step, the same on every rank
   /// Masks on a device, each with the same one on the host, from where nobody need fetch it.
   std::vector<std::pair<at::Tensor, at::Tensor>> host_masks{};
+  /// Weights that have come to the device with its masks.
+  struct Sent {
+    at::Tensor mask;
+    WeightRule rule;
+    at::Tensor weights;
+  };
+  std::vector<Sent> sent{};
 };
 
 /// What one mask counts over the mini-batch. Local first; summed over ranks (and nothing else) it is global.

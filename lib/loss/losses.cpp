@@ -194,6 +194,24 @@ LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, cons
   return {loss, metrics, {sums.result()}};
 }
 
+std::vector<WeightRule> actor_weight_rules(const LossSettings& settings) {
+  const LossModes& modes = settings.modes;
+  std::vector<WeightRule> rules = {{"final_response_mask", modes.policy, modes.divisor},
+                                   {"response_mask", modes.diagnostics}};
+  if (modes.kl != modes.policy) rules.push_back({"final_response_mask", modes.kl, modes.divisor});
+  if (settings.positive_coef != 0) rules.push_back({"positive_response_mask", modes.policy, modes.divisor});
+  return rules;
+}
+
+std::vector<WeightRule> critic_weight_rules(const LossSettings& settings) {
+  return {{"response_mask", settings.modes.value, settings.modes.divisor},
+          {"response_mask", settings.modes.diagnostics}};
+}
+
+std::vector<WeightRule> sft_weight_rules(const LossSettings& settings) {
+  return {{"labels_mask", settings.modes.policy, settings.modes.divisor}};
+}
+
 LossResult critic_loss(const CriticInputs& in, const MiniBatchCounts& counts, const LossSettings& settings) {
   const LossModes& modes = settings.modes;
   const MaskCounts& mask_counts = counts.at("response_mask");

@@ -65,6 +65,11 @@ using PolicyReducer = std::function<LossResult(const at::Tensor& token_loss)>;
 LossResult actor_loss(const ActorInputs& inputs, const MiniBatchCounts& counts, const LossSettings& settings,
                       const PolicyReducer& reducer = {});
 
+/// The weights that these losses ask for, so that they may come to a device with the tokens.
+std::vector<WeightRule> actor_weight_rules(const LossSettings& settings);
+std::vector<WeightRule> critic_weight_rules(const LossSettings& settings);
+std::vector<WeightRule> sft_weight_rules(const LossSettings& settings);
+
 struct CriticInputs {
   TokenAxis axis;
   at::Tensor values;  // with gradient

@@ -144,7 +144,8 @@ at::Tensor Backbone::embed(const at::Tensor& ids, const ParallelFlow& flow) cons
 }
 
 at::Tensor Backbone::forward(const TokenLayout& layout, bool recompute) const {
-  Pieces pieces = pieces_on(layout.ids.device(), layout.cu_queries, layout.cu_keys);
+  Pieces pieces = layout.bounds.defined() ? Pieces{layout.cu_queries, layout.cu_keys, layout.bounds, layout.bounds}
+                                          : pieces_on(layout.ids.device(), layout.cu_queries, layout.cu_keys);
   pieces.key_rows = layout.keys;
   const Attend attend = [pieces, cp = parallel_.cp](const Attention& attention, const at::Tensor& q,
                                                     const at::Tensor& k, const at::Tensor& v) {

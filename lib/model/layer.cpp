@@ -9,7 +9,6 @@ LayerCost& LayerCost::operator+=(const LayerCost& other) {
   flops += other.flops;
   square_flops += other.square_flops;
   cached += other.cached;
-  kept += other.kept;
   return *this;
 }
 
@@ -20,18 +19,13 @@ double Attention::scale() const {
 LayerCost Attention::own_cost(int64_t tp) const {
   // Two products of 2 flops with each token seen; of all pairs of tokens, causal attention sees half.
   return {.square_flops = 2.0 * static_cast<double>(num_heads * head_dim),
-          .cached = 2 * kv_heads_of_rank(tp) * head_dim,
-          .kept = 2 * (num_heads + num_kv_heads) * head_dim};
+          .cached = 2 * kv_heads_of_rank(tp) * head_dim};
 }
 
 std::string Attention::sharing_rule(int64_t tp) const {
   if (num_heads % tp != 0) return fmt::format("must divide the model's {} attention heads", num_heads);
   if (num_kv_heads % tp == 0 || tp % num_kv_heads == 0) return "";
   return fmt::format("must divide the model's {} key/value heads, or be a multiple of them", num_kv_heads);
-}
-
-LayerCost GatedMlp::own_cost(int64_t) const {
-  return {.kept = 3 * inner};
 }
 
 std::string GatedMlp::sharing_rule(int64_t tp) const {
@@ -47,10 +41,8 @@ LayerCost cost_of(const Layer& layer, int64_t tp) {
       if (part.adapter.rank > 0) cost.kept += 2 * (part.inputs + part.adapter.rank);  // in float32
     }
   });
-  for (const Block& block : layer) {
-    cost.kept += 3 * block.norm.width;  // what is normed, the norm and the block's output
+  for (const Block& block : layer)
     cost += std::visit([tp](const auto& mixer) { return mixer.own_cost(tp); }, block.mixer);
-  }
   return cost;
 }
 

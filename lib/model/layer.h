@@ -3,10 +3,10 @@
 // weights (LayerWeights in backbone.h), and every forward: mixers.cpp in training, and in sampling
 // decode/cpu_decoder.cpp, decode/device_decoder.cpp and, for all that these do not know, decode/tensor_decoder.cpp. A
 // layer is blocks, one after the other: x += mixer(norm(x)). To add a kind of mixer (with a window, a gate, experts, a
-// recurrence): its struct in Mixer here, its mix() in mixers.cpp, and the row whose layers have it in
-// architectures.cpp. It then trains, and samples as it trains, on every device; a decoder that learns the kind adds it
-// to its MixerKinds. So what computes otherwise is a kind of its own, not a flag of another one, which a decoder might
-// overlook.
+// recurrence): its struct in Mixer here, its mix() in mixers.cpp, what it keeps in model/activation_memory.cpp, and the
+// row whose layers have it in architectures.cpp. It then trains, and samples as it trains, on every device; a decoder
+// that learns the kind adds it to its MixerKinds. So what computes otherwise is a kind of its own, not a flag of
+// another one, which a decoder might overlook.
 #pragma once
 
 #include <algorithm>
@@ -47,12 +47,11 @@ struct NormShape {
   int64_t width = 0;
 };
 
-/// What a token costs: floating-point operations and numbers that are kept of it.
+/// What a token costs: floating-point operations, and numbers that are cached of it.
 struct LayerCost {
   double flops = 0;         // of a forward pass, whatever the sequence's length
   double square_flops = 0;  // of a forward pass over a sequence, times its length squared
   int64_t cached = 0;       // numbers in the KV cache of a tensor rank
-  int64_t kept = 0;         // numbers that backward needs of the forward pass, about
 
   LayerCost& operator+=(const LayerCost& other);
 };
@@ -88,7 +87,7 @@ struct GatedMlp {
   void for_each_part(const F& f) const {
     for (const LinearShape* linear : {&gate, &up, &down}) f(*linear);
   }
-  LayerCost own_cost(int64_t tp) const;
+  LayerCost own_cost(int64_t) const { return {}; }
   std::string sharing_rule(int64_t tp) const;
 };
 

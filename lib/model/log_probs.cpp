@@ -4,6 +4,7 @@
 
 #include "device/transfers.h"
 #include "dist/parallel_ops.h"
+#include "model/activation_memory.h"
 #include "ops/linear_log_prob.h"
 #include "ops/planned_tensors.h"
 
@@ -17,32 +18,33 @@ VocabularyShard vocabulary_shard(const Transformer& model) {
           .gather = [tp](const at::Tensor& x) { return at::stack(tp->all_gather(x, "log-probs")); }};
 }
 
-/// What is computed of the tokens that have a successor in their sequence and are wanted. All of that is known on the
-/// host, which would have to wait for a device that looked for them.
+/// What is computed of the tokens that have a label and are wanted. All of that is known on the host, which would have
+/// to wait for a device that looked for them.
 struct Labelled {
-  at::Tensor slots;     // [N] int64, of this cp rank
+  at::Tensor slots;     // [N] int64 on the tokens' device, of this cp rank
   at::Tensor unwanted;  // [T] bool: of tokens whose result others want; undefined where there are none
 };
 
 Labelled labelled_in(const TokenLayout& layout, const PackedTokens& tokens, const at::Tensor& wanted,
                      const ModelParallel& parallel) {
-  std::vector<char> has_label(tokens.num_tokens(), 1);
-  for (int64_t b = 0; b < tokens.num_sequences(); ++b) has_label[tokens.cu_seqlens[b + 1] - 1] = 0;
-  if (wanted.defined()) {
-    const at::Tensor flags = wanted.to(at::kCPU).ne(0).contiguous();
-    for (int64_t t = 0; t < tokens.num_tokens(); ++t) has_label[t] &= flags.const_data_ptr<bool>()[t];
+  const at::Device device = tokens.ids.device();
+  const bool is_packed = layout.host_places.empty();
+  for (const auto& [mask, rows] : tokens.labelled)
+    if (is_packed && mask.is_same(wanted)) return {rows, {}};
+  const at::Tensor labelled = labelled_tokens(tokens, wanted);
+  if (is_packed) return {sent(labelled, device), {}};
+  std::vector<char> has_label(tokens.num_tokens()), computed(layout.num_slots() * parallel.cp_size());  // of all cp ranks
+  for (int64_t i = 0; i < labelled.numel(); ++i) {
+    const int64_t token = labelled.const_data_ptr<int64_t>()[i];
+    has_label[token] = computed[layout.host_places[token]] = 1;
   }
-  const auto place = [&](int64_t t) { return layout.host_places.empty() ? t : layout.host_places[t]; };
-  std::vector<char> computed(layout.num_slots() * parallel.cp_size());  // of all cp ranks
-  for (int64_t t = 0; t < tokens.num_tokens(); ++t)
-    if (has_label[t]) computed[place(t)] = 1;
   std::vector<int64_t> slots;
   for (int64_t s = 0; s < layout.num_slots(); ++s)
     if (computed[layout.num_slots() * parallel.cp_rank() + s]) slots.push_back(s);
-  Labelled found{at::tensor(slots, at::kLong), {}};
+  Labelled found{sent(at::tensor(slots, at::kLong), device), {}};
   const at::Tensor unwanted = at::empty({tokens.num_tokens()}, at::kBool);
   bool* is_unwanted = unwanted.mutable_data_ptr<bool>();
-  for (int64_t t = 0; t < tokens.num_tokens(); ++t) is_unwanted[t] = !has_label[t] && computed[place(t)];
+  for (int64_t t = 0; t < tokens.num_tokens(); ++t) is_unwanted[t] = !has_label[t] && computed[layout.host_places[t]];
   if (unwanted.any().item<bool>()) found.unwanted = unwanted;
   return found;
 }
@@ -51,19 +53,17 @@ Labelled labelled_in(const TokenLayout& layout, const PackedTokens& tokens, cons
 
 TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& tokens, double temperature,
                               bool with_entropy, bool recompute, const at::Tensor& wanted, bool with_energy) {
-  // A GPU needs many rows per product to be busy, and has the memory for them.
-  static constexpr int64_t kChunkBytesOnGpu = int64_t{512} << 20;
   const at::Tensor labels = at::roll(tokens.ids, -1);  // of a sequence's last token: anything
   LogProbOptions options;
   options.temperature = temperature;
   options.with_entropy = with_entropy;
   options.with_energy = with_energy;
-  if (model.device().is_cuda()) options.chunk_bytes = kChunkBytesOnGpu;
+  options.chunk_bytes = logits_chunk_bytes(!model.device().is_cpu());
   const ModelParallel& parallel = model.parallel();
   if (parallel.tp_size() > 1) options.shard = vocabulary_shard(model);
   const TokenLayout layout = lay_out(tokens, parallel);
   const Labelled labelled = labelled_in(layout, tokens, wanted, parallel);
-  options.rows = sent(labelled.slots, tokens.ids.device());
+  options.rows = labelled.slots;
   at::Tensor hidden = model.forward(layout, recompute);
   if (parallel.tp_size() > 1) hidden = gather_rows(hidden, *parallel.tp, "hidden states");
   const LogProbs result = linear_log_prob(hidden, model.head_weight(), to_slots(layout, labels, 0), options);

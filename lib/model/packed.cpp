@@ -17,6 +17,15 @@ int64_t PackedTokens::max_length() const {
   return longest;
 }
 
+at::Tensor labelled_tokens(const PackedTokens& tokens, const at::Tensor& wanted) {
+  const at::Tensor flags = wanted.defined() ? wanted.to(at::kCPU).ne(0).contiguous() : at::Tensor();
+  std::vector<int64_t> labelled;
+  for (int64_t b = 0; b < tokens.num_sequences(); ++b)
+    for (int64_t t = tokens.cu_seqlens[b]; t + 1 < tokens.cu_seqlens[b + 1]; ++t)
+      if (!flags.defined() || flags.const_data_ptr<bool>()[t]) labelled.push_back(t);
+  return at::tensor(labelled, at::kLong);
+}
+
 PackedTokens pack_tokens(const std::vector<std::vector<int64_t>>& sequences, at::Device device) {
   PackedTokens packed{.ids = {}, .positions = {}, .cu_seqlens = {0}};
   for (const auto& sequence : sequences) {

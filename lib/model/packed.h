@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace roll {
@@ -20,11 +21,18 @@ struct PackedTokens {
   std::vector<int64_t> cu_seqlens;  // [B+1]: sequence b is tokens cu_seqlens[b] .. cu_seqlens[b+1]
   std::vector<Branch> tree{};       // [B] of prefix_tree(); empty: every sequence is computed whole
 
+  // Where they came with the tokens to a device, whom nobody then need send them:
+  at::Tensor bounds{};                                        // [B+1] int32: cu_seqlens
+  std::vector<std::pair<at::Tensor, at::Tensor>> labelled{};  // labelled_tokens() of masks, which are on the host
+
   int64_t num_sequences() const { return static_cast<int64_t>(cu_seqlens.size()) - 1; }
   int64_t num_tokens() const { return cu_seqlens.back(); }
   int64_t length(int64_t sequence) const { return cu_seqlens[sequence + 1] - cu_seqlens[sequence]; }
   int64_t max_length() const;
 };
+
+/// [N] int64: the tokens that have a successor in their sequence and are in `wanted` [T] (undefined: all), on the host.
+at::Tensor labelled_tokens(const PackedTokens& tokens, const at::Tensor& wanted);
 
 /// Sequences one after the other. Every sequence must hold at least one token (Bug).
 PackedTokens pack_tokens(const std::vector<std::vector<int64_t>>& sequences, at::Device device = at::kCPU);

@@ -86,8 +86,10 @@ TokenLayout lay_out(const PackedTokens& packed, const ModelParallel& parallel) {
                      .positions = packed.positions,
                      .num_positions = packed.max_length(),
                      .cu_queries = packed.cu_seqlens,
-                     .cu_keys = packed.cu_seqlens};
+                     .cu_keys = packed.cu_seqlens,
+                     .bounds = packed.bounds};
   if (cp * tp == 1 && packed.tree.empty()) return layout;
+  layout.bounds.reset();  // pieces are others
   const at::Device device = packed.ids.device();
   SlotWriter slots(packed, parallel);
   layout.num_positions = aligned_length(layout.num_positions, sequence_alignment(cp, tp));

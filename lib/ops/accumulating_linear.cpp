@@ -16,18 +16,6 @@ at::Tensor product(const at::Tensor& a, const at::Tensor& b) {
   return at::mm(multipliable(a), multipliable(b)).to(a.scalar_type());
 }
 
-/// kept += dY^T X where a device does it in one product: in one dtype, and on a GPU of bfloat16 in float32.
-bool adds_product(at::Tensor kept, const at::Tensor& d_out, const at::Tensor& x) {
-  if (!kept.defined()) return false;
-  if (kept.scalar_type() == x.scalar_type())
-    kept.addmm_(d_out.t(), x);
-  else if (!x.is_cpu() && !x.is_meta() && kept.scalar_type() == at::kFloat)
-    at::addmm_out(kept, kept, d_out.t(), x, at::kFloat);
-  else
-    return false;
-  return true;
-}
-
 /// dY^T X into the gradient that is there; else as a tensor of its own.
 at::Tensor weight_gradient(const at::Tensor& d_out, const at::Tensor& x, const at::Tensor& weight) {
   return adds_product(weight.grad(), d_out, x) ? at::Tensor() : product(d_out.t(), x);
@@ -155,6 +143,17 @@ class PackedLinear : public torch::autograd::Function<PackedLinear> {
 };
 
 }  // namespace
+
+bool adds_product(at::Tensor kept, const at::Tensor& d_out, const at::Tensor& x) {
+  if (!kept.defined()) return false;
+  if (kept.scalar_type() == x.scalar_type())
+    kept.addmm_(d_out.t(), x);
+  else if (!x.is_cpu() && !x.is_meta() && kept.scalar_type() == at::kFloat)
+    at::addmm_out(kept, kept, d_out.t(), x, at::kFloat);
+  else
+    return false;
+  return true;
+}
 
 at::Tensor packed_linear(const at::Tensor& x, const std::vector<at::Tensor>& weights,
                          const std::vector<at::Tensor>& biases) {

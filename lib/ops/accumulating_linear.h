@@ -18,4 +18,8 @@ at::Tensor accumulating_linear(const at::Tensor& x, const at::Tensor& weight, co
 at::Tensor packed_linear(const at::Tensor& x, const std::vector<at::Tensor>& weights,
                          const std::vector<at::Tensor>& biases = {});
 
+/// kept += dY^T X, dY [T, N], X [T, K], where a device does it in one product: in one dtype, and on a GPU of bfloat16
+/// in float32. Else false, and nothing is done.
+bool adds_product(at::Tensor kept, const at::Tensor& d_out, const at::Tensor& x);
+
 }  // namespace roll

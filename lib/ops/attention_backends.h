@@ -48,7 +48,7 @@ struct LongestPiece {
   int64_t queries, keys;
 };
 
-/// bfloat16 or float16 on CUDA with a head size that the kernels take.
+/// Whether the flash kernels take q, which is on a device: bfloat16 or float16, and a head size of theirs.
 bool has_flash_kernel(const at::Tensor& q);
 
 /// q [T, H, D], k and v [K, Hkv, D], out [T, H, D]; see packed_attention (attention.h).

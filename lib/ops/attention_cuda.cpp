@@ -7,7 +7,7 @@ namespace roll {
 
 bool has_flash_kernel(const at::Tensor& q) {
   const bool is_half = q.scalar_type() == at::kBFloat16 || q.scalar_type() == at::kHalf;
-  return q.is_cuda() && is_half && q.size(2) % 8 == 0 && q.size(2) <= 256;
+  return is_half && q.size(2) % 8 == 0 && q.size(2) <= 256;
 }
 
 FlashResult flash_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,

@@ -287,7 +287,8 @@ class FusedRows : public torch::autograd::Function<FusedRows> {
 }  // namespace
 
 std::shared_ptr<const LayerLauncher> make_layer_launcher(c10::Device device) {
-  return device.is_cuda() ? std::make_shared<const CudaLayerLauncher>(device) : nullptr;
+  if (device.is_cuda()) return std::make_shared<const CudaLayerLauncher>(device);
+  return device.type() == c10::DeviceType::PrivateUse1 ? other_layer_launcher : nullptr;
 }
 
 bool takes_layer(const at::Tensor& x, const std::vector<int64_t>& sizes, const std::vector<at::Tensor>& weights) {

@@ -16,8 +16,10 @@ class LayerLauncher {
   virtual void launch(const LayerKernelOf<Bf16>& kernel) const = 0;
 };
 
-/// Launches on the device's current stream. Null where layers are LibTorch's operators and the CPU's own: on other
-/// devices.
+/// Launches on a GPU's current stream. Null on the CPU, where layers are its own; elsewhere what follows.
 std::shared_ptr<const LayerLauncher> make_layer_launcher(c10::Device device);
+
+/// Of a device that is neither (tests have one); null: layers are LibTorch's operators.
+inline std::shared_ptr<const LayerLauncher> other_layer_launcher;
 
 }  // namespace roll

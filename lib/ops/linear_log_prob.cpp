@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "ops/accumulating_linear.h"
 #include "ops/layer_ops.h"
 #include "ops/log_prob_rows.h"
 #include "ops/packed_weight.h"
@@ -49,6 +50,7 @@ void for_each_chunk(const at::Tensor& hidden, int64_t chunk_rows, const F& f) {
 /// dHidden and dWeight of the rows that have labels, chunk by chunk.
 struct Gradients {
   at::Tensor hidden, weight;  // undefined when not needed; weight is accumulated in the wide dtype
+  at::Tensor kept;            // in its place, on a device, the gradient that the head has
 
   void add(const at::Tensor& d_logits, const at::Tensor& rows_hidden, const at::Tensor& head, int64_t begin,
            int64_t end) {
@@ -60,7 +62,7 @@ struct Gradients {
       else
         part.copy_(at::mm(d, multipliable(head)));
     }
-    if (!weight.defined()) return;
+    if (adds_product(kept, d, rows_hidden) || !weight.defined()) return;
     if (weight.scalar_type() == d.scalar_type()) {
       weight.addmm_(d.t(), multipliable(rows_hidden));
     } else {
@@ -144,7 +146,10 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     const at::Tensor d_entropy = ctx->saved_data["with_entropy"].toBool() ? grads[1].contiguous() : at::Tensor();
     Gradients sums;
     if (ctx->needs_input_grad(0)) sums.hidden = at::empty_like(hidden);
-    if (ctx->needs_input_grad(1)) sums.weight = at::zeros_like(weight, weight.options().dtype(wide_dtype(weight)));
+    if (ctx->needs_input_grad(1)) {
+      if (!weight.is_cpu()) sums.kept = weight.grad();
+      if (!sums.kept.defined()) sums.weight = at::zeros_like(weight, weight.options().dtype(wide_dtype(weight)));
+    }
     std::optional<Logits> logits_of;
     for_each_chunk(hidden, ctx->saved_data["chunk_rows"].toInt(), [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.defined() ? x.slice(0, begin, end) : x; };

@@ -16,6 +16,14 @@ auto kind_of(const T& part) {
   return std::tuple(part.copies > 1, !part.is_matrix, part.copies);
 }
 
+/// Kernels read and write as many neighbours at once (ops/fused_layer.h), of parameters, gradients and slices of
+/// states.
+constexpr int64_t kVector = 8;
+
+int64_t rounded_up(int64_t x, int64_t multiple) {
+  return (x + multiple - 1) / multiple * multiple;
+}
+
 /// Backward visits a model from its last layer to its first. Vectors of all layers share buckets, so these are complete
 /// only at its end.
 std::vector<int64_t> order_of_backward(const std::vector<Bucket>& buckets) {
@@ -49,8 +57,8 @@ FlatLayout plan_flat_layout(const std::vector<FlatParameter>& parameters, int64_
   const auto close = [&] {
     if (layout.buckets.empty()) return;
     Bucket& last = layout.buckets.back();
-    last.size = (last.size + num_slices - 1) / num_slices * num_slices;
-    layout.total = last.begin + last.size;
+    last.size = rounded_up(last.size, num_slices);
+    layout.total = rounded_up(last.begin + last.size, num_slices * kVector);
   };
   for (const int64_t i : order) {
     const FlatParameter& p = parameters[i];

@@ -34,7 +34,7 @@ struct FlatLayout {
 };
 
 /// Parameters in model order, matrices before vectors, those with copies last. A bucket takes whole parameters until it
-/// holds `bucket_elements`.
+/// holds `bucket_elements`, and begins where kernels' vectors may, whatever is before it.
 FlatLayout plan_flat_layout(const std::vector<FlatParameter>& parameters, int64_t num_slices, int64_t bucket_elements);
 
 /// About a sixteenth of a model, but no less than pays for a collective and no more than 40 M.

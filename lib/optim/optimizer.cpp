@@ -2,8 +2,10 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "optim/split_adamw.h"
@@ -122,6 +124,7 @@ void FlatAdamW::step(double lr, double norm, double max_norm) {
   const bool clips = max_norm > 0 && scale < 1;
   ++num_steps_;
   if (gradient_.is_meta()) return;
+  await_states();
   if (low_bits_.defined()) return step_split_slices(lr, clips ? scale : 1);
   for (const bool is_matrix : {true, false}) {
     std::vector<at::Tensor> weights, gradients, first, second, steps;
@@ -153,6 +156,7 @@ void FlatAdamW::step_split_slices(double lr, double scale) {
 }
 
 std::vector<StatePiece> FlatAdamW::state_pieces() const {
+  await_states();
   std::vector<StatePiece> pieces;
   for (int64_t i = 0; i < std::ssize(tensors_); ++i) {
     const int64_t bucket = layout_.bucket_of[i];
@@ -185,35 +189,51 @@ int64_t FlatAdamW::state_bytes() const {
   return static_cast<int64_t>(bytes);
 }
 
+std::vector<at::Tensor> FlatAdamW::states() const {
+  std::vector<at::Tensor> found;
+  for (const auto& [name, state] : kStates)
+    if ((this->*state).defined()) found.push_back(this->*state);
+  return found;
+}
+
 void FlatAdamW::move_states(at::Device device) {
-  for (const auto& [name, state] : kStates) {
-    at::Tensor& states = this->*state;
-    if (!states.defined()) continue;
-    // Page-locked host memory, without which the copies run at a fraction of the bus.
-    const bool pins = device.is_cpu() && states.is_cuda();
-    states = at::empty_like(states, states.options().device(device).pinned_memory(pins)).copy_(states);
-  }
+  for (const auto& [name, state] : kStates)
+    if (at::Tensor& own = this->*state; own.defined()) own = at::empty_like(own, own.options().device(device));
+}
+
+void FlatAdamW::await_states() const {
+  if (arrived_) arrived_->block(c10::impl::VirtualGuardImpl(home_.type()).getStream(home_));
+  arrived_.reset();
 }
 
 void FlatAdamW::offload(bool keeps_parameters) {
   const at::NoGradGuard no_grad;
+  await_states();
   home_ = parameters_.device();
+  if (!saved_states_) saved_states_.emplace(home_), saved_parameters_.emplace(home_);
   for (at::Tensor& tensor : tensors_) tensor.mutable_grad().reset();
   gradient_.reset();
-  move_states(at::kCPU);
+  saved_states_->save(states());
+  move_states(at::kMeta);
+  keeps_parameters_ = keeps_parameters;
   if (keeps_parameters) return;
-  parameters_ = parameters_.to(at::kCPU);
-  bind_parameters();
+  saved_parameters_->save({parameters_});
+  // Whoever reads one meanwhile reads that it is no number.
+  const at::Tensor absent = at::full({}, std::nan(""), parameters_.options());
+  for (at::Tensor& tensor : tensors_) tensor.set_data(absent.expand(tensor.sizes()));
+  parameters_ = at::empty_like(parameters_, parameters_.options().device(at::kMeta));
 }
 
 void FlatAdamW::reload() {
   const at::NoGradGuard no_grad;
-  if (parameters_.device() != home_) {
-    parameters_ = parameters_.to(home_);
+  if (!keeps_parameters_) {
+    parameters_ = at::empty_like(parameters_, parameters_.options().device(home_));
+    saved_parameters_->load({parameters_});
     bind_parameters();
   }
   move_states(home_);
   bind_gradients();
+  arrived_ = saved_states_->load_beside(states());
 }
 
 }  // namespace roll

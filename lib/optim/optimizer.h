@@ -10,11 +10,13 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "checkpoint/safetensors.h"
+#include "device/host_copy.h"
 #include "optim/flat_layout.h"
 
 namespace roll {
@@ -84,7 +86,8 @@ class FlatAdamW {
   int64_t state_bytes() const;
 
   /// Frees device memory until reload(): moments and master copy move to the host, gradients are dropped, and without
-  /// `keeps_parameters` the parameters move as well. Nothing else may be called in between.
+  /// `keeps_parameters` the parameters move as well. Nothing else may be called in between. The host waits for neither;
+  /// what reload() brings back for step() alone comes beside what the device is given until then.
   void offload(bool keeps_parameters);
   void reload();
 
@@ -100,7 +103,10 @@ class FlatAdamW {
   void step_split_slices(double lr, double scale);
   void bind_parameters();
   void bind_gradients();
+  std::vector<at::Tensor> states() const;
   void move_states(at::Device device);
+  /// The device's current stream goes on once what reload() brings is there.
+  void await_states() const;
 
   AdamWConfig config_;
   SliceOptions slices_;
@@ -115,6 +121,9 @@ class FlatAdamW {
   at::Tensor second_moment_;  // [N / num_slices] float32
   int64_t num_steps_ = 0;
   at::Device home_ = at::kCPU;  // where offload() found the parameters
+  bool keeps_parameters_ = true;
+  std::optional<HostCopy> saved_states_, saved_parameters_;
+  mutable std::optional<c10::Event> arrived_;
 };
 
 }  // namespace roll

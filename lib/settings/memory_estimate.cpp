@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <span>
 
+#include "model/activation_memory.h"
 #include "model/device.h"
 #include "model/spec.h"
 #include "optim/flat_layout.h"
 #include "optim/learner.h"
+#include "settings/batch_plan.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"
 
@@ -79,18 +81,35 @@ void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::
   memory.optimizer += (8 + master) * numel / static_cast<double>(shards);
 }
 
-int64_t micro_batch_tokens(const Config& config, const WorkerConfig& worker) {
-  return worker.packing.budget(/*trains=*/true).value_or(worker.micro_batch() * config.sequence_length.value_or(0));
+/// Of micro-batches, of training or of log-probs and values.
+ActivationRule rule_of(const Config& config, const WorkerConfig& worker, bool on_gpu, bool trains) {
+  const StrategyConfig& layout = worker.strategy_args.strategy_config;
+  const int64_t length = config.sequence_length.value_or(0);
+  const int64_t sequences = trains ? worker.micro_batch() : worker.infer_batch_size;
+  const int64_t tokens = worker.packing.budget(trains).value_or(sequences * length);
+  return {.tokens = tokens,
+          .longest = std::min(tokens, length),
+          .tp = layout.tensor_parallel(),
+          .cp = layout.context_parallel(),
+          .dtype = model_dtype(worker.model_args, on_gpu ? at::kCUDA : at::kCPU),
+          .on_gpu = on_gpu};
 }
 
-/// Inputs of every layer, and what one layer keeps while it is differentiated; all layers' without recomputation.
-double activation_bytes(const ModelSpec& spec, int64_t tokens, double bytes, bool recompute) {
-  int64_t inside = 0;
-  for (const Layer& layer : spec.layers()) {
-    const int64_t kept = cost_of(layer).kept;
-    inside = recompute ? std::max(inside, kept) : inside + kept;
-  }
-  return static_cast<double>(tokens) * bytes * static_cast<double>(spec.num_layers * spec.hidden_size + inside);
+double training_bytes(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, bool on_gpu) {
+  ActivationRule rule = rule_of(config, worker, on_gpu, /*trains=*/true);
+  rule.recomputed = worker.recomputes() ? spec.num_layers : 0;
+  rule.has_lm_head = &worker != &config.critic;
+  return training_activation_bytes(spec, rule);
+}
+
+double forward_bytes(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, bool on_gpu) {
+  ActivationRule rule = rule_of(config, worker, on_gpu, /*trains=*/false);
+  rule.has_lm_head = &worker != &config.critic;
+  return forward_activation_bytes(spec, rule);
+}
+
+bool computes_old_log_probs(const Config& config) {
+  return config.enable_old_logprobs_recompute.value_or(false) || old_log_prob_reasons(config).any();
 }
 
 double kv_bytes(const Config& config, const ModelSpec& spec, double bytes) {
@@ -136,9 +155,9 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
       memory.put_away += memory.gradients + memory.optimizer - before.gradients - before.optimizer;
       if (&worker == &config.critic) memory.put_away += memory.weights - before.weights;
     }
-    const int64_t tokens = micro_batch_tokens(config, worker) / worker.strategy_args.strategy_config.model_ranks();
-    const double activations = activation_bytes(spec, tokens, bytes, worker.recomputes());
-    memory.activations = std::max(memory.activations, activations);
+    memory.activations = std::max(memory.activations, training_bytes(config, worker, spec, on_gpu));
+    if (&worker == &config.critic || computes_old_log_probs(config))
+      memory.activations = std::max(memory.activations, forward_bytes(config, worker, spec, on_gpu));
     memory.checkpoint += memory.optimizer - before.optimizer;
     if (rank != worker.ranks.front()) return;
     for (const auto& parameter : trained_of(spec, parameters))
@@ -152,10 +171,13 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     if (!lives(worker) || is_policy_base(config, models, i)) continue;
     const double reference = policy_bytes(reference_spec(models, i), tensor_ranks(worker),
                                           static_cast<double>(bytes_per_number(worker.model_args, device)));
-    if (offloads)
-      memory.visiting = std::max(memory.visiting, reference);
-    else
+    const double forward = forward_bytes(config, worker, reference_spec(models, i), on_gpu);
+    if (offloads) {
+      memory.visiting = std::max(memory.visiting, reference + forward);
+    } else {
       memory.weights += reference;
+      memory.activations = std::max(memory.activations, forward);
+    }
   }
   const auto judges = judging_models(config);
   for (size_t i = 0; i < models.judges.size(); ++i) {
@@ -188,7 +210,7 @@ std::string memory_text(const MemoryEstimate& memory) {
   std::string text = fmt::format("weights {}", gb(memory.weights));
   if (memory.activations > 0)
     text += fmt::format(" + gradients {} + optimizer {} + {} {} = {}", gb(memory.gradients), gb(memory.optimizer),
-                        memory.visiting > memory.activations ? "a reference's weights" : "activations",
+                        memory.visiting > memory.activations ? "a reference's forward" : "activations",
                         gb(std::max(memory.activations, memory.visiting)), gb(memory.training()));
   text += " GB";
   if (memory.kv_cache > 0)

@@ -13,18 +13,18 @@
 namespace roll {
 
 /// Bytes of one rank, all roles that live there together. Weights, gradients and optimizer are what is allocated;
-/// activations and cache are a reckoning, right to some ten percent. Allocator slack and the framework itself (about 1
-/// GB on a GPU) come on top.
+/// activations are those of micro-batches as full as they may be, of which every token has a label, right to ten
+/// percent. Allocator slack and the framework itself (about 1 GB on a GPU) come on top.
 struct MemoryEstimate {
   double weights =
       0;  // policy, critic, reference or teachers, judges, and the sampler's own where it cannot read the trainer's
   double gradients = 0;    // policy and critic, float32
   double optimizer = 0;    // Adam's two moments, and what makes float32 masters of 16-bit weights
-  double activations = 0;  // of the largest training micro-batch
+  double activations = 0;  // of the largest micro-batch, of training or of a forward pass
   double kv_cache = 0;     // of max_running_requests sequences at full length; a GPU without so much room makes do
   double merged = 0;       // of a GPU's sampler, which adds adapters to a copy of the layers' weights
   double put_away = 0;     // of the first three, what `offload` moves to host memory while a GPU samples
-  double visiting = 0;     // the largest reference that waits in host memory, during its forward
+  double visiting = 0;     // the largest reference that waits in host memory, during its forward, and what that takes
   double checkpoint = 0;   // on the host: optimizer state, and on a role's first rank the whole model
 
   /// Of the device, by what it does.

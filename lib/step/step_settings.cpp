@@ -45,6 +45,7 @@ TrainingSettings training_settings(const Config& config, const WorkerConfig& wor
                                    RoleLossSettings loss, UpdateSettings updates) {
   updates.apply_loss_scale = worker.apply_loss_scale;
   updates.counted_masks = loss.built_in.counted_masks;
+  updates.weights = (&worker == &config.critic ? critic_weight_rules : actor_weight_rules)(loss.built_in);
   updates.max_nonfinite_updates = config.max_nonfinite_updates;
   return {.epochs = epoch_rule(config, worker),
           .learner = learner_options(worker, config.max_grad_norm, num_steps * updates_per_step(config, worker)),

@@ -155,6 +155,7 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
       if (mine[k].empty()) return {};  // a filler: another rank has one micro-batch more
       B part = select(mini_batch, mine[k]);
       if (sharing > 0) part.tokens.tree = prefix_tree(part.tokens, sharing);
+      if (!plan.device.is_cpu() && !plan.device.is_meta()) add_weights(part, settings.weights, counts);
       LossResult loss = micro_batch_loss(to_device(std::move(part), plan.device), counts);
       of_update.merge(loss.metrics);
       std::vector<at::Tensor> numbers;

@@ -4,24 +4,25 @@
 #include <memory>
 
 #include "checkpoint/safetensors.h"
+#include "device/host_copy.h"
 
 namespace roll {
 
 class VisitingWeights {
  public:
-  /// Moves `parameters`, of one dtype and device, to the host, where a GPU's copies run at the full speed of the bus;
-  /// the tensors stay the same objects.
+  /// Moves `parameters`, of one dtype and device, to the host; the tensors stay the same objects, of NaN until a visit.
   explicit VisitingWeights(NamedTensors parameters);
 
-  /// They are on their device while the result lives. This must outlive it.
+  /// They are on their device while the result lives. This must outlive it. The host does not wait for the copies.
   std::shared_ptr<void> visit();
 
  private:
-  void bind(const at::Tensor& flat);
+  void leave();
 
   NamedTensors parameters_;
-  at::Device device_;
-  at::Tensor home_;  // all of them, one behind the other: page-locked memory comes in powers of two
+  at::TensorOptions options_;
+  int64_t total_ = 0;  // numbers
+  HostCopy home_;
 };
 
 }  // namespace roll

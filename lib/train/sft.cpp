@@ -151,6 +151,7 @@ Metrics Sft::train(int64_t update) {
   const UpdatePlan plan{.settings = {.prefix = "sft",
                                      .loss_mask = "labels_mask",
                                      .counted_masks = settings_.counted_masks,
+                                     .weights = sft_weight_rules(settings_),
                                      .apply_loss_scale = config_.sft_train.apply_loss_scale,
                                      .max_nonfinite_updates = config_.max_nonfinite_updates},
                         .rule = batch_rule(config_.sft_train, Stage::kTrain).with(workload_of(model_.spec())),

@@ -13,6 +13,7 @@
 #include "model/log_probs.h"
 #include "ops/attention.h"
 #include "ops/linear_log_prob.h"
+#include "optim/optimizer.h"
 
 namespace roll {
 
@@ -164,6 +165,35 @@ TEST_CASE("a model on CUDA gives the CPU's log-probs, and decodes what it comput
   const at::Tensor decoded = sequences.step({{0, {row[9]}}});
   const at::Tensor whole = gpu.logits(gpu.forward(pack_tokens({{row.begin(), row.begin() + 10}}, at::kCUDA)));
   CHECK(relative(decoded[0], whole[9]) < (dtype == at::kFloat ? 1e-4 : 5e-2));
+}
+
+TEST_CASE("a model of kernels and packed products is trained on CUDA as on the CPU", "[gpu]") {
+  const auto [dtype, tolerance] = GENERATE(table<at::ScalarType, double>({{at::kBFloat16, 5e-2}, {at::kFloat, 2e-3}}));
+  const bool qk_norm = GENERATE(false, true);
+  const ModelSpec spec{.vocab_size = 640,
+                       .hidden_size = 256,
+                       .intermediate_size = 512,
+                       .num_layers = 2,
+                       .num_heads = 4,
+                       .num_kv_heads = 2,
+                       .head_dim = 64,
+                       .tied_head = qk_norm,
+                       .qkv_bias = !qk_norm,
+                       .qk_norm = qk_norm};
+  const Transformer gpu = Transformer::init(spec, 1, at::kCUDA, dtype), cpu = Transformer::init(spec, 1);
+  for (size_t i = 0; i < cpu.parameters().size(); ++i) {
+    const at::Tensor own = gpu.parameters()[i].second.detach();
+    if (own.dim() == 1) own.add_(at::linspace(-0.5, 0.5, own.numel(), own.options()));  // norms and biases
+    cpu.parameters()[i].second.detach().copy_(own);                                     // as they were rounded
+  }
+  FlatAdamW buffers(gpu.parameters(), {});  // where packed products are one, and gradients float32
+  const std::vector<std::vector<int64_t>> ids = {{5}, {1, 2, 3, 4, 5, 6, 7}, std::vector<int64_t>(200, 9), {8, 8, 8}};
+  for (const Transformer* model : {&gpu, &cpu})
+    token_log_probs(*model, pack_tokens(ids, model->device()), 1.0, false).log_probs.sum().backward();
+  for (size_t i = 0; i < cpu.parameters().size(); ++i) {
+    CAPTURE(cpu.parameters()[i].first);
+    CHECK(relative(gpu.parameters()[i].second.grad(), cpu.parameters()[i].second.grad()) < tolerance);
+  }
 }
 
 TEST_CASE("recomputation on CUDA gives the same gradients", "[gpu]") {

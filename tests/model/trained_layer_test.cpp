@@ -178,7 +178,9 @@ TEST_CASE("a trained layer takes 12 launches forward, 24 backward, and few bytes
   UNSCOPED_INFO(
       fmt::format("bytes: {:.1f} a hidden element, {:.1f} a rotated, {:.1f} an inner", hidden, rotated, inner));
   CHECK(hidden <= 55);
-  CHECK(rotated <= (qk_norm ? 16 : 12));
+  // Heads are read and written in each forward pass, their gradients in backward. A norm's backward reads what was
+  // normed as well, which no kernel between the products and the attention can spare.
+  CHECK(rotated <= (qk_norm ? 14.25 : 12));
   CHECK(inner <= 22);
 }
 

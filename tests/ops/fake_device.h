@@ -12,7 +12,7 @@
 namespace roll::test {
 
 struct DeviceCounts {
-  std::map<std::string, int64_t> launches, copies_in, waits;  // by operator
+  std::map<std::string, int64_t> launches, copies_in, copies_out, waits;  // by operator
 
   static int64_t sum(const std::map<std::string, int64_t>& counts);
 };
@@ -21,6 +21,14 @@ at::Device fake_device();
 
 /// What was asked for since the last call, by any thread.
 DeviceCounts take_device_counts();
+
+/// Bytes of the device's memory that are allocated, and the most that were since the last call, by any thread. What an
+/// operator takes for itself while it runs is not known.
+int64_t live_device_bytes();
+int64_t take_peak_device_bytes();
+
+/// Of the host's memory that is page-locked.
+int64_t pinned_bytes();
 
 /// One more launch, of a kernel that LibTorch does not know.
 void count_launch(const std::string& name);

@@ -13,8 +13,11 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
 
+#include <atomic>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <deque>
 #include <mutex>
 #include <set>
 
@@ -30,14 +33,80 @@ void count(std::map<std::string, int64_t> test::DeviceCounts::*kind, const std::
   ++(device_counts.*kind)[name];
 }
 
-struct HostMemory : c10::Allocator {
-  c10::DataPtr allocate(size_t bytes) override {
-    void* const memory = bytes ? std::aligned_alloc(64, (bytes + 63) / 64 * 64) : nullptr;
-    return {memory, memory, &std::free, c10::Device(c10::DeviceType::PrivateUse1, 0)};
+/// Bytes of the device's memory as long as it lives.
+class Counted {
+ public:
+  explicit Counted(int64_t bytes) : bytes_(bytes) {
+    const int64_t live = live_ += bytes;
+    for (int64_t peak = peak_; peak < live && !peak_.compare_exchange_weak(peak, live);) continue;
   }
-  c10::DeleterFnPtr raw_deleter() const override { return &std::free; }
+  Counted(const Counted&) = delete;
+  ~Counted() { live_ -= bytes_; }
+  static int64_t live() { return live_; }
+  static int64_t take_peak() { return peak_.exchange(live_); }
+
+ private:
+  static inline std::atomic<int64_t> live_, peak_;
+  int64_t bytes_;
+};
+
+struct HostMemory : c10::Allocator {
+  struct Block {
+    explicit Block(size_t size) : bytes(static_cast<int64_t>(size)) {
+      if (size) memory = std::aligned_alloc(64, (size + 63) / 64 * 64);
+    }
+    Block(const Block&) = delete;
+    ~Block() { std::free(memory); }
+    Counted bytes;
+    void* memory = nullptr;
+  };
+  c10::DataPtr allocate(size_t bytes) override {
+    auto* const block = new Block(bytes);
+    return {block->memory, block, [](void* p) { delete static_cast<Block*>(p); },
+            c10::Device(c10::DeviceType::PrivateUse1, 0)};
+  }
   void copy_data(void* to, const void* from, size_t bytes) const override { default_copy_data(to, from, bytes); }
 };
+
+/// Page-locked memory, in blocks of powers of two, as LibTorch's allocator for GPUs gives it.
+std::mutex pinned_mutex;
+std::map<const char*, int64_t> pinned_blocks;
+
+struct PinnedMemory : c10::Allocator {
+  c10::DataPtr allocate(size_t bytes) override {
+    const size_t rounded = std::bit_ceil(std::max<size_t>(bytes, 64));
+    void* const memory = std::aligned_alloc(64, rounded);
+    const std::lock_guard lock(pinned_mutex);
+    pinned_blocks[static_cast<char*>(memory)] = static_cast<int64_t>(rounded);
+    return {memory, memory, &release, c10::Device(c10::DeviceType::CPU)};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
+  void copy_data(void* to, const void* from, size_t bytes) const override { default_copy_data(to, from, bytes); }
+  static void release(void* memory) {
+    const std::lock_guard lock(pinned_mutex);
+    pinned_blocks.erase(static_cast<char*>(memory));
+    std::free(memory);
+  }
+};
+
+bool is_pinned(const void* data) {
+  const std::lock_guard lock(pinned_mutex);
+  const auto next = pinned_blocks.upper_bound(static_cast<const char*>(data));
+  if (next == pinned_blocks.begin()) return false;
+  const auto& [begin, bytes] = *std::prev(next);
+  return static_cast<const char*>(data) < begin + bytes;
+}
+
+/// Copies in a stream that is not the default one, in which all else runs at once: they run when another stream, or the
+/// host, is made to wait for them, and no sooner.
+std::mutex streams_mutex;
+thread_local c10::StreamId current_stream = 0;
+std::deque<std::function<void()>> delayed;  // in all streams but the default one
+int64_t num_run = 0;
+
+void run_delayed(int64_t until) {
+  for (; num_run < until; ++num_run, delayed.pop_front()) delayed.front()();
+}
 
 struct FakeGuard : c10::impl::DeviceGuardImplInterface {
   c10::DeviceType type() const override { return c10::DeviceType::PrivateUse1; }
@@ -45,8 +114,25 @@ struct FakeGuard : c10::impl::DeviceGuardImplInterface {
   c10::Device getDevice() const override { return {type(), 0}; }
   void setDevice(c10::Device) const override {}
   void uncheckedSetDevice(c10::Device) const noexcept override {}
-  c10::Stream getStream(c10::Device device) const override { return c10::Stream(c10::Stream::DEFAULT, device); }
-  c10::Stream exchangeStream(c10::Stream stream) const override { return stream; }
+  c10::Stream getStream(c10::Device device) const override {
+    return c10::Stream(c10::Stream::UNSAFE, device, current_stream);
+  }
+  c10::Stream getStreamFromGlobalPool(c10::Device device, bool) const override {
+    return c10::Stream(c10::Stream::UNSAFE, device, 1);
+  }
+  c10::Stream exchangeStream(c10::Stream stream) const override {
+    return c10::Stream(c10::Stream::UNSAFE, stream.device(), std::exchange(current_stream, stream.id()));
+  }
+  void record(void** event, const c10::Stream& stream, c10::DeviceIndex, c10::EventFlag) const override {
+    const std::lock_guard lock(streams_mutex);
+    delete static_cast<int64_t*>(*event);
+    *event = new int64_t(stream.id() ? num_run + std::ssize(delayed) : 0);
+  }
+  void block(void* event, const c10::Stream&) const override {
+    const std::lock_guard lock(streams_mutex);
+    run_delayed(*static_cast<int64_t*>(event));
+  }
+  void destroyEvent(void* event, c10::DeviceIndex) const noexcept override { delete static_cast<int64_t*>(event); }
   c10::DeviceIndex deviceCount() const noexcept override { return 1; }
   void record(void**, const c10::Stream&, c10::DeviceIndex, c10::EventFlag) const override {}
   void synchronizeEvent(void*) const override {}
@@ -57,6 +143,11 @@ struct FakeHooks : at::PrivateUse1HooksInterface {
   bool isAvailable() const override { return true; }
   bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
   c10::DeviceIndex deviceCount() const override { return 1; }
+  bool isPinnedPtr(const void* data) const override { return is_pinned(data); }
+  c10::Allocator* getPinnedMemoryAllocator() const override {
+    static PinnedMemory memory;
+    return &memory;
+  }
   const at::Generator& getDefaultGenerator(c10::DeviceIndex) const override {  // which at::manual_seed() seeds
     return at::detail::getDefaultCPUGenerator();
   }
@@ -74,9 +165,13 @@ C10_REGISTER_GUARD_IMPL(PrivateUse1, FakeGuard);
 
 /// A tensor of the host as one of the device, over the same memory.
 at::Tensor on_fake(const at::Tensor& x) {
-  auto* const kept = new at::Tensor(x);
+  struct Kept {
+    at::Tensor tensor;
+    Counted bytes;
+  };
+  auto* const kept = new Kept{x, Counted(static_cast<int64_t>(x.storage().nbytes()))};
   c10::DataPtr data(
-      x.storage().mutable_data(), kept, [](void* p) { delete static_cast<at::Tensor*>(p); }, kFake);
+      x.storage().mutable_data(), kept, [](void* p) { delete static_cast<Kept*>(p); }, kFake);
   c10::Storage storage(c10::Storage::use_byte_size_t{}, x.storage().nbytes(), std::move(data), &host_memory, false);
   at::Tensor there = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), kFakeKeys, x.dtype());
   there.unsafeGetTensorImpl()->set_sizes_and_strides(x.sizes(), x.strides(), x.storage_offset());
@@ -163,15 +258,25 @@ at::Tensor empty_strided(c10::SymIntArrayRef size, c10::SymIntArrayRef stride, s
                                            kFakeKeys, dtype.value_or(at::kFloat));
 }
 
-at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool) {
+at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool non_blocking) {
   const bool leaves = from.device().type() == at::kPrivateUse1, comes = to.device().type() == at::kPrivateUse1;
+  const bool waits = leaves && !(non_blocking && is_pinned(to.const_data_ptr()));
   count(leaves && comes ? &test::DeviceCounts::launches
-        : leaves        ? &test::DeviceCounts::waits
-                        : &test::DeviceCounts::copies_in,
+        : comes         ? &test::DeviceCounts::copies_in
+        : waits         ? &test::DeviceCounts::waits
+                        : &test::DeviceCounts::copies_out,
         "copy");
-  HostRun run;
-  at::Tensor target = run.lend(to);
-  target.copy_(run.lend(from));
+  const auto copy = [from, to] {
+    HostRun run;
+    at::Tensor target = run.lend(to);
+    target.copy_(run.lend(from));
+  };
+  if (current_stream == 0) {
+    copy();
+  } else {
+    const std::lock_guard lock(streams_mutex);
+    delayed.emplace_back(copy);
+  }
   return to;
 }
 
@@ -184,6 +289,11 @@ at::Tensor& addmm_wide(const at::Tensor& self, const at::Tensor& a, const at::Te
   return out;
 }
 
+at::Tensor mm_wide(const at::Tensor& a, const at::Tensor& b, at::ScalarType dtype) {
+  count(&test::DeviceCounts::launches, "aten::mm");
+  return on_fake(at::mm(test::memory_of(a).to(dtype), test::memory_of(b).to(dtype)));
+}
+
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
 }
@@ -193,6 +303,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("empty_strided", &empty_strided);
   m.impl("_copy_from", &copy_from);
   m.impl("addmm.dtype_out", &addmm_wide);
+  m.impl("mm.dtype", &mm_wide);
   m.impl("as_strided", TORCH_FN(at::native::as_strided_tensorimpl));
   m.impl("view", TORCH_FN(at::native::view));
   m.impl("_reshape_alias", TORCH_FN(at::native::_reshape_alias));
@@ -222,6 +333,21 @@ int64_t DeviceCounts::sum(const std::map<std::string, int64_t>& counts) {
 DeviceCounts take_device_counts() {
   const std::lock_guard lock(counts_mutex);
   return std::exchange(device_counts, {});
+}
+
+int64_t live_device_bytes() {
+  return Counted::live();
+}
+
+int64_t take_peak_device_bytes() {
+  return Counted::take_peak();
+}
+
+int64_t pinned_bytes() {
+  const std::lock_guard lock(pinned_mutex);
+  int64_t bytes = 0;
+  for (const auto& [begin, size] : pinned_blocks) bytes += size;
+  return bytes;
 }
 
 void count_launch(const std::string& name) {

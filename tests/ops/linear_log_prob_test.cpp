@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "dist/local_ranks.h"
+#include "ops/fake_device.h"
 
 namespace roll {
 
@@ -185,6 +186,24 @@ TEST_CASE("a frozen head gets no gradient", "[ops]") {
   linear_log_prob(x.hidden, x.weight, x.labels, {}).log_probs.sum().backward();
   CHECK(x.hidden.grad().defined());
   CHECK_FALSE(x.weight.grad().defined());
+}
+
+TEST_CASE("on a device the head's gradient is added to the float32 one that is there", "[ops]") {
+  at::manual_seed(1);
+  const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
+  const at::Tensor hidden = at::randn({5, 16}).to(dtype), weight = (at::randn({40, 16}) * 0.3).to(dtype);
+  const at::Tensor labels = at::tensor({2, -1, 0, 39, 2}, at::kLong), slopes = at::randn({5});
+  const LogProbOptions options{.temperature = 0.7, .chunk_bytes = GENERATE(2 * 40 * 4, 1 << 20)};
+  std::vector<at::Tensor> found;
+  for (const at::Device device : {test::fake_device(), at::Device(at::kCPU)}) {
+    const auto own = device.is_cpu() ? at::kFloat : dtype;
+    const at::Tensor h = hidden.to(own).to(device), w = weight.detach().to(own).to(device).requires_grad_();
+    w.mutable_grad() = at::ones(w.sizes(), w.options().dtype(at::kFloat).requires_grad(false));
+    linear_log_prob(h, w, labels.to(device), options).log_probs.backward(slopes.to(device));
+    found.push_back(w.grad().cpu());
+  }
+  CHECK(found[0].scalar_type() == at::kFloat);
+  CHECK(at::allclose(found[0], found[1], 2e-2, 2e-2));
 }
 
 }  // namespace roll

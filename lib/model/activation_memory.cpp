@@ -1,0 +1,168 @@
+#include "model/activation_memory.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/products.h"
+
+namespace roll {
+
+namespace {
+
+/// Token ids, masks and what the loss keeps: bytes of a token.
+constexpr double kOfToken = 128;
+
+/// Bytes of each token of the rank's sequences.
+struct MixerBytes {
+  double kept = 0;      // what backward needs, beside the mixer's input
+  double backward = 0;  // what lives beside that and the gradient of the result, at most
+  double forward = 0;   // what lives without backward, at most, beside the mixer's input
+};
+
+struct LayerBytes {
+  double kept = 0;      // what backward needs, the layer's input among it
+  double backward = 0;  // what lives while it is differentiated, `kept` among it, at most
+  double forward = 0;   // what lives without backward, at most
+};
+
+struct Numbers {
+  explicit Numbers(const ActivationRule& r)
+      : rule(r),
+        bytes(static_cast<double>(c10::elementSize(r.dtype))),
+        tokens(static_cast<double>(std::max<int64_t>(1, r.tokens / r.cp))),
+        is_wide(bytes >= 4),
+        widens(!r.on_gpu && !is_wide && !multiplies_bfloat16()) {}
+
+  const ActivationRule& rule;
+  double bytes;   // of a number
+  double tokens;  // of the rank's sequences
+  bool is_wide;   // float32
+  bool widens;    // products convert their operands to float32
+
+  double of(int64_t numbers) const { return bytes * static_cast<double>(numbers); }
+  /// Of a row of the residual stream, of which a tensor rank holds a part of the tokens.
+  double stream(int64_t hidden) const { return of(hidden) / static_cast<double>(rule.tp); }
+  /// A product's operands and result in float32, and in backward its weight's gradient in both dtypes.
+  double widened(const LinearShape& product, bool trains) const {
+    if (!widens) return 0;
+    const auto weight = static_cast<double>(product.outputs * product.inputs / rule.tp);
+    return weight * (trains ? 6 : 4) / tokens + 4.0 * static_cast<double>(product.outputs + product.inputs);
+  }
+};
+
+MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n) {
+  const int64_t tp = n.rule.tp, cp = n.rule.cp, heads = attention.num_heads / tp;
+  const double q = n.of(heads * attention.head_dim), kv = n.of(attention.kv_heads_of_rank(tp) * attention.head_dim);
+  const bool has_norms = attention.q_norm.width > 0, is_grouped = kv < q;
+  const double packed = q + 2 * kv, turned = has_norms ? q + kv : 0;
+  const double gathered = cp > 1 ? 2 * kv * (static_cast<double>(cp) + 0.5) : 0;  // keys and values of all ranks
+  MixerBytes found;
+  found.forward = packed + (n.rule.on_gpu ? turned : 0) + q + std::max(q, n.of(hidden)) + gathered;
+  if (n.rule.on_gpu && n.is_wide) {  // scaled queries and keys, values for each query head, probabilities, the result
+    found.kept =
+        (has_norms || !is_grouped ? packed : 0) + gathered + (is_grouped ? 4 : 3) * q + n.of(heads * n.rule.longest);
+    found.backward = 5 * q;
+    return found;
+  }
+  found.kept = packed + turned + q + gathered + 4.0 * static_cast<double>(heads);  // log-sums in float32
+  found.backward = 2 * q + 2 * kv;
+  if (n.rule.on_gpu) found.backward += (is_grouped ? 4 : 2) * q;  // a sum in float32, keys and values of query heads
+  if (!n.rule.on_gpu && !n.is_wide) {                             // computed in float32
+    found.forward += 2 * (packed + q);
+    found.backward += 2 * (3 * q + 2 * kv) + 2 * packed;
+  }
+  return found;
+}
+
+MixerBytes bytes_of(const GatedMlp& mlp, int64_t hidden, const Numbers& n) {
+  const double inner = n.of((mlp.inner + n.rule.tp - 1) / n.rule.tp);
+  return {.kept = 3 * inner,
+          .backward = std::max(2 * inner, inner + n.widened(mlp.down, /*trains=*/true)),
+          .forward = std::max({3 * inner, inner + n.of(hidden), 2 * inner + n.widened(mlp.up, /*trains=*/false)})};
+}
+
+/// The weights of blocks behind `block`.
+double weights_behind(const Layer& layer, size_t block) {
+  int64_t weights = 0;
+  for (size_t i = block + 1; i < layer.size(); ++i)
+    for_each_part({layer[i]}, [&](const auto& part) {
+      if constexpr (requires { part.outputs; }) weights += part.outputs * part.inputs;
+    });
+  return static_cast<double>(weights);
+}
+
+/// `again`: backward runs it once more, under a graph of its own, which keeps its gradients until it is through.
+LayerBytes bytes_of(const Layer& layer, const Numbers& n, bool again = false) {
+  LayerBytes found;
+  for (size_t i = 0; i < layer.size(); ++i) {
+    const int64_t hidden = layer[i].norm.width;
+    const double stream = n.stream(hidden), normed = n.rule.tp > 1 ? n.of(hidden) : stream;
+    const MixerBytes own = std::visit([&](const auto& mixer) { return bytes_of(mixer, hidden, n); }, layer[i].mixer);
+    const double streams = i == 0 ? 1 : n.rule.on_gpu ? 3 : 2;  // the layer's input, the sum, what is added
+    found.forward = std::max(found.forward, streams * stream + normed + own.forward);
+    found.kept += stream + normed + own.kept;
+    double gradients = again ? stream + (i + 1 < layer.size() ? stream : 0) : 0;  // by its input, and of its result
+    if (again && !n.rule.on_gpu && !n.is_wide) gradients += weights_behind(layer, i) * n.bytes / n.tokens;
+    found.backward = std::max(found.backward, found.kept + stream + own.backward + gradients);
+  }
+  return found;
+}
+
+/// A model's head, where every token has a label.
+struct HeadBytes {
+  double forward = 0, backward = 0;  // at most, beside what the layers keep
+  double waits = 0;                  // of the head's gradient, until the embedding's is there
+  double embedding = 0;              // in the backward of the embedding
+};
+
+HeadBytes head_bytes(const ModelSpec& spec, const Numbers& n) {
+  const ActivationRule& rule = n.rule;
+  const double tokens = n.tokens, hidden = tokens * n.of(spec.hidden_size);
+  if (!rule.has_lm_head) {  // in float32
+    const double wide = n.is_wide ? 0 : tokens * 4.0 * static_cast<double>(spec.hidden_size);
+    return {.forward = hidden + wide, .backward = hidden + 2 * wide};
+  }
+  const double vocab = static_cast<double>(spec.vocab_size / rule.tp), row = 4 * vocab;
+  const double rows = std::clamp(std::floor(static_cast<double>(logits_chunk_bytes(rule.on_gpu)) / row), 1.0, tokens);
+  const double logits = rows * row, weight = 4 * vocab * static_cast<double>(spec.hidden_size);
+  const double narrow = n.is_wide ? 0 : logits / 2 + (n.widens ? logits : 0);  // the gradient as it is multiplied
+  HeadBytes head{.forward = 2 * hidden + logits, .backward = 2 * hidden + logits + narrow};
+  if (rule.on_gpu) return head;  // gradients of weights are added where they are
+  head.backward += weight + (n.widens ? weight : 0);
+  head.waits = spec.tied_head ? weight * n.bytes / 4 : 0;
+  head.embedding = head.waits + weight * (n.is_wide ? 1 : 1.5);
+  return head;
+}
+
+/// The table of rotations.
+double bytes_of_angles(const ModelSpec& spec, const ActivationRule& rule) {
+  return 4.0 * static_cast<double>(rule.longest * spec.head_dim);
+}
+
+}  // namespace
+
+double training_activation_bytes(const ModelSpec& spec, const ActivationRule& rule) {
+  const Numbers n(rule);
+  const std::vector<Layer> layers = spec.layers();
+  const double input = n.tokens * n.stream(spec.hidden_size);
+  const HeadBytes head = head_bytes(spec, n);
+  double kept = 0, most = head.embedding;
+  for (int64_t i = 0; i < std::ssize(layers); ++i) {
+    const bool again = i < rule.recomputed;
+    const LayerBytes own = bytes_of(layers[i], n, again);
+    most = std::max(most, kept + n.tokens * own.backward + head.waits);
+    kept += again ? input : n.tokens * own.kept;
+  }
+  kept += input;  // of the last norm
+  most = std::max({most, kept + head.forward, kept + head.backward});
+  return most + n.tokens * kOfToken + bytes_of_angles(spec, rule);
+}
+
+double forward_activation_bytes(const ModelSpec& spec, const ActivationRule& rule) {
+  const Numbers n(rule);
+  double most = head_bytes(spec, n).forward;
+  for (const Layer& layer : spec.layers()) most = std::max(most, n.tokens * bytes_of(layer, n).forward);
+  return most + n.tokens * kOfToken / 2 + bytes_of_angles(spec, rule);
+}
+
+}  // namespace roll

@@ -1,0 +1,168 @@
+// What training and its forwards allocate beside weights, gradients and optimizer: estimated, and counted where they
+// run, on the CPU and, as a GPU would, on the fake device.
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <catch2/catch.hpp>
+
+#include "checkpoint/temporary_folder.h"
+#include "job/join.h"
+#include "loss/losses.h"
+#include "model/activation_memory.h"
+#include "model/log_probs.h"
+#include "model/value_model.h"
+#include "ops/simulated_layer_launcher.h"
+#include "optim/allocated.h"
+#include "step/forward.h"
+#include "step/role_losses.h"
+#include "step/updates.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kLength = 24, kSequences = 4;  // of a micro-batch
+
+/// Qwen2's layers with a tied head, Qwen3's, and Llama's with a large one.
+std::vector<ModelSpec> small_architectures() {
+  const ModelSpec base{.vocab_size = 256,
+                       .hidden_size = 64,
+                       .intermediate_size = 192,
+                       .num_layers = 2,
+                       .num_heads = 4,
+                       .num_kv_heads = 2,
+                       .head_dim = 16};
+  std::vector<ModelSpec> specs(3, base);
+  specs[0].qkv_bias = specs[0].tied_head = true;
+  specs[1].qk_norm = true;
+  specs[1].head_dim = 32;
+  specs[2].num_kv_heads = 4;
+  specs[2].vocab_size = 1024;
+  return specs;
+}
+
+Experience sequences_of(int64_t count) {
+  std::vector<Sample> samples;
+  for (int64_t i = 0; i < count; ++i)
+    samples.push_back({.prompt_ids = {1, 2},
+                       .response_ids = std::vector<int64_t>(kLength - 2, 3),
+                       .sequence_index = i,
+                       .group_index = i / 2,
+                       .score = static_cast<double>(i % 2)});
+  Experience e = make_experience(samples);
+  const at::Tensor& mask = e.response_mask();
+  e.masks["final_response_mask"] = mask.clone();
+  e.masks["positive_response_mask"] = mask * 0.0;
+  e.advantages = at::randn(mask.sizes()) * mask;
+  e.old_log_probs = -at::rand(mask.sizes()) * mask;
+  e.ref_log_probs = e.old_log_probs.clone();
+  e.values = e.returns = e.advantages;
+  return e;
+}
+
+/// Bytes of the fake device or of the CPU.
+struct Meter {
+  at::Device device;
+  test::Allocated on_cpu{};
+  int64_t live() const { return device.is_cpu() ? on_cpu.live() : test::live_device_bytes(); }
+  int64_t take_peak() { return device.is_cpu() ? on_cpu.take_peak() : test::take_peak_device_bytes(); }
+};
+
+/// The most that lives beside what lived before `work`.
+double most_of(Meter& meter, const std::function<void()>& work) {
+  const auto live = static_cast<double>(meter.live());
+  meter.take_peak();
+  work();
+  return static_cast<double>(meter.take_peak()) - live;
+}
+
+/// An update of two micro-batches.
+double counted_training(Meter& meter, const NamedTensors& parameters, const Experience& step,
+                        const MicroBatchLoss<Experience>& loss) {
+  const auto one = make_communicator({.kind = Transport::kSingle});
+  Mesh mesh(*one, {});
+  Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 1e-3}}, *one);
+  const std::vector<std::string> masks = {"response_mask", "final_response_mask"};
+  const UpdatePlan plan{.settings = {.prefix = "test", .loss_mask = masks[0], .counted_masks = masks},
+                        .rule = {.num_sequences = kSequences},
+                        .mini_batches = {{0, 1, 2, 3, 4, 5, 6, 7}},
+                        .lengths = lengths_of(step),
+                        .num_groups = kSequences,
+                        .device = meter.device};
+  return most_of(meter, [&] { run_updates(step, plan, learner, mesh, loss); });
+}
+
+/// A pass without backward over two micro-batches.
+double counted_forward(Meter& meter, const Experience& step, const ForwardPass& forward) {
+  return most_of(meter, [&] { forward_share(step, {{0, 1, 2, 3}, {4, 5, 6, 7}}, meter.device, forward, {}); });
+}
+
+void check_near(const char* what, double estimated, double counted) {
+  INFO(what << ": " << counted << " bytes, estimated " << estimated / counted << " of them");
+  CHECK(estimated / counted == Approx(1).margin(0.1));
+}
+
+ActivationRule rule_for(const Meter& meter, at::ScalarType dtype, int64_t recomputed) {
+  return {.tokens = kLength * kSequences,
+          .longest = kLength,
+          .dtype = dtype,
+          .on_gpu = !meter.device.is_cpu(),
+          .recomputed = recomputed};
+}
+
+/// Layers are kernels on the fake device.
+struct Kernels {
+  Kernels() { other_layer_launcher = std::make_shared<test::SimulatedLayerLauncher>(); }
+  Kernels(const Kernels&) = delete;
+  ~Kernels() { other_layer_launcher = nullptr; }
+};
+
+}  // namespace
+
+TEST_CASE("what micro-batches take beside weights, gradients and optimizer is estimated within a tenth", "[train]") {
+  at::manual_seed(1);
+  const Kernels kernels;
+  const ModelSpec spec = GENERATE(from_range(small_architectures()));
+  Meter meter{GENERATE(true, false) ? test::fake_device() : at::Device(at::kCPU)};
+  const auto dtype = GENERATE(at::kBFloat16, at::kFloat);
+  const bool recomputes = GENERATE(true, false);
+  CAPTURE(spec.qkv_bias, spec.qk_norm, meter.device, dtype, recomputes);
+  const Transformer model = Transformer::init(spec, 1, meter.device, dtype);
+  const Experience step = sequences_of(2 * kSequences);
+  const ActorLoss actor_loss(RoleLossSettings{});
+  const double training =
+      counted_training(meter, model.parameters(), step, [&](const Experience& e, const MiniBatchCounts& counts) {
+        const at::Tensor wanted = e.host_mask("response_mask");
+        return actor_loss(e, token_log_probs(model, e.tokens, 1.0, true, recomputes, wanted), counts);
+      });
+  const double forward = counted_forward(meter, step, [&](const Batch& b) {
+    return token_log_probs(model, b.tokens, 1.0, false, false, b.host_mask("response_mask")).log_probs;
+  });
+  const ActivationRule rule = rule_for(meter, dtype, recomputes ? spec.num_layers : 0);
+  check_near("training", training_activation_bytes(spec, rule), training);
+  check_near("log-probs", forward_activation_bytes(spec, rule), forward);
+}
+
+TEST_CASE("what a critic's micro-batches take is estimated within a tenth", "[train]") {
+  const Kernels kernels;
+  const test::TemporaryFolder folder;
+  const ModelSpec spec = small_architectures()[0];
+  Transformer::init(spec, 1).save(folder / "m");
+  Meter meter{GENERATE(true, false) ? test::fake_device() : at::Device(at::kCPU)};
+  const auto dtype = GENERATE(at::kBFloat16, at::kFloat);
+  CAPTURE(meter.device, dtype);
+  const ValueModel model = ValueModel::load(folder / "m", meter.device, dtype);
+  const Experience step = sequences_of(2 * kSequences);
+  const CriticLoss critic_loss(RoleLossSettings{});
+  const double training =
+      counted_training(meter, model.parameters(), step, [&](const Experience& e, const MiniBatchCounts& counts) {
+        return critic_loss(e, model.values(e.tokens, /*recompute=*/false), counts);
+      });
+  const double forward = counted_forward(meter, step, [&](const Batch& b) { return model.values(b.tokens); });
+  ActivationRule rule = rule_for(meter, dtype, 0);
+  rule.has_lm_head = false;
+  check_near("training", training_activation_bytes(spec, rule), training);
+  check_near("values", forward_activation_bytes(spec, rule), forward);
+}
+
+}  // namespace roll
