@@ -15,9 +15,9 @@ TEST_CASE("a sampler alone reads weights of 8 bits, and its tokens are then weig
   const auto enabled = [](const auto& found) {
     return found.config.experience.train_infer_correction.is_weight.enabled;
   };
-  const auto found = load({int8});
+  const auto found = load({int8, "~train_infer_correction"});
   CHECK(enabled(found));
-  CHECK_FALSE(enabled(load({})));
+  CHECK_FALSE(enabled(load({"~train_infer_correction"})));
   CHECK(std::ranges::any_of(found.notes, [&](const auto& note) { return mentions(note, weighs + " = true"); }));
   CHECK_FALSE(enabled(load({int8, weighs + "=false"})));
   for (const std::string role : {"actor_train", "reference", "critic"})
