@@ -60,8 +60,7 @@ struct WorkerConfig {
   PluginArgs pg_loss_reducer;
   std::map<std::string, ValidationSet> sets;
 
-  /// Whether activations are recomputed in backward: recompute_granularity under megatron_*, else by gradient
-  /// checkpointing.
+  /// Whether backward recomputes activations: recompute_granularity under megatron_*, else gradient checkpointing.
   bool recomputes() const {
     if (strategy_args.strategy_config.recompute_granularity) return true;
     return !is_megatron(strategy_args.strategy_name) && !model_args.disable_gradient_checkpointing;
@@ -371,6 +370,7 @@ struct Config {
             "norm_mean_type, norm_std_type and reward_clip decide what happens to rewards");
     v.noted({"postive_loss_coef"}, "ROLL reads it nowhere; positive_loss_coef adds the likelihood of right responses");
     v.noted({"pg_variant"}, "actor_train.pg_variant decides");
+    v.noted({"lora_rank", "lora_target", "lora_alpha"}, "only a value for ${...}; actor_train.model_args decides");
     v.noted({"use_topr_neg_loss_coef", "use_topr_loss", "use_policy_loss_type", "l2", "mask_type", "balance_length",
              "minibatch_data_iter_num"},
             "ROLL's RLVR losses do not depend on it; the keys of the clipped PPO loss decide");
