@@ -60,7 +60,7 @@ struct WorkerConfig {
   PluginArgs pg_loss_reducer;
   std::map<std::string, ValidationSet> sets;
 
-  /// Whether activations are recomputed in backward: by recompute_granularity under megatron_*, else by the model's key.
+  /// Whether backward recomputes activations: recompute_granularity under megatron_*, else gradient checkpointing.
   bool recomputes() const {
     if (strategy_args.strategy_config.recompute_granularity) return true;
     return !is_megatron(strategy_args.strategy_name) && !model_args.disable_gradient_checkpointing;
