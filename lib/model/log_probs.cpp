@@ -33,7 +33,8 @@ Labelled labelled_in(const TokenLayout& layout, const PackedTokens& tokens, cons
     if (is_packed && mask.is_same(wanted)) return {rows, {}};
   const at::Tensor labelled = labelled_tokens(tokens, wanted);
   if (is_packed) return {sent(labelled, device), {}};
-  std::vector<char> has_label(tokens.num_tokens()), computed(layout.num_slots() * parallel.cp_size());  // of all cp ranks
+  std::vector<char> has_label(tokens.num_tokens()),
+      computed(layout.num_slots() * parallel.cp_size());  // of all cp ranks
   for (int64_t i = 0; i < labelled.numel(); ++i) {
     const int64_t token = labelled.const_data_ptr<int64_t>()[i];
     has_label[token] = computed[layout.host_places[token]] = 1;

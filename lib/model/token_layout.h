@@ -31,7 +31,7 @@ struct TokenLayout {
   int64_t num_positions = 0;  // all positions are below
   // A piece is a run of tokens of one sequence; its queries see its keys up to their own position.
   std::vector<int64_t> cu_queries, cu_keys;  // [C+1]
-  at::Tensor bounds;                 // of both, on the device; undefined: not there yet
+  at::Tensor bounds;                         // of both, on the device; undefined: not there yet
   at::Tensor keys;                   // [K] int64: rows of the keys gathered over cp; undefined: 0, 1, 2, ... of the own
   at::Tensor tokens;                 // [S] int64: index on the packed axis, -1 padding; undefined: 0, 1, 2, ...
   at::Tensor places;                 // [T] int64: where a token's result lies once gathered over cp

@@ -138,6 +138,19 @@ bool is_policy_base(const Config& config, const PlannedModels& models, size_t i)
          reference.model_args.model_name_or_path == actor.model_args.model_name_or_path;
 }
 
+/// It has the dtype of the trainer.
+void add_sampler(MemoryEstimate& memory, const Config& config, const ModelSpec& spec, bool on_gpu, int rank) {
+  const auto bytes =
+      static_cast<double>(bytes_per_number(config.actor_train.model_args, on_gpu ? at::kCUDA : at::kCPU));
+  const int64_t tp = tensor_ranks(config.actor_infer);
+  if (!shares_weights(config, rank)) memory.weights += policy_bytes(spec, tp, bytes);
+  // On the CPU it reads a copy of its own, in another order.
+  const double packed = config.actor_infer.model_args.reads_int8() ? 1 : bytes;
+  if (!on_gpu) memory.weights += policy_bytes(spec, tp, packed, /*is_dense=*/true);
+  if (on_gpu && spec.lora) memory.merged = bytes * layer_numel(spec, tp);
+  memory.kv_cache = kv_bytes(config, spec, bytes);
+}
+
 }  // namespace
 
 MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models, bool on_gpu, int rank) {
@@ -168,9 +181,11 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
   const auto references = reference_roles(config);
   for (size_t i = 0; i < references.size(); ++i) {
     const WorkerConfig& worker = *references[i].worker;
-    if (!lives(worker) || is_policy_base(config, models, i)) continue;
-    const double reference = policy_bytes(reference_spec(models, i), tensor_ranks(worker),
-                                          static_cast<double>(bytes_per_number(worker.model_args, device)));
+    if (!lives(worker)) continue;
+    const double reference = is_policy_base(config, models, i)
+                                 ? 0
+                                 : policy_bytes(reference_spec(models, i), tensor_ranks(worker),
+                                                static_cast<double>(bytes_per_number(worker.model_args, device)));
     const double forward = forward_bytes(config, worker, reference_spec(models, i), on_gpu);
     if (offloads) {
       memory.visiting = std::max(memory.visiting, reference + forward);
@@ -188,18 +203,7 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
       memory.weights += static_cast<double>(bytes_per_number(worker.model_args, device)) *
                         static_cast<double>(largest_part(parameter, tensor_ranks(worker)).numel);
   }
-  if (!lives(config.actor_infer)) return memory;
-  // The sampler has the dtype of the trainer.
-  const auto sampled = static_cast<double>(bytes_per_number(config.actor_train.model_args, device));
-  if (!shares_weights(config, rank))
-    memory.weights += policy_bytes(models.policy, tensor_ranks(config.actor_infer), sampled);
-  // On the CPU it reads a copy of its own, in another order.
-  const int64_t sampling_tp = tensor_ranks(config.actor_infer);
-  if (!on_gpu)
-    memory.weights += policy_bytes(models.policy, sampling_tp,
-                                   config.actor_infer.model_args.reads_int8() ? 1 : sampled, /*is_dense=*/true);
-  if (on_gpu && models.policy.lora) memory.merged = sampled * layer_numel(models.policy, sampling_tp);
-  memory.kv_cache = kv_bytes(config, models.policy, sampled);
+  if (lives(config.actor_infer)) add_sampler(memory, config, models.policy, on_gpu, rank);
   return memory;
 }
 
