@@ -91,6 +91,16 @@ double weights_behind(const Layer& layer, size_t block) {
   return static_cast<double>(weights);
 }
 
+/// What adapters keep beside their products: in float32, their inputs among it where these are narrower.
+double adapter_bytes(const Block& block, const Numbers& n) {
+  int64_t numbers = 0;
+  for_each_part({block}, [&](const auto& part) {
+    if constexpr (requires { part.adapter; })
+      if (part.adapter.rank > 0) numbers += part.adapter.rank + (n.is_wide ? 0 : part.inputs);
+  });
+  return 4.0 * static_cast<double>(numbers);
+}
+
 /// `again`: backward runs it once more, under a graph of its own, which keeps its gradients until it is through.
 LayerBytes bytes_of(const Layer& layer, const Numbers& n, bool again = false) {
   LayerBytes found;
@@ -100,7 +110,7 @@ LayerBytes bytes_of(const Layer& layer, const Numbers& n, bool again = false) {
     const MixerBytes own = std::visit([&](const auto& mixer) { return bytes_of(mixer, hidden, n); }, layer[i].mixer);
     const double streams = i == 0 ? 1 : n.rule.on_gpu ? 3 : 2;  // the layer's input, the sum, what is added
     found.forward = std::max(found.forward, streams * stream + normed + own.forward);
-    found.kept += stream + normed + own.kept;
+    found.kept += stream + normed + own.kept + adapter_bytes(layer[i], n);
     double gradients = again ? stream + (i + 1 < layer.size() ? stream : 0) : 0;  // by its input, and of its result
     if (again && !n.rule.on_gpu && !n.is_wide) gradients += weights_behind(layer, i) * n.bytes / n.tokens;
     found.backward = std::max(found.backward, found.kept + stream + own.backward + gradients);

@@ -35,11 +35,9 @@ std::string GatedMlp::sharing_rule(int64_t tp) const {
 LayerCost cost_of(const Layer& layer, int64_t tp) {
   LayerCost cost;
   for_each_part(layer, [&](const auto& part) {
-    if constexpr (std::is_same_v<decltype(part), const LinearShape&>) {
+    if constexpr (std::is_same_v<decltype(part), const LinearShape&>)
       cost.flops +=
           2.0 * static_cast<double>(part.outputs * part.inputs + part.adapter.rank * (part.outputs + part.inputs));
-      if (part.adapter.rank > 0) cost.kept += 2 * (part.inputs + part.adapter.rank);  // in float32
-    }
   });
   for (const Block& block : layer)
     cost += std::visit([tp](const auto& mixer) { return mixer.own_cost(tp); }, block.mixer);
