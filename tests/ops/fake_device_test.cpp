@@ -134,8 +134,10 @@ struct FakeGuard : c10::impl::DeviceGuardImplInterface {
   }
   void destroyEvent(void* event, c10::DeviceIndex) const noexcept override { delete static_cast<int64_t*>(event); }
   c10::DeviceIndex deviceCount() const noexcept override { return 1; }
-  void record(void**, const c10::Stream&, c10::DeviceIndex, c10::EventFlag) const override {}
-  void synchronizeEvent(void*) const override {}
+  void synchronizeEvent(void* event) const override {
+    const std::lock_guard lock(streams_mutex);
+    run_delayed(*static_cast<int64_t*>(event));
+  }
 };
 
 struct FakeHooks : at::PrivateUse1HooksInterface {

@@ -86,7 +86,7 @@ double counted_training(Meter& meter, const NamedTensors& parameters, const Expe
   const UpdatePlan plan{.settings = {.prefix = "test", .loss_mask = masks[0], .counted_masks = masks},
                         .rule = {.num_sequences = kSequences},
                         .mini_batches = {{0, 1, 2, 3, 4, 5, 6, 7}},
-                        .lengths = lengths_of(step),
+                        .sizes = lengths_of(step),
                         .num_groups = kSequences,
                         .device = meter.device};
   return most_of(meter, [&] { run_updates(step, plan, learner, mesh, loss); });
