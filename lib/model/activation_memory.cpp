@@ -68,7 +68,7 @@ MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n
   found.backward = 2 * q + 2 * kv;
   if (n.rule.on_gpu) found.backward += (is_grouped ? 4 : 2) * q;  // a sum in float32, keys and values of query heads
   if (!n.rule.on_gpu && !n.is_wide) {                             // computed in float32
-    found.forward += 2 * (packed + q);
+    found.forward = std::max(found.forward, 3 * (packed + q) + gathered);
     found.backward += 2 * (3 * q + 2 * kv) + 2 * packed;
   }
   return found;
@@ -138,7 +138,8 @@ HeadBytes head_bytes(const ModelSpec& spec, const Numbers& n) {
   const double narrow = n.is_wide ? 0 : logits / 2 + (n.widens ? logits : 0);  // the gradient as it is multiplied
   HeadBytes head{.forward = 2 * hidden + logits, .backward = 2 * hidden + logits + narrow};
   if (rule.on_gpu) return head;  // gradients of weights are added where they are
-  head.backward += weight + (n.widens ? weight : 0);
+  // The sum, and beside it the narrow product and that in float32, or the head in float32.
+  head.backward += weight + (n.is_wide ? 0 : n.widens ? weight : 1.5 * weight);
   head.waits = spec.tied_head ? weight * n.bytes / 4 : 0;
   head.embedding = head.waits + weight * (n.is_wide ? 1 : 1.5);
   return head;

@@ -72,6 +72,7 @@ void check_start(int64_t hidden) {
                                 .input = input.data(),
                                 .num_rows = 3,
                                 .hidden = hidden,
+                                .num_tokens = 7,
                                 .eps = kEps});
   CHECK((rows[1].token == 5 && rows[1].position == 9 && rows[1].slot == 1));
   for (int64_t i = 0; i < 3; ++i) {
