@@ -98,7 +98,7 @@ foreach(test ${kSlow})
 endforeach()
 
 # Every entry has one thread, as more threads than cores would only slow all. Jobs of several ranks take three places of
-# ctest's four: beside each other they would wait for each other's turns. (Those of `job` and apart_ends wait for deadlines.)
+# ctest's five: beside each other they would wait for each other's turns. (Those of `job` and apart_ends wait for deadlines.)
 get_property(all_tests DIRECTORY PROPERTY TESTS)
 set_tests_properties(${all_tests} PROPERTIES ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_MCA_rmaps_base_oversubscribe=1" TIMEOUT 600)
 foreach(test dist experience mpi many e2e/ahead_test e2e/five_domains_test e2e/layout_test e2e/lora_test e2e/memory_test

@@ -57,13 +57,13 @@ void HostCopy::save(const std::vector<at::Tensor>& tensors) {
       blocks_.push_back(at::empty({std::min(size, all - begin)}, options));
   }
   for_each_run(blocks_, tensors,
-               [](at::Tensor block, const at::Tensor& bytes) { block.copy_(bytes, /*non_blocking=*/true); });
+               [](const at::Tensor& block, const at::Tensor& bytes) { block.copy_(bytes, /*non_blocking=*/true); });
 }
 
 void HostCopy::load(const std::vector<at::Tensor>& tensors) const {
   ROLL_CHECK_EQ(bytes_of(tensors), bytes_of(blocks_), "what was saved comes back");
   for_each_run(blocks_, tensors,
-               [](const at::Tensor& block, at::Tensor bytes) { bytes.copy_(block, /*non_blocking=*/true); });
+               [](const at::Tensor& block, const at::Tensor& bytes) { bytes.copy_(block, /*non_blocking=*/true); });
 }
 
 std::optional<c10::Event> HostCopy::load_beside(const std::vector<at::Tensor>& tensors) const {

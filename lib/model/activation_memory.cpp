@@ -45,7 +45,8 @@ struct Numbers {
   /// A product's operands and result in float32, and in backward its weight's gradient in both dtypes.
   double widened(const LinearShape& product, bool trains) const {
     if (!widens) return 0;
-    const auto weight = static_cast<double>(product.outputs * product.inputs / rule.tp);
+    const int64_t numbers = product.outputs * product.inputs / rule.tp;
+    const auto weight = static_cast<double>(numbers);
     return weight * (trains ? 6 : 4) / tokens + 4.0 * static_cast<double>(product.outputs + product.inputs);
   }
 };
@@ -132,7 +133,9 @@ HeadBytes head_bytes(const ModelSpec& spec, const Numbers& n) {
     const double wide = n.is_wide ? 0 : tokens * 4.0 * static_cast<double>(spec.hidden_size);
     return {.forward = hidden + wide, .backward = hidden + 2 * wide};
   }
-  const double vocab = static_cast<double>(spec.vocab_size / rule.tp), row = 4 * vocab;
+  const int64_t vocab_rows = spec.vocab_size / rule.tp;
+  const auto vocab = static_cast<double>(vocab_rows);
+  const double row = 4 * vocab;
   const double rows = std::clamp(std::floor(static_cast<double>(logits_chunk_bytes(rule.on_gpu)) / row), 1.0, tokens);
   const double logits = rows * row, weight = 4 * vocab * static_cast<double>(spec.hidden_size);
   const double narrow = n.is_wide ? 0 : logits / 2 + (n.widens ? logits : 0);  // the gradient as it is multiplied

@@ -153,8 +153,6 @@ struct CompletionServer::Parts {
   }
 
   std::string read_body(const httplib::Request& request, const httplib::ContentReader& reader) const {
-    const Refusal too_large{413, "invalid_request_error",
-                            fmt::format("the body is larger than {} bytes", settings.max_body_bytes)};
     if (request.is_multipart_form_data()) throw Refusal{415, "invalid_request_error", "the body must be JSON"};
     std::string body;
     bool fits = true;
@@ -163,7 +161,9 @@ struct CompletionServer::Parts {
       if (fits) body.append(data, size);
       return fits;
     });
-    if (!fits) throw too_large;
+    if (!fits)
+      throw Refusal{413, "invalid_request_error",
+                    fmt::format("the body is larger than {} bytes", settings.max_body_bytes)};
     if (!is_read) throw Refusal{400, "invalid_request_error", "the body could not be read"};
     return body;
   }
