@@ -8,6 +8,7 @@
 #include "decode/cpu_decoder.h"
 #include "decode/decoding.h"
 #include "decode/tensor_decoder.h"
+#include "model/adapted_model.h"
 #include "model/odd_layers.h"
 #include "model/rounded.h"
 #include "model/some_ids.h"
@@ -88,6 +89,20 @@ TEST_CASE("decoders compute the blocks that layers are described by, whichever a
     const at::Tensor logits = sequences.step({{1, {ids[i]}}});
     CHECK(at::allclose(logits[0], packed_logits(model, ids, i), 1e-4, 1e-3));
   }
+}
+
+TEST_CASE("what decoders sample from has its adapters, over any base", "[decode]") {
+  const at::NoGradGuard no_grad;
+  LoraSpec lora{.rank = 3, .use_dora = GENERATE(false, true)};
+  if (GENERATE(false, true)) lora.quantise_base = Quantisation::kInt8;
+  const Transformer plain = odd_model("qwen2"), model = test::adapted_model(plain, lora);
+  const DecoderSizes sizes = sizes_of(16);
+  const auto decoder = make(GENERATE(true, false), model, sizes);
+  Decoding sequences(*decoder, sizes, kVocab, 1);
+  const std::vector<int64_t> ids = some_ids(20, 1);
+  const at::Tensor expected = packed_logits(model, ids, 19);
+  CHECK(at::allclose(sequences.step({{0, ids}})[0], expected, 1e-4, 1e-3));
+  CHECK_FALSE(at::allclose(packed_logits(plain, ids, 19), expected, 1e-2, 1e-2));
 }
 
 TEST_CASE("a page holds the keys and values of all attention", "[decode]") {

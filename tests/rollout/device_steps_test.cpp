@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "decode/device_decoder.h"
 #include "device/fake_recorder.h"
+#include "model/adapted_model.h"
 #include "model/odd_layers.h"
 #include "model/transformer.h"
 #include "rollout/simulated_steps.h"
@@ -45,6 +46,15 @@ TEST_CASE("the device's decoder computes the blocks that layers are described by
   REQUIRE(has_device_kernels(model));
   CHECK_FALSE(has_device_kernels(test::odd_layered_model("odd")));        // heads of 22
   CHECK_FALSE(has_device_kernels(test::odd_layered_model("uneven", 8)));  // whose pages differ
+  const auto requests = grouped_requests(20);
+  const SamplingParams params = sampling_params();
+  const auto expected = generate_with(*make_step_model(model, {.num_slots = 18, .max_length = 60}), requests, params);
+  require_same(generate_with(*simulated(model, {.num_slots = 5}), requests, params), expected, 1e-5);
+}
+
+TEST_CASE("the device samples from the weights with their adapters", "[rollout]") {
+  const LoraSpec lora{.rank = 3, .use_dora = true, .quantise_base = Quantisation::kInt8};
+  const Transformer model = test::adapted_model(random_model(spec_of(4, 2, false)), lora);
   const auto requests = grouped_requests(20);
   const SamplingParams params = sampling_params();
   const auto expected = generate_with(*make_step_model(model, {.num_slots = 18, .max_length = 60}), requests, params);
