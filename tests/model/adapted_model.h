@@ -17,7 +17,8 @@ inline Transformer adapted_model(const Transformer& plain, const LoraSpec& lora)
   const at::NoGradGuard no_grad;
   at::manual_seed(7);
   for (const auto& [name, tensor] : model.trained())
-    tensor.copy_(name.ends_with(kMagnitude) ? tensor * (1 + 0.3 * at::rand_like(tensor)) : 0.3 * at::randn_like(tensor));
+    tensor.copy_(name.ends_with(kMagnitude) ? tensor * (1 + 0.3 * at::rand_like(tensor))
+                                            : 0.3 * at::randn_like(tensor));
   return model;
 }
 

@@ -99,7 +99,6 @@ TEST_CASE("a sampler that has answered many is left for a new one, and nobody no
   quick.sampling.max_new_tokens = 1;
   CompletionRequest slow = request_of({{2, 3}}, 1, 9);
   slow.streams = true;
-  const int before = service.num_runs;
   for (int round = 0; round < 5; ++round) {
     const auto some = service.queue.submit(quick);
     const auto other = service.queue.submit(slow);
@@ -108,7 +107,7 @@ TEST_CASE("a sampler that has answered many is left for a new one, and nobody no
     CHECK(all[0].ids == expected(service, {2, 3}, 0, 9).ids);
     CHECK(heard == all[0].ids.size());
   }
-  CHECK(service.num_runs > before);
+  CHECK(service.num_runs > 1);
 }
 
 TEST_CASE("requests beyond those that may wait are turned away, and one that is taken back frees its place",
@@ -125,6 +124,24 @@ TEST_CASE("requests beyond those that may wait are turned away, and one that is 
   CHECK(empty.submit(request_of({{1}}, 9, 1)) != nullptr);
 }
 
+TEST_CASE("what is taken back is taken from the sampler", "[serve]") {
+  RequestQueue queue(10);
+  const auto first = queue.submit(request_of({{1}}, 2, 1)), second = queue.submit(request_of({{2}}, 1, 1));
+  std::vector<RequestSource::Change> changes;
+  const auto engine = [&](RequestSource& source, const OnGenerated&, const SamplerHooks&) -> std::vector<Generation> {
+    const std::deque<int64_t> none;
+    changes.push_back(source.next({.waiting = none, .num_running = 1}));
+    queue.cancel(first);
+    changes.push_back(source.next({.waiting = none, .num_running = 1}));
+    throw system_error("over");
+  };
+  CHECK_THROWS_AS(queue.run(engine, [] { return false; }), SystemError);
+  CHECK(changes[0].requests.size() == 3);
+  CHECK(changes[1].cancelled == std::vector<int64_t>{0, 1});
+  CHECK(first->take({}).empty());  // nobody waits there
+  CHECK_THROWS_AS(second->take({}), Unavailable);
+}
+
 TEST_CASE("who is served when the server stops hears of it, and who comes later, too", "[serve]") {
   Service service;
   CompletionRequest request = request_of({{1}}, 1, 1);
@@ -133,13 +150,16 @@ TEST_CASE("who is served when the server stops hears of it, and who comes later,
 
   RequestQueue failing(10);
   const auto waiting = failing.submit(request);
+  std::shared_ptr<PendingAnswer> later;
   const auto broken = [&](RequestSource& source, const OnGenerated&, const SamplerHooks&) -> std::vector<Generation> {
     const std::deque<int64_t> none;
     source.next({.waiting = none});
+    later = failing.submit(request);
     throw system_error("the logits are not numbers");
   };
   CHECK_THROWS_AS(failing.run(broken, [] { return false; }), SystemError);
-  CHECK_THROWS_WITH(waiting->take(seconds(5)), Catch::Contains("sampling failed"));
+  for (const auto& answer : {waiting, later})
+    CHECK_THROWS_WITH(answer->take(seconds(5)), Catch::Contains("sampling failed"));
 }
 
 }  // namespace roll
