@@ -1,5 +1,6 @@
 #include "serve/request_queue.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace roll {
@@ -75,6 +76,7 @@ RequestSource::Change RequestQueue::next(const Queue& queue) {
     begun_.emplace(num_begun_++, std::move(sample));
   }
   num_waiting_ = std::ssize(queue.waiting) + std::ssize(change.requests);
+  for (const int64_t index : change.cancelled) num_waiting_ -= std::ranges::count(queue.waiting, index);
   return change;
 }
 

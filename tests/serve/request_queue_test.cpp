@@ -125,14 +125,16 @@ TEST_CASE("requests beyond those that may wait are turned away, and one that is 
 }
 
 TEST_CASE("what is taken back is taken from the sampler", "[serve]") {
-  RequestQueue queue(10);
+  RequestQueue queue(4);
   const auto first = queue.submit(request_of({{1}}, 2, 1)), second = queue.submit(request_of({{2}}, 1, 1));
   std::vector<RequestSource::Change> changes;
   const auto engine = [&](RequestSource& source, const OnGenerated&, const SamplerHooks&) -> std::vector<Generation> {
-    const std::deque<int64_t> none;
-    changes.push_back(source.next({.waiting = none, .num_running = 1}));
+    const std::deque<int64_t> none, all = {0, 1, 2};
+    changes.push_back(source.next({.waiting = none}));
+    CHECK(queue.submit(request_of({{1}}, 2, 1)) == nullptr);
     queue.cancel(first);
-    changes.push_back(source.next({.waiting = none, .num_running = 1}));
+    changes.push_back(source.next({.waiting = all}));
+    CHECK(queue.submit(request_of({{1}}, 3, 1)) != nullptr);
     throw system_error("over");
   };
   CHECK_THROWS_AS(queue.run(engine, [] { return false; }), SystemError);
