@@ -90,7 +90,7 @@ MadeConfig make_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) 
   run.folder = run.output_dir;
   const RowsSeen seen = measure_rows(run, model);
   if (flags.evaluates) run.data.resize(1);  // what is named for training stands for nothing
-  const FirstConfig first = first_config(run, spec_of_model(model), flags.memory_gb);
+  const FirstConfig first = first_config(run, read_spec(model), flags.memory_gb);
   MadeConfig made{.yaml = first.yaml, .notes = seen.lines};
   if (!first.warning.empty()) made.notes.push_back(first.warning);
   made.notes.insert(made.notes.begin(),
@@ -165,10 +165,6 @@ std::optional<std::string> template_for(const fs::path& model, const Tokenizer& 
   } catch (const UserError&) {
     return tokenizer.id_of("<|im_start|>") ? "chatml" : "empty";
   }
-}
-
-ModelSpec spec_of_model(const fs::path& folder) {
-  return read_spec(folder);
 }
 
 RowsSeen measure_rows(NewRun& run, const fs::path& model) {

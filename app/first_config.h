@@ -46,8 +46,6 @@ struct FirstConfig {
 /// The first layout that fits devices of `limit_gb`; where none does the last, which needs least.
 FirstConfig first_config(const NewRun& run, const ModelSpec& spec, std::optional<double> limit_gb);
 
-ModelSpec spec_of_model(const std::filesystem::path& folder);
-
 /// "messages: COLUMN, ...": the keys of data_args that say how a file's rows are read, by its first row.
 std::string columns_text(const std::string& file);
 /// The last part of a path, glob or Hub name as a name, without what says how a file is written.

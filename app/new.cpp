@@ -22,6 +22,7 @@
 #include "config/flag.h"
 #include "data/row_files.h"
 #include "model/device.h"
+#include "model/model_folder.h"
 #include "preview/config_data.h"
 #include "preview/guess_reward.h"
 #include "preview/new_run.h"
@@ -190,7 +191,7 @@ void make_sft(const NewFlags& flags, NewRun run) {
   for (const auto& [flag, given] : {std::pair("reward", flags.reward), std::pair("algorithm", flags.algorithm)})
     if (given) throw user_error("--{} = {}: a fine-tuning has none; leave it out, or leave --sft out", flag, *given);
   const fs::path model = model_folder(run.model);
-  const ModelSpec spec = spec_of_model(model);
+  const ModelSpec spec = read_spec(model);
   measure_sft_rows(run, model, spec);
   write_folder_atomic(run.folder, [&](const fs::path& folder) {
     write_file_atomic(folder / "config.yaml", new_sft_config(run, spec));
@@ -214,7 +215,7 @@ void make_new(const NewFlags& flags) {
   run.on_gpu = num_cuda_devices() > 0 || flags.memory_gb;
   if (flags.sft) return make_sft(flags, run);
   const fs::path model = model_folder(run.model);
-  const ModelSpec spec = spec_of_model(model);
+  const ModelSpec spec = read_spec(model);
   const RowsSeen seen = measure_rows(run, model);
   std::fputs(seen.text.c_str(), stdout);
   std::fflush(stdout);

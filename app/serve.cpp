@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <optional>
 
 #include "app/commands.h"
 #include "base/clock.h"
+#include "base/env.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/names.h"
@@ -73,7 +73,7 @@ EngineLimits limits_of(const ServeFlags& flags, const Transformer& model) {
 void serve(ServeFlags flags) {
   flags.model = model_folder(flags.model, "--model");
   if (flags.name.empty()) flags.name = std::filesystem::path(flags.model).filename();
-  if (const char* key = std::getenv("ROLL_API_KEY")) flags.server.api_key = key;
+  flags.server.api_key = env("ROLL_API_KEY").value_or("");
   flags.server.max_body_bytes <<= 20;
   Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)});
   const Tokenizer tokenizer = Tokenizer::load(flags.model);

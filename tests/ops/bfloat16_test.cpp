@@ -10,6 +10,7 @@
 #include "ops/attention.h"
 #include "ops/layer_ops.h"
 #include "ops/linear_log_prob.h"
+#include "ops/multiplying.h"
 #include "ops/packed_weight.h"
 #include "ops/products.h"
 #include "ops/wide.h"
@@ -38,16 +39,6 @@ Tensors run(const Op& op, const Tensors& inputs, at::ScalarType dtype) {
   for (const at::Tensor& x : leaves) found.push_back(x.grad());
   return found;
 }
-
-/// The CPU multiplies bfloat16 as such, or in float32, while this lives.
-class Multiplying {
- public:
-  explicit Multiplying(bool as_such) { multiply_bfloat16(as_such); }
-  ~Multiplying() { multiply_bfloat16(before_); }
-
- private:
-  bool before_ = multiplies_bfloat16();
-};
 
 /// `noise`: what roundings on the way to a gradient may add, as a share of the largest.
 void check_rounded(const Op& op, const Tensors& inputs, double noise) {
@@ -95,14 +86,14 @@ TEST_CASE("attention on bfloat16 rounds its results alone", "[ops]") {
 
 TEST_CASE("a linear layer on bfloat16 adds in float32", "[ops]") {
   at::manual_seed(1);
-  const Multiplying multiplying(GENERATE(true, false));
+  const test::Multiplying multiplying(GENERATE(true, false));
   check_rounded([](const Tensors& x) { return accumulating_linear(x[0], x[1], x[2]); },
                 {some({70, 700}), some({130, 700}), some({130})}, 1e-3);
 }
 
 TEST_CASE("log-probs and entropy of bfloat16 states and head have float32's digits", "[ops]") {
   at::manual_seed(1);
-  const Multiplying multiplying(GENERATE(true, false));
+  const test::Multiplying multiplying(GENERATE(true, false));
   const int64_t vocab = GENERATE(130, 128);
   const at::Tensor labels = at::randint(vocab, {50}, at::kLong).slice(0, 0, 50);
   const LogProbOptions options{.temperature = 0.7, .with_entropy = true, .chunk_bytes = GENERATE(1 << 13, 1 << 26)};
@@ -126,7 +117,7 @@ TEST_CASE("which products of bfloat16 are made is measured, unless it was said",
   CHECK(is_faster == (bfloat16_speedup() > 1.25));
   const at::Tensor x = some({2, 2});
   for (const bool as_such : {true, false}) {
-    const Multiplying multiplying(as_such);
+    const test::Multiplying multiplying(as_such);
     CHECK(multipliable(x).scalar_type() == (as_such ? at::kBFloat16 : at::kFloat));
   }
   CHECK(multiplies_bfloat16() == is_faster);

@@ -6,12 +6,13 @@
 #include "checkpoint/manifest.h"
 #include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
-#include "ops/products.h"
+#include "ops/multiplying.h"
 
 namespace roll {
 
 TEST_CASE("a run that goes on multiplies bfloat16 as it did, on all ranks, unless that is slower here", "[train]") {
   const bool before = multiplies_bfloat16();
+  const test::Multiplying restored(before);
   const Json did = GENERATE(Json(false), Json(true), Json("yes"), Json());
   const test::TemporaryFolder folder;
   const std::filesystem::path checkpoint = folder / "checkpoints/step_000001";
@@ -30,7 +31,6 @@ TEST_CASE("a run that goes on multiplies bfloat16 as it did, on all ranks, unles
     return about_checkpoint(wish, start.run)["multiplies_bfloat16"] == expected ? "" : "multiplies otherwise";
   });
   for (const std::string& text : said) CHECK(text == "");
-  multiply_bfloat16(before);
 }
 
 }  // namespace roll

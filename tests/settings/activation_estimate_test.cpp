@@ -11,11 +11,12 @@
 #include "model/activation_memory.h"
 #include "model/log_probs.h"
 #include "model/value_model.h"
-#include "ops/products.h"
+#include "ops/multiplying.h"
 #include "ops/simulated_layer_launcher.h"
 #include "optim/allocated.h"
 #include "step/forward.h"
 #include "step/role_losses.h"
+#include "step/trained_experience.h"
 #include "step/updates.h"
 
 namespace roll {
@@ -50,15 +51,7 @@ Experience sequences_of(int64_t count) {
                        .sequence_index = i,
                        .group_index = i / 2,
                        .score = static_cast<double>(i % 2)});
-  Experience e = make_experience(samples);
-  const at::Tensor& mask = e.response_mask();
-  e.masks["final_response_mask"] = mask.clone();
-  e.masks["positive_response_mask"] = mask * 0.0;
-  e.advantages = at::randn(mask.sizes()) * mask;
-  e.old_log_probs = -at::rand(mask.sizes()) * mask;
-  e.ref_log_probs = e.old_log_probs.clone();
-  e.values = e.returns = e.advantages;
-  return e;
+  return test::trained_experience(samples);
 }
 
 /// Bytes of the fake device or of the CPU.
@@ -103,17 +96,6 @@ void check_near(const char* what, double estimated, double counted, double margi
   CHECK(estimated / counted == Approx(1).margin(margin));
 }
 
-/// How a CPU multiplies bfloat16, for as long as this lives.
-class Multiplies {
- public:
-  explicit Multiplies(bool as_such) { multiply_bfloat16(as_such); }
-  Multiplies(const Multiplies&) = delete;
-  ~Multiplies() { multiply_bfloat16(before_); }
-
- private:
-  bool before_ = multiplies_bfloat16();
-};
-
 ActivationRule rule_for(const Meter& meter, at::ScalarType dtype, int64_t recomputed) {
   return {.tokens = kLength * kSequences,
           .longest = kLength,
@@ -139,7 +121,7 @@ TEST_CASE("what micro-batches take beside weights, gradients and optimizer is es
   const auto dtype = GENERATE(at::kBFloat16, at::kFloat);
   const bool recomputes = GENERATE(true, false);
   const bool is_native = meter.device.is_cpu() && dtype == at::kBFloat16 && GENERATE(true, false);
-  const Multiplies multiplies(is_native);
+  const test::Multiplying multiplying(is_native);
   const double margin = is_native ? 0.25 : 0.1;  // oneDNN takes memory of its own
   CAPTURE(is_native, spec.qkv_bias, spec.qk_norm, meter.device, dtype, recomputes);
   const Transformer model = Transformer::init(spec, 1, meter.device, dtype);
@@ -165,7 +147,7 @@ TEST_CASE("what a critic's micro-batches take is estimated within a tenth", "[tr
   Transformer::init(spec, 1).save(folder / "m");
   Meter meter{GENERATE(true, false) ? test::fake_device() : at::Device(at::kCPU)};
   const auto dtype = GENERATE(at::kBFloat16, at::kFloat);
-  const Multiplies multiplies(false);
+  const test::Multiplying multiplying(false);
   CAPTURE(meter.device, dtype);
   const ValueModel model = ValueModel::load(folder / "m", meter.device, dtype);
   const Experience step = sequences_of(2 * kSequences);

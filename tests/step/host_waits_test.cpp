@@ -8,6 +8,7 @@
 #include "model/log_probs.h"
 #include "ops/fake_device.h"
 #include "step/role_losses.h"
+#include "step/trained_experience.h"
 #include "step/updates.h"
 
 namespace roll {
@@ -33,15 +34,8 @@ Experience eight_sequences() {
                        .sequence_index = i,
                        .group_index = i / 2,
                        .score = static_cast<double>(i % 2)});
-  Experience e = make_experience(samples);
-  const at::Tensor& mask = e.response_mask();
-  e.masks["final_response_mask"] = mask.clone();
+  Experience e = test::trained_experience(samples);
   e.masks["final_response_mask"].slice(0, 0, 8).zero_();
-  e.masks["positive_response_mask"] = mask * 0.0;
-  e.advantages = at::randn(mask.sizes()) * mask;
-  e.old_log_probs = -at::rand(mask.sizes()) * mask;
-  e.ref_log_probs = e.old_log_probs.clone();
-  e.values = e.returns = e.advantages;
   return e;
 }
 
