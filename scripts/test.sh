@@ -26,7 +26,7 @@ scripts/check.sh
 beside tidy nice -n 19 scripts/tidy.sh
 [[ -z ${ROLL_FUZZ_SECONDS:-} ]] || beside fuzz_build nice -n 19 scripts/fuzz.sh 0
 export ROLL_PYTHON="$PWD/.deps/venv/bin/python"
-ctest --test-dir build --output-on-failure --parallel 5 --timeout 600
+ctest --test-dir build --output-on-failure --parallel 8 --timeout 600
 finish_beside tidy
 [[ -n ${ROLL_FUZZ_SECONDS:-} ]] || exit 0
 finish_beside fuzz_build

@@ -88,21 +88,23 @@ foreach(folder cli e2e)
 endforeach()
 
 # What takes longest begins first; ctest itself knows no times in a fresh folder.
-set(kSlow e2e/packages_test e2e/resume_test cli/math_verify_test job e2e/ahead_test e2e/mesh_test e2e/large_rows_test e2e/code_sandbox_test
-  e2e/hosts_test e2e/restarts_test e2e/apart_ends_test e2e/layout_test cli/broken_parquet_test e2e/stops_test e2e/screen_test e2e/full_disk_test
-  e2e/judge_test e2e/placement_test cli/parquet_rows_test e2e/plugin_test e2e/hostile_test preview e2e/failing_rewards_test e2e/step_test)
+set(kSlow e2e/packages_test job e2e/judge_test e2e/hosts_test e2e/resume_test e2e/ahead_test e2e/mesh_test cli/math_verify_test
+  e2e/code_sandbox_test e2e/restarts_test e2e/full_disk_test e2e/apart_ends_test e2e/failing_rewards_test e2e/layout_test e2e/stops_test
+  e2e/hostile_test e2e/large_rows_test rollout e2e/memory_test cli/broken_parquet_test e2e/screen_test e2e/placement_test e2e/plugin_test
+  e2e/new_run_test experience forecast dist e2e/five_domains_test e2e/simulate_test cli/run_broken e2e/curriculum_test cli/parquet_rows_test preview e2e/step_test)
 list(LENGTH kSlow cost)
 foreach(test ${kSlow})
   set_tests_properties(${test} PROPERTIES COST ${cost})
   math(EXPR cost "${cost} - 1")
 endforeach()
 
-# Every entry has one thread, as more threads than cores would only slow all. Jobs of several ranks take three places of
-# ctest's five: beside each other they would wait for each other's turns. (Those of `job` and apart_ends wait for deadlines.)
+# Every entry has one thread, as more threads than cores would only slow all. Of ctest's eight places a test takes two, one that mostly
+# waits (for deadlines, servers, a screen) one, and a job of several ranks four: beside each other they would wait for each other's turns.
+set(kWaiting job e2e/failing_rewards_test e2e/full_disk_test e2e/hosts_test e2e/judge_test e2e/restarts_test e2e/screen_test e2e/stops_test
+  e2e/strangers_test)
+set(kRanks dist experience mpi many e2e/ahead_test e2e/five_domains_test e2e/layout_test e2e/lora_test e2e/memory_test e2e/mesh_test
+  e2e/packing_test e2e/placement_test e2e/resume_test e2e/resume_layout_test e2e/simulate_test e2e/step_test e2e/traffic_test)
 get_property(all_tests DIRECTORY PROPERTY TESTS)
-set_tests_properties(${all_tests} PROPERTIES ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_MCA_rmaps_base_oversubscribe=1" TIMEOUT 600)
-foreach(test dist experience mpi many e2e/ahead_test e2e/five_domains_test e2e/layout_test e2e/lora_test e2e/memory_test
-    e2e/mesh_test e2e/packing_test e2e/placement_test e2e/resume_test e2e/resume_layout_test e2e/simulate_test e2e/step_test
-    e2e/traffic_test)
-  set_tests_properties(${test} PROPERTIES PROCESSORS 3)
-endforeach()
+set_tests_properties(${all_tests} PROPERTIES ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_MCA_rmaps_base_oversubscribe=1" TIMEOUT 600 PROCESSORS 2)
+set_tests_properties(${kWaiting} PROPERTIES PROCESSORS 1)
+set_tests_properties(${kRanks} PROPERTIES PROCESSORS 4)

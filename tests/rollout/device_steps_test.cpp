@@ -34,6 +34,7 @@ TEST_CASE("the device's steps give the CPU decoder's responses, under evictions,
   const auto expected = generate_with(*steps, requests, params);
   for (const StepSizes& sizes : {StepSizes{}, StepSizes{.num_slots = 1}, StepSizes{.num_slots = 5, .max_rows = 6},
                                  StepSizes{.num_pages = 10, .max_rows = 20}}) {
+    if (has_extras && sizes.num_slots == 18 && sizes.num_pages == 0) continue;  // lanes cost seconds
     CAPTURE(sizes.num_slots, sizes.num_pages, sizes.max_rows);
     SamplerCounts counts;
     require_same(generate_with(*simulated(model, sizes), requests, params, {}, {.counts = &counts}), expected, 1e-5);
@@ -63,7 +64,8 @@ TEST_CASE("the device samples from the weights with their adapters", "[rollout]"
 
 TEST_CASE("few rows split long sequences over blocks, to the same responses", "[rollout]") {
   const Transformer model = random_model(spec_of(4, 2, false));
-  const auto requests = grouped_requests(400);
+  auto requests = grouped_requests(400);
+  std::erase_if(requests, [](const GenerationRequest& request) { return request.sequence_id % 10 > 0; });
   SamplingParams params = sampling_params();
   params.shares_prefill = false;
   const auto steps = make_step_model(model, {.num_slots = 18, .max_length = 430});
