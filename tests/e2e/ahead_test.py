@@ -22,7 +22,7 @@ LATER = {"actor_train.device_mapping": "[2, 3]", "reference.device_mapping": "[3
 
 RUNS = {"r = 0.3": (0.3, {}), "r = 1": (1, {}), "r = 2, those that sample first": (2, LATER), "r = 1.5, a sampler of two ranks": (1.5, TENSOR)}
 
-RUNS_ON_ALL_RANKS = ("r = 0.3", "r = 1")  # the others are replayed on one rank too
+ONLY_ON_ALL_RANKS = ("r = 0.3", "r = 1")  # the others are replayed on one rank too
 
 
 def validated(folder):
@@ -89,7 +89,7 @@ with tempfile.TemporaryDirectory() as folder:
         expect(len([m for m in metrics(run) if "val_correct/all/mean" in m]) == 4, f"{name}: it validates beside")
         again = train(folder, name + ", replayed", ratio, rollout_replay=run, **keys)
         same_bits(f"{name}, replayed", run, again)
-        if name in RUNS_ON_ALL_RANKS:
+        if name in ONLY_ON_ALL_RANKS:
             continue
         replay.give_rewards(run / "rollouts")
         again = train(folder, name + ", three steps replayed", ratio, steps=3, rollout_replay=run, **keys)
