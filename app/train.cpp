@@ -1,10 +1,14 @@
 // roll train: the RLVR pipeline. roll sft: supervised fine-tuning. roll dpo: direct preference optimisation.
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "app/commands.h"
 #include "app/first_config.h"
 #include "app/job.h"
+#include "job/world.h"
+#include "machine/machine.h"
 #include "model/device.h"
 #include "settings/load_config.h"
 #include "train/dpo.h"
@@ -15,6 +19,24 @@ namespace roll {
 
 namespace {
 
+/// What this rank may use of its device, or as its share of the host.
+int64_t memory_bytes(at::Device device) {
+  if (device.is_cuda()) return unused_device_bytes(device).all();
+  const Memory host = host_memory();
+  return std::min(host.available_bytes, host.limit_bytes.value_or(host.available_bytes)) / detect_world().local_size;
+}
+
+/// With what the ranks' memory decides. **Collective**.
+template <class C>
+C settled(C config, const std::optional<PlannedModels>& models, const Job& job) {
+  if (!chooses_recomputation(config) || !models) return config;
+  const int64_t bytes = job.ranks.all_reduce_min(memory_bytes(job.device), "memory");
+  for (const std::string& line :
+       choose_recomputation(config, *models, job.device.is_cuda(), static_cast<double>(bytes)))
+    job.log.info("{}", line);
+  return config;
+}
+
 /// A subcommand that runs a pipeline as a job; `trained` is the role whose backend_timeout is the job's.
 template <class C, class Load>
 void add_pipeline(CLI::App& sub, const std::shared_ptr<JobFlags>& flags, const Load& load, WorkerConfig C::*trained,
@@ -24,7 +46,7 @@ void add_pipeline(CLI::App& sub, const std::shared_ptr<JobFlags>& flags, const L
     run_job(*flags, plan_job(checked, checked.config.*trained), [&](const Job& job) {
       if (checked.config.deterministic) use_deterministic_kernels();
       job.log.info("{}", checked.plan);
-      run(checked.config, run_flags(*flags, job.screen), job.device, job.ranks, job.log);
+      run(settled(checked.config, checked.models, job), run_flags(*flags, job.screen), job.device, job.ranks, job.log);
     });
   });
 }

@@ -6,12 +6,14 @@
 
 #include "cuda/attend_pages.h"
 #include "cuda/combine_parts.h"
+#include "cuda/move_slots.h"
 
 namespace roll {
 
 template <class T>
-using AnyKernelOf = std::variant<UpdateSlots, CopyPages, StartRows<T>, AddNorm<T>, PlaceHeads<T>, AttendPages<T, 64>,
-                                 AttendPages<T, 128>, AttendPages<T, 256>, CombineParts<T>, Gate<T>, SampleRows>;
+using AnyKernelOf =
+    std::variant<UpdateSlots, CopyPages, StartRows<T>, AddNorm<T>, PlaceHeads<T>, AttendPages<T, 64>,
+                 AttendPages<T, 128>, AttendPages<T, 256>, CombineParts<T>, Gate<T>, SampleRows, MoveSlots>;
 
 namespace cuda {
 

@@ -6,6 +6,7 @@
 // once more where there is a filter.
 #pragma once
 
+#include "cuda/move_slots.h"
 #include "cuda/sample_filter.h"
 
 namespace roll {
@@ -17,7 +18,7 @@ ROLL_HOST_DEVICE SampledRow row_of(const SampleRows& launch, int64_t i) {
   const int64_t touched = slot * launch.touched_per_slot;
   SampledRow row;
   row.logits = launch.logits + i * launch.stride;
-  row.shard_stride = launch.rows * launch.stride;
+  row.shard_stride = launch.shard_stride;
   row.cut = launch.cut;
   row.slot = launch.slots + slot;
   row.touched = launch.touched + touched;
@@ -274,18 +275,10 @@ ROLL_KERNEL_TEXT Found pick(const Block& block, SampleShared<Block>& shared, con
   return {find_id(block, tokens, target_of(bits, kept), mass), kept};
 }
 
-/// The place of a token among the touched ones; their number: it is none.
+/// Draws, and where that is wanted moves the slot on.
 template <class Block>
-ROLL_KERNEL_TEXT int64_t place_of(const Block& block, const SampledRow& row, int64_t token) {
-  const int64_t count = row.slot->num_touched;
-  const int64_t place =
-      block.smallest(count, [&](int64_t i) -> int64_t { return row.touched[i].token == token ? i : count; });
-  return place < count ? place : count;
-}
-
-/// Draws, and moves the slot on: its random number, its last token and what penalties count.
-template <class Block>
-ROLL_KERNEL_TEXT DrawnToken draw_row(const Block& block, SampleShared<Block>& shared, const SampledRow& row) {
+ROLL_KERNEL_TEXT DrawnToken draw_row(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
+                                     bool moves_slot) {
   SlotState& slot = *row.slot;
   const RowSampling& params = slot.sampling;
   const PartMass mass = mass_of_row(block, row);
@@ -294,18 +287,12 @@ ROLL_KERNEL_TEXT DrawnToken draw_row(const Block& block, SampleShared<Block>& sh
   const Probabilities p{tops.own, static_cast<float>(params.inverse_temperature)};
   const int64_t num_touched = slot.num_touched;
   const Found found = params.is_greedy ? Found{mass.first, 0} : pick(block, shared, row, p, mass.all);
-  const int64_t place = place_of(block, row, found.token);
+  const int64_t place = place_of(block, slot, row.touched, found.token);
   const float own = row.logit(found.token);
   const DrawnToken drawn = {found.token,
                             log_prob_of(place < num_touched ? row.untouched[place] : own, tops.raw, params, mass.raw),
                             params.is_greedy ? 0.0f : log_prob_of(own, p.top, params, found.all)};
-  block.once([&] {
-    slot.last_token = drawn.token;
-    ++slot.name.position;
-    if (!params.is_counting) return;
-    if (place == num_touched) row.touched[slot.num_touched++] = {drawn.token, -1, 0};
-    row.touched[place].count = counted(row.touched[place].count);
-  });
+  if (moves_slot) block.once([&] { move_on(slot, row.touched, drawn.token, place); });
   return drawn;
 }
 
@@ -324,10 +311,10 @@ struct DrawRows {
   ROLL_KERNEL_TEXT void run(const Block& block, SampleShared<Block>& shared, int64_t i) const {
     const RowDraw draw = launch.draws[i];
     if (draw.slot < 0) return;
-    const DrawnToken drawn = sampling::draw_row(block, shared, sampling::row_of(launch, i));
+    const DrawnToken drawn = sampling::draw_row(block, shared, sampling::row_of(launch, i), launch.moves_slots);
     block.once([&] {
       launch.drawn[i] = drawn;
-      launch.slots[draw.slot].length += draw.is_decoding;
+      if (launch.moves_slots) launch.slots[draw.slot].length += draw.is_decoding;
     });
   }
 };

@@ -51,8 +51,9 @@ struct RowScratch {
 };
 
 struct SampleRows {
-  float* logits = nullptr;       // [shards, N, stride], 16 bytes aligned; touched tokens' are changed
-  int64_t stride = 0, rows = 0;  // the stride a multiple of 4
+  float* logits = nullptr;       // 16 bytes aligned; touched tokens' are changed
+  int64_t stride = 0, rows = 0;  // from row to row, and how many there are
+  int64_t shard_stride = 0;      // from a row's shard to the next one; strides are multiples of 4
   RowCut cut;
   const RowDraw* draws = nullptr;   // [N], no slot twice
   SlotState* slots = nullptr;       // [S]
@@ -61,6 +62,7 @@ struct SampleRows {
   int64_t touched_per_slot = 0;     // room for all that are, and one more for each token to come where they count
   RowScratch* scratch = nullptr;    // [N]
   DrawnToken* drawn = nullptr;      // [N]
+  bool moves_slots = true;          // else MoveSlots will (cuda/move_slots.h)
 };
 
 namespace cuda {

@@ -113,8 +113,9 @@ std::vector<ScoreSaid> RewardModels::scores(Scorer& scorer, const std::vector<Sc
                                             const Partition& plan) {
   const Batch batch = batch_of(conversations);
   const at::Tensor values = forward_share(
-      batch, places_in_share(plan), device_, [&](const Batch& part) { return scorer.model->values(part.tokens); },
-      {&log_, "reward model"}, sharing_of(lengths_of(batch), scorer.rule));
+      batch, places_in_share(plan), device_, scorer.model->parallel(),
+      [&](const Batch& part) { return scorer.model->values(part.tokens); }, {&log_, "reward model"},
+      sharing_of(lengths_of(batch), scorer.rule));
   std::vector<ScoreSaid> all;
   for (size_t i = 0; i < conversations.size(); ++i)
     all.push_back({values[batch.tokens.cu_seqlens[i + 1] - 1].item<float>()});

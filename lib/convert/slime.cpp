@@ -166,6 +166,8 @@ constexpr ForeignRow kRows[] = {
     {"save-debug-rollout-data", kAutomatic, "rollouts/ has every response"},
     {"rollout-buffer-url", kRefused, "responses from a server of one's own"},
     {"recompute-granularity", kCopied, "actor_train.strategy_args.strategy_config.recompute_granularity"},
+    {"recompute-method", kCopied, "actor_train.strategy_args.strategy_config.recompute_method"},
+    {"recompute-num-layers", kCopied, "actor_train.strategy_args.strategy_config.recompute_num_layers"},
     {"recompute-*", kAutomatic, "layer by layer"},
     {"attention-*", kAutomatic},
     {"hidden-dropout", kAutomatic, "there is no dropout"},

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 #include <variant>
 
 #include "decode/device_sizes.h"
+#include "decode/rows.h"
 #include "model/backbone.h"
 #include "model/transformer.h"
 
@@ -16,35 +16,8 @@ namespace roll {
 
 namespace {
 
-int64_t ceil_of(int64_t x, int64_t y) {
-  return (x + y - 1) / y;
-}
-
-template <class T>
-constexpr at::ScalarType kScalarType = std::is_same_v<T, float>  ? at::kFloat
-                                       : std::is_same_v<T, Bf16> ? at::kBFloat16
-                                                                 : at::kHalf;
-
-template <class T>
-T* data_of(const at::Tensor& tensor) {
-  return tensor.defined() ? static_cast<T*>(tensor.mutable_data_ptr()) : nullptr;
-}
-
-at::Tensor rows_of(const at::Tensor& tensor, int64_t count) {
-  return tensor.narrow(0, 0, count);
-}
-
-/// Rows of so many numbers, one behind the other, in a buffer whose own may be wider.
-at::Tensor dense_rows(const at::Tensor& buffer, int64_t count, int64_t width) {
-  return buffer.view({-1}).narrow(0, 0, count * width).view({count, width});
-}
-
 at::Tensor together(const std::vector<at::Tensor>& parts) {
   return parts[0].defined() ? at::cat(parts).detach() : at::Tensor();
-}
-
-at::Tensor plain(const at::Tensor& tensor) {
-  return tensor.defined() ? tensor.detach().contiguous() : tensor;
 }
 
 template <class T>
@@ -167,10 +140,11 @@ class DeviceDecoderOf : public DeviceDecoder {
     gated_ = rows(widths.inner);
     rows_ = launcher_.empty({sizes_.max_rows * static_cast<int64_t>(sizeof(StepRow))}, options.dtype(at::kByte));
     head_input_ = launcher_.empty({num_slots_, hidden_}, options);
-    logits_ = launcher_.empty({num_slots_, widths.vocab}, options.dtype(at::kFloat));
-    if (tp_) all_logits_ = launcher_.empty({tp, num_slots_, widths.vocab}, options.dtype(at::kFloat));
+    const int64_t most_drawn = ceil_of(num_slots_, tp);  // by a rank
+    logits_ = launcher_.empty({tp * most_drawn, widths.vocab}, options.dtype(at::kFloat));
+    if (tp_) whole_rows_ = launcher_.empty(logits_.sizes(), options.dtype(at::kFloat));
     tokens_ = vocabulary_shard(model_.spec(), model_.parallel().tp_rank(), tp);
-    scratch_ = launcher_.empty({num_slots_ * static_cast<int64_t>(sizeof(RowScratch))}, options.dtype(at::kByte));
+    scratch_ = launcher_.empty({most_drawn * static_cast<int64_t>(sizeof(RowScratch))}, options.dtype(at::kByte));
     cache_ = launcher_.empty({num_caches_, 2, sizes_.num_pages, sizes_.page_size * widths.cached / 2}, options);
     int64_t parts = 0;
     for (const DecoderBlock& block : blocks_)
@@ -182,7 +156,7 @@ class DeviceDecoderOf : public DeviceDecoder {
     };
     memory_.plan = bytes(1, num_slots_ * sizeof(RowDraw) + sizes_.max_rows * sizeof(StepRow));
     memory_.slots = bytes(num_slots_, sizeof(SlotState));
-    memory_.drawn = bytes(num_slots_, sizeof(DrawnToken));
+    memory_.drawn = bytes(tp * most_drawn, sizeof(DrawnToken));
     memory_.tables = at::zeros({num_slots_, pages_for(sizes_.max_length, sizes_.page_size)}, options.dtype(at::kInt));
   }
 
@@ -334,22 +308,47 @@ class DeviceDecoderOf : public DeviceDecoder {
 
   void draw(int64_t num_draws) {
     add_and_norm(blocks_.back().out_bias, final_norm_, planned_draws(), num_draws);
-    const at::Tensor own = rows_of(logits_, num_draws);
-    launcher_.multiply(own.narrow(1, 0, head_.size(0)), rows_of(head_input_, num_draws), head_);
-    const int64_t tp = model_.parallel().tp_size();
-    const at::Tensor all = tp_ ? all_logits_.view({-1}).narrow(0, 0, tp * own.numel()) : own;
-    if (tp_) tp_->start_all_gather(own, all, "logits")->wait();
-    launch(SampleRows{.logits = data_of<float>(all),
-                      .stride = logits_.stride(0),
-                      .rows = num_draws,
-                      .cut = cut_for(num_draws, model_.spec().vocab_size, tp, launcher_.num_processors()),
-                      .draws = planned_draws(),
-                      .slots = data_of<SlotState>(memory_.slots),
-                      .touched = data_of<TouchedToken>(memory_.touched),
-                      .untouched = data_of<float>(memory_.untouched),
-                      .touched_per_slot = memory_.touched_per_slot,
-                      .scratch = data_of<RowScratch>(scratch_),
-                      .drawn = data_of<DrawnToken>(memory_.drawn)});
+    launcher_.multiply(rows_of(logits_, num_draws).narrow(1, 0, head_.size(0)), rows_of(head_input_, num_draws), head_);
+    if (tp_)
+      draw_share(num_draws);
+    else
+      sample(logits_, num_draws, 0, num_draws);
+  }
+
+  /// Each tensor rank has a part of the vocabulary of all rows: it draws from some of them, of which it gets the other
+  /// parts, and gets the tokens that the others draw.
+  void draw_share(int64_t num_draws) {
+    const int64_t tp = tp_->size(), share = ceil_of(num_draws, tp), first = tp_->rank() * share;
+    const at::Tensor whole = rows_of(whole_rows_, tp * share);  // [tp, share, vocabulary of a rank]
+    tp_->start_all_to_all(rows_of(logits_, tp * share), whole, "logits")->wait();
+    if (first < num_draws) sample(whole, share, first, std::min(share, num_draws - first));
+    const auto bytes = static_cast<int64_t>(sizeof(DrawnToken));
+    const at::Tensor drawn = memory_.drawn.narrow(0, 0, tp * share * bytes);
+    tp_->start_all_gather(drawn.narrow(0, first * bytes, share * bytes), drawn, "drawn tokens")->wait();
+    launch(MoveSlots{.draws = planned_draws(),
+                     .drawn = data_of<DrawnToken>(drawn),
+                     .slots = data_of<SlotState>(memory_.slots),
+                     .touched = data_of<TouchedToken>(memory_.touched),
+                     .touched_per_slot = memory_.touched_per_slot,
+                     .num_rows = num_draws});
+  }
+
+  /// `count` draws of the plan from the first on, of whose rows each shard has `shard_rows`.
+  void sample(const at::Tensor& logits, int64_t shard_rows, int64_t first, int64_t count) {
+    launch(SampleRows{
+        .logits = data_of<float>(logits),
+        .stride = logits_.stride(0),
+        .rows = count,
+        .shard_stride = shard_rows * logits_.stride(0),
+        .cut = cut_for(count, model_.spec().vocab_size, model_.parallel().tp_size(), launcher_.num_processors()),
+        .draws = planned_draws() + first,
+        .slots = data_of<SlotState>(memory_.slots),
+        .touched = data_of<TouchedToken>(memory_.touched),
+        .untouched = data_of<float>(memory_.untouched),
+        .touched_per_slot = memory_.touched_per_slot,
+        .scratch = data_of<RowScratch>(scratch_),
+        .drawn = data_of<DrawnToken>(memory_.drawn) + first,
+        .moves_slots = tp_ == nullptr});
   }
 
   const Transformer& model_;
@@ -368,7 +367,7 @@ class DeviceDecoderOf : public DeviceDecoder {
   // x: the residual stream. input: what the next product reads. branch: what is to be added to x; of tensor ranks it is
   // sums, float32.
   at::Tensor x_, input_, qkv_, mixed_, parts_, branch_, sums_, gate_up_, gated_, rows_, head_input_;
-  at::Tensor logits_, all_logits_, scratch_;  // all: [tp, draws, ...], one behind the other
+  at::Tensor logits_, whole_rows_, scratch_;
   StepMemory memory_;
   int64_t num_rows_ = 0, num_prompt_rows_ = 0;  // of the call that runs
 };

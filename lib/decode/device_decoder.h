@@ -48,8 +48,8 @@ bool has_device_kernels(const Transformer& model);
 int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t num_slots, int64_t num_processors);
 
 /// A decoder of a model with has_device_kernels(), on any device that `launcher` serves; both must outlive the result.
-/// Under tensor parallelism its run() is **Collective** over tp: sums of activations and the gathering of logits, in
-/// the order of the step's kernels, so that all ranks draw the same from the same logits.
+/// Under tensor parallelism its run() is **Collective** over tp: sums of activations, logits and drawn tokens, in
+/// the order of the step's kernels. Each rank draws from a part of the rows, for all.
 std::unique_ptr<DeviceDecoder> make_device_decoder(const Transformer& model, const DecoderSizes& sizes,
                                                    int64_t num_slots, KernelLauncher& launcher);
 

@@ -70,11 +70,12 @@ int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t
   const int64_t hidden = model.spec().hidden_size, tp = model.parallel().tp_size();
   const RowWidths widths = row_widths(model.spec(), tp);
   const int64_t row = widths.qkv + widths.mixed + 2 * hidden + 3 * widths.inner;
-  const int64_t logits = tp > 1 ? (tp + 1) * widths.vocab : widths.vocab, sums = tp > 1 ? hidden : 0;
+  const int64_t most_drawn = (num_slots + tp - 1) / tp, sums = tp > 1 ? hidden : 0;  // drawn by a rank
+  const int64_t logits = (tp > 1 ? 2 : 1) * tp * most_drawn * widths.vocab;
   const int64_t parts = int64_t{8} * num_processors * kMaxHeadDim * widths.heads;
-  const int64_t wide = max_rows * (hidden + sums) + num_slots * logits + parts;  // the stream, logits, parts
+  const int64_t wide = max_rows * (hidden + sums) + logits + parts;  // the stream, logits, parts
   return (widths.copied + max_rows * row + num_slots * hidden) * static_cast<int64_t>(at::elementSize(model.dtype())) +
-         wide * static_cast<int64_t>(sizeof(float)) + num_slots * static_cast<int64_t>(sizeof(RowScratch));
+         wide * static_cast<int64_t>(sizeof(float)) + most_drawn * static_cast<int64_t>(sizeof(RowScratch));
 }
 
 }  // namespace roll

@@ -119,6 +119,16 @@ std::unique_ptr<Pending> Communicator::start_all_gather(const at::Tensor& mine, 
       [this, mine, all = at::Tensor(all), what = std::string(name)]() mutable { gather_dense(mine, all, what); });
 }
 
+std::unique_ptr<Pending> Communicator::start_all_to_all(const at::Tensor& out, const at::Tensor& in,
+                                                        std::string_view name) {
+  return start(
+      [this, out, in = at::Tensor(in), what = std::string(name)]() mutable { all_to_all_dense(out, in, what); });
+}
+
+void Communicator::all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::string_view name) {
+  exchange(out.view({size(), -1}).unbind(0), in.view({size(), -1}).unbind(0), name);
+}
+
 void Communicator::exchange(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                             std::string_view name) {
   ROLL_CHECK(std::ssize(out) == size() && std::ssize(in) == size(), "an exchange names every rank");

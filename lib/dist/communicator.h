@@ -116,6 +116,9 @@ class Communicator {
   std::unique_ptr<Pending> start_all_reduce(const at::Tensor& tensor, std::string_view name);
   /// Every rank's `mine` into `all` [size * n]; `mine` may be this rank's part of `all`.
   std::unique_ptr<Pending> start_all_gather(const at::Tensor& mine, const at::Tensor& all, std::string_view name);
+  /// All-to-all of equal blocks: block r of `out` [size * n] becomes block rank() of rank r's `in`. Of all NCCL's
+  /// exchanges the one in which no host takes part.
+  std::unique_ptr<Pending> start_all_to_all(const at::Tensor& out, const at::Tensor& in, std::string_view name);
   /// All-to-all: `out[r]` goes to rank r and becomes its `in[rank()]`, this rank's own among them. Contiguous tensors
   /// on one device, of any dtype; where both sides have nothing for each other (undefined or empty), no message is
   /// sent. Bug: a rank sends another size than the other one expects.
@@ -141,6 +144,7 @@ class Communicator {
   virtual void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) = 0;
   virtual void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) = 0;
   virtual void reduce_scatter_dense(const at::Tensor& all, at::Tensor& mine, std::string_view name) = 0;
+  virtual void all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::string_view name);
   /// exchange() without this rank's own part; every tensor is defined.
   virtual void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                               std::string_view name) = 0;

@@ -8,6 +8,7 @@
 
 #include "base/names.h"
 #include "config/range.h"
+#include "ops/recomputation.h"
 
 namespace roll {
 
@@ -31,6 +32,14 @@ constexpr auto names_of(Recompute) {
   return std::to_array<Named<Recompute>>({{Recompute::kFull, "full"}, {Recompute::kSelective, "selective"}});
 }
 
+/// Megatron's: kUniform: all layers, recompute_num_layers at a time; kBlock: the first recompute_num_layers. kAuto: as
+/// kBlock, and as few as fit into memory.
+enum class RecomputeMethod { kUniform, kBlock, kAuto };
+constexpr auto names_of(RecomputeMethod) {
+  return std::to_array<Named<RecomputeMethod>>(
+      {{RecomputeMethod::kUniform, "uniform"}, {RecomputeMethod::kBlock, "block"}, {RecomputeMethod::kAuto, "auto"}});
+}
+
 struct StrategyConfig {
   std::optional<int64_t> tensor_model_parallel_size;
   std::optional<int64_t> tensor_parallel_size;
@@ -38,6 +47,8 @@ struct StrategyConfig {
   std::optional<int64_t> ulysses_size;
   bool use_distributed_optimizer = true;
   std::optional<Recompute> recompute_granularity;
+  std::optional<RecomputeMethod> recompute_method;
+  std::optional<int64_t> recompute_num_layers;
   std::optional<double> gpu_memory_utilization;
   std::optional<double> mem_fraction_static;
   std::optional<int64_t> max_model_len;
@@ -50,6 +61,11 @@ struct StrategyConfig {
   int64_t context_parallel() const { return context_parallel_size.value_or(ulysses_size.value_or(1)); }
   /// Ranks that share one copy of the model and its sequences.
   int64_t model_ranks() const { return tensor_parallel() * context_parallel(); }
+  /// Where anything is recomputed. Of all layers while choose_recomputation() has not put block in place of auto.
+  Recomputation recomputation() const {
+    if (recompute_method == RecomputeMethod::kBlock) return {.layers = recompute_num_layers.value_or(0)};
+    return {.layers = kEveryLayer.layers, .together = recompute_num_layers.value_or(1)};
+  }
   /// Share of a device's free memory for the KV cache.
   double kv_cache_share() const { return gpu_memory_utilization.value_or(mem_fraction_static.value_or(0.8)); }
 
@@ -60,7 +76,11 @@ struct StrategyConfig {
     v("context_parallel_size", context_parallel_size, "ranks that share each sequence", rank_range());
     v("ulysses_size", ulysses_size, "taken as context_parallel_size", rank_range());
     v("use_distributed_optimizer", use_distributed_optimizer, "data ranks share the optimizer's state (ZeRO-1)");
-    v("recompute_granularity", recompute_granularity, "activations recomputed backwards");
+    v("recompute_granularity", recompute_granularity, "activations recomputed backwards, both ways layer by layer");
+    v("recompute_method", recompute_method,
+      "of recomputation: uniform: all layers, recompute_num_layers at a time; block: the first recompute_num_layers; "
+      "auto: the fewest that memory allows, found at the start; null: uniform");
+    v("recompute_num_layers", recompute_num_layers, "null: 1 with uniform", within(0, 65536));
     v("gpu_memory_utilization", gpu_memory_utilization, "share of a GPU's free memory for the KV cache; null: 0.8",
       within(0.01, 1));
     v("mem_fraction_static", mem_fraction_static, "another spelling of gpu_memory_utilization", within(0.01, 1));
@@ -104,8 +124,6 @@ struct StrategyConfig {
              "account_for_loss_in_pipeline_split",
              "account_for_embedding_in_pipeline_split",
              "recompute_modules",
-             "recompute_method",
-             "recompute_num_layers",
              "accumulate_allreduce_grads_in_fp32",
              "enable_mix_precision",
              "param_dtype",

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "device/transfers.h"
+#include "ops/attention.h"
 
 namespace roll {
 
@@ -17,6 +18,7 @@ TokenAxis Batch::axis() const {
   TokenAxis axis{tokens.cu_seqlens, group_index};
   if (on_host)
     for (const auto& [name, there] : masks) axis.host_masks.emplace_back(there, on_host->mask(name));
+  if (on_host) axis.bounds = tokens.bounds;
   for (const auto& [rule, numbers] : weights) axis.sent.push_back({mask(rule.mask), rule, numbers});
   return axis;
 }
@@ -50,7 +52,13 @@ std::vector<at::Tensor*> tensors_of(Batch& batch) {
   for (auto& [name, mask] : batch.masks) tensors.push_back(&mask);
   for (auto& [rule, numbers] : batch.weights) tensors.push_back(&numbers);
   if (batch.tokens.bounds.defined()) tensors.push_back(&batch.tokens.bounds);
-  for (auto& [mask, rows] : batch.tokens.labelled) tensors.push_back(&rows);
+  for (LabelledSlots& labelled : batch.tokens.labelled)
+    for (at::Tensor* tensor : {&labelled.slots, &labelled.unwanted})
+      if (tensor->defined()) tensors.push_back(tensor);
+  if (TokenLayout* layout = batch.tokens.layout.get())
+    for (at::Tensor* tensor : {&layout->ids, &layout->positions, &layout->query_bounds, &layout->key_bounds,
+                               &layout->keys, &layout->tokens, &layout->places})
+      if (tensor->defined()) tensors.push_back(tensor);
   return tensors;
 }
 
@@ -60,18 +68,22 @@ void add_weights(Batch& micro_batch, const std::vector<WeightRule>& rules, const
                                                          counts.at(rule.mask), rule.divisor));
 }
 
-void add_bounds_and_labels(Batch& batch) {
-  const std::vector<int64_t>& bounds = batch.tokens.cu_seqlens;
-  batch.tokens.bounds = at::tensor(std::vector<int>(bounds.begin(), bounds.end()), at::kInt);
+void add_layout(Batch& batch, const ModelParallel& parallel) {
+  PackedTokens& tokens = batch.tokens;
+  tokens.bounds = bounds_of(tokens.cu_seqlens);
+  TokenLayout layout = lay_out(tokens, parallel);
   for (const char* name : {"response_mask", "labels_mask"})
     if (const auto found = batch.masks.find(name); found != batch.masks.end())
-      batch.tokens.labelled.emplace_back(found->second, labelled_tokens(batch.tokens, found->second));
+      tokens.labelled.push_back(labelled_slots(layout, tokens, found->second, parallel));
+  if (!layout.tokens.defined()) return;  // as the tokens are
+  add_bounds(layout);
+  tokens.layout = std::make_shared<TokenLayout>(std::move(layout));
 }
 
-Batch to_device(Batch batch, at::Device device) {
+Batch to_device(Batch batch, at::Device device, const ModelParallel& parallel) {
   if (device.is_meta() || device.is_cpu()) return batch;
   batch.on_host = std::make_shared<const Batch>(batch);
-  add_bounds_and_labels(batch);
+  add_layout(batch, parallel);
   send_together(tensors_of(batch), device);
   return batch;
 }

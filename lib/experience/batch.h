@@ -14,6 +14,7 @@
 
 #include "loss/aggregate.h"
 #include "model/packed.h"
+#include "model/token_layout.h"
 
 namespace roll {
 
@@ -42,12 +43,12 @@ Batch select(const Batch& batch, const std::vector<int64_t>& sequence_indices);
 /// The weights of a loss, to go to a device with the rest. `counts`: of the whole mini-batch.
 void add_weights(Batch& micro_batch, const std::vector<WeightRule>& rules, const MiniBatchCounts& counts);
 
-/// The batch with its tokens and masks on `device`, sent in one copy; as it is for a model without data
-/// (ops/planned_tensors.h).
-Batch to_device(Batch batch, at::Device device);
+/// The batch with its tokens and masks on `device`, sent in one copy, laid out for ranks that share a model; as it is
+/// for a model without data (ops/planned_tensors.h).
+Batch to_device(Batch batch, at::Device device, const ModelParallel& parallel);
 
-/// What attention and the head's log-probs are told on a device, of a batch that goes there.
-void add_bounds_and_labels(Batch& batch);
+/// What a model and its losses are told on a device, of a batch that goes there.
+void add_layout(Batch& batch, const ModelParallel& parallel);
 
 /// The tensors of a batch: tokens, masks and what was added.
 std::vector<at::Tensor*> tensors_of(Batch& batch);

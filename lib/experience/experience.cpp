@@ -131,10 +131,10 @@ Experience select(const Experience& experience, const std::vector<int64_t>& sequ
   return part;
 }
 
-Experience to_device(Experience experience, at::Device device) {
+Experience to_device(Experience experience, at::Device device, const ModelParallel& parallel) {
   if (device.is_meta() || device.is_cpu()) return experience;
   experience.on_host = std::make_shared<const Experience>(experience);
-  add_bounds_and_labels(experience);
+  add_layout(experience, parallel);
   std::vector<at::Tensor*> tensors = tensors_of(experience);
   for (const auto tensor : Experience::kTokenTensors)
     if ((experience.*tensor).defined()) tensors.push_back(&(experience.*tensor));

@@ -106,7 +106,7 @@ Experience make_experience(const std::vector<Sample>& samples);
 
 /// As select() and to_device() of a Batch, with all tensors; undefined ones stay so.
 Experience select(const Experience& experience, const std::vector<int64_t>& sequence_indices);
-Experience to_device(Experience experience, at::Device device);
+Experience to_device(Experience experience, at::Device device, const ModelParallel& parallel);
 
 /// The response part of a [T] tensor of sequence b: [response_length].
 at::Tensor response_part(const Experience& experience, const at::Tensor& tensor, int64_t sequence);

@@ -121,6 +121,11 @@ class PlannedCommunicator : public ImmediateCommunicator {
     mine.view({-1}).copy_(sum.view({size(), -1})[rank()]);
   }
 
+  void all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::string_view name) override {
+    if (path_of(out) == Path::kHost) return Communicator::all_to_all_dense(out, in, name);
+    count("all_to_all", Path::kDevice, reduce_scatter_cost(asked_->own, bytes_of(out)));  // as many bytes
+  }
+
   void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                       std::string_view name) override {
     // NCCL's ranks first agree on where their tensors are.

@@ -60,9 +60,9 @@ RoleModels planned_models(const Config& config, const PlannedModels& models, at:
 /// The model's function, which also counts what it computes of a micro-batch: `passes` forward ones, shared by the
 /// ranks of `role` that share the model.
 template <class Function>
-void count_flops(Function& forward, const ModelSpec& spec, bool gives_values, int64_t passes, const RoleMesh& role,
+void count_flops(Function& forward, const ModelSpec& spec, bool gives_values, double passes, const RoleMesh& role,
                  double& flops) {
-  const double share = static_cast<double>(passes) / static_cast<double>(role.shape().model_ranks());
+  const double share = passes / static_cast<double>(role.shape().model_ranks());
   forward = [forward, gives_values, share, of_model = ForwardFlops(spec), &flops](const auto& micro_batch) {
     const int64_t responses = gives_values ? 0 : micro_batch.mask("response_mask").sum().template item<int64_t>();
     double all = of_model(0, responses);
@@ -79,6 +79,7 @@ class PlannedRank {
   PlannedRank(const SimulatedWorld& world, const ThinStep& step, const Distribution& holders, Communicator& ranks,
               std::map<std::string, double>& flops)
       : config_(world.planned),
+        on_device_(world.ranks.path == Path::kDevice),
         step_(step),
         holders_(holders),
         ranks_(ranks),
@@ -86,9 +87,8 @@ class PlannedRank {
         meshes_(ranks),
         settings_(step_settings(config_)),
         mesh_of_(role_meshes(settings_.places, meshes_)),
-        roles_(
-            make_roles(planned_models(config_, world.models, world.ranks.path == Path::kDevice ? at::kCUDA : at::kCPU),
-                       settings_.places, mesh_of_, at::kMeta)),
+        roles_(make_roles(planned_models(config_, world.models, on_device_ ? at::kCUDA : at::kCPU), settings_.places,
+                          mesh_of_, at::kMeta)),
         trainer_(settings_, counted_models(flops), mesh_of_, log_) {}
 
   /// Makes what only a run's first step makes.
@@ -117,13 +117,14 @@ class PlannedRank {
                     flops["reference"]);
     if (roles_.actor) {
       count_flops(models.old_log_probs, policy, false, 1, mesh_of_.actor, flops["old_log_probs"]);
-      count_flops(models.actor->forward, policy, false, 3 + how.actor_recomputes, mesh_of_.actor, flops["train_actor"]);
+      count_flops(models.actor->forward, policy, false, 3 + how.actor_recomputes.share_of(policy.num_layers),
+                  mesh_of_.actor, flops["train_actor"]);
     }
     if (roles_.critic) {
       const ModelSpec& critic = *models.critic_spec;
       count_flops(models.values, critic, true, 1, mesh_of_.critic, flops["values"]);
-      count_flops(models.critic->forward, critic, true, 3 + how.critic_recomputes, mesh_of_.critic,
-                  flops["train_critic"]);
+      count_flops(models.critic->forward, critic, true, 3 + how.critic_recomputes.share_of(critic.num_layers),
+                  mesh_of_.critic, flops["train_critic"]);
     }
     return models;
   }
@@ -137,13 +138,14 @@ class PlannedRank {
                 mesh.tp());
     ranks_.traffic().set_phase("generate");
     const int leader = mesh_of_.sampler.ranks()[mesh.world().rank() - mesh.place().tp];
-    add_sampling_traffic(roles_.sampling_policy(), mesh.tp(), step_, holders_.shares[leader]);
+    add_sampling_traffic(roles_.sampling_policy(), on_device_, mesh.tp(), step_, holders_.shares[leader]);
     RolloutStatistics statistics;
     statistics.add_counts({}, mesh);
     for (const auto& [domain, worker] : config_.rewards) statistics.add_rewards(domain, mine, {}, mesh);
   }
 
   const Config& config_;
+  const bool on_device_;
   const ThinStep& step_;
   const Distribution& holders_;
   Communicator& ranks_;

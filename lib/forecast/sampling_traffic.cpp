@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "cuda/sampling_math.h"
+
 namespace roll {
 
-void add_sampling_traffic(const Transformer& model, Communicator& tp, const ThinStep& step,
+void add_sampling_traffic(const Transformer& model, bool on_device, Communicator& tp, const ThinStep& step,
                           const std::vector<int64_t>& sequences) {
   if (tp.size() == 1) return;
   int64_t computed = 0, logits = 0, last_group = -1;
@@ -26,8 +28,17 @@ void add_sampling_traffic(const Transformer& model, Communicator& tp, const Thin
     tp.count_times(times * (2 * spec.num_layers + 1));
     tp.all_reduce_sum(hidden, "activations");
   };
+  const int64_t vocab = (spec.vocab_size + tp.size() - 1) / tp.size();  // of a rank
   const auto gather = [&](int64_t tokens, int64_t times) {
     tp.count_times(times);
+    if (on_device) {
+      const int64_t rows = (tokens + tp.size() - 1) / tp.size();  // that a rank draws from
+      const at::Tensor logits = at::empty({tp.size() * rows, vocab}, options);
+      tp.start_all_to_all(logits, logits, "logits")->wait();
+      const at::Tensor drawn = at::empty({rows * static_cast<int64_t>(sizeof(DrawnToken))}, options.dtype(at::kByte));
+      tp.start_all_gather(drawn, at::empty({tp.size() * drawn.numel()}, drawn.options()), "drawn tokens")->wait();
+      return;
+    }
     model.gather_vocabulary(at::empty({tokens, model.head_weight().size(0)}, options));
   };
   // As many tokens at a time as there are sequences, then the rest.

@@ -8,8 +8,9 @@
 namespace roll {
 
 /// Sums of all layers' outputs, float32 whatever the weights are, and the logits, of sampling these sequences with a
-/// model without data: all at a time, each prompt once a group. **Collective** over tp.
-void add_sampling_traffic(const Transformer& model, Communicator& tp, const ThinStep& step,
+/// model without data: all at a time, each prompt once a group. `on_device`: by the device's decoder. **Collective**
+/// over tp.
+void add_sampling_traffic(const Transformer& model, bool on_device, Communicator& tp, const ThinStep& step,
                           const std::vector<int64_t>& sequences);
 
 }  // namespace roll

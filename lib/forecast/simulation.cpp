@@ -51,6 +51,17 @@ PlannedModels models_of(const Config& config, const RoleSpecs& specs, const std:
   return {*specs.actor, config.uses_critic() ? specs.critic : std::nullopt, specs.references};
 }
 
+/// To a configuration of fewer ranks, each of which has more to hold.
+void copy_recomputation(const Config& from, Config& to) {
+  const auto copy = [](const WorkerConfig& source, WorkerConfig& target) {
+    const StrategyConfig& chosen = source.strategy_args.strategy_config;
+    target.strategy_args.strategy_config.recompute_method = chosen.recompute_method;
+    target.strategy_args.strategy_config.recompute_num_layers = chosen.recompute_num_layers;
+  };
+  copy(from.actor_train, to.actor_train);
+  copy(from.critic, to.critic);
+}
+
 /// What a reader might miss.
 std::vector<std::string> notes_of(const Config& config, const ThinStep& step) {
   std::vector<std::string> notes;
@@ -232,6 +243,10 @@ Simulation Simulator::at(int64_t num_ranks) const {
   const RoleSpecs specs = role_specs(asked.config, request_.arch);
   PlannedModels models = models_of(asked.config, specs, request_.arch);
   const bool on_gpu = request_.on_gpu.value_or(asked.config.actor_train.device_mapping.has_value());
+  std::vector<std::string> notes = specs.notes;
+  std::ranges::move(choose_recomputation(asked.config, models, on_gpu, request_.machine.gb_memory * 1e9),
+                    std::back_inserter(notes));
+  copy_recomputation(asked.config, planned);
   SimulatedWorld world{.planned = std::move(planned),
                        .asked = std::move(asked.config),
                        .models = std::move(models),
@@ -267,7 +282,7 @@ Simulation Simulator::at(int64_t num_ranks) const {
                     .phases = phases_of(forecast, stand_for, request_.machine),
                     .largest_message = most_at_once(forecast).largest_message,
                     .largest_key = most_at_once(forecast).largest_key,
-                    .notes = specs.notes};
+                    .notes = std::move(notes)};
   result.timeline =
       timeline_of(classes_of(world, result.phases, on_gpu), std::min(1.0, world.asked.async_generation_ratio));
   std::ranges::move(notes_of(world.asked, step), std::back_inserter(result.notes));

@@ -23,6 +23,7 @@ struct SimulatedMachine {
   double tflops = 989, mfu = 0.4;  // bf16 products, and the share of them that work reaches
   double gbps_memory = 3350, gbps_intra = 450, gbps_inter = 50;  // 1e9 bytes a second: memory, within a host, between
   int64_t ranks_per_host = 8;
+  double gb_memory = 80;  // of a rank
 };
 
 struct SimulationRequest {

@@ -74,6 +74,7 @@ struct TokenAxis {
     at::Tensor weights;
   };
   std::vector<Sent> sent{};
+  at::Tensor bounds{};  // cu_seqlens, int32, where these have come to the device, too
 };
 
 /// What one mask counts over the mini-batch. Local first; summed over ranks (and nothing else) it is global.

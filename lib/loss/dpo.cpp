@@ -13,7 +13,7 @@ namespace {
 /// difference of sums of hundreds of tokens.
 at::Tensor sums_of_pairs(const at::Tensor& x, const DpoInputs& in) {
   const at::Tensor masked = at::where(in.response_mask.ne(0), x, at::zeros({}, x.options())).to(at::kDouble);
-  return sequence_sums(masked, in.response_mask.to(at::kDouble), in.axis.cu_seqlens).sums.view({-1, 2});
+  return sequence_sums(masked, in.response_mask.to(at::kDouble), in.axis.cu_seqlens, in.axis.bounds).sums.view({-1, 2});
 }
 
 at::Tensor losses_of(const at::Tensor& margins, const DpoSettings& settings) {

@@ -44,7 +44,7 @@ at::Tensor policy_ratio(const at::Tensor& log_ratio, const ActorInputs& in, cons
     case ImportanceSampling::kToken:
       return token_ratio(log_ratio);
     case ImportanceSampling::kSequence:
-      return sequence_ratio(log_ratio, in.response_mask, in.axis.cu_seqlens);
+      return sequence_ratio(log_ratio, in.response_mask, in.axis.cu_seqlens, in.axis.bounds);
     case ImportanceSampling::kManualOnPolicy:
       return token_ratio(log_ratio - log_ratio.detach());
   }
@@ -74,8 +74,8 @@ Policy policy_of(const ActorInputs& in, const LossSettings& settings) {
   Policy policy;
   policy.log_ratio = masked_difference(in.log_probs, old, in.response_mask);
   policy.ratio = policy_ratio(policy.log_ratio, in, settings);
-  PolicyInputs inputs{in.log_probs,  policy.log_ratio, policy.ratio,
-                      in.advantages, in.response_mask, in.axis.cu_seqlens};
+  PolicyInputs inputs{in.log_probs,     policy.log_ratio,   policy.ratio,  in.advantages,
+                      in.response_mask, in.axis.cu_seqlens, in.axis.bounds};
   if (settings.policy.pg_variant->needs_sign) {
     std::vector<float> positive;
     for (const double score : in.scores) positive.push_back(score > 0 ? 1.0F : 0.0F);

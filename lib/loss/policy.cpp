@@ -74,7 +74,7 @@ PolicyLoss gmpo(const PolicyInputs& in, const LossSettings& settings) {
   const at::Tensor kept =
       at::where(rises, in.log_ratio.clamp_max(high), at::where(falls, in.log_ratio.clamp_min(low), in.log_ratio));
   PolicyLoss result;
-  result.loss = -in.advantages * sequence_ratio(kept, in.response_mask, in.cu_seqlens);
+  result.loss = -in.advantages * sequence_ratio(kept, in.response_mask, in.cu_seqlens, in.bounds);
   result.above = d.gt(high);
   result.below = d.lt(low);
   result.clipped = at::where(rises, result.above, result.below.logical_and(falls));
@@ -82,7 +82,7 @@ PolicyLoss gmpo(const PolicyInputs& in, const LossSettings& settings) {
 }
 
 PolicyLoss topr_response(const PolicyInputs& in, const LossSettings&) {
-  const SequenceSums sums = sequence_sums(in.log_ratio.detach(), in.response_mask, in.cu_seqlens);
+  const SequenceSums sums = sequence_sums(in.log_ratio.detach(), in.response_mask, in.cu_seqlens, in.bounds);
   const at::Tensor r = sums.on_tokens(token_ratio(sums.sums)), falls = in.advantages.lt(0);
   PolicyLoss result = unclipped(in, -at::where(falls, r.clamp_max(1), at::ones_like(r)) * in.advantages * in.log_probs);
   result.clipped = result.above = r.gt(1).logical_and(falls);
@@ -92,7 +92,7 @@ PolicyLoss topr_response(const PolicyInputs& in, const LossSettings&) {
 /// Each token bears its share of the response's square.
 PolicyLoss kimi15_response(const PolicyInputs& in, const LossSettings& settings) {
   const PolicyArgs& args = settings.policy;
-  const SequenceSums sums = sequence_sums(in.log_ratio, in.response_mask, in.cu_seqlens);
+  const SequenceSums sums = sequence_sums(in.log_ratio, in.response_mask, in.cu_seqlens, in.bounds);
   const at::Tensor share = sums.on_tokens(sums.sums.square() / sums.counts);
   return unclipped(in, -in.advantages * in.log_probs + share * (args.kimi15_tau * 0.5));
 }

@@ -35,6 +35,7 @@ struct PolicyInputs {
   at::Tensor advantages;  // no gradient
   at::Tensor response_mask;
   std::vector<int64_t> cu_seqlens;  // [B+1] of whole sequences
+  at::Tensor bounds{};              // cu_seqlens on the device; undefined: not there
   at::Tensor is_positive{};         // where the kind needs_sign: 1 where the sequence's score is above 0
 };
 

@@ -30,16 +30,30 @@ at::Tensor SequenceSums::on_tokens(const at::Tensor& of_sequences) const {
   return of_sequences.index_select(0, sequence);
 }
 
-SequenceSums sequence_sums(const at::Tensor& x, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens) {
-  const at::Tensor bounds = at::tensor(cu_seqlens, at::kLong), lengths = bounds.slice(0, 1) - bounds.slice(0, 0, -1);
-  const at::Tensor sequence = sent(at::repeat_interleave(lengths), mask.device());
+namespace {
+
+/// [T] int64: which sequence a token is of.
+at::Tensor sequence_of_tokens(const std::vector<int64_t>& cu_seqlens, const at::Tensor& bounds, at::Device device) {
+  if (bounds.defined())
+    return at::bucketize(at::arange(cu_seqlens.back(), bounds.options()), bounds, /*out_int32=*/false, /*right=*/true) -
+           1;
+  const at::Tensor all = at::tensor(cu_seqlens, at::kLong);
+  return sent(at::repeat_interleave(all.slice(0, 1) - all.slice(0, 0, -1)), device);
+}
+
+}  // namespace
+
+SequenceSums sequence_sums(const at::Tensor& x, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens,
+                           const at::Tensor& bounds) {
+  const at::Tensor sequence = sequence_of_tokens(cu_seqlens, bounds, mask.device());
   const at::Tensor m = mask.to(x.scalar_type());
-  const at::Tensor zeros = at::zeros({lengths.size(0)}, x.options().requires_grad(false));
+  const at::Tensor zeros = at::zeros({std::ssize(cu_seqlens) - 1}, x.options().requires_grad(false));
   return {zeros.index_add(0, sequence, x * m), zeros.index_add(0, sequence, m).clamp_min(1), sequence};
 }
 
-at::Tensor sequence_ratio(const at::Tensor& log_ratio, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens) {
-  const SequenceSums sums = sequence_sums(log_ratio, mask, cu_seqlens);
+at::Tensor sequence_ratio(const at::Tensor& log_ratio, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens,
+                          const at::Tensor& bounds) {
+  const SequenceSums sums = sequence_sums(log_ratio, mask, cu_seqlens, bounds);
   return sums.on_tokens(token_ratio(sums.sums / sums.counts));
 }
 

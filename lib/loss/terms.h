@@ -30,11 +30,13 @@ struct SequenceSums {
   at::Tensor on_tokens(const at::Tensor& of_sequences) const;  // [B] -> [T]
 };
 /// `x`, `mask`: [T]; `cu_seqlens` [B+1] of whole sequences.
-SequenceSums sequence_sums(const at::Tensor& x, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens);
+SequenceSums sequence_sums(const at::Tensor& x, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens,
+                           const at::Tensor& bounds = {});
 
 /// GSPO (Zheng et al. 2025): every token of a sequence has the token_ratio of the mean over the mask of log_ratio.
 /// `cu_seqlens` [B+1] of whole sequences; 1 where the mask is empty.
-at::Tensor sequence_ratio(const at::Tensor& log_ratio, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens);
+at::Tensor sequence_ratio(const at::Tensor& log_ratio, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens,
+                          const at::Tensor& bounds = {});
 
 struct PolicyTerm {
   at::Tensor loss;     // -min(ratio * A, clip(ratio) * A)

@@ -50,7 +50,9 @@ Cores cores() {
           .threads = threads_text()};
 }
 
-Memory memory() {
+}  // namespace
+
+Memory host_memory() {
   Memory found{.limit_bytes = control_group().memory_bytes};
   std::ifstream file("/proc/meminfo");
   for (std::string line; std::getline(file, line);) {
@@ -60,6 +62,8 @@ Memory memory() {
   }
   return found;
 }
+
+namespace {
 
 /// Nothing of a folder that is not there.
 std::vector<Disk> disks(const std::vector<std::string>& folders) {
@@ -111,7 +115,7 @@ Machine examine_machine(const std::string& program, const std::vector<std::strin
   machine.cores = cores();
   machine.multiplies_bfloat16 = multiplies_bfloat16();
   machine.cpu_speed = speed_of(at::kCPU);
-  machine.memory = memory();
+  machine.memory = host_memory();
   machine.disks = disks({current_folder(), "/dev/shm"});
   machine.cuda = cuda_devices();
   if (!machine.cuda.devices.empty()) machine.gpu_speed = speed_of({at::kCUDA, 0});

@@ -30,6 +30,8 @@ struct Memory {
   std::optional<int64_t> limit_bytes;  // of the control group
 };
 
+Memory host_memory();
+
 struct Disk {
   std::string folder;
   int64_t total_bytes = 0, free_bytes = 0;  // for this user

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "ops/products.h"
 
@@ -51,6 +52,18 @@ struct Numbers {
   }
 };
 
+/// Of what the backward of LibTorch's flash kernels takes in float32: sums of the queries' gradients, one in so many
+/// parts as there are processors where it has one order, and a number of each query. A piece of a sequence has some
+/// rows more.
+double flash_sums(const Attention& attention, int64_t heads, const Numbers& n) {
+  constexpr int64_t kProcessors = 132, kMore = 128;  // of an H100 or H200
+  const int64_t dim = attention.head_dim, width = dim <= 128 ? (dim + 31) / 32 * 32 : dim <= 192 ? 192 : 256;
+  const int64_t sequences = (n.rule.tokens + n.rule.longest - 1) / std::max<int64_t>(1, n.rule.longest);
+  const int64_t pieces = (n.rule.cp > 1 ? 2 : 1) * std::max<int64_t>(1, sequences);
+  const int64_t parts = n.rule.deterministic ? (kProcessors + pieces * heads - 1) / (pieces * heads) : 1;
+  return 4.0 * static_cast<double>(heads * (parts * width + 1)) * (1 + static_cast<double>(kMore * pieces) / n.tokens);
+}
+
 MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n) {
   const int64_t tp = n.rule.tp, cp = n.rule.cp, heads = attention.num_heads / tp;
   const double q = n.of(heads * attention.head_dim), kv = n.of(attention.kv_heads_of_rank(tp) * attention.head_dim);
@@ -67,8 +80,8 @@ MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n
   }
   found.kept = packed + turned + q + gathered + 4.0 * static_cast<double>(heads);  // log-sums in float32
   found.backward = 2 * q + 2 * kv;
-  if (n.rule.on_gpu) found.backward += (is_grouped ? 4 : 2) * q;  // a sum in float32, keys and values of query heads
-  if (!n.rule.on_gpu && !n.is_wide) {                             // computed in float32
+  if (n.rule.on_gpu) found.backward += flash_sums(attention, heads, n) + (is_grouped ? 2 * q : 0);  // of query heads
+  if (!n.rule.on_gpu && !n.is_wide) {  // computed in float32
     found.forward = std::max(found.forward, 3 * (packed + q) + gathered);
     found.backward += 2 * (3 * q + 2 * kv) + 2 * packed;
   }
@@ -161,11 +174,12 @@ double training_activation_bytes(const ModelSpec& spec, const ActivationRule& ru
   const double input = n.tokens * n.stream(spec.hidden_size);
   const HeadBytes head = head_bytes(spec, n);
   double kept = 0, most = head.embedding;
-  for (int64_t i = 0; i < std::ssize(layers); ++i) {
-    const bool again = i < rule.recomputed;
-    const LayerBytes own = bytes_of(layers[i], n, again);
+  for (const LayerUnit& unit : layer_units(rule.recomputation, std::ssize(layers))) {
+    Layer all;
+    for (int64_t i = 0; i < unit.size; ++i) std::ranges::copy(layers[unit.first + i], std::back_inserter(all));
+    const LayerBytes own = bytes_of(all, n, unit.again);
     most = std::max(most, kept + n.tokens * own.backward + head.waits);
-    kept += again ? input : n.tokens * own.kept;
+    kept += unit.again ? input : n.tokens * own.kept;
   }
   kept += input;  // of the last norm
   most = std::max({most, kept + head.forward, kept + head.backward});

@@ -1,12 +1,13 @@
 // What a micro-batch takes of memory beside weights, gradients and optimizer, from shapes alone. It follows what the
 // forwards keep (mixers.cpp, ops/): on a GPU the layer's kernels, LibTorch's flash kernels for 16-bit numbers and its
 // plain operators for float32, on the CPU its own operators. Non-goals: sizes that the kernels do not take
-// (mixers.cpp), and what the flash kernels take beside it where few sequences are computed deterministically.
+// (mixers.cpp).
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include "model/spec.h"
+#include "ops/recomputation.h"
 
 namespace roll {
 
@@ -16,8 +17,9 @@ struct ActivationRule {
   int64_t tp = 1, cp = 1;
   at::ScalarType dtype = at::kBFloat16;
   bool on_gpu = true;
-  int64_t recomputed = 0;   // layers, from the first one on, of which only the input is kept
-  bool has_lm_head = true;  // else one number for each token
+  Recomputation recomputation{};
+  bool deterministic = false;  // a GPU's sums have one order
+  bool has_lm_head = true;     // else one number for each token
 };
 
 /// The most bytes that live at once while a micro-batch goes forward and back, on each rank.

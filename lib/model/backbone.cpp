@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <numbers>
@@ -33,6 +34,27 @@ bool are_alike(const std::vector<LayerWeights>& layers) {
   };
   return std::ranges::all_of(
       layers, [&](const auto& layer) { return std::ranges::equal(layer.all(), layers.back().all(), same); });
+}
+
+/// How many of them, from the first one on, are computed as it is.
+int64_t count_alike(std::span<const LayerUnit> units) {
+  const auto other = std::ranges::find_if(units, [&](const LayerUnit& unit) {
+    return unit.size != units.front().size || unit.again != units.front().again;
+  });
+  return other - units.begin();
+}
+
+at::Tensor run_unit(const std::vector<LayerWeights>& layers, const LayerUnit& unit, const at::Tensor& x,
+                    const std::shared_ptr<const LayerPass>& pass) {
+  const std::vector<LayerWeights> own(layers.begin() + unit.first, layers.begin() + unit.first + unit.size);
+  const auto block = [own, pass](at::Tensor input) {
+    for (const LayerWeights& layer : own) input = run_layer(layer, input, *pass);
+    return input;
+  };
+  if (!unit.again) return block(x);
+  std::vector<at::Tensor> weights;
+  for (const LayerWeights& layer : own) std::ranges::move(layer.all(), std::back_inserter(weights));
+  return recomputed(block, x, weights);
 }
 
 at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t times, int64_t times_in_backward) {
@@ -143,9 +165,10 @@ at::Tensor Backbone::embed(const at::Tensor& ids, const ParallelFlow& flow) cons
   return flow.leave(found.masked_fill(elsewhere.unsqueeze(1), 0));
 }
 
-at::Tensor Backbone::forward(const TokenLayout& layout, bool recompute) const {
-  Pieces pieces = layout.bounds.defined() ? Pieces{layout.cu_queries, layout.cu_keys, layout.bounds, layout.bounds}
-                                          : pieces_on(layout.ids.device(), layout.cu_queries, layout.cu_keys);
+at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& recompute) const {
+  Pieces pieces = layout.query_bounds.defined()
+                      ? Pieces{layout.cu_queries, layout.cu_keys, layout.query_bounds, layout.key_bounds}
+                      : pieces_on(layout.ids.device(), layout.cu_queries, layout.cu_keys);
   pieces.key_rows = layout.keys;
   const Attend attend = [pieces, cp = parallel_.cp](const Attention& attention, const at::Tensor& q,
                                                     const at::Tensor& k, const at::Tensor& v) {
@@ -162,13 +185,16 @@ at::Tensor Backbone::forward(const TokenLayout& layout, bool recompute) const {
       .launcher = launcher_.get(),
   });
   at::Tensor x = embed(layout.ids, pass->flow);
-  const int64_t alike = x.is_meta() && are_alike(layers_) ? std::ssize(layers_) : 1;
-  x = count_times(x, parallel_, alike, 1);
-  for (const LayerWeights& layer : std::span(layers_).subspan(alike - 1)) {
-    const auto block = [layer, pass](const at::Tensor& input) { return run_layer(layer, input, *pass); };
-    x = recompute ? recomputed(block, x, layer.all()) : block(x);
+  const std::vector<LayerUnit> units = layer_units(recompute, std::ssize(layers_));
+  const bool one_stands_for_all = x.is_meta() && are_alike(layers_);
+  int64_t before = 1;
+  for (size_t i = 0; i < units.size();) {
+    const int64_t times = one_stands_for_all ? count_alike(std::span(units).subspan(i)) : 1;
+    i += times;
+    x = run_unit(layers_, units[i - 1], count_times(x, parallel_, times, before), pass);
+    before = times;
   }
-  return last_norm(count_times(x, parallel_, 1, alike));
+  return last_norm(count_times(x, parallel_, 1, before));
 }
 
 at::Tensor Backbone::last_norm(const at::Tensor& x) const {

@@ -18,6 +18,7 @@
 #include "model/spec.h"
 #include "model/token_layout.h"
 #include "ops/layer_ops.h"
+#include "ops/recomputation.h"
 
 namespace roll {
 
@@ -81,7 +82,7 @@ class Backbone {
   at::ScalarType dtype() const { return final_norm_.scalar_type(); }
 
   /// [S / tp, E] after the final norm; see Transformer::forward.
-  at::Tensor forward(const TokenLayout& layout, bool recompute) const;
+  at::Tensor forward(const TokenLayout& layout, const Recomputation& recompute) const;
   /// [N, E] of new tokens after the final norm; their keys and values are put into the cache. No gradients.
   at::Tensor extend(const CachedTokens& tokens, const KvRows& cache) const;
 

@@ -5,6 +5,7 @@
 
 #include "model/packed.h"
 #include "model/transformer.h"
+#include "ops/recomputation.h"
 
 namespace roll {
 
@@ -20,7 +21,7 @@ struct TokenLogProbs {
 /// gradient: prompts cost nothing in the lm head. All ranks that share the model get all results. **Collective** over
 /// cp and tp.
 TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& tokens, double temperature,
-                              bool with_entropy, bool recompute = false, const at::Tensor& wanted = {},
+                              bool with_entropy, const Recomputation& recompute = {}, const at::Tensor& wanted = {},
                               bool with_energy = false);
 
 }  // namespace roll

@@ -5,10 +5,19 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <utility>
+#include <memory>
 #include <vector>
 
 namespace roll {
+
+struct TokenLayout;
+
+/// The slots (token_layout.h) whose tokens have a label and are wanted, of this cp rank.
+struct LabelledSlots {
+  at::Tensor wanted;      // [T] as on the host
+  at::Tensor slots;       // [N] int64
+  at::Tensor unwanted{};  // [T] bool: of tokens whose result others want; undefined where there are none
+};
 
 /// A sequence that begins as the one before it in a tree does: its first `shared` tokens are computed there.
 struct Branch {
@@ -22,8 +31,9 @@ struct PackedTokens {
   std::vector<Branch> tree{};       // [B] of prefix_tree(); empty: every sequence is computed whole
 
   // Where they came with the tokens to a device, whom nobody then need send them:
-  at::Tensor bounds{};                                        // [B+1] int32: cu_seqlens
-  std::vector<std::pair<at::Tensor, at::Tensor>> labelled{};  // labelled_tokens() of masks, which are on the host
+  at::Tensor bounds{};                    // [B+1] int32: cu_seqlens
+  std::shared_ptr<TokenLayout> layout{};  // of the ranks that compute them
+  std::vector<LabelledSlots> labelled{};  // of masks
 
   int64_t num_sequences() const { return static_cast<int64_t>(cu_seqlens.size()) - 1; }
   int64_t num_tokens() const { return cu_seqlens.back(); }

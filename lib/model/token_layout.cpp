@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "device/transfers.h"
 #include "dist/parallel_ops.h"
+#include "ops/attention.h"
 #include "ops/layer_ops.h"
 #include "packing/alignment.h"
 
@@ -81,15 +82,17 @@ class SlotWriter {
 }  // namespace
 
 TokenLayout lay_out(const PackedTokens& packed, const ModelParallel& parallel) {
+  if (packed.layout) return *packed.layout;
   const int64_t cp = parallel.cp_size(), tp = parallel.tp_size();
   TokenLayout layout{.ids = packed.ids,
                      .positions = packed.positions,
                      .num_positions = packed.max_length(),
                      .cu_queries = packed.cu_seqlens,
                      .cu_keys = packed.cu_seqlens,
-                     .bounds = packed.bounds};
+                     .query_bounds = packed.bounds,
+                     .key_bounds = packed.bounds};
   if (cp * tp == 1 && packed.tree.empty()) return layout;
-  layout.bounds.reset();  // pieces are others
+  layout.query_bounds.reset(), layout.key_bounds.reset();  // pieces are others
   const at::Device device = packed.ids.device();
   SlotWriter slots(packed, parallel);
   layout.num_positions = aligned_length(layout.num_positions, sequence_alignment(cp, tp));
@@ -102,6 +105,32 @@ TokenLayout lay_out(const PackedTokens& packed, const ModelParallel& parallel) {
   layout.host_places = std::move(slots.places);
   if (cp > 1 || !packed.tree.empty()) layout.keys = to_tensor(slots.keys, device);
   return layout;
+}
+
+void add_bounds(TokenLayout& layout) {
+  layout.query_bounds = bounds_of(layout.cu_queries);
+  layout.key_bounds = layout.cu_keys == layout.cu_queries ? layout.query_bounds : bounds_of(layout.cu_keys);
+}
+
+LabelledSlots labelled_slots(const TokenLayout& layout, const PackedTokens& tokens, const at::Tensor& wanted,
+                             const ModelParallel& parallel) {
+  const at::Tensor labelled = labelled_tokens(tokens, wanted);
+  if (layout.host_places.empty()) return {wanted, labelled};
+  std::vector<char> has_label(tokens.num_tokens()),
+      computed(layout.num_slots() * parallel.cp_size());  // of all cp ranks
+  for (int64_t i = 0; i < labelled.numel(); ++i) {
+    const int64_t token = labelled.const_data_ptr<int64_t>()[i];
+    has_label[token] = computed[layout.host_places[token]] = 1;
+  }
+  std::vector<int64_t> slots;
+  for (int64_t s = 0; s < layout.num_slots(); ++s)
+    if (computed[layout.num_slots() * parallel.cp_rank() + s]) slots.push_back(s);
+  LabelledSlots found{wanted, at::tensor(slots, at::kLong)};
+  const at::Tensor unwanted = at::empty({tokens.num_tokens()}, at::kBool);
+  bool* is_unwanted = unwanted.mutable_data_ptr<bool>();
+  for (int64_t t = 0; t < tokens.num_tokens(); ++t) is_unwanted[t] = !has_label[t] && computed[layout.host_places[t]];
+  if (unwanted.any().item<bool>()) found.unwanted = unwanted;
+  return found;
 }
 
 at::Tensor to_slots(const TokenLayout& layout, const at::Tensor& x, int64_t padding) {

@@ -31,7 +31,7 @@ struct TokenLayout {
   int64_t num_positions = 0;  // all positions are below
   // A piece is a run of tokens of one sequence; its queries see its keys up to their own position.
   std::vector<int64_t> cu_queries, cu_keys;  // [C+1]
-  at::Tensor bounds;                         // of both, on the device; undefined: not there yet
+  at::Tensor query_bounds, key_bounds;       // these on the device, int32; undefined: not there yet
   at::Tensor keys;                   // [K] int64: rows of the keys gathered over cp; undefined: 0, 1, 2, ... of the own
   at::Tensor tokens;                 // [S] int64: index on the packed axis, -1 padding; undefined: 0, 1, 2, ...
   at::Tensor places;                 // [T] int64: where a token's result lies once gathered over cp
@@ -42,6 +42,14 @@ struct TokenLayout {
 
 /// tokens [T], the same on all ranks, as this rank's slots.
 TokenLayout lay_out(const PackedTokens& tokens, const ModelParallel& parallel);
+
+/// What a device is told of the pieces, on the host.
+void add_bounds(TokenLayout& layout);
+
+/// Of the tokens that are in `wanted` ([T] on the host; undefined: all). All of that is known on the host, which would
+/// have to wait for a device that looked for them.
+LabelledSlots labelled_slots(const TokenLayout& layout, const PackedTokens& tokens, const at::Tensor& wanted,
+                             const ModelParallel& parallel);
 
 /// x [T] at this rank's slots: [S], `padding` where there is no token.
 at::Tensor to_slots(const TokenLayout& layout, const at::Tensor& x, int64_t padding);

@@ -58,11 +58,11 @@ class Transformer {
   /// [S / tp, E] after the final norm, with autograd unless a NoGradGuard is held: the rank's slots of the layout, of
   /// which each tp rank has as many. `recompute` keeps only each layer's input and computes the layer again in
   /// backward; the gradient is the same to the bit. **Collective** over cp and tp.
-  at::Tensor forward(const TokenLayout& layout, bool recompute = false) const {
+  at::Tensor forward(const TokenLayout& layout, const Recomputation& recompute = {}) const {
     return backbone_.forward(layout, recompute);
   }
   /// [T, E] of a model that one process holds.
-  at::Tensor forward(const PackedTokens& tokens, bool recompute = false) const {
+  at::Tensor forward(const PackedTokens& tokens, const Recomputation& recompute = {}) const {
     return backbone_.forward(lay_out(tokens, parallel()), recompute);
   }
 

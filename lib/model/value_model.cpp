@@ -87,7 +87,7 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
   return model;
 }
 
-at::Tensor ValueModel::values(const PackedTokens& tokens, bool recompute) const {
+at::Tensor ValueModel::values(const PackedTokens& tokens, const Recomputation& recompute) const {
   const TokenLayout layout = lay_out(tokens, parallel());
   at::Tensor values = values_of(backbone_.forward(layout, recompute), head_weight_, head_bias_);
   if (parallel().tp_size() > 1) values = gather_results(values, *parallel().tp, "values");

@@ -13,6 +13,7 @@
 #include "model/packed.h"
 #include "model/parameter_shards.h"
 #include "model/token_layout.h"
+#include "ops/recomputation.h"
 
 namespace roll {
 
@@ -51,7 +52,7 @@ class ValueModel {
   /// [T] float32 (float64 for a float64 model): the value of the state after token t, which is before token t + 1. With
   /// autograd unless a NoGradGuard is held; every index holds a value, the last of a sequence too.
   /// All ranks that share the model get all values. **Collective** over cp and tp.
-  at::Tensor values(const PackedTokens& tokens, bool recompute = false) const;
+  at::Tensor values(const PackedTokens& tokens, const Recomputation& recompute = {}) const;
 
   void save(const std::filesystem::path& folder, const HfSaveOptions& options = {}) const;
   /// See Transformer::write_files.

@@ -84,12 +84,14 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
 
 }  // namespace
 
+at::Tensor bounds_of(const std::vector<int64_t>& cu) {
+  return at::tensor(std::vector<int>(cu.begin(), cu.end()), at::kInt);
+}
+
 Pieces pieces_on(at::Device device, std::vector<int64_t> cu_queries, std::vector<int64_t> cu_keys) {
   Pieces pieces{std::move(cu_queries), std::move(cu_keys)};
   if (device.is_cpu() || device.is_meta()) return pieces;
-  const auto there = [&](const std::vector<int64_t>& bounds) {
-    return sent(at::tensor(std::vector<int>(bounds.begin(), bounds.end()), at::kInt), device);
-  };
+  const auto there = [&](const std::vector<int64_t>& bounds) { return sent(bounds_of(bounds), device); };
   pieces.queries_on_device = there(pieces.cu_queries);
   pieces.keys_on_device = pieces.cu_keys == pieces.cu_queries ? pieces.queries_on_device : there(pieces.cu_keys);
   return pieces;

@@ -20,6 +20,9 @@ struct Pieces {
   int64_t num_keys(int64_t c) const { return cu_keys[c + 1] - cu_keys[c]; }
 };
 
+/// [C+1] int32.
+at::Tensor bounds_of(const std::vector<int64_t>& cu);
+
 /// Sends the bounds to `device`, once for all layers.
 Pieces pieces_on(at::Device device, std::vector<int64_t> cu_queries, std::vector<int64_t> cu_keys);
 

@@ -7,13 +7,12 @@
 #include "dist/communicator.h"
 #include "model/device.h"
 #include "model/transformer.h"
+#include "rollout/cache_size.h"
 #include "text/tokenizer.h"
 
 namespace roll {
 
 namespace {
-
-constexpr double kMostOfFree = 0.95;
 
 EngineLimits within_model(EngineLimits limits, const ModelSpec& spec) {
   limits.max_length = std::min(limits.max_length, spec.max_positions);
@@ -56,12 +55,7 @@ EngineLimits limits_for(const std::vector<GenerationRequest>& requests, const Sa
 }
 
 int64_t cache_bytes(const EngineLimits& limits, double share, const Transformer& model) {
-  const UnusedBytes unused = unused_device_bytes(model.device());
-  if (unused.all() == 0) return 0;
-  const auto left = static_cast<double>(unused.all() - step_model_bytes(model, limits));
-  // The cache is one tensor, which finds no place between others.
-  return std::max<int64_t>(
-      1, static_cast<int64_t>(std::min(share * left, kMostOfFree * static_cast<double>(unused.free))));
+  return cache_bytes(unused_device_bytes(model.device()), step_model_bytes(model, limits), share);
 }
 
 void limit_cache(EngineLimits& limits, const CacheSettings& cache, const Transformer& model, Communicator& tp) {

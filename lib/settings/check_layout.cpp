@@ -31,9 +31,22 @@ void check_sizes(const WorkerConfig& worker, Checker& check) {
                 s.tensor_parallel(), s.context_parallel(), worker.ranks.size(), s.model_ranks());
 }
 
+void check_recomputation(const StrategyConfig& s, Checker& check) {
+  const auto& method = s.recompute_method;
+  const auto& layers = s.recompute_num_layers;
+  check.require(!layers || method, layers, "says nothing without {}: set that to uniform or block", check.key(method));
+  check.require(method != RecomputeMethod::kBlock || layers, method, "needs {}: how many layers are recomputed",
+                check.key(layers));
+  check.require(method != RecomputeMethod::kAuto || !layers, layers, "is found out with {}; remove one of the two",
+                check.name(method));
+  check.require(method != RecomputeMethod::kUniform || layers != 0, layers,
+                "with {} so many layers are recomputed together: must be at least 1", check.name(method));
+}
+
 void check_trainer(const WorkerConfig& worker, Checker& check) {
   const auto& name = worker.strategy_args.strategy_name;
   check.require(trains(name), name, "a role that is trained needs a *_train strategy, e.g. megatron_train");
+  check_recomputation(worker.strategy_args.strategy_config, check);
 }
 
 /// Each domain runs ahead by the same share of its own groups, rounded down.
@@ -112,6 +125,8 @@ void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Che
   const auto& tp = s.tensor_model_parallel_size ? s.tensor_model_parallel_size : s.tensor_parallel_size;
   const std::string rule = tensor_parallel_rule(spec, tp.value_or(1));
   check.require(rule.empty(), tp, "{}", rule);
+  check.require(s.recompute_num_layers.value_or(0) <= spec.num_layers, s.recompute_num_layers,
+                "must be at most the model's layers, which are {}", spec.num_layers);
 }
 
 }  // namespace roll

@@ -39,7 +39,7 @@ void check_layout(const Config& config, Checker& check);
 void check_layout(const WorkerConfig& worker, Checker& check);
 /// Of one that is not trained.
 void check_forward_layout(const WorkerConfig& worker, Checker& check);
-/// The worker's tensor-parallel size against the heads of its model.
+/// The worker's tensor-parallel size against the heads of its model, and what is recomputed against its layers.
 void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Checker& check);
 
 /// The keys of adapters (LoRA): who trains some, and what the others may say of them.

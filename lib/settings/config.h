@@ -65,6 +65,9 @@ struct WorkerConfig {
     if (strategy_args.strategy_config.recompute_granularity) return true;
     return !is_megatron(strategy_args.strategy_name) && !model_args.disable_gradient_checkpointing;
   }
+  Recomputation recomputation() const {
+    return recomputes() ? strategy_args.strategy_config.recomputation() : Recomputation{};
+  }
 
   /// Of its ranks those that work on different sequences: the rest share sequences and weights.
   int64_t data_ranks() const {
@@ -221,21 +224,18 @@ struct Config {
   int64_t prompt_length = 1024;
   std::optional<int64_t> response_length;  // filled when only sequence_length is set
   std::optional<int64_t> sequence_length;  // filled when only response_length is set
-  std::optional<int64_t> val_prompt_length;
-  std::optional<int64_t> val_sequence_length;
+  std::optional<int64_t> val_prompt_length, val_sequence_length;
   int64_t num_return_sequences_in_group = 1;
   int64_t max_running_requests = 128;
   bool is_use_additional_prompts = false;
   std::optional<bool> use_additional_prompts;
   int64_t max_additional_running_prompts = 16;
   double async_generation_ratio = 0;
-  std::optional<std::string> pretrain;
-  std::optional<std::string> reward_pretrain;
+  std::optional<std::string> pretrain, reward_pretrain;
   int64_t ppo_epochs = 1;
   double max_grad_norm = 1;
   int64_t critic_warmup = 0;
-  std::optional<bool> enable_reference;
-  std::optional<bool> enable_old_logprobs_recompute;
+  std::optional<bool> enable_reference, enable_old_logprobs_recompute;
   LossConfig loss;
   ExperienceConfig experience;
   std::optional<std::string> global_template;

@@ -122,6 +122,15 @@ class IdleKeys {
     unless(packs, packs, args.min_num_micro_batches_train, plain_args.min_num_micro_batches_train);
     unless(packing.use_dynamic_batching_in_train, packing.use_dynamic_batching_in_train,
            packing.max_tokens_per_microbatch_in_train, plain.packing.max_tokens_per_microbatch_in_train);
+    const StrategyConfig &strategy = worker.strategy_args.strategy_config,
+                         &plain_strategy = plain.strategy_args.strategy_config;
+    const auto unless_recomputed = [&](const auto& why) {
+      unless(worker.recomputes(), why, strategy.recompute_method, plain_strategy.recompute_method);
+    };
+    if (is_megatron(worker.strategy_args.strategy_name))
+      unless_recomputed(strategy.recompute_granularity);
+    else
+      unless_recomputed(worker.model_args.disable_gradient_checkpointing);
     const TrainingArgs& training = worker.training_args;
     unless(training.warmup_steps == 0, training.warmup_steps, training.warmup_ratio, plain.training_args.warmup_ratio);
   }

@@ -165,6 +165,7 @@ std::string memory_of(const Config& config, const PlannedModels& models) {
     lines.push_back(fmt::format("memory of {} ({}), about: {}", whose, on_gpu ? "GPU" : "CPU",
                                 memory_text(estimate_memory(config, models, on_gpu, ranks.front()))));
   }
+  std::ranges::move(recomputation_text(config, models, on_gpu), std::back_inserter(lines));
   const int first = config.actor_train.ranks.front();
   lines.push_back(fmt::format("computed on the CPU, rank {} takes about {:.3g} GB of memory in all", first,
                               estimate_memory(config, models, /*on_gpu=*/false, first).on_cpu() / 1e9));
@@ -209,7 +210,7 @@ std::string adapters_text(const PlannedModels& models) {
 
 constexpr const char* kUnknownMemory = "memory of a rank: unknown, the model is not here and its name is not known";
 
-std::string check_models(const Config& config, bool offline, Checker& check) {
+std::string check_models(const Config& config, bool offline, std::optional<PlannedModels>& known, Checker& check) {
   const auto& policy_name = config.actor_train.model_args.model_name_or_path;
   const auto policy =
       spec_of(policy_name, written(policy_name, config.pretrain, check), FolderUse::kWrites, offline, check);
@@ -245,6 +246,7 @@ std::string check_models(const Config& config, bool offline, Checker& check) {
   const auto roles = reference_roles(config);
   for (size_t i = 0; i < roles.size(); ++i)
     models.references.push_back(planned_spec(references[i], roles[i].worker->model_args.model_name_or_path));
+  known = models;
   return fmt::format("{}{}\n{}{}", adapters_text(models), memory_of(config, models),
                      cost_text(step_cost(config, models)),
                      policy ? "" : "\nthe policy is not here: its shape is taken from its name");
@@ -302,7 +304,7 @@ CheckedConfig<Config> load_config_text(const std::string& yaml, const std::strin
     check_data(config, options.offline, check);
     check_plugins(config.actor_train, options.offline, check);
     if (config.uses_critic()) check_plugins(config.critic, options.offline, check);
-    result.memory = check_models(config, options.offline, check);
+    result.memory = check_models(config, options.offline, result.models, check);
     if (!check.is_clean()) return;
     result.plan = placement_text(config) + batch_plan(config);
     result.loss = describe_loss(config);
@@ -324,7 +326,8 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
     check_packing(config.sft_train, longest, /*trains=*/true, /*forwards=*/false, check);
     check_data(config, options.offline, check);
     check_plugins(config.sft_train, options.offline, check);
-    check_model(config, config.sft_train, FolderUse::kWrites, options.offline, check);
+    const auto policy = check_model(config, config.sft_train, FolderUse::kWrites, options.offline, check);
+    if (policy) result.models = PlannedModels{.policy = *policy, .critic = {}};
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);
   };
@@ -357,6 +360,7 @@ CheckedConfig<DpoConfig> load_dpo_config(const std::filesystem::path& file, cons
     if (policy && reference)
       check.require(policy->vocab_size <= reference->vocab_size, config.reference.model_args.model_name_or_path,
                     "its vocab_size is {}, and the policy's {}", reference->vocab_size, policy->vocab_size);
+    if (policy && reference) result.models = PlannedModels{.policy = *policy, .critic = {}, .references = {reference}};
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);
   };

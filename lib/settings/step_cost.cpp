@@ -18,8 +18,8 @@ double forward_of_step(const Config& config, const ModelSpec& spec, bool with_lm
          spec.forward_flops(config.sequence_length.value_or(0), rows);
 }
 
-double training_of(const Config& config, const WorkerConfig& worker, double forward) {
-  return static_cast<double>(config.ppo_epochs) * forward * (worker.recomputes() ? 4 : 3);
+double training_of(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, double forward) {
+  return static_cast<double>(config.ppo_epochs) * forward * (3 + worker.recomputation().share_of(spec.num_layers));
 }
 
 }  // namespace
@@ -33,11 +33,11 @@ StepCost step_cost(const Config& config, const PlannedModels& models) {
   if (is_asked || old_log_prob_reasons(config).any()) cost.forwards += policy;
   for (size_t i = 0; i < reference_roles(config).size(); ++i)
     cost.forwards += forward_of_step(config, reference_spec(models, i), /*with_lm_head=*/true);
-  cost.training = training_of(config, config.actor_train, policy);
+  cost.training = training_of(config, config.actor_train, models.policy, policy);
   if (config.uses_critic() && models.critic) {
     const double critic = forward_of_step(config, *models.critic, /*with_lm_head=*/false);
     cost.forwards += critic;
-    cost.training += training_of(config, config.critic, critic);
+    cost.training += training_of(config, config.critic, *models.critic, critic);
   }
   return cost;
 }

@@ -3,10 +3,13 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include "step/roles.h"
+
 namespace roll {
 
 at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at::Device device,
-                         const ForwardPass& compute, const Phase& phase, int64_t sharing) {
+                         const ModelParallel& parallel, const ForwardPass& compute, const Phase& phase,
+                         int64_t sharing) {
   const at::NoGradGuard no_grad;
   std::optional<Progress> progress;
   if (phase.log) progress.emplace(*phase.log, phase.name, std::ssize(micro_batches), "micro-batches");
@@ -16,7 +19,7 @@ at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at:
     if (sequences.empty()) continue;
     Batch part = select(share, sequences);
     if (sharing > 0) part.tokens.tree = prefix_tree(part.tokens, sharing);
-    computed.push_back(compute(to_device(std::move(part), device)).to(at::kFloat));
+    computed.push_back(compute(to_device(std::move(part), device, parallel)).to(at::kFloat));
     places.push_back(token_indices(share, sequences));
   }
   const int64_t num_tokens = share.tokens.num_tokens();
@@ -33,7 +36,7 @@ at::Tensor forward_step(const Batch& step, const BatchRule& rule, at::Device dev
   const SequenceSizes sizes = lengths_of(step);
   const Partition mine = plan_ranks(sizes, rule, mesh.dp_size())[mesh.place().dp];
   // Each position is filled by exactly one data rank, so the sum over them is exact.
-  at::Tensor all = forward_share(step, mine, device, compute, phase, sharing_of(sizes, rule));
+  at::Tensor all = forward_share(step, mine, device, model_parallel(mesh), compute, phase, sharing_of(sizes, rule));
   mesh.dp().all_reduce_sum(all, "forward results");
   return all;
 }

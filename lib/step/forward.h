@@ -20,7 +20,8 @@ using ForwardPass = std::function<at::Tensor(const Batch& micro_batch)>;
 /// float32 on the CPU, [0] of an empty share. **Collective** over the ranks that share a model, of which each has this
 /// share. `sharing`: the alignment under which what sequences begin with alike is computed once; 0: it is not.
 at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at::Device device,
-                         const ForwardPass& compute, const Phase& phase = {}, int64_t sharing = 0);
+                         const ModelParallel& parallel, const ForwardPass& compute, const Phase& phase = {},
+                         int64_t sharing = 0);
 
 /// Of a whole step, [T], the same bits on every rank. **Collective**.
 at::Tensor forward_step(const Batch& step, const BatchRule& rule, at::Device device, Mesh& mesh,

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "loss/terms.h"
+#include "step/roles.h"
 #include "step/step_metrics.h"
 
 namespace roll {
@@ -53,7 +54,8 @@ void compute(Pass& pass, at::Device device, Log& log) {
   const Stopwatch watch;
   const std::shared_ptr<void> here = pass.visit ? pass.visit() : nullptr;
   const Partition micro_batches = places_in_share(pass.plans[mesh.place().dp]);
-  pass.of_share = forward_share(pass.share, micro_batches, device, pass.compute, {&log, pass.phase}, pass.sharing);
+  pass.of_share = forward_share(pass.share, micro_batches, device, model_parallel(mesh), pass.compute,
+                                {&log, pass.phase}, pass.sharing);
   pass.took_s = watch.seconds();
 }
 

@@ -10,7 +10,7 @@ ForwardPass log_probs_of(const Transformer& model, double temperature, bool with
   return [&model, temperature, with_energies](const Batch& micro_batch) {
     const at::Tensor wanted = micro_batch.host_mask("response_mask");
     const TokenLogProbs found = token_log_probs(model, micro_batch.tokens, temperature, /*with_entropy=*/false,
-                                                /*recompute=*/false, wanted, with_energies);
+                                                /*recompute=*/{}, wanted, with_energies);
     return with_energies ? at::stack({found.log_probs, found.energy}) : found.log_probs;
   };
 }

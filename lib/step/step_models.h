@@ -42,9 +42,8 @@ struct StepModels {
 
 /// How transformers compute that.
 struct ModelSettings {
-  double temperature = 1;         // of log-probs: the sampler's, or 1 where that is greedy
-  bool actor_recomputes = false;  // activations, in backward
-  bool critic_recomputes = false;
+  double temperature = 1;  // of log-probs: the sampler's, or 1 where that is greedy
+  Recomputation actor_recomputes{}, critic_recomputes{};
   bool with_energies = false;  // old_log_probs gives [2, T]: these, and the energies
 };
 /// Of transformers; `roles` and `meshes` must outlive what is given back.

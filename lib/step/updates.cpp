@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "dist/merged_metrics.h"
+#include "step/roles.h"
 #include "step/step_metrics.h"
 
 namespace roll {
@@ -119,6 +120,7 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
   const UpdateSettings& settings = plan.settings;
   const std::string& prefix = settings.prefix;
   mesh.world().traffic().set_phase("train_" + prefix);
+  const ModelParallel parallel = model_parallel(mesh);
   std::vector<std::vector<Partition>> all_plans;
   int64_t num_micro_batches = 0;
   for (const auto& sequences : plan.mini_batches) {
@@ -156,7 +158,7 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
       B part = select(mini_batch, mine[k]);
       if (sharing > 0) part.tokens.tree = prefix_tree(part.tokens, sharing);
       if (!plan.device.is_cpu() && !plan.device.is_meta()) add_weights(part, settings.weights, counts);
-      LossResult loss = micro_batch_loss(to_device(std::move(part), plan.device), counts);
+      LossResult loss = micro_batch_loss(to_device(std::move(part), plan.device, parallel), counts);
       of_update.merge(loss.metrics);
       std::vector<at::Tensor> numbers;
       for (Deferred& later : loss.deferred) numbers.push_back(std::exchange(later.numbers, {}));

@@ -125,7 +125,7 @@ Dpo::Dpo(const DpoConfig& config, DpoData data, RunPlan plan, at::Device device,
       mesh_of_(role_meshes(places_of_dpo(config), meshes_)),
       roles_(
           make_roles(models_in(data.folders, dtypes_of_dpo(config, device)), places_of_dpo(config), mesh_of_, device)),
-      models_(step_models(roles_, mesh_of_, device, {.actor_recomputes = config.sft_train.recomputes()})),
+      models_(step_models(roles_, mesh_of_, device, {.actor_recomputes = config.sft_train.recomputation()})),
       options_(learner_options(config.sft_train, config.max_grad_norm, total_updates_)),
       learner_("actor_train", roles_.actor->trained(), options_, {mesh_of_.actor.mesh(), roles_.actor->parts()}),
       order_(rows_.size(), config.sft_train.mini_batch(), config.seed),
@@ -189,7 +189,7 @@ Metrics Dpo::train(int64_t update) {
                         .source = [&] { return write_origins(run_.folder(), update, pairs); }};
   const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     const auto out = token_log_probs(*roles_.actor, e.tokens, /*temperature=*/1.0, /*with_entropy=*/false,
-                                     config_.sft_train.recomputes(), e.host_mask("response_mask"));
+                                     config_.sft_train.recomputation(), e.host_mask("response_mask"));
     return loss_of(e, out.log_probs, counts);
   };
   metrics.merge(run_updates(step.here, plan, learner_, mesh_of_.actor.mesh(), loss));

@@ -147,7 +147,7 @@ RunState Sft::state() {
 Metrics Sft::train(int64_t update) {
   const std::vector<SftRow> rows = rows_.at(order_.rows_of(update));
   const Batch batch = batch_of(rows);
-  const bool recompute = config_.sft_train.recomputes();
+  const Recomputation recompute = config_.sft_train.recomputation();
   const UpdatePlan plan{.settings = {.prefix = "sft",
                                      .loss_mask = "labels_mask",
                                      .counted_masks = settings_.counted_masks,
@@ -176,7 +176,7 @@ Metrics Sft::validate(int64_t update) {
   const Batch batch = batch_of(validation_rows_.at(first_numbers(validation_rows_.size())));
   const BatchRule rule = batch_rule(config_.sft_train, Stage::kForward).with(workload_of(model_.spec()));
   const auto forward = [&](const Batch& b) {
-    return token_log_probs(model_, b.tokens, 1.0, false, false, b.host_mask("labels_mask")).log_probs;
+    return token_log_probs(model_, b.tokens, 1.0, false, {}, b.host_mask("labels_mask")).log_probs;
   };
   const Phase phase{&log_, fmt::format("step {}: validate", update)};
   const at::Tensor log_probs = forward_step(batch, rule, model_.device(), mesh_, forward, phase);

@@ -133,6 +133,13 @@ class NcclCommunicator : public Communicator {
     run("reduce-scatter", name, [&] { return group_->_reduce_scatter_base(flat, flat_all); });
   }
 
+  void all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::string_view name) override {
+    if (!out.is_cuda()) return Communicator::all_to_all_dense(out, in, name);
+    at::Tensor flat_out = out.view({-1}), flat_in = in.view({-1});
+    count("all_to_all", out.nbytes() / static_cast<size_t>(size()) * static_cast<size_t>(size() - 1));
+    run("all-to-all", name, [&] { return group_->alltoall_base(flat_in, flat_out, even_, even_); });
+  }
+
   void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                       std::string_view name) override {
     const auto is_on_host = [](const at::Tensor& tensor) { return tensor.numel() == 0 || tensor.is_cpu(); };
@@ -194,9 +201,8 @@ class NcclCommunicator : public Communicator {
       mine.copy_(parts.view({ranks, mine.numel()}).sum(0, /*keepdim=*/false, at::kFloat));
       then();
     };
-    std::vector<int64_t> even;  // empty: every rank sends as much
     run(
-        "reduce-scatter", name, [&] { return group_->alltoall_base(parts, all, even, even); }, add);
+        "reduce-scatter", name, [&] { return group_->alltoall_base(parts, all, even_, even_); }, add);
   }
 
   void reduce_narrow(at::Tensor& tensor, std::string_view name) {
@@ -250,6 +256,7 @@ class NcclCommunicator : public Communicator {
   at::Device device_;
   double timeout_s_;
   Group group_;
+  std::vector<int64_t> even_;   // none: every rank sends as much
   Started* started_ = nullptr;  // receives the work of the collective that is being started
   bool broken_ = false;
 };

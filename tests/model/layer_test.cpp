@@ -120,7 +120,7 @@ TEST_CASE("the training forward computes the blocks in the order in which they a
   const at::Tensor expected = Reference(model)(ids);
   const at::Tensor x = model.forward(pack_tokens({ids}));
   CHECK(at::allclose(x.to(at::kDouble), expected, 1e-4, 1e-4));
-  const at::Tensor again = model.forward(pack_tokens({ids}), /*recompute=*/true);
+  const at::Tensor again = model.forward(pack_tokens({ids}), kEveryLayer);
   CHECK(at::equal(again, x));
   again.sum().backward();
   for (const auto& [name, tensor] : model.parameters()) {

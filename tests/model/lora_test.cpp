@@ -89,7 +89,7 @@ struct GoldenLora {
   }
 };
 
-at::Tensor log_probs_of(const Transformer& model, const PackedTokens& tokens, bool recompute = false) {
+at::Tensor log_probs_of(const Transformer& model, const PackedTokens& tokens, const Recomputation& recompute = {}) {
   return token_log_probs(model, tokens, 1.0, false, recompute).log_probs;
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("adapters' log-probs, gradients and one update equal those of PEFT", "
   INFO(name);
   const GoldenLora golden(name);
   const Transformer model = golden.model(at::kDouble);
-  const bool recompute = GENERATE(false, true);
+  const Recomputation recompute = GENERATE(Recomputation{}, kEveryLayer);
   const at::Tensor log_probs = log_probs_of(model, golden.tokens, recompute);
   CHECK(golden.worst(log_probs, "log_probs") <= 5e-6);
   golden.loss(log_probs).backward();

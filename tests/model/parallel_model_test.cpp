@@ -97,13 +97,15 @@ PackedTokens shared(PackedTokens tokens, const ModelParallel& parallel) {
   return tokens;
 }
 
-Outcome policy_outcome(const Transformer& model, bool recompute, const PackedTokens& tokens = some_tokens()) {
+Outcome policy_outcome(const Transformer& model, const Recomputation& recompute,
+                       const PackedTokens& tokens = some_tokens()) {
   const at::Tensor wanted = at::arange(tokens.num_tokens(), at::kLong).remainder(5).ne(0);
   const TokenLogProbs y = token_log_probs(model, tokens, 0.9, true, recompute, wanted);
   return outcome_of(model, {y.log_probs, y.entropy});
 }
 
-Outcome value_outcome(const ValueModel& model, bool recompute, const PackedTokens& tokens = some_tokens()) {
+Outcome value_outcome(const ValueModel& model, const Recomputation& recompute,
+                      const PackedTokens& tokens = some_tokens()) {
   return outcome_of(model, {model.values(tokens, recompute)});
 }
 
@@ -177,12 +179,12 @@ at::Tensor sampled_logits(const Transformer& model, bool int8_weights = false) {
 
 TEST_CASE("a policy shared by ranks has the log-probs, entropy and gradient of the whole one", "[model]") {
   const auto [arch, tie] = GENERATE(table<const char*, bool>({{"qwen2", true}, {"qwen3", false}, {"llama", true}}));
-  const bool recompute = GENERATE(false, true);
+  const Recomputation recompute = GENERATE(Recomputation{}, kEveryLayer);
   const Layout layout = any_layout();
   const TemporaryFolder folder;
   save_tiny(folder / "m", arch, tie);
-  const Outcome whole = policy_outcome(Transformer::load(folder / "m", at::kCPU, at::kDouble), false);
-  INFO(arch << " cp " << layout.cp << " tp " << layout.tp << " recompute " << recompute);
+  const Outcome whole = policy_outcome(Transformer::load(folder / "m", at::kCPU, at::kDouble), {});
+  INFO(arch << " cp " << layout.cp << " tp " << layout.tp << " recomputed " << recompute.layers);
   for (const auto& wrong : run_local_ranks(layout.ranks(), [&](Communicator& world) {
          Mesh mesh(world, layout.shape());
          const Transformer model = Transformer::load(folder / "m", at::kCPU, at::kDouble, parallel_of(mesh));
@@ -193,13 +195,13 @@ TEST_CASE("a policy shared by ranks has the log-probs, entropy and gradient of t
 
 TEST_CASE("sequences that share what they begin with have the log-probs and gradient of whole ones", "[model]") {
   const auto [arch, tie] = GENERATE(table<const char*, bool>({{"qwen2", true}, {"qwen3", false}, {"llama", true}}));
-  const bool recompute = GENERATE(false, true);
+  const Recomputation recompute = GENERATE(Recomputation{}, kEveryLayer);
   const Layout layout = layout_of_groups();
   const TemporaryFolder folder;
   save_tiny(folder / "m", arch, tie);
   const PackedTokens tokens = groups_of_tokens();
-  const Outcome whole = policy_outcome(Transformer::load(folder / "m", at::kCPU, at::kDouble), false, tokens);
-  INFO(arch << " cp " << layout.cp << " tp " << layout.tp << " recompute " << recompute);
+  const Outcome whole = policy_outcome(Transformer::load(folder / "m", at::kCPU, at::kDouble), {}, tokens);
+  INFO(arch << " cp " << layout.cp << " tp " << layout.tp << " recomputed " << recompute.layers);
   for (const auto& wrong : run_local_ranks(layout.ranks(), [&](Communicator& world) {
          Mesh mesh(world, layout.shape());
          const Transformer model = Transformer::load(folder / "m", at::kCPU, at::kDouble, parallel_of(mesh));
@@ -214,24 +216,24 @@ TEST_CASE("sequences that share what they begin with have the values and gradien
   save_tiny(folder / "m", "qwen2", true);
   save_tiny_critic(folder / "m", folder / "c");
   const PackedTokens tokens = groups_of_tokens();
-  const Outcome whole = value_outcome(ValueModel::load(folder / "c", at::kCPU, at::kDouble), false, tokens);
+  const Outcome whole = value_outcome(ValueModel::load(folder / "c", at::kCPU, at::kDouble), {}, tokens);
   INFO("cp " << layout.cp << " tp " << layout.tp);
   for (const auto& wrong : run_local_ranks(layout.ranks(), [&](Communicator& world) {
          Mesh mesh(world, layout.shape());
          const ValueModel model = ValueModel::load(folder / "c", at::kCPU, at::kDouble, parallel_of(mesh));
-         return differences(model, value_outcome(model, true, shared(tokens, model.parallel())), mesh, whole);
+         return differences(model, value_outcome(model, kEveryLayer, shared(tokens, model.parallel())), mesh, whole);
        }))
     CHECK(wrong == "");
 }
 
 TEST_CASE("a critic shared by ranks has the values and gradient of the whole one", "[model]") {
-  const bool recompute = GENERATE(false, true);
+  const Recomputation recompute = GENERATE(Recomputation{}, kEveryLayer);
   const Layout layout = any_layout();
   const TemporaryFolder folder;
   save_tiny(folder / "m", "qwen2", true);
   save_tiny_critic(folder / "m", folder / "c");
-  const Outcome whole = value_outcome(ValueModel::load(folder / "c", at::kCPU, at::kDouble), false);
-  INFO("cp " << layout.cp << " tp " << layout.tp << " recompute " << recompute);
+  const Outcome whole = value_outcome(ValueModel::load(folder / "c", at::kCPU, at::kDouble), {});
+  INFO("cp " << layout.cp << " tp " << layout.tp << " recomputed " << recompute.layers);
   for (const auto& wrong : run_local_ranks(layout.ranks(), [&](Communicator& world) {
          Mesh mesh(world, layout.shape());
          const ValueModel model = ValueModel::load(folder / "c", at::kCPU, at::kDouble, parallel_of(mesh));

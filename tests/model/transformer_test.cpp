@@ -26,13 +26,13 @@ using test::TemporaryFolder;
 
 namespace {
 
-Transformer tiny(const char* arch = "qwen2", bool tie = true, uint64_t seed = 1) {
+Transformer tiny(const char* arch = "qwen2", bool tie = true, uint64_t seed = 1, int64_t layers = 2) {
   InitSizes sizes;
   sizes.arch = arch;
   sizes.tie = tie;
   sizes.vocab = 71;
   sizes.hidden = 32;
-  sizes.layers = 2;
+  sizes.layers = layers;
   sizes.kv_heads = 2;
   Transformer model = Transformer::init(make_spec(sizes, {}), seed);
   const at::NoGradGuard no_grad;
@@ -41,7 +41,8 @@ Transformer tiny(const char* arch = "qwen2", bool tie = true, uint64_t seed = 1)
   return model;
 }
 
-std::vector<at::Tensor> gradients(const Transformer& model, const PackedTokens& tokens, bool recompute) {
+std::vector<at::Tensor> gradients(const Transformer& model, const PackedTokens& tokens,
+                                  const Recomputation& recompute) {
   const TokenLogProbs y = token_log_probs(model, tokens, 0.9, true, recompute);
   (y.log_probs * at::linspace(-1, 1, tokens.num_tokens()) + y.entropy).sum().backward();
   std::vector<at::Tensor> found = {y.log_probs.detach()};
@@ -66,12 +67,17 @@ TEST_CASE("a sequence's results do not depend on its neighbours' content, to the
   CHECK(at::allclose(x, alone, 1e-5, 1e-5));
 }
 
-TEST_CASE("recomputation gives the same gradients to the bit", "[model]") {
+TEST_CASE("recomputation of any layers gives the same gradients to the bit", "[model]") {
   for (const char* arch : {"qwen2", "qwen3", "llama"}) {
-    const Transformer model = tiny(arch, true);
+    const Transformer model = tiny(arch, true, 1, 4);
     const PackedTokens tokens = pack_tokens({some_ids(33, 1), some_ids(70, 3)});
-    const auto plain = gradients(model, tokens, false), recomputed = gradients(model, tokens, true);
-    for (size_t i = 0; i < plain.size(); ++i) CHECK(at::equal(plain[i], recomputed[i]));
+    const auto plain = gradients(model, tokens, {});
+    for (const Recomputation& some :
+         {kEveryLayer, Recomputation{.layers = 1}, Recomputation{.layers = 3, .together = 2}}) {
+      CAPTURE(arch, some.layers, some.together);
+      const auto found = gradients(model, tokens, some);
+      for (size_t i = 0; i < plain.size(); ++i) CHECK(at::equal(plain[i], found[i]));
+    }
   }
 }
 
@@ -80,7 +86,7 @@ TEST_CASE("only wanted positions are computed; the others are 0", "[model]") {
   const PackedTokens tokens = pack_tokens({some_ids(10, 1), some_ids(6, 3)});
   const at::Tensor wanted = tokens.positions.ge(4);
   const TokenLogProbs all = token_log_probs(model, tokens, 1.0, true);
-  const TokenLogProbs some = token_log_probs(model, tokens, 1.0, true, false, wanted);
+  const TokenLogProbs some = token_log_probs(model, tokens, 1.0, true, {}, wanted);
   CHECK(at::allclose(some.log_probs, all.log_probs * wanted, 1e-6, 1e-6));
   CHECK(at::allclose(some.entropy, all.entropy * wanted, 1e-6, 1e-6));
   CHECK((some.log_probs == 0).sum().item<int64_t>() == 4 + 4 + 2);  // positions 0-3 twice, and each last index

@@ -48,10 +48,17 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> fake_flash_backward(
     bool, const at::Tensor&, const at::Tensor&, std::optional<double> scale, std::optional<int64_t>,
     std::optional<int64_t>) {
   test::count_launch("attention backward");
+  constexpr int64_t kProcessors = 132, kMore = 128;  // rows of a piece that atomic sums may go beyond its end
+  const int64_t pieces = cu_queries.numel() - 1, heads = q.size(1), width = (q.size(2) + 31) / 32 * 32;
+  const int64_t splits =
+      at::globalContext().deterministicAlgorithms() ? (kProcessors + pieces * heads - 1) / (pieces * heads) : 1;
   const AttentionGrads found =
       attention_backward_cpu(wide_memory(d_out), wide_memory(q), wide_memory(k), wide_memory(v),
                              {wide_memory(out), wide_memory(logsumexp)}, pieces_of(cu_queries, cu_keys), *scale);
-  const at::Tensor dq = filled(found.q, q.scalar_type()), sums = at::empty(q.sizes(), dq.options().dtype(at::kFloat));
+  const at::Tensor dq = filled(found.q, q.scalar_type());
+  const at::TensorOptions wide = dq.options().dtype(at::kFloat);
+  const int64_t rows = q.size(0) + kMore * pieces;
+  const at::Tensor sums = at::empty({splits, rows, heads, width}, wide), products = at::empty({heads, rows}, wide);
   at::Tensor of_each_head;
   if (k.size(1) != q.size(1)) of_each_head = at::empty({2, k.size(0), q.size(1), q.size(2)}, dq.options());
   return {dq, filled(found.k, q.scalar_type()), filled(found.v, q.scalar_type())};

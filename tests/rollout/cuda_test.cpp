@@ -186,8 +186,7 @@ TEST_CASE("the device's log-probs in narrow floats are near those of the packed 
   for (size_t i = 0; i < requests.size(); ++i) {
     std::vector<int64_t> ids = requests[i].prompt_ids;
     ids.insert(ids.end(), found[i].ids.begin(), found[i].ids.end());
-    const at::Tensor packed =
-        token_log_probs(model, pack_tokens({ids}, model.device()), 1.0, false, false).log_probs.cpu();
+    const at::Tensor packed = token_log_probs(model, pack_tokens({ids}, model.device()), 1.0, false).log_probs.cpu();
     for (size_t t = 0; t < found[i].ids.size(); ++t, ++count)
       sum += std::abs(packed[static_cast<int64_t>(requests[i].prompt_ids.size() + t) - 1].item<double>() -
                       static_cast<double>(found[i].log_probs[t]));

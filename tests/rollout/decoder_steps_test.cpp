@@ -71,7 +71,7 @@ TEST_CASE("sampler log-probs are those of the packed forward pass", "[rollout]")
   for (size_t i = 0; i < requests.size(); ++i) {
     std::vector<int64_t> ids = requests[i].prompt_ids;
     ids.insert(ids.end(), generations[i].ids.begin(), generations[i].ids.end());
-    const auto trainer = token_log_probs(model, pack_tokens({ids}), temperature, false, false).log_probs;
+    const auto trainer = token_log_probs(model, pack_tokens({ids}), temperature, false).log_probs;
     for (size_t t = 0; t < generations[i].ids.size(); ++t) {
       CAPTURE(i, t);
       const auto at = static_cast<int64_t>(requests[i].prompt_ids.size() + t) - 1;

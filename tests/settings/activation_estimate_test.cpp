@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "checkpoint/temporary_folder.h"
+#include "dist/mirror_ranks.h"
 #include "job/join.h"
 #include "loss/losses.h"
 #include "model/activation_memory.h"
@@ -16,6 +17,7 @@
 #include "optim/allocated.h"
 #include "step/forward.h"
 #include "step/role_losses.h"
+#include "step/roles.h"
 #include "step/trained_experience.h"
 #include "step/updates.h"
 
@@ -71,11 +73,10 @@ double most_of(Meter& meter, const std::function<void()>& work) {
 }
 
 /// An update of two micro-batches.
-double counted_training(Meter& meter, const NamedTensors& parameters, const Experience& step,
-                        const MicroBatchLoss<Experience>& loss) {
-  const auto one = make_communicator({.kind = Transport::kSingle});
-  Mesh mesh(*one, {});
-  Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 1e-3}}, *one);
+double counted_training(Meter& meter, Mesh& mesh, const NamedTensors& parameters, const ParameterShards& parts,
+                        const Experience& step, const MicroBatchLoss<Experience>& loss) {
+  Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 1e-3}},
+                  {mesh, parts});
   const std::vector<std::string> masks = {"response_mask", "final_response_mask"};
   const UpdatePlan plan{.settings = {.prefix = "test", .loss_mask = masks[0], .counted_masks = masks},
                         .rule = {.num_sequences = kSequences},
@@ -87,8 +88,9 @@ double counted_training(Meter& meter, const NamedTensors& parameters, const Expe
 }
 
 /// A pass without backward over two micro-batches.
-double counted_forward(Meter& meter, const Experience& step, const ForwardPass& forward) {
-  return most_of(meter, [&] { forward_share(step, {{0, 1, 2, 3}, {4, 5, 6, 7}}, meter.device, forward, {}); });
+double counted_forward(Meter& meter, Mesh& mesh, const Experience& step, const ForwardPass& forward) {
+  const Partition micro_batches = {{0, 1, 2, 3}, {4, 5, 6, 7}};
+  return most_of(meter, [&] { forward_share(step, micro_batches, meter.device, model_parallel(mesh), forward, {}); });
 }
 
 void check_near(const char* what, double estimated, double counted, double margin = 0.1) {
@@ -96,13 +98,35 @@ void check_near(const char* what, double estimated, double counted, double margi
   CHECK(estimated / counted == Approx(1).margin(margin));
 }
 
-ActivationRule rule_for(const Meter& meter, at::ScalarType dtype, int64_t recomputed) {
+ActivationRule rule_for(const Meter& meter, at::ScalarType dtype, const Recomputation& recomputation = {}) {
   return {.tokens = kLength * kSequences,
           .longest = kLength,
           .dtype = dtype,
           .on_gpu = !meter.device.is_cpu(),
-          .recomputed = recomputed};
+          .recomputation = recomputation};
 }
+
+double counted_policy(Meter& meter, Mesh& mesh, const Transformer& model, const Experience& step,
+                      const Recomputation& recomputation) {
+  const ActorLoss actor_loss(RoleLossSettings{});
+  return counted_training(
+      meter, mesh, model.parameters(), model.parts(), step, [&](const Experience& e, const MiniBatchCounts& counts) {
+        const at::Tensor wanted = e.host_mask("response_mask");
+        return actor_loss(e, token_log_probs(model, e.tokens, 1.0, true, recomputation, wanted), counts);
+      });
+}
+
+double counted_log_probs(Meter& meter, Mesh& mesh, const Transformer& model, const Experience& step) {
+  return counted_forward(meter, mesh, step, [&](const Batch& b) {
+    return token_log_probs(model, b.tokens, 1.0, false, {}, b.host_mask("response_mask")).log_probs;
+  });
+}
+
+/// This process alone.
+struct Alone {
+  std::unique_ptr<Communicator> ranks = make_communicator({.kind = Transport::kSingle});
+  Mesh mesh{*ranks, {}};
+};
 
 /// Layers are kernels on the fake device.
 struct Kernels {
@@ -126,18 +150,81 @@ TEST_CASE("what micro-batches take beside weights, gradients and optimizer is es
   CAPTURE(is_native, spec.qkv_bias, spec.qk_norm, meter.device, dtype, recomputes);
   const Transformer model = Transformer::init(spec, 1, meter.device, dtype);
   const Experience step = sequences_of(2 * kSequences);
-  const ActorLoss actor_loss(RoleLossSettings{});
-  const double training =
-      counted_training(meter, model.parameters(), step, [&](const Experience& e, const MiniBatchCounts& counts) {
-        const at::Tensor wanted = e.host_mask("response_mask");
-        return actor_loss(e, token_log_probs(model, e.tokens, 1.0, true, recomputes, wanted), counts);
-      });
-  const double forward = counted_forward(meter, step, [&](const Batch& b) {
-    return token_log_probs(model, b.tokens, 1.0, false, false, b.host_mask("response_mask")).log_probs;
-  });
-  const ActivationRule rule = rule_for(meter, dtype, recomputes ? spec.num_layers : 0);
+  const Recomputation recomputation = recomputes ? kEveryLayer : Recomputation{};
+  Alone alone;
+  const ActivationRule rule = rule_for(meter, dtype, recomputation);
+  const double training = counted_policy(meter, alone.mesh, model, step, recomputation);
+  const double forward = counted_log_probs(meter, alone.mesh, model, step);
   check_near("training", training_activation_bytes(spec, rule), training, margin);
   check_near("log-probs", forward_activation_bytes(spec, rule), forward, margin);
+}
+
+TEST_CASE("what is kept where some layers are recomputed, or several together, is estimated within a tenth",
+          "[train]") {
+  const Kernels kernels;
+  ModelSpec spec = small_architectures()[0];
+  spec.num_layers = 5;
+  Meter meter{GENERATE(true, false) ? test::fake_device() : at::Device(at::kCPU)};
+  const auto dtype = GENERATE(at::kBFloat16, at::kFloat);
+  const test::Multiplying multiplying(false);
+  const Transformer model = Transformer::init(spec, 1, meter.device, dtype);
+  const Experience step = sequences_of(2 * kSequences);
+  Alone alone;
+  double before = 0;
+  for (const Recomputation& some :
+       {Recomputation{.layers = 4}, Recomputation{.layers = 2}, Recomputation{.layers = 1},
+        Recomputation{.layers = 5, .together = 2}, Recomputation{.layers = 5, .together = 4}}) {
+    CAPTURE(meter.device, dtype, some.layers, some.together);
+    const double training = counted_policy(meter, alone.mesh, model, step, some);
+    check_near("training", training_activation_bytes(spec, rule_for(meter, dtype, some)), training);
+    if (some.together == 1) CHECK(training > before);
+    before = training;
+  }
+}
+
+TEST_CASE("what the ranks that share a model take of a micro-batch is estimated within a tenth", "[train]") {
+  const Kernels kernels;
+  const test::TemporaryFolder folder;
+  const auto [cp, tp] = GENERATE(table<int64_t, int64_t>({{1, 2}, {2, 1}, {2, 2}}));
+  InitSizes sizes;
+  sizes.arch = GENERATE("qwen2", "qwen3", "llama");
+  sizes.vocab = 256, sizes.hidden = 64, sizes.intermediate = 192, sizes.layers = 2, sizes.heads = 4;
+  sizes.kv_heads = sizes.arch == "llama" ? 4 : 2, sizes.head_dim = 16, sizes.tie = sizes.arch == "qwen2";
+  const ModelSpec spec = make_spec(sizes, {});
+  Meter meter{GENERATE(true, false) ? test::fake_device() : at::Device(at::kCPU)};
+  const auto dtype = GENERATE(at::kBFloat16, at::kFloat);
+  const test::Multiplying multiplying(false);
+  const Recomputation recomputation = GENERATE(Recomputation{}, kEveryLayer);
+  CAPTURE(cp, tp, sizes.arch, meter.device, dtype, recomputation.layers);
+  Transformer::init(spec, 1).save(folder / "m");
+  test::MirrorRanks world(static_cast<int>(cp * tp));
+  Mesh mesh(world, {.cp = cp, .tp = tp});
+  const Transformer model = Transformer::load(folder / "m", meter.device, dtype, model_parallel(mesh));
+  const Experience step = sequences_of(2 * kSequences);
+  ActivationRule rule = rule_for(meter, dtype, recomputation);
+  rule.cp = cp, rule.tp = tp;
+  check_near("training", training_activation_bytes(spec, rule),
+             counted_policy(meter, mesh, model, step, recomputation));
+  if (recomputation.layers == 0)
+    check_near("log-probs", forward_activation_bytes(spec, rule), counted_log_probs(meter, mesh, model, step));
+}
+
+TEST_CASE("what attention takes where its sums have one order is estimated within a tenth", "[train]") {
+  const Kernels kernels;
+  const auto restored = at::globalContext().deterministicAlgorithms();
+  ModelSpec spec = small_architectures()[1];
+  Meter meter{test::fake_device()};
+  const Transformer model = Transformer::init(spec, 1, meter.device, at::kBFloat16);
+  const Experience step = sequences_of(2 * kSequences);
+  Alone alone;
+  ActivationRule rule = rule_for(meter, at::kBFloat16);
+  const double free = training_activation_bytes(spec, rule);
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+  const double counted = counted_policy(meter, alone.mesh, model, step, {});
+  at::globalContext().setDeterministicAlgorithms(restored, /*warn_only=*/false);
+  rule.deterministic = true;
+  check_near("training", training_activation_bytes(spec, rule), counted);
+  CHECK(counted > 1.5 * free);
 }
 
 TEST_CASE("what a critic's micro-batches take is estimated within a tenth", "[train]") {
@@ -152,12 +239,14 @@ TEST_CASE("what a critic's micro-batches take is estimated within a tenth", "[tr
   const ValueModel model = ValueModel::load(folder / "m", meter.device, dtype);
   const Experience step = sequences_of(2 * kSequences);
   const CriticLoss critic_loss(RoleLossSettings{});
-  const double training =
-      counted_training(meter, model.parameters(), step, [&](const Experience& e, const MiniBatchCounts& counts) {
-        return critic_loss(e, model.values(e.tokens, /*recompute=*/false), counts);
-      });
-  const double forward = counted_forward(meter, step, [&](const Batch& b) { return model.values(b.tokens); });
-  ActivationRule rule = rule_for(meter, dtype, 0);
+  Alone alone;
+  const double training = counted_training(meter, alone.mesh, model.parameters(), model.parts(), step,
+                                           [&](const Experience& e, const MiniBatchCounts& counts) {
+                                             return critic_loss(e, model.values(e.tokens), counts);
+                                           });
+  const double forward =
+      counted_forward(meter, alone.mesh, step, [&](const Batch& b) { return model.values(b.tokens); });
+  ActivationRule rule = rule_for(meter, dtype);
   rule.has_lm_head = false;
   check_near("training", training_activation_bytes(spec, rule), training);
   check_near("values", forward_activation_bytes(spec, rule), forward);

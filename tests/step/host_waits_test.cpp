@@ -3,11 +3,18 @@
 
 #include <catch2/catch.hpp>
 
+#include "checkpoint/temporary_folder.h"
+#include "dist/mirror_ranks.h"
 #include "job/join.h"
+#include "loss/dpo.h"
 #include "loss/losses.h"
 #include "model/log_probs.h"
+#include "model/token_layout.h"
+#include "ops/attention.h"
 #include "ops/fake_device.h"
+#include "packing/alignment.h"
 #include "step/role_losses.h"
+#include "step/roles.h"
 #include "step/trained_experience.h"
 #include "step/updates.h"
 
@@ -41,7 +48,8 @@ Experience eight_sequences() {
 
 struct Asked {
   std::vector<std::string> masks;  // that are counted
-  std::vector<WeightRule> weights;
+  std::vector<WeightRule> weights{};
+  bool has_reference = false;
 };
 
 struct WatchedUpdates {
@@ -49,34 +57,58 @@ struct WatchedUpdates {
   Metrics metrics;
 };
 
-/// Trains on two updates of two micro-batches each.
+/// Trains on two updates of two micro-batches each, of which each has whole pairs.
+Metrics train_on(Mesh& mesh, LearnerRanks ranks, at::Device device, const NamedTensors& parameters, const Asked& asked,
+                 const MicroBatchLoss<Experience>& loss) {
+  at::manual_seed(1);
+  Experience step = eight_sequences();
+  if (asked.has_reference) step.ref_log_probs = at::zeros_like(step.response_mask());
+  Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 1e-3}}, ranks);
+  const UpdatePlan plan{
+      .settings = {.prefix = "test",
+                   .loss_mask = asked.masks.front(),
+                   .counted_masks = asked.masks,
+                   .weights = asked.weights},
+      .rule = {.packing = {.share_prompts = asked.has_reference ? SharePrompts::kTrue : SharePrompts::kFalse},
+               .num_sequences = 1,
+               .unit = 2},
+      .mini_batches = {{0, 1, 2, 3}, {4, 5, 6, 7}},
+      .sizes = lengths_of(step),
+      .num_groups = 4,
+      .device = device};
+  mesh.world().barrier("all may begin");
+  test::take_device_counts();
+  mesh.world().barrier("what was asked for is forgotten");
+  const Metrics metrics = run_updates(step, plan, learner, mesh, loss);
+  mesh.world().barrier("all have trained");
+  return metrics;
+}
+
+/// On one rank.
 WatchedUpdates train(at::Device device, const NamedTensors& parameters, const Asked& asked,
                      const MicroBatchLoss<Experience>& loss) {
   const auto one = make_communicator({.kind = Transport::kSingle});
   Mesh mesh(*one, {});
-  at::manual_seed(1);
-  const Experience step = eight_sequences();
-  Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 1e-3}}, *one);
-  const UpdatePlan plan{.settings = {.prefix = "test",
-                                     .loss_mask = asked.masks.front(),
-                                     .counted_masks = asked.masks,
-                                     .weights = asked.weights},
-                        .rule = {.num_sequences = 2},
-                        .mini_batches = {{0, 1, 2, 3}, {4, 5, 6, 7}},
-                        .sizes = lengths_of(step),
-                        .num_groups = 4,
-                        .device = device};
-  test::take_device_counts();
-  const Metrics metrics = run_updates(step, plan, learner, mesh, loss);
+  const Metrics metrics = train_on(mesh, *one, device, parameters, asked, loss);
   return {test::take_device_counts(), metrics};
+}
+
+void check_alike(const Metrics& found, const Metrics& expected, const std::string& prefix) {
+  const MetricValues ours = found.values(), theirs = expected.values();
+  REQUIRE(ours.size() == theirs.size());
+  for (size_t i = 0; i < ours.size(); ++i)
+    if (ours[i].first.starts_with(prefix)) {
+      INFO(ours[i].first);
+      CHECK(ours[i].second == Approx(theirs[i].second).epsilon(1e-4).margin(1e-6));
+    }
 }
 
 }  // namespace
 
 TEST_CASE("training an actor waits for its device once an update, and sends each micro-batch at once", "[train]") {
-  const bool recompute = GENERATE(false, true);
+  const Recomputation recompute = GENERATE(Recomputation{}, kEveryLayer);
   const auto policy = GENERATE("ppo", "gmpo", "topr");
-  CAPTURE(recompute, policy);
+  CAPTURE(recompute.layers, policy);
   LossSettings settings;
   settings.policy.pg_variant = Chosen<PolicyLossKind>(policy);
   settings.modes.policy = AggMode::kTokenMean;
@@ -94,15 +126,71 @@ TEST_CASE("training an actor waits for its device once an update, and sends each
   CHECK(test::DeviceCounts::sum(counts.waits) == 2);
   for (const auto& [name, times] : counts.copies_in) UNSCOPED_INFO(name << " sends " << times << " times");
   // What only these losses ask for, by sequence, comes in a copy of its own.
-  const bool asks_by_sequence = std::string(policy) != "ppo";
+  const bool asks_by_sequence = std::string(policy) == "topr";
   CHECK(test::DeviceCounts::sum(counts.copies_in) == 4 * (asks_by_sequence ? 2 : 1));
-  const MetricValues found = metrics.values(), expected = on(at::kCPU).metrics.values();
-  REQUIRE(found.size() == expected.size());
-  for (size_t i = 0; i < found.size(); ++i)
-    if (found[i].first.starts_with("actor/")) {
-      INFO(found[i].first);
-      CHECK(found[i].second == Approx(expected[i].second).epsilon(1e-4).margin(1e-6));
-    }
+  check_alike(metrics, on(at::kCPU).metrics, "actor/");
+}
+
+TEST_CASE("pairs that share a prompt are sent at once, with what their loss asks of sequences", "[train]") {
+  const auto on = [&](at::Device device) {
+    const Transformer model = Transformer::init(tiny_spec(), 1, device);
+    return train(device, model.parameters(), {.masks = {"response_mask"}, .has_reference = true},
+                 [&](const Experience& e, const MiniBatchCounts& counts) {
+                   ROLL_CHECK(!e.tokens.tree.empty(), "a pair has one prompt");
+                   const auto log_probs =
+                       token_log_probs(model, e.tokens, 1.0, false, {}, e.host_mask("response_mask")).log_probs;
+                   return dpo_loss({e.axis(), log_probs, e.ref_log_probs, e.response_mask()}, counts, {});
+                 });
+  };
+  const auto [counts, metrics] = on(test::fake_device());
+  for (const auto& [name, times] : counts.copies_in) UNSCOPED_INFO(name << " sends " << times << " times");
+  CHECK(test::DeviceCounts::sum(counts.copies_in) == 4);
+  CHECK(test::DeviceCounts::sum(counts.waits) == 2);
+  check_alike(metrics, on(at::kCPU).metrics, "dpo/");
+}
+
+TEST_CASE("a rank of several that share a model gets each micro-batch in one copy", "[train]") {
+  const auto [cp, tp] = GENERATE(table<int, int>({{1, 2}, {2, 1}, {2, 2}}));
+  CAPTURE(cp, tp);
+  const test::TemporaryFolder folder;
+  Transformer::init(tiny_spec(), 1).save(folder / "m");
+  const ActorLoss actor_loss(RoleLossSettings{});
+  test::MirrorRanks world(cp * tp);
+  Mesh mesh(world, {.cp = cp, .tp = tp});
+  const Transformer model = Transformer::load(folder / "m", test::fake_device(), at::kFloat, model_parallel(mesh));
+  train_on(mesh, {mesh, model.parts()}, test::fake_device(), model.parameters(),
+           {{"final_response_mask", "response_mask"}, actor_weight_rules({})},
+           [&](const Experience& e, const MiniBatchCounts& counts) {
+             const at::Tensor wanted = e.host_mask("response_mask");
+             return actor_loss(e, token_log_probs(model, e.tokens, 1.0, true, {}, wanted), counts);
+           });
+  const test::DeviceCounts counts = test::take_device_counts();
+  for (const auto& [name, times] : counts.copies_in) UNSCOPED_INFO(name << " sends " << times << " times");
+  CHECK(test::DeviceCounts::sum(counts.copies_in) == 4);
+}
+
+TEST_CASE("what comes to a device is laid out as the ranks that compute it lay it out themselves", "[train]") {
+  const auto [cp, tp, shares] =
+      GENERATE(table<int, int, bool>({{1, 2, false}, {2, 2, false}, {1, 1, true}, {2, 1, true}}));
+  CAPTURE(cp, tp, shares);
+  test::MirrorRanks world(cp * tp);
+  Mesh mesh(world, {.cp = cp, .tp = tp});
+  const ModelParallel parallel = model_parallel(mesh);
+  Experience e = eight_sequences();
+  if (shares) e.tokens.tree = prefix_tree(e.tokens, sequence_alignment(cp, tp));
+  const TokenLayout expected = lay_out(e.tokens, parallel);
+  const LabelledSlots labelled = labelled_slots(expected, e.tokens, e.mask("response_mask"), parallel);
+  const Experience there = to_device(e, test::fake_device(), parallel);
+  const TokenLayout found = lay_out(there.tokens, parallel);
+  const auto same = [](const at::Tensor& on_device, const at::Tensor& here) {
+    CHECK(on_device.defined() == here.defined());
+    if (here.defined()) CHECK((!on_device.is_cpu() && at::equal(on_device.cpu(), here)));
+  };
+  same(found.ids, expected.ids), same(found.positions, expected.positions), same(found.keys, expected.keys);
+  same(found.tokens, expected.tokens), same(found.places, expected.places);
+  same(found.query_bounds, bounds_of(expected.cu_queries)), same(found.key_bounds, bounds_of(expected.cu_keys));
+  REQUIRE(there.tokens.labelled.size() == 1);
+  same(there.tokens.labelled[0].slots, labelled.slots), same(there.tokens.labelled[0].unwanted, labelled.unwanted);
 }
 
 TEST_CASE("training a critic waits for its device once an update, and sends each micro-batch at once", "[train]") {

@@ -40,7 +40,7 @@ PackedTokens micro_batch(int64_t k) {
 }
 
 /// The kept gradient of one update over micro-batches [first, first + count).
-NamedTensors gradient_of(Mesh& mesh, const std::filesystem::path& folder, bool recompute, int64_t first,
+NamedTensors gradient_of(Mesh& mesh, const std::filesystem::path& folder, const Recomputation& recompute, int64_t first,
                          int64_t count) {
   const Transformer model = Transformer::load(folder, at::kCPU, at::kFloat, model_parallel(mesh));
   Learner learner("test", model.parameters(), {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 1e-3}},
@@ -56,14 +56,14 @@ NamedTensors gradient_of(Mesh& mesh, const std::filesystem::path& folder, bool r
 }  // namespace
 
 TEST_CASE("an update's gradient does not depend on how ranks share micro-batches, sequences and weights", "[train]") {
-  const bool recompute = GENERATE(false, true);
+  const Recomputation recompute = GENERATE(Recomputation{}, kEveryLayer);
   const MeshShape shape = GENERATE(MeshShape{}, MeshShape{.tp = 2}, MeshShape{.cp = 2}, MeshShape{.cp = 2, .tp = 2});
   const test::TemporaryFolder folder;
   save_tiny(folder / "m");
   const auto alone = make_communicator({.kind = Transport::kSingle});
   Mesh one(*alone, {});
-  const NamedTensors expected = gradient_of(one, folder / "m", false, 0, 4);
-  INFO("cp " << shape.cp << " tp " << shape.tp << " recompute " << recompute);
+  const NamedTensors expected = gradient_of(one, folder / "m", {}, 0, 4);
+  INFO("cp " << shape.cp << " tp " << shape.tp << " recomputed " << recompute.layers);
   for (const auto& wrong : test::run_local_ranks(2 * static_cast<int>(shape.model_ranks()), [&](Communicator& world) {
          Mesh mesh(world, shape);
          // The first data rank has three micro-batches, the second one.

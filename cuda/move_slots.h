@@ -1,0 +1,60 @@
+// What a drawn token changes of its slot: its random number, its last token and what penalties count. As a kernel of
+// its own (lane_block.h) where other ranks have drawn some of a step's tokens. Legend: N rows, S slots.
+#pragma once
+
+#include "cuda/device_math.h"
+#include "cuda/lane_block.h"
+#include "cuda/sample_rows.h"
+
+namespace roll {
+
+namespace sampling {
+
+/// The place of a token among the slot's touched ones; their number: it is none.
+template <class Block>
+ROLL_KERNEL_TEXT int64_t place_of(const Block& block, const SlotState& slot, const TouchedToken* touched,
+                                  int64_t token) {
+  const int64_t count = slot.num_touched;
+  const int64_t place =
+      block.smallest(count, [&](int64_t i) -> int64_t { return touched[i].token == token ? i : count; });
+  return place < count ? place : count;
+}
+
+ROLL_HOST_DEVICE void move_on(SlotState& slot, TouchedToken* touched, int32_t token, int64_t place) {
+  slot.last_token = token;
+  ++slot.name.position;
+  if (!slot.sampling.is_counting) return;
+  if (place == slot.num_touched) touched[slot.num_touched++] = {token, -1, 0};
+  touched[place].count = counted(touched[place].count);
+}
+
+}  // namespace sampling
+
+/// A block for each row.
+struct MoveSlots {
+  static constexpr int kLanes = 256;
+  template <class>
+  using Shared = NoShared;
+  const RowDraw* draws = nullptr;     // [N], no slot twice
+  const DrawnToken* drawn = nullptr;  // [N]
+  SlotState* slots = nullptr;         // [S]
+  TouchedToken* touched = nullptr;    // [S, touched_per_slot]
+  int64_t touched_per_slot = 0, num_rows = 0;
+
+  int64_t num_blocks() const { return num_rows; }
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, NoShared&, int64_t i) const {
+    const RowDraw draw = draws[i];
+    if (draw.slot < 0) return;
+    const int32_t token = drawn[i].token;
+    SlotState& slot = slots[draw.slot];
+    TouchedToken* const own = touched + draw.slot * touched_per_slot;
+    const int64_t place = token < 0 ? 0 : sampling::place_of(block, slot, own, token);
+    block.once([&] {
+      if (token >= 0) sampling::move_on(slot, own, token, place);
+      slot.length += draw.is_decoding;
+    });
+  }
+};
+
+}  // namespace roll

@@ -1,0 +1,40 @@
+// Views of a device decoder's buffers and weights.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <type_traits>
+
+#include "cuda/launch_kernel.h"
+
+namespace roll {
+
+inline int64_t ceil_of(int64_t x, int64_t y) {
+  return (x + y - 1) / y;
+}
+
+template <class T>
+constexpr at::ScalarType kScalarType = std::is_same_v<T, float>  ? at::kFloat
+                                       : std::is_same_v<T, Bf16> ? at::kBFloat16
+                                                                 : at::kHalf;
+
+template <class T>
+T* data_of(const at::Tensor& tensor) {
+  return tensor.defined() ? static_cast<T*>(tensor.mutable_data_ptr()) : nullptr;
+}
+
+inline at::Tensor rows_of(const at::Tensor& tensor, int64_t count) {
+  return tensor.narrow(0, 0, count);
+}
+
+/// Rows of so many numbers, one behind the other, in a buffer whose own may be wider.
+inline at::Tensor dense_rows(const at::Tensor& buffer, int64_t count, int64_t width) {
+  return buffer.view({-1}).narrow(0, 0, count * width).view({count, width});
+}
+
+/// Dense and without gradient.
+inline at::Tensor plain(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.detach().contiguous() : tensor;
+}
+
+}  // namespace roll
