@@ -22,7 +22,8 @@ enum class Purpose : uint32_t {
   kRetry = 8,
   kJudge = 9,
   kPassOver = 10,
-  kAdapter = 11
+  kAdapter = 11,
+  kDropout = 12
 };
 
 struct RandomName {

@@ -168,6 +168,7 @@ FileSums write_hf_files(const fs::path& folder, Json config, const NamedTensors&
   }
   ROLL_CHECK(!stored.empty(), "a model has weights");
   config.erase("dtype");
+  config.erase("quantization_config");  // whatever they were read from, these are not quantised
   config["torch_dtype"] = torch_name(stored.front().second.scalar_type());
   const auto shards = split_shards(stored, options.max_shard_bytes);
   FileSums sums = write_companions(companions, folder);

@@ -51,6 +51,7 @@ std::vector<at::Tensor*> tensors_of(Batch& batch) {
   std::vector<at::Tensor*> tensors = {&batch.tokens.ids, &batch.tokens.positions};
   for (auto& [name, mask] : batch.masks) tensors.push_back(&mask);
   for (auto& [rule, numbers] : batch.weights) tensors.push_back(&numbers);
+  if (batch.tokens.dropout_names.defined()) tensors.push_back(&batch.tokens.dropout_names);
   if (batch.tokens.bounds.defined()) tensors.push_back(&batch.tokens.bounds);
   for (LabelledSlots& labelled : batch.tokens.labelled)
     for (at::Tensor* tensor : {&labelled.slots, &labelled.unwanted})

@@ -10,17 +10,30 @@ namespace roll {
 
 namespace {
 
-LinearShape linear(const ModelSpec& spec, const std::string& name, int64_t outputs, int64_t inputs, bool has_bias,
-                   Cut cut) {
-  return {name,          outputs, inputs, has_bias, cut, spec.lora ? spec.lora->adapter_of(name) : AdapterShape(),
-          spec.quantised};
-}
+/// What the products of a layer have beside their sizes.
+class LinearMaker {
+ public:
+  LinearMaker(const ModelSpec& spec, size_t layer) : spec_(spec), prefix_(layer_prefix(spec, layer)) {}
 
-Attention attention_of(const ModelSpec& spec) {
+  LinearShape operator()(const std::string& name, int64_t outputs, int64_t inputs, bool has_bias, Cut cut) const {
+    LinearShape linear = {.name = name, .outputs = outputs, .inputs = inputs, .has_bias = has_bias, .cut = cut};
+    if (spec_.lora) linear.adapter = spec_.lora->adapter_of(name);
+    if (spec_.bitsandbytes && !spec_.bitsandbytes->covers(prefix_ + name)) return linear;
+    linear.quantised = spec_.quantised;
+    if (spec_.bitsandbytes) linear.quantised_from = spec_.bitsandbytes->from;
+    return linear;
+  }
+
+ private:
+  const ModelSpec& spec_;
+  std::string prefix_;
+};
+
+Attention attention_of(const ModelSpec& spec, const LinearMaker& linear) {
   const WeightNames& names = spec.architecture->weights;
   const int64_t hidden = spec.hidden_size, size = spec.head_dim, heads = spec.num_heads, kv_heads = spec.num_kv_heads;
   const auto rows = [&](const std::string& name, int64_t count) {
-    return linear(spec, name, count * size, hidden, spec.qkv_bias, {.dim = 0, .count = count, .width = size});
+    return linear(name, count * size, hidden, spec.qkv_bias, {.dim = 0, .count = count, .width = size});
   };
   const int64_t normed = spec.qk_norm ? size : 0;
   return {.num_heads = heads,
@@ -29,28 +42,34 @@ Attention attention_of(const ModelSpec& spec) {
           .q = rows(names.q, heads),
           .k = rows(names.k, kv_heads),
           .v = rows(names.v, kv_heads),
-          .o = linear(spec, names.o, hidden, heads * size, spec.o_bias, {.dim = 1, .count = heads, .width = size}),
+          .o = linear(names.o, hidden, heads * size, spec.o_bias, {.dim = 1, .count = heads, .width = size}),
           .q_norm = {names.q_norm, normed},
           .k_norm = {names.k_norm, normed}};
 }
 
-GatedMlp mlp_of(const ModelSpec& spec) {
+GatedMlp mlp_of(const ModelSpec& spec, const LinearMaker& linear) {
   const WeightNames& names = spec.architecture->weights;
   const int64_t hidden = spec.hidden_size, inner = spec.intermediate_size;
   const Cut rows = {.dim = 0, .count = inner}, columns = {.dim = 1, .count = inner};
   return {.inner = inner,
-          .gate = linear(spec, names.gate, inner, hidden, spec.mlp_bias, rows),
-          .up = linear(spec, names.up, inner, hidden, spec.mlp_bias, rows),
-          .down = linear(spec, names.down, hidden, inner, spec.mlp_bias, columns)};
+          .gate = linear(names.gate, inner, hidden, spec.mlp_bias, rows),
+          .up = linear(names.up, inner, hidden, spec.mlp_bias, rows),
+          .down = linear(names.down, hidden, inner, spec.mlp_bias, columns)};
 }
 
 }  // namespace
 
 std::vector<Layer> dense_layers(const ModelSpec& spec) {
   const WeightNames& names = spec.architecture->weights;
-  const Layer layer = {{.norm = {names.input_norm, spec.hidden_size}, .mixer = attention_of(spec)},
-                       {.norm = {names.post_norm, spec.hidden_size}, .mixer = mlp_of(spec)}};
-  return std::vector<Layer>(static_cast<size_t>(spec.num_layers), layer);
+  const auto layer_of = [&](size_t i) -> Layer {
+    const LinearMaker linear(spec, i);
+    return {{.norm = {names.input_norm, spec.hidden_size}, .mixer = attention_of(spec, linear)},
+            {.norm = {names.post_norm, spec.hidden_size}, .mixer = mlp_of(spec, linear)}};
+  };
+  std::vector<Layer> layers(static_cast<size_t>(spec.num_layers), layer_of(0));
+  const bool are_alike = !spec.bitsandbytes || spec.bitsandbytes->skipped.empty();
+  for (size_t i = 1; i < layers.size() && !are_alike; ++i) layers[i] = layer_of(i);
+  return layers;
 }
 
 const Architectures& architectures() {

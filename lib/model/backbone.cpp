@@ -81,7 +81,7 @@ at::Tensor scale_llama3(const at::Tensor& frequencies, const Llama3Scaling& scal
 
 }  // namespace
 
-LayerWeights::LayerWeights(const Layer& layer, const std::string& prefix, const NamedTensors& parameters,
+LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& prefix, const NamedTensors& parameters,
                            Communicator* tp)
     : layer_(layer) {
   const auto tensor = [&](std::string_view part, const char* end) {
@@ -92,14 +92,20 @@ LayerWeights::LayerWeights(const Layer& layer, const std::string& prefix, const 
     if constexpr (requires { part.has_bias; }) {
       linear.dtype = tensor(layer_.front().norm.name, ".weight").scalar_type();
       if (part.quantised)
-        linear.quantised = QuantisedMatrix{*part.quantised, linear.weight, tensor(part.name, ".weight.scales")};
+        linear.quantised =
+            QuantisedMatrix{*part.quantised, linear.weight, tensor(part.name, ".weight.scales"), part.quantised_from};
       if (part.has_bias) linear.bias = tensor(part.name, ".bias");
       if (part.adapter.rank == 0) return;
+      const bool cuts_columns = part.cut.dim == 1 && tp;
+      const DropoutRule dropout = {.rate = part.adapter.dropout,
+                                   .product = static_cast<uint32_t>(index << 8 | parts_.size()),
+                                   .first_column = cuts_columns ? shard_of(part.cut, tp->rank(), tp->size()).begin : 0};
       linear.adapter = Adapter{.a = tensor(part.name, kLoraA),
                                .b = tensor(part.name, kLoraB),
                                .magnitude = part.adapter.has_magnitude ? tensor(part.name, kMagnitude) : at::Tensor(),
                                .scale = part.adapter.scale,
-                               .columns = part.cut.dim == 1 ? tp : nullptr};
+                               .columns = cuts_columns ? tp : nullptr,
+                               .dropout = dropout};
     }
   });
 }
@@ -128,7 +134,7 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
       inverse_frequencies_(inverse_frequencies(spec).to(embedding_.device())),
       launcher_(make_layer_launcher(embedding_.device())) {
   for (const Layer& layer : spec.layers())
-    layers_.emplace_back(layer, layer_prefix(spec, layers_.size()), parameters, parallel.tp);
+    layers_.emplace_back(layer, layers_.size(), layer_prefix(spec, layers_.size()), parameters, parallel.tp);
 }
 
 /// A token's row of the table is its position.
@@ -183,6 +189,7 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
       .attend = attend,
       .flow = training_flow(),
       .launcher = launcher_.get(),
+      .dropout_names = layout.dropout_names,
   });
   at::Tensor x = embed(layout.ids, pass->flow);
   const std::vector<LayerUnit> units = layer_units(recompute, std::ssize(layers_));

@@ -27,8 +27,9 @@ class LayerLauncher;
 /// A layer's description with its tensors, by their part of it.
 class LayerWeights {
  public:
-  /// Bug if a parameter is missing; shares their storage. `tp`: the ranks that share the products; null: none.
-  LayerWeights(const Layer& layer, const std::string& prefix, const NamedTensors& parameters,
+  /// Bug if a parameter is missing; shares their storage. `index`: of the layer. `tp`: the ranks that share the
+  /// products; null: none.
+  LayerWeights(const Layer& layer, size_t index, const std::string& prefix, const NamedTensors& parameters,
                Communicator* tp = nullptr);
 
   const Layer& layer() const { return layer_; }

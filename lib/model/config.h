@@ -65,8 +65,8 @@ struct ModelArgs {
     v("lora_alpha", lora_alpha, "adapters add alpha / rank x B A; null: 2 x lora_rank", above(0));
     v("lora_target", lora_target,
       "products with adapters: all-linear, or how their names end (q_proj,v_proj); null: all-linear with lora_rank");
-    v("lora_dropout", lora_dropout, "share of the adapters' inputs that a training forward leaves out; must be 0",
-      from_below(0, 1));
+    v("lora_dropout", lora_dropout,
+      "share of the adapters' inputs that training leaves out, by masks that no layout changes", from_below(0, 1));
     v("additional_target", additional_target, "modules that are trained whole beside adapters: lm_head, embed_tokens");
     v("use_dora", use_dora, "adapters with trained lengths of the weights' rows (DoRA)");
     v("use_rslora", use_rslora, "adapters add alpha / sqrt(rank) x B A (rank-stabilised LoRA)");

@@ -9,6 +9,8 @@
 // another one, which a decoder might overlook.
 #pragma once
 
+#include <c10/core/ScalarType.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -39,6 +41,7 @@ struct LinearShape {
   Cut cut = {};
   AdapterShape adapter = {};
   std::optional<Quantisation> quantised = {};
+  at::ScalarType quantised_from = at::kFloat;  // QuantisedMatrix::from
 };
 
 /// An RMSNorm over so many numbers; 0: there is none.

@@ -26,6 +26,11 @@ at::Tensor stretch(const Adapter& adapter, const at::Tensor& matrix) {
   return adapter.magnitude / row_lengths(matrix, adapter.columns);
 }
 
+/// x W^T.
+at::Tensor frozen_product(const Linear& linear, const at::Tensor& x) {
+  return linear.quantised ? quantised_linear(x, *linear.quantised) : accumulating_linear(x, linear.weight);
+}
+
 }  // namespace
 
 at::Tensor row_lengths(const at::Tensor& matrix, Communicator* columns) {
@@ -39,19 +44,23 @@ int64_t Linear::inputs() const {
   return quantised && quantised->kind == Quantisation::kNf4 ? 2 * weight.size(1) : weight.size(1);
 }
 
-at::Tensor with_adapter(const Linear& linear, const at::Tensor& base, const at::Tensor& x) {
+at::Tensor with_adapter(const Linear& linear, const at::Tensor& base, const at::Tensor& x, const at::Tensor& names) {
   if (!linear.adapter) return base;
   const Adapter& adapter = *linear.adapter;
-  const at::Tensor small = accumulating_linear(x.to(adapter.a.scalar_type()), adapter.a);
-  at::Tensor sum = at::add(base, accumulating_linear(small, adapter.b), adapter.scale);
-  if (adapter.magnitude.defined()) sum = sum * stretch(adapter, adapted_matrix(linear));
-  return sum.to(base.scalar_type());
+  const bool drops = names.defined() && adapter.dropout.rate > 0;
+  at::Tensor kept = x.to(adapter.a.scalar_type());
+  if (drops) kept = dropped_out(kept, names, adapter.dropout);
+  const at::Tensor added = accumulating_linear(accumulating_linear(kept, adapter.a), adapter.b);
+  if (!adapter.magnitude.defined()) return at::add(base, added, adapter.scale).to(base.scalar_type());
+  const at::Tensor stretched = stretch(adapter, adapted_matrix(linear));
+  if (!drops) return (at::add(base, added, adapter.scale) * stretched).to(base.scalar_type());
+  // As PEFT has it, what W's rows are stretched by is dropped as well.
+  const at::Tensor change = frozen_product(linear, kept.to(x.scalar_type())) * (stretched - 1);
+  return (base + change + added * (adapter.scale * stretched)).to(base.scalar_type());
 }
 
-at::Tensor product(const Linear& linear, const at::Tensor& x) {
-  const at::Tensor base =
-      linear.quantised ? quantised_linear(x, *linear.quantised) : accumulating_linear(x, linear.weight);
-  return with_adapter(linear, base, x);
+at::Tensor product(const Linear& linear, const at::Tensor& x, const at::Tensor& names) {
+  return with_adapter(linear, frozen_product(linear, x), x, names);
 }
 
 at::Tensor merged_weight(const Linear& linear) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "dist/communicator.h"
+#include "ops/dropout.h"
 #include "ops/quantised.h"
 
 namespace roll {
@@ -15,6 +16,7 @@ struct Adapter {
   at::Tensor magnitude;  // [out]; undefined: not DoRA
   double scale = 1;
   Communicator* columns = nullptr;  // the ranks that share rows of the weight; null: this one has whole rows
+  DropoutRule dropout = {};
 };
 
 /// Weights and biases of y = x W^T + b; bias may be undefined.
@@ -31,10 +33,12 @@ struct Linear {
 };
 
 /// x [T, in] -> x W^T [T, out] in x's dtype, adapter and all, without the bias. Under `columns` it is a partial sum, as
-/// without an adapter, and DoRA's lengths are **Collective**.
-at::Tensor product(const Linear& linear, const at::Tensor& x);
+/// without an adapter, and DoRA's lengths are **Collective**. `names`: the tokens' dropout_names(), in training; else
+/// undefined.
+at::Tensor product(const Linear& linear, const at::Tensor& x, const at::Tensor& names = {});
 /// The same out of x W^T, which a larger product may have made.
-at::Tensor with_adapter(const Linear& linear, const at::Tensor& base, const at::Tensor& x);
+at::Tensor with_adapter(const Linear& linear, const at::Tensor& base, const at::Tensor& x,
+                        const at::Tensor& names = {});
 
 /// [out, in], in the model's dtype: the weight whose product is product(); itself where that is plain.
 /// No gradients. **Collective** as product().

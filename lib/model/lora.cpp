@@ -26,7 +26,7 @@ double LoraSpec::scale() const {
 AdapterShape LoraSpec::adapter_of(std::string_view linear) const {
   const bool is_target =
       targets.empty() || std::ranges::any_of(targets, [&](const auto& t) { return ends_as(linear, t); });
-  return is_target ? AdapterShape{rank, scale(), use_dora} : AdapterShape{};
+  return is_target ? AdapterShape{rank, scale(), use_dora, dropout} : AdapterShape{};
 }
 
 bool LoraSpec::saves(std::string_view module) const {
@@ -51,6 +51,7 @@ std::optional<LoraSpec> lora_of(const ModelArgs& args, int64_t seed) {
                 .targets = args.lora_target,
                 .saved = args.additional_target,
                 .seed = static_cast<uint64_t>(seed),
+                .dropout = args.lora_dropout,
                 .quantise_base = args.quantise_base};
   lora.alpha = args.lora_alpha.value_or(2.0 * static_cast<double>(lora.rank));
   if (std::ranges::find(lora.targets, "all-linear") != lora.targets.end()) lora.targets.clear();
@@ -59,13 +60,14 @@ std::optional<LoraSpec> lora_of(const ModelArgs& args, int64_t seed) {
 
 std::string describe(const LoraSpec& lora) {
   return fmt::format(
-      "{} of rank {}, alpha {:g}, on {}{}{}",
+      "{} of rank {}, alpha {:g}, on {}{}{}{}",
       lora.use_dora     ? "DoRA"
       : lora.use_rslora ? "rsLoRA"
                         : "LoRA",
       lora.rank, lora.alpha,
       lora.targets.empty() ? "all products of the layers" : fmt::format("{}", fmt::join(lora.targets, ", ")),
       lora.saved.empty() ? "" : fmt::format(", with {}", fmt::join(lora.saved, ", ")),
+      lora.dropout > 0 ? fmt::format(", dropout {:g}", lora.dropout) : "",
       lora.quantise_base ? fmt::format(", over weights in {}", name_of(*lora.quantise_base)) : "");
 }
 

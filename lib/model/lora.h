@@ -21,6 +21,7 @@ struct AdapterShape {
   int64_t rank = 0;
   double scale = 1;
   bool has_magnitude = false;  // DoRA: [out], the rows' lengths
+  double dropout = 0;          // of its inputs, where it is trained
 };
 
 struct LoraSpec {
@@ -30,6 +31,7 @@ struct LoraSpec {
   std::vector<std::string> targets;  // how names of products end: "q_proj", "mlp.up_proj"; empty: all of the layers
   std::vector<std::string> saved;    // "lm_head", "embed_tokens": trained whole, as a copy
   uint64_t seed = 0;                 // of new adapters
+  double dropout = 0;                // share of an adapter's inputs that training leaves out
   std::optional<Quantisation> quantise_base{};
 
   /// alpha / r, of rsLoRA (Kalajdzievski 2023) alpha / sqrt(r).

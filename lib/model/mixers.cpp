@@ -15,18 +15,19 @@ at::Tensor with_bias(const Linear& linear, const at::Tensor& sum) {
   return linear.bias.defined() ? sum + linear.bias : sum;
 }
 
-at::Tensor apply(const Linear& linear, const at::Tensor& x) {
-  return linear.is_plain() ? accumulating_linear(x, linear.weight, linear.bias) : with_bias(linear, product(linear, x));
+at::Tensor apply(const Linear& linear, const at::Tensor& x, const LayerPass& pass) {
+  return linear.is_plain() ? accumulating_linear(x, linear.weight, linear.bias)
+                           : with_bias(linear, product(linear, x, pass.dropout_names));
 }
 
 /// The product whose input dimension is cut over ranks; its bias is added once, to the sum.
-at::Tensor apply_columns(const Linear& linear, const at::Tensor& x, const ParallelFlow& flow) {
-  return with_bias(linear, flow.leave(product(linear, x)));
+at::Tensor apply_columns(const Linear& linear, const at::Tensor& x, const LayerPass& pass) {
+  return with_bias(linear, pass.flow.leave(product(linear, x, pass.dropout_names)));
 }
 
 /// Products with x, side by side.
-at::Tensor apply_packed(const LayerWeights& weights, const std::vector<const LinearShape*>& parts,
-                        const at::Tensor& x) {
+at::Tensor apply_packed(const LayerWeights& weights, const std::vector<const LinearShape*>& parts, const at::Tensor& x,
+                        const LayerPass& pass) {
   std::vector<at::Tensor> matrices, biases;
   for (const LinearShape* part : parts) {
     const Linear& linear = weights[*part];
@@ -36,7 +37,7 @@ at::Tensor apply_packed(const LayerWeights& weights, const std::vector<const Lin
   if (std::ranges::all_of(parts, [&](const LinearShape* part) { return weights[*part].is_plain(); }))
     return packed_linear(x, matrices, biases);
   std::vector<at::Tensor> results;
-  for (const LinearShape* part : parts) results.push_back(apply(weights[*part], x));
+  for (const LinearShape* part : parts) results.push_back(apply(weights[*part], x, pass));
   return at::cat(results, 1);
 }
 
@@ -44,12 +45,12 @@ TurnedHeads heads_of(const Attention& attention, const LayerWeights& weights, co
                      const LayerPass& pass) {
   if (pass.launcher) {
     const auto heads = [&](const LinearShape& part) { return weights[part].weight.size(0) / attention.head_dim; };
-    return fused_heads(*pass.launcher, apply_packed(weights, {&attention.q, &attention.k, &attention.v}, x),
+    return fused_heads(*pass.launcher, apply_packed(weights, {&attention.q, &attention.k, &attention.v}, x, pass),
                        {heads(attention.q), heads(attention.k), attention.head_dim}, weights[attention.q_norm],
                        weights[attention.k_norm], pass.eps, pass.rotation);
   }
   const auto heads = [&](const LinearShape& projection) {
-    return apply(weights[projection], x).view({x.size(0), -1, attention.head_dim});
+    return apply(weights[projection], x, pass).view({x.size(0), -1, attention.head_dim});
   };
   const auto turned = [&](const at::Tensor& raw, const at::Tensor& norm) {
     return rotate(norm.defined() ? rms_norm(raw, norm, pass.eps) : raw, pass.rotation);
@@ -63,13 +64,14 @@ TurnedHeads heads_of(const Attention& attention, const LayerWeights& weights, co
 at::Tensor mix(const Attention& attention, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
   const TurnedHeads heads = heads_of(attention, weights, x, pass);
   const at::Tensor mixed = pass.attend(attention, heads.q, heads.k, heads.v);
-  return apply_columns(weights[attention.o], mixed.reshape({x.size(0), -1}), pass.flow);
+  return apply_columns(weights[attention.o], mixed.reshape({x.size(0), -1}), pass);
 }
 
 at::Tensor mix(const GatedMlp& mlp, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
-  const at::Tensor gated = pass.launcher ? fused_gate(*pass.launcher, apply_packed(weights, {&mlp.gate, &mlp.up}, x))
-                                         : swiglu(apply(weights[mlp.gate], x), apply(weights[mlp.up], x));
-  return apply_columns(weights[mlp.down], gated, pass.flow);
+  const at::Tensor gated = pass.launcher
+                               ? fused_gate(*pass.launcher, apply_packed(weights, {&mlp.gate, &mlp.up}, x, pass))
+                               : swiglu(apply(weights[mlp.gate], x, pass), apply(weights[mlp.up], x, pass));
+  return apply_columns(weights[mlp.down], gated, pass);
 }
 
 bool takes(const Attention& attention, const LayerWeights& weights, const at::Tensor& x) {

@@ -22,6 +22,7 @@ struct LayerPass {
   Attend attend;
   ParallelFlow flow;
   const LayerLauncher* launcher = nullptr;  // null: what stands between products is LibTorch's operators or the CPU's
+  at::Tensor dropout_names{};               // of the tokens, where adapters are trained with dropout
 };
 
 /// x [rank's tokens, E] behind the layer's blocks.

@@ -100,7 +100,10 @@ bool has_value_head(const std::filesystem::path& folder, const Architectures& kn
 ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, const std::string& origin) {
   if (!lora) return spec;
   const std::optional<LoraSpec> own = std::exchange(spec.lora, lora);
-  spec.quantised = lora->quantise_base;
+  if (spec.bitsandbytes && lora->quantise_base && lora->quantise_base != spec.quantised)
+    throw user_error("quantise_base = {}: the weights of {} are in {} as they lie there; remove it",
+                     name_of(*lora->quantise_base), origin, name_of(*spec.quantised));
+  if (!spec.bitsandbytes) spec.quantised = lora->quantise_base;
   for (const ParameterShape& parameter : backbone_parameters(spec))
     if (parameter.quantised == Quantisation::kNf4 && parameter.shape[1] % 2 != 0)
       throw user_error("quantise_base = nf4: {} has {} inputs, and two numbers share a byte; take int8", parameter.name,
@@ -160,7 +163,7 @@ Json peft_config(const ModelSpec& spec, const std::vector<ParameterShape>& param
           {"base_model_name_or_path", std::filesystem::absolute(base).lexically_normal().string()},
           {"r", lora.rank},
           {"lora_alpha", alpha},
-          {"lora_dropout", 0.0},
+          {"lora_dropout", lora.dropout},
           {"target_modules", products_of(spec, false)},
           {"modules_to_save", saved.empty() ? Json() : Json(saved)},
           {"bias", "none"},

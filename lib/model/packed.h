@@ -30,6 +30,8 @@ struct PackedTokens {
   std::vector<int64_t> cu_seqlens;  // [B+1]: sequence b is tokens cu_seqlens[b] .. cu_seqlens[b+1]
   std::vector<Branch> tree{};       // [B] of prefix_tree(); empty: every sequence is computed whole
 
+  at::Tensor dropout_names{};  // [T] of dropout_names(), where adapters are trained with dropout; else undefined
+
   // Where they came with the tokens to a device, whom nobody then need send them:
   at::Tensor bounds{};                    // [B+1] int32: cu_seqlens
   std::shared_ptr<TokenLayout> layout{};  // of the ranks that compute them

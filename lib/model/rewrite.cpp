@@ -13,10 +13,11 @@ namespace roll {
 
 namespace {
 
-/// One dtype for all, so that config.json can name it; a folder that mixes them keeps the widest.
+/// One dtype for all, so that config.json can name it; a folder that mixes them keeps the widest. Scales do not count.
 at::ScalarType stored_dtype(const HfFolder& folder) {
-  at::ScalarType widest = folder.entries().front().dtype;
-  for (const TensorEntry& entry : folder.entries()) widest = at::promote_types(widest, entry.dtype);
+  at::ScalarType widest = at::kByte;
+  for (const TensorEntry& entry : folder.entries())
+    if (!is_bitsandbytes_part(entry.name)) widest = at::promote_types(widest, entry.dtype);
   return at::isFloatingType(widest) ? widest : at::kFloat;
 }
 

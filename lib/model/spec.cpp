@@ -112,8 +112,6 @@ void refuse_unknown_maths(const ConfigReader& config) {
   if (config.text("hidden_act", "silu") != "silu") config.fail("hidden_act", "only silu is supported");
   const Json* dropout = config.find("attention_dropout");
   if (dropout && *dropout != 0) config.fail("attention_dropout", "only 0 is supported");
-  if (config.find("quantization_config"))
-    config.fail("quantization_config", "quantized weights are not read; give the model that was not quantized");
 }
 
 void read_sizes(const ConfigReader& config, ModelSpec& spec) {
@@ -162,6 +160,8 @@ ModelSpec parse_spec(const Json& json, const std::string& origin, const Architec
   read_rope(config, spec);
   refuse_sliding_window(config, spec);
   refuse_unknown_maths(config);
+  spec.bitsandbytes = bitsandbytes_config(json, origin);
+  if (spec.bitsandbytes) spec.quantised = spec.bitsandbytes->kind;
   if (const auto size = static_cast<double>(spec.num_parameters()); size > SizeLimits::kParameters)
     throw user_error(
         "{}: describes a model of {:.0e} parameters, more than {:.0e}; check hidden_size, vocab_size and "

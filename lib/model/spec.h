@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "checkpoint/bitsandbytes.h"
 #include "model/architectures.h"
 #include "model/lora.h"
 
@@ -36,7 +37,8 @@ struct ModelSpec {
   bool qkv_bias = false, o_bias = false, mlp_bias = false;
   bool qk_norm = false;  // RMSNorm over each head of q and k
   std::optional<LoraSpec> lora = {};
-  std::optional<Quantisation> quantised = {};  // the products of the layers, beside adapters
+  std::optional<Quantisation> quantised = {};           // the products of the layers
+  std::optional<BitsandbytesConfig> bitsandbytes = {};  // of these, where they lie quantised in the folder
 
   /// Floating-point operations of one forward pass over a sequence of `length` tokens, `head_rows` of which go through
   /// the lm head: linear part * length + causal attention part * length^2 + head. Backward is twice that.

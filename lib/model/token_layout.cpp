@@ -87,6 +87,7 @@ TokenLayout lay_out(const PackedTokens& packed, const ModelParallel& parallel) {
   TokenLayout layout{.ids = packed.ids,
                      .positions = packed.positions,
                      .num_positions = packed.max_length(),
+                     .dropout_names = packed.dropout_names,
                      .cu_queries = packed.cu_seqlens,
                      .cu_keys = packed.cu_seqlens,
                      .query_bounds = packed.bounds,
@@ -100,6 +101,7 @@ TokenLayout lay_out(const PackedTokens& packed, const ModelParallel& parallel) {
   layout.places = to_tensor(slots.places, device);
   layout.positions = to_tensor(slots.positions, device);
   layout.ids = to_slots(layout, packed.ids, 0);
+  if (packed.dropout_names.defined()) layout.dropout_names = to_slots(layout, packed.dropout_names, 0);
   layout.cu_queries = std::move(slots.cu_queries);
   layout.cu_keys = std::move(slots.cu_keys);
   layout.host_places = std::move(slots.places);

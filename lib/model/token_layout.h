@@ -27,8 +27,9 @@ struct ModelParallel {
 };
 
 struct TokenLayout {
-  at::Tensor ids, positions;  // [S] int64; padding has id 0 and goes on counting
-  int64_t num_positions = 0;  // all positions are below
+  at::Tensor ids, positions;   // [S] int64; padding has id 0 and goes on counting
+  int64_t num_positions = 0;   // all positions are below
+  at::Tensor dropout_names{};  // [S] those of the tokens
   // A piece is a run of tokens of one sequence; its queries see its keys up to their own position.
   std::vector<int64_t> cu_queries, cu_keys;  // [C+1]
   at::Tensor query_bounds, key_bounds;       // these on the device, int32; undefined: not there yet

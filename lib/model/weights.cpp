@@ -32,7 +32,9 @@ std::vector<std::string> names_of(const std::vector<ParameterShape>& wanted) {
 void check_nothing_unexpected(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
                               const std::function<bool(const std::string&)>& may_ignore) {
   const std::vector<std::string> names = names_of(wanted);
-  const std::unordered_set<std::string> known(names.begin(), names.end());
+  std::unordered_set<std::string> known(names.begin(), names.end());
+  for (const ParameterShape& parameter : wanted)
+    if (parameter.quantised && is_quantised(folder)) known.merge(bitsandbytes_names(parameter.name));
   for (const TensorEntry& entry : folder.entries())
     if (!known.contains(entry.name) && !may_ignore(entry.name))
       throw user_error("{}: {} {}: config.json describes a model without this tensor; {}", folder.file_of(entry.name),
@@ -40,10 +42,15 @@ void check_nothing_unexpected(const HfFolder& folder, const std::vector<Paramete
 }
 
 void check_one(const HfFolder& folder, const ParameterShape& wanted) {
+  if (wanted.quantised && is_quantised(folder))
+    return check_bitsandbytes(folder, wanted.name, wanted.shape, *wanted.quantised);
   const TensorEntry* entry = folder.find(wanted.name);
   if (!entry)
     throw user_error("{}: {}: is missing; expected {} by config.json; {}", folder.path().string(), wanted.name,
                      shape_text(wanted.shape), kMismatch);
+  if (is_quantised(folder) && !at::isFloatingType(entry->dtype))
+    throw user_error("{}: {}: is quantised, which only products of the layers may be; name it in llm_int8_skip_modules",
+                     folder.file_of(wanted.name), wanted.name);
   if (entry->shape != wanted.shape)
     throw user_error("{}: {}: expected {} by config.json, found {}; {}", folder.file_of(wanted.name), wanted.name,
                      shape_text(wanted.shape), shape_text(entry->shape), kMismatch);
@@ -82,15 +89,31 @@ at::ScalarType adapter_dtype(at::ScalarType model) {
   return at::promote_types(model, at::kFloat);
 }
 
+/// As the folder has it, or made of its weight.
+QuantisedMatrix quantised_base(const HfFolder& folder, const ParameterShape& wanted, at::ScalarType dtype) {
+  if (is_quantised(folder)) return read_bitsandbytes(folder, wanted.name, wanted.shape, *wanted.quantised);
+  const at::Tensor whole = folder.read(wanted.name);
+  check_values(whole, dtype, fmt::format("{}: {}", folder.file_of(wanted.name), wanted.name));
+  return quantised(whole, *wanted.quantised);
+}
+
+at::Tensor frozen_matrix(const HfFolder& folder, const ParameterShape& wanted) {
+  return wanted.quantised ? dequantised(quantised_base(folder, wanted, at::kFloat), at::kFloat)
+                          : folder.read(wanted.name).to(at::kFloat);
+}
+
 /// A's numbers as PEFT draws them, uniform within 1 / sqrt(in); B zeros; DoRA's magnitudes the lengths of W's rows; of
 /// what is trained whole, the numbers of `base`, or zeros where it has none.
-at::Tensor new_adapter(const HfFolder& base, const ParameterShape& wanted, uint64_t seed, uint32_t number) {
+at::Tensor new_adapter(const HfFolder& base, const std::vector<ParameterShape>& all, const ParameterShape& wanted,
+                       uint64_t seed, uint32_t number) {
   const std::string& name = wanted.name;
   const auto options = at::TensorOptions().dtype(at::kFloat);
-  const auto module = [&](const char* end) { return name.substr(0, name.rfind(end)); };
   if (name.ends_with(kLoraB)) return at::zeros(wanted.shape, options);
-  if (name.ends_with(kMagnitude))
-    return row_lengths(base.read(module(kMagnitude) + ".weight").to(at::kFloat), /*columns=*/nullptr);
+  if (name.ends_with(kMagnitude)) {
+    const std::string weight = name.substr(0, name.rfind(kMagnitude)) + ".weight";
+    return row_lengths(frozen_matrix(base, *std::ranges::find(all, weight, &ParameterShape::name)),
+                       /*columns=*/nullptr);
+  }
   if (!name.ends_with(kLoraA)) {
     const std::string source = without_saved_infix(name);
     return base.find(source) ? base.read(source) : at::zeros(wanted.shape, options);
@@ -173,9 +196,7 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
       continue;
     }
     if (parameter.quantised) {
-      const at::Tensor whole = folder.read(name);
-      check_values(whole, dtype, fmt::format("{}: {}", folder.file_of(name), name));
-      const QuantisedMatrix matrix = quantised(whole, *parameter.quantised);
+      const QuantisedMatrix matrix = quantised_base(folder, parameter, dtype);
       for (const auto& [part, tensor] : {std::pair(name, matrix.codes), std::pair(name + kScales, matrix.scales)})
         parameters.emplace_back(part, parts.cut(part, tensor).to(device).clone(at::MemoryFormat::Contiguous));
       continue;
@@ -185,7 +206,7 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
       parameters.back().second.requires_grad_(!has_adapters);
       continue;
     }
-    const at::Tensor whole = peft ? peft->read(name) : new_adapter(folder, parameter, adapters.seed, number);
+    const at::Tensor whole = peft ? peft->read(name) : new_adapter(folder, wanted, parameter, adapters.seed, number);
     const std::string file = peft ? peft->weights_file() : "new adapters";
     parameters.emplace_back(name, own_part(parts, name, whole, file, device, adapter_dtype(dtype)));
     parameters.back().second.requires_grad_(true);

@@ -17,16 +17,6 @@ using torch::autograd::variable_list;
 constexpr double kInt8Step = 7.874015718698502e-3;  // bitsandbytes' float32 1 / 127
 constexpr double kSmallest = 1e-38;                 // scale of a block of zeros
 
-/// The values of codes 0 to 15: [16] float32.
-at::Tensor nf4_values(at::Device device) {
-  static const at::Tensor values = at::tensor(
-      std::vector<float>{-1.0F, -0.6961928009986877F, -0.5250730514526367F, -0.39491748809814453F,
-                         -0.28444138169288635F, -0.18477343022823334F, -0.09105003625154495F, 0.0F,
-                         0.07958029955625534F, 0.16093020141124725F, 0.24611230194568634F, 0.33791524171829224F,
-                         0.44070982933044434F, 0.5626170039176941F, 0.7229568362236023F, 1.0F});
-  return values.to(device);
-}
-
 bool has_whole_blocks(int64_t inputs) {
   return inputs % kNf4Block == 0;
 }
@@ -67,25 +57,38 @@ at::Tensor from_nf4(const at::Tensor& codes, const at::Tensor& scales) {
 class QuantisedLinear : public torch::autograd::Function<QuantisedLinear> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& codes,
-                            const at::Tensor& scales, int64_t kind) {
+                            const at::Tensor& scales, int64_t kind, int64_t from) {
     ctx->save_for_backward({codes, scales});
     ctx->saved_data["kind"] = kind;
-    return at::linear(multipliable(x), weight(codes, scales, kind, x)).to(x.scalar_type());
+    ctx->saved_data["from"] = from;
+    return at::linear(multipliable(x), weight(codes, scales, kind, from, x)).to(x.scalar_type());
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
     const auto saved = ctx->get_saved_variables();
-    const at::Tensor &d_out = grads[0], w = weight(saved[0], saved[1], ctx->saved_data["kind"].toInt(), d_out);
-    return {at::mm(multipliable(d_out), w).to(d_out.scalar_type()), {}, {}, {}};
+    const at::Tensor &d_out = grads[0], w = weight(saved[0], saved[1], ctx->saved_data["kind"].toInt(),
+                                                   ctx->saved_data["from"].toInt(), d_out);
+    return {at::mm(multipliable(d_out), w).to(d_out.scalar_type()), {}, {}, {}, {}};
   }
 
  private:
-  static at::Tensor weight(const at::Tensor& codes, const at::Tensor& scales, int64_t kind, const at::Tensor& x) {
-    return multipliable(dequantised({static_cast<Quantisation>(kind), codes, scales}, x.scalar_type()));
+  static at::Tensor weight(const at::Tensor& codes, const at::Tensor& scales, int64_t kind, int64_t from,
+                           const at::Tensor& x) {
+    const QuantisedMatrix matrix = {static_cast<Quantisation>(kind), codes, scales, static_cast<at::ScalarType>(from)};
+    return multipliable(dequantised(matrix, x.scalar_type()));
   }
 };
 
 }  // namespace
+
+at::Tensor nf4_values(at::Device device) {
+  static const at::Tensor values = at::tensor(
+      std::vector<float>{-1.0F, -0.6961928009986877F, -0.5250730514526367F, -0.39491748809814453F,
+                         -0.28444138169288635F, -0.18477343022823334F, -0.09105003625154495F, 0.0F,
+                         0.07958029955625534F, 0.16093020141124725F, 0.24611230194568634F, 0.33791524171829224F,
+                         0.44070982933044434F, 0.5626170039176941F, 0.7229568362236023F, 1.0F});
+  return values.to(device);
+}
 
 QuantisedMatrix quantised(const at::Tensor& matrix, Quantisation kind) {
   const at::NoGradGuard no_grad;
@@ -95,12 +98,13 @@ QuantisedMatrix quantised(const at::Tensor& matrix, Quantisation kind) {
 
 at::Tensor dequantised(const QuantisedMatrix& matrix, at::ScalarType dtype) {
   const at::NoGradGuard no_grad;
-  if (matrix.kind == Quantisation::kNf4) return from_nf4(matrix.codes, matrix.scales).to(dtype);
+  if (matrix.kind == Quantisation::kNf4) return from_nf4(matrix.codes, matrix.scales).to(matrix.from).to(dtype);
   return (matrix.codes * matrix.scales.unsqueeze(1) * kInt8Step).to(dtype);
 }
 
 at::Tensor quantised_linear(const at::Tensor& x, const QuantisedMatrix& matrix) {
-  return QuantisedLinear::apply(x, matrix.codes, matrix.scales, static_cast<int64_t>(matrix.kind));
+  return QuantisedLinear::apply(x, matrix.codes, matrix.scales, static_cast<int64_t>(matrix.kind),
+                                static_cast<int64_t>(matrix.from));
 }
 
 }  // namespace roll

@@ -13,11 +13,14 @@ namespace roll {
 struct QuantisedMatrix {
   Quantisation kind = Quantisation::kInt8;
   at::Tensor codes, scales;
+  at::ScalarType from = at::kFloat;  // of nf4: numbers are rounded to it, whatever they are wanted in
 };
 
 /// Of a matrix of floats, nf4 with an even number of inputs (Bug).
 QuantisedMatrix quantised(const at::Tensor& matrix, Quantisation kind);
-/// [out, in] in `dtype`: code x scale in float32, rounded once.
+/// The values of nf4's codes 0 to 15: [16] float32.
+at::Tensor nf4_values(at::Device device);
+/// [out, in] in `dtype`: code x scale in float32, rounded to `from`, and to `dtype`.
 at::Tensor dequantised(const QuantisedMatrix& matrix, at::ScalarType dtype);
 
 /// x [T, in] -> x W^T [T, out], W dequantised in x's dtype, now and again in backward, which gives x's gradient alone.

@@ -94,6 +94,8 @@ class Learner {
   /// How many of the last updates were skipped without one that was done between them.
   int64_t num_skipped_in_a_row() const { return num_skipped_in_a_row_; }
 
+  /// Updates so far, those that were skipped among them.
+  int64_t num_updates() const { return num_updates_; }
   double lr() const { return options_.schedule.at(num_updates_); }
   /// Trained parameters, and bytes of optimizer state, of this rank.
   int64_t num_parameters() const { return optimizer_.num_parameters(); }

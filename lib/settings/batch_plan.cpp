@@ -60,7 +60,8 @@ OldLogProbReasons old_log_prob_reasons(const Config& config) {
           .kl_in_reward = config.experience.penalises_kl(),
           .correction = config.experience.train_infer_correction.is_enabled(),
           .energies = config.experience.adv_estimator->reads_energies && !config.experience.is_pure_opd,
-          .dump = config.dump_experience};
+          .dump = config.dump_experience,
+          .dropout = config.actor_train.model_args.lora_dropout > 0};
 }
 
 std::string batch_plan(const Config& config) {

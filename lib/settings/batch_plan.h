@@ -20,7 +20,8 @@ struct OldLogProbReasons {
   bool correction = false;  // train_infer_correction
   bool energies = false;    // the estimator's weights come beside them
   bool dump = false;        // dump_experience shows them
-  bool any() const { return several_updates || kl_in_reward || correction || energies || dump; }
+  bool dropout = false;     // current ones are of a part of the policy
+  bool any() const { return several_updates || kl_in_reward || correction || energies || dump || dropout; }
 };
 OldLogProbReasons old_log_prob_reasons(const Config& config);
 

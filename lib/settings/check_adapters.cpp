@@ -19,7 +19,6 @@ void with_asking_key(const ModelArgs& args, const F& f) {
 
 void check_adapters(const WorkerConfig& trained, Checker& check) {
   const ModelArgs& args = trained.model_args;
-  check.require(args.lora_dropout == 0, args.lora_dropout, "adapters have no dropout here; set it to 0");
   if (args.trains_adapters()) {
     if (args.lora_target.empty()) check.note(check.name(args.lora_rank) + ": lora_target is taken as all-linear");
     return;
@@ -29,7 +28,8 @@ void check_adapters(const WorkerConfig& trained, Checker& check) {
   };
   check.require(!args.quantise_base, args.quantise_base,
                 "only weights that adapters are trained beside are quantised; give lora_rank, or remove it");
-  note(args.lora_alpha), note(args.additional_target), note(args.use_dora), note(args.use_rslora);
+  note(args.lora_alpha), note(args.lora_dropout), note(args.additional_target), note(args.use_dora),
+      note(args.use_rslora);
 }
 
 void check_no_adapters(const WorkerConfig& worker, Checker& check) {

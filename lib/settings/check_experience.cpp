@@ -94,6 +94,8 @@ void check_old_log_probs(const Config& config, Checker& check) {
                 check.key(config.experience.train_infer_correction), remedy);
   check.require(!reasons.energies, wish, "{} reads how sure the policy was of each token; {}",
                 check.name(config.experience.adv_estimator), remedy);
+  check.require(!reasons.dropout, wish, "{} leaves parts of the policy out where it is trained; {}",
+                check.name(config.actor_train.model_args.lora_dropout), remedy);
   check.require(!reasons.dump, wish, "{} shows old log-probs; {}", check.name(config.dump_experience), remedy);
 }
 

@@ -128,6 +128,9 @@ std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const Worke
   const auto adapt = [&] { spec = with_adapters(*spec, lora_of(args, 0), args.model_name_or_path.value()); };
   if (spec && args.lora_target.empty()) check.collect_named(args.lora_rank, adapt);
   if (spec && !args.lora_target.empty()) check.collect_named(args.lora_target, adapt);
+  check.require(!spec || !spec->quantised || spec->lora, args.model_name_or_path,
+                "its weights are quantised (quantization_config), so that only adapters can be trained beside them; "
+                "give lora_rank, or the model that was not quantised");
   return spec;
 }
 

@@ -47,6 +47,7 @@ TrainingSettings training_settings(const Config& config, const WorkerConfig& wor
   updates.counted_masks = loss.built_in.counted_masks;
   updates.weights = (&worker == &config.critic ? critic_weight_rules : actor_weight_rules)(loss.built_in);
   updates.max_nonfinite_updates = config.max_nonfinite_updates;
+  updates.dropout_seed = dropout_seed(worker, config.seed);
   return {.epochs = epoch_rule(config, worker),
           .learner = learner_options(worker, config.max_grad_norm, num_steps * updates_per_step(config, worker)),
           .loss = std::move(loss),
@@ -161,6 +162,10 @@ BatchRule batch_rule(const WorkerConfig& worker, Stage stage) {
         trains ? packing.min_num_micro_batches_train : packing.min_num_micro_batches_forward;
   }
   return rule;
+}
+
+std::optional<uint64_t> dropout_seed(const WorkerConfig& worker, int64_t seed) {
+  return worker.model_args.lora_dropout > 0 ? std::optional(static_cast<uint64_t>(seed)) : std::nullopt;
 }
 
 LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm, int64_t total_updates) {

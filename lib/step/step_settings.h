@@ -53,6 +53,9 @@ enum class Stage { kTrain, kForward };
 /// infer_batch_size (kForward).
 BatchRule batch_rule(const WorkerConfig& worker, Stage stage);
 
+/// UpdateSettings::dropout_seed of what the worker trains.
+std::optional<uint64_t> dropout_seed(const WorkerConfig& worker, int64_t seed);
+
 /// The learning rate follows a schedule over `total_updates`.
 LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm, int64_t total_updates);
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "dist/merged_metrics.h"
+#include "ops/dropout.h"
 #include "step/roles.h"
 #include "step/step_metrics.h"
 
@@ -157,6 +158,9 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
       if (mine[k].empty()) return {};  // a filler: another rank has one micro-batch more
       B part = select(mini_batch, mine[k]);
       if (sharing > 0) part.tokens.tree = prefix_tree(part.tokens, sharing);
+      if (settings.dropout_seed && !plan.device.is_meta())
+        part.tokens.dropout_names = dropout_names(part.tokens.ids, part.tokens.cu_seqlens, *settings.dropout_seed,
+                                                  static_cast<uint32_t>(learner.num_updates()));
       if (!plan.device.is_cpu() && !plan.device.is_meta()) add_weights(part, settings.weights, counts);
       LossResult loss = micro_batch_loss(to_device(std::move(part), plan.device, parallel), counts);
       of_update.merge(loss.metrics);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct UpdateSettings {
   std::vector<WeightRule> weights{};         // of the loss, to go to a device with the tokens
   bool apply_loss_scale = true;
   int64_t max_nonfinite_updates = 0;
+  std::optional<uint64_t> dropout_seed{};  // of adapters; null: they are trained without dropout
 };
 
 /// Some updates of a step.

@@ -15,6 +15,7 @@ from expecting import expect, finish
 from rollouts import rollout_lines
 
 BOUND = 1e-5  # B begins at 0, so all of it is learnt
+SOME = dict(lora_target="q_proj,down_proj", use_rslora=True, lora_dropout=0.2)
 
 
 def lora(**keys):
@@ -23,9 +24,9 @@ def lora(**keys):
 
 def check_layouts(folder, replayed):
     """DoRA needs most of ranks: lengths of rows that several of them share. The last one's run."""
-    for kind, keys, meshes in (("dora", dict(use_dora=True), ("211", "112", "122")), ("int8", dict(quantise_base="int8"), ("112",)),
+    for kind, keys, meshes in (("dora", dict(use_dora=True), ("211", "112", "122")), ("int8", dict(quantise_base="int8", lora_dropout=0.3), ("112",)),
                                ("nf4", dict(quantise_base="nf4", lora_target="all-linear"), ()),
-                               ("some", dict(lora_target="q_proj,down_proj", use_rslora=True), ("121",))):
+                               ("some", SOME, ("121",))):
         base = replay.train(folder, kind, rows=8, accumulation=1, **lora(**keys), **replayed)
         for mesh in meshes:
             dp, cp, tp = map(int, mesh)
@@ -34,8 +35,21 @@ def check_layouts(folder, replayed):
     return base
 
 
+def check_dropout(folder, base, replayed):
+    """Masks are those of tokens, not of places."""
+    shared = dict(packing=replay.PACKED.format("load_balance", 160)) | {f"{role}.share_prompts": "true" for role in ("actor_train", "critic", "reference")}
+    run = replay.train(folder, "shared", 2, rows=4, accumulation=1, **shared, **lora(**SOME), **replayed)
+    expect(replay.shared_of(run) > 0, "prompts are shared")
+    replay.compare(run, base, "dropout, packed, shared prompts, dp 2", bound=BOUND)
+    whole = replay.train(folder, "whole", rows=8, accumulation=1, **lora(**SOME | dict(lora_dropout=0)), **replayed)
+    gap = max(numpy.abs(tensor - replay.weights(base)[name]).max() for name, tensor in replay.weights(whole).items())
+    expect(gap > 1e-3, f"dropout changes what is learnt: {gap}")
+    same = [[json.loads(line)[key] for key in ("kl", "critic/explained_variance") if key in json.loads(line)] for r in (whole, base) for line in open(r / "metrics.jsonl")][::3]
+    expect(same[0] == same[1], f"and nothing of the first step's log-probs and values: {same}")
+
+
 def check_resumed(folder, base, replayed):
-    flags = lora(lora_target="q_proj,down_proj", use_rslora=True)
+    flags = lora(**SOME)
     replay.train(folder, "resumed", rows=8, accumulation=1, max_steps=2, **flags, **replayed)
     run = replay.train(folder, "resumed", rows=8, accumulation=1, resume_from_checkpoint="true", **flags, **replayed)
     for role in ("actor", "critic"):
@@ -85,6 +99,8 @@ def check_merged(folder, run):
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     replayed = dict(rollout_replay=replay.record(folder))
-    check_resumed(folder, check_layouts(folder, replayed), replayed)
+    base = check_layouts(folder, replayed)
+    check_dropout(folder, base, replayed)
+    check_resumed(folder, base, replayed)
     check_merged(folder, check_sampled(folder))
 finish("adapters")

@@ -10,12 +10,15 @@
 #include "base/file.h"
 #include "checkpoint/peft_folder.h"
 #include "checkpoint/temporary_folder.h"
+#include "dist/local_ranks.h"
+#include "dist/mesh.h"
 #include "dist/single.h"
 #include "model/golden.h"
 #include "model/log_probs.h"
 #include "model/model_folder.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
+#include "ops/dropout.h"
 #include "optim/learner.h"
 
 namespace roll {
@@ -37,21 +40,23 @@ LoraSpec spec_in(const Json& options) {
   LoraSpec lora{.rank = options["r"], .alpha = options["lora_alpha"], .targets = options["target_modules"]};
   lora.use_dora = options.value("use_dora", false);
   lora.use_rslora = options.value("use_rslora", false);
+  lora.dropout = options.value("lora_dropout", 0.0);
   lora.saved = options.value("modules_to_save", std::vector<std::string>());
   return lora;
 }
 
-/// The script's numbers.
+/// This rank's part of the script's numbers.
 void fill_adapters(const Transformer& model) {
   const at::NoGradGuard no_grad;
   const std::map<std::string, at::Tensor> by_name(model.trained().begin(), model.trained().end());
   int64_t k = 3000;
   for (auto [name, tensor] : by_name) {
-    const at::Tensor w = golden_numbers(k++, tensor.numel()).view(tensor.sizes());
+    const std::vector<int64_t>& shape = model.parts().shape(name);
+    const at::Tensor w = model.parts().cut(name, golden_numbers(k++, c10::multiply_integers(shape)).view(shape));
     if (name.ends_with(kMagnitude))
       tensor.mul_(1 + 0.2 * w);
     else if (name.ends_with(kLoraA) || name.ends_with(kLoraB))
-      tensor.copy_(w * (name.ends_with(kLoraA) ? 1.0 : 0.5) * std::sqrt(3.0 / static_cast<double>(tensor.size(1))));
+      tensor.copy_(w * (name.ends_with(kLoraA) ? 1.0 : 0.5) * std::sqrt(3.0 / static_cast<double>(shape[1])));
     else
       tensor.add_(0.05 * w);
   }
@@ -67,9 +72,12 @@ struct GoldenLora {
         base(read_golden(golden["model"])),
         tokens(pack_tokens(base["ids"].get<std::vector<std::vector<int64_t>>>())) {
     test::write_golden_folder(base, false, folder / "m");
+    if (golden["lora"].contains("lora_dropout"))
+      tokens.dropout_names = dropout_names(tokens.ids, tokens.cu_seqlens, /*seed=*/17, /*step=*/3);
   }
-  Transformer model(at::ScalarType dtype) const {
-    Transformer model = Transformer::load(folder / "m", at::kCPU, dtype, {}, architectures(), spec_in(golden["lora"]));
+  Transformer model(at::ScalarType dtype, const ModelParallel& parallel = {}) const {
+    Transformer model =
+        Transformer::load(folder / "m", at::kCPU, dtype, parallel, architectures(), spec_in(golden["lora"]));
     fill_adapters(model);
     return model;
   }
@@ -93,7 +101,22 @@ at::Tensor log_probs_of(const Transformer& model, const PackedTokens& tokens, co
   return token_log_probs(model, tokens, 1.0, false, recompute).log_probs;
 }
 
-const std::vector<std::string> kCases = {"plain", "plain_llama", "rslora", "dora", "saved"};
+/// What of these whole gradients is not PEFT's, to 5e-6.
+std::string wrong_gradients(const std::map<std::string, at::Tensor>& gradients, const Json& expected) {
+  if (gradients.size() != expected.size()) return "others are trained";
+  std::string wrong;
+  int64_t k = 1000;
+  for (const auto& [parameter, found] : gradients) {
+    const at::Tensor grad = found.to(at::kDouble);
+    const double norm = expected[parameter][0], scale = norm * std::sqrt(static_cast<double>(grad.numel()));
+    const double product = (grad.flatten() * golden_numbers(k++, grad.numel())).sum().item<double>();
+    if (!(std::abs(grad.norm().item<double>() - norm) <= 5e-6 * norm)) wrong += parameter + " norm ";
+    if (!(std::abs(product - expected[parameter][1].get<double>()) <= 5e-6 * scale)) wrong += parameter + " ";
+  }
+  return wrong;
+}
+
+const std::vector<std::string> kCases = {"plain", "plain_llama", "rslora", "dora", "saved", "dropout", "dora_dropout"};
 
 }  // namespace
 
@@ -106,20 +129,36 @@ TEST_CASE("adapters' log-probs, gradients and one update equal those of PEFT", "
   const at::Tensor log_probs = log_probs_of(model, golden.tokens, recompute);
   CHECK(golden.worst(log_probs, "log_probs") <= 5e-6);
   golden.loss(log_probs).backward();
-  std::map<std::string, at::Tensor> by_name(model.trained().begin(), model.trained().end());
-  const Json& expected = golden.golden["gradients"];
-  REQUIRE(by_name.size() == expected.size());
-  int64_t k = 1000;
-  for (const auto& [parameter, tensor] : by_name) {
-    INFO(parameter);
-    const at::Tensor grad = tensor.grad().to(at::kDouble);
-    const double norm = expected[parameter][0], scale = norm * std::sqrt(static_cast<double>(grad.numel()));
-    CHECK(std::abs(grad.norm().item<double>() - norm) <= 5e-6 * norm);
-    const double product = (grad.flatten() * golden_numbers(k++, grad.numel())).sum().item<double>();
-    CHECK(std::abs(product - expected[parameter][1].get<double>()) <= 5e-6 * scale);
-  }
+  std::map<std::string, at::Tensor> gradients;
+  for (const auto& [parameter, tensor] : model.trained()) gradients[parameter] = tensor.grad();
+  CHECK(wrong_gradients(gradients, golden.golden["gradients"]) == "");
   for (const auto& [parameter, tensor] : model.parameters())
     CHECK((tensor.grad().defined() || !tensor.requires_grad()));
+}
+
+TEST_CASE("adapters on tensor and context ranks have the log-probs and gradients of PEFT", "[lora]") {
+  const auto name = GENERATE(from_range(kCases));
+  const auto shape = GENERATE(MeshShape{.tp = 2}, MeshShape{.cp = 2});
+  if (name == "plain_llama" && shape.tp == 2) return;  // has 3 heads of keys and values
+  INFO(name << " cp " << shape.cp << " tp " << shape.tp);
+  const GoldenLora golden(name);
+  const auto said = test::run_local_ranks(2, [&](Communicator& world) {
+    Mesh mesh(world, shape);
+    const Transformer model = golden.model(
+        at::kDouble, {.tp = shape.tp > 1 ? &mesh.tp() : nullptr, .cp = shape.cp > 1 ? &mesh.cp() : nullptr});
+    const at::Tensor log_probs = log_probs_of(model, golden.tokens);
+    golden.loss(log_probs).backward();
+    std::map<std::string, at::Tensor> gradients;
+    for (const auto& [parameter, tensor] : model.trained()) {
+      at::Tensor grad = tensor.grad().clone();
+      model.parts().sum_copies(parameter, grad);
+      mesh.shards().all_reduce_sum(grad, parameter);
+      gradients[parameter] = model.parts().gather(parameter, grad);
+    }
+    const std::string wrong = wrong_gradients(gradients, golden.golden["gradients"]);
+    return golden.worst(log_probs, "log_probs") <= 5e-6 ? wrong : "log-probs " + wrong;
+  });
+  CHECK(said == std::vector<std::string>(2));
 }
 
 TEST_CASE("an update of adapters in float32 equals PEFT's and leaves the base's bits", "[lora]") {
@@ -156,7 +195,8 @@ TEST_CASE("without adapters a model is the folder's, to the bit, and new adapter
 TEST_CASE("a folder of adapters holds their bits, and names the model they belong to", "[lora]") {
   const auto name = GENERATE(from_range(kCases));
   INFO(name);
-  const GoldenLora golden(name);
+  GoldenLora golden(name);
+  golden.tokens.dropout_names = {};  // what is saved is sampled from
   const at::NoGradGuard no_grad;
   const Transformer model = golden.model(at::kFloat);
   make_folder(golden.folder / "a");

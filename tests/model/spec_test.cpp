@@ -102,7 +102,7 @@ TEST_CASE("a config that would be computed wrongly is refused by key and value",
   CHECK_THAT(refusal("rms_norm_eps", -1), Contains("a number above 0"));
   CHECK_THAT(refusal("tie_word_embeddings", "yes"), Contains("true or false"));
   CHECK_THAT(refusal("attention_dropout", 0.1), Contains("only 0"));
-  CHECK_THAT(refusal("quantization_config", {{"bits", 4}}), Contains("quantized"));
+  CHECK_THAT(refusal("quantization_config", {{"bits", 4}}), Contains("only weights that bitsandbytes quantised"));
   CHECK_THAT(refusal("rope_scaling", {{"type", "yarn"}, {"factor", 4}}),
              Contains("type = \"yarn\"") && Contains("llama3"));
   CHECK_THAT(refusal("rope_scaling", {{"rope_type", "llama3"}}),

@@ -101,12 +101,12 @@ struct LayerOnDevice {
     }
     if (has_optimizer) optimizer.emplace(parameters, AdamWConfig{});
   }
-  LayerWeights weights() const { return {spec.layers()[0], layer_prefix(spec, 0), parameters}; }
+  LayerWeights weights() const { return {spec.layers()[0], 0, layer_prefix(spec, 0), parameters}; }
   LayerWeights reference() const {
     NamedTensors wide;
     for (const auto& [name, tensor] : on_host.parameters())
       wide.emplace_back(name, tensor.detach().to(at::kDouble).requires_grad_());
-    return {spec.layers()[0], layer_prefix(spec, 0), wide};
+    return {spec.layers()[0], 0, layer_prefix(spec, 0), wide};
   }
 };
 

@@ -328,15 +328,21 @@ def critic_loss(c, critic, samples, e, chosen):
 
 
 # ------------------------------------------------------------------------------------------------------- updates
-def philox_uniform(seed, purpose, step, sequence, position):
-    """Philox4x32-10 (Salmon et al. 2011) over the program's naming of random numbers; 53 bits in [0, 1)."""
+def philox_words(seed, purpose, step, sequence, position):
+    """Philox4x32-10 (Salmon et al. 2011) over the program's naming of random numbers: four times 32 bits."""
     counter = [position, sequence & 0xFFFFFFFF, (purpose << 16) | ((sequence >> 32) & 0xFFFF), step]
     key = [seed & 0xFFFFFFFF, seed >> 32]
     for _ in range(10):
         p0, p1 = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
         counter = [(p1 >> 32) ^ counter[1] ^ key[0], p1 & 0xFFFFFFFF, (p0 >> 32) ^ counter[3] ^ key[1], p0 & 0xFFFFFFFF]
         key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
-    return ((counter[0] << 21) | (counter[1] >> 11)) / 2.0**53
+    return counter
+
+
+def philox_uniform(*name):
+    """53 bits in [0, 1)."""
+    words = philox_words(*name)
+    return ((words[0] << 21) | (words[1] >> 11)) / 2.0**53
 
 
 def mini_batches(c, worker, n, ranks):
