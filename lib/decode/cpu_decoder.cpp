@@ -22,6 +22,12 @@ at::Tensor as_float(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.detach().to(at::kFloat).contiguous() : tensor;
 }
 
+/// The numbers that it multiplies by.
+at::Tensor norm_in(const LayerWeights& weights, const NormShape& norm) {
+  const at::Tensor own = as_float(weights[norm]);
+  return norm.offset != 0 && own.defined() ? own + norm.offset : own;
+}
+
 const float* data_or_null(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.const_data_ptr<float>() : nullptr;
 }
@@ -37,8 +43,10 @@ void for_rows(ThreadTeam::Member& member, int64_t count, const F& f) {
 }  // namespace
 
 bool has_cpu_decoder(const Transformer& model) {
+  const Features features = features_of(model.spec());
   return model.device().is_cpu() && (model.dtype() == at::kFloat || model.dtype() == at::kBFloat16) &&
-         CpuMixers::include_all_of(model.spec().layers());
+         CpuMixers::include_all_of(model.spec().layers()) && features.are_of(kCpuFeatures) &&
+         (model.parallel().tp_size() == 1 || !features.has(Feature::kWideHeadNorm));
 }
 
 template <class T>
@@ -48,10 +56,17 @@ CpuDecoder<T>::CpuDecoder(const Transformer& model, const DecoderSizes& sizes)
   hidden_ = model.spec().hidden_size;
   eps_ = static_cast<float>(model.spec().rms_norm_eps);
   pack_weights();
-  const at::Tensor angles = at::outer(at::arange(sizes.max_length, at::kFloat), inverse_frequencies(model.spec()));
-  cos_ = angles.cos();
-  sin_ = angles.sin();
+  make_angles();
   make_buffers();
+}
+
+template <class T>
+void CpuDecoder<T>::make_angles() {
+  const at::Tensor positions = at::arange(sizes_.max_length, at::kFloat);
+  for (const Rope& rope : model_.spec().ropes()) {
+    const Rotation turned = make_rotation(inverse_frequencies(rope), positions, {}, rope.attention_factor);
+    angles_.push_back({turned.cos, turned.sin, rope.query_growth != 0 ? query_growth(rope, positions) : at::Tensor()});
+  }
 }
 
 template <class T>
@@ -102,10 +117,25 @@ void CpuDecoder<T>::add_block(const Attention& attention, const Block& block, co
                      .o = packed_together({weights[attention.o]}, memory),
                      .keys = pages(),
                      .values = pages(),
-                     .q_norm = as_float(weights[attention.q_norm]),
-                     .k_norm = as_float(weights[attention.k_norm]),
-                     .qkv_bias = q.bias.defined() ? as_float(at::cat({q.bias, k.bias, v.bias})) : at::Tensor()};
-  blocks_.push_back({as_float(weights[block.norm]), std::move(own), as_float(weights[attention.o].bias)});
+                     .q_norm = norm_in(weights, attention.q_norm),
+                     .k_norm = norm_in(weights, attention.k_norm),
+                     .qkv_bias = q.bias.defined() ? as_float(at::cat({q.bias, k.bias, v.bias})) : at::Tensor(),
+                     .turning = attention.turning,
+                     .window = attention.window,
+                     .normed = attention.q_norm.width > attention.head_dim ? 0 : attention.head_dim,
+                     .scale = static_cast<float>(attention.scale()),
+                     .cap = static_cast<float>(attention.soft_cap)};
+  push_block(std::move(own), block, weights, weights[attention.o].bias);
+}
+
+template <class T>
+template <class Own>
+void CpuDecoder<T>::push_block(Own own, const Block& block, const LayerWeights& weights, const at::Tensor& out_bias) {
+  blocks_.push_back({.norm = norm_in(weights, block.norm),
+                     .mixer = std::move(own),
+                     .out_bias = as_float(out_bias),
+                     .after = norm_in(weights, block.after),
+                     .scale = static_cast<float>(block.scale)});
 }
 
 template <class T>
@@ -117,8 +147,9 @@ void CpuDecoder<T>::add_block(const GatedMlp& mlp, const Block& block, const Lay
                  .up = packed_together({up}, memory),
                  .down = packed_together({down}, memory),
                  .gate_bias = as_float(gate.bias),
-                 .up_bias = as_float(up.bias)};
-  blocks_.push_back({as_float(weights[block.norm]), std::move(own), as_float(down.bias)});
+                 .up_bias = as_float(up.bias),
+                 .activation = mlp.activation};
+  push_block(std::move(own), block, weights, down.bias);
 }
 
 template <class T>
@@ -135,7 +166,8 @@ void CpuDecoder<T>::pack_weights() {
       CpuMixers::visit(block.mixer, [&](const auto& mixer) { add_block(mixer, block, weights, memory); });
   lm_head_ = packed_together({head}, memory);
   embedding_ = backbone_.embedding().detach().to(kDtype);
-  final_norm_ = as_float(backbone_.final_norm());
+  const ModelSpec& spec = model_.spec();
+  final_norm_ = (as_float(backbone_.final_norm()) + spec.norm_offset()) * spec.logit_scale;
 }
 
 template <class T>
@@ -193,12 +225,12 @@ LogitRows CpuDecoder<T>::run(std::span<const DecoderRow> rows, std::span<const i
 template <class T>
 void CpuDecoder<T>::run_rows(Member& member) {
   embed(member);
-  const at::Tensor* bias = nullptr;  // of the branch before
+  const DecoderBlock* last = nullptr;  // whose branch is to be added
   for (const DecoderBlock& block : blocks_) {
-    add_and_norm(member, bias, block.norm);
+    add_and_norm(member, last, block.norm);
     std::visit([&](const auto& mixer) { mix(member, mixer); }, block.mixer);
     sum_over_ranks(member, branch_);
-    bias = &block.out_bias;
+    last = &block;
   }
   compute_logits(member);
   PackedWeight::release();
@@ -224,25 +256,40 @@ void CpuDecoder<T>::embed(Member& member) {
   const ModelParallel& parallel = backbone_.parallel();
   const TensorShard part = vocabulary_shard(model_.spec(), parallel.tp_rank(), parallel.tp_size());
   const Rows x = rows_of(x_);
+  const auto scale = static_cast<float>(backbone_.embedding_scale());
   for_rows(member, std::ssize(rows_), [&](int64_t i) {
     const int64_t token = rows_[i].token;
     if (token >= part.begin && token < part.end)
       widen_row(embedding + (token - part.begin) * hidden_, x[i], hidden_);
     else
       std::fill_n(x[i], hidden_, 0.0f);
+    for (int64_t d = 0; scale != 1 && d < hidden_; ++d) x[i][d] *= scale;
   });
   sum_over_ranks(member, x_);
 }
 
-/// x += branch + bias, and the next product's input. `bias` null: nothing is to be added yet.
+/// x += scale * after(branch + bias).
 template <class T>
-void CpuDecoder<T>::add_and_norm(Member& member, const at::Tensor* bias, const at::Tensor& norm) {
-  const float *const added = bias ? data_or_null(*bias) : nullptr, *const weight = norm.const_data_ptr<float>();
+void CpuDecoder<T>::add_branch(const DecoderBlock& block, float* x, float* branch) const {
+  const float *const bias = data_or_null(block.out_bias), *const after = data_or_null(block.after);
+  if (!after) return add_to_row(x, branch, bias, hidden_, block.scale);
+  if (bias) add_to_row(branch, bias, nullptr, hidden_);
+  norm_row(branch, after, branch, hidden_, eps_);
+  add_to_row(x, branch, nullptr, hidden_, block.scale);
+}
+
+/// The branch of the block before (null: there is none) joins the stream, and the next product's input is made.
+template <class T>
+void CpuDecoder<T>::add_and_norm(Member& member, const DecoderBlock* last, const at::Tensor& norm) {
+  const float* const weight = data_or_null(norm);
   const Rows x = rows_of(x_), branch = rows_of(branch_);
   const Inputs input = rows_of<T>(input_);
   for_rows(member, std::ssize(rows_), [&](int64_t i) {
-    if (bias) add_to_row(x[i], branch[i], added, hidden_);
-    norm_row(x[i], weight, input[i], hidden_, eps_);
+    if (last) add_branch(*last, x[i], branch[i]);
+    if (weight)
+      norm_row(x[i], weight, input[i], hidden_, eps_);
+    else
+      narrow_row(x[i], input[i], hidden_);
   });
 }
 
@@ -256,22 +303,32 @@ void CpuDecoder<T>::multiply(Member& member, const PackedWeight& weight, Inputs 
 /// Biases, norms and rotation of q and k; k and v go to their page.
 template <class T>
 void CpuDecoder<T>::place(Member& member, const AttentionBlock& block) {
-  const int64_t head_dim = block.head_dim, half = head_dim / 2, width = block.qkv_width();
-  const float scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
+  const int64_t head_dim = block.head_dim, width = block.qkv_width();
   const KvPages<T> pages = pages_of(block);
   const Rows qkv = rows_of(qkv_);
-  const float *const all_cos = cos_.const_data_ptr<float>(), *const all_sin = sin_.const_data_ptr<float>();
+  const Turning& turning = block.turning;
+  const bool turns = turning.rope >= 0;
+  const Angles angles = turns ? angles_[static_cast<size_t>(turning.rope)] : Angles();
+  const int64_t half = turns ? angles.cos.size(1) : 0;
+  const float *const all_cos = data_or_null(angles.cos), *const all_sin = data_or_null(angles.sin),
+                     *const growth = data_or_null(angles.growth);
+  const auto rotate = turning.interleaved ? rotate_head_interleaved : rotate_head;
   const float *const bias = data_or_null(block.qkv_bias), *const q_norm = data_or_null(block.q_norm),
                      *const k_norm = data_or_null(block.k_norm);
   for_rows(member, std::ssize(rows_), [&](int64_t i) {
     float *const q = qkv[i], *const k = q + block.heads * head_dim, *const v = k + block.kv_heads * head_dim;
     if (bias) add_to_row(q, bias, nullptr, width);
-    const float *const cos = all_cos + rows_[i].position * half, *const sin = all_sin + rows_[i].position * half;
+    if (q_norm && block.normed == 0) {
+      norm_row(q, q_norm, q, k - q, eps_);
+      norm_row(k, k_norm, k, v - k, eps_);
+    }
+    const int64_t position = rows_[i].position;
     for (float* head = q; head < v; head += head_dim) {
       const float* const norm = head < k ? q_norm : k_norm;
-      if (norm) norm_row(head, norm, head, head_dim, eps_);
-      rotate_head(head, cos, sin, head_dim);
+      if (norm && block.normed > 0) norm_row(head, norm, head, head_dim, eps_);
+      if (turns) rotate(head, all_cos + position * half, all_sin + position * half, 2 * half);
     }
+    const float scale = growth ? block.scale * growth[position] : block.scale;
     for (float* x = q; x < k; ++x) *x *= scale;
     store_token(pages, rows_[i].pages, rows_[i].position, k, v);
   });
@@ -291,13 +348,15 @@ void CpuDecoder<T>::attend(Member& member, const AttentionBlock& block) {
     queries.clear();
     for (int64_t i = first; i < first + count; ++i)
       for (int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head)
-        queries.push_back(
-            {.q = qkv[i] + head * head_dim, .out = mixed[i] + head * head_dim, .length = rows_[i].position + 1});
-    attend_pages<T>(pages, rows_[first].pages, kv_head, queries, scratch);
+        queries.push_back({.q = qkv[i] + head * head_dim,
+                           .out = mixed[i] + head * head_dim,
+                           .length = rows_[i].position + 1,
+                           .first = block.window > 0 ? std::max<int64_t>(0, rows_[i].position + 1 - block.window) : 0});
+    attend_pages<T>(pages, rows_[first].pages, kv_head, queries, scratch, block.cap);
   });
 }
 
-/// gated = silu(input gate^T) * (input up^T), panel by panel of both.
+/// gated = activation(input gate^T) * (input up^T), panel by panel of both.
 template <class T>
 void CpuDecoder<T>::gate(Member& member, const GatedBlock& block) {
   const int64_t num_rows = std::ssize(rows_);
@@ -312,9 +371,16 @@ void CpuDecoder<T>::gate(Member& member, const GatedBlock& block) {
       const int64_t count = std::min(kGatedRows, num_rows - first);
       block.gate.multiply(panel, input[first], input.stride, count, gates, kPanelWidth, panel + member.size());
       block.up.multiply(panel, input[first], input.stride, count, ups, kPanelWidth, panel + member.size());
-      for (int64_t i = 0; i < count; ++i)
-        gate_row(gates + i * kPanelWidth, ups + i * kPanelWidth, gate_bias ? gate_bias + column : nullptr,
-                 up_bias ? up_bias + column : nullptr, gated[first + i] + column, width);
+      for (int64_t i = 0; i < count; ++i) {
+        const float *const g = gates + i * kPanelWidth, *const u = ups + i * kPanelWidth;
+        const float *const g_bias = gate_bias ? gate_bias + column : nullptr, *const u_bias =
+                                                                                  up_bias ? up_bias + column : nullptr;
+        T* const out = gated[first + i] + column;
+        if (block.activation == Activation::kGeluTanh)
+          gelu_gate_row(g, u, g_bias, u_bias, out, width);
+        else
+          gate_row(g, u, g_bias, u_bias, out, width);
+      }
     }
   });
 }
@@ -333,14 +399,18 @@ void CpuDecoder<T>::sum_over_ranks(Member& member, const at::Tensor& y) {
 template <class T>
 void CpuDecoder<T>::compute_logits(Member& member) {
   const int64_t count = std::ssize(wanted_);
-  const float *const bias = data_or_null(blocks_.back().out_bias), *const norm = final_norm_.const_data_ptr<float>();
+  const float* const norm = final_norm_.const_data_ptr<float>();
   const Rows x = rows_of(x_), branch = rows_of(branch_);
   const Inputs input = rows_of<T>(input_);
   for_rows(member, count, [&](int64_t i) {
-    add_to_row(x[wanted_[i]], branch[wanted_[i]], bias, hidden_);
+    add_branch(blocks_.back(), x[wanted_[i]], branch[wanted_[i]]);
     norm_row(x[wanted_[i]], norm, input[i], hidden_, eps_);
   });
   multiply(member, lm_head_, input, count, rows_of(logits_));
+  if (const auto cap = static_cast<float>(model_.spec().logit_cap); cap > 0)
+    for_rows(member, count, [&, logits = rows_of(logits_)](int64_t i) {
+      for (int64_t v = 0; v < logits.stride; ++v) logits[i][v] = cap * std::tanh(logits[i][v] / cap);
+    });
   if (model_.parts().is_whole()) return;
   member.once([&] {
     const at::Tensor mine = logits_.narrow(0, 0, count).narrow(1, 0, model_.head_weight().size(0));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "decode/decoder.h"
+#include "model/features.h"
 #include "model/transformer.h"
 #include "ops/packed_weight.h"
 #include "ops/paged_attention_cpu.h"
@@ -21,6 +22,11 @@
 namespace roll {
 
 using CpuMixers = MixerKinds<Attention, GatedMlp>;
+/// All of them; of norms over the heads of several ranks see has_cpu_decoder().
+inline constexpr Features kCpuFeatures = {Feature::kWindow,         Feature::kSoftCap,      Feature::kScoreScale,
+                                          Feature::kTurning,        Feature::kWideHeadNorm, Feature::kNormOffset,
+                                          Feature::kNormBehind,     Feature::kActivation,   Feature::kBranchScale,
+                                          Feature::kEmbeddingScale, Feature::kLogitScale,   Feature::kLogitCap};
 
 /// Whether one of them runs the model: float32 or bfloat16 on the CPU, with mixers that it knows.
 bool has_cpu_decoder(const Transformer& model);
@@ -46,6 +52,9 @@ class CpuDecoder : public Decoder {
     PackedWeight qkv, o;
     at::Tensor keys, values;
     at::Tensor q_norm, k_norm, qkv_bias;
+    Turning turning;
+    int64_t window = 0, normed = 0;  // numbers that the norms are over: of a head, or 0: of all
+    float scale = 1, cap = 0;        // of scores
 
     int64_t qkv_width() const { return (heads + 2 * kv_heads) * head_dim; }
   };
@@ -53,11 +62,19 @@ class CpuDecoder : public Decoder {
     int64_t inner;  // of this rank
     PackedWeight gate, up, down;
     at::Tensor gate_bias, up_bias;
+    Activation activation = Activation::kSilu;
   };
   struct DecoderBlock {
     at::Tensor norm;
     std::variant<AttentionBlock, GatedBlock> mixer;
     at::Tensor out_bias;  // of what the mixer adds to the residual stream
+    at::Tensor after;     // the norm of that
+    float scale = 1;      // and what it is multiplied by
+  };
+  /// The angles of one of the model's rotations.
+  struct Angles {
+    at::Tensor cos, sin;  // [max_length, R/2] float32
+    at::Tensor growth;    // [max_length] float32, of queries; undefined: 1
   };
   /// Rows in memory of a tensor that outlives them: what threads use, to whom a tensor's own ways are long.
   template <class Number>
@@ -81,13 +98,17 @@ class CpuDecoder : public Decoder {
   int64_t room_for(const GatedMlp& mlp, const LayerWeights& weights) const;
   void add_block(const Attention& attention, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
   void add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
+  template <class Own>
+  void push_block(Own own, const Block& block, const LayerWeights& weights, const at::Tensor& out_bias);
+  void make_angles();
   void pack_weights();
   void make_buffers();
   KvPages<T> pages_of(const AttentionBlock& block) const;
 
   void run_rows(Member& member);
   void embed(Member& member);
-  void add_and_norm(Member& member, const at::Tensor* bias, const at::Tensor& norm);
+  void add_and_norm(Member& member, const DecoderBlock* last, const at::Tensor& norm);
+  void add_branch(const DecoderBlock& block, float* x, float* branch) const;
   void multiply(Member& member, const PackedWeight& weight, Inputs x, int64_t rows, Rows y);
   /// input -> branch, without its bias.
   void mix(Member& member, const AttentionBlock& block);
@@ -110,7 +131,7 @@ class CpuDecoder : public Decoder {
   std::vector<DecoderBlock> blocks_;  // of all layers
   PackedWeight lm_head_;
   at::Tensor embedding_, final_norm_;
-  at::Tensor cos_, sin_;  // [max_length, D/2] float32
+  std::vector<Angles> angles_;
   ThreadTeam team_;
   // x: the residual stream. branch: what is to be added to it.
   at::Tensor x_, qkv_, branch_, logits_, gathered_;

@@ -40,7 +40,7 @@ class DeviceDecoderOf : public DeviceDecoder {
     embedding_ = plain(model.backbone().embedding().to(model.dtype()));
     final_norm_ = plain(model.backbone().final_norm());
     head_ = plain(model.head_weight());
-    const at::Tensor angles = at::outer(at::arange(sizes.max_length, at::kFloat), inverse_frequencies(spec));
+    const at::Tensor angles = at::outer(at::arange(sizes.max_length, at::kFloat), inverse_frequencies(spec.ropes()[0]));
     cos_ = angles.cos().to(model.device());
     sin_ = angles.sin().to(model.device());
     make_buffers();
@@ -82,6 +82,7 @@ class DeviceDecoderOf : public DeviceDecoder {
   // Biases and norms are undefined where the model has none.
   struct AttentionBlock {
     int64_t heads = 0, kv_heads = 0, head_dim = 0;  // of this rank
+    float scale = 1;                                // of scores
     int64_t cache = 0;                              // which of the caches is its
     at::Tensor qkv, o, q_norm, k_norm, qkv_bias;
   };
@@ -105,6 +106,7 @@ class DeviceDecoderOf : public DeviceDecoder {
     AttentionBlock own{.heads = q.outputs() / attention.head_dim,
                        .kv_heads = k.outputs() / attention.head_dim,
                        .head_dim = attention.head_dim,
+                       .scale = static_cast<float>(attention.scale()),
                        .cache = num_caches_++,
                        .qkv = together({merged_weight(q), merged_weight(k), merged_weight(v)}),
                        .o = plain(merged_weight(weights[attention.o])),
@@ -274,7 +276,7 @@ class DeviceDecoderOf : public DeviceDecoder {
                                 .num_rows = num_prompt_rows_,
                                 .heads = block.heads,
                                 .tile = AttendPages<T, kDim>::kQueries,
-                                .scale = 1.0f / std::sqrt(static_cast<float>(block.head_dim))};
+                                .scale = block.scale};
     if (num_prompt_rows_ > 0) launch(kernel);
     if (num_prompt_rows_ == num_rows_) return;
     kernel.first_row = num_prompt_rows_;

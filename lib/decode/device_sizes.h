@@ -1,6 +1,7 @@
 // What of a model a device decoder keeps on one of its tensor ranks, in numbers.
 #pragma once
 
+#include "model/features.h"
 #include "model/layer.h"
 #include "model/transformer.h"
 
@@ -9,6 +10,8 @@ namespace roll {
 /// The kinds of mixers that have kernels. Each has its block, add_block() and mix() in device_decoder.cpp, its sizes
 /// in device_sizes.cpp, and its kernels in cuda/decode_kernels.h and cuda/attend_pages.h.
 using DeviceMixers = MixerKinds<Attention, GatedMlp>;
+/// What the kernels compute beside what Llama has.
+inline constexpr Features kDeviceFeatures = {Feature::kScoreScale};
 
 /// Numbers of a row of each buffer: the widest of all blocks.
 struct RowWidths {

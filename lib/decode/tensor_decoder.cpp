@@ -27,7 +27,7 @@ void TensorDecoder::copy_page(int64_t from, int64_t to) {
 
 LogitRows TensorDecoder::run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) {
   const at::NoGradGuard no_grad;
-  const at::Tensor hidden = model_.backbone().extend(lay_out_rows(rows), cache_);
+  const at::Tensor hidden = model_.extend(lay_out_rows(rows), cache_);
   const at::Tensor indices = at::tensor(at::IntArrayRef(wanted.data(), wanted.size()), at::kLong).to(model_.device());
   logits_ = model_.logits(hidden.index_select(0, indices)).to(at::kCPU).contiguous();
   return {logits_.const_data_ptr<float>(), logits_.size(1)};

@@ -47,6 +47,24 @@ class SumScatterRows : public torch::autograd::Function<SumScatterRows> {
   }
 };
 
+class SumOverRanks : public torch::autograd::Function<SumOverRanks> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, Communicator* ranks, const std::string& name) {
+    remember(ctx, ranks, name);
+    return summed(x, *ranks, name);
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    return {summed(grads[0], ranks_of(ctx), backward_name(ctx)), at::Tensor(), at::Tensor()};
+  }
+
+ private:
+  static at::Tensor summed(const at::Tensor& x, Communicator& ranks, const std::string& name) {
+    at::Tensor sum = x.clone(at::MemoryFormat::Contiguous);
+    ranks.all_reduce_sum(sum, name);
+    return sum;
+  }
+};
+
 class GatherResults : public torch::autograd::Function<GatherResults> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, Communicator* ranks, const std::string& name) {
@@ -83,6 +101,10 @@ at::Tensor gather_rows(const at::Tensor& x, Communicator& ranks, std::string_vie
 
 at::Tensor sum_scatter_rows(const at::Tensor& x, Communicator& ranks, std::string_view name) {
   return ranks.size() == 1 ? x : SumScatterRows::apply(x, &ranks, std::string(name));
+}
+
+at::Tensor sum_over_ranks(const at::Tensor& x, Communicator& ranks, std::string_view name) {
+  return ranks.size() == 1 ? x : SumOverRanks::apply(x, &ranks, std::string(name));
 }
 
 at::Tensor gather_results(const at::Tensor& x, Communicator& ranks, std::string_view name) {

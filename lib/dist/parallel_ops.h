@@ -22,6 +22,10 @@ at::Tensor sum_scatter_rows(const at::Tensor& x, Communicator& ranks, std::strin
 /// sends nothing. **Collective** forward.
 at::Tensor gather_results(const at::Tensor& x, Communicator& ranks, std::string_view name);
 
+/// Numbers of each rank -> their sum, with which the ranks do different parts of the work. Backward adds up too.
+/// **Collective**, forward and backward.
+at::Tensor sum_over_ranks(const at::Tensor& x, Communicator& ranks, std::string_view name);
+
 /// x. What `ranks` do between two of these counts `times` times, forward, and `times_in_backward` times on the way back
 /// from the second one to the first.
 at::Tensor count_times(const at::Tensor& x, Communicator& ranks, int64_t times, int64_t times_in_backward);

@@ -120,7 +120,7 @@ double adapter_bytes(const Block& block, const Numbers& n) {
 LayerBytes bytes_of(const Layer& layer, const Numbers& n, bool again = false) {
   LayerBytes found;
   for (size_t i = 0; i < layer.size(); ++i) {
-    const int64_t hidden = layer[i].norm.width;
+    const int64_t hidden = layer[i].hidden();
     const double stream = n.stream(hidden), normed = n.rule.tp > 1 ? n.of(hidden) : stream;
     const MixerBytes own = std::visit([&](const auto& mixer) { return bytes_of(mixer, hidden, n); }, layer[i].mixer);
     const double streams = i == 0 ? 1 : n.rule.on_gpu ? 3 : 2;  // the layer's input, the sum, what is added

@@ -29,13 +29,32 @@ class LinearMaker {
   std::string prefix_;
 };
 
-Attention attention_of(const ModelSpec& spec, const LinearMaker& linear) {
+Turning turning_of(const ModelSpec& spec, const Rope& rope, int64_t index) {
+  return {.rope = index,
+          .dim = rope.dim > 0 ? rope.dim : spec.head_dim,
+          .interleaved = rope.interleaved,
+          .scale = rope.attention_factor,
+          .grows = rope.query_growth != 0};
+}
+
+/// How the heads of a layer turn; those that do not have a part of 0 numbers.
+Turning turning_of(const ModelSpec& spec, size_t layer) {
+  if (ModelSpec::names(spec.unturned, layer)) return {.rope = -1};
+  const bool is_local = spec.local_rope && ModelSpec::names(spec.slides, layer);
+  return is_local ? turning_of(spec, *spec.local_rope, 1) : turning_of(spec, spec.rope, 0);
+}
+
+Attention attention_of(const ModelSpec& spec, size_t layer, const LinearMaker& linear) {
   const WeightNames& names = spec.architecture->weights;
   const int64_t hidden = spec.hidden_size, size = spec.head_dim, heads = spec.num_heads, kv_heads = spec.num_kv_heads;
   const auto rows = [&](const std::string& name, int64_t count) {
     return linear(name, count * size, hidden, spec.qkv_bias, {.dim = 0, .count = count, .width = size});
   };
-  const int64_t normed = spec.qk_norm ? size : 0;
+  const auto norm = [&](const std::string& name, int64_t count) -> NormShape {
+    if (!spec.qk_norm) return {name};
+    if (!spec.architecture->wide_qk_norm) return {name, size, spec.norm_offset()};
+    return {name, count * size, spec.norm_offset(), {.dim = 0, .count = count, .width = size}};
+  };
   return {.num_heads = heads,
           .num_kv_heads = kv_heads,
           .head_dim = size,
@@ -43,8 +62,12 @@ Attention attention_of(const ModelSpec& spec, const LinearMaker& linear) {
           .k = rows(names.k, kv_heads),
           .v = rows(names.v, kv_heads),
           .o = linear(names.o, hidden, heads * size, spec.o_bias, {.dim = 1, .count = heads, .width = size}),
-          .q_norm = {names.q_norm, normed},
-          .k_norm = {names.k_norm, normed}};
+          .q_norm = norm(names.q_norm, heads),
+          .k_norm = norm(names.k_norm, kv_heads),
+          .turning = turning_of(spec, layer),
+          .window = ModelSpec::names(spec.slides, layer) ? spec.window : 0,
+          .soft_cap = spec.score_cap,
+          .scale_of_scores = spec.score_scale};
 }
 
 GatedMlp mlp_of(const ModelSpec& spec, const LinearMaker& linear) {
@@ -52,6 +75,7 @@ GatedMlp mlp_of(const ModelSpec& spec, const LinearMaker& linear) {
   const int64_t hidden = spec.hidden_size, inner = spec.intermediate_size;
   const Cut rows = {.dim = 0, .count = inner}, columns = {.dim = 1, .count = inner};
   return {.inner = inner,
+          .activation = spec.activation,
           .gate = linear(names.gate, inner, hidden, spec.mlp_bias, rows),
           .up = linear(names.up, inner, hidden, spec.mlp_bias, rows),
           .down = linear(names.down, hidden, inner, spec.mlp_bias, columns)};
@@ -61,14 +85,19 @@ GatedMlp mlp_of(const ModelSpec& spec, const LinearMaker& linear) {
 
 std::vector<Layer> dense_layers(const ModelSpec& spec) {
   const WeightNames& names = spec.architecture->weights;
-  const auto layer_of = [&](size_t i) -> Layer {
-    const LinearMaker linear(spec, i);
-    return {{.norm = {names.input_norm, spec.hidden_size}, .mixer = attention_of(spec, linear)},
-            {.norm = {names.post_norm, spec.hidden_size}, .mixer = mlp_of(spec, linear)}};
+  const NormPlace place = spec.architecture->norms;
+  const auto block = [&](const Mixer& mixer, const std::string& before, const std::string& behind) {
+    Block one{.norm = {before}, .mixer = mixer, .after = {behind}, .scale = spec.branch_scale};
+    if (place != NormPlace::kBehind) one.norm = {before, spec.hidden_size, spec.norm_offset()};
+    if (place != NormPlace::kBefore) one.after = {behind, spec.hidden_size, spec.norm_offset()};
+    return one;
   };
-  std::vector<Layer> layers(static_cast<size_t>(spec.num_layers), layer_of(0));
-  const bool are_alike = !spec.bitsandbytes || spec.bitsandbytes->skipped.empty();
-  for (size_t i = 1; i < layers.size() && !are_alike; ++i) layers[i] = layer_of(i);
+  std::vector<Layer> layers;
+  for (size_t i = 0; i < static_cast<size_t>(spec.num_layers); ++i) {
+    const LinearMaker linear(spec, i);
+    layers.push_back({block(attention_of(spec, i, linear), names.input_norm, names.after_attention),
+                      block(mlp_of(spec, linear), names.post_norm, names.after_mlp)});
+  }
   return layers;
 }
 
@@ -77,20 +106,73 @@ const Architectures& architectures() {
       {.name = "qwen2",
        .causal_class = "Qwen2ForCausalLM",
        .value_class = "Qwen2ForTokenClassification",
-       .qkv_bias = Bias::kAlways},
+       .qkv_bias = Bias::kAlways,
+       .windows = Windows::kOptIn},
       {.name = "qwen3",
        .causal_class = "Qwen3ForCausalLM",
        .value_class = "Qwen3ForTokenClassification",
        .qk_norm = true,
        .qkv_bias = Bias::kByConfig,
        .o_bias = Bias::kByConfig,
-       .head_dim = 128},
+       .head_dim = 128,
+       .windows = Windows::kOptIn},
       {.name = "llama",
        .causal_class = "LlamaForCausalLM",
        .value_class = "LlamaForTokenClassification",
        .qkv_bias = Bias::kByConfig,
        .o_bias = Bias::kByConfig,
        .mlp_bias = Bias::kByConfig},
+      {.name = "mistral",
+       .causal_class = "MistralForCausalLM",
+       .value_class = "MistralForTokenClassification",
+       .windows = Windows::kAll,
+       .usual_window = 4096},
+      {.name = "ministral3",
+       .causal_class = "Ministral3ForCausalLM",
+       .value_class = "Ministral3ForTokenClassification",
+       .head_dim = 128,
+       .norm_eps = 1e-5,
+       .windows = Windows::kAll},
+      {.name = "smollm3",
+       .causal_class = "SmolLM3ForCausalLM",
+       .value_class = "SmolLM3ForTokenClassification",
+       .qkv_bias = Bias::kByConfig,
+       .o_bias = Bias::kByConfig,
+       .mlp_bias = Bias::kByConfig,
+       .tied_head = true,
+       .rope = {.theta = 2e6},
+       .unturned_layers = true,
+       .windows = Windows::kOptIn},
+      {.name = "olmo2",
+       .causal_class = "Olmo2ForCausalLM",
+       .value_class = "Olmo2ForSequenceClassification",
+       .qk_norm = true,
+       .wide_qk_norm = true,
+       .qkv_bias = Bias::kByConfig,
+       .o_bias = Bias::kByConfig,
+       .norm_eps = 1e-5,
+       .norms = NormPlace::kBehind},
+      {.name = "olmo3",
+       .causal_class = "Olmo3ForCausalLM",
+       .value_class = "Olmo3ForSequenceClassification",
+       .qk_norm = true,
+       .wide_qk_norm = true,
+       .qkv_bias = Bias::kByConfig,
+       .o_bias = Bias::kByConfig,
+       .norm_eps = 1e-5,
+       .norms = NormPlace::kBehind,
+       .rope = {.theta = 5e5},
+       .local_theta = -1,
+       .windows = Windows::kPattern,
+       .window_pattern = 4,
+       .usual_window = 4096},
+      {.name = "granite",
+       .causal_class = "GraniteForCausalLM",
+       .value_class = "GraniteForSequenceClassification",
+       .qkv_bias = Bias::kByConfig,
+       .o_bias = Bias::kByConfig,
+       .mlp_bias = Bias::kByConfig,
+       .multipliers = true},
   };
   return rows;
 }

@@ -10,35 +10,59 @@
 #include <vector>
 
 #include "model/layer.h"
+#include "model/rope.h"
 
 namespace roll {
 
 struct ModelSpec;
 
-/// Whether a product has a bias; kByConfig: config.json's attention_bias (q, k, v, o) or mlp_bias says so.
-enum class Bias { kNever, kAlways, kByConfig };
+/// Whether a product has a bias; kByConfig: config.json's attention_bias (q, k, v, o) or mlp_bias says so; kUsually: it
+/// may say that there is none.
+enum class Bias { kNever, kAlways, kByConfig, kUsually };
+
+/// Where a block has its norm: x += mixer(norm(x)), x += norm(mixer(x)), or one at each place.
+enum class NormPlace { kBefore, kBehind, kBoth };
+
+/// Which layers see a window (config.json's sliding_window) and no more: none; those of layer_types where
+/// use_sliding_window asks for it; all where there is one; those of layer_types, else all but each n-th.
+enum class Windows { kNone, kOptIn, kAll, kPattern };
 
 /// What HF calls the weights; the defaults are Llama's, which most later models took over.
 struct WeightNames {
   std::string embedding = "model.embed_tokens", final_norm = "model.norm";
   std::string lm_head = "lm_head", value_head = "score";
   std::string layer = "model.layers.";  // + number, a dot and one of the following
-  std::string input_norm = "input_layernorm", post_norm = "post_attention_layernorm";
+  std::string input_norm = "input_layernorm", post_norm = "post_attention_layernorm";  // before attention and MLP
+  std::string after_attention = "post_attention_layernorm", after_mlp = "post_feedforward_layernorm";
   std::string q = "self_attn.q_proj", k = "self_attn.k_proj", v = "self_attn.v_proj", o = "self_attn.o_proj";
   std::string q_norm = "self_attn.q_norm", k_norm = "self_attn.k_norm";
   std::string gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
 };
 
-/// Attention, then a gated MLP, with the names, sizes, biases and norms of the spec; all layers alike.
+/// Attention, then a gated MLP, with the names, sizes and features of the spec.
 std::vector<Layer> dense_layers(const ModelSpec& spec);
 
 struct Architecture {
   std::string name;                       // config.json's model_type, and --arch
   std::string causal_class, value_class;  // HF's classes: a language model, and one number per token
-  bool qk_norm = false;                   // RMSNorm over each head of q and k
+  bool qk_norm = false;                   // RMSNorm over each head of q and k...
+  bool wide_qk_norm = false;              // ... or over all of them together
   Bias qkv_bias = Bias::kNever, o_bias = Bias::kNever, mlp_bias = Bias::kNever;
   std::optional<int64_t> head_dim = {};  // where config.json has none; unset: hidden_size / num_attention_heads
   bool tied_head = false;                // where config.json has no tie_word_embeddings
+  double norm_eps = 1e-6;                // where it has no rms_norm_eps
+  double norm_offset = 0;                // NormShape::offset
+  NormPlace norms = NormPlace::kBefore;
+  RopeDefaults rope = {};
+  double local_theta = 0;        // of layers with a window, where these have a rotation of their own; -1: rope_theta
+  bool unturned_layers = false;  // some do not rotate: no_rope_layers
+  Windows windows = Windows::kNone;
+  int64_t window_pattern = 0, usual_window = 0;  // each n-th layer has none; where config.json has no sliding_window
+  Activation activation = Activation::kSilu;
+  bool multipliers = false;     // embedding_multiplier, residual_multiplier, attention_multiplier, logits_scaling
+  bool root_embedding = false;  // embeddings are scaled by sqrt(hidden_size)
+  bool query_scalar = false;    // scores by 1 / sqrt(query_pre_attn_scalar)
+  double usual_score_cap = 0, usual_logit_cap = 0;  // attn_ and final_logit_softcapping, where config.json has none
   WeightNames weights = {};
   std::vector<Layer> (*layers)(const ModelSpec& spec) = dense_layers;
 };

@@ -10,7 +10,6 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <numbers>
 #include <span>
 
 #include "base/error.h"
@@ -57,26 +56,21 @@ at::Tensor run_unit(const std::vector<LayerWeights>& layers, const LayerUnit& un
   return recomputed(block, x, weights);
 }
 
+std::string_view first_norm(const Layer& layer) {
+  const Block& first = layer.front();
+  return first.norm.width > 0 ? first.norm.name : first.after.name;
+}
+
+ScoreRule rule_of(const Attention& attention) {
+  return {attention.scale(), attention.window, attention.soft_cap};
+}
+
 at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t times, int64_t times_in_backward) {
   if (!x.is_meta()) return x;
   if (at::GradMode::is_enabled() && !x.requires_grad()) x = x.detach().requires_grad_(true);  // so that it is undone
   for (Communicator* ranks : {parallel.tp, parallel.cp})
     if (ranks) x = roll::count_times(x, *ranks, times, times_in_backward);
   return x;
-}
-
-/// Long waves are slowed by `factor`, short ones kept, those between blended (Llama 3.1, "llama3" in transformers).
-at::Tensor scale_llama3(const at::Tensor& frequencies, const Llama3Scaling& scaling) {
-  const auto context = static_cast<double>(scaling.original_max_positions);
-  const at::Tensor wavelength = 2 * std::numbers::pi / frequencies;
-  const at::Tensor slowed = frequencies / scaling.factor;
-  const at::Tensor blend =
-      (context / wavelength - scaling.low_freq_factor) / (scaling.high_freq_factor - scaling.low_freq_factor);
-  const at::Tensor blended = (1 - blend) * slowed + blend * frequencies;
-  const at::Tensor long_or_short = at::where(wavelength > context / scaling.low_freq_factor, slowed, frequencies);
-  const at::Tensor is_medium =
-      (wavelength >= context / scaling.high_freq_factor).logical_and(wavelength <= context / scaling.low_freq_factor);
-  return at::where(is_medium, blended, long_or_short);
 }
 
 }  // namespace
@@ -90,7 +84,7 @@ LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& 
   for_each_part(layer_, [&](const auto& part) {
     Linear& linear = parts_.emplace_back(part.name, Linear{tensor(part.name, ".weight"), {}}).second;
     if constexpr (requires { part.has_bias; }) {
-      linear.dtype = tensor(layer_.front().norm.name, ".weight").scalar_type();
+      linear.dtype = tensor(first_norm(layer_), ".weight").scalar_type();
       if (part.quantised)
         linear.quantised =
             QuantisedMatrix{*part.quantised, linear.weight, tensor(part.name, ".weight.scales"), part.quantised_from};
@@ -131,15 +125,25 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
       parallel_(parallel),
       embedding_(trained_copy(parameters, spec.architecture->weights.embedding)),
       final_norm_(parameter(parameters, spec.architecture->weights.final_norm + ".weight")),
-      inverse_frequencies_(inverse_frequencies(spec).to(embedding_.device())),
       launcher_(make_layer_launcher(embedding_.device())) {
+  for (const Rope& rope : spec.ropes())
+    inverse_frequencies_.push_back(inverse_frequencies(rope).to(embedding_.device()));
   for (const Layer& layer : spec.layers())
     layers_.emplace_back(layer, layers_.size(), layer_prefix(spec, layers_.size()), parameters, parallel.tp);
 }
 
-/// A token's row of the table is its position.
-Rotation Backbone::rotation(const at::Tensor& positions, int64_t num_positions) const {
-  return make_rotation(inverse_frequencies_, at::arange(num_positions, positions.options()), positions);
+/// A token's row of the tables is its position.
+std::vector<Turn> Backbone::turns(const at::Tensor& positions, int64_t num_positions) const {
+  const std::vector<Rope> ropes = spec_.ropes();
+  std::vector<Turn> all;
+  for (size_t i = 0; i < ropes.size(); ++i) {
+    Turn turn{make_rotation(inverse_frequencies_[i], at::arange(num_positions, positions.options()), positions,
+                            ropes[i].attention_factor)};
+    turn.rotation.interleaved = ropes[i].interleaved;
+    if (ropes[i].query_growth != 0) turn.growth = query_growth(ropes[i], positions).view({-1, 1, 1});
+    all.push_back(std::move(turn));
+  }
+  return all;
 }
 
 ParallelFlow Backbone::training_flow() const {
@@ -161,7 +165,8 @@ ParallelFlow Backbone::sampling_flow() const {
 at::Tensor Backbone::embed(const at::Tensor& ids, const ParallelFlow& flow) const {
   const auto rows_of = [&](const at::Tensor& wanted) {
     const bool is_fused = launcher_ && takes_layer(embedding_, {embedding_.size(1)}, {embedding_});
-    return (is_fused ? fused_rows(*launcher_, embedding_, wanted) : embed_rows(embedding_, wanted)).to(dtype());
+    const at::Tensor rows = is_fused ? fused_rows(*launcher_, embedding_, wanted) : embed_rows(embedding_, wanted);
+    return spec_.embedding_scale == 1 ? rows.to(dtype()) : rows.to(dtype()) * embedding_scale();
   };
   if (parallel_.tp_size() == 1) return rows_of(ids);
   const TensorShard rows = vocabulary_shard(spec_, parallel_.tp_rank(), parallel_.tp_size());
@@ -178,16 +183,17 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
   pieces.key_rows = layout.keys;
   const Attend attend = [pieces, cp = parallel_.cp](const Attention& attention, const at::Tensor& q,
                                                     const at::Tensor& k, const at::Tensor& v) {
-    const double scale = attention.scale();
-    if (!cp) return packed_attention(q, k, v, pieces, scale);
+    const ScoreRule rule = rule_of(attention);
+    if (!cp) return packed_attention(q, k, v, pieces, rule);
     const at::Tensor all = gather_rows(at::stack({k, v}, 1), *cp, "keys and values");
-    return packed_attention(q, all.select(1, 0), all.select(1, 1), pieces, scale);
+    return packed_attention(q, all.select(1, 0), all.select(1, 1), pieces, rule);
   };
   const auto pass = std::make_shared<const LayerPass>(LayerPass{
       .eps = spec_.rms_norm_eps,
-      .rotation = rotation(layout.positions, layout.num_positions),
+      .turns = turns(layout.positions, layout.num_positions),
       .attend = attend,
       .flow = training_flow(),
+      .tp = parallel_.tp,
       .launcher = launcher_.get(),
       .dropout_names = layout.dropout_names,
   });
@@ -204,10 +210,14 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
   return last_norm(count_times(x, parallel_, 1, before));
 }
 
+double Backbone::embedding_scale() const {
+  return at::scalar_tensor(spec_.embedding_scale, at::kDouble).to(dtype()).item<double>();
+}
+
 at::Tensor Backbone::last_norm(const at::Tensor& x) const {
-  const bool is_fused = launcher_ && takes_layer(x, {x.size(1)}, {final_norm_});
+  const bool is_fused = launcher_ && spec_.norm_offset() == 0 && takes_layer(x, {x.size(1)}, {final_norm_});
   return is_fused ? fused_norm(*launcher_, x, {}, final_norm_, spec_.rms_norm_eps).normed
-                  : rms_norm(x, final_norm_, spec_.rms_norm_eps);
+                  : rms_norm(x, final_norm_, spec_.rms_norm_eps, spec_.norm_offset());
 }
 
 at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) const {
@@ -221,12 +231,13 @@ at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) con
     keys.index_copy_(0, tokens.rows, k.contiguous());
     values.index_copy_(0, tokens.rows, v.contiguous());
     return packed_attention(q, keys.index_select(0, tokens.seen), values.index_select(0, tokens.seen), pieces,
-                            attention.scale());
+                            rule_of(attention));
   };
   const LayerPass pass = {.eps = spec_.rms_norm_eps,
-                          .rotation = rotation(tokens.positions, tokens.num_positions),
+                          .turns = turns(tokens.positions, tokens.num_positions),
                           .attend = attend,
                           .flow = sampling_flow(),
+                          .tp = parallel_.tp,
                           .launcher = launcher_.get()};
   at::Tensor x = embed(tokens.ids, pass.flow);
   for (const LayerWeights& layer : layers_) x = run_layer(layer, x, pass);
@@ -252,12 +263,6 @@ NamedTensors merged_parameters(const Backbone& backbone, const NamedTensors& par
     merged.emplace_back(shape.name, own.detach().to(backbone.dtype()));
   }
   return merged;
-}
-
-at::Tensor inverse_frequencies(const ModelSpec& spec) {
-  const at::Tensor exponents = at::arange(0, spec.head_dim, 2, at::kFloat) / static_cast<double>(spec.head_dim);
-  const at::Tensor frequencies = at::reciprocal(at::pow(spec.rope_theta, exponents));
-  return spec.rope_scaling ? scale_llama3(frequencies, *spec.rope_scaling) : frequencies;
 }
 
 }  // namespace roll

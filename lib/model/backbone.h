@@ -23,6 +23,7 @@
 namespace roll {
 
 class LayerLauncher;
+struct Turn;
 
 /// A layer's description with its tensors, by their part of it.
 class LayerWeights {
@@ -81,6 +82,8 @@ class Backbone {
   const std::vector<LayerWeights>& layers() const { return layers_; }
   at::Device device() const { return embedding_.device(); }
   at::ScalarType dtype() const { return final_norm_.scalar_type(); }
+  /// What embeddings are multiplied by, rounded to the model's dtype, as it was in training.
+  double embedding_scale() const;
 
   /// [S / tp, E] after the final norm; see Transformer::forward.
   at::Tensor forward(const TokenLayout& layout, const Recomputation& recompute) const;
@@ -90,7 +93,7 @@ class Backbone {
  private:
   at::Tensor embed(const at::Tensor& ids, const ParallelFlow& flow) const;
   at::Tensor last_norm(const at::Tensor& x) const;
-  Rotation rotation(const at::Tensor& positions, int64_t num_positions) const;
+  std::vector<Turn> turns(const at::Tensor& positions, int64_t num_positions) const;
   ParallelFlow training_flow() const;
   ParallelFlow sampling_flow() const;
 
@@ -98,7 +101,7 @@ class Backbone {
   ModelParallel parallel_;
   at::Tensor embedding_, final_norm_;
   std::vector<LayerWeights> layers_;
-  at::Tensor inverse_frequencies_;                 // [D/2] float32
+  std::vector<at::Tensor> inverse_frequencies_;    // [R/2] float32 of each of the spec's ropes
   std::shared_ptr<const LayerLauncher> launcher_;  // null: LibTorch's operators and the CPU's own
 };
 
@@ -106,10 +109,5 @@ class Backbone {
 /// merged_weight().
 NamedTensors merged_parameters(const Backbone& backbone, const NamedTensors& parameters,
                                const std::vector<ParameterShape>& plain);
-
-/// The frequencies of the rotary position embedding, [D/2] float32: rope_theta^(-2i/D), scaled as Llama 3.1 does where
-/// the spec says so. Rounded as transformers rounds, since an angle is position * frequency and a relative error of
-/// 1e-7 shows at position 1e4.
-at::Tensor inverse_frequencies(const ModelSpec& spec);
 
 }  // namespace roll

@@ -38,11 +38,11 @@ ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
   spec.num_kv_heads = sizes.kv_heads.value_or(sizes.heads);
   spec.head_dim = sizes.head_dim.value_or(sizes.hidden / sizes.heads);
   spec.intermediate_size = sizes.intermediate.value_or(4 * sizes.hidden);
-  read_features(Json::object(), "--arch", spec);
-  spec.rope_theta = sizes.rope_theta;
   spec.max_positions = sizes.max_positions;
-  spec.tied_head = sizes.tie;
   check(spec);
+  read_features(Json::object(), "--arch", spec);
+  spec.rope.theta = sizes.rope_theta;
+  spec.tied_head = sizes.tie;
   return spec;
 }
 

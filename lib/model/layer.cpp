@@ -9,17 +9,32 @@ LayerCost& LayerCost::operator+=(const LayerCost& other) {
   flops += other.flops;
   square_flops += other.square_flops;
   cached += other.cached;
+  for (const auto& [window, flops_of_pairs] : other.windowed) windowed[window] += flops_of_pairs;
   return *this;
 }
 
+double LayerCost::pair_flops(double length) const {
+  double sum = square_flops * length * length;
+  for (const auto& [window, flops_of_pairs] : windowed) {
+    const double seen = std::min(length, static_cast<double>(window));  // by the last token
+    sum += flops_of_pairs * (2 * length - seen) * seen;
+  }
+  return sum;
+}
+
 double Attention::scale() const {
-  return 1.0 / std::sqrt(static_cast<double>(head_dim));
+  return scale_of_scores > 0 ? scale_of_scores : 1.0 / std::sqrt(static_cast<double>(head_dim));
 }
 
 LayerCost Attention::own_cost(int64_t tp) const {
   // Two products of 2 flops with each token seen; of all pairs of tokens, causal attention sees half.
-  return {.square_flops = 2.0 * static_cast<double>(num_heads * head_dim),
-          .cached = 2 * kv_heads_of_rank(tp) * head_dim};
+  const double of_pairs = 2.0 * static_cast<double>(num_heads * head_dim);
+  LayerCost cost = {.cached = 2 * kv_heads_of_rank(tp) * head_dim};
+  if (window > 0)
+    cost.windowed[window] = of_pairs;
+  else
+    cost.square_flops = of_pairs;
+  return cost;
 }
 
 std::string Attention::sharing_rule(int64_t tp) const {

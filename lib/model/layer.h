@@ -2,17 +2,18 @@
 // follows it: parameters and FLOPs (spec.h), the ranks' parts (parameter_shards.h), memory and caches, reading of
 // weights (LayerWeights in backbone.h), and every forward: mixers.cpp in training, and in sampling
 // decode/cpu_decoder.cpp, decode/device_decoder.cpp and, for all that these do not know, decode/tensor_decoder.cpp. A
-// layer is blocks, one after the other: x += mixer(norm(x)). To add a kind of mixer (with a window, a gate, experts, a
-// recurrence): its struct in Mixer here, its mix() in mixers.cpp, what it keeps in model/activation_memory.cpp, and the
-// row whose layers have it in architectures.cpp. It then trains, and samples as it trains, on every device; a decoder
-// that learns the kind adds it to its MixerKinds. So what computes otherwise is a kind of its own, not a flag of
-// another one, which a decoder might overlook.
+// layer is blocks, one after the other: x += mixer(norm(x)). To add a kind of mixer (experts, a recurrence): its struct
+// in Mixer here, its mix() in mixers.cpp, what it keeps in model/activation_memory.cpp, and the row whose layers have
+// it in architectures.cpp. It then trains, and samples as it trains, on every device; a decoder that learns the kind
+// adds it to its MixerKinds. In what a kind may do otherwise than Llama's does (a window, another activation) is a
+// Feature (features.h), of which each back-end says which it computes: no model that has others gets to it.
 #pragma once
 
 #include <c10/core/ScalarType.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,25 +49,43 @@ struct LinearShape {
 struct NormShape {
   std::string_view name;
   int64_t width = 0;
+  double offset = 0;  // is added to its weight, which begins as 1 - offset (Gemma: 1)
+  Cut cut = {};       // of a norm over all heads of ranks that share them
 };
 
 /// What a token costs: floating-point operations, and numbers that are cached of it.
 struct LayerCost {
-  double flops = 0;         // of a forward pass, whatever the sequence's length
-  double square_flops = 0;  // of a forward pass over a sequence, times its length squared
-  int64_t cached = 0;       // numbers in the KV cache of a tensor rank
+  double flops = 0;                         // of a forward pass, whatever the sequence's length
+  double square_flops = 0;                  // of a forward pass over a sequence, times its length squared
+  int64_t cached = 0;                       // numbers in the KV cache of a tensor rank
+  std::map<int64_t, double> windowed = {};  // square_flops of attention with a window, by its width
 
   LayerCost& operator+=(const LayerCost& other);
+  /// What attention costs beside products.
+  double pair_flops(double length) const;
 };
 
 // A kind of mixer says of itself: its parts in HF's order, what it costs beside its products, and the rule
 // ("must divide ..."; empty: none) that `tp` ranks break that cannot share it.
 
+/// How queries and keys of an attention turn with their positions.
+struct Turning {
+  int64_t rope = 0;          // which of the model's (ModelSpec::ropes()); -1: they do not turn
+  int64_t dim = 0;           // the first numbers of a head
+  bool interleaved = false;  // in pairs (2i, 2i + 1)
+  double scale = 1;          // of what turns
+  bool grows = false;        // queries are scaled by their position
+};
+
 /// Causal attention of grouped heads with rotary positions.
 struct Attention {
   int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
   LinearShape q, k, v, o;
-  NormShape q_norm, k_norm;  // over each head
+  NormShape q_norm, k_norm;  // over each head, or over all of them
+  Turning turning = {};
+  int64_t window = 0;          // a token sees so many, itself included; 0: all before it
+  double soft_cap = 0;         // c: scores are c tanh(score / c); 0: they stay as they are
+  double scale_of_scores = 0;  // 0: 1 / sqrt(head_dim)
 
   template <class F>
   void for_each_part(const F& f) const {
@@ -81,9 +100,12 @@ struct Attention {
   std::string sharing_rule(int64_t tp) const;
 };
 
-/// down(silu(gate(x)) * up(x)).
+enum class Activation { kSilu, kGeluTanh };
+
+/// down(activation(gate(x)) * up(x)).
 struct GatedMlp {
   int64_t inner = 0;
+  Activation activation = Activation::kSilu;
   LinearShape gate, up, down;
 
   template <class F>
@@ -96,9 +118,14 @@ struct GatedMlp {
 
 using Mixer = std::variant<Attention, GatedMlp>;
 
+/// x += scale * after(mixer(norm(x))).
 struct Block {
   NormShape norm;
   Mixer mixer;
+  NormShape after = {};
+  double scale = 1;
+
+  int64_t hidden() const { return std::max(norm.width, after.width); }
 };
 
 using Layer = std::vector<Block>;
@@ -107,7 +134,9 @@ using Layer = std::vector<Block>;
 template <class F>
 void for_each_part(const Layer& layer, const F& f) {
   for (const Block& block : layer) std::visit([&](const auto& mixer) { mixer.for_each_part(f); }, block.mixer);
-  for (const Block& block : layer) f(block.norm);
+  for (const Block& block : layer)
+    for (const NormShape* norm : {&block.norm, &block.after})
+      if (norm->width > 0) f(*norm);
 }
 
 /// On one of `tp` tensor ranks, of each of its tokens.

@@ -37,6 +37,7 @@ TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& toke
   const at::Tensor labels = at::roll(tokens.ids, -1);  // of a sequence's last token: anything
   LogProbOptions options;
   options.temperature = temperature;
+  options.cap = model.spec().logit_cap;
   options.with_entropy = with_entropy;
   options.with_energy = with_energy;
   options.chunk_bytes = logits_chunk_bytes(!model.device().is_cpu());

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 
+#include "dist/parallel_ops.h"
+#include "model/features.h"
 #include "ops/accumulating_linear.h"
 #include "ops/fused_layer.h"
+#include "ops/products.h"
 
 namespace roll {
 
@@ -41,23 +44,50 @@ at::Tensor apply_packed(const LayerWeights& weights, const std::vector<const Lin
   return at::cat(results, 1);
 }
 
+// What the kernels of a layer leave to others: they stand between these, or attention's own.
+constexpr Features kOutsideOfKernels = {Feature::kWindow, Feature::kSoftCap, Feature::kScoreScale};
+
+at::Tensor normed(const at::Tensor& x, const NormShape& norm, const LayerWeights& weights, const LayerPass& pass) {
+  return norm.width > 0 ? rms_norm(x, weights[norm], pass.eps, norm.offset) : x;
+}
+
+/// A norm over numbers that ranks share [T, the rank's]. `units`: heads that it is over.
+at::Tensor shared_norm(const at::Tensor& x, const NormShape& norm, const LayerWeights& weights, const LayerPass& pass) {
+  if (!pass.tp || pass.tp->size() == 1) return normed(x, norm, weights, pass);
+  const auto copies = static_cast<double>(std::max<int64_t>(1, pass.tp->size() / norm.cut.count));
+  const at::Tensor wide = x.to(wide_dtype(x));
+  const at::Tensor squares =
+      sum_over_ranks(wide.square().sum(-1, true) / copies, *pass.tp, "squares of heads") / norm.width;
+  const at::Tensor weight = weights[norm].to(wide.scalar_type());
+  return (wide * at::rsqrt(squares + pass.eps) * (norm.offset != 0 ? weight + norm.offset : weight))
+      .to(x.scalar_type());
+}
+
+at::Tensor turned(const at::Tensor& x, const Turning& turning, const LayerPass& pass, bool is_query) {
+  if (turning.rope < 0) return x;
+  const Turn& turn = pass.turns[static_cast<size_t>(turning.rope)];
+  const at::Tensor rotated = rotate(x, turn.rotation);
+  return is_query && turn.growth.defined() ? rotated * turn.growth.to(x.scalar_type()) : rotated;
+}
+
 TurnedHeads heads_of(const Attention& attention, const LayerWeights& weights, const at::Tensor& x,
                      const LayerPass& pass) {
   if (pass.launcher) {
     const auto heads = [&](const LinearShape& part) { return weights[part].weight.size(0) / attention.head_dim; };
     return fused_heads(*pass.launcher, apply_packed(weights, {&attention.q, &attention.k, &attention.v}, x, pass),
                        {heads(attention.q), heads(attention.k), attention.head_dim}, weights[attention.q_norm],
-                       weights[attention.k_norm], pass.eps, pass.rotation);
+                       weights[attention.k_norm], pass.eps, pass.turns[0].rotation);
   }
-  const auto heads = [&](const LinearShape& projection) {
-    return apply(weights[projection], x, pass).view({x.size(0), -1, attention.head_dim});
-  };
-  const auto turned = [&](const at::Tensor& raw, const at::Tensor& norm) {
-    return rotate(norm.defined() ? rms_norm(raw, norm, pass.eps) : raw, pass.rotation);
+  const auto heads = [&](const at::Tensor& all) { return all.view({x.size(0), -1, attention.head_dim}); };
+  const auto normed_heads = [&](const LinearShape& projection, const NormShape& norm) {
+    const at::Tensor all = apply(weights[projection], x, pass);
+    if (norm.width > attention.head_dim) return heads(shared_norm(all, norm, weights, pass));
+    return normed(heads(all), norm, weights, pass);
   };
   // Autograd adds the gradients by x in the opposite of this order.
-  const at::Tensor v = heads(attention.v), k = turned(heads(attention.k), weights[attention.k_norm]),
-                   q = turned(heads(attention.q), weights[attention.q_norm]);
+  const at::Tensor v = heads(apply(weights[attention.v], x, pass)),
+                   k = turned(normed_heads(attention.k, attention.k_norm), attention.turning, pass, false),
+                   q = turned(normed_heads(attention.q, attention.q_norm), attention.turning, pass, true);
   return {q, k, v};
 }
 
@@ -68,9 +98,10 @@ at::Tensor mix(const Attention& attention, const LayerWeights& weights, const at
 }
 
 at::Tensor mix(const GatedMlp& mlp, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
+  const auto activate = mlp.activation == Activation::kGeluTanh ? geglu : swiglu;
   const at::Tensor gated = pass.launcher
                                ? fused_gate(*pass.launcher, apply_packed(weights, {&mlp.gate, &mlp.up}, x, pass))
-                               : swiglu(apply(weights[mlp.gate], x, pass), apply(weights[mlp.up], x, pass));
+                               : activate(apply(weights[mlp.gate], x, pass), apply(weights[mlp.up], x, pass));
   return apply_columns(weights[mlp.down], gated, pass);
 }
 
@@ -88,10 +119,11 @@ bool takes(const GatedMlp& mlp, const LayerWeights& weights, const at::Tensor& x
 
 /// Whether the kernels compute all of this layer.
 bool takes(const LayerWeights& layer, const at::Tensor& x) {
-  return std::ranges::all_of(layer.layer(), [&](const Block& block) {
-    return takes_layer(x, {block.norm.width}, {layer[block.norm]}) &&
-           std::visit([&](const auto& mixer) { return takes(mixer, layer, x); }, block.mixer);
-  });
+  return features_of(layer.layer()).are_of(kOutsideOfKernels) &&
+         std::ranges::all_of(layer.layer(), [&](const Block& block) {
+           return takes_layer(x, {block.norm.width}, {layer[block.norm]}) &&
+                  std::visit([&](const auto& mixer) { return takes(mixer, layer, x); }, block.mixer);
+         });
 }
 
 at::Tensor mix(const Mixer& mixer, const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass) {
@@ -120,8 +152,9 @@ at::Tensor run_layer(const LayerWeights& layer, const at::Tensor& x, const Layer
   }
   at::Tensor sum = x;
   for (const Block& block : layer.layer()) {
-    const at::Tensor entered = pass.flow.enter(rms_norm(sum, layer[block.norm], pass.eps));
-    sum = sum + mix(block.mixer, layer, entered, pass);
+    const at::Tensor entered = pass.flow.enter(normed(sum, block.norm, layer, pass));
+    const at::Tensor branch = normed(mix(block.mixer, layer, entered, pass), block.after, layer, pass);
+    sum = block.scale == 1 ? sum + branch : at::add(sum, branch, block.scale);
   }
   return sum;
 }

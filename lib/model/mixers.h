@@ -15,12 +15,19 @@ namespace roll {
 using Attend = std::function<at::Tensor(const Attention& attention, const at::Tensor& q, const at::Tensor& k,
                                         const at::Tensor& v)>;
 
+/// A rotation of the model's, and what queries are multiplied by beside it.
+struct Turn {
+  Rotation rotation;
+  at::Tensor growth{};  // [T, 1, 1] float32; undefined: 1
+};
+
 /// What all layers of one forward pass share.
 struct LayerPass {
-  double eps = 0;  // of norms
-  Rotation rotation;
+  double eps = 0;           // of norms
+  std::vector<Turn> turns;  // by Turning::rope
   Attend attend;
   ParallelFlow flow;
+  Communicator* tp = nullptr;               // the ranks that share the heads; null: this one has all
   const LayerLauncher* launcher = nullptr;  // null: what stands between products is LibTorch's operators or the CPU's
   at::Tensor dropout_names{};               // of the tokens, where adapters are trained with dropout
 };

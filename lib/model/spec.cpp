@@ -1,115 +1,110 @@
 #include "model/spec.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "model/config_reader.h"
 
 namespace roll {
 
 namespace {
 
-/// Typed look-ups in config.json whose errors name file, key and value. null counts as absent, as in transformers.
-class ConfigReader {
- public:
-  ConfigReader(const Json& config, std::string origin) : config_(config), origin_(std::move(origin)) {}
-
-  const Json* find(const char* key) const {
-    const auto found = config_.find(key);
-    return found == config_.end() || found->is_null() ? nullptr : &*found;
-  }
-
-  /// A whole number of `least` to `most`.
-  int64_t count(const char* key, int64_t most, std::optional<int64_t> absent = {}, int64_t least = 1) const {
-    const Json* value = find(key);
-    if (!value && absent) return *absent;
-    const std::string rule = fmt::format("a whole number of {} to {} is needed", least, most);
-    if (!value) throw user_error("{}: {}: missing; {}", origin_, key, rule);
-    const bool is_count = value->is_number_integer() && value->get<double>() >= static_cast<double>(least) &&
-                          value->get<double>() <= static_cast<double>(most);
-    if (!is_count) fail(key, rule);
-    return value->get<int64_t>();
-  }
-
-  double positive(const char* key, std::optional<double> absent = {}) const {
-    const Json* value = find(key);
-    if (!value && absent) return *absent;
-    const char* const rule = "a number above 0 is needed";
-    if (!value) throw user_error("{}: {}: missing; {}", origin_, key, rule);
-    if (!value->is_number() || !(value->get<double>() > 0)) fail(key, rule);
-    return value->get<double>();
-  }
-
-  bool flag(const char* key, bool absent = false) const {
-    const Json* value = find(key);
-    if (value && !value->is_boolean()) fail(key, "true or false is needed");
-    return value ? value->get<bool>() : absent;
-  }
-
-  std::string text(const char* key, const char* absent) const {
-    const Json* value = find(key);
-    if (value && !value->is_string()) fail(key, "a string is needed");
-    return value ? value->get<std::string>() : absent;
-  }
-
-  ConfigReader object(const char* key) const {
-    const Json* value = find(key);
-    if (!value->is_object()) fail(key, "an object is needed");
-    return {*value, fmt::format("{}: {}", origin_, key)};
-  }
-
-  [[noreturn]] void fail(const char* key, const std::string& rule) const {
-    const Json* value = find(key);
-    throw user_error("{}: {} = {}: {}", origin_, key, value ? to_line(*value) : "(absent)", rule);
-  }
-
- private:
-  const Json& config_;
-  std::string origin_;
-};
-
-Llama3Scaling read_llama3(const ConfigReader& rope) {
-  const Llama3Scaling scaling{
-      .factor = rope.positive("factor"),
-      .low_freq_factor = rope.positive("low_freq_factor"),
-      .high_freq_factor = rope.positive("high_freq_factor"),
-      .original_max_positions = rope.count("original_max_position_embeddings", SizeLimits::kPositions)};
-  if (scaling.high_freq_factor <= scaling.low_freq_factor)
-    rope.fail("high_freq_factor", "must be above low_freq_factor");
-  return scaling;
+/// Which layers see a window: by layer_types, else by the rule of the architecture.
+std::vector<char> read_slides(const ConfigReader& config, const ModelSpec& spec) {
+  const Architecture& row = *spec.architecture;
+  std::vector<char> slides(static_cast<size_t>(spec.num_layers));
+  if (row.windows == Windows::kAll) return std::vector<char>(slides.size(), 1);
+  const int64_t pattern =
+      config.count("sliding_window_pattern", SizeLimits::kLayers, std::max<int64_t>(1, row.window_pattern));
+  const int64_t first = config.count("max_window_layers", SizeLimits::kLayers, 28, 0);
+  for (int64_t i = 0; i < spec.num_layers; ++i)
+    slides[i] = row.windows == Windows::kPattern ? (i + 1) % pattern != 0
+                : row.unturned_layers            ? ModelSpec::names(spec.unturned, i)
+                                                 : i >= first;
+  const Json* types = config.find("layer_types");
+  if (!types) return slides;
+  if (!types->is_array() || types->size() != slides.size())
+    config.fail("layer_types", fmt::format("a list of {} kinds of layers is needed", slides.size()));
+  for (size_t i = 0; i < slides.size(); ++i) slides[i] = (*types)[i] == "sliding_attention";
+  return slides;
 }
 
-/// Reads the scaling out of `rope_parameters` (transformers 5) or `rope_scaling` (4).
-void read_rope_object(const ConfigReader& rope, ModelSpec& spec) {
-  spec.rope_theta = rope.positive("rope_theta", spec.rope_theta);
-  if (rope.positive("partial_rotary_factor", 1.0) != 1.0) rope.fail("partial_rotary_factor", "only 1 is supported");
-  const char* key = rope.find("rope_type") ? "rope_type" : "type";
-  const std::string type = rope.text(key, "default");
-  if (type == "llama3") spec.rope_scaling = read_llama3(rope);
-  if (type != "llama3" && type != "default") rope.fail(key, "only default and llama3 are supported");
-}
-
-void read_rope(const ConfigReader& config, ModelSpec& spec) {
-  spec.rope_theta = config.positive("rope_theta", 10000.0);
-  for (const char* key : {"rope_scaling", "rope_parameters"})
-    if (config.find(key)) read_rope_object(config.object(key), spec);
-}
-
-/// A window changes results only where layers use it.
-void refuse_sliding_window(const ConfigReader& config, const ModelSpec& spec) {
-  const char* rule =
-      "sliding-window attention is not supported; set use_sliding_window to false if you mean full attention";
+void read_window(const ConfigReader& config, ModelSpec& spec) {
+  const Architecture& row = *spec.architecture;
   if (const Json* types = config.find("layer_types"))
     for (const Json& type : *types)
-      if (type != "full_attention") config.fail("layer_types", rule);
-  const bool some_layer_slides = config.count("max_window_layers", SizeLimits::kLayers, 28, 0) < spec.num_layers;
-  if (config.flag("use_sliding_window") && config.find("sliding_window") && some_layer_slides)
-    config.fail("use_sliding_window", rule);
+      if (type != "full_attention" && (type != "sliding_attention" || row.windows == Windows::kNone))
+        config.fail("layer_types",
+                    "only full_attention and, of architectures that have it, sliding_attention are supported");
+  if (row.windows == Windows::kNone) return;
+  const bool is_usual = !config.names("sliding_window") && row.usual_window > 0;
+  const bool is_wanted = row.windows != Windows::kOptIn || config.flag("use_sliding_window");
+  if (!is_wanted || (!config.find("sliding_window") && !is_usual)) {
+    if (config.find("layer_types") && row.windows != Windows::kAll)
+      for (const Json& type : *config.find("layer_types"))
+        if (type == "sliding_attention")
+          config.fail("layer_types", "some layers see a window, but no sliding_window is in use");
+    return;
+  }
+  spec.window = is_usual ? row.usual_window : config.count("sliding_window", SizeLimits::kPositions);
+  spec.slides = read_slides(config, spec);
+  if (std::ranges::all_of(spec.slides, [](char slides) { return slides == 0; })) spec.slides.clear(), spec.window = 0;
+}
+
+void read_unturned(const ConfigReader& config, ModelSpec& spec) {
+  if (!spec.architecture->unturned_layers) return;
+  const auto layers = static_cast<size_t>(spec.num_layers);
+  const int64_t interval = config.count("no_rope_layer_interval", SizeLimits::kLayers, 4);
+  for (size_t i = 0; i < layers; ++i) spec.unturned.push_back((i + 1) % interval == 0);
+  const Json* turned = config.find("no_rope_layers");  // which holds 1 for those that turn
+  if (!turned) return;
+  if (!turned->is_array() || turned->size() < layers)
+    config.fail("no_rope_layers", fmt::format("a list of {} numbers, 0 or 1, is needed", layers));
+  for (size_t i = 0; i < layers; ++i) spec.unturned[i] = (*turned)[i] == 0;
+}
+
+/// A cap that config.json may take away by null.
+double read_cap(const ConfigReader& config, const char* key, double usual) {
+  if (!config.names(key)) return usual;
+  return config.find(key) ? config.positive(key) : 0;
+}
+
+void read_scales(const ConfigReader& config, ModelSpec& spec) {
+  const Architecture& row = *spec.architecture;
+  if (row.multipliers) {
+    spec.embedding_scale = config.positive("embedding_multiplier", 1.0);
+    spec.branch_scale = config.positive("residual_multiplier", 1.0);
+    spec.score_scale = config.positive("attention_multiplier", 1.0);
+    spec.logit_scale = 1 / config.positive("logits_scaling", 1.0);
+  }
+  if (row.root_embedding) spec.embedding_scale = std::sqrt(static_cast<double>(spec.hidden_size));
+  if (row.query_scalar) spec.score_scale = 1 / std::sqrt(config.positive("query_pre_attn_scalar", 256.0));
+  spec.score_cap = read_cap(config, "attn_logit_softcapping", row.usual_score_cap);
+  spec.logit_cap = read_cap(config, "final_logit_softcapping", row.usual_logit_cap);
+}
+
+struct ActivationName {
+  const char* name;
+  Activation activation;
+};
+constexpr ActivationName kActivations[] = {{"silu", Activation::kSilu}, {"gelu_pytorch_tanh", Activation::kGeluTanh}};
+
+const char* name_of(Activation activation) {
+  return std::ranges::find(kActivations, activation, &ActivationName::activation)->name;
+}
+
+Activation read_activation(const ConfigReader& config, Activation usual) {
+  const char* const key = config.find("hidden_activation") ? "hidden_activation" : "hidden_act";
+  const std::string name = config.text(key, name_of(usual));
+  for (const ActivationName& known : kActivations)
+    if (known.name == name) return known.activation;
+  config.fail(key, "only silu and gelu_pytorch_tanh are supported");
 }
 
 void refuse_unknown_maths(const ConfigReader& config) {
-  if (config.text("hidden_act", "silu") != "silu") config.fail("hidden_act", "only silu is supported");
   const Json* dropout = config.find("attention_dropout");
   if (dropout && *dropout != 0) config.fail("attention_dropout", "only 0 is supported");
 }
@@ -139,13 +134,21 @@ void read_features(const Json& json, const std::string& origin, ModelSpec& spec)
   const ConfigReader config(json, origin);
   const Architecture& row = *spec.architecture;
   const auto has = [&](Bias bias, const char* key) {
-    return bias == Bias::kAlways || (bias == Bias::kByConfig && config.flag(key));
+    return bias == Bias::kAlways || (bias == Bias::kByConfig && config.flag(key)) ||
+           (bias == Bias::kUsually && config.flag(key, true));
   };
-  spec.qk_norm = row.qk_norm;
+  spec.qk_norm = row.qk_norm || row.wide_qk_norm;
   spec.qkv_bias = has(row.qkv_bias, "attention_bias");
   spec.o_bias = has(row.o_bias, "attention_bias");
   spec.mlp_bias = has(row.mlp_bias, "mlp_bias");
   spec.tied_head = config.flag("tie_word_embeddings", row.tied_head);
+  spec.activation = read_activation(config, row.activation);
+  read_scales(config, spec);
+  read_unturned(config, spec);
+  read_window(config, spec);
+  if (row.local_theta != 0) spec.local_rope.emplace();
+  read_ropes(config, spec.head_dim, spec.max_positions, row.rope, spec.rope,
+             spec.local_rope ? &*spec.local_rope : nullptr, row.local_theta);
 }
 
 ModelSpec parse_spec(const Json& json, const std::string& origin, const Architectures& known) {
@@ -155,13 +158,13 @@ ModelSpec parse_spec(const Json& json, const std::string& origin, const Architec
   ModelSpec spec;
   spec.architecture = &find_architecture(config.text("model_type", ""), origin + ": model_type", known);
   read_sizes(config, spec);
-  spec.rms_norm_eps = config.positive("rms_norm_eps", 1e-6);
+  spec.rms_norm_eps = config.positive("rms_norm_eps", spec.architecture->norm_eps);
   read_features(json, origin, spec);
-  read_rope(config, spec);
-  refuse_sliding_window(config, spec);
   refuse_unknown_maths(config);
   spec.bitsandbytes = bitsandbytes_config(json, origin);
   if (spec.bitsandbytes) spec.quantised = spec.bitsandbytes->kind;
+  if (spec.rope.kind == RopeKind::kLongRope)
+    spec.max_positions = std::min(spec.max_positions, spec.rope.original_positions);
   if (const auto size = static_cast<double>(spec.num_parameters()); size > SizeLimits::kParameters)
     throw user_error(
         "{}: describes a model of {:.0e} parameters, more than {:.0e}; check hidden_size, vocab_size and "
@@ -169,6 +172,39 @@ ModelSpec parse_spec(const Json& json, const std::string& origin, const Architec
         origin, size, SizeLimits::kParameters);
   return spec;
 }
+
+namespace {
+
+/// What only some architectures have.
+void write_features(const ModelSpec& spec, Json& config) {
+  const Architecture& row = *spec.architecture;
+  const auto cap = [](double value) { return value > 0 ? Json(value) : Json(); };
+  if (row.activation != Activation::kSilu) config["hidden_activation"] = name_of(spec.activation);
+  if (row.local_theta > 0) config["rope_local_base_freq"] = spec.local_rope.value().theta;
+  if (row.windows != Windows::kNone) config["sliding_window"] = spec.window > 0 ? Json(spec.window) : Json();
+  if (row.windows == Windows::kOptIn && spec.window > 0) config["use_sliding_window"] = true;
+  if (spec.window > 0 && row.windows != Windows::kAll) {
+    Json types = Json::array();
+    for (const char slides : spec.slides) types.push_back(slides ? "sliding_attention" : "full_attention");
+    config["layer_types"] = types;
+  }
+  if (row.unturned_layers) {
+    Json turned = Json::array();
+    for (const char is_unturned : spec.unturned) turned.push_back(is_unturned ? 0 : 1);
+    config["no_rope_layers"] = turned;
+  }
+  if (row.multipliers) {
+    config["embedding_multiplier"] = spec.embedding_scale;
+    config["residual_multiplier"] = spec.branch_scale;
+    config["attention_multiplier"] = spec.score_scale;
+    config["logits_scaling"] = 1 / spec.logit_scale;
+  }
+  if (row.query_scalar) config["query_pre_attn_scalar"] = 1 / (spec.score_scale * spec.score_scale);
+  if (row.usual_score_cap > 0 || spec.score_cap > 0) config["attn_logit_softcapping"] = cap(spec.score_cap);
+  if (row.usual_logit_cap > 0 || spec.logit_cap > 0) config["final_logit_softcapping"] = cap(spec.logit_cap);
+}
+
+}  // namespace
 
 Json hf_config(const ModelSpec& spec) {
   const Architecture& row = *spec.architecture;
@@ -181,20 +217,23 @@ Json hf_config(const ModelSpec& spec) {
                  {"num_attention_heads", spec.num_heads},
                  {"num_key_value_heads", spec.num_kv_heads},
                  {"head_dim", spec.head_dim},
-                 {"hidden_act", "silu"},
+                 {"hidden_act", name_of(spec.activation)},
                  {"max_position_embeddings", spec.max_positions},
                  {"rms_norm_eps", spec.rms_norm_eps},
-                 {"rope_theta", spec.rope_theta},
                  {"tie_word_embeddings", spec.tied_head}};
-  if (row.qkv_bias == Bias::kByConfig) config["attention_bias"] = spec.qkv_bias;
+  if (row.qkv_bias == Bias::kByConfig || row.qkv_bias == Bias::kUsually) config["attention_bias"] = spec.qkv_bias;
   if (row.mlp_bias == Bias::kByConfig) config["mlp_bias"] = spec.mlp_bias;
-  if (spec.rope_scaling)
-    config["rope_scaling"] = {{"rope_type", "llama3"},
-                              {"factor", spec.rope_scaling->factor},
-                              {"low_freq_factor", spec.rope_scaling->low_freq_factor},
-                              {"high_freq_factor", spec.rope_scaling->high_freq_factor},
-                              {"original_max_position_embeddings", spec.rope_scaling->original_max_positions}};
+  write_rope(spec.rope, spec.head_dim, config);
+  write_features(spec, config);
   return config;
+}
+
+std::vector<Rope> ModelSpec::ropes() const {
+  std::vector<Rope> all = {rope};
+  if (local_rope) all.push_back(*local_rope);
+  for (Rope& one : all)
+    if (one.dim == 0) one.dim = head_dim;
+  return all;
 }
 
 namespace {
@@ -214,7 +253,10 @@ void add(std::vector<ParameterShape>& list, const std::string& prefix, const Lin
 }
 
 void add(std::vector<ParameterShape>& list, const std::string& prefix, const NormShape& norm) {
-  list.push_back({prefix + std::string(norm.name) + ".weight", {norm.width}});
+  list.push_back({.name = prefix + std::string(norm.name) + ".weight",
+                  .shape = {norm.width},
+                  .cut = norm.cut,
+                  .initial = 1 - norm.offset});
 }
 
 /// The matrix [V, E] of that name, and its copy where adapters are trained with one.
@@ -263,7 +305,7 @@ std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec) {
   add_table(list, spec, names.embedding);
   for (size_t i = 0; i < layers.size(); ++i)
     for_each_part(layers[i], [&, prefix = layer_prefix(spec, i)](const auto& part) { add(list, prefix, part); });
-  add(list, "", NormShape{names.final_norm, spec.hidden_size});
+  add(list, "", NormShape{names.final_norm, spec.hidden_size, spec.norm_offset()});
   return list;
 }
 
@@ -315,7 +357,7 @@ ForwardFlops::ForwardFlops(const ModelSpec& spec)
 
 double ForwardFlops::operator()(int64_t length, int64_t head_rows) const {
   const auto n = static_cast<double>(length);
-  return layers_.flops * n + layers_.square_flops * n * n + static_cast<double>(head_rows) * head_row_;
+  return layers_.flops * n + layers_.pair_flops(n) + static_cast<double>(head_rows) * head_row_;
 }
 
 double ModelSpec::forward_flops(int64_t length, int64_t head_rows) const {

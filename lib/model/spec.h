@@ -14,12 +14,6 @@
 
 namespace roll {
 
-/// Llama 3.1's frequency scaling (`rope_type: llama3`).
-struct Llama3Scaling {
-  double factor = 8, low_freq_factor = 1, high_freq_factor = 4;
-  int64_t original_max_positions = 8192;
-};
-
 /// The largest sizes that are read: some ten times those of the largest models known. Tables are as long as these.
 struct SizeLimits {
   static constexpr int64_t kHidden = 1 << 20, kIntermediate = 1 << 22, kLayers = 1 << 12, kHeads = 1 << 14,
@@ -31,11 +25,18 @@ struct ModelSpec {
   const Architecture* architecture = &architectures().front();  // must outlive this
   int64_t vocab_size = 0, hidden_size = 0, intermediate_size = 0, num_layers = 0;
   int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0, max_positions = 32768;
-  double rms_norm_eps = 1e-6, rope_theta = 10000;
-  std::optional<Llama3Scaling> rope_scaling;
+  double rms_norm_eps = 1e-6;
+  Rope rope = {};                       // its dim of 0: all of a head
+  std::optional<Rope> local_rope = {};  // of layers that slide
+  std::vector<char> unturned = {};      // by layer: whether queries and keys do not turn; empty: all do
+  std::vector<char> slides = {};        // by layer: whether it sees `window` tokens; empty: none
+  int64_t window = 0;
+  double embedding_scale = 1, branch_scale = 1, logit_scale = 1;
+  double score_scale = 0, score_cap = 0, logit_cap = 0;  // 0: 1 / sqrt(head_dim), none
+  Activation activation = Activation::kSilu;
   bool tied_head = false;  // lm_head is embed_tokens
   bool qkv_bias = false, o_bias = false, mlp_bias = false;
-  bool qk_norm = false;  // RMSNorm over each head of q and k
+  bool qk_norm = false;  // RMSNorm of q and k
   std::optional<LoraSpec> lora = {};
   std::optional<Quantisation> quantised = {};           // the products of the layers
   std::optional<BitsandbytesConfig> bitsandbytes = {};  // of these, where they lie quantised in the folder
@@ -45,6 +46,11 @@ struct ModelSpec {
   double forward_flops(int64_t length, int64_t head_rows) const;
   int64_t num_parameters() const;  // without adapters
   std::vector<Layer> layers() const { return architecture->layers(*this); }
+  double norm_offset() const { return architecture->norm_offset; }
+  /// Those that Turning::rope counts.
+  std::vector<Rope> ropes() const;
+  /// Whether a list by layer has it.
+  static bool names(const std::vector<char>& list, size_t layer) { return layer < list.size() && list[layer] != 0; }
 };
 
 /// ModelSpec::forward_flops() of many sequences: the layers are counted once.
@@ -59,7 +65,7 @@ class ForwardFlops {
 };
 
 /// From config.json. UserError "origin: key = value: rule" for unknown architectures, missing or impossible values, and
-/// what we would compute wrongly: sliding windows in use, other rope types, activations other than silu.
+/// what we would compute wrongly: kinds of attention, rope types and activations that are not known.
 ModelSpec parse_spec(const Json& config, const std::string& origin, const Architectures& known = architectures());
 
 /// Which biases and norms the spec's architecture has, where `config` may say so.
@@ -74,6 +80,7 @@ struct ParameterShape {
   Cut cut = {};
   bool is_adapter = false;  // all that is trained where the model has adapters; kept in float32
   std::optional<Quantisation> quantised = {};
+  double initial = 1;  // numbers of a new norm
 };
 
 /// The tensors that a parameter is kept in: itself, or codes under its name and "<name>.scales" (ops/quantised.h).

@@ -72,8 +72,14 @@ Transformer Transformer::planned(const ModelSpec& spec, at::ScalarType dtype, co
   return {spec, parts, parallel, planned_parameters(policy_parameters(spec), *parts, dtype), {}, {}};
 }
 
+at::Tensor Transformer::for_head(const at::Tensor& hidden) const {
+  return spec().logit_scale == 1 ? hidden : hidden * spec().logit_scale;
+}
+
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {
-  return gather_vocabulary(wide_logits(hidden, head_).to(at::kFloat));
+  const at::Tensor mine = wide_logits(hidden, head_).to(at::kFloat);
+  cap_logits(mine, spec().logit_cap);
+  return gather_vocabulary(mine);
 }
 
 at::Tensor Transformer::gather_vocabulary(const at::Tensor& mine) const {

@@ -55,15 +55,19 @@ class Transformer {
   /// Which parts of the parameters this rank holds.
   const ParameterShards& parts() const { return *parts_; }
 
-  /// [S / tp, E] after the final norm, with autograd unless a NoGradGuard is held: the rank's slots of the layout, of
-  /// which each tp rank has as many. `recompute` keeps only each layer's input and computes the layer again in
-  /// backward; the gradient is the same to the bit. **Collective** over cp and tp.
+  /// [S / tp, E] for the head: after the final norm, scaled as logits are, with autograd unless a NoGradGuard is held:
+  /// the rank's slots of the layout, of which each tp rank has as many. `recompute` keeps only each layer's input and
+  /// computes the layer again in backward; the gradient is the same to the bit. **Collective** over cp and tp.
   at::Tensor forward(const TokenLayout& layout, const Recomputation& recompute = {}) const {
-    return backbone_.forward(layout, recompute);
+    return for_head(backbone_.forward(layout, recompute));
   }
   /// [T, E] of a model that one process holds.
   at::Tensor forward(const PackedTokens& tokens, const Recomputation& recompute = {}) const {
-    return backbone_.forward(lay_out(tokens, parallel()), recompute);
+    return forward(lay_out(tokens, parallel()), recompute);
+  }
+  /// [N, E] for the head of new tokens, see Backbone::extend().
+  at::Tensor extend(const CachedTokens& tokens, const KvRows& cache) const {
+    return for_head(backbone_.extend(tokens, cache));
   }
 
   /// [V, E]: this rank's rows of the lm head (the embedding when tied), in the model's dtype.
@@ -85,6 +89,8 @@ class Transformer {
                        const HfSaveOptions& options = {}) const;
 
  private:
+  at::Tensor for_head(const at::Tensor& hidden) const;
+
   Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterShards> parts, const ModelParallel& parallel,
               NamedTensors parameters, Json config, Companions companions);
 

@@ -70,7 +70,7 @@ at::Tensor own_part(const ParameterShards& parts, const std::string& name, const
 at::Tensor init_one(const ParameterShape& wanted, uint64_t seed, uint32_t number) {
   const auto options = at::TensorOptions().dtype(at::kFloat);
   if (wanted.name.ends_with(".bias")) return at::zeros(wanted.shape, options);
-  if (wanted.shape.size() == 1) return at::ones(wanted.shape, options);  // a norm
+  if (wanted.shape.size() == 1) return at::full(wanted.shape, wanted.initial, options);  // a norm
   at::Tensor values = at::empty(wanted.shape, options);
   float* out = values.data_ptr<float>();
   at::parallel_for(0, values.numel(), 4096, [&](int64_t begin, int64_t end) {

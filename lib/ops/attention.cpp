@@ -32,17 +32,27 @@ at::Tensor of_rows(const at::Tensor& grad, const at::Tensor& x, const at::Tensor
   return at::zeros(x.sizes(), wide.options()).index_add_(0, rows, wide).to(x.scalar_type());
 }
 
+void remember(AutogradContext* ctx, const ScoreRule& rule) {
+  ctx->saved_data["scale"] = rule.scale;
+  ctx->saved_data["window"] = rule.window;
+  ctx->saved_data["cap"] = rule.cap;
+}
+
+ScoreRule rule_of(AutogradContext* ctx) {
+  return {ctx->saved_data["scale"].toDouble(), ctx->saved_data["window"].toInt(), ctx->saved_data["cap"].toDouble()};
+}
+
 class CpuAttention : public torch::autograd::Function<CpuAttention> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in,
-                            const at::Tensor& v_in, const Pieces& pieces, double scale) {
+                            const at::Tensor& v_in, const Pieces& pieces, const ScoreRule& rule) {
     const at::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous();
-    const AttentionResult result = attention_forward_cpu(widened(q), widened(k), widened(v), pieces, scale);
+    const AttentionResult result = attention_forward_cpu(widened(q), widened(k), widened(v), pieces, rule);
     const at::Tensor out = result.out.to(q.scalar_type());
     ctx->save_for_backward({q, k, v, out, result.logsumexp, pieces.key_rows});
     ctx->saved_data["cu_queries"] = pieces.cu_queries;
     ctx->saved_data["cu_keys"] = pieces.cu_keys;
-    ctx->saved_data["scale"] = scale;
+    remember(ctx, rule);
     return out;
   }
 
@@ -51,9 +61,8 @@ class CpuAttention : public torch::autograd::Function<CpuAttention> {
     Pieces pieces{ctx->saved_data["cu_queries"].toIntVector(), ctx->saved_data["cu_keys"].toIntVector()};
     const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &rows = saved[5];
     pieces.key_rows = rows;
-    const AttentionGrads found =
-        attention_backward_cpu(widened(grads[0]), widened(q), widened(k), widened(v), {widened(saved[3]), saved[4]},
-                               pieces, ctx->saved_data["scale"].toDouble());
+    const AttentionGrads found = attention_backward_cpu(widened(grads[0]), widened(q), widened(k), widened(v),
+                                                        {widened(saved[3]), saved[4]}, pieces, rule_of(ctx));
     return {found.q.to(q.scalar_type()), of_rows(found.k, k, rows), of_rows(found.v, v, rows), at::Tensor(),
             at::Tensor()};
   }
@@ -62,13 +71,13 @@ class CpuAttention : public torch::autograd::Function<CpuAttention> {
 class FlashAttention : public torch::autograd::Function<FlashAttention> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const Pieces& pieces, double scale) {
+                            const Pieces& pieces, const ScoreRule& rule) {
     const at::Tensor& rows = pieces.key_rows;
-    const FlashResult r = flash_forward(q, of_pieces(k, rows), of_pieces(v, rows), pieces, scale);
+    const FlashResult r = flash_forward(q, of_pieces(k, rows), of_pieces(v, rows), pieces, rule);
     ctx->save_for_backward({q, k, v, r.out, r.logsumexp, r.rng_state, r.unused, r.cu_queries, r.cu_keys, rows});
     ctx->saved_data["longest_queries"] = longest_of(pieces.cu_queries);
     ctx->saved_data["longest_keys"] = longest_of(pieces.cu_keys);
-    ctx->saved_data["scale"] = scale;
+    remember(ctx, rule);
     return r.out;
   }
 
@@ -76,8 +85,7 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
     const auto s = ctx->get_saved_variables();
     const auto found = flash_backward(
         grads[0].contiguous(), s[0], of_pieces(s[1], s[9]), of_pieces(s[2], s[9]), {s[3], s[4], s[5], s[6], s[7], s[8]},
-        {ctx->saved_data["longest_queries"].toInt(), ctx->saved_data["longest_keys"].toInt()},
-        ctx->saved_data["scale"].toDouble());
+        {ctx->saved_data["longest_queries"].toInt(), ctx->saved_data["longest_keys"].toInt()}, rule_of(ctx));
     return {found[0], of_rows(found[1], s[1], s[9]), of_rows(found[2], s[2], s[9]), at::Tensor(), at::Tensor()};
   }
 };
@@ -98,21 +106,22 @@ Pieces pieces_on(at::Device device, std::vector<int64_t> cu_queries, std::vector
 }
 
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const std::vector<int64_t>& cu_queries, const std::vector<int64_t>& cu_keys, double scale) {
-  return packed_attention(q, k, v, pieces_on(q.device(), cu_queries, cu_keys), scale);
+                            const std::vector<int64_t>& cu_queries, const std::vector<int64_t>& cu_keys,
+                            const ScoreRule& rule) {
+  return packed_attention(q, k, v, pieces_on(q.device(), cu_queries, cu_keys), rule);
 }
 
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,
-                            double scale) {
+                            const ScoreRule& rule) {
   const auto& [cu_queries, cu_keys, queries_on_device, keys_on_device, rows] = pieces;
   ROLL_CHECK_EQ(cu_queries.back(), q.size(0), "cu_queries covers every query");
   ROLL_CHECK_EQ(cu_keys.back(), rows.defined() ? rows.size(0) : k.size(0), "cu_keys covers every key");
   ROLL_CHECK_EQ(cu_queries.size(), cu_keys.size(), "every piece has queries and keys");
   ROLL_CHECK_EQ(q.size(1) % k.size(1), 0, "key/value heads divide query heads");
   if (q.is_meta()) return q + (k.sum() + v.sum());  // what has its shape and needs all three
-  if (q.is_cpu()) return CpuAttention::apply(q, k, v, pieces, scale);
-  if (has_flash_kernel(q)) return FlashAttention::apply(q, k, v, pieces, scale);
-  return packed_attention_by_piece(q, of_pieces(k, rows), of_pieces(v, rows), pieces, scale);
+  if (q.is_cpu()) return CpuAttention::apply(q, k, v, pieces, rule);
+  if (has_flash_kernel(q, rule)) return FlashAttention::apply(q, k, v, pieces, rule);
+  return packed_attention_by_piece(q, of_pieces(k, rows), of_pieces(v, rows), pieces, rule);
 }
 
 }  // namespace roll

@@ -23,6 +23,14 @@ struct Pieces {
 /// [C+1] int32.
 at::Tensor bounds_of(const std::vector<int64_t>& cu);
 
+/// What queries and keys give: scores, of which a softmax is taken.
+struct ScoreRule {
+  ScoreRule(double scale_, int64_t window_ = 0, double cap_ = 0) : scale(scale_), window(window_), cap(cap_) {}
+  double scale;
+  int64_t window;  // a query sees so many keys at most, the last ones; 0: all
+  double cap;      // scores are cap * tanh(score / cap); 0: they stay as they are
+};
+
 /// Sends the bounds to `device`, once for all layers.
 Pieces pieces_on(at::Device device, std::vector<int64_t> cu_queries, std::vector<int64_t> cu_keys);
 
@@ -32,8 +40,9 @@ Pieces pieces_on(at::Device device, std::vector<int64_t> cu_queries, std::vector
 /// `key_rows`, k and v hold what these name, a row for several pieces where they say so; its gradient is their sum.
 /// CPU float32/float64, CUDA any floating type (bfloat16 and float16 take the flash kernels). Differentiable.
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,
-                            double scale);
+                            const ScoreRule& rule);
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const std::vector<int64_t>& cu_queries, const std::vector<int64_t>& cu_keys, double scale);
+                            const std::vector<int64_t>& cu_queries, const std::vector<int64_t>& cu_keys,
+                            const ScoreRule& rule);
 
 }  // namespace roll

@@ -32,12 +32,12 @@ struct AttentionGrads {
 
 /// q [T, H, D], k and v [K, Hkv, D] or what key_rows name, contiguous, float32 or float64.
 AttentionResult attention_forward_cpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                      const Pieces& pieces, double scale);
+                                      const Pieces& pieces, const ScoreRule& rule);
 
 /// grad_out [T, H, D]; gives gradients by q and by the pieces' keys and values, [K, Hkv, D], one piece after the other.
 AttentionGrads attention_backward_cpu(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k,
                                       const at::Tensor& v, const AttentionResult& forward, const Pieces& pieces,
-                                      double scale);
+                                      const ScoreRule& rule);
 
 /// What the flash backward needs of the forward.
 struct FlashResult {
@@ -48,20 +48,21 @@ struct LongestPiece {
   int64_t queries, keys;
 };
 
-/// Whether the flash kernels take q, which is on a device: bfloat16 or float16, and a head size of theirs.
-bool has_flash_kernel(const at::Tensor& q);
+/// Whether the flash kernels take q, which is on a device: bfloat16 or float16, and a head size of theirs, without a
+/// cap.
+bool has_flash_kernel(const at::Tensor& q, const ScoreRule& rule);
 
 /// q [T, H, D], k and v [K, Hkv, D], out [T, H, D]; see packed_attention (attention.h).
 FlashResult flash_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,
-                          double scale);
+                          const ScoreRule& rule);
 
 /// grad_out [T, H, D] -> {dq [T, H, D], dk, dv [K, Hkv, D]}.
 std::vector<at::Tensor> flash_backward(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k,
                                        const at::Tensor& v, const FlashResult& forward, LongestPiece longest,
-                                       double scale);
+                                       const ScoreRule& rule);
 
-/// One scaled_dot_product_attention per piece: any device and dtype, with LibTorch's own gradient. Shapes as above.
+/// Piece after piece: any device, dtype and rule, with LibTorch's own gradient. Shapes as above.
 at::Tensor packed_attention_by_piece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                     const Pieces& pieces, double scale);
+                                     const Pieces& pieces, const ScoreRule& rule);
 
 }  // namespace roll

@@ -15,22 +15,55 @@ namespace {
 
 constexpr int64_t kQueryBlock = 64;
 
-/// Softmax of the first `seen` of `length` scores; the rest becomes 0, so that products may run over all of them.
+/// The keys [first, end) that a query sees, of so many of its block.
+struct Seen {
+  int64_t first, end, length;
+};
+
 template <class T>
-ROLL_INLINE T softmax_row(T* scores, int64_t seen, int64_t length) {
+ROLL_INLINE void clear_unseen(T* scores, Seen seen) {
+  std::fill(scores, scores + seen.first, T(0));
+  std::fill(scores + seen.end, scores + seen.length, T(0));
+}
+
+/// Softmax of what is seen; the rest becomes 0, so that products may run over all of them.
+template <class T>
+ROLL_INLINE T softmax_row(T* scores, Seen seen) {
   T top;
-  const T sum = exponentiate_row(scores, seen, top);
+  const T sum = exponentiate_row(scores + seen.first, seen.end - seen.first, top);
   const T inverse = T(1) / sum;
-  for (int64_t j = 0; j < seen; ++j) scores[j] *= inverse;
-  std::fill(scores + seen, scores + length, T(0));
+  for (int64_t j = seen.first; j < seen.end; ++j) scores[j] *= inverse;
+  clear_unseen(scores, seen);
   return top + std::log(sum);
 }
 
 /// Scores -> probabilities given their logsumexp.
 template <class T>
-ROLL_INLINE void probability_row(T* scores, T logsumexp, int64_t seen, int64_t length) {
-  for (int64_t j = 0; j < seen; ++j) scores[j] = fast_exp(scores[j] - logsumexp);
-  std::fill(scores + seen, scores + length, T(0));
+ROLL_INLINE void probability_row(T* scores, T logsumexp, Seen seen) {
+  for (int64_t j = seen.first; j < seen.end; ++j) scores[j] = fast_exp(scores[j] - logsumexp);
+  clear_unseen(scores, seen);
+}
+
+/// score -> cap tanh(score / cap).
+template <class T>
+void cap_scores(T* scores, Seen seen, T cap) {
+  for (int64_t j = seen.first; j < seen.end; ++j) scores[j] = cap * std::tanh(scores[j] / cap);
+}
+
+/// dP as if the scores had not been capped: what score_gradient() gives is then by the scores before.
+template <class T>
+void uncap_gradients(const T* scores, T* grads, T delta, Seen seen, T cap) {
+  for (int64_t j = seen.first; j < seen.end; ++j) {
+    const T part = scores[j] / cap;
+    grads[j] = delta + (grads[j] - delta) * (T(1) - part * part);
+  }
+}
+
+template <class T>
+T dot(const T* x, const T* y, int64_t width) {
+  T sum = 0;
+  for (int64_t d = 0; d < width; ++d) sum += x[d] * y[d];
+  return sum;
 }
 
 /// dS = P (dP - sum(dO O)) scale, in place of dP.
@@ -43,17 +76,17 @@ ROLL_INLINE void score_gradient_row(const T* probabilities, T* grads, const T* d
   for (int64_t j = 0; j < length; ++j) grads[j] = probabilities[j] * (grads[j] - delta) * scale;
 }
 
-ROLL_SIMD float softmax(float* scores, int64_t seen, int64_t length) {
-  return softmax_row(scores, seen, length);
+ROLL_SIMD float softmax(float* scores, Seen seen) {
+  return softmax_row(scores, seen);
 }
-double softmax(double* scores, int64_t seen, int64_t length) {
-  return softmax_row(scores, seen, length);
+double softmax(double* scores, Seen seen) {
+  return softmax_row(scores, seen);
 }
-ROLL_SIMD void probability(float* scores, float lse, int64_t seen, int64_t n) {
-  probability_row(scores, lse, seen, n);
+ROLL_SIMD void probability(float* scores, float lse, Seen seen) {
+  probability_row(scores, lse, seen);
 }
-void probability(double* scores, double lse, int64_t seen, int64_t n) {
-  probability_row(scores, lse, seen, n);
+void probability(double* scores, double lse, Seen seen) {
+  probability_row(scores, lse, seen);
 }
 ROLL_SIMD void score_gradient(const float* p, float* g, const float* dout, const float* out, int64_t d, int64_t n,
                               float s) {
@@ -65,13 +98,19 @@ void score_gradient(const double* p, double* g, const double* dout, const double
 
 /// Strides of [T, H, D] and the work list: one task per (piece, head).
 struct Shape {
-  Shape(const at::Tensor& q, const at::Tensor& k, const Pieces& p)
-      : heads(q.size(1)), kv_heads(k.size(1)), width(q.size(2)), longest(longest_of(p.cu_keys)), pieces(p) {
+  Shape(const at::Tensor& q, const at::Tensor& k, const Pieces& p, const ScoreRule& score_rule)
+      : heads(q.size(1)),
+        kv_heads(k.size(1)),
+        width(q.size(2)),
+        longest(longest_of(p.cu_keys)),
+        pieces(p),
+        rule(score_rule) {
     if (p.key_rows.defined()) named = p.key_rows.const_data_ptr<int64_t>();
   }
   int64_t heads, kv_heads, width;
   int64_t longest;  // keys of a piece
   const Pieces& pieces;
+  const ScoreRule& rule;
   const int64_t* named = nullptr;  // [K] rows of the keys
 
   int64_t group() const { return heads / kv_heads; }
@@ -95,8 +134,18 @@ struct Shape {
       std::copy_n(data + (named[pieces.cu_keys[piece] + j] * kv_heads + head) * width, width, room + j * width);
     return {room, width};
   }
+  /// The most keys that a block of queries sees.
+  int64_t widest() const { return rule.window > 0 ? std::min(longest, rule.window + kQueryBlock) : longest; }
+  /// The first key that the query behind `earlier` keys sees.
+  int64_t first_key(int64_t earlier) const {
+    return rule.window > 0 ? std::max<int64_t>(0, earlier + 1 - rule.window) : 0;
+  }
+  /// Of the keys from `from` on, `length` of them, what the query behind `earlier` keys sees.
+  Seen seen(int64_t earlier, int64_t from, int64_t length) const {
+    return {first_key(earlier) - from, earlier + 1 - from, length};
+  }
   /// Numbers that a task needs: `blocks` blocks of queries by keys, then keys and values.
-  int64_t scratch(int64_t blocks) const { return (blocks * kQueryBlock + (named ? 2 * width : 0)) * longest; }
+  int64_t scratch(int64_t blocks) const { return blocks * kQueryBlock * widest() + (named ? 2 * width * longest : 0); }
 };
 
 template <class T>
@@ -115,18 +164,23 @@ void forward_task(const Shape& shape, const ForwardPointers<T>& p, int64_t task,
   const int64_t piece = task / shape.heads, head = task % shape.heads, kv_head = head / shape.group();
   const int64_t num_queries = shape.pieces.num_queries(piece), earlier = shape.earlier(piece), width = shape.width;
   const Rows<const T> q = shape.query_rows(p.q, piece, head);
-  T* room = scores.data() + kQueryBlock * shape.longest;
+  T* room = scores.data() + kQueryBlock * shape.widest();
+  const T cap = static_cast<T>(shape.rule.cap);
   const Rows<const T> k = shape.keys(p.k, piece, kv_head, room);
   const Rows<const T> v = shape.keys(p.v, piece, kv_head, room + shape.longest * width);
   const Rows<T> out = shape.query_rows(p.out, piece, head);
   T* logsumexp = p.logsumexp + shape.pieces.cu_queries[piece] * shape.heads + head;
   for (int64_t begin = 0; begin < num_queries; begin += kQueryBlock) {
-    const int64_t n = std::min(num_queries - begin, kQueryBlock), keys = earlier + begin + n;
+    const int64_t n = std::min(num_queries - begin, kQueryBlock), from = shape.first_key(earlier + begin),
+                  keys = earlier + begin + n - from;
     const Rows<T> s = {scores.data(), keys};
-    gemm<T>(Op::kPlain, Op::kTransposed, n, keys, width, scale, skip(q, begin), k, T(0), s);
-    for (int64_t i = 0; i < n; ++i)
-      logsumexp[(begin + i) * shape.heads] = softmax(s.data + i * keys, earlier + begin + i + 1, keys);
-    gemm<T>(Op::kPlain, Op::kPlain, n, width, keys, T(1), {s.data, keys}, v, T(0), skip(out, begin));
+    gemm<T>(Op::kPlain, Op::kTransposed, n, keys, width, scale, skip(q, begin), skip(k, from), T(0), s);
+    for (int64_t i = 0; i < n; ++i) {
+      const Seen seen = shape.seen(earlier + begin + i, from, keys);
+      if (cap > 0) cap_scores(s.data + i * keys, seen, cap);
+      logsumexp[(begin + i) * shape.heads] = softmax(s.data + i * keys, seen);
+    }
+    gemm<T>(Op::kPlain, Op::kPlain, n, width, keys, T(1), {s.data, keys}, skip(v, from), T(0), skip(out, begin));
   }
 }
 
@@ -141,13 +195,14 @@ template <class T>
 void backward_task(const Shape& shape, const BackwardPointers<T>& p, int64_t task, T scale, std::vector<T>& scratch) {
   const int64_t piece = task / shape.kv_heads, kv_head = task % shape.kv_heads;
   const int64_t num_queries = shape.pieces.num_queries(piece), earlier = shape.earlier(piece), width = shape.width;
-  T* room = scratch.data() + 2 * kQueryBlock * shape.longest;
+  T* room = scratch.data() + 2 * kQueryBlock * shape.widest();
+  const T cap = static_cast<T>(shape.rule.cap);
   const Rows<const T> k = shape.keys(p.k, piece, kv_head, room);
   const Rows<const T> v = shape.keys(p.v, piece, kv_head, room + shape.longest * width);
   const Rows<T> dk = shape.key_rows(p.dk, piece, kv_head);
   const Rows<T> dv = shape.key_rows(p.dv, piece, kv_head);
   T* probabilities = scratch.data();
-  T* grads = scratch.data() + kQueryBlock * shape.longest;
+  T* grads = scratch.data() + kQueryBlock * shape.widest();
   for (int64_t head = kv_head * shape.group(); head < (kv_head + 1) * shape.group(); ++head) {
     const Rows<const T> q = shape.query_rows(p.q, piece, head);
     const Rows<const T> out = shape.query_rows(p.out, piece, head);
@@ -155,18 +210,26 @@ void backward_task(const Shape& shape, const BackwardPointers<T>& p, int64_t tas
     const Rows<T> dq = shape.query_rows(p.dq, piece, head);
     const T* logsumexp = p.logsumexp + shape.pieces.cu_queries[piece] * shape.heads + head;
     for (int64_t begin = 0; begin < num_queries; begin += kQueryBlock) {
-      const int64_t n = std::min(num_queries - begin, kQueryBlock), keys = earlier + begin + n;
+      const int64_t n = std::min(num_queries - begin, kQueryBlock), from = shape.first_key(earlier + begin),
+                    keys = earlier + begin + n - from;
       const Rows<const T> prob = {probabilities, keys}, grad = {grads, keys};
-      gemm<T>(Op::kPlain, Op::kTransposed, n, keys, width, scale, skip(q, begin), k, T(0), {probabilities, keys});
-      gemm<T>(Op::kPlain, Op::kTransposed, n, keys, width, T(1), skip(dout, begin), v, T(0), {grads, keys});
+      gemm<T>(Op::kPlain, Op::kTransposed, n, keys, width, scale, skip(q, begin), skip(k, from), T(0),
+              {probabilities, keys});
+      gemm<T>(Op::kPlain, Op::kTransposed, n, keys, width, T(1), skip(dout, begin), skip(v, from), T(0), {grads, keys});
       for (int64_t i = 0; i < n; ++i) {
-        probability(probabilities + i * keys, logsumexp[(begin + i) * shape.heads], earlier + begin + i + 1, keys);
+        const Seen seen = shape.seen(earlier + begin + i, from, keys);
+        if (cap > 0) {
+          cap_scores(probabilities + i * keys, seen, cap);
+          uncap_gradients(probabilities + i * keys, grads + i * keys,
+                          dot(skip(dout, begin + i).data, skip(out, begin + i).data, width), seen, cap);
+        }
+        probability(probabilities + i * keys, logsumexp[(begin + i) * shape.heads], seen);
         score_gradient(probabilities + i * keys, grads + i * keys, skip(dout, begin + i).data,
                        skip(out, begin + i).data, width, keys, scale);
       }
-      gemm<T>(Op::kPlain, Op::kPlain, n, width, keys, T(1), grad, k, T(0), skip(dq, begin));
-      gemm<T>(Op::kTransposed, Op::kPlain, keys, width, n, T(1), grad, skip(q, begin), T(1), dk);
-      gemm<T>(Op::kTransposed, Op::kPlain, keys, width, n, T(1), prob, skip(dout, begin), T(1), dv);
+      gemm<T>(Op::kPlain, Op::kPlain, n, width, keys, T(1), grad, skip(k, from), T(0), skip(dq, begin));
+      gemm<T>(Op::kTransposed, Op::kPlain, keys, width, n, T(1), grad, skip(q, begin), T(1), skip(dk, from));
+      gemm<T>(Op::kTransposed, Op::kPlain, keys, width, n, T(1), prob, skip(dout, begin), T(1), skip(dv, from));
     }
   }
 }
@@ -174,8 +237,8 @@ void backward_task(const Shape& shape, const BackwardPointers<T>& p, int64_t tas
 }  // namespace
 
 AttentionResult attention_forward_cpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                      const Pieces& pieces, double scale) {
-  const Shape shape(q, k, pieces);
+                                      const Pieces& pieces, const ScoreRule& rule) {
+  const Shape shape(q, k, pieces, rule);
   const AttentionResult result{at::empty_like(q), at::empty({q.size(0), q.size(1)}, q.options())};
   AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "attention_forward_cpu", [&] {
     using T = scalar_t;
@@ -183,15 +246,17 @@ AttentionResult attention_forward_cpu(const at::Tensor& q, const at::Tensor& k, 
                                result.out.mutable_data_ptr<T>(), result.logsumexp.mutable_data_ptr<T>()};
     parallel_tasks(
         shape.pieces.size() * shape.heads, [&] { return std::vector<T>(shape.scratch(1)); },
-        [&](int64_t task, std::vector<T>& scores) { forward_task<T>(shape, p, task, static_cast<T>(scale), scores); });
+        [&](int64_t task, std::vector<T>& scores) {
+          forward_task<T>(shape, p, task, static_cast<T>(rule.scale), scores);
+        });
   });
   return result;
 }
 
 AttentionGrads attention_backward_cpu(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k,
                                       const at::Tensor& v, const AttentionResult& forward, const Pieces& pieces,
-                                      double scale) {
-  const Shape shape(q, k, pieces);
+                                      const ScoreRule& rule) {
+  const Shape shape(q, k, pieces, rule);
   const std::vector<int64_t> of_keys = {pieces.cu_keys.back(), k.size(1), k.size(2)};
   const AttentionGrads grads{at::empty_like(q), at::zeros(of_keys, k.options()), at::zeros(of_keys, v.options())};
   AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "attention_backward_cpu", [&] {
@@ -203,7 +268,7 @@ AttentionGrads attention_backward_cpu(const at::Tensor& grad_out, const at::Tens
     parallel_tasks(
         shape.pieces.size() * shape.kv_heads, [&] { return std::vector<T>(shape.scratch(2)); },
         [&](int64_t task, std::vector<T>& scratch) {
-          backward_task<T>(shape, p, task, static_cast<T>(scale), scratch);
+          backward_task<T>(shape, p, task, static_cast<T>(rule.scale), scratch);
         });
   });
   return grads;

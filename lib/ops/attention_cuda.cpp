@@ -3,33 +3,62 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
+
 namespace roll {
 
-bool has_flash_kernel(const at::Tensor& q) {
+namespace {
+
+/// Of a window, those before the query's own.
+std::optional<int64_t> earlier_keys(const ScoreRule& rule) {
+  return rule.window > 0 ? std::optional<int64_t>(rule.window - 1) : std::nullopt;
+}
+
+/// Which keys the queries see: the last one all, within the window.
+at::Tensor seen_keys(int64_t queries, int64_t keys, int64_t window, const at::TensorOptions& options) {
+  const at::Tensor seen = at::ones({queries, keys}, options.dtype(at::kBool)).tril(keys - queries);
+  return window > 0 ? seen.triu(keys - queries + 1 - window) : seen;
+}
+
+at::Tensor capped_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& seen,
+                            const ScoreRule& rule) {
+  const int64_t group = q.size(1) / k.size(1);
+  const auto shared = [&](const at::Tensor& x) { return group > 1 ? x.repeat_interleave(group, 1) : x; };
+  const at::Tensor scores = at::matmul(q, shared(k).transpose(2, 3)).mul(rule.scale);
+  const at::Tensor capped = (scores.to(at::promote_types(q.scalar_type(), at::kFloat)) / rule.cap).tanh() * rule.cap;
+  const at::Tensor masked = capped.masked_fill(seen.logical_not(), -INFINITY);
+  return at::matmul(masked.softmax(-1).to(q.scalar_type()), shared(v));
+}
+
+}  // namespace
+
+bool has_flash_kernel(const at::Tensor& q, const ScoreRule& rule) {
   const bool is_half = q.scalar_type() == at::kBFloat16 || q.scalar_type() == at::kHalf;
-  return is_half && q.size(2) % 8 == 0 && q.size(2) <= 256;
+  return rule.cap == 0 && is_half && q.size(2) % 8 == 0 && q.size(2) <= 256;
 }
 
 FlashResult flash_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,
-                          double scale) {
+                          const ScoreRule& rule) {
   const at::Tensor &cu_queries = pieces.queries_on_device, &cu_keys = pieces.keys_on_device;
   const auto [out, logsumexp, rng_state, unused, mask] = at::_flash_attention_forward(
       q, k, v, cu_queries, cu_keys, longest_of(pieces.cu_queries), longest_of(pieces.cu_keys), 0.0,
-      /*is_causal=*/true, false, scale);
+      /*is_causal=*/true, false, rule.scale, earlier_keys(rule),
+      rule.window > 0 ? std::optional<int64_t>(0) : std::nullopt);
   return {out, logsumexp, rng_state, unused, cu_queries, cu_keys};
 }
 
 std::vector<at::Tensor> flash_backward(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k,
                                        const at::Tensor& v, const FlashResult& forward, LongestPiece longest,
-                                       double scale) {
+                                       const ScoreRule& rule) {
   const auto [dq, dk, dv] = at::_flash_attention_backward(
       grad_out, q, k, v, forward.out, forward.logsumexp, forward.cu_queries, forward.cu_keys, longest.queries,
-      longest.keys, 0.0, /*is_causal=*/true, forward.rng_state, forward.unused, scale);
+      longest.keys, 0.0, /*is_causal=*/true, forward.rng_state, forward.unused, rule.scale, earlier_keys(rule),
+      rule.window > 0 ? std::optional<int64_t>(0) : std::nullopt);
   return {dq, dk, dv};
 }
 
 at::Tensor packed_attention_by_piece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                     const Pieces& pieces, double scale) {
+                                     const Pieces& pieces, const ScoreRule& rule) {
   std::vector<at::Tensor> outputs;
   for (size_t c = 0; c + 1 < pieces.cu_queries.size(); ++c) {
     const auto part = [&](const at::Tensor& x, const std::vector<int64_t>& cu) {
@@ -38,9 +67,13 @@ at::Tensor packed_attention_by_piece(const at::Tensor& q, const at::Tensor& k, c
     const at::Tensor queries = part(q, pieces.cu_queries), keys = part(k, pieces.cu_keys);
     const int64_t earlier = keys.size(2) - queries.size(2);
     std::optional<at::Tensor> seen;  // LibTorch's own causal mask lets the first query see the first key only
-    if (earlier > 0) seen = at::ones({queries.size(2), keys.size(2)}, q.options().dtype(at::kBool)).tril(earlier);
-    const at::Tensor out = at::scaled_dot_product_attention(queries, keys, part(v, pieces.cu_keys), seen, 0.0,
-                                                            /*is_causal=*/earlier == 0, scale, q.size(1) != k.size(1));
+    const bool has_own_mask = earlier > 0 || rule.window > 0 || rule.cap > 0;
+    if (has_own_mask) seen = seen_keys(queries.size(2), keys.size(2), rule.window, q.options());
+    const at::Tensor values = part(v, pieces.cu_keys);
+    const at::Tensor out = rule.cap > 0
+                               ? capped_attention(queries, keys, values, *seen, rule)
+                               : at::scaled_dot_product_attention(queries, keys, values, seen, 0.0, !has_own_mask,
+                                                                  rule.scale, q.size(1) != k.size(1));
     outputs.push_back(out.squeeze(0).transpose(0, 1));
   }
   return at::cat(outputs, 0);

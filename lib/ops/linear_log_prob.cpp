@@ -122,6 +122,7 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     for_each_chunk(hidden, chunk_rows, [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.slice(0, begin, end); };
       const at::Tensor logits = logits_of(part(hidden));
+      cap_logits(logits, asked.cap);
       log_prob_rows(logits, part(readable), temperature, with_entropy,
                     {part(results.log_probs), part(results.entropy), part(results.logsumexp)});
       if (keeps_logits) ctx->saved_data["logits"] = logits;
@@ -131,6 +132,7 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     if (is_shard) merge_shards(asked.shard, labels, results, squares);
     ctx->save_for_backward({hidden, weight, labels, results.logsumexp, results.entropy});
     ctx->saved_data["temperature"] = temperature;
+    ctx->saved_data["cap"] = asked.cap;
     ctx->saved_data["with_entropy"] = with_entropy;
     ctx->saved_data["chunk_rows"] = chunk_rows;
     // The gradient by logit j is [j is the label] - p_j.
@@ -141,7 +143,7 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
     const auto saved = ctx->get_saved_variables();
     const at::Tensor &hidden = saved[0], &weight = saved[1], &labels = saved[2];
-    const double temperature = ctx->saved_data["temperature"].toDouble();
+    const double temperature = ctx->saved_data["temperature"].toDouble(), cap = ctx->saved_data["cap"].toDouble();
     const at::Tensor d_log_probs = grads[0].contiguous();
     const at::Tensor d_entropy = ctx->saved_data["with_entropy"].toBool() ? grads[1].contiguous() : at::Tensor();
     Gradients sums;
@@ -154,9 +156,11 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     for_each_chunk(hidden, ctx->saved_data["chunk_rows"].toInt(), [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.defined() ? x.slice(0, begin, end) : x; };
       const at::Tensor logits = take_logits(ctx, part(hidden), weight, logits_of);
-      const at::Tensor d_logits =
+      const at::Tensor slopes = cap > 0 ? 1 - (logits / cap).square() : at::Tensor();
+      const at::Tensor d_capped =
           log_prob_rows_gradient(logits, part(labels), temperature, {at::Tensor(), part(saved[4]), part(saved[3])},
                                  {part(d_log_probs), part(d_entropy)}, weight.scalar_type());
+      const at::Tensor d_logits = cap > 0 ? (d_capped * slopes).to(d_capped.scalar_type()) : d_capped;
       sums.add(d_logits, part(hidden), weight, begin, end);
     });
     if (sums.weight.defined()) sums.weight = sums.weight.to(weight.scalar_type());
@@ -170,7 +174,9 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     const auto kept = ctx->saved_data.find("logits");
     if (kept == ctx->saved_data.end()) {
       if (!logits_of) logits_of.emplace(weight);
-      return (*logits_of)(hidden);
+      const at::Tensor logits = (*logits_of)(hidden);
+      cap_logits(logits, ctx->saved_data["cap"].toDouble());
+      return logits;
     }
     const at::Tensor logits = kept->second.toTensor();
     ctx->saved_data.erase(kept);
@@ -187,6 +193,10 @@ at::Tensor scattered(const at::Tensor& x, const at::Tensor& rows, int64_t tokens
 
 at::Tensor wide_logits(const at::Tensor& hidden, const at::Tensor& weight) {
   return Logits(weight)(hidden);
+}
+
+void cap_logits(const at::Tensor& logits, double cap) {
+  if (cap > 0) logits.div_(cap).tanh_().mul_(cap);
 }
 
 LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,

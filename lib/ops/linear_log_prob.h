@@ -24,6 +24,7 @@ struct LogProbs {
 
 struct LogProbOptions {
   double temperature = 1.0;  // logits are divided by it, > 0
+  double cap = 0;            // before, they are cap * tanh(logit / cap); 0: they stay as they are
   bool with_entropy = false;
   bool with_energy = false;                 // without autograd
   int64_t chunk_bytes = int64_t{64} << 20;  // the most that a chunk of logits may take; at least one row
@@ -34,6 +35,9 @@ struct LogProbOptions {
 /// hidden weight^T: [N, E] x [V, E] -> [N, V] float32 (float64 for float64): the logits that linear_log_prob sees.
 /// Half-precision inputs are accumulated and kept in float32.
 at::Tensor wide_logits(const at::Tensor& hidden, const at::Tensor& weight);
+
+/// cap * tanh(logits / cap), in their place; a cap of 0 changes nothing.
+void cap_logits(const at::Tensor& logits, double cap);
 
 /// log softmax(hidden weight^T / temperature) at labels. hidden [T, E], weight [V, E], labels [T] int64 in [-1, V).
 /// With a shard, `weight` is the rank's rows, labels stay those of the whole vocabulary, results are the same on all

@@ -3,6 +3,7 @@
 #include "ops/paged_attention_cpu.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/wide.h"
 
@@ -142,24 +143,31 @@ ROLL_ATTENTION_FOR(c10::BFloat16)
 
 /// One or two queries of equal length.
 template <class T>
-void attend_together(std::span<const PagedQuery<T>> queries, int64_t width, int64_t head_dim,
+void attend_together(std::span<const PagedQuery<T>> queries, int64_t width, int64_t head_dim, float cap,
                      AttentionScratch<T>& scratch) {
   using Score = void (*)(const float* const*, const T* const*, int64_t, int64_t, float*);
   using Mix = void (*)(const float*, int64_t, const T* const*, int64_t, int64_t, const float*, T* const*);
   static constexpr Score kScores[2][2] = {{score_8_1, score_8_2}, {score_16_1, score_16_2}};
   static constexpr Mix kMixes[2][2] = {{mix_8_1, mix_8_2}, {mix_16_1, mix_16_2}};
-  const int64_t length = queries[0].length, num_strips = (length + width - 1) / width, row = num_strips * width;
+  // Strips before the first token that is seen are left out; what of the first strip stands before it weighs nothing.
+  const int64_t skipped = queries[0].first / width, first = queries[0].first - skipped * width;
+  const int64_t length = queries[0].length - skipped * width, num_strips = (length + width - 1) / width,
+                row = num_strips * width;
   scratch.scores.resize(static_cast<size_t>(2 * row));
   const bool is_pair = queries.size() == 2, is_wide = width == 16;
   const PagedQuery<T>& last = queries.back();
   const float* const q[] = {queries[0].q, last.q};
   T* const out[] = {queries[0].out, last.out};
   float* const scores = scratch.scores.data();
-  kScores[is_wide][is_pair](q, scratch.keys.data(), num_strips, head_dim, scores);
+  kScores[is_wide][is_pair](q, scratch.keys.data() + skipped, num_strips, head_dim, scores);
   float sums[2];
-  for (size_t i = 0; i < queries.size(); ++i)
-    sums[i] = exponentiate_scores(scores + static_cast<int64_t>(i) * row, length);
-  kMixes[is_wide][is_pair](scores, row, scratch.values.data(), length, head_dim, sums, out);
+  for (size_t i = 0; i < queries.size(); ++i) {
+    float* const own = scores + static_cast<int64_t>(i) * row;
+    for (int64_t j = first; cap > 0 && j < length; ++j) own[j] = cap * std::tanh(own[j] / cap);
+    sums[i] = exponentiate_scores(own + first, length - first);
+    std::fill_n(own, first, 0.0f);
+  }
+  kMixes[is_wide][is_pair](scores, row, scratch.values.data() + skipped, length, head_dim, sums, out);
 }
 
 }  // namespace
@@ -181,7 +189,7 @@ void store_token(const KvPages<T>& pages, const int32_t* table, int64_t position
 
 template <class T>
 void attend_pages(const KvPages<T>& pages, const int32_t* table, int64_t kv_head,
-                  std::span<const PagedQuery<T>> queries, AttentionScratch<T>& scratch) {
+                  std::span<const PagedQuery<T>> queries, AttentionScratch<T>& scratch, float cap) {
   const int64_t width = strip_width(pages.page_size), per_page = pages.page_size / width;
   int64_t longest = 0;
   for (const PagedQuery<T>& query : queries) longest = std::max(longest, query.length);
@@ -193,7 +201,7 @@ void attend_pages(const KvPages<T>& pages, const int32_t* table, int64_t kv_head
   }
   for (size_t i = 0; i < queries.size();) {
     const bool is_pair = i + 1 < queries.size() && queries[i + 1].length == queries[i].length;
-    attend_together(queries.subspan(i, is_pair ? 2 : 1), width, pages.head_dim, scratch);
+    attend_together(queries.subspan(i, is_pair ? 2 : 1), width, pages.head_dim, cap, scratch);
     i += is_pair ? 2 : 1;
   }
 }
@@ -201,7 +209,7 @@ void attend_pages(const KvPages<T>& pages, const int32_t* table, int64_t kv_head
 #define ROLL_PAGED_ATTENTION(T)                                                                          \
   template void store_token(const KvPages<T>&, const int32_t*, int64_t, const float*, const float*);     \
   template void attend_pages(const KvPages<T>&, const int32_t*, int64_t, std::span<const PagedQuery<T>>, \
-                             AttentionScratch<T>&);
+                             AttentionScratch<T>&, float);
 ROLL_PAGED_ATTENTION(float)
 ROLL_PAGED_ATTENTION(c10::BFloat16)
 #undef ROLL_PAGED_ATTENTION

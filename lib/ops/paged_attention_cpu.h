@@ -26,12 +26,12 @@ struct KvPages {
 template <class T>
 void store_token(const KvPages<T>& pages, const int32_t* table, int64_t position, const float* k, const float* v);
 
-/// A query that sees the first `length` tokens of its sequence.
+/// A query that sees the tokens `first` .. `length` - 1 of its sequence.
 template <class T>
 struct PagedQuery {
   const float* q;  // [D], scaled
   T* out;          // [D]
-  int64_t length;
+  int64_t length, first = 0;
 };
 
 /// Memory of one thread.
@@ -42,9 +42,9 @@ struct AttentionScratch {
 };
 
 /// All queries are of one sequence, whose pages `table` names, and one key/value head. Neighbours of equal length cost
-/// less than others.
+/// less than others. `cap`: as ScoreRule's (attention.h).
 template <class T>
 void attend_pages(const KvPages<T>& pages, const int32_t* table, int64_t kv_head,
-                  std::span<const PagedQuery<T>> queries, AttentionScratch<T>& scratch);
+                  std::span<const PagedQuery<T>> queries, AttentionScratch<T>& scratch, float cap = 0);
 
 }  // namespace roll

@@ -18,38 +18,40 @@ namespace {
 constexpr int64_t kRowsPerBlock = 128;
 
 template <class T, class W = Wide<T>>
-ROLL_INLINE void normalise_row(const T* x, const T* weight, T* y, W* rstd, int64_t width, W eps) {
+ROLL_INLINE void normalise_row(const T* x, const T* weight, W offset, T* y, W* rstd, int64_t width, W eps) {
   W squares = 0;
 #pragma omp simd reduction(+ : squares)
   for (int64_t i = 0; i < width; ++i) squares += widen(x[i]) * widen(x[i]);
   const W scale = W(1) / std::sqrt(squares / static_cast<W>(width) + eps);
-  for (int64_t i = 0; i < width; ++i) y[i] = narrow<T>(widen(x[i]) * scale * widen(weight[i]));
+  for (int64_t i = 0; i < width; ++i) y[i] = narrow<T>(widen(x[i]) * scale * (widen(weight[i]) + offset));
   *rstd = scale;
 }
 
-/// dx = r (g - x r^2 mean(g x)) with g = dy * weight; dweight += dy x r.
+/// dx = r (g - x r^2 mean(g x)) with g = dy * (weight + offset); dweight += dy x r.
 template <class T, class W = Wide<T>>
-ROLL_INLINE void differentiate_row(const T* x, const T* weight, const T* dy, W r, T* dx, W* dweight, int64_t width) {
+ROLL_INLINE void differentiate_row(const T* x, const T* weight, W offset, const T* dy, W r, T* dx, W* dweight,
+                                   int64_t width) {
   W dot = 0;
 #pragma omp simd reduction(+ : dot)
-  for (int64_t i = 0; i < width; ++i) dot += widen(dy[i]) * widen(weight[i]) * widen(x[i]);
+  for (int64_t i = 0; i < width; ++i) dot += widen(dy[i]) * (widen(weight[i]) + offset) * widen(x[i]);
   const W pull = dot * r * r / static_cast<W>(width);
   for (int64_t i = 0; i < width; ++i) {
     const W in = widen(x[i]), grad = widen(dy[i]);
-    dx[i] = narrow<T>(r * (grad * widen(weight[i]) - in * pull));
+    dx[i] = narrow<T>(r * (grad * (widen(weight[i]) + offset) - in * pull));
     dweight[i] += grad * in * r;
   }
 }
 
-#define ROLL_RMS_NORM_ROWS(T, ATTRIBUTE)                                                                          \
-  ATTRIBUTE void normalise_rows(const T* x, const T* weight, T* y, Wide<T>* rstd, int64_t rows, int64_t width,    \
-                                Wide<T> eps) {                                                                    \
-    for (int64_t i = 0; i < rows; ++i) normalise_row(x + i * width, weight, y + i * width, rstd + i, width, eps); \
-  }                                                                                                               \
-  ATTRIBUTE void differentiate_rows(const T* x, const T* weight, const T* dy, const Wide<T>* rstd, T* dx,         \
-                                    Wide<T>* dweight, int64_t rows, int64_t width) {                              \
-    for (int64_t i = 0; i < rows; ++i)                                                                            \
-      differentiate_row(x + i * width, weight, dy + i * width, rstd[i], dx + i * width, dweight, width);          \
+#define ROLL_RMS_NORM_ROWS(T, ATTRIBUTE)                                                                           \
+  ATTRIBUTE void normalise_rows(const T* x, const T* weight, Wide<T> offset, T* y, Wide<T>* rstd, int64_t rows,    \
+                                int64_t width, Wide<T> eps) {                                                      \
+    for (int64_t i = 0; i < rows; ++i)                                                                             \
+      normalise_row(x + i * width, weight, offset, y + i * width, rstd + i, width, eps);                           \
+  }                                                                                                                \
+  ATTRIBUTE void differentiate_rows(const T* x, const T* weight, Wide<T> offset, const T* dy, const Wide<T>* rstd, \
+                                    T* dx, Wide<T>* dweight, int64_t rows, int64_t width) {                        \
+    for (int64_t i = 0; i < rows; ++i)                                                                             \
+      differentiate_row(x + i * width, weight, offset, dy + i * width, rstd[i], dx + i * width, dweight, width);   \
   }
 ROLL_RMS_NORM_ROWS(float, ROLL_SIMD)
 ROLL_RMS_NORM_ROWS(c10::BFloat16, ROLL_SIMD)
@@ -68,18 +70,20 @@ void for_each_block(int64_t rows, const F& f) {
 class RmsNorm : public torch::autograd::Function<RmsNorm> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& input, const at::Tensor& weight,
-                            double eps) {
+                            double eps, double offset) {
     const at::Tensor x = input.contiguous();
     const int64_t width = weight.numel(), rows = x.numel() / width;
     at::Tensor y = at::empty_like(x), rstd = at::empty({rows}, x.options().dtype(wide_dtype(x)));
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm", [&] {
       for_each_block(rows, [&](int64_t, int64_t begin, int64_t end) {
         normalise_rows(x.const_data_ptr<scalar_t>() + begin * width, weight.const_data_ptr<scalar_t>(),
-                       y.mutable_data_ptr<scalar_t>() + begin * width, rstd.mutable_data_ptr<Wide<scalar_t>>() + begin,
-                       end - begin, width, static_cast<Wide<scalar_t>>(eps));
+                       static_cast<Wide<scalar_t>>(offset), y.mutable_data_ptr<scalar_t>() + begin * width,
+                       rstd.mutable_data_ptr<Wide<scalar_t>>() + begin, end - begin, width,
+                       static_cast<Wide<scalar_t>>(eps));
       });
     });
     ctx->save_for_backward({x, weight, rstd});
+    ctx->saved_data["offset"] = offset;
     return y;
   }
 
@@ -88,27 +92,30 @@ class RmsNorm : public torch::autograd::Function<RmsNorm> {
     const auto saved = ctx->get_saved_variables();
     const at::Tensor &x = saved[0], &weight = saved[1], &rstd = saved[2], dy = grads[0].contiguous();
     const int64_t width = weight.numel(), rows = rstd.numel();
+    const double offset = ctx->saved_data["offset"].toDouble();
     at::Tensor dx = at::empty_like(x);
     at::Tensor partial = at::zeros({(rows + kRowsPerBlock - 1) / kRowsPerBlock, width}, rstd.options());
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm_backward", [&] {
       for_each_block(rows, [&](int64_t block, int64_t begin, int64_t end) {
         differentiate_rows(x.const_data_ptr<scalar_t>() + begin * width, weight.const_data_ptr<scalar_t>(),
-                           dy.const_data_ptr<scalar_t>() + begin * width, rstd.const_data_ptr<Wide<scalar_t>>() + begin,
+                           static_cast<Wide<scalar_t>>(offset), dy.const_data_ptr<scalar_t>() + begin * width,
+                           rstd.const_data_ptr<Wide<scalar_t>>() + begin,
                            dx.mutable_data_ptr<scalar_t>() + begin * width,
                            partial.mutable_data_ptr<Wide<scalar_t>>() + block * width, end - begin, width);
       });
     });
-    return {dx, partial.sum(0).to(weight.scalar_type()), at::Tensor()};
+    return {dx, partial.sum(0).to(weight.scalar_type()), at::Tensor(), at::Tensor()};
   }
 };
 
 }  // namespace
 
-at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, double offset) {
   if (x.is_meta()) return x * weight;
-  if (x.is_cpu()) return RmsNorm::apply(x, weight, eps);
-  const at::Tensor wide = x.to(at::kFloat);
-  return (wide * at::rsqrt(wide.pow(2).mean(-1, true) + eps)).to(x.scalar_type()) * weight;
+  if (x.is_cpu()) return RmsNorm::apply(x, weight, eps, offset);
+  const at::Tensor wide = x.to(at::kFloat), normed = wide * at::rsqrt(wide.pow(2).mean(-1, true) + eps);
+  if (offset != 0) return (normed * (weight.to(at::kFloat) + offset)).to(x.scalar_type());
+  return normed.to(x.scalar_type()) * weight;
 }
 
 }  // namespace roll

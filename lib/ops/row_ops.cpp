@@ -6,8 +6,11 @@
 
 namespace roll {
 
-ROLL_SIMD void add_to_row(float* x, const float* y, const float* bias, int64_t width) {
-  if (bias) {
+ROLL_SIMD void add_to_row(float* x, const float* y, const float* bias, int64_t width, float scale) {
+  if (scale != 1) {
+#pragma omp simd
+    for (int64_t i = 0; i < width; ++i) x[i] += scale * (y[i] + (bias ? bias[i] : 0.0f));
+  } else if (bias) {
 #pragma omp simd
     for (int64_t i = 0; i < width; ++i) x[i] += y[i] + bias[i];
   } else {
@@ -16,13 +19,21 @@ ROLL_SIMD void add_to_row(float* x, const float* y, const float* bias, int64_t w
   }
 }
 
-ROLL_SIMD void rotate_head(float* head, const float* cos, const float* sin, int64_t head_dim) {
-  const int64_t half = head_dim / 2;
+ROLL_SIMD void rotate_head(float* head, const float* cos, const float* sin, int64_t turned) {
+  const int64_t half = turned / 2;
 #pragma omp simd
   for (int64_t i = 0; i < half; ++i) {
     const float first = head[i], second = head[i + half];
     head[i] = first * cos[i] - second * sin[i];
     head[i + half] = second * cos[i] + first * sin[i];
+  }
+}
+
+ROLL_SIMD void rotate_head_interleaved(float* head, const float* cos, const float* sin, int64_t turned) {
+  for (int64_t i = 0; i < turned / 2; ++i) {
+    const float first = head[2 * i], second = head[2 * i + 1];
+    head[2 * i] = first * cos[i] - second * sin[i];
+    head[2 * i + 1] = second * cos[i] + first * sin[i];
   }
 }
 
@@ -53,6 +64,17 @@ ROLL_INLINE void gate_into(const float* gate, const float* up, const float* gate
   }
 }
 
+template <class T>
+ROLL_INLINE void gelu_gate_into(const float* gate, const float* up, const float* gate_bias, const float* up_bias,
+                                T* out, int64_t width) {
+  constexpr float kTwice = 1.5957691216057308f, kCubic = 0.044715f;  // 2 sqrt(2 / pi); see gated.cpp
+#pragma omp simd
+  for (int64_t i = 0; i < width; ++i) {
+    const float g = gate[i] + (gate_bias ? gate_bias[i] : 0.0f), u = up[i] + (up_bias ? up_bias[i] : 0.0f);
+    out[i] = narrow<T>(g / (1.0f + fast_exp(-kTwice * g * (1.0f + kCubic * g * g))) * u);
+  }
+}
+
 }  // namespace
 
 #define ROLL_ROW_OPS(T)                                                                                             \
@@ -62,6 +84,13 @@ ROLL_INLINE void gate_into(const float* gate, const float* up, const float* gate
   ROLL_SIMD void gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, T* out, \
                           int64_t width) {                                                                          \
     gate_into(gate, up, gate_bias, up_bias, out, width);                                                            \
+  }                                                                                                                 \
+  ROLL_SIMD void gelu_gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias,    \
+                               T* out, int64_t width) {                                                             \
+    gelu_gate_into(gate, up, gate_bias, up_bias, out, width);                                                       \
+  }                                                                                                                 \
+  ROLL_SIMD void narrow_row(const float* x, T* out, int64_t width) {                                                \
+    for (int64_t i = 0; i < width; ++i) out[i] = narrow<T>(x[i]);                                                   \
   }                                                                                                                 \
   ROLL_SIMD void widen_row(const T* x, float* out, int64_t width) {                                                 \
     for (int64_t i = 0; i < width; ++i) out[i] = widen(x[i]);                                                       \

@@ -8,21 +8,33 @@
 
 namespace roll {
 
-/// x[i] += y[i] + bias[i] (bias may be null).
-void add_to_row(float* x, const float* y, const float* bias, int64_t width);
+/// x[i] += scale * (y[i] + bias[i]) (bias may be null).
+void add_to_row(float* x, const float* y, const float* bias, int64_t width, float scale = 1);
 
 /// out = x / sqrt(mean(x^2) + eps) * weight.
 void norm_row(const float* x, const float* weight, float* out, int64_t width, float eps);
 void norm_row(const float* x, const float* weight, c10::BFloat16* out, int64_t width, float eps);
 
-/// The pairs (i, i + D/2) turned by the row's angles; cos and sin [D/2]. In place.
-void rotate_head(float* head, const float* cos, const float* sin, int64_t head_dim);
+/// The pairs (i, i + R/2) of a head's first R numbers turned by the row's angles; cos and sin [R/2]. In place.
+void rotate_head(float* head, const float* cos, const float* sin, int64_t turned);
+/// The same of the pairs (2i, 2i + 1).
+void rotate_head_interleaved(float* head, const float* cos, const float* sin, int64_t turned);
 
 /// gate = silu(gate + gate_bias) * (up + up_bias) into `out`; biases may be null.
 void gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, float* out,
               int64_t width);
 void gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, c10::BFloat16* out,
               int64_t width);
+
+/// The same with gelu's approximation by tanh.
+void gelu_gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, float* out,
+                   int64_t width);
+void gelu_gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, c10::BFloat16* out,
+                   int64_t width);
+
+/// x in the output's dtype.
+void narrow_row(const float* x, float* out, int64_t width);
+void narrow_row(const float* x, c10::BFloat16* out, int64_t width);
 
 /// x in float32.
 void widen_row(const float* x, float* out, int64_t width);

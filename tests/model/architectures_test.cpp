@@ -148,11 +148,13 @@ TEST_CASE("a row is all that a new architecture needs to be shared by ranks", "[
 }
 
 TEST_CASE("the list of architectures follows the rows", "[model]") {
-  CHECK(architecture_list("or") == "qwen2, qwen3 or llama");
-  CHECK(architecture_list("and", with_zephyr()) == "qwen2, qwen3, llama and zephyr9");
+  const Architectures few = {architectures().begin(), architectures().begin() + 3};
+  CHECK(architecture_list("or", few) == "qwen2, qwen3 or llama");
+  CHECK(architecture_list("and", with_zephyr()).ends_with(architectures().back().name + " and zephyr9"));
   CHECK(&find_architecture("zephyr9", "x", with_zephyr()) == &with_zephyr().back());
   CHECK_THROWS_WITH(find_architecture("zephyr8", "x", with_zephyr()),
-                    "x = zephyr8: only qwen2, qwen3, llama and zephyr9 are supported; did you mean 'zephyr9'?");
+                    Catch::Contains("x = zephyr8: only qwen2, qwen3, llama, ") &&
+                        Catch::Contains("and zephyr9 are supported; did you mean 'zephyr9'?"));
   CHECK_THROWS_AS(find_architecture("zephyr9", "x"), UserError);
 }
 

@@ -19,6 +19,10 @@ namespace roll::test {
 inline const std::vector<std::string> kGoldenModels = {"qwen2_gqa_tied",  "qwen2_untied_bf16", "qwen3_gqa",
                                                        "qwen3_tied_bias", "llama3_scaled",     "llama_bias_fp16"};
 
+/// Those of tests/oracles/make_golden_architectures.py.
+inline const std::vector<std::string> kGoldenArchitectures = {
+    "mistral_window", "ministral3_yarn", "smollm3", "smollm3_window", "qwen2_window", "olmo2", "olmo3_yarn", "granite"};
+
 inline Json read_golden(const std::string& name) {
   return read_json(std::filesystem::path(ROLL_SOURCE_DIR) / "tests/golden/model" / (name + ".json"));
 }
@@ -52,7 +56,7 @@ inline NamedTensors golden_weights(const Json& golden, bool critic) {
   std::sort(shapes.begin(), shapes.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   NamedTensors weights;
   for (size_t k = 0; k < shapes.size(); ++k) {
-    const auto& [name, shape, cut, is_adapter, quantised] = shapes[k];
+    const auto& [name, shape, cut, is_adapter, quantised, initial] = shapes[k];
     at::Tensor w = golden_numbers(static_cast<int64_t>(k), c10::multiply_integers(shape)).reshape(shape);
     w = w * (shape.size() == 1 ? 0.3 : std::sqrt(3.0 / static_cast<double>(shape[1])));
     if (name.find("norm") != std::string::npos) w = w + 1.0;

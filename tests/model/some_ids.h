@@ -13,4 +13,11 @@ inline std::vector<int64_t> some_ids(int64_t count, int64_t start) {
   return ids;
 }
 
+/// The same below another bound.
+inline std::vector<int64_t> ids_below(int64_t bound, int64_t count) {
+  std::vector<int64_t> ids = some_ids(count, count);
+  for (int64_t& id : ids) id %= bound;
+  return ids;
+}
+
 }  // namespace roll::test

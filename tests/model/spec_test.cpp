@@ -35,7 +35,7 @@ TEST_CASE("a Qwen2 config is read", "[model]") {
   const ModelSpec spec = parse_spec(qwen2(), "config.json");
   CHECK(spec.head_dim == 8);
   CHECK(spec.num_kv_heads == 2);
-  CHECK(spec.rope_theta == 1e6);
+  CHECK(spec.rope.theta == 1e6);
   CHECK(spec.rms_norm_eps == 1e-5);
   CHECK((spec.tied_head && spec.qkv_bias && !spec.o_bias && !spec.qk_norm));
 }
@@ -56,18 +56,19 @@ TEST_CASE("both spellings of rotary parameters mean the same", "[model]") {
   newer.erase("rope_theta");
   for (const Json& one : {config, newer}) {
     const ModelSpec spec = parse_spec(one, "config.json");
-    CHECK(spec.rope_theta == 500000.0);
-    REQUIRE(spec.rope_scaling);
-    CHECK(spec.rope_scaling->factor == 8.0);
-    CHECK(spec.rope_scaling->original_max_positions == 8192);
+    CHECK(spec.rope.theta == 500000.0);
+    CHECK(spec.rope.kind == RopeKind::kLlama3);
+    CHECK(spec.rope.factor == 8.0);
+    CHECK(spec.rope.original_positions == 8192);
     CHECK_FALSE(spec.qkv_bias);
   }
 }
 
 TEST_CASE("what a spec writes, it reads back", "[model]") {
-  for (const char* arch : {"qwen2", "qwen3", "llama"}) {
+  for (const Architecture& row : architectures()) {
     InitSizes sizes;
-    sizes.arch = arch;
+    sizes.arch = row.name;
+    CAPTURE(row.name);
     sizes.vocab = 77;
     sizes.kv_heads = 2;
     sizes.head_dim = 24;
@@ -88,7 +89,7 @@ TEST_CASE("counts follow from a spec", "[model]") {
 
 TEST_CASE("a config that would be computed wrongly is refused by key and value", "[model]") {
   CHECK_THAT(refusal("model_type", "qwen4"), Contains("model_type = qwen4") && Contains("did you mean 'qwen"));
-  CHECK_THAT(refusal("model_type", "mixtral"), Contains("only qwen2, qwen3 and llama"));
+  CHECK_THAT(refusal("model_type", "mixtral"), Contains("only qwen2, qwen3, llama"));
   CHECK_THAT(refusal("model_type", nullptr), Contains("model_type: missing; only qwen2"));
   CHECK_THAT(refusal("model_type", 3), Contains("a string is needed"));
   CHECK_THAT(refusal("hidden_size", nullptr), Contains("config.json: hidden_size: missing; a whole number of 1 to"));
@@ -98,27 +99,44 @@ TEST_CASE("a config that would be computed wrongly is refused by key and value",
   CHECK_THAT(refusal("num_hidden_layers", 2.5), Contains("num_hidden_layers = 2.5"));
   CHECK_THAT(refusal("num_key_value_heads", 3), Contains("must divide num_attention_heads (4)"));
   CHECK_THAT(refusal("head_dim", 7), Contains("head_dim = 7: must be even"));
-  CHECK_THAT(refusal("hidden_act", "gelu"), Contains("only silu"));
+  CHECK_THAT(refusal("hidden_act", "gelu"), Contains("only silu and gelu_pytorch_tanh"));
   CHECK_THAT(refusal("rms_norm_eps", -1), Contains("a number above 0"));
   CHECK_THAT(refusal("tie_word_embeddings", "yes"), Contains("true or false"));
   CHECK_THAT(refusal("attention_dropout", 0.1), Contains("only 0"));
   CHECK_THAT(refusal("quantization_config", {{"bits", 4}}), Contains("only weights that bitsandbytes quantised"));
-  CHECK_THAT(refusal("rope_scaling", {{"type", "yarn"}, {"factor", 4}}),
-             Contains("type = \"yarn\"") && Contains("llama3"));
+  CHECK_THAT(refusal("rope_scaling", {{"type", "mrope"}, {"factor", 4}}),
+             Contains("type = \"mrope\"") && Contains("llama3"));
   CHECK_THAT(refusal("rope_scaling", {{"rope_type", "llama3"}}),
              Contains("rope_scaling: factor: missing; a number above 0"));
   CHECK_THAT(refusal("rope_scaling", 8), Contains("rope_scaling = 8: an object"));
   CHECK_THAT(refusal("rope_parameters", {{"rope_theta", 0}}), Contains("rope_theta = 0"));
-  CHECK_THAT(refusal("rope_parameters", {{"partial_rotary_factor", 0.5}}), Contains("only 1"));
-  CHECK_THAT(refusal("layer_types", {"full_attention", "sliding_attention"}), Contains("sliding-window"));
+  CHECK_THAT(refusal("rope_parameters", {{"partial_rotary_factor", 0.5}}), Contains("must leave an even number"));
+  CHECK_THAT(refusal("layer_types", {"full_attention", "sliding_attention"}), Contains("no sliding_window is in use"));
+  CHECK_THAT(refusal("layer_types", {"full_attention", "linear_attention"}), Contains("layer_types = "));
 }
 
-TEST_CASE("a sliding window is refused only where a layer uses it", "[model]") {
-  CHECK(refusal("use_sliding_window", true) == "no exception");  // max_window_layers 28 of 2: no layer slides
+TEST_CASE("layers see a window where config.json says so", "[model]") {
   Json config = qwen2();
+  const auto windows = [&] {
+    std::vector<int64_t> found;
+    for (const Layer& layer : parse_spec(config, "c").layers())
+      found.push_back(std::get<Attention>(layer[0].mixer).window);
+    return found;
+  };
+  CHECK((windows() == std::vector<int64_t>{0, 0}));
   config["use_sliding_window"] = true;
+  CHECK((windows() == std::vector<int64_t>{0, 0}));  // max_window_layers 28 of 2: no layer slides
   config["max_window_layers"] = 1;
-  CHECK_THAT(message_of([&] { parse_spec(config, "c"); }), Contains("use_sliding_window = true"));
+  CHECK((windows() == std::vector<int64_t>{0, 4096}));
+  config["layer_types"] = {"sliding_attention", "full_attention"};
+  CHECK((windows() == std::vector<int64_t>{4096, 0}));
+  config.erase("layer_types");
+  config["model_type"] = "mistral";
+  CHECK((windows() == std::vector<int64_t>{4096, 4096}));
+  config["sliding_window"] = nullptr;
+  CHECK((windows() == std::vector<int64_t>{0, 0}));
+  config.erase("sliding_window");
+  CHECK((windows() == std::vector<int64_t>{4096, 4096}));  // of Mistral's first version, which says nothing
 }
 
 TEST_CASE("sizes that no model has are refused before anything is made of them", "[model]") {

@@ -1,0 +1,87 @@
+// Typed look-ups in config.json.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace roll {
+
+/// Errors name file, key and value. null counts as absent, as in transformers. `config` must outlive it.
+class ConfigReader {
+ public:
+  ConfigReader(const Json& config, std::string origin) : config_(config), origin_(std::move(origin)) {}
+
+  /// Whether config.json has the key, were it null.
+  bool names(const char* key) const { return config_.contains(key); }
+
+  const Json* find(const char* key) const {
+    const auto found = config_.find(key);
+    return found == config_.end() || found->is_null() ? nullptr : &*found;
+  }
+
+  /// A whole number of `least` to `most`.
+  int64_t count(const char* key, int64_t most, std::optional<int64_t> absent = {}, int64_t least = 1) const {
+    const Json* value = find(key);
+    if (!value && absent) return *absent;
+    const std::string rule = fmt::format("a whole number of {} to {} is needed", least, most);
+    if (!value) throw user_error("{}: {}: missing; {}", origin_, key, rule);
+    const bool is_count = value->is_number_integer() && value->get<double>() >= static_cast<double>(least) &&
+                          value->get<double>() <= static_cast<double>(most);
+    if (!is_count) fail(key, rule);
+    return value->get<int64_t>();
+  }
+
+  double positive(const char* key, std::optional<double> absent = {}) const {
+    const Json* value = find(key);
+    if (!value && absent) return *absent;
+    const char* const rule = "a number above 0 is needed";
+    if (!value) throw user_error("{}: {}: missing; {}", origin_, key, rule);
+    if (!value->is_number() || !(value->get<double>() > 0)) fail(key, rule);
+    return value->get<double>();
+  }
+
+  std::vector<double> positive_list(const char* key, size_t count) const {
+    const Json* value = find(key);
+    const std::string rule = fmt::format("a list of {} numbers above 0 is needed", count);
+    if (!value) throw user_error("{}: {}: missing; {}", origin_, key, rule);
+    if (!value->is_array() || value->size() != count) fail(key, rule);
+    for (const Json& number : *value)
+      if (!number.is_number() || !(number.get<double>() > 0)) fail(key, rule);
+    return value->get<std::vector<double>>();
+  }
+
+  bool flag(const char* key, bool absent = false) const {
+    const Json* value = find(key);
+    if (value && !value->is_boolean()) fail(key, "true or false is needed");
+    return value ? value->get<bool>() : absent;
+  }
+
+  std::string text(const char* key, const char* absent) const {
+    const Json* value = find(key);
+    if (value && !value->is_string()) fail(key, "a string is needed");
+    return value ? value->get<std::string>() : absent;
+  }
+
+  ConfigReader object(const char* key) const {
+    const Json* value = find(key);
+    if (!value->is_object()) fail(key, "an object is needed");
+    return {*value, fmt::format("{}: {}", origin_, key)};
+  }
+
+  [[noreturn]] void fail(const char* key, const std::string& rule) const {
+    const Json* value = find(key);
+    throw user_error("{}: {} = {}: {}", origin_, key, value ? to_line(*value) : "(absent)", rule);
+  }
+
+ private:
+  const Json& config_;
+  std::string origin_;
+};
+
+}  // namespace roll

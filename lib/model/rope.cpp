@@ -1,0 +1,200 @@
+#include "model/rope.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numbers>
+
+#include "model/config_reader.h"
+#include "model/spec.h"
+
+namespace roll {
+
+namespace {
+
+struct KindName {
+  const char* name;
+  RopeKind kind;
+};
+constexpr KindName kKinds[] = {{"default", RopeKind::kDefault},   {"linear", RopeKind::kLinear},
+                               {"dynamic", RopeKind::kDynamic},   {"yarn", RopeKind::kYarn},
+                               {"longrope", RopeKind::kLongRope}, {"llama3", RopeKind::kLlama3},
+                               {"su", RopeKind::kLongRope}};  // LongRoPE's first name
+
+RopeKind read_kind(const ConfigReader& rope) {
+  const char* key = rope.find("rope_type") ? "rope_type" : "type";
+  const std::string name = rope.text(key, "default");
+  const auto* const found = std::ranges::find(kKinds, name, [](const KindName& row) { return std::string(row.name); });
+  if (found == std::end(kKinds))
+    rope.fail(key, "only default, linear, dynamic, yarn, longrope and llama3 are supported");
+  return found->kind;
+}
+
+const char* name_of(RopeKind kind) {
+  return std::ranges::find(kKinds, kind, &KindName::kind)->name;
+}
+
+/// YaRN's temperature (Peng et al. 2023, section 3.4).
+double yarn_temperature(double factor, double by) {
+  return factor <= 1 ? 1 : 0.1 * by * std::log(factor) + 1;
+}
+
+void read_yarn(const ConfigReader& object, Rope& rope) {
+  rope.beta_fast = object.positive("beta_fast", 32.0);
+  rope.beta_slow = object.positive("beta_slow", 1.0);
+  rope.truncate = object.flag("truncate", true);
+  rope.attention_factor = yarn_temperature(rope.factor, 1);
+  if (object.find("mscale") && object.find("mscale_all_dim"))
+    rope.attention_factor = yarn_temperature(rope.factor, object.positive("mscale")) /
+                            yarn_temperature(rope.factor, object.positive("mscale_all_dim"));
+  rope.attention_factor = object.positive("attention_factor", rope.attention_factor);
+}
+
+void read_longrope(const ConfigReader& object, Rope& rope) {
+  const auto pairs = static_cast<size_t>(rope.dim / 2);
+  rope.slowed = object.positive_list("short_factor", pairs);
+  object.positive_list("long_factor", pairs);
+  const double log_original = std::log(static_cast<double>(rope.original_positions));
+  rope.attention_factor = rope.factor <= 1 ? 1 : std::sqrt(1 + std::log(rope.factor) / log_original);
+  rope.attention_factor = object.positive("attention_factor", rope.attention_factor);
+}
+
+/// One object of rope_parameters or rope_scaling; what it leaves out stays as `rope` has it.
+void read_object(const ConfigReader& config, const ConfigReader& object, int64_t head_dim, int64_t max_positions,
+                 double partial, Rope& rope) {
+  rope.theta = object.positive("rope_theta", rope.theta);
+  const double part = object.positive("partial_rotary_factor", partial);
+  rope.dim = static_cast<int64_t>(static_cast<double>(head_dim) * part);
+  if (part > 1 || rope.dim < 2 || rope.dim % 2 != 0)
+    object.fail("partial_rotary_factor", "must leave an even number of a head's numbers to turn");
+  rope.kind = read_kind(object);
+  if (rope.kind == RopeKind::kDefault) return;
+  const bool keeps_original =
+      rope.kind == RopeKind::kYarn || rope.kind == RopeKind::kLongRope || rope.kind == RopeKind::kLlama3;
+  if (keeps_original) {
+    const char* const key = "original_max_position_embeddings";  // of Phi-3 it stands outside, and that one counts
+    rope.original_positions = config.find(key) ? config.count(key, SizeLimits::kPositions)
+                                               : object.count(key, SizeLimits::kPositions, max_positions);
+  }
+  std::optional<double> stretched;  // where the object may leave it out
+  if (rope.kind == RopeKind::kYarn || rope.kind == RopeKind::kLongRope)
+    stretched = static_cast<double>(max_positions) / static_cast<double>(rope.original_positions);
+  rope.factor = object.positive("factor", stretched);
+  if (rope.kind == RopeKind::kYarn) read_yarn(object, rope);
+  if (rope.kind == RopeKind::kLongRope) read_longrope(object, rope);
+  if (rope.kind == RopeKind::kLlama3) {
+    rope.low_freq_factor = object.positive("low_freq_factor");
+    rope.high_freq_factor = object.positive("high_freq_factor");
+    if (rope.high_freq_factor <= rope.low_freq_factor) object.fail("high_freq_factor", "must be above low_freq_factor");
+  }
+  if (object.find("llama_4_scaling_beta")) rope.query_growth = object.positive("llama_4_scaling_beta");
+}
+
+/// Long waves are slowed by `factor`, short ones kept, those between blended (Llama 3.1).
+at::Tensor scale_llama3(const at::Tensor& frequencies, const Rope& rope) {
+  const auto context = static_cast<double>(rope.original_positions);
+  const at::Tensor wavelength = 2 * std::numbers::pi / frequencies;
+  const at::Tensor slowed = frequencies / rope.factor;
+  const at::Tensor blend =
+      (context / wavelength - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor);
+  const at::Tensor blended = (1 - blend) * slowed + blend * frequencies;
+  const at::Tensor long_or_short = at::where(wavelength > context / rope.low_freq_factor, slowed, frequencies);
+  const at::Tensor is_medium =
+      (wavelength >= context / rope.high_freq_factor).logical_and(wavelength <= context / rope.low_freq_factor);
+  return at::where(is_medium, blended, long_or_short);
+}
+
+/// The same by the pair's place: those before `low` are kept, those behind `high` slowed (YaRN, section 3.2).
+at::Tensor scale_yarn(const at::Tensor& waves, const Rope& rope) {
+  const auto dim = static_cast<double>(rope.dim), context = static_cast<double>(rope.original_positions);
+  const auto place = [&](double turns) {
+    return dim * std::log(context / (turns * 2 * std::numbers::pi)) / (2 * std::log(rope.theta));
+  };
+  double low = place(rope.beta_fast), high = place(rope.beta_slow);
+  if (rope.truncate) low = std::floor(low), high = std::ceil(high);
+  low = std::max(low, 0.0), high = std::min(high, dim - 1);
+  if (low == high) high += 0.001;
+  const at::Tensor kept = 1 - ((at::arange(rope.dim / 2, at::kFloat) - low) / (high - low)).clamp(0, 1);
+  return at::reciprocal(rope.factor * waves) * (1 - kept) + at::reciprocal(waves) * kept;
+}
+
+}  // namespace
+
+void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positions, const RopeDefaults& defaults,
+                Rope& rope, Rope* local, double local_theta) {
+  const double partial = config.positive("partial_rotary_factor", defaults.partial);
+  rope.theta = config.positive("rope_theta", defaults.theta);
+  rope.interleaved = defaults.interleaved;
+  rope.dim = static_cast<int64_t>(static_cast<double>(head_dim) * partial);
+  if (partial > 1 || rope.dim < 2 || rope.dim % 2 != 0)
+    config.fail("partial_rotary_factor", "must leave an even number of a head's numbers to turn");
+  if (local) {
+    *local = rope;
+    local->theta = config.positive("rope_local_base_freq", local_theta > 0 ? local_theta : rope.theta);
+  }
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    if (!config.find(key)) continue;
+    const ConfigReader object = config.object(key);
+    const auto read = [&](const ConfigReader& from, Rope& into) {
+      read_object(config, from, head_dim, max_positions, partial, into);
+    };
+    const bool by_kind = object.find("full_attention") || object.find("sliding_attention");
+    if (!by_kind) read(object, rope);
+    if (object.find("full_attention")) read(object.object("full_attention"), rope);
+    if (local && object.find("sliding_attention")) read(object.object("sliding_attention"), *local);
+  }
+}
+
+void write_rope(const Rope& rope, int64_t head_dim, Json& config) {
+  config["rope_theta"] = rope.theta;
+  if (rope.dim != head_dim)
+    config["partial_rotary_factor"] = static_cast<double>(rope.dim) / static_cast<double>(head_dim);
+  if (rope.kind == RopeKind::kDefault) return;
+  Json scaling = {{"rope_type", name_of(rope.kind)}, {"factor", rope.factor}};
+  if (rope.original_positions > 0) scaling["original_max_position_embeddings"] = rope.original_positions;
+  if (rope.kind == RopeKind::kLlama3) {
+    scaling["low_freq_factor"] = rope.low_freq_factor;
+    scaling["high_freq_factor"] = rope.high_freq_factor;
+  }
+  if (rope.kind == RopeKind::kYarn) {
+    scaling["beta_fast"] = rope.beta_fast;
+    scaling["beta_slow"] = rope.beta_slow;
+    scaling["truncate"] = rope.truncate;
+  }
+  if (rope.kind == RopeKind::kLongRope) {
+    scaling["short_factor"] = scaling["long_factor"] = rope.slowed;
+    config["original_max_position_embeddings"] = rope.original_positions;  // Phi-3's own place
+  }
+  if (rope.kind == RopeKind::kYarn || rope.kind == RopeKind::kLongRope)
+    scaling["attention_factor"] = rope.attention_factor;
+  if (rope.query_growth != 0) scaling["llama_4_scaling_beta"] = rope.query_growth;
+  config["rope_scaling"] = scaling;
+}
+
+at::Tensor inverse_frequencies(const Rope& rope) {
+  const at::Tensor exponents = at::arange(0, rope.dim, 2, at::kFloat) / static_cast<double>(rope.dim);
+  const at::Tensor waves = at::pow(rope.theta, exponents), frequencies = at::reciprocal(waves);
+  switch (rope.kind) {
+    case RopeKind::kLinear:
+      return frequencies / rope.factor;
+    case RopeKind::kYarn:
+      return scale_yarn(waves, rope);
+    case RopeKind::kLongRope:
+      return at::reciprocal(at::tensor(rope.slowed, at::kFloat) * waves);
+    case RopeKind::kLlama3:
+      return scale_llama3(frequencies, rope);
+    case RopeKind::kDefault:
+    case RopeKind::kDynamic:  // which stretches what is longer than max_position_embeddings, and nothing is
+      return frequencies;
+  }
+  return {};
+}
+
+at::Tensor query_growth(const Rope& rope, const at::Tensor& positions) {
+  const at::Tensor passed = (positions.to(at::kFloat) / static_cast<double>(rope.original_positions)).floor();
+  return 1 + rope.query_growth * at::log(1 + passed);
+}
+
+}  // namespace roll

@@ -1,0 +1,116 @@
+// Backward computes the sigmoid again instead of keeping it.
+#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "ops/layer_ops.h"
+#include "ops/wide.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kElementsPerTask = 16384;
+
+/// y = activation(x) and its derivative.
+struct Silu {
+  template <class W>
+  static ROLL_INLINE void compute(W x, W& y, W& slope) {
+    const W whole = W(1) + fast_exp(-x), sigmoid = W(1) / whole;
+    y = x / whole;
+    slope = sigmoid * (W(1) + x * (W(1) - sigmoid));
+  }
+};
+
+/// gelu by tanh(u) with u = sqrt(2 / pi) (x + 0.044715 x^3): x (1 + tanh(u)) / 2 = x sigmoid(2 u).
+struct GeluTanh {
+  template <class W>
+  static ROLL_INLINE void compute(W x, W& y, W& slope) {
+    constexpr W kTwice = W(1.5957691216057308), kCubic = W(0.044715);  // 2 sqrt(2 / pi)
+    const W sigmoid = W(1) / (W(1) + fast_exp(-kTwice * x * (W(1) + kCubic * x * x)));
+    y = x * sigmoid;
+    slope = sigmoid * (W(1) + x * (W(1) - sigmoid) * kTwice * (W(1) + W(3) * kCubic * x * x));
+  }
+};
+
+template <class F, class T, class W = Wide<T>>
+ROLL_INLINE void gate_forward(const T* gate, const T* up, T* y, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    W gated, slope;
+    F::compute(widen(gate[i]), gated, slope);
+    y[i] = narrow<T>(gated * widen(up[i]));
+  }
+}
+
+template <class F, class T, class W = Wide<T>>
+ROLL_INLINE void gate_backward(const T* gate, const T* up, const T* dy, T* dgate, T* dup, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const W d = widen(dy[i]);
+    W gated, slope;
+    F::compute(widen(gate[i]), gated, slope);
+    dgate[i] = narrow<T>(d * widen(up[i]) * slope);
+    dup[i] = narrow<T>(d * gated);
+  }
+}
+
+#define ROLL_GATE_LOOPS(F, T, ATTRIBUTE)                                                                  \
+  ATTRIBUTE void forward_loop(F, const T* gate, const T* up, T* y, int64_t n) {                           \
+    gate_forward<F>(gate, up, y, n);                                                                      \
+  }                                                                                                       \
+  ATTRIBUTE void backward_loop(F, const T* gate, const T* up, const T* dy, T* dgate, T* dup, int64_t n) { \
+    gate_backward<F>(gate, up, dy, dgate, dup, n);                                                        \
+  }
+ROLL_GATE_LOOPS(Silu, float, ROLL_SIMD)
+ROLL_GATE_LOOPS(Silu, c10::BFloat16, ROLL_SIMD)
+ROLL_GATE_LOOPS(Silu, double, )
+ROLL_GATE_LOOPS(GeluTanh, float, ROLL_SIMD)
+ROLL_GATE_LOOPS(GeluTanh, c10::BFloat16, ROLL_SIMD)
+ROLL_GATE_LOOPS(GeluTanh, double, )
+#undef ROLL_GATE_LOOPS
+
+template <class F>
+class Gate : public torch::autograd::Function<Gate<F>> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& gate_in, const at::Tensor& up_in) {
+    const at::Tensor gate = gate_in.contiguous(), up = up_in.contiguous();
+    at::Tensor y = at::empty_like(gate);
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, gate.scalar_type(), "swiglu", [&] {
+      at::parallel_for(0, gate.numel(), kElementsPerTask, [&](int64_t begin, int64_t end) {
+        forward_loop(F(), gate.const_data_ptr<scalar_t>() + begin, up.const_data_ptr<scalar_t>() + begin,
+                     y.mutable_data_ptr<scalar_t>() + begin, end - begin);
+      });
+    });
+    ctx->save_for_backward({gate, up});
+    return y;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 const torch::autograd::variable_list& grads) {
+    const auto saved = ctx->get_saved_variables();
+    const at::Tensor &gate = saved[0], &up = saved[1], dy = grads[0].contiguous();
+    at::Tensor dgate = at::empty_like(gate), dup = at::empty_like(up);
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, gate.scalar_type(), "swiglu_backward", [&] {
+      at::parallel_for(0, gate.numel(), kElementsPerTask, [&](int64_t begin, int64_t end) {
+        backward_loop(F(), gate.const_data_ptr<scalar_t>() + begin, up.const_data_ptr<scalar_t>() + begin,
+                      dy.const_data_ptr<scalar_t>() + begin, dgate.mutable_data_ptr<scalar_t>() + begin,
+                      dup.mutable_data_ptr<scalar_t>() + begin, end - begin);
+      });
+    });
+    return {dgate, dup};
+  }
+};
+
+}  // namespace
+
+at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {
+  return gate.is_cpu() ? Gate<Silu>::apply(gate, up) : at::silu(gate) * up;
+}
+
+at::Tensor geglu(const at::Tensor& gate, const at::Tensor& up) {
+  return gate.is_cpu() ? Gate<GeluTanh>::apply(gate, up) : at::gelu(gate, "tanh") * up;
+}
+
+}  // namespace roll

@@ -1,0 +1,101 @@
+// What each architecture samples is what it trains on and what transformers generates: the tiny models of
+// tests/oracles/make_golden_architectures.py, in pieces, forked, again from the start, beside others, by each decoder.
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+
+#include "checkpoint/temporary_folder.h"
+#include "decode/cpu_decoder.h"
+#include "decode/decoding.h"
+#include "decode/device_decoder.h"
+#include "decode/tensor_decoder.h"
+#include "model/features.h"
+#include "model/golden.h"
+
+namespace roll {
+
+using test::Decoding;
+
+namespace {
+
+constexpr int64_t kTinyVocab = 61;
+const DecoderSizes kTinySizes{.page_size = 8, .num_pages = 200, .max_length = 128, .max_rows = 200};
+
+struct Golden {
+  Json numbers;
+  std::vector<int64_t> ids, greedy;
+  Transformer model;
+};
+
+Golden load(const std::string& name) {
+  const Json numbers = test::read_golden(name);
+  const test::TemporaryFolder folder;
+  return {numbers, numbers["ids"].back(), numbers["greedy"],
+          Transformer::load(test::write_golden_folder(numbers, false, folder / "m"))};
+}
+
+std::unique_ptr<Decoder> make_tiny(bool is_fast, const Transformer& model) {
+  if (is_fast) return make_decoder(model, kTinySizes);
+  return std::make_unique<TensorDecoder>(model, kTinySizes);
+}
+
+double largest_difference(const at::Tensor& logits, const at::Tensor& expected) {
+  return (logits.log_softmax(-1) - expected.log_softmax(-1)).abs().max().item<double>();
+}
+
+}  // namespace
+
+TEST_CASE("an architecture samples as it trains, and greedily as transformers", "[decode]") {
+  const at::NoGradGuard no_grad;
+  const auto name = GENERATE(from_range(test::kGoldenArchitectures));
+  const bool is_fast = GENERATE(true, false);
+  INFO(name << (is_fast ? ", fast" : ", of tensors"));
+  const Golden golden = load(name);
+  CHECK(has_cpu_decoder(golden.model));
+  const auto decoder = make_tiny(is_fast, golden.model);
+  std::vector<int64_t> ids = golden.ids;
+  const int64_t prompt = std::ssize(ids), begun = 29;
+  ids.insert(ids.end(), golden.greedy.begin(), golden.greedy.end());
+  const at::Tensor expected = golden.model.logits(golden.model.forward(pack_tokens({ids})));
+  Decoding sequences(*decoder, kTinySizes, kTinyVocab, 4);
+  const auto part = [&](int64_t from, int64_t to) {
+    return std::vector<int64_t>(ids.begin() + from, ids.begin() + to);
+  };
+  CHECK(largest_difference(sequences.step({{0, part(0, begun)}, {3, {5, 4}}})[0], expected[begun - 1]) < 1e-5);
+  sequences.fork(0, 1);
+  for (int64_t i = begun; i < prompt; i += 7) {  // a piece and, beside it, another sequence's token
+    const int64_t end = std::min(prompt, i + 7);
+    CHECK(largest_difference(sequences.step({{1, part(i, end)}, {3, {7}}})[0], expected[end - 1]) < 1e-5);
+  }
+  for (int64_t i = prompt; i < std::ssize(ids); ++i) {
+    CHECK(expected[i - 1].argmax().item<int64_t>() == ids[i]);
+    CHECK(largest_difference(sequences.step({{1, {ids[i]}}})[0], expected[i]) < 1e-5);
+  }
+  // Evicted: from the start, in one piece; the fork's origin goes on as if nothing had been.
+  CHECK(largest_difference(sequences.step({{2, ids}})[0], expected[std::ssize(ids) - 1]) < 1e-5);
+  CHECK(largest_difference(sequences.step({{0, part(begun, prompt)}})[0], expected[prompt - 1]) < 1e-5);
+}
+
+TEST_CASE("what is computed beside an architecture's sequence does not change its logits, to the bit", "[decode]") {
+  const at::NoGradGuard no_grad;
+  const Golden golden = load(GENERATE("mistral_window", "olmo3_yarn", "smollm3_window"));
+  const auto decoder = make_tiny(true, golden.model);
+  Decoding sequences(*decoder, kTinySizes, kTinyVocab, 5);
+  const at::Tensor crowded = sequences.step({{0, {1, 2, 3}}, {1, golden.ids}, {2, {4}}})[1];
+  const at::Tensor alone = sequences.step({{3, golden.ids}})[0];
+  at::Tensor slowly;
+  for (const int64_t id : golden.ids) slowly = sequences.step({{4, {id}}})[0];
+  CHECK(at::equal(crowded, alone));
+  CHECK(at::equal(slowly, alone));
+}
+
+TEST_CASE("a device's kernels are given no model with features that they do not compute", "[decode]") {
+  for (const std::string& name : test::kGoldenArchitectures) {
+    INFO(name);
+    const Transformer model = load(name).model;
+    CHECK(has_device_kernels(model) == features_of(model.spec()).are_of({}));
+    CHECK_FALSE(has_device_kernels(model));
+  }
+}
+
+}  // namespace roll
