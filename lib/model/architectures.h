@@ -39,6 +39,7 @@ struct Architecture {
   Bias qkv_bias = Bias::kNever, o_bias = Bias::kNever, mlp_bias = Bias::kNever;
   std::optional<int64_t> head_dim = {};  // where config.json has none; unset: hidden_size / num_attention_heads
   bool tied_head = false;                // where config.json has no tie_word_embeddings
+  bool has_experts = false, has_shared_expert = false;  // config.json's num_experts and the like
   WeightNames weights = {};
   std::vector<Layer> (*layers)(const ModelSpec& spec) = dense_layers;
 };

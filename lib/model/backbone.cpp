@@ -59,11 +59,11 @@ at::Tensor scale_llama3(const at::Tensor& frequencies, const Llama3Scaling& scal
 
 }  // namespace
 
-LayerWeights::LayerWeights(const Layer& layer, const std::string& prefix, const NamedTensors& parameters,
+LayerWeights::LayerWeights(const Layer& layer, const std::string& prefix, const ParameterIndex& parameters,
                            Communicator* tp)
     : layer_(layer) {
   const auto tensor = [&](std::string_view part, const char* end) {
-    return parameter(parameters, prefix + std::string(part) + end);
+    return parameters[prefix + std::string(part) + end];
   };
   for_each_part(layer_, [&](const auto& part) {
     Linear& linear = parts_.emplace_back(part.name, Linear{tensor(part.name, ".weight"), {}}).second;
@@ -82,10 +82,14 @@ LayerWeights::LayerWeights(const Layer& layer, const std::string& prefix, const 
   });
 }
 
+const std::pair<std::string_view, Linear>* LayerWeights::from(const LinearShape& first) const {
+  const auto found = std::ranges::find(parts_, first.name, &std::pair<std::string_view, Linear>::first);
+  ROLL_CHECK(found != parts_.end(), fmt::format("{} is a part of the layer", first.name));
+  return &*found;
+}
+
 const Linear& LayerWeights::find(std::string_view name) const {
-  const auto found = std::ranges::find(parts_, name, &std::pair<std::string_view, Linear>::first);
-  ROLL_CHECK(found != parts_.end(), fmt::format("{} is a part of the layer", name));
-  return found->second;
+  return from(LinearShape{.name = name})->second;
 }
 
 std::vector<at::Tensor> LayerWeights::all() const {
@@ -105,8 +109,9 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
       final_norm_(parameter(parameters, spec.architecture->weights.final_norm + ".weight")),
       inverse_frequencies_(inverse_frequencies(spec).to(embedding_.device())),
       launcher_(make_layer_launcher(embedding_.device())) {
+  const ParameterIndex all(parameters);
   for (const Layer& layer : spec.layers())
-    layers_.emplace_back(layer, layer_prefix(spec, layers_.size()), parameters, parallel.tp);
+    layers_.emplace_back(layer, layer_prefix(spec, layers_.size()), all, parallel.tp);
 }
 
 /// A token's row of the table is its position.

@@ -96,6 +96,30 @@ void read_rope(const ConfigReader& config, ModelSpec& spec) {
     if (config.find(key)) read_rope_object(config.object(key), spec);
 }
 
+/// transformers 5 writes Qwen3-MoE's num_experts as num_local_experts.
+MixtureSpec read_mixture(const ConfigReader& config, const ModelSpec& spec) {
+  const char* const number = config.find("num_experts") ? "num_experts" : "num_local_experts";
+  MixtureSpec mixture;
+  mixture.num_experts = config.count(config.find(number) ? number : "num_experts", SizeLimits::kExperts);
+  mixture.chosen = config.count("num_experts_per_tok", SizeLimits::kExperts);
+  if (mixture.chosen > mixture.num_experts)
+    config.fail("num_experts_per_tok", fmt::format("must be at most {} ({})", number, mixture.num_experts));
+  mixture.inner = config.count("moe_intermediate_size", SizeLimits::kIntermediate);
+  mixture.renormalises = config.flag("norm_topk_prob");
+  mixture.sparse_step = config.count("decoder_sparse_step", SizeLimits::kLayers, 1);
+  if (spec.architecture->has_shared_expert)
+    mixture.shared_inner = config.count("shared_expert_intermediate_size", SizeLimits::kIntermediate);
+  if (const Json* dense = config.find("mlp_only_layers")) {
+    const auto is_layer = [&](const Json& layer) {
+      return layer.is_number_integer() && layer.get<int64_t>() >= 0 && layer.get<int64_t>() < spec.num_layers;
+    };
+    if (!dense->is_array() || !std::ranges::all_of(*dense, is_layer))
+      config.fail("mlp_only_layers", fmt::format("a list of whole numbers below {} is needed", spec.num_layers));
+    mixture.dense_layers = dense->get<std::vector<int64_t>>();
+  }
+  return mixture;
+}
+
 /// A window changes results only where layers use it.
 void refuse_sliding_window(const ConfigReader& config, const ModelSpec& spec) {
   const char* rule =
@@ -144,7 +168,7 @@ void read_features(const Json& json, const std::string& origin, ModelSpec& spec)
     return bias == Bias::kAlways || (bias == Bias::kByConfig && config.flag(key));
   };
   spec.qk_norm = row.qk_norm;
-  spec.qkv_bias = has(row.qkv_bias, "attention_bias");
+  spec.qkv_bias = has(row.qkv_bias, "attention_bias") && config.flag("qkv_bias", true);
   spec.o_bias = has(row.o_bias, "attention_bias");
   spec.mlp_bias = has(row.mlp_bias, "mlp_bias");
   spec.tied_head = config.flag("tie_word_embeddings", row.tied_head);
@@ -159,6 +183,7 @@ ModelSpec parse_spec(const Json& json, const std::string& origin, const Architec
   read_sizes(config, spec);
   spec.rms_norm_eps = config.positive("rms_norm_eps", 1e-6);
   read_features(json, origin, spec);
+  if (spec.architecture->has_experts) spec.mixture = read_mixture(config, spec);
   read_rope(config, spec);
   refuse_sliding_window(config, spec);
   refuse_unknown_maths(config);
@@ -188,6 +213,16 @@ Json hf_config(const ModelSpec& spec) {
                  {"tie_word_embeddings", spec.tied_head}};
   if (row.qkv_bias == Bias::kByConfig) config["attention_bias"] = spec.qkv_bias;
   if (row.mlp_bias == Bias::kByConfig) config["mlp_bias"] = spec.mlp_bias;
+  if (spec.mixture) {
+    const MixtureSpec& mixture = *spec.mixture;
+    config.update({{"num_experts", mixture.num_experts},
+                   {"num_experts_per_tok", mixture.chosen},
+                   {"moe_intermediate_size", mixture.inner},
+                   {"norm_topk_prob", mixture.renormalises},
+                   {"decoder_sparse_step", mixture.sparse_step},
+                   {"mlp_only_layers", mixture.dense_layers}});
+    if (mixture.shared_inner > 0) config["shared_expert_intermediate_size"] = mixture.shared_inner;
+  }
   if (spec.rope_scaling)
     config["rope_scaling"] = {{"rope_type", "llama3"},
                               {"factor", spec.rope_scaling->factor},

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "model/architectures.h"
 #include "model/lora.h"
+#include "model/mixture.h"
 
 namespace roll {
 
@@ -23,6 +24,7 @@ struct Llama3Scaling {
 struct SizeLimits {
   static constexpr int64_t kHidden = 1 << 20, kIntermediate = 1 << 22, kLayers = 1 << 12, kHeads = 1 << 14,
                            kHeadDim = 1 << 14, kVocab = 1 << 22, kPositions = 1 << 30;
+  static constexpr int64_t kExperts = 1 << 13;
   static constexpr double kParameters = 1e13;
 };
 
@@ -37,6 +39,7 @@ struct ModelSpec {
   bool qk_norm = false;  // RMSNorm over each head of q and k
   std::optional<LoraSpec> lora = {};
   std::optional<Quantisation> quantised = {};  // the products of the layers, beside adapters
+  std::optional<MixtureSpec> mixture = {};     // null: every layer's MLP is one
 
   /// Floating-point operations of one forward pass over a sequence of `length` tokens, `head_rows` of which go through
   /// the lm head: linear part * length + causal attention part * length^2 + head. Backward is twice that.

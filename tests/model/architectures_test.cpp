@@ -148,11 +148,12 @@ TEST_CASE("a row is all that a new architecture needs to be shared by ranks", "[
 }
 
 TEST_CASE("the list of architectures follows the rows", "[model]") {
-  CHECK(architecture_list("or") == "qwen2, qwen3 or llama");
-  CHECK(architecture_list("and", with_zephyr()) == "qwen2, qwen3, llama and zephyr9");
+  CHECK(architecture_list("or") == "qwen2, qwen3, llama, qwen2_moe or qwen3_moe");
+  CHECK(architecture_list("and", with_zephyr()) == "qwen2, qwen3, llama, qwen2_moe, qwen3_moe and zephyr9");
   CHECK(&find_architecture("zephyr9", "x", with_zephyr()) == &with_zephyr().back());
-  CHECK_THROWS_WITH(find_architecture("zephyr8", "x", with_zephyr()),
-                    "x = zephyr8: only qwen2, qwen3, llama and zephyr9 are supported; did you mean 'zephyr9'?");
+  CHECK_THROWS_WITH(
+      find_architecture("zephyr8", "x", with_zephyr()),
+      "x = zephyr8: only qwen2, qwen3, llama, qwen2_moe, qwen3_moe and zephyr9 are supported; did you mean 'zephyr9'?");
   CHECK_THROWS_AS(find_architecture("zephyr9", "x"), UserError);
 }
 

@@ -1,0 +1,67 @@
+#include "model/mixture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/spec.h"
+
+namespace roll {
+
+namespace {
+
+/// The products of one gated MLP under HF's names.
+GatedMlp mlp_named(const std::vector<std::string>& names, int64_t hidden, int64_t inner) {
+  const Cut rows = {.dim = 0, .count = inner}, columns = {.dim = 1, .count = inner};
+  return {.inner = inner,
+          .gate = {.name = names[0], .outputs = inner, .inputs = hidden, .cut = rows},
+          .up = {.name = names[1], .outputs = inner, .inputs = hidden, .cut = rows},
+          .down = {.name = names[2], .outputs = hidden, .inputs = inner, .cut = columns}};
+}
+
+std::vector<std::string> names_within(const std::string& module) {
+  return {module + ".gate_proj", module + ".up_proj", module + ".down_proj"};
+}
+
+std::shared_ptr<const ExpertParts> parts_of(const ModelSpec& spec) {
+  const MixtureSpec& mixture = *spec.mixture;
+  const auto parts = std::make_shared<ExpertParts>();
+  for (int64_t e = 0; e < mixture.num_experts; ++e) parts->names.push_back(names_within(fmt::format("mlp.experts.{}", e)));
+  std::vector<LinearShape> downs;
+  for (const std::vector<std::string>& names : parts->names) {
+    GatedMlp mlp = mlp_named(names, spec.hidden_size, mixture.inner);
+    for (LinearShape* part : {&mlp.gate, &mlp.up, &mlp.down})
+      part->share = static_cast<double>(mixture.chosen) / static_cast<double>(mixture.num_experts);
+    parts->linears.insert(parts->linears.end(), {mlp.gate, mlp.up});
+    downs.push_back(mlp.down);
+  }
+  parts->linears.insert(parts->linears.end(), downs.begin(), downs.end());
+  return parts;
+}
+
+}  // namespace
+
+bool MixtureSpec::has_experts(int64_t layer) const {
+  return (layer + 1) % sparse_step == 0 && std::ranges::find(dense_layers, layer) == dense_layers.end();
+}
+
+std::vector<Layer> mixture_layers(const ModelSpec& spec) {
+  static const std::vector<std::string> shared_names = names_within("mlp.shared_expert");
+  const MixtureSpec& mixture = *spec.mixture;
+  Experts experts{.count = mixture.num_experts,
+                  .chosen = mixture.chosen,
+                  .inner = mixture.inner,
+                  .renormalises = mixture.renormalises,
+                  .router = {.name = "mlp.gate", .outputs = mixture.num_experts, .inputs = spec.hidden_size},
+                  .parts = parts_of(spec)};
+  if (mixture.shared_inner > 0) {
+    experts.shared = mlp_named(shared_names, spec.hidden_size, mixture.shared_inner);
+    experts.shared_gate = {.name = "mlp.shared_expert_gate", .outputs = 1, .inputs = spec.hidden_size};
+  }
+  std::vector<Layer> layers = dense_layers(spec);
+  for (int64_t i = 0; i < std::ssize(layers); ++i)
+    if (mixture.has_experts(i)) layers[i].back().mixer = experts;
+  return layers;
+}
+
+}  // namespace roll
