@@ -141,15 +141,20 @@ void CpuDecoder<T>::push_block(Own own, const Block& block, const LayerWeights& 
 template <class T>
 void CpuDecoder<T>::add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights,
                               StreamedMemory& memory) {
+  push_block(packed_mlp(mlp, weights, memory), block, weights, weights[mlp.down].bias);
+}
+
+template <class T>
+typename CpuDecoder<T>::GatedBlock CpuDecoder<T>::packed_mlp(const GatedMlp& mlp, const LayerWeights& weights,
+                                                             StreamedMemory& memory) const {
   const Linear &gate = weights[mlp.gate], &up = weights[mlp.up], &down = weights[mlp.down];
-  GatedBlock own{.inner = gate.outputs(),
-                 .gate = packed_together({gate}, memory),
-                 .up = packed_together({up}, memory),
-                 .down = packed_together({down}, memory),
-                 .gate_bias = as_float(gate.bias),
-                 .up_bias = as_float(up.bias),
-                 .activation = mlp.activation};
-  push_block(std::move(own), block, weights, down.bias);
+  return {.inner = gate.outputs(),
+          .gate = packed_together({gate}, memory),
+          .up = packed_together({up}, memory),
+          .down = packed_together({down}, memory),
+          .gate_bias = as_float(gate.bias),
+          .up_bias = as_float(up.bias),
+          .activation = mlp.activation};
 }
 
 template <class T>
@@ -173,6 +178,7 @@ void CpuDecoder<T>::pack_weights() {
 template <class T>
 void CpuDecoder<T>::make_buffers() {
   int64_t qkv = 0, mixed = 0, gated = 0, branch = 0;  // the widest
+  int64_t logits = 0, chosen = 0, expert_gated = 0;   // of experts
   for (const DecoderBlock& block : blocks_) {
     if (const auto* attention = std::get_if<AttentionBlock>(&block.mixer)) {
       qkv = std::max(qkv, attention->qkv.padded_outputs());
@@ -181,6 +187,12 @@ void CpuDecoder<T>::make_buffers() {
     } else if (const auto* mlp = std::get_if<GatedBlock>(&block.mixer)) {
       gated = std::max(gated, mlp->gate.padded_outputs());
       branch = std::max(branch, mlp->down.padded_outputs());
+    } else if (const auto* experts = std::get_if<ExpertsBlock>(&block.mixer)) {
+      logits = std::max(logits, experts->router.padded_outputs());
+      chosen = std::max(chosen, experts->chosen);
+      expert_gated = std::max(expert_gated, experts->gates[0].padded_outputs());
+      branch = std::max(branch, experts->downs[0].padded_outputs());
+      if (experts->shared) gated = std::max(gated, experts->shared->gate.padded_outputs());
     }
   }
   const auto rows_of = [&](int64_t width, at::ScalarType dtype = at::kFloat) {
@@ -192,6 +204,13 @@ void CpuDecoder<T>::make_buffers() {
   input_ = rows_of(hidden_, kDtype);
   mixed_ = rows_of(mixed, kDtype);
   gated_ = rows_of(gated, kDtype);
+  router_logits_ = rows_of(logits);
+  const auto choices_of = [&](int64_t width, at::ScalarType dtype) {
+    return at::empty({sizes_.max_rows * chosen, width}, dtype);
+  };
+  spread_ = choices_of(hidden_, kDtype);
+  expert_gated_ = choices_of(expert_gated, kDtype);
+  expert_results_ = choices_of(branch, at::kFloat);
 }
 
 template <class T>
@@ -207,6 +226,7 @@ LogitRows CpuDecoder<T>::run(std::span<const DecoderRow> rows, std::span<const i
   const at::NoGradGuard no_grad;
   rows_ = rows;
   wanted_ = wanted;
+  expert_bytes_ = 0;
   runs_.clear();
   for (int64_t i = 0; i < std::ssize(rows); ++i) {
     const bool joins = !runs_.empty() && rows[i].pages == rows[i - 1].pages && runs_.back().count < kQueriesAtOnce;

@@ -8,6 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -21,7 +22,7 @@
 
 namespace roll {
 
-using CpuMixers = MixerKinds<Attention, GatedMlp>;
+using CpuMixers = MixerKinds<Attention, GatedMlp, Experts>;
 /// All of them; of norms over the heads of several ranks see has_cpu_decoder().
 inline constexpr Features kCpuFeatures = {Feature::kWindow,         Feature::kSoftCap,      Feature::kScoreScale,
                                           Feature::kTurning,        Feature::kWideHeadNorm, Feature::kNormOffset,
@@ -41,6 +42,9 @@ class CpuDecoder : public Decoder {
 
   void copy_page(int64_t from, int64_t to) override;
   LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) override;
+
+  /// Bytes of the experts' weights that the last run() read: of those that its tokens go through.
+  int64_t expert_bytes() const { return expert_bytes_; }
 
  private:
   static constexpr at::ScalarType kDtype = c10::CppTypeToScalarType<T>::value;
@@ -64,9 +68,17 @@ class CpuDecoder : public Decoder {
     at::Tensor gate_bias, up_bias;
     Activation activation = Activation::kSilu;
   };
+  struct ExpertsBlock {
+    int64_t count, chosen;
+    bool renormalises;
+    PackedWeight router;  // float32; below its rows that of the shared expert's gate, where it is
+    std::vector<PackedWeight> gates, ups, downs;  // of each expert
+    int64_t inner;                                // of this rank
+    std::optional<GatedBlock> shared;
+  };
   struct DecoderBlock {
     at::Tensor norm;
-    std::variant<AttentionBlock, GatedBlock> mixer;
+    std::variant<AttentionBlock, GatedBlock, ExpertsBlock> mixer;
     at::Tensor out_bias;  // of what the mixer adds to the residual stream
     at::Tensor after;     // the norm of that
     float scale = 1;      // and what it is multiplied by
@@ -101,6 +113,10 @@ class CpuDecoder : public Decoder {
   template <class Own>
   void push_block(Own own, const Block& block, const LayerWeights& weights, const at::Tensor& out_bias);
   void make_angles();
+  GatedBlock packed_mlp(const GatedMlp& mlp, const LayerWeights& weights, StreamedMemory& memory) const;
+  // Of experts: decode/cpu_experts.cpp.
+  int64_t room_for(const Experts& experts, const LayerWeights& weights) const;
+  void add_block(const Experts& experts, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
   void pack_weights();
   void make_buffers();
   KvPages<T> pages_of(const AttentionBlock& block) const;
@@ -113,6 +129,12 @@ class CpuDecoder : public Decoder {
   /// input -> branch, without its bias.
   void mix(Member& member, const AttentionBlock& block);
   void mix(Member& member, const GatedBlock& block);
+  void mix(Member& member, const ExpertsBlock& block);
+  void choose(Member& member, const ExpertsBlock& block);
+  /// The choices by expert, and the experts that have some.
+  void sort_choices(const ExpertsBlock& block);
+  void run_experts(Member& member, const ExpertsBlock& block);
+  void combine(Member& member, const ExpertsBlock& block);
   void place(Member& member, const AttentionBlock& block);
   void attend(Member& member, const AttentionBlock& block);
   void gate(Member& member, const GatedBlock& block);
@@ -137,7 +159,18 @@ class CpuDecoder : public Decoder {
   at::Tensor x_, qkv_, branch_, logits_, gathered_;
   at::Tensor input_, mixed_, gated_;  // of T: what products read
 
+  // Of experts: the router's logits; of each choice, sorted by expert, input, gated and result.
+  at::Tensor router_logits_, spread_, expert_gated_, expert_results_;
+
   // State of the call of run() that runs.
+  std::vector<int32_t> choices_;        // [N, K]: experts of each row
+  std::vector<float> choice_weights_;   // [N, K]
+  std::vector<int64_t> choice_places_;  // [N, K]: sorted
+  struct ExpertRows {
+    int64_t expert = 0, first = 0, count = 0;
+  };
+  std::vector<ExpertRows> expert_rows_;
+  int64_t expert_bytes_ = 0;
   std::span<const DecoderRow> rows_;
   std::span<const int64_t> wanted_;
   std::vector<Run> runs_;

@@ -95,6 +95,22 @@ MixerBytes bytes_of(const GatedMlp& mlp, int64_t hidden, const Numbers& n) {
           .forward = std::max({3 * inner, inner + n.of(hidden), 2 * inner + n.widened(mlp.up, /*trains=*/false)})};
 }
 
+/// Of each token `chosen` rows: as they come, gate, up, their product, as they go.
+MixerBytes bytes_of(const Experts& experts, int64_t hidden, const Numbers& n) {
+  const auto chosen = static_cast<double>(experts.chosen), wide = 4.0 * static_cast<double>(experts.count);
+  const double row = n.of(hidden), inner = n.of((experts.inner + n.rule.tp - 1) / n.rule.tp);
+  const double routing = 16 * chosen + wide, sum = 4.0 * static_cast<double>(hidden);
+  MixerBytes found{.kept = chosen * (2 * row + 3 * inner) + routing + wide,
+                   .backward = chosen * std::max(row + 2 * inner, 2 * row + inner) + sum,
+                   .forward = chosen * (2 * row + 3 * inner) + routing + 2 * sum};
+  if (!experts.shared) return found;
+  const MixerBytes shared = bytes_of(*experts.shared, hidden, n);
+  found.kept += shared.kept + row;
+  found.backward = std::max(found.backward, shared.backward);
+  found.forward += std::max(shared.forward, row) + row;
+  return found;
+}
+
 /// The weights of blocks behind `block`.
 double weights_behind(const Layer& layer, size_t block) {
   int64_t weights = 0;

@@ -173,6 +173,21 @@ const Architectures& architectures() {
        .o_bias = Bias::kByConfig,
        .mlp_bias = Bias::kByConfig,
        .multipliers = true},
+      {.name = "qwen2_moe",
+       .causal_class = "Qwen2MoeForCausalLM",
+       .value_class = "Qwen2MoeForTokenClassification",
+       .qkv_bias = Bias::kAlways,
+       .has_experts = true,
+       .has_shared_expert = true,
+       .layers = mixture_layers},
+      {.name = "qwen3_moe",
+       .causal_class = "Qwen3MoeForCausalLM",
+       .value_class = "Qwen3MoeForTokenClassification",
+       .qk_norm = true,
+       .qkv_bias = Bias::kByConfig,
+       .o_bias = Bias::kByConfig,
+       .has_experts = true,
+       .layers = mixture_layers},
   };
   return rows;
 }

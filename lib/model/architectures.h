@@ -63,6 +63,7 @@ struct Architecture {
   bool root_embedding = false;  // embeddings are scaled by sqrt(hidden_size)
   bool query_scalar = false;    // scores by 1 / sqrt(query_pre_attn_scalar)
   double usual_score_cap = 0, usual_logit_cap = 0;  // attn_ and final_logit_softcapping, where config.json has none
+  bool has_experts = false, has_shared_expert = false;  // config.json's num_experts and the like
   WeightNames weights = {};
   std::vector<Layer> (*layers)(const ModelSpec& spec) = dense_layers;
 };

@@ -75,11 +75,11 @@ at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t time
 
 }  // namespace
 
-LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& prefix, const NamedTensors& parameters,
+LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& prefix, const ParameterIndex& parameters,
                            Communicator* tp)
     : layer_(layer) {
   const auto tensor = [&](std::string_view part, const char* end) {
-    return parameter(parameters, prefix + std::string(part) + end);
+    return parameters[prefix + std::string(part) + end];
   };
   for_each_part(layer_, [&](const auto& part) {
     Linear& linear = parts_.emplace_back(part.name, Linear{tensor(part.name, ".weight"), {}}).second;
@@ -92,7 +92,7 @@ LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& 
       if (part.adapter.rank == 0) return;
       const bool cuts_columns = part.cut.dim == 1 && tp;
       const DropoutRule dropout = {.rate = part.adapter.dropout,
-                                   .product = static_cast<uint32_t>(index << 8 | parts_.size()),
+                                   .product = static_cast<uint32_t>(index << 20 | parts_.size()),
                                    .first_column = cuts_columns ? shard_of(part.cut, tp->rank(), tp->size()).begin : 0};
       linear.adapter = Adapter{.a = tensor(part.name, kLoraA),
                                .b = tensor(part.name, kLoraB),
@@ -104,10 +104,14 @@ LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& 
   });
 }
 
+const std::pair<std::string_view, Linear>* LayerWeights::from(const LinearShape& first) const {
+  const auto found = std::ranges::find(parts_, first.name, &std::pair<std::string_view, Linear>::first);
+  ROLL_CHECK(found != parts_.end(), fmt::format("{} is a part of the layer", first.name));
+  return &*found;
+}
+
 const Linear& LayerWeights::find(std::string_view name) const {
-  const auto found = std::ranges::find(parts_, name, &std::pair<std::string_view, Linear>::first);
-  ROLL_CHECK(found != parts_.end(), fmt::format("{} is a part of the layer", name));
-  return found->second;
+  return from(LinearShape{.name = name})->second;
 }
 
 std::vector<at::Tensor> LayerWeights::all() const {
@@ -128,8 +132,9 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
       launcher_(make_layer_launcher(embedding_.device())) {
   for (const Rope& rope : spec.ropes())
     inverse_frequencies_.push_back(inverse_frequencies(rope).to(embedding_.device()));
+  const ParameterIndex all(parameters);
   for (const Layer& layer : spec.layers())
-    layers_.emplace_back(layer, layers_.size(), layer_prefix(spec, layers_.size()), parameters, parallel.tp);
+    layers_.emplace_back(layer, layers_.size(), layer_prefix(spec, layers_.size()), all, parallel.tp);
 }
 
 /// A token's row of the tables is its position.

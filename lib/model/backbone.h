@@ -17,6 +17,7 @@
 #include "model/packed.h"
 #include "model/spec.h"
 #include "model/token_layout.h"
+#include "model/weights.h"
 #include "ops/layer_ops.h"
 #include "ops/recomputation.h"
 
@@ -30,11 +31,13 @@ class LayerWeights {
  public:
   /// Bug if a parameter is missing; shares their storage. `index`: of the layer. `tp`: the ranks that share the
   /// products; null: none.
-  LayerWeights(const Layer& layer, size_t index, const std::string& prefix, const NamedTensors& parameters,
+  LayerWeights(const Layer& layer, size_t index, const std::string& prefix, const ParameterIndex& parameters,
                Communicator* tp = nullptr);
 
   const Layer& layer() const { return layer_; }
   const Linear& operator[](const LinearShape& part) const { return find(part.name); }
+  /// Those of parts that follow each other, from the first one on.
+  const std::pair<std::string_view, Linear>* from(const LinearShape& first) const;
   /// Undefined where there is none.
   at::Tensor operator[](const NormShape& part) const { return part.width > 0 ? find(part.name).weight : at::Tensor(); }
   /// All, in the order of the parts.

@@ -15,6 +15,17 @@ int64_t vocabulary(const InitSizes& sizes, std::optional<int64_t> needed) {
   return sizes.vocab ? *sizes.vocab : *needed;
 }
 
+MixtureSpec mixture_of(const InitSizes& sizes, bool has_shared_expert) {
+  MixtureSpec mixture{.num_experts = sizes.experts.value_or(8),
+                      .chosen = sizes.experts_per_token.value_or(2),
+                      .inner = sizes.expert_intermediate.value_or(sizes.hidden),
+                      .renormalises = !has_shared_expert};
+  if (has_shared_expert) mixture.shared_inner = mixture.inner;
+  if (mixture.chosen > mixture.num_experts)
+    throw user_error("--experts-per-token = {}: must be at most --experts ({})", mixture.chosen, mixture.num_experts);
+  return mixture;
+}
+
 /// Sizes within their ranges may still not fit together.
 void check(const ModelSpec& spec) {
   if (spec.num_heads % spec.num_kv_heads != 0)
@@ -41,6 +52,11 @@ ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
   spec.max_positions = sizes.max_positions;
   check(spec);
   read_features(Json::object(), "--arch", spec);
+  const Architecture& row = *spec.architecture;
+  if (row.has_experts) spec.mixture = mixture_of(sizes, row.has_shared_expert);
+  if (!row.has_experts && (sizes.experts || sizes.experts_per_token || sizes.expert_intermediate))
+    throw user_error("--arch = {}: has no experts; leave out --experts, --experts-per-token and --expert-intermediate",
+                     sizes.arch);
   spec.rope.theta = sizes.rope_theta;
   spec.tied_head = sizes.tie;
   return spec;

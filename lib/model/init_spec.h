@@ -14,6 +14,7 @@ struct InitSizes {
   std::string arch = architectures().front().name;
   int64_t hidden = 128, layers = 4, heads = 4;
   std::optional<int64_t> kv_heads, head_dim, intermediate, vocab;
+  std::optional<int64_t> experts, experts_per_token, expert_intermediate;
   double rope_theta = 10000;
   int64_t max_positions = 32768;
   bool tie = true;
@@ -28,6 +29,12 @@ struct InitSizes {
     v("kv_heads", kv_heads, "key and value heads; null: as heads", within(1, SizeLimits::kHeads));
     v("head_dim", head_dim, "size of a head; null: hidden / heads", within(2, SizeLimits::kHeadDim));
     v("vocab", vocab, "rows of the embedding; null: what the tokenizer needs", within(1, SizeLimits::kVocab));
+    v("experts", experts, "experts of a layer, of architectures that have them; null: 8",
+      within(1, SizeLimits::kExperts));
+    v("experts_per_token", experts_per_token, "experts that a token goes through; null: 2",
+      within(1, SizeLimits::kExperts));
+    v("expert_intermediate", expert_intermediate, "width of an expert; null: hidden",
+      within(1, SizeLimits::kIntermediate));
     v("max_positions", max_positions, "longest sequence", within(1, SizeLimits::kPositions));
     v("rope_theta", rope_theta, "base of the rotary frequencies", above(0));
   }

@@ -46,22 +46,41 @@ constexpr ShapeRow kShapeRows[] = {
     {"Llama-3.3-70B", "llama", 128256, 8192, 28672, 80, 64, 8, 128, false},
 };
 
+struct MixtureRow {
+  ShapeRow shape;
+  int64_t num_experts, chosen, inner, shared_inner;
+};
+
+constexpr MixtureRow kMixtureRows[] = {
+    {{"Qwen1.5-MoE-A2.7B", "qwen2_moe", 151936, 2048, 5632, 24, 16, 16, 128, false}, 60, 4, 1408, 5632},
+    {{"Qwen3-30B-A3B", "qwen3_moe", 151936, 2048, 6144, 48, 32, 4, 128, false}, 128, 8, 768, 0},
+    {{"Qwen3-235B-A22B", "qwen3_moe", 151936, 4096, 12288, 94, 64, 4, 128, false}, 128, 8, 1536, 0},
+};
+
 // Parts of a name that say who made a model or what it was trained for, and nothing of its shape.
 constexpr const char* kShapeless[] = {"meta", "base", "instruct", "thinking", "2507", "math", "coder"};
 
 /// What the row leaves out changes neither FLOPs nor memory.
-KnownShape shape(const ShapeRow& row) {
-  const Json config = {{"model_type", row.model_type},
-                       {"vocab_size", row.vocab_size},
-                       {"hidden_size", row.hidden_size},
-                       {"intermediate_size", row.intermediate_size},
-                       {"num_hidden_layers", row.num_layers},
-                       {"num_attention_heads", row.num_heads},
-                       {"num_key_value_heads", row.num_kv_heads},
-                       {"head_dim", row.head_dim},
-                       {"max_position_embeddings", int64_t{1} << 17},
-                       {"tie_word_embeddings", row.tied_head}};
+KnownShape shape(const ShapeRow& row, const Json& more = Json::object()) {
+  Json config = {{"model_type", row.model_type},
+                 {"vocab_size", row.vocab_size},
+                 {"hidden_size", row.hidden_size},
+                 {"intermediate_size", row.intermediate_size},
+                 {"num_hidden_layers", row.num_layers},
+                 {"num_attention_heads", row.num_heads},
+                 {"num_key_value_heads", row.num_kv_heads},
+                 {"head_dim", row.head_dim},
+                 {"max_position_embeddings", int64_t{1} << 17},
+                 {"tie_word_embeddings", row.tied_head}};
+  config.update(more);
   return {row.name, parse_spec(config, row.name)};
+}
+
+KnownShape shape(const MixtureRow& row) {
+  return shape(row.shape, {{"num_experts", row.num_experts},
+                           {"num_experts_per_tok", row.chosen},
+                           {"moe_intermediate_size", row.inner},
+                           {"shared_expert_intermediate_size", row.shared_inner}});
 }
 
 std::string lower(std::string text) {
@@ -90,6 +109,7 @@ const std::vector<KnownShape>& known_shapes() {
   static const std::vector<KnownShape> shapes = [] {
     std::vector<KnownShape> all;
     for (const ShapeRow& row : kShapeRows) all.push_back(shape(row));
+    for (const MixtureRow& row : kMixtureRows) all.push_back(shape(row));
     return all;
   }();
   return shapes;

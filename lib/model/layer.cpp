@@ -47,12 +47,18 @@ std::string GatedMlp::sharing_rule(int64_t tp) const {
   return tp <= inner ? "" : fmt::format("leaves ranks without a part of the model's {} rows", inner);
 }
 
+std::string Experts::sharing_rule(int64_t tp) const {
+  if (tp > inner)
+    return fmt::format("leaves ranks without a part of the {} rows of each of the model's experts", inner);
+  return shared ? shared->sharing_rule(tp) : "";
+}
+
 LayerCost cost_of(const Layer& layer, int64_t tp) {
   LayerCost cost;
   for_each_part(layer, [&](const auto& part) {
     if constexpr (std::is_same_v<decltype(part), const LinearShape&>)
-      cost.flops +=
-          2.0 * static_cast<double>(part.outputs * part.inputs + part.adapter.rank * (part.outputs + part.inputs));
+      cost.flops += part.share * 2.0 *
+                    static_cast<double>(part.outputs * part.inputs + part.adapter.rank * (part.outputs + part.inputs));
   });
   for (const Block& block : layer)
     cost += std::visit([tp](const auto& mixer) { return mixer.own_cost(tp); }, block.mixer);

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,7 @@ struct LinearShape {
   AdapterShape adapter = {};
   std::optional<Quantisation> quantised = {};
   at::ScalarType quantised_from = at::kFloat;  // QuantisedMatrix::from
+  double share = 1;  // of the tokens, which go through it
 };
 
 /// An RMSNorm over so many numbers; 0: there is none.
@@ -116,7 +118,36 @@ struct GatedMlp {
   std::string sharing_rule(int64_t tp) const;
 };
 
-using Mixer = std::variant<Attention, GatedMlp>;
+/// The products of experts: gate and up of each, then down of each, and their names. Layers that are alike share them.
+struct ExpertParts {
+  std::vector<std::vector<std::string>> names;
+  std::vector<LinearShape> linears;
+};
+
+/// Gated MLPs, of which each token goes through the few that a router chooses, and maybe through one that all have:
+/// sum of p_e mlp_e(x) + sigmoid(shared_gate(x)) shared(x).
+struct Experts {
+  int64_t count = 0, chosen = 0;  // experts, and of these a token's
+  int64_t inner = 0;
+  bool renormalises = false;  // the probabilities of those chosen, so that they sum to 1
+  LinearShape router = {};
+  std::shared_ptr<const ExpertParts> parts = {};
+  std::optional<GatedMlp> shared = {};
+  LinearShape shared_gate = {};
+
+  template <class F>
+  void for_each_part(const F& f) const {
+    f(router);
+    for (const LinearShape& linear : parts->linears) f(linear);
+    if (!shared) return;
+    shared->for_each_part(f);
+    f(shared_gate);
+  }
+  LayerCost own_cost(int64_t) const { return {}; }
+  std::string sharing_rule(int64_t tp) const;
+};
+
+using Mixer = std::variant<Attention, GatedMlp, Experts>;
 
 /// x += scale * after(mixer(norm(x))).
 struct Block {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dist/parallel_ops.h"
+#include "model/experts.h"
 #include "model/features.h"
 #include "ops/accumulating_linear.h"
 #include "ops/fused_layer.h"
@@ -105,6 +106,10 @@ at::Tensor mix(const GatedMlp& mlp, const LayerWeights& weights, const at::Tenso
   return apply_columns(weights[mlp.down], gated, pass);
 }
 
+at::Tensor mix(const Experts& experts, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
+  return pass.flow.leave(mix_experts(experts, weights, x));
+}
+
 bool takes(const Attention& attention, const LayerWeights& weights, const at::Tensor& x) {
   std::vector<at::Tensor> norms;
   for (const NormShape* norm : {&attention.q_norm, &attention.k_norm})
@@ -115,6 +120,11 @@ bool takes(const Attention& attention, const LayerWeights& weights, const at::Te
 
 bool takes(const GatedMlp& mlp, const LayerWeights& weights, const at::Tensor& x) {
   return takes_layer(x, {weights[mlp.gate].weight.size(0)}, {});
+}
+
+/// What experts compute takes no part in it.
+bool takes(const Experts&, const LayerWeights&, const at::Tensor&) {
+  return true;
 }
 
 /// Whether the kernels compute all of this layer.

@@ -83,6 +83,21 @@ std::vector<std::string> products_of(const ModelSpec& spec, bool all) {
   return {names.begin(), names.end()};
 }
 
+/// Adapters and quantised weights of mixtures are those of attention's products alone, and all or none of what is asked
+/// for.
+void refuse_expert_adapters(const LoraSpec& lora) {
+  if (lora.quantise_base)
+    throw user_error("quantise_base = {}: weights of experts are not quantised; leave it out",
+                     name_of(*lora.quantise_base));
+  for (const char* product : {"gate", "gate_proj", "up_proj", "down_proj", "shared_expert_gate"})
+    if (lora.adapter_of(std::string("mlp.experts.0.") + product).rank > 0 ||
+        lora.adapter_of(std::string("mlp.") + product).rank > 0)
+      throw user_error(
+          "lora_target = {}: adapters on experts and routers are not supported; name products of attention: q_proj, "
+          "k_proj, v_proj, o_proj",
+          lora.targets.empty() ? "all-linear" : fmt::format("{}", fmt::join(lora.targets, ", ")));
+}
+
 }  // namespace
 
 ModelSpec read_spec(const std::filesystem::path& folder, const Architectures& known) {
@@ -99,6 +114,7 @@ bool has_value_head(const std::filesystem::path& folder, const Architectures& kn
 
 ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, const std::string& origin) {
   if (!lora) return spec;
+  if (spec.mixture) refuse_expert_adapters(*lora);
   const std::optional<LoraSpec> own = std::exchange(spec.lora, lora);
   if (spec.bitsandbytes && lora->quantise_base && lora->quantise_base != spec.quantised)
     throw user_error("quantise_base = {}: the weights of {} are in {} as they lie there; remove it",

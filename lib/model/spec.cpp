@@ -39,7 +39,11 @@ void read_window(const ConfigReader& config, ModelSpec& spec) {
       if (type != "full_attention" && (type != "sliding_attention" || row.windows == Windows::kNone))
         config.fail("layer_types",
                     "only full_attention and, of architectures that have it, sliding_attention are supported");
-  if (row.windows == Windows::kNone) return;
+  if (row.windows == Windows::kNone) {
+    if (config.flag("use_sliding_window") && config.find("sliding_window"))
+      config.fail("use_sliding_window", "this architecture is known without; set it to false if you mean full attention");
+    return;
+  }
   const bool is_usual = !config.names("sliding_window") && row.usual_window > 0;
   const bool is_wanted = row.windows != Windows::kOptIn || config.flag("use_sliding_window");
   if (!is_wanted || (!config.find("sliding_window") && !is_usual)) {
@@ -138,7 +142,7 @@ void read_features(const Json& json, const std::string& origin, ModelSpec& spec)
            (bias == Bias::kUsually && config.flag(key, true));
   };
   spec.qk_norm = row.qk_norm || row.wide_qk_norm;
-  spec.qkv_bias = has(row.qkv_bias, "attention_bias");
+  spec.qkv_bias = has(row.qkv_bias, "attention_bias") && config.flag("qkv_bias", true);
   spec.o_bias = has(row.o_bias, "attention_bias");
   spec.mlp_bias = has(row.mlp_bias, "mlp_bias");
   spec.tied_head = config.flag("tie_word_embeddings", row.tied_head);
@@ -160,6 +164,7 @@ ModelSpec parse_spec(const Json& json, const std::string& origin, const Architec
   read_sizes(config, spec);
   spec.rms_norm_eps = config.positive("rms_norm_eps", spec.architecture->norm_eps);
   read_features(json, origin, spec);
+  if (spec.architecture->has_experts) spec.mixture = read_mixture(config, spec);
   refuse_unknown_maths(config);
   spec.bitsandbytes = bitsandbytes_config(json, origin);
   if (spec.bitsandbytes) spec.quantised = spec.bitsandbytes->kind;
@@ -225,6 +230,7 @@ Json hf_config(const ModelSpec& spec) {
   if (row.mlp_bias == Bias::kByConfig) config["mlp_bias"] = spec.mlp_bias;
   write_rope(spec.rope, spec.head_dim, config);
   write_features(spec, config);
+  if (spec.mixture) write_mixture(*spec.mixture, config);
   return config;
 }
 

@@ -11,6 +11,7 @@
 #include "checkpoint/bitsandbytes.h"
 #include "model/architectures.h"
 #include "model/lora.h"
+#include "model/mixture.h"
 
 namespace roll {
 
@@ -18,6 +19,7 @@ namespace roll {
 struct SizeLimits {
   static constexpr int64_t kHidden = 1 << 20, kIntermediate = 1 << 22, kLayers = 1 << 12, kHeads = 1 << 14,
                            kHeadDim = 1 << 14, kVocab = 1 << 22, kPositions = 1 << 30;
+  static constexpr int64_t kExperts = 1 << 13;
   static constexpr double kParameters = 1e13;
 };
 
@@ -40,6 +42,7 @@ struct ModelSpec {
   std::optional<LoraSpec> lora = {};
   std::optional<Quantisation> quantised = {};           // the products of the layers
   std::optional<BitsandbytesConfig> bitsandbytes = {};  // of these, where they lie quantised in the folder
+  std::optional<MixtureSpec> mixture = {};              // null: every layer's MLP is one
 
   /// Floating-point operations of one forward pass over a sequence of `length` tokens, `head_rows` of which go through
   /// the lm head: linear part * length + causal attention part * length^2 + head. Backward is twice that.

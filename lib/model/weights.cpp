@@ -192,7 +192,8 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
     const std::string& name = parameter.name;
     ++number;
     if (adapters.base && !parameter.is_adapter) {
-      std::ranges::move(parameters_of(*adapters.base, {parameter}), std::back_inserter(parameters));
+      for (const ParameterShape& stored : stored_shapes(parameter))
+        parameters.emplace_back(stored.name, roll::parameter(*adapters.base, stored.name));
       continue;
     }
     if (parameter.quantised) {
@@ -245,6 +246,16 @@ NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const
   return parameters;
 }
 
+ParameterIndex::ParameterIndex(const NamedTensors& parameters) {
+  for (const auto& [name, tensor] : parameters) places_.emplace(name, &tensor);
+}
+
+const at::Tensor& ParameterIndex::operator[](const std::string& name) const {
+  const auto found = places_.find(name);
+  ROLL_CHECK(found != places_.end(), fmt::format("parameter {} was made by the spec", name));
+  return *found->second;
+}
+
 const at::Tensor& parameter(const NamedTensors& parameters, const std::string& name) {
   const auto found =
       std::find_if(parameters.begin(), parameters.end(), [&](const auto& named) { return named.first == name; });
@@ -258,10 +269,10 @@ const at::Tensor& trained_copy(const NamedTensors& parameters, const std::string
 }
 
 NamedTensors parameters_of(const NamedTensors& parameters, const std::vector<ParameterShape>& trained) {
+  const ParameterIndex all(parameters);
   NamedTensors own;
   for (const ParameterShape& shape : trained)
-    for (const ParameterShape& stored : stored_shapes(shape))
-      own.emplace_back(stored.name, parameter(parameters, stored.name));
+    for (const ParameterShape& stored : stored_shapes(shape)) own.emplace_back(stored.name, all[stored.name]);
   return own;
 }
 

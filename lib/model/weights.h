@@ -4,6 +4,8 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "checkpoint/hf_folder.h"
@@ -54,6 +56,17 @@ NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t
 /// This rank's part of each parameter, without data.
 NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const ParameterShards& parts,
                                 at::ScalarType dtype);
+
+/// Of many look-ups by name; the tensors' own list must outlive it.
+class ParameterIndex {
+ public:
+  ParameterIndex(const NamedTensors& parameters);  // NOLINT: any list can be looked into
+  /// Bug when there is none.
+  const at::Tensor& operator[](const std::string& name) const;
+
+ private:
+  std::unordered_map<std::string_view, const at::Tensor*> places_;
+};
 
 /// The tensor of that name; Bug when there is none.
 const at::Tensor& parameter(const NamedTensors& parameters, const std::string& name);

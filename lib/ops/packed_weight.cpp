@@ -83,6 +83,10 @@ int64_t PackedWeight::room_for(int64_t outputs, int64_t inputs, at::ScalarType d
   return StreamedMemory::room_for(panels_for(outputs) * panel_size(inputs, order_of(inputs, dtype)) * 4);
 }
 
+int64_t PackedWeight::bytes() const {
+  return static_cast<int64_t>(panels_.nbytes() + (scales_.defined() ? scales_.nbytes() : 0));
+}
+
 void PackedWeight::fill(int64_t first_output, const at::Tensor& weight) {
   ROLL_CHECK_EQ(weight.size(1), inputs_, "the weight has the inputs that were said");
   ROLL_CHECK(first_output + weight.size(0) <= outputs_, "the rows fit");

@@ -26,6 +26,8 @@ class PackedWeight {
   void fill(int64_t first_output, const at::Tensor& weight);
 
   int64_t outputs() const { return outputs_; }
+  /// Of the whole weight: what a product with it reads.
+  int64_t bytes() const;
   int64_t num_panels() const { return num_panels_; }
   /// Outputs with the padding of the last panel: what a row of y must have room for.
   int64_t padded_outputs() const { return num_panels_ * kPanelWidth; }

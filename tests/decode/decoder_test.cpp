@@ -55,7 +55,7 @@ at::Tensor packed_logits(const Transformer& model, const std::vector<int64_t>& i
 
 TEST_CASE("pieces and single tokens give the logits of the whole sequence", "[decode]") {
   const at::NoGradGuard no_grad;
-  const Transformer model = odd_model(GENERATE("qwen2", "qwen3", "llama"));
+  const Transformer model = odd_model(GENERATE("qwen2", "qwen3", "llama", "qwen2_moe", "qwen3_moe"));
   const DecoderSizes sizes = sizes_of(GENERATE(8, 16, 32));
   const auto decoder = make(GENERATE(true, false), model, sizes);
   const std::vector<std::vector<int64_t>> rows = {some_ids(12, 1), some_ids(160, 2), some_ids(45, 5)};
@@ -113,7 +113,7 @@ TEST_CASE("a page holds the keys and values of all attention", "[decode]") {
 TEST_CASE("what is computed beside a sequence, and in which pieces, does not change its logits, to the bit",
           "[decode]") {
   const at::NoGradGuard no_grad;
-  const Transformer model = odd_model_in(GENERATE(at::kFloat, at::kBFloat16), "qwen3");
+  const Transformer model = odd_model_in(GENERATE(at::kFloat, at::kBFloat16), GENERATE("qwen3", "qwen2_moe"));
   DecoderSizes sizes = sizes_of(16);
   sizes.int8_weights = GENERATE(false, true);
   const auto decoder = make(true, model, sizes);
@@ -149,6 +149,38 @@ TEST_CASE("a decoder in bfloat16 is no further from float32 than the packed forw
   CHECK(own < 1.1 * packed);
   CHECK(packed < 0.03 * size);
   CHECK(packed > 0);
+}
+
+TEST_CASE("a token reads the weights of its own experts, and of no others", "[decode]") {
+  const at::NoGradGuard no_grad;
+  InitSizes sizes;
+  sizes.arch = "qwen3_moe", sizes.vocab = kVocab, sizes.hidden = 40, sizes.layers = 1, sizes.experts = 7;
+  sizes.experts_per_token = 3, sizes.expert_intermediate = 70;
+  const Transformer model = test::telling_model(sizes);
+  const auto logits_of = [&](const std::vector<int64_t>& ids, int64_t& bytes) {
+    CpuDecoder<float> decoder(model, sizes_of(8));
+    Decoding sequences(decoder, sizes_of(8), kVocab, 1);
+    const at::Tensor logits = sequences.step({{0, ids}})[0];
+    bytes = decoder.expert_bytes();
+    return logits;
+  };
+  int64_t bytes = 0, all_bytes = 0;
+  const at::Tensor expected = logits_of({5}, bytes);
+  logits_of(some_ids(60, 1), all_bytes);
+  const int64_t expert = 4 * (2 * 128 * 40 + 64 * 70);  // outputs are padded to panels of 64
+  CHECK(bytes == 3 * expert);
+  CHECK(all_bytes == 7 * expert);
+  int64_t num_read = 0;
+  for (const auto& [name, weight] : model.parameters()) {
+    if (!name.ends_with(".down_proj.weight")) continue;
+    const at::Tensor kept = weight.clone();
+    at::Tensor(weight).fill_(NAN);
+    const at::Tensor found = logits_of({5}, bytes);
+    num_read += found.isnan().any().item<bool>();
+    CHECK((found.isnan().all().item<bool>() || at::equal(found, expected)));
+    at::Tensor(weight).copy_(kept);
+  }
+  CHECK(num_read == 3);
 }
 
 TEST_CASE("a decoder of 8 bits is the decoder of a model with rounded products", "[decode]") {

@@ -16,8 +16,11 @@
 
 namespace roll::test {
 
-inline const std::vector<std::string> kGoldenModels = {"qwen2_gqa_tied",  "qwen2_untied_bf16", "qwen3_gqa",
-                                                       "qwen3_tied_bias", "llama3_scaled",     "llama_bias_fp16"};
+inline const std::vector<std::string> kGoldenModels = {
+    "qwen2_gqa_tied",        "qwen2_untied_bf16",     "qwen3_gqa",
+    "qwen3_tied_bias",       "llama3_scaled",         "llama_bias_fp16",
+    "qwen3_moe_dense_layer", "qwen3_moe_sparse_step", "qwen2_moe_shared",
+    "qwen2_moe_one_of_four"};
 
 /// Those of tests/oracles/make_golden_architectures.py.
 inline const std::vector<std::string> kGoldenArchitectures = {

@@ -120,7 +120,8 @@ at::Tensor sampled_logits(const Transformer& model, bool int8_weights = false) {
 }  // namespace
 
 TEST_CASE("a policy shared by ranks has the log-probs, entropy and gradient of the whole one", "[model]") {
-  const auto [arch, tie] = GENERATE(table<const char*, bool>({{"qwen2", true}, {"qwen3", false}, {"llama", true}}));
+  const auto [arch, tie] = GENERATE(table<const char*, bool>(
+      {{"qwen2", true}, {"qwen3", false}, {"llama", true}, {"qwen2_moe", true}, {"qwen3_moe", false}}));
   const Recomputation recompute = GENERATE(Recomputation{}, kEveryLayer);
   const Layout layout = any_layout();
   const TemporaryFolder folder;
@@ -136,7 +137,8 @@ TEST_CASE("a policy shared by ranks has the log-probs, entropy and gradient of t
 }
 
 TEST_CASE("sequences that share what they begin with have the log-probs and gradient of whole ones", "[model]") {
-  const auto [arch, tie] = GENERATE(table<const char*, bool>({{"qwen2", true}, {"qwen3", false}, {"llama", true}}));
+  const auto [arch, tie] =
+      GENERATE(table<const char*, bool>({{"qwen2", true}, {"qwen3", false}, {"llama", true}, {"qwen3_moe", false}}));
   const Recomputation recompute = GENERATE(Recomputation{}, kEveryLayer);
   const Layout layout = layout_of_groups();
   const TemporaryFolder folder;

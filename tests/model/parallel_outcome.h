@@ -43,7 +43,8 @@ Outcome outcome_of(const Model& model, std::vector<at::Tensor> outputs) {
   weighted(outputs).backward();
   Outcome outcome;
   for (at::Tensor& output : outputs) outcome.outputs.push_back(output.detach());
-  for (const auto& [name, tensor] : model.parameters()) outcome.gradients.emplace_back(name, tensor.grad().clone());
+  for (const auto& [name, tensor] : model.parameters())  // an expert without tokens has none
+    outcome.gradients.emplace_back(name, tensor.grad().defined() ? tensor.grad().clone() : at::zeros_like(tensor));
   return outcome;
 }
 

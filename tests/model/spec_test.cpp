@@ -22,6 +22,21 @@ Json qwen2() {
           {"use_sliding_window", false}, {"sliding_window", 4096},  {"max_window_layers", 28}};
 }
 
+/// Five layers, of which the second has experts.
+Json qwen3_moe() {
+  Json config = qwen2();
+  config.update({{"model_type", "qwen3_moe"},
+                 {"tie_word_embeddings", false},
+                 {"num_hidden_layers", 5},
+                 {"num_experts", 6},
+                 {"num_experts_per_tok", 2},
+                 {"moe_intermediate_size", 20},
+                 {"norm_topk_prob", true},
+                 {"decoder_sparse_step", 2},
+                 {"mlp_only_layers", {3}}});
+  return config;
+}
+
 /// The message for a config with one key changed (null removes it).
 std::string refusal(const char* key, Json value) {
   Json config = qwen2();
@@ -75,6 +90,51 @@ TEST_CASE("what a spec writes, it reads back", "[model]") {
     const Json config = hf_config(make_spec(sizes, {}));
     CHECK(hf_config(parse_spec(config, "x")) == config);
   }
+}
+
+TEST_CASE("which layers have experts, and how these are chosen, is read, in both spellings of their number",
+          "[model]") {
+  Json config = qwen3_moe();
+  config["num_local_experts"] = config["num_experts"];
+  config.erase("num_experts");
+  for (const Json& one : {qwen3_moe(), config}) {
+    const ModelSpec spec = parse_spec(one, "config.json");
+    REQUIRE(spec.mixture);
+    CHECK((spec.mixture->num_experts == 6 && spec.mixture->chosen == 2 && spec.mixture->inner == 20));
+    CHECK((spec.mixture->renormalises && spec.mixture->shared_inner == 0));
+    std::vector<bool> has_experts;
+    for (const Layer& layer : spec.layers()) has_experts.push_back(std::holds_alternative<Experts>(layer[1].mixer));
+    CHECK(has_experts == std::vector<bool>{false, true, false, false, false});  // every second one, without the fourth
+  }
+}
+
+TEST_CASE("what a mixture costs a token is its own experts' products", "[model]") {
+  Json config = qwen3_moe();
+  config["decoder_sparse_step"] = 1;
+  config["mlp_only_layers"] = Json::array();
+  const ModelSpec spec = parse_spec(config, "config.json");
+  const int64_t attention = 32 * 8 * (4 + 2 + 2 + 4), router = 6 * 32, expert = 3 * 32 * 20;
+  CHECK(cost_of(spec.layers()).flops == Approx(2.0 * 5 * (attention + router + 2 * expert)));
+  CHECK(spec.num_parameters() == 2 * 100 * 32 + 32 + 5 * (attention + router + 6 * expert + 2 * 32 + 2 * 8));
+}
+
+TEST_CASE("a mixture that cannot be is refused", "[model]") {
+  const auto refused = [](const char* key, Json value) {
+    Json config = qwen3_moe();
+    config[key] = std::move(value);
+    return message_of([&] { parse_spec(config, "config.json"); });
+  };
+  CHECK(refused("num_experts", nullptr) == "config.json: num_experts: missing; a whole number of 1 to 8192 is needed");
+  CHECK(refused("num_experts_per_tok", 7) == "config.json: num_experts_per_tok = 7: must be at most num_experts (6)");
+  CHECK(refused("mlp_only_layers", {5}) ==
+        "config.json: mlp_only_layers = [5]: a list of whole numbers below 5 is needed");
+  CHECK(refused("mlp_only_layers", 1) == "config.json: mlp_only_layers = 1: a list of whole numbers below 5 is needed");
+  CHECK_THAT(refused("decoder_sparse_step", 0), Contains("decoder_sparse_step = 0"));
+  CHECK_THAT(refused("norm_topk_prob", 1), Contains("norm_topk_prob = 1: true or false is needed"));
+  Json shared = qwen3_moe();
+  shared["model_type"] = "qwen2_moe";
+  CHECK_THAT(message_of([&] { parse_spec(shared, "config.json"); }),
+             Contains("shared_expert_intermediate_size: missing"));
 }
 
 TEST_CASE("counts follow from a spec", "[model]") {

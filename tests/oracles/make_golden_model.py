@@ -8,7 +8,8 @@ import json
 import pathlib
 
 import torch
-from transformers import (AutoModelForCausalLM, AutoModelForTokenClassification, LlamaConfig, Qwen2Config, Qwen3Config)
+from transformers import (AutoModelForCausalLM, AutoModelForTokenClassification, LlamaConfig, Qwen2Config, Qwen2MoeConfig,
+                          Qwen3Config, Qwen3MoeConfig)
 
 OUT = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/model"
 SIZES = dict(vocab_size=61, hidden_size=24, intermediate_size=40, num_hidden_layers=2, max_position_embeddings=256)
@@ -24,7 +25,20 @@ MODELS = {
     "llama3_scaled": (LlamaConfig(**SIZES, num_attention_heads=6, num_key_value_heads=3, rope_parameters=LLAMA3), "float32"),
     "llama_bias_fp16": (LlamaConfig(**SIZES, num_attention_heads=2, num_key_value_heads=2, attention_bias=True,
                                     mlp_bias=True), "float16"),
+    "qwen3_moe_dense_layer": (Qwen3MoeConfig(**SIZES | dict(num_hidden_layers=3), num_attention_heads=4, num_key_value_heads=2,
+                                             head_dim=10, num_experts=7, num_experts_per_tok=3, norm_topk_prob=True,
+                                             moe_intermediate_size=14, mlp_only_layers=[1]), "float32"),
+    "qwen3_moe_sparse_step": (Qwen3MoeConfig(**SIZES, num_attention_heads=2, num_key_value_heads=1, head_dim=16, num_experts=5,
+                                             num_experts_per_tok=2, norm_topk_prob=False, moe_intermediate_size=18,
+                                             decoder_sparse_step=2, tie_word_embeddings=True), "float32"),
+    "qwen2_moe_shared": (Qwen2MoeConfig(**SIZES, num_attention_heads=4, num_key_value_heads=4, num_experts=6,
+                                        num_experts_per_tok=2, moe_intermediate_size=12, shared_expert_intermediate_size=22),
+                         "float32"),
+    "qwen2_moe_one_of_four": (Qwen2MoeConfig(**SIZES, num_attention_heads=2, num_key_value_heads=2, num_experts=4,
+                                             num_experts_per_tok=1, moe_intermediate_size=10, shared_expert_intermediate_size=8,
+                                             qkv_bias=False), "float32"),
 }
+EAGER = dict(experts_implementation="eager")  # grouped products know no float64
 LENGTHS = [1, 2, 5, 17, 70]
 
 
@@ -36,13 +50,29 @@ def weight(k, numel):
     return x.double() / 2**31 - 1
 
 
+def saved(model, of=lambda p: p.data):
+    """Views of the parameters under the names that their files have: of each expert its own, which transformers 5 fuses."""
+    found = {}
+    for name, parameter in model.named_parameters():
+        tensor = of(parameter)
+        if ".experts." not in name:
+            found[name] = tensor
+            continue
+        module, kind = name.rsplit(".", 1)
+        for e in range(tensor.shape[0]):
+            parts = tensor[e].chunk(2) if kind == "gate_up_proj" else [tensor[e]]
+            for part, own in zip(["gate_proj", "up_proj"] if kind == "gate_up_proj" else ["down_proj"], parts):
+                found[f"{module}.{e}.{part}.weight"] = own
+    return dict(sorted(found.items()))
+
+
 def fill(model, dtype):
     """In every model the parameters are numbered by sorted name; values are rounded to the stored dtype."""
-    for k, (name, parameter) in enumerate(sorted(dict(model.named_parameters()).items())):
-        w = weight(k, parameter.numel()).reshape(parameter.shape)
-        scale = 0.3 if parameter.dim() == 1 else (3.0 / parameter.shape[1]) ** 0.5
+    for k, (name, tensor) in enumerate(saved(model).items()):
+        w = weight(k, tensor.numel()).reshape(tensor.shape)
+        scale = 0.3 if tensor.dim() == 1 else (3.0 / tensor.shape[1]) ** 0.5
         stored = (1.0 + w * scale if "norm" in name else w * scale).float().to(getattr(torch, dtype))
-        parameter.data.copy_(stored)
+        tensor.copy_(stored)
     return model.eval()
 
 
@@ -54,13 +84,13 @@ def rows():
 def probe(model):
     """Two numbers per gradient: its L2 norm and its product with formula numbers."""
     found = {}
-    for k, (name, p) in enumerate(sorted(dict(model.named_parameters()).items())):
-        found[name] = [p.grad.norm().item(), (p.grad.flatten() * weight(k + 1000, p.numel())).sum().item()]
+    for k, (name, grad) in enumerate(saved(model, lambda p: p.grad).items()):
+        found[name] = [grad.norm().item(), (grad.flatten() * weight(k + 1000, grad.numel())).sum().item()]
     return found
 
 
 def causal(config, dtype, all_ids):
-    model = fill(AutoModelForCausalLM.from_config(config, dtype=torch.float64), dtype)
+    model = fill(AutoModelForCausalLM.from_config(config, dtype=torch.float64, **EAGER), dtype)
     result = {"log_probs": [], "entropy": [], "log_probs_hot": []}
     loss = 0
     for ids in all_ids:
@@ -81,7 +111,7 @@ def causal(config, dtype, all_ids):
 
 def critic(config, dtype, all_ids):
     config.num_labels = 1
-    model = fill(AutoModelForTokenClassification.from_config(config, dtype=torch.float64), dtype)
+    model = fill(AutoModelForTokenClassification.from_config(config, dtype=torch.float64, **EAGER), dtype)
     values = [model(torch.tensor([ids])).logits[0, :, 0] for ids in all_ids]
     sum((v * torch.cos(torch.arange(len(v), dtype=torch.float64))).sum() for v in values).backward()
     return {"values": [v.tolist() for v in values], "gradients": probe(model)}

@@ -1,0 +1,152 @@
+// Mixtures of experts in the CPU's decoder: rows are gathered by expert, and of experts that no row goes to nothing is
+// read.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "decode/cpu_decoder.h"
+#include "ops/choose_experts.h"
+#include "ops/row_ops.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kExpertRows = 128;  // whose gate and up wait in a thread's memory for each other
+
+/// Rows of weights that are products of one input.
+at::Tensor router_rows(const Experts& experts, const LayerWeights& weights) {
+  at::Tensor rows = weights[experts.router].weight;
+  if (experts.shared) rows = at::cat({rows, weights[experts.shared_gate].weight});
+  return rows.detach().to(at::kFloat);
+}
+
+}  // namespace
+
+template <class T>
+int64_t CpuDecoder<T>::room_for(const Experts& experts, const LayerWeights& weights) const {
+  int64_t bytes = PackedWeight::room_for(experts.count + 1, hidden_, at::kFloat);
+  for (const LinearShape& part : experts.parts->linears) bytes += room_of(weights[part]);
+  return experts.shared ? bytes + room_for(*experts.shared, weights) : bytes;
+}
+
+template <class T>
+void CpuDecoder<T>::add_block(const Experts& experts, const Block& block, const LayerWeights& weights,
+                              StreamedMemory& memory) {
+  const at::Tensor router = router_rows(experts, weights);
+  ExpertsBlock own{.count = experts.count,
+                   .chosen = experts.chosen,
+                   .renormalises = experts.renormalises,
+                   .router = PackedWeight(router.size(0), hidden_, at::kFloat, memory),
+                   .gates = {},
+                   .ups = {},
+                   .downs = {},
+                   .inner = 0,
+                   .shared = {}};
+  own.router.fill(0, router);
+  const auto* const parts = weights.from(experts.parts->linears.front());
+  own.inner = parts[0].second.outputs();
+  for (int64_t e = 0; e < experts.count; ++e) {
+    own.gates.push_back(packed_together({parts[2 * e].second}, memory));
+    own.ups.push_back(packed_together({parts[2 * e + 1].second}, memory));
+    own.downs.push_back(packed_together({parts[2 * experts.count + e].second}, memory));
+  }
+  if (experts.shared) own.shared = packed_mlp(*experts.shared, weights, memory);
+  const at::Tensor norm = weights[block.norm].detach().to(at::kFloat).contiguous();
+  blocks_.push_back({norm, std::move(own), at::Tensor()});
+}
+
+template <class T>
+void CpuDecoder<T>::mix(Member& member, const ExpertsBlock& block) {
+  if (block.shared) mix(member, *block.shared);
+  multiply(member, block.router, rows_of<T>(input_), std::ssize(rows_), rows_of(router_logits_));
+  member.once([&] {
+    const auto choices = static_cast<size_t>(std::ssize(rows_) * block.chosen);
+    choices_.resize(choices), choice_weights_.resize(choices), choice_places_.resize(choices);
+  });
+  choose(member, block);
+  member.once([&] { sort_choices(block); });
+  run_experts(member, block);
+  combine(member, block);
+}
+
+template <class T>
+void CpuDecoder<T>::choose(Member& member, const ExpertsBlock& block) {
+  const Rows logits = rows_of(router_logits_);
+  member.share(std::ssize(rows_), [&](int64_t i) {
+    choose_experts(logits[i], block.count, block.chosen, block.renormalises, choices_.data() + i * block.chosen,
+                   choice_weights_.data() + i * block.chosen);
+  });
+}
+
+template <class T>
+void CpuDecoder<T>::sort_choices(const ExpertsBlock& block) {
+  std::vector<int64_t> begins(static_cast<size_t>(block.count + 1));
+  for (const int32_t expert : choices_) ++begins[expert + 1];
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  expert_rows_.clear();
+  for (int64_t e = 0; e < block.count; ++e) {
+    if (begins[e] == begins[e + 1]) continue;
+    expert_rows_.push_back({.expert = e, .first = begins[e], .count = begins[e + 1] - begins[e]});
+    expert_bytes_ += block.gates[e].bytes() + block.ups[e].bytes() + block.downs[e].bytes();
+  }
+  for (size_t i = 0; i < choices_.size(); ++i) choice_places_[i] = begins[choices_[i]]++;
+}
+
+template <class T>
+void CpuDecoder<T>::run_experts(Member& member, const ExpertsBlock& block) {
+  const Inputs input = rows_of<T>(input_), spread = rows_of<T>(spread_), gated = rows_of<T>(expert_gated_);
+  const Rows results = rows_of(expert_results_);
+  member.share(std::ssize(rows_), [&](int64_t i) {
+    for (int64_t k = 0; k < block.chosen; ++k)
+      std::copy_n(input[i], hidden_, spread[choice_places_[i * block.chosen + k]]);
+  });
+  const int64_t panels = block.gates[0].num_panels(), out_panels = block.downs[0].num_panels();
+  member.share(std::ssize(expert_rows_) * panels, [&](int64_t task) {
+    static thread_local std::vector<float> scratch;
+    scratch.resize(static_cast<size_t>(2 * kExpertRows * kPanelWidth));
+    float *const gates = scratch.data(), *const ups = gates + kExpertRows * kPanelWidth;
+    const auto [expert, begin, all] = expert_rows_[task / panels];
+    const int64_t panel = task % panels, column = panel * kPanelWidth;
+    const int64_t width = std::min(kPanelWidth, block.inner - column);
+    for (int64_t first = begin; first < begin + all; first += kExpertRows) {
+      const int64_t count = std::min(kExpertRows, begin + all - first);
+      block.gates[expert].multiply(panel, spread[first], spread.stride, count, gates, kPanelWidth, panel);
+      block.ups[expert].multiply(panel, spread[first], spread.stride, count, ups, kPanelWidth, panel);
+      for (int64_t i = 0; i < count; ++i)
+        gate_row(gates + i * kPanelWidth, ups + i * kPanelWidth, nullptr, nullptr, gated[first + i] + column, width);
+    }
+  });
+  member.share(std::ssize(expert_rows_) * out_panels, [&](int64_t task) {
+    const auto [expert, first, count] = expert_rows_[task / out_panels];
+    const int64_t panel = task % out_panels;
+    block.downs[expert].multiply(panel, gated[first], gated.stride, count, results[first] + panel * kPanelWidth,
+                                 results.stride, panel + 1);
+  });
+}
+
+template <class T>
+void CpuDecoder<T>::combine(Member& member, const ExpertsBlock& block) {
+  const Rows branch = rows_of(branch_), results = rows_of(expert_results_), logits = rows_of(router_logits_);
+  member.share(std::ssize(rows_), [&](int64_t i) {
+    float* const sum = branch[i];
+    const float open = block.shared ? 1 / (1 + std::exp(-logits[i][block.count])) : 0;
+    for (int64_t e = 0; e < hidden_; ++e) sum[e] = block.shared ? open * sum[e] : 0;
+    for (int64_t c = i * block.chosen; c < (i + 1) * block.chosen; ++c) {
+      const float* const row = results[choice_places_[c]];
+      for (int64_t e = 0; e < hidden_; ++e) sum[e] += choice_weights_[c] * row[e];
+    }
+  });
+}
+
+#define ROLL_INSTANTIATE(T)                                                                                   \
+  template int64_t CpuDecoder<T>::room_for(const Experts&, const LayerWeights&) const;                        \
+  template void CpuDecoder<T>::add_block(const Experts&, const Block&, const LayerWeights&, StreamedMemory&); \
+  template void CpuDecoder<T>::mix(Member&, const ExpertsBlock&);
+ROLL_INSTANTIATE(float)
+ROLL_INSTANTIATE(c10::BFloat16)
+#undef ROLL_INSTANTIATE
+
+}  // namespace roll

@@ -1,0 +1,101 @@
+#include "model/mixture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/config_reader.h"
+#include "model/spec.h"
+
+namespace roll {
+
+namespace {
+
+/// The products of one gated MLP under HF's names.
+GatedMlp mlp_named(const std::vector<std::string>& names, int64_t hidden, int64_t inner) {
+  const Cut rows = {.dim = 0, .count = inner}, columns = {.dim = 1, .count = inner};
+  return {.inner = inner,
+          .gate = {.name = names[0], .outputs = inner, .inputs = hidden, .cut = rows},
+          .up = {.name = names[1], .outputs = inner, .inputs = hidden, .cut = rows},
+          .down = {.name = names[2], .outputs = hidden, .inputs = inner, .cut = columns}};
+}
+
+std::vector<std::string> names_within(const std::string& module) {
+  return {module + ".gate_proj", module + ".up_proj", module + ".down_proj"};
+}
+
+std::shared_ptr<const ExpertParts> parts_of(const ModelSpec& spec) {
+  const MixtureSpec& mixture = *spec.mixture;
+  const auto parts = std::make_shared<ExpertParts>();
+  for (int64_t e = 0; e < mixture.num_experts; ++e) parts->names.push_back(names_within(fmt::format("mlp.experts.{}", e)));
+  std::vector<LinearShape> downs;
+  for (const std::vector<std::string>& names : parts->names) {
+    GatedMlp mlp = mlp_named(names, spec.hidden_size, mixture.inner);
+    for (LinearShape* part : {&mlp.gate, &mlp.up, &mlp.down})
+      part->share = static_cast<double>(mixture.chosen) / static_cast<double>(mixture.num_experts);
+    parts->linears.insert(parts->linears.end(), {mlp.gate, mlp.up});
+    downs.push_back(mlp.down);
+  }
+  parts->linears.insert(parts->linears.end(), downs.begin(), downs.end());
+  return parts;
+}
+
+}  // namespace
+
+bool MixtureSpec::has_experts(int64_t layer) const {
+  return (layer + 1) % sparse_step == 0 && std::ranges::find(dense_layers, layer) == dense_layers.end();
+}
+
+MixtureSpec read_mixture(const ConfigReader& config, const ModelSpec& spec) {
+  const char* const number = config.find("num_experts") ? "num_experts" : "num_local_experts";
+  MixtureSpec mixture;
+  mixture.num_experts = config.count(config.find(number) ? number : "num_experts", SizeLimits::kExperts);
+  mixture.chosen = config.count("num_experts_per_tok", SizeLimits::kExperts);
+  if (mixture.chosen > mixture.num_experts)
+    config.fail("num_experts_per_tok", fmt::format("must be at most {} ({})", number, mixture.num_experts));
+  mixture.inner = config.count("moe_intermediate_size", SizeLimits::kIntermediate);
+  mixture.renormalises = config.flag("norm_topk_prob");
+  mixture.sparse_step = config.count("decoder_sparse_step", SizeLimits::kLayers, 1);
+  if (spec.architecture->has_shared_expert)
+    mixture.shared_inner = config.count("shared_expert_intermediate_size", SizeLimits::kIntermediate);
+  if (const Json* dense = config.find("mlp_only_layers")) {
+    const auto is_layer = [&](const Json& layer) {
+      return layer.is_number_integer() && layer.get<int64_t>() >= 0 && layer.get<int64_t>() < spec.num_layers;
+    };
+    if (!dense->is_array() || !std::ranges::all_of(*dense, is_layer))
+      config.fail("mlp_only_layers", fmt::format("a list of whole numbers below {} is needed", spec.num_layers));
+    mixture.dense_layers = dense->get<std::vector<int64_t>>();
+  }
+  return mixture;
+}
+
+void write_mixture(const MixtureSpec& mixture, Json& config) {
+  config.update({{"num_experts", mixture.num_experts},
+                 {"num_experts_per_tok", mixture.chosen},
+                 {"moe_intermediate_size", mixture.inner},
+                 {"norm_topk_prob", mixture.renormalises},
+                 {"decoder_sparse_step", mixture.sparse_step},
+                 {"mlp_only_layers", mixture.dense_layers}});
+  if (mixture.shared_inner > 0) config["shared_expert_intermediate_size"] = mixture.shared_inner;
+}
+
+std::vector<Layer> mixture_layers(const ModelSpec& spec) {
+  static const std::vector<std::string> shared_names = names_within("mlp.shared_expert");
+  const MixtureSpec& mixture = *spec.mixture;
+  Experts experts{.count = mixture.num_experts,
+                  .chosen = mixture.chosen,
+                  .inner = mixture.inner,
+                  .renormalises = mixture.renormalises,
+                  .router = {.name = "mlp.gate", .outputs = mixture.num_experts, .inputs = spec.hidden_size},
+                  .parts = parts_of(spec)};
+  if (mixture.shared_inner > 0) {
+    experts.shared = mlp_named(shared_names, spec.hidden_size, mixture.shared_inner);
+    experts.shared_gate = {.name = "mlp.shared_expert_gate", .outputs = 1, .inputs = spec.hidden_size};
+  }
+  std::vector<Layer> layers = dense_layers(spec);
+  for (int64_t i = 0; i < std::ssize(layers); ++i)
+    if (mixture.has_experts(i)) layers[i].back().mixer = experts;
+  return layers;
+}
+
+}  // namespace roll

@@ -1,0 +1,94 @@
+#include "ops/sorted_rows.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "ops/layer_ops.h"
+#include "ops/products.h"
+
+namespace roll {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// sum over k of weights[:, k] x[places[:, k]]; undefined weights: of ones. [T, E] in float32 or wider.
+at::Tensor sum_of_choices(const at::Tensor& x, const at::Tensor& weights, const at::Tensor& places) {
+  const at::ScalarType wide = weights.defined() ? weights.scalar_type() : wide_dtype(x);
+  at::Tensor sum = at::zeros({places.size(0), x.size(1)}, x.options().dtype(wide));
+  for (int64_t k = 0; k < places.size(1); ++k) {
+    const at::Tensor rows = select_rows(x, places.select(1, k)).to(wide);
+    weights.defined() ? sum.addcmul_(rows, weights.narrow(1, k, 1)) : sum.add_(rows);
+  }
+  return sum;
+}
+
+/// The token of each sorted row.
+at::Tensor tokens_of(const at::Tensor& order, int64_t choices) {
+  return order.div(choices, "floor");
+}
+
+class SpreadRows : public torch::autograd::Function<SpreadRows> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& order,
+                            const at::Tensor& places) {
+    ctx->save_for_backward({places});
+    return select_rows(x, tokens_of(order, places.size(1)));
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    const at::Tensor places = ctx->get_saved_variables()[0];
+    return {sum_of_choices(grads[0], {}, places).to(grads[0].scalar_type()), at::Tensor(), at::Tensor()};
+  }
+};
+
+class CombineRows : public torch::autograd::Function<CombineRows> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weights,
+                            const at::Tensor& order, const at::Tensor& places) {
+    ctx->save_for_backward({x, weights, order, places});
+    return sum_of_choices(x, weights, places).to(x.scalar_type());
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    const auto saved = ctx->get_saved_variables();
+    const at::Tensor &x = saved[0], &weights = saved[1], &order = saved[2], &places = saved[3];
+    const at::Tensor wide = grads[0].to(weights.scalar_type());
+    const at::Tensor of_rows = select_rows(wide, tokens_of(order, places.size(1)));
+    std::vector<at::Tensor> by_weights;
+    for (int64_t k = 0; k < places.size(1); ++k)
+      by_weights.push_back((select_rows(x, places.select(1, k)).to(wide.scalar_type()) * wide).sum(1));
+    const at::Tensor of_row = select_rows(weights.reshape({-1, 1}), order);
+    return {(of_rows * of_row).to(x.scalar_type()), at::stack(by_weights, 1), at::Tensor(), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+SortedRows sort_rows(const at::Tensor& groups, int64_t num_groups) {
+  const int64_t rows = groups.numel();
+  SortedRows sorted;
+  if (groups.is_meta()) {
+    for (int64_t g = 0; g < num_groups; ++g)
+      sorted.counts.push_back(rows * (g + 1) / num_groups - rows * g / num_groups);
+    sorted.order = at::empty({rows}, groups.options());
+    sorted.places = at::empty(groups.sizes(), groups.options());
+    return sorted;
+  }
+  const at::Tensor flat = groups.reshape({-1}), counts = at::bincount(flat, {}, num_groups).to(at::kCPU);
+  sorted.counts.assign(counts.const_data_ptr<int64_t>(), counts.const_data_ptr<int64_t>() + num_groups);
+  sorted.order = at::argsort(flat, /*stable=*/true, /*dim=*/0, /*descending=*/false);
+  sorted.places = at::empty_like(flat);
+  sorted.places.index_copy_(0, sorted.order, at::arange(rows, flat.options()));
+  sorted.places = sorted.places.view(groups.sizes());
+  return sorted;
+}
+
+at::Tensor spread_rows(const at::Tensor& x, const SortedRows& rows) {
+  return SpreadRows::apply(x, rows.order, rows.places);
+}
+
+at::Tensor combine_rows(const at::Tensor& x, const at::Tensor& weights, const SortedRows& rows) {
+  return CombineRows::apply(x, weights, rows.order, rows.places);
+}
+
+}  // namespace roll
