@@ -22,7 +22,9 @@ enum class Purpose : uint32_t {
   kRetry = 8,
   kJudge = 9,
   kPassOver = 10,
-  kAdapter = 11
+  kAdapter = 11,
+  kEnvironment = 12,
+  kLevel = 13
 };
 
 struct RandomName {
