@@ -31,7 +31,7 @@ void reset_to(Environment& environment, uint64_t seed, const std::string& observ
 
 EnvironmentPool::EnvironmentPool(const EnvironmentsByTag& environments) : environments_(environments) {
   for (const auto& [tag, config] : environments) {
-    const EnvironmentType& type = **config.env_type;
+    const EnvironmentType& type = *config.env_type;
     type.make(config.env_config, where_of(tag));
     if (!type.is_program) continue;
     Programs& programs = programs_[tag];
@@ -57,7 +57,7 @@ int64_t EnvironmentPool::begin(const std::string& tag, uint64_t seed, std::strin
   const auto programs = programs_.find(tag);
   if (programs == programs_.end()) {
     const EnvironmentConfig& config = environments_.at(tag);
-    trajectory.own = (*config.env_type)->make(config.env_config, where_of(tag));
+    trajectory.own = config.env_type->make(config.env_config, where_of(tag));
     reset_to(*trajectory.own, seed, trajectory.observation);
   } else {
     programs->second.waiting.push_back(number);
@@ -101,7 +101,7 @@ void EnvironmentPool::wait(double seconds) {
 /// A thread: plays one trajectory after the other, to its end.
 void EnvironmentPool::work(const std::string& tag) {
   const EnvironmentConfig& config = environments_.at(tag);
-  const std::unique_ptr<Environment> environment = (*config.env_type)->make(config.env_config, where_of(tag));
+  const std::unique_ptr<Environment> environment = config.env_type->make(config.env_config, where_of(tag));
   std::unique_lock lock(mutex_);
   std::deque<int64_t>& waiting = programs_.at(tag).waiting;
   while (true) {

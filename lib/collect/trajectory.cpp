@@ -28,7 +28,7 @@ RewardResult result_of(const Trajectory& trajectory) {
   }
   double reward = 0;
   for (const Turn& turn : trajectory.turns) reward += turn.reward;
-  RewardResult result = judged(trajectory.succeeded ? double{*trajectory.succeeded} : reward);
+  RewardResult result = judged(trajectory.succeeded ? (*trajectory.succeeded ? 1 : 0) : reward);
   result.reward = reward;
   if (trajectory.succeeded) result.detail["success"] = *trajectory.succeeded;
   if (trajectory.cut) result.detail["cut"] = name_of(*trajectory.cut);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -101,7 +102,7 @@ class CommandEnvironment : public Environment {
  private:
   /// A program that fails is ended.
   template <class Read>
-  auto ask(const Json& question, const Read& read) {
+  std::invoke_result_t<Read, const Answer&> ask(const Json& question, const Read& read) {
     try {
       if (!child_) start();
       Json asked{{"id", ++id_}};

@@ -65,7 +65,7 @@ struct EnvironmentArgs {
 
 /// What a trajectory is made of, by tag.
 struct EnvironmentConfig {
-  std::optional<Chosen<EnvironmentType>> env_type;
+  Chosen<EnvironmentType> env_type = "frozen_lake";
   std::optional<std::string> env_manager_cls;
   int64_t max_steps = 10;
   int64_t max_tokens_per_step = 128;

@@ -118,7 +118,7 @@ class FrozenLake : public Environment {
     std::string grid;
     for (int64_t i = 0; i < std::ssize(cells_); ++i) {
       if (i > 0 && i % args_.size == 0) grid += "\n";
-      const int64_t with_player = cells_[i] == kHole ? kInHole : cells_[i] == kGoal ? kOnGoal : kPlayer;
+      const Cell with_player = cells_[i] == kHole ? kInHole : cells_[i] == kGoal ? kOnGoal : kPlayer;
       grid += symbols_.at(i == player_ ? with_player : cells_[i]);
     }
     return grid;

@@ -16,6 +16,7 @@ struct EnvironmentType {
   const char* name;
   /// `where` stands before a key in error messages: "custom_envs.Lake.env_config.". UserError: arguments that are no use.
   std::unique_ptr<Environment> (*make)(const EnvironmentArgs& args, const std::string& where);
+  bool shows_level = false;  // levels that begin with one observation are the same
   bool is_program = false;  // of the user: slow, and trusted with nothing
 };
 

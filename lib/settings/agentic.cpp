@@ -65,7 +65,7 @@ void check_manager(const EnvManagerConfig& manager, const Config& config, Checke
 
 void check_environment(const std::string& tag, const EnvironmentConfig& config, bool offline, Checker& check) {
   const std::string where = fmt::format("custom_envs.{}.", tag);
-  if (!check.require_given(config.env_type.has_value(), config.env_type, "name what is played, as frozen_lake")) return;
+  if (!check.require_given(check.is_set(config.env_type), config.env_type, "name what is played, as frozen_lake")) return;
   const std::string manager = config.env_manager_cls.value_or("TrajEnvManager");
   check.require(manager.substr(manager.rfind('.') + 1) == "TrajEnvManager", config.env_manager_cls,
                 "is not known; TrajEnvManager is, in which all turns of a trajectory are one sequence");
@@ -76,8 +76,8 @@ void check_environment(const std::string& tag, const EnvironmentConfig& config, 
     check.require(side >= 5 && side <= 32, config.env_config.dim_room, "each side must be in 5..32");
   check.collect_named(config.agent_template, [&] { check_agent_template(config, where); });
   check.collect_named(config.env_type, [&] {
-    (*config.env_type)->make(config.env_config, where + "env_config.");
-    if ((*config.env_type)->is_program && !offline) check_command(config.env_config, where + "env_config.");
+    config.env_type->make(config.env_config, where + "env_config.");
+    if (config.env_type->is_program && !offline) check_command(config.env_config, where + "env_config.");
   });
 }
 

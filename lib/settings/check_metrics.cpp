@@ -124,7 +124,7 @@ void check_best_metric(const SftConfig& config, Checker& check) {
                               "val/"};
   require_measured(begins_with_any(name, of_kind) || begins_with_any(name, kShared), keys,
                    fmt::format("is measured by `roll train`; here it is val/loss or {}/loss", config.kind), check);
-  const bool validates = config.validates_rows();
+  const bool validates = !config.validation.data_args.file_name.empty();
   const bool repeats = config.eval_steps > 0 || keys.early_stopping_patience == 0;  // else only at the end
   if (name.starts_with("val/")) require_measured(validates && repeats, keys, kNoValidation, check);
 }

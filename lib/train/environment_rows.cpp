@@ -39,14 +39,17 @@ class LevelMaker {
   void make(const std::map<std::string, int64_t>& counts, bool validates, RowStore& rows) {
     for (const auto& [tag, count] : counts) {
       const EnvironmentConfig& game = environments_.at(tag);
-      const auto environment = (*game.env_type)->make(game.env_config, "custom_envs." + tag + ".env_config.");
+      const auto environment = game.env_type->make(game.env_config, "custom_envs." + tag + ".env_config.");
+      std::set<std::string>& validated = validated_[tag];
       std::vector<Row> levels;
-      for (int64_t number = 0; number < count; ++number)
-        if (auto level = begin(*environment, tag, level_seed(config_, tag, validates, number)))
-          if (validates || !validated_.contains(level->raw.at("observation").get<std::string>()))
-            levels.push_back(std::move(*level));
-      for (const Row& level : levels)
-        if (validates) validated_.insert(level.raw.at("observation").get<std::string>());
+      for (int64_t number = 0; number < count; ++number) {
+        auto level = begin(*environment, tag, level_seed(config_, tag, validates, number));
+        if (!level) continue;
+        const auto observation = level->raw.at("observation").get<std::string>();
+        if (!validates && game.env_type->shows_level && validated.contains(observation)) continue;
+        levels.push_back(std::move(*level));
+        if (validates) validated.insert(observation);
+      }
       const int64_t length = validates ? config_.val_prompt_length.value() : config_.prompt_length;
       const DroppedRows dropped = tokenise_rows(levels, std::cref(encode_), length, 1);
       require_some_left(dropped, std::ssize(levels) + dropped.total(), length);
@@ -83,8 +86,8 @@ class LevelMaker {
   const DomainRules rules_{};
   const PromptSource source_;
   const PromptEncoder encode_;
-  std::set<std::string> validated_;  // observations
-  int64_t num_failures_ = 0;         // in a row
+  std::map<std::string, std::set<std::string>> validated_;  // observations, by tag
+  int64_t num_failures_ = 0;                                // in a row
 };
 
 }  // namespace

@@ -13,7 +13,8 @@
 namespace roll {
 
 /// The levels of a run. Their seeds are named by the run's seed, the tag and a number; those of training are even, those
-/// of the validation odd, and no training level begins as one of the validation.
+/// of the validation odd, and where an environment shows which level it plays, no training level is one of the
+/// validation.
 struct Levels {
   RowStore training, validation;
 };
