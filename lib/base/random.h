@@ -23,7 +23,9 @@ enum class Purpose : uint32_t {
   kJudge = 9,
   kPassOver = 10,
   kAdapter = 11,
-  kDropout = 12
+  kDropout = 12,
+  kEnvironment = 13,
+  kLevel = 14
 };
 
 struct RandomName {

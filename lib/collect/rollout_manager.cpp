@@ -35,7 +35,8 @@ SamplingParams RolloutManager::params_for(Purpose purpose, int64_t step, const S
           .purpose = purpose,
           .step = static_cast<uint32_t>(step),
           .max_running_requests = plan_.max_running_requests,
-          .shares_prefill = plan_.shares_prefill};
+          .shares_prefill = plan_.shares_prefill,
+          .continues_responses = plan_.plays};
 }
 
 void RolloutManager::load_prompts_state(const Json& state) {
@@ -86,6 +87,7 @@ RolloutManager::Ahead& RolloutManager::begun(int64_t step) {
                               .with_baseline = plan_.with_baseline,
                               .step = step,
                               .version = step - 1,
+                              .response_length = plan_.response_length,
                               .sampling = params_for(Purpose::kSample, step, plan_.training),
                               .phase = fmt::format("step {}: generate", step)});
   return ahead;
@@ -113,6 +115,7 @@ std::vector<RolloutRecord> RolloutManager::validation(int64_t step, const SetPla
                          .num_samples = set.num_samples,
                          .step = step,
                          .version = step,
+                         .response_length = plan_.val_response_length,
                          .sampling = params_for(Purpose::kValidate, step, set.sampling),
                          .phase = fmt::format("step {}: validate{}{}", step, set.name.empty() ? "" : " ", set.name),
                          .may_stop = step == 0};  // else the step's weights are changed already: it is finished

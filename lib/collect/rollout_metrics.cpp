@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "collect/trajectory.h"
 #include "track/metric_reference.h"
 
 namespace roll {
@@ -38,11 +39,32 @@ void add_passed_over(const std::map<std::string, int64_t>& rows, Metrics& metric
   }
 }
 
+/// Of trajectories; of those whose environment failed, that alone.
+void add_trajectory(const std::string& prefix, const RolloutRecord& record, Metrics& metrics) {
+  const std::string of = prefix + "environment/";
+  for (const auto& [fault, name] : names_of(EnvironmentFault()))
+    metrics.add(fmt::format("{}failed/{}@sum", of, name), record.reward_detail.value("environment", "") == name);
+  if (!record.is_judged) return;
+  const auto success = record.reward_detail.find("success");
+  if (success != record.reward_detail.end()) metrics.add(of + "success@mean", success->get<bool>());
+  for (const auto& [cut, name] : names_of(TrajectoryCut()))
+    metrics.add(fmt::format("{}cut/{}@mean", of, name), record.reward_detail.value("cut", "") == name);
+  metrics.add(of + "turns@mean", static_cast<double>(record.turns.size()));
+  double said = 0;
+  for (const Turn& turn : record.turns) {
+    metrics.add(of + "invalid_actions@mean", !turn.is_valid);
+    metrics.add(of + "turn_length@mean", static_cast<double>(turn.num_tokens));
+    said += static_cast<double>(turn.num_environment_tokens);
+  }
+  metrics.add(of + "tokens@mean", said);
+}
+
 Metrics rollout_metrics(const std::vector<RolloutRecord>& records) {
   Metrics metrics;
   for (const auto& record : records)
     for (const std::string& prefix : {std::string(), record.domain + "/"}) {
       if (!record.is_baseline) add_finish_reason(prefix, record.finish_reason, metrics);
+      if (!record.turns.empty() && !record.is_baseline) add_trajectory(prefix, record, metrics);
       if (record.is_baseline && record.is_judged) metrics.add(prefix + "rollout/baseline_score@mean", record.score);
     }
   return metrics;
@@ -78,6 +100,7 @@ Metrics validation_metrics(const std::vector<RolloutRecord>& records) {
     add("all", record);
     if (!record.tag.empty()) add(tag_in_metric(record.tag), record);
     metrics.add("val_response_length/mean", static_cast<double>(record.response_ids.size()));
+    if (!record.turns.empty()) metrics.add("val_turns/mean", static_cast<double>(record.turns.size()));
   }
   return metrics;
 }

@@ -14,12 +14,14 @@
 namespace roll {
 
 RolloutWorker::RolloutWorker(const RewardsByDomain& rewards, int64_t response_length, RewardModels& models,
-                             RoleMesh& ranks, Log& log)
+                             RoleMesh& ranks, Log& log, Games games)
     : models_(models),
       ranks_(ranks),
       mesh_(ranks.mesh()),
       log_(log),
-      rewards_(rewards, response_length, mesh_.dp_size(), &log) {
+      rewards_(rewards, response_length, mesh_.dp_size(), &log),
+      games_(std::move(games)) {
+  if (!games_.environments.empty()) pool_.emplace(games_.environments);
   for (const auto& [domain, reward] : rewards) domains_.push_back(domain);
 }
 
@@ -37,8 +39,9 @@ SamplingSettings greedy(SamplingSettings settings) {
 }
 
 RolloutRecord record_of(const Row& row, const SampleIndex& sample, const Generation& generation,
-                        const RolloutRequest& request) {
+                        const RolloutRequest& request, const Trajectory* trajectory) {
   RolloutRecord record;
+  if (trajectory) record.turns = trajectory->turns;
   record.step = request.step;
   record.is_baseline = sample.number >= request.num_samples;
   record.domain = row.domain;
@@ -146,22 +149,25 @@ void RolloutWorker::serve(RolloutJob& job, Engine& engine, const Tokenizer& toke
                           const std::function<bool()>& should_pause) {
   Progress progress(log_, job.request.phase, 0, "responses");
   RolloutCoordinator& collection = job.coordinator;
-  const auto on_done = [&](int64_t served, const Generation& generation) {
+  const auto on_over = [&](int64_t index, const Generation& generation, const Trajectory* trajectory) {
     if (!mesh_.is_leader()) return;
-    const int64_t index = collection.first_request() + served;
     const Row& row = *collection.prompt(index).row;
-    RolloutRecord& record = job.records[index] = record_of(row, collection.sample(index), generation, job.request);
+    RolloutRecord& record = job.records[index] =
+        record_of(row, collection.sample(index), generation, job.request, trajectory);
+    if (trajectory) record.response = tokenizer.decode(record.response_ids);
     record.prompt = tokenizer.decode(row.prompt_ids);
     const std::vector<WeightsRun> weights = collection.weights_of(index, std::ssize(generation.ids));
     if (weights.size() > 1 || weights.front().version != job.request.version) record.weights = weights;
     record.weights_sum = engine.weights_sum();
-    collection.finished(index, query_of(row, record, collection.sequence_id(index)));
+    RewardQuery query = query_of(row, record, collection.sequence_id(index));
+    if (trajectory) query.from_environment = result_of(*trajectory);
+    collection.finished(index, std::move(query));
   };
   const Stopwatch watch;
   const double waited_s = collection.waited_for_others_s(), scores_s = collection.waited_for_scores_s();
   SamplerCounts counts;
   collection.begin({.progress = &progress, .version = version, .should_pause = should_pause});
-  collection.end(engine.serve(collection, job.request.sampling, on_done, {.counts = &counts}));
+  collection.end(sample(job, engine, counts, on_over));
   RolloutStatistics& statistics = job.statistics;
   const double others_s = collection.waited_for_others_s() - waited_s;
   const double own_scores_s = collection.waited_for_scores_s() - scores_s;
@@ -169,6 +175,24 @@ void RolloutWorker::serve(RolloutJob& job, Engine& engine, const Tokenizer& toke
   statistics.rewards_s += own_scores_s;
   statistics.generate_s += watch.seconds() - others_s - own_scores_s;
   statistics.add_counts(counts, mesh_);
+}
+
+/// What Engine::serve() gives of the job's requests.
+std::vector<Generation> RolloutWorker::sample(RolloutJob& job, Engine& engine, SamplerCounts& counts,
+                                              const TurnSource::OnOver& on_over) {
+  RolloutCoordinator& collection = job.coordinator;
+  const SamplingParams& params = job.request.sampling;
+  const SamplerHooks hooks{.counts = &counts};
+  if (!pool_) {
+    const auto on_done = [&](int64_t served, const Generation& generation) {
+      on_over(collection.first_request() + served, generation, nullptr);
+    };
+    return engine.serve(collection, params, on_done, hooks);
+  }
+  TurnSource turns(collection, mesh_, {games_.environments, *pool_, *games_.tokens},
+                   {job.request.response_length, params.generating}, job.trajectories, on_over);
+  const auto on_done = [&](int64_t served, const Generation& generation) { turns.generated(served, generation); };
+  return turns.by_request(engine.serve(turns, params, on_done, hooks));
 }
 
 /// Models score when nothing is left to sample, and what they say may want more samples.

@@ -16,6 +16,7 @@
 #include "collect/reward_models.h"
 #include "collect/rollout_coordinator.h"
 #include "collect/rollout_statistics.h"
+#include "collect/turn_source.h"
 #include "data/rows.h"
 #include "dist/mesh.h"
 #include "records/rollout_record.h"
@@ -32,7 +33,8 @@ struct RolloutRequest {
   int64_t num_samples = 1;                         // responses per prompt
   bool with_baseline = false;                      // and a greedy one more
   int64_t step = 0;
-  int64_t version = 0;  // of the weights that are meant to sample it
+  int64_t version = 0;          // of the weights that are meant to sample it
+  int64_t response_length = 0;  // tokens of a response in an environment, all turns together
   SamplingParams sampling{};
   std::string phase = "generate";  // of the progress line
   bool may_stop = true;            // a wish to stop ends it
@@ -46,13 +48,20 @@ struct RolloutJob {
   RolloutCoordinator coordinator;
   RolloutStatistics statistics;
   std::map<int64_t, RolloutRecord> records;  // by request; on leaders
+  Trajectories trajectories;                 // that are under way
+};
+
+/// What rows are played in whose domain is one of these.
+struct Games {
+  EnvironmentsByTag environments{};
+  std::optional<TurnTokens> tokens{};  // where there are some
 };
 
 class RolloutWorker {
  public:
-  /// UserError: a reward that cannot be made.
+  /// UserError: a reward or an environment that cannot be made.
   RolloutWorker(const RewardsByDomain& rewards, int64_t response_length, RewardModels& models, RoleMesh& ranks,
-                Log& log);
+                Log& log, Games games = {});
 
   /// Random numbers are named by prompt and sample, so the responses do not depend on who samples them beside what.
   std::unique_ptr<RolloutJob> begin(RolloutRequest request);
@@ -73,6 +82,8 @@ class RolloutWorker {
  private:
   void serve(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
              const std::function<bool()>& should_pause);
+  std::vector<Generation> sample(RolloutJob& job, Engine& engine, SamplerCounts& counts,
+                                 const TurnSource::OnOver& on_over);
   void all_gather_lengths(const std::vector<RolloutRecord>& mine, const RolloutCoordinator& collection);
   void warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step);
 
@@ -85,6 +96,8 @@ class RolloutWorker {
   std::map<std::string, int64_t> warned_;  // the last step, by domain
   std::set<std::string> advised_;          // domains of whose time-outs was said what to do
   PromptLengths lengths_;
+  Games games_;
+  std::optional<EnvironmentPool> pool_;  // where there are some
 };
 
 /// What ranks without a sampler do while others collect: the models there judge. **Collective** over the world, of

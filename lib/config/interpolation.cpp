@@ -238,7 +238,7 @@ class Interpolator {
   Node missing(const Node& parent, const std::string& part, const std::string& target, const Path& walked) {
     if (walked.empty() && comes_from_hydra(part)) {
       notes_.push_back(
-          fmt::format("${{{}}} would come from a file of Hydra's defaults list, which is not read: "
+          fmt::format("${{{}}} would come from a file of Hydra's defaults list, which is not there: "
                       "taken as empty",
                       target));
       Node empty;

@@ -8,18 +8,18 @@
 
 #include "base/error.h"
 #include "experience/rewards.h"
+#include "experience/turn_advantages.h"
 
 namespace roll {
 namespace {
 
-/// Where a response stands on the token axis: [begin, end), and end is the sequence's last index.
-struct TokenSpan {
-  int64_t begin, end;
-};
-
-TokenSpan response_range(const Experience& experience, int64_t sequence) {
-  const int64_t end = experience.tokens.cu_seqlens[sequence + 1] - 1;
-  return {end - experience.response_lengths[sequence], end};
+/// Calls f(t) for the tokens of response b that the model drew, the last one first: what an environment said between
+/// its turns is no time.
+template <class F>
+void backwards(const Experience& experience, int64_t sequence, F&& f) {
+  const std::vector<TokenSpan> spans = model_spans(experience, sequence);
+  for (auto span = spans.rbegin(); span != spans.rend(); ++span)
+    for (int64_t t = span->end - 1; t >= span->begin; --t) f(t);
 }
 
 const float* floats(const at::Tensor& tensor, const Experience& experience, const char* why) {
@@ -54,7 +54,10 @@ template <class F>
 AdvantagesAndReturns on_responses(const Part& part, F&& f) {
   at::Tensor advantages = at::zeros_like(part.here.token_rewards);
   for (int64_t b = 0; b < part.here.num_sequences(); ++b)
-    if (part.here.judged[b]) response_part(part.here, advantages, b).fill_(f(part.place[b]));
+    if (part.here.judged[b]) {
+      const auto advantage = f(part.place[b]);
+      for (const auto& [begin, end] : model_spans(part.here, b)) advantages.slice(0, begin, end).fill_(advantage);
+    }
   return {advantages, advantages.clone()};
 }
 
@@ -67,19 +70,19 @@ AdvantagesAndReturns gae(const Experience& experience, const ExperienceConfig& c
   float* advantages = result.advantages.mutable_data_ptr<float>();
   float* returns = result.returns.mutable_data_ptr<float>();
   for (int64_t b = 0; b < experience.num_sequences(); ++b) {
-    const TokenSpan response = response_range(experience, b);
-    double next_value = config.bootstrap_truncated && experience.truncated[b] ? value[response.end] : 0;
-    const double lambda = policy_lambda(config, response.end - response.begin);
+    const int64_t last = experience.tokens.cu_seqlens[b + 1] - 1;
+    double next_value = config.bootstrap_truncated && experience.truncated[b] ? value[last] : 0;
+    const double lambda = policy_lambda(config, num_model_tokens(experience, b));
     const double critic_lambda = config.lambd_critic.value_or(config.lambd);
     double advantage = 0, critic_advantage = 0;
-    for (int64_t t = response.end - 1; t >= response.begin; --t) {
+    backwards(experience, b, [&](int64_t t) {
       const double delta = reward[t] + config.gamma * next_value - value[t];
       advantage = delta + config.gamma * lambda * advantage;
       critic_advantage = delta + config.gamma * critic_lambda * critic_advantage;
       next_value = value[t];
       advantages[t] = static_cast<float>(advantage);
       returns[t] = static_cast<float>(critic_advantage + value[t]);
-    }
+    });
   }
   return result;
 }
@@ -89,12 +92,11 @@ AdvantagesAndReturns discounted_returns(const Experience& experience, const Expe
   at::Tensor returns = at::zeros_like(experience.token_rewards);
   float* out = returns.mutable_data_ptr<float>();
   for (int64_t b = 0; b < experience.num_sequences(); ++b) {
-    const TokenSpan response = response_range(experience, b);
     double sum = 0;
-    for (int64_t t = response.end - 1; t >= response.begin; --t) {
+    backwards(experience, b, [&](int64_t t) {
       sum = reward[t] + config.gamma * sum;
       out[t] = static_cast<float>(sum);
-    }
+    });
   }
   return {returns.clone(), returns};
 }
@@ -140,7 +142,9 @@ AdvantagesAndReturns leave_one_out(const Part& part, const ExperienceConfig&) {
 
 AdvantagesAndReturns length_weighted_baseline(const Part& part, const ExperienceConfig&) {
   const Bandit bandit(part);
-  std::vector<double> lengths(part.all.response_lengths.begin(), part.all.response_lengths.end());
+  std::vector<double> lengths;
+  for (int64_t b = 0; b < part.all.num_sequences(); ++b)
+    lengths.push_back(static_cast<double>(num_model_tokens(part.all, b)));
   std::vector<double> weighted(lengths.size());
   for (size_t b = 0; b < lengths.size(); ++b) weighted[b] = lengths[b] * bandit.returns[b];
   const auto length = Bandit::moments_of(lengths, part.all), product = Bandit::moments_of(weighted, part.all);
@@ -198,6 +202,13 @@ std::span<const AdvantageEstimator> rows_of(const AdvantageEstimator*) {
        .reads_energies = true,
        .compares_group = true,
        .compute = optimal_token_baseline},
+      {.name = "step_reinforce", .weighs_turns = true, .discounts = false, .compute = step_reinforce},
+      {.name = "gigpo",
+       .compares_group = true,
+       .weighs_turns = true,
+       .discounts = false,
+       .normalisation = {kGroup, kGroup},
+       .compute = gigpo},
       {.name = "rloo", .compares_group = true, .discounts = false, .compute = leave_one_out},
       {.name = "opo", .compares_group = true, .discounts = false, .compute = length_weighted_baseline},
       {.name = "gpg", .compares_group = true, .discounts = false, .compute = group_policy_gradient},

@@ -11,6 +11,7 @@
 //   reinforce_plus_plus_baseline  that, with rewards less the mean of their group        Hu et al. 2025
 //   remax                         reinforce, with rewards less a greedy response's       Li et al. 2023
 //   rloo, opo, gpg                a response is one action: see the functions
+//   step_reinforce, gigpo         a turn is one action: see turn_advantages.h
 //   optimal_token_baseline        reinforce, less a mean over the group token by token     Li et al. 2026
 #pragma once
 

@@ -36,6 +36,7 @@ struct AdvantageEstimator {
   bool separates_rewards = false;  // normalises each part of a reward by itself
   bool compares_group = false;     // the responses of a prompt with each other
   bool samples_baseline = false;   // a greedy response to each prompt, whose reward is taken off the others'
+  bool weighs_turns = false;       // of trajectories in environments, each by itself
   bool discounts = true;           // by gamma; else all tokens of a response have one advantage
   bool whitens = false;            // advantages get mean 0 and variance 1
   Normalisation normalisation{};   // of the rewards, before they become token rewards
@@ -120,6 +121,9 @@ struct ExperienceConfig {
   std::optional<double> advantage_clip{};
   std::optional<NormType> norm_mean_type{};
   std::optional<NormType> norm_std_type{};
+  double step_reward_gamma = 0.95;
+  double episode_reward_weight = 1;
+  double step_reward_weight = 1;
   bool statistics_per_domain = true;
   bool whiten_rewards = false;
   bool whiten_advantages = false;
@@ -166,6 +170,10 @@ struct ExperienceConfig {
     v("advantage_clip", advantage_clip, "advantages are kept within -+ advantage_clip; null: unclipped", above(0));
     v("norm_mean_type", norm_mean_type, "mean that is taken off the rewards");
     v("norm_std_type", norm_std_type, "deviation that rewards are divided by");
+    v("step_reward_gamma", step_reward_gamma, "gigpo, step_reinforce: discount of the rewards of later turns",
+      within(0, 1));
+    v("episode_reward_weight", episode_reward_weight, "gigpo: weight of the trajectory's reward", at_least(0));
+    v("step_reward_weight", step_reward_weight, "gigpo: weight of the turn's return", at_least(0));
     v("statistics_per_domain", statistics_per_domain,
       "rewards are normalised and whitened, and the KL controlled, domain by domain; false: over the whole batch");
     v("whiten_rewards", whiten_rewards, "token rewards get mean 0 and variance 1");

@@ -15,30 +15,51 @@ at::Tensor at_level(const at::Tensor& tokens, CorrectionLevel level) {
   return (level == CorrectionLevel::kSequence ? tokens.sum() : tokens.mean()).expand_as(tokens);
 }
 
+at::Tensor tokens_of(const at::Tensor& tensor, const std::vector<TokenSpan>& spans) {
+  if (spans.size() == 1) return tensor.slice(0, spans[0].begin, spans[0].end);
+  std::vector<at::Tensor> pieces;
+  for (const auto& [begin, end] : spans) pieces.push_back(tensor.slice(0, begin, end));
+  return at::cat(pieces);
+}
+
 /// Functions of old and sampler's log-probs, response by response.
 class Responses {
  public:
   explicit Responses(Experience& experience) : experience_(experience) {}
 
-  /// A [T] tensor, 0 outside the responses, filled response by response from d and the difference of probabilities.
+  /// A [T] tensor, 0 outside what the model drew, filled from d and the difference of probabilities: response by
+  /// response, or turn by turn where the level is a segment.
   template <class F>
-  at::Tensor map(F&& f) const {
+  at::Tensor map(CorrectionLevel level, F&& f) const {
     at::Tensor result = at::zeros_like(experience_.old_log_probs);
     for (int64_t b = 0; b < experience_.num_sequences(); ++b) {
       if (experience_.response_lengths[b] == 0) continue;
-      const at::Tensor old = response_part(experience_, experience_.old_log_probs, b);
-      const at::Tensor sampler = response_part(experience_, experience_.sampler_log_probs, b);
-      response_part(experience_, result, b).copy_(f(old, sampler));
+      std::vector<std::vector<TokenSpan>> pieces{model_spans(experience_, b)};
+      if (level == CorrectionLevel::kSegment) {
+        pieces.clear();
+        for (const TokenSpan& turn : model_spans(experience_, b)) pieces.push_back({turn});
+      }
+      for (const auto& piece : pieces) {
+        const at::Tensor found =
+            f(tokens_of(experience_.old_log_probs, piece), tokens_of(experience_.sampler_log_probs, piece));
+        int64_t from = 0;
+        for (const auto& [begin, end] : piece) {
+          result.slice(0, begin, end).copy_(found.slice(0, from, from + end - begin));
+          from += end - begin;
+        }
+      }
     }
     return result;
   }
   at::Tensor ratio(CorrectionLevel level) const {
-    return map(
-        [&](const at::Tensor& old, const at::Tensor& sampler) { return bounded_exp(at_level(old - sampler, level)); });
+    return map(level, [&](const at::Tensor& old, const at::Tensor& sampler) {
+      return bounded_exp(at_level(old - sampler, level));
+    });
   }
   at::Tensor difference(CorrectionLevel level) const {
-    return map(
-        [&](const at::Tensor& old, const at::Tensor& sampler) { return at_level(old.exp() - sampler.exp(), level); });
+    return map(level, [&](const at::Tensor& old, const at::Tensor& sampler) {
+      return at_level(old.exp() - sampler.exp(), level);
+    });
   }
 
  private:

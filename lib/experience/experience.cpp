@@ -26,6 +26,13 @@ at::Tensor make_response_mask(const std::vector<int64_t>& prompt_lengths,
   return at::tensor(mask, at::kFloat);
 }
 
+/// Takes an environment's tokens out of a response's part of the mask.
+void keep_turns(const at::Tensor& mask, const Turns& turns) {
+  if (turns.empty()) return;
+  mask.zero_();
+  for (const TurnFact& turn : turns) mask.slice(0, turn.begin, turn.end).fill_(1);
+}
+
 }  // namespace
 
 const std::array<at::Tensor Experience::*, 10> Experience::kTokenTensors{
@@ -43,6 +50,7 @@ ResponseFacts select(const ResponseFacts& facts, const std::vector<int64_t>& ind
           .truncated = picked(facts.truncated, indices),
           .difficulties = picked(facts.difficulties, indices),
           .parts = facts.parts.empty() ? facts.parts : picked(facts.parts, indices),
+          .turns = facts.turns.empty() ? facts.turns : picked(facts.turns, indices),
           .baselines = facts.baselines.empty() ? facts.baselines : picked(facts.baselines, indices)};
 }
 
@@ -81,14 +89,18 @@ Experience make_experience(const StepFacts& step, const std::vector<int64_t>& se
   experience.tokens.ids = std::move(ids);
   experience.tokens.positions = at::cat(positions);
   experience.masks["response_mask"] = make_response_mask(experience.prompt_lengths, experience.response_lengths);
-  for (int64_t b = 0; b < experience.num_sequences(); ++b)
-    if (!experience.judged[b]) response_part(experience, experience.masks["response_mask"], b).zero_();
+  for (int64_t b = 0; b < experience.num_sequences(); ++b) {
+    const at::Tensor mask = response_part(experience, experience.masks["response_mask"], b);
+    if (!experience.turns.empty()) keep_turns(mask, experience.turns[b]);
+    if (!experience.judged[b]) mask.zero_();
+  }
   return experience;
 }
 
 Experience make_experience(const std::vector<Sample>& samples) {
   StepFacts step;
   std::vector<int64_t> ids, numbers;
+  bool has_turns = false;
   for (const Sample& sample : samples) {
     ROLL_CHECK(!sample.prompt_ids.empty(), "the first response token is predicted from a prompt");
     ids.insert(ids.end(), sample.prompt_ids.begin(), sample.prompt_ids.end());
@@ -102,10 +114,13 @@ Experience make_experience(const std::vector<Sample>& samples) {
     step.judged.push_back(sample.is_judged);
     if (sample.baseline) step.baselines.push_back(*sample.baseline);
     if (!sample.parts.empty()) step.parts.push_back(sample.parts);
+    has_turns |= !sample.turns.empty();
+    step.turns.push_back(sample.turns);
     step.domains.push_back(sample.domain);
     step.truncated.push_back(sample.truncated);
     step.difficulties.push_back(sample.difficulty);
   }
+  if (!has_turns) step.turns.clear();
   ROLL_CHECK(step.baselines.empty() || step.baselines.size() == samples.size(),
              "either all samples have a baseline, or none");
   Experience experience = make_experience(step, numbers, at::tensor(ids, at::kLong));
@@ -145,6 +160,22 @@ Experience to_device(Experience experience, at::Device device, const ModelParall
 at::Tensor response_part(const Experience& experience, const at::Tensor& tensor, int64_t sequence) {
   const int64_t begin = experience.tokens.cu_seqlens[sequence] + experience.prompt_lengths[sequence] - 1;
   return tensor.slice(0, begin, begin + experience.response_lengths[sequence]);
+}
+
+std::vector<TokenSpan> model_spans(const Experience& experience, int64_t sequence) {
+  const int64_t begin = experience.tokens.cu_seqlens[sequence] + experience.prompt_lengths[sequence] - 1;
+  if (experience.turns.empty() || experience.turns[sequence].empty())
+    return {{begin, begin + experience.response_lengths[sequence]}};
+  std::vector<TokenSpan> spans;
+  for (const TurnFact& turn : experience.turns[sequence]) spans.push_back({begin + turn.begin, begin + turn.end});
+  return spans;
+}
+
+int64_t num_model_tokens(const ResponseFacts& facts, int64_t response) {
+  if (facts.turns.empty() || facts.turns[response].empty()) return facts.response_lengths[response];
+  int64_t count = 0;
+  for (const TurnFact& turn : facts.turns[response]) count += turn.end - turn.begin;
+  return count;
 }
 
 at::Tensor response_sums(const Experience& experience, const at::Tensor& tensor) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "experience/batch.h"
+#include "experience/turns.h"
 #include "packing/shared_prompts.h"
 #include "reward/parts.h"
 
@@ -29,6 +30,7 @@ struct ResponseFacts {
   std::vector<char> truncated;                   // 1: finish reason "length"
   std::vector<double> difficulties;              // of the prompt's row
   std::vector<std::vector<RewardPart>> parts{};  // of the rewards, where an estimator wants them; else empty
+  std::vector<Turns> turns{};                    // of responses in environments; empty: there are none such
   std::vector<double> baselines;  // rewards of greedy responses to the same prompts; empty: none were sampled
 };
 /// The facts of these responses, in this order.
@@ -62,7 +64,7 @@ struct Experience : Batch, ResponseFacts {
   at::Tensor advantages;
   at::Tensor returns;
 
-  /// The mask "response_mask": 1 where token t + 1 is a response token of a judged response.
+  /// The mask "response_mask": 1 where token t + 1 is a response token of a judged response, drawn by the model.
   const at::Tensor& response_mask() const { return mask("response_mask"); }
   /// The mask "final_response_mask": response_mask() without what a sample mask or a filter takes out.
   const at::Tensor& final_response_mask() const { return mask("final_response_mask"); }
@@ -92,6 +94,7 @@ struct Sample {
   std::optional<double> baseline{};  // the reward of a greedy response to the same prompt
   std::string domain{};
   std::vector<RewardPart> parts{};
+  Turns turns{};
 };
 
 /// The facts of a step of which this rank has every response.
@@ -110,6 +113,15 @@ Experience to_device(Experience experience, at::Device device, const ModelParall
 
 /// The response part of a [T] tensor of sequence b: [response_length].
 at::Tensor response_part(const Experience& experience, const at::Tensor& tensor, int64_t sequence);
+
+/// Tokens [begin, end) of the token axis.
+struct TokenSpan {
+  int64_t begin = 0, end = 0;
+};
+/// What the model drew of sequence b, in the program's alignment: a span for each turn, or the whole response.
+std::vector<TokenSpan> model_spans(const Experience& experience, int64_t sequence);
+/// Tokens of response b that the model drew.
+int64_t num_model_tokens(const ResponseFacts& facts, int64_t response);
 
 /// The sum of a [T] tensor over each response: [B] float64.
 at::Tensor response_sums(const Experience& experience, const at::Tensor& tensor);

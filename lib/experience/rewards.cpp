@@ -66,7 +66,7 @@ bool is_long_error(const StepFacts& step, const ExperienceConfig& config, size_t
   if (!config.error_max_len_clip) return false;
   if (!config.error_max_len_threshold)
     throw UserError("error_max_len_clip = true: needs error_max_len_threshold; set it to a number of tokens");
-  return step.scores[b] <= 0 && step.response_lengths[b] >= *config.error_max_len_threshold;
+  return step.scores[b] <= 0 && num_model_tokens(step, static_cast<int64_t>(b)) >= *config.error_max_len_threshold;
 }
 
 bool has_useful_difficulty(const Moments& group, const ExperienceConfig& config) {
@@ -178,7 +178,10 @@ at::Tensor old_to_ref_kl(const Experience& experience, const ExperienceConfig& c
 }
 
 Moments sequence_kl(const Experience& experience, const at::Tensor& kl, Communicator& ranks) {
-  const at::Tensor lengths = at::tensor(experience.response_lengths, at::kDouble);
+  std::vector<double> counts;
+  for (int64_t b = 0; b < experience.num_sequences(); ++b)
+    counts.push_back(static_cast<double>(num_model_tokens(experience, b)));
+  const at::Tensor lengths = at::tensor(counts, at::kDouble);
   return masked_moments(response_sums(experience, kl) / lengths.clamp_min(1), lengths * judged_mask(experience),
                         &ranks);
 }

@@ -276,7 +276,7 @@ Simulation Simulator::at(int64_t num_ranks) const {
                     .num_planned = num_planned,
                     .num_running = std::ssize(world.ranks.running),
                     .step = step.number,
-                    .num_prompts = world.asked.rollout_batch_size,
+                    .num_prompts = world.asked.prompts_per_step(),
                     .num_sequences = world.asked.sequences_per_step(),
                     .most_sockets = most_sockets(world.asked, num_ranks),
                     .phases = phases_of(forecast, stand_for, request_.machine),

@@ -11,7 +11,7 @@ ThinStep assumed_step(const Config& config, const ResponseModel& responses, int6
   ThinStep thin{.number = step, .group_size = config.num_return_sequences_in_group};
   std::vector<std::string> domains;
   for (const auto& [domain, worker] : config.rewards) domains.push_back(domain);
-  for (int64_t group = 0; group < config.rollout_batch_size; ++group)
+  for (int64_t group = 0; group < config.prompts_per_step(); ++group)
     thin.domain_of_group.push_back(domains[static_cast<size_t>(group) % domains.size()]);
   const int64_t num_sequences = config.sequences_per_step();
   thin.prompt_lengths.assign(num_sequences, std::max<int64_t>(1, config.prompt_length / 4));

@@ -75,8 +75,8 @@ at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t time
 
 }  // namespace
 
-LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& prefix, const ParameterIndex& parameters,
-                           Communicator* tp)
+LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& prefix,
+                           const ParameterIndex& parameters, Communicator* tp)
     : layer_(layer) {
   const auto tensor = [&](std::string_view part, const char* end) {
     return parameters[prefix + std::string(part) + end];
@@ -92,7 +92,7 @@ LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& 
       if (part.adapter.rank == 0) return;
       const bool cuts_columns = part.cut.dim == 1 && tp;
       const DropoutRule dropout = {.rate = part.adapter.dropout,
-                                   .product = static_cast<uint32_t>(index << 20 | parts_.size()),
+                                   .product = static_cast<uint32_t>(index << 8 | parts_.size()),
                                    .first_column = cuts_columns ? shard_of(part.cut, tp->rank(), tp->size()).begin : 0};
       linear.adapter = Adapter{.a = tensor(part.name, kLoraA),
                                .b = tensor(part.name, kLoraB),

@@ -164,7 +164,7 @@ LengthSource modelled_lengths(const Config& config, const fs::path& model_folder
   for (int64_t step = 1; step <= num_steps; ++step) {
     StepLengths& lengths = source.steps.emplace_back();
     lengths.step = step;
-    for (int64_t group = 0; const auto& row : stream.next(stream.quota(config.rollout_batch_size, step))) {
+    for (int64_t group = 0; const auto& row : stream.next(stream.quota(config.prompts_per_step(), step))) {
       for (int64_t k = 0; k < config.num_return_sequences_in_group; ++k) {
         const RandomName name{.seed = seed,
                               .purpose = Purpose::kSample,

@@ -69,7 +69,8 @@ std::vector<Layout> layouts_of(const LossStep& step) {
 
 /// The user's configuration with another layout; loss and experience stay as they are.
 Config configured(Config config, const LossStep& step, const Layout& layout) {
-  config.rollout_batch_size = step.num_sequences() / config.num_return_sequences_in_group;
+  config.rollout_batch_size =
+      config.agentic.is_used() ? step.num_sequences() : step.num_sequences() / config.num_return_sequences_in_group;
   config.rollout_replay.reset();
   config.rewards.clear();
   config.ppo_epochs = 1;

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "base/message.h"
+#include "environment/environment.h"
 #include "evaluation/judged_sample.h"
+#include "experience/turns.h"
 #include "optim/update_trace.h"
 #include "process/stop.h"
 #include "records/rollout_record.h"
@@ -23,6 +25,10 @@ namespace roll {
 
 constexpr bool is_known(StopKind kind) {
   return kind >= StopKind::kInterrupt && kind <= StopKind::kHangup;
+}
+
+constexpr bool is_known(EnvironmentFault fault) {
+  return fault >= EnvironmentFault::kTimeout && fault <= EnvironmentFault::kProtocol;
 }
 
 /// The checkpoint that a run goes on with.
@@ -108,6 +114,32 @@ struct GroupMessage {
   }
 };
 
+/// Within a group of sampling ranks: what environments have answered, from its leader, whose they are.
+struct EnvironmentAnswers {
+  static constexpr MessageKind kMessage{"ANSW", 1, "answers of environments"};
+  struct Answer {
+    int64_t request = 0;
+    std::string observation;
+    double reward = 0;
+    bool is_done = false, is_valid = true;
+    std::optional<bool> succeeded;
+    std::optional<EnvironmentFault> fault;
+    std::string why;
+    bool is_late = false;
+    template <class F>
+    void fields(F& field) {
+      field("request", request), field("observation", observation), field("reward", reward);
+      field("is_done", is_done), field("is_valid", is_valid), field("succeeded", succeeded);
+      field("fault", fault), field("why", why), field("is_late", is_late);
+    }
+  };
+  std::vector<Answer> answers;
+  template <class F>
+  void fields(F& field) {
+    field("answers", answers);
+  }
+};
+
 /// From the sampling ranks to the others: whether a rank wishes to stop.
 struct StopWish {
   static constexpr MessageKind kMessage{"STOP", 1, "a wish to stop"};
@@ -147,7 +179,7 @@ struct ResponseLengths {
 
 /// The facts of a rank's responses that every rank needs (step/step_index.h).
 struct FactsMessage {
-  static constexpr MessageKind kMessage{"FACT", 2, "facts of responses"};
+  static constexpr MessageKind kMessage{"FACT", 3, "facts of responses"};
   struct Fact {
     int32_t group = 0, sample = 0;
     int32_t prompt_length = 0, response_length = 0;
@@ -165,15 +197,16 @@ struct FactsMessage {
   std::vector<std::string> domains;
   std::vector<Fact> facts;
   std::vector<std::vector<RewardPart>> parts;  // of each fact's reward, where an estimator wants them; else none
+  std::vector<std::vector<TurnFact>> turns;  // of each fact's response, where one was played in an environment; or none
   template <class F>
   void fields(F& field) {
-    field("domains", domains), field("facts", facts), field("parts", parts);
+    field("domains", domains), field("facts", facts), field("parts", parts), field("turns", turns);
   }
 };
 
 /// A rank's responses with all their data.
 struct Rollouts {
-  static constexpr MessageKind kMessage{"ROLL", 2, "rollouts"};
+  static constexpr MessageKind kMessage{"ROLL", 3, "rollouts"};
   std::vector<RolloutRecord> records;
   template <class F>
   void fields(F& field) {

@@ -33,6 +33,12 @@ Json to_json(const RolloutRecord& r) {
             {"tag", r.tag},
             {"difficulty", json_float(r.difficulty)}};
   if (r.is_baseline) json["is_baseline"] = true;
+  for (const Turn& turn : r.turns)
+    json["turns"].push_back({{"tokens", turn.num_tokens},
+                             {"environment_tokens", turn.num_environment_tokens},
+                             {"reward", json_float(turn.reward)},
+                             {"valid", turn.is_valid},
+                             {"state", turn.state}});
   for (const auto& [version, num_tokens] : r.weights) json["weights"].push_back({version, num_tokens});
   if (!r.weights_sum.empty()) json["weights_sum"] = r.weights_sum;
   return json;
@@ -87,6 +93,29 @@ class Fields {
     if (rest != 0) throw bad(key, array(key), kWhat);
     return runs;
   }
+  std::vector<Turn> turns(const char* key, size_t num_tokens) const {
+    constexpr const char* kWhat =
+        "a list of {tokens, environment_tokens, reward, valid, state}, whose tokens together are the response's and "
+        "whose last turn is the model's";
+    std::vector<Turn> turns;
+    int64_t rest = static_cast<int64_t>(num_tokens);
+    for (const Json& json : array(key)) {
+      if (!json.is_object()) throw bad(key, json, kWhat);
+      const std::string origin = fmt::format("{}: {}", origin_, key);
+      const Fields turn(json, origin);
+      turns.push_back({.num_tokens = turn.integer("tokens"),
+                       .num_environment_tokens = turn.integer("environment_tokens"),
+                       .reward = turn.reward("reward"),
+                       .is_valid = turn.at("valid", &Json::is_boolean, "true or false").get<bool>(),
+                       .state = turn.integer("state")});
+      const Turn& last = turns.back();
+      if (last.num_tokens < 1 || last.num_environment_tokens < 0) throw bad(key, json, kWhat);
+      rest -= std::min(rest + 1, last.num_tokens);
+      rest -= std::min(rest + 1, last.num_environment_tokens);
+    }
+    if (rest != 0 || turns.empty() || turns.back().num_environment_tokens != 0) throw bad(key, array(key), kWhat);
+    return turns;
+  }
   std::vector<int64_t> ids(const char* key) const {
     std::vector<int64_t> ids;
     for (const Json& id : array(key)) {
@@ -124,6 +153,7 @@ RolloutRecord record_from_json(const Json& json, const std::string& origin) {
   if (r.log_probs.size() != r.response_ids.size())
     throw user_error("{}: log_probs has {} entries: must be one per response token, of which there are {}", origin,
                      r.log_probs.size(), r.response_ids.size());
+  if (json.contains("turns")) r.turns = f.turns("turns", r.response_ids.size());
   if (json.contains("weights")) r.weights = f.weights("weights", r.response_ids.size());
   if (json.contains("weights_sum")) r.weights_sum = f.text("weights_sum");
   r.finish_reason = f.text("finish_reason");

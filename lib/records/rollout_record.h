@@ -23,6 +23,21 @@ struct WeightsRun {
   bool operator==(const WeightsRun&) const = default;
 };
 
+/// What a model said in an environment, and what that answered, which lies behind it in the response.
+struct Turn {
+  int64_t num_tokens = 0;              // of the model, which carry loss
+  int64_t num_environment_tokens = 0;  // of the environment, which carry none; the last turn has 0
+  double reward = 0;
+  bool is_valid = true;  // the environment understood it
+  int64_t state = 0;     // equal where the turn began with the same observation; 32 bits
+  template <class F>
+  void fields(F& field) {
+    field("num_tokens", num_tokens), field("num_environment_tokens", num_environment_tokens);
+    field("reward", reward), field("is_valid", is_valid), field("state", state);
+  }
+  bool operator==(const Turn&) const = default;
+};
+
 struct RolloutRecord {
   int64_t step = 0;
   std::string domain;
@@ -35,7 +50,8 @@ struct RolloutRecord {
   std::string response;
   std::vector<int64_t> prompt_ids;
   std::vector<int64_t> response_ids;
-  std::vector<float> log_probs;       // the sampler's, one per response token, nats
+  std::vector<float> log_probs;       // the sampler's, one per response token, nats; 0 for an environment's
+  std::vector<Turn> turns{};          // of a response in an environment, whose tokens they share out; only then a key
   std::vector<WeightsRun> weights{};  // that drew them; none: those of the step's beginning. Only then a line's key
   std::string weights_sum{};          // Engine::weights_sum(); only where adapters were sampled with a line's key
   std::string finish_reason;          // stop | length | stop_string | abort
@@ -54,6 +70,7 @@ struct RolloutRecord {
     field("group_index", group_index), field("sample_index", sample_index), field("is_baseline", is_baseline);
     field("prompt", prompt), field("response", response);
     field("prompt_ids", prompt_ids), field("response_ids", response_ids), field("log_probs", log_probs);
+    field("turns", turns);
     field("weights", weights), field("weights_sum", weights_sum), field("finish_reason", finish_reason);
     field("is_judged", is_judged), field("score", score), field("reward", reward);
     field("reward_detail", reward_detail), field("ground_truth", ground_truth);

@@ -37,6 +37,15 @@ struct JudgeWords {
   bool is_cut = false;  // they ended at max_new_tokens
 };
 
+struct RewardResult {
+  double reward = 0;
+  double score = 0;  // the verdict: 1 is right, 0 is wrong
+  Json detail = Json::object();
+  bool is_judged = true;                  // false: the numbers mean nothing, and nobody may learn from them
+  std::vector<RewardPart> parts{};        // whose weighted sum the reward is; none: it is one
+  std::optional<double> retry_after_s{};  // of a failure: the pause that the server asks for
+};
+
 struct RewardQuery {
   Json row;       // the data row; given to programs as "row"
   Json messages;  // what was asked: a list of {role, content}
@@ -47,16 +56,8 @@ struct RewardQuery {
   // Results of models in this program, where the type uses one; nullopt: the response is longer than they can read.
   std::optional<double> model_score{};
   std::optional<JudgeWords> judge_words{};
+  std::optional<RewardResult> from_environment{};  // of a response that was played in one
   double model_s = 0;  // seconds that these models took, for all responses that were judged together
-};
-
-struct RewardResult {
-  double reward = 0;
-  double score = 0;  // the verdict: 1 is right, 0 is wrong
-  Json detail = Json::object();
-  bool is_judged = true;                  // false: the numbers mean nothing, and nobody may learn from them
-  std::vector<RewardPart> parts{};        // whose weighted sum the reward is; none: it is one
-  std::optional<double> retry_after_s{};  // of a failure: the pause that the server asks for
 };
 
 /// A result whose reward is the score.

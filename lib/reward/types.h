@@ -23,6 +23,7 @@
 #include "reward/choice/choice_rule.h"
 #include "reward/code/code_sandbox.h"
 #include "reward/command.h"
+#include "reward/environment_rule.h"
 #include "reward/exact_match.h"
 #include "reward/ifeval_rule.h"
 #include "reward/llm_judge.h"
@@ -57,6 +58,7 @@ inline constexpr std::tuple kRewardTypes{
     RewardRow<GeneralValArgs>{"general_val", {"GeneralValRuleRewardWorker"}, make_general_val},
     RewardRow<IfevalArgs>{"ifeval", {"GeneralRuleRewardWorker"}, make_ifeval, {.repetition_penalty = -0.5}},
     RewardRow<PluginRuleArgs>{"plugin", {}, make_plugin_rule},
+    RewardRow<EnvironmentRuleArgs>{"environment", {}, make_environment_rule},
 };
 
 template <class... Args>

@@ -319,7 +319,7 @@ void Scheduler::accept(Sequence& sequence, const Drawn& drawn) {
   const auto& stops = generating_of(sequence.request).stop_strings;
   if (!params_.ignore_eos && std::ranges::find(params_.eos_ids, drawn.token) != params_.eos_ids.end()) {
     finish(sequence, FinishReason::kStop);
-  } else if (!stops.empty() && sequence.stops.found(generation.ids, stops, decode_)) {
+  } else if (!stops.empty() && sequence.stops.found(own_ids(sequence.request), stops, decode_)) {
     finish(sequence, FinishReason::kStopString);
   } else if (std::ssize(sequence.ids) == sequence.max_tokens) {
     finish(sequence, FinishReason::kLength);
@@ -329,7 +329,7 @@ void Scheduler::accept(Sequence& sequence, const Drawn& drawn) {
 void Scheduler::finish(Sequence& sequence, FinishReason reason) {
   Generation& generation = generations_[sequence.request];
   generation.finish_reason = reason;
-  generation.text = text_of(generation, generating_of(sequence.request));
+  generation.text = text_of(sequence.request);
   if (params_.continues_responses) remember_computed(sequence);
   leave(sequence);
   if (on_done_) on_done_(sequence.request, generation);
@@ -349,15 +349,21 @@ void Scheduler::abort_all() {
   // Requests whose sequences were evicted wait again, and have begun too.
   for (const int64_t request : waiting_) {
     Generation& generation = generations_[request];
-    if (generation.ids.empty()) continue;
-    generation.text = text_of(generation, generating_of(request));
+    if (own_ids(request).empty()) continue;
+    generation.text = text_of(request);
     if (on_done_) on_done_(request, generation);
   }
 }
 
-std::string Scheduler::text_of(const Generation& generation, const SamplingSettings& args) const {
-  std::string text = decode_(generation.ids, args.skip_special_tokens);
-  if (generation.finish_reason != FinishReason::kStopString) return text;
+/// Of the response, without tokens of earlier turns.
+std::span<const int64_t> Scheduler::own_ids(int64_t request) const {
+  return std::span(generations_[request].ids).subspan(requests_[request].num_given);
+}
+
+std::string Scheduler::text_of(int64_t request) const {
+  const SamplingSettings& args = generating_of(request);
+  std::string text = decode_(own_ids(request), args.skip_special_tokens);
+  if (generations_[request].finish_reason != FinishReason::kStopString) return text;
   if (const auto stop = find_stop(text, args.stop_strings))
     text.resize(args.include_stop_str_in_output ? stop->end : stop->begin);
   return text;

@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -82,7 +83,8 @@ class Scheduler {
   void finish(Sequence& sequence, FinishReason reason);
   void leave(Sequence& sequence);
   void abort_all();
-  std::string text_of(const Generation& generation, const SamplingSettings& args) const;
+  std::span<const int64_t> own_ids(int64_t request) const;
+  std::string text_of(int64_t request) const;
   const SamplingSettings& generating_of(int64_t request) const;
 
   StepModel& model_;

@@ -14,6 +14,7 @@ namespace {
 /// "1 update", "2 updates", "3 micro-batches".
 std::string count(int64_t n, std::string_view what) {
   const bool hisses = what.ends_with("s") || what.ends_with("ch");
+  if (n != 1 && what.ends_with("y")) return fmt::format("{} {}ies", n, what.substr(0, what.size() - 1));
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : hisses ? "es" : "s");
 }
 
@@ -65,13 +66,13 @@ OldLogProbReasons old_log_prob_reasons(const Config& config) {
 }
 
 std::string batch_plan(const Config& config) {
-  std::string text = fmt::format("{} x {} = {} a step; {}; {}\n", count(config.rollout_batch_size, "prompt"),
-                                 count(config.num_return_sequences_in_group, "response"),
-                                 count(config.sequences_per_step(), "sequence"), layout(config.actor_train),
-                                 count(config.max_steps, "step"));
+  std::string text = fmt::format(
+      "{} x {} = {} a step; {}; {}\n", count(config.prompts_per_step(), config.agentic.is_used() ? "level" : "prompt"),
+      count(config.num_return_sequences_in_group, config.agentic.is_used() ? "trajectory" : "response"),
+      count(config.sequences_per_step(), "sequence"), layout(config.actor_train), count(config.max_steps, "step"));
   if (config.experience.adv_estimator->samples_baseline)
     text += fmt::format("{} more, one to each prompt, for their rewards alone\n",
-                        count(config.rollout_batch_size, "greedy response"));
+                        count(config.prompts_per_step(), "greedy response"));
   text += role_plan("actor_train", config, config.actor_train);
   if (config.uses_critic()) text += fmt::format("\n{}", role_plan("critic", config, config.critic));
   return text;

@@ -48,8 +48,8 @@ void check_mini_batch(const Config& config, const WorkerConfig& worker, Checker&
   const int64_t unit = mini_batch / std::gcd(mini_batch, group);
   check.require(config.sequences_per_step() % mini_batch == 0, config.rollout_batch_size,
                 "{} prompts x {} responses = {} sequences must be a multiple of the mini-batch of {}{}",
-                config.rollout_batch_size, group, config.sequences_per_step(), mini_batch_text(worker, check),
-                nearest_multiples(config.rollout_batch_size, unit));
+                config.prompts_per_step(), group, config.sequences_per_step(), mini_batch_text(worker, check),
+                nearest_multiples(config.rollout_batch_size, config.agentic.is_used() ? unit * group : unit));
 }
 
 /// Where -n or hosts decide over the ranks, a batch of each rank makes another run of every number of them.
@@ -132,7 +132,7 @@ void check_sft_batch(const WorkerConfig& worker, Checker& check) {
 
 void check_batches(const Config& config, Checker& check) {
   if (!check.require(config.sequences_per_step() <= kMaxSequences, config.rollout_batch_size,
-                     "{} prompts x {} responses = {} sequences; a step holds at most {}", config.rollout_batch_size,
+                     "{} prompts x {} responses = {} sequences; a step holds at most {}", config.prompts_per_step(),
                      config.num_return_sequences_in_group, config.sequences_per_step(), kMaxSequences))
     return;
   check_mini_batch(config, config.actor_train, check);

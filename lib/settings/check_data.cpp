@@ -103,7 +103,7 @@ void check_shares(const std::map<std::string, double>& shares, const auto& key, 
   }
   const bool is_whole = check.require(std::abs(sum - 1) < 1e-6, key, "the shares sum to {}; they must sum to 1", sum);
   if (!is_whole || !is_valid) return;
-  for (const auto& [domain, prompts] : split_by_share(shares, config.rollout_batch_size))
+  for (const auto& [domain, prompts] : split_by_share(shares, config.prompts_per_step()))
     check.require(prompts > 0 || shares.at(domain) == 0, key,
                   "the share of {} is {}, which gives it none of the prompts of a step ({}); raise one of the two, or "
                   "drop the domain",
@@ -226,7 +226,7 @@ void check_data(const Config& config, bool offline, Checker& check) {
   refuse_curriculum(config.validation.data_args, check);
   if (check_tags(config, check)) domains.tags = tags_of(config);
   const DataArgs& data = config.actor_train.data_args;
-  if (check.require_given(!data.file_name.empty(), data.file_name, kNameRows))
+  if (!config.agentic.is_used() && check.require_given(!data.file_name.empty(), data.file_name, kNameRows))
     check_files(data, domains, offline, check);
   const DataArgs& validation = config.validation.data_args;
   if (!validation.file_name.empty()) check_files(validation, domains, offline, check);

@@ -52,9 +52,9 @@ void check_trainer(const WorkerConfig& worker, Checker& check) {
 /// Each domain runs ahead by the same share of its own groups, rounded down.
 int64_t most_groups_of_a_domain(const Config& config) {
   const auto& shares = config.actor_train.data_args.domain_interleave_probs;
-  if (shares.empty()) return config.rollout_batch_size;  // their rows decide, and are not read here
+  if (shares.empty()) return config.prompts_per_step();  // their rows decide, and are not read here
   int64_t most = 1;
-  for (const auto& [domain, groups] : split_by_share(shares, config.rollout_batch_size)) most = std::max(most, groups);
+  for (const auto& [domain, groups] : split_by_share(shares, config.prompts_per_step())) most = std::max(most, groups);
   return most;
 }
 

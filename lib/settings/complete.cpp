@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loss/aggregate.h"
+#include "settings/agentic.h"
 #include "settings/checks.h"
 #include "settings/distillation.h"
 #include "settings/judging_models.h"
@@ -261,6 +262,7 @@ void complete_judging_models(Config& config) {
 void complete(Config& config, Checker& check) {
   complete_lengths(config, check);
   complete_validation_lengths(config, check);
+  complete_agentic(config, check);
   complete_generating(config, check);
   note_model_length(config, check);
   complete_data(config.actor_train.data_args, config.validation.data_args, config.global_template);

@@ -9,165 +9,18 @@
 #include <vector>
 
 #include "config/from_env.h"
-#include "data/config.h"
-#include "dist/config.h"
 #include "experience/config.h"
 #include "loss/config.h"
-#include "model/config.h"
-#include "packing/config.h"
 #include "reward/config.h"
-#include "rollout/config.h"
+#include "settings/agentic_config.h"
 #include "settings/checkpoint_config.h"
 #include "settings/rollout_mock.h"
-#include "settings/training_args.h"
-#include "settings/validation_set.h"
+#include "settings/worker_config.h"
 #include "track/config.h"
 
 namespace roll {
 
 struct Node;
-
-/// What a role does, and so which of a worker's keys it reads; the others mean nothing there and are noted.
-struct Duties {
-  bool has_model = true;
-  bool trains = true;
-  bool is_policy = true;  // the policy loss
-  bool forwards = true;   // log-probs or values of whole sequences
-  bool samples = true;
-  bool has_data = true;
-  bool has_sets = false;
-  bool leads = true;  // settles for all roles what must be the same everywhere
-};
-
-/// One role: which model, how it is trained or sampled from, and where.
-struct WorkerConfig {
-  using VariesByPlace = void;
-  Duties duties;
-  ModelArgs model_args;
-  TrainingArgs training_args;
-  DataArgs data_args;
-  GeneratingArgs generating_args;
-  StrategyArgs strategy_args;
-  std::optional<DeviceMapping> device_mapping;
-  std::vector<int> ranks{0};  // where it lives, ascending: no key, see placement.h
-  std::optional<int64_t> num_gpus_per_worker;
-  int64_t infer_batch_size = 16;
-  double backend_timeout = 30;
-  bool apply_loss_scale = true;
-  PackingArgs packing;
-  PolicyArgs policy;
-  PluginArgs loss_func;
-  PluginArgs pg_loss_reducer;
-  std::map<std::string, ValidationSet> sets;
-
-  /// Whether backward recomputes activations: recompute_granularity under megatron_*, else gradient checkpointing.
-  bool recomputes() const {
-    if (strategy_args.strategy_config.recompute_granularity) return true;
-    return !is_megatron(strategy_args.strategy_name) && !model_args.disable_gradient_checkpointing;
-  }
-  Recomputation recomputation() const {
-    return recomputes() ? strategy_args.strategy_config.recomputation() : Recomputation{};
-  }
-
-  /// Of its ranks those that work on different sequences: the rest share sequences and weights.
-  int64_t data_ranks() const {
-    return std::max<int64_t>(1, std::ssize(ranks) / strategy_args.strategy_config.model_ranks());
-  }
-  /// Sequences of a mini-batch (one update), of all ranks and of each data-parallel one.
-  int64_t mini_batch() const {
-    const TrainingArgs& args = training_args;
-    const int64_t of_rank = args.per_device_train_batch_size * args.gradient_accumulation_steps;
-    return args.train_batch_size.value_or(of_rank * data_ranks());
-  }
-  int64_t mini_batch_per_rank() const { return mini_batch() / data_ranks(); }
-  int64_t micro_batch() const { return std::min(training_args.per_device_train_batch_size, mini_batch_per_rank()); }
-
-  template <class V>
-  void fields(V& v) {
-    model_fields(v);
-    training_fields(v);
-    if (duties.has_data)
-      v("data_args", data_args, "the role's data");
-    else
-      v.noted({"data_args"}, "only actor_train and validation have data");
-    if (duties.samples)
-      v("generating_args", generating_args, "the role's sampling");
-    else
-      v.noted({"generating_args"}, "only actor_infer and validation sample");
-    if (duties.has_sets)
-      v("sets", sets,
-        "named sets, each with its rows and sampling, beside data_args: measured as val/NAME/avg@n, pass@k, maj@k");
-    v.noted({"eval_steps"}, "eval_steps at the top level decides");
-    v.noted({"worker_cls", "name"}, "the role and its keys say what a worker does");
-    v.noted({"world_size"}, "the number of ranks comes from device_mapping or -n");
-    v.noted({"model_update_frequency", "max_concurrency", "offload_nccl", "use_remove_padding"},
-            "there are no separate engines to keep in step, and no padding");
-    v.noted({"system_envs"}, "every role lives in the same processes; set system_envs at the top level");
-    v.noted({"logits_in_fp32"}, "log-probs are always computed in float32");
-  }
-
-  /// Of a model that judges responses.
-  template <class V>
-  void judging_fields(V& v) {
-    v("model_args", model_args, "the judging model");
-    v("strategy_args", strategy_args, "its back-end");
-    v("data_args", data_args, "its chat template");
-    v("infer_batch_size", infer_batch_size, "sequences of a forward when nothing is packed", sequence_range());
-    packing.fields(v);
-    v("device_mapping", device_mapping, "its devices; null: those of actor_train");
-    v.noted({"num_gpus_per_worker"}, "a process has one device");
-  }
-
- private:
-  template <class V>
-  void model_fields(V& v) {
-    if (!duties.has_model)
-      return v.noted({"model_args", "strategy_args", "device_mapping", "num_gpus_per_worker"},
-                     "it has no model of its own");
-    v("model_args", model_args, "the role's model");
-    v("strategy_args", strategy_args, "the role's back-end");
-    v("device_mapping", device_mapping, "devices: list(range(0,8)), [0,1,2], or a sum of those");
-    if (duties.samples)
-      v("num_gpus_per_worker", num_gpus_per_worker, "ROLL's devices per sampling engine; must equal its parallel size",
-        rank_range());
-    else
-      v.noted({"num_gpus_per_worker"}, "a process has one device");
-    if (duties.leads)
-      v("backend_timeout", backend_timeout, "minutes (fractions too) that a rank waits for the others in a collective",
-        above_to(0, 7 * 24 * 60));
-    else
-      v.noted({"backend_timeout"}, "that of the trained policy counts for all roles");
-  }
-
-  template <class V>
-  void training_fields(V& v) {
-    if (duties.trains) {
-      v("training_args", training_args, "the role's optimizer");
-      v("apply_loss_scale", apply_loss_scale, "gradient of the whole mini-batch; false leaves 1/micro-batches in it");
-      v("loss_func", loss_func, "a loss of one's own in place of the built-in one");
-    } else {
-      v.noted({"training_args", "apply_loss_scale"}, "it is not trained");
-      v.refused({"loss_func"}, "only a role that is trained has a loss; remove it");
-    }
-    if (duties.is_policy) {
-      policy.fields(v);
-      v("pg_loss_reducer", pg_loss_reducer, "a reduction of one's own for the policy term; it wins over loss_agg_mode");
-    } else {
-      v.noted({"pg_variant", "tis_*", "topr_*", "cispo_*", "kimi15_tau", "gmpo_*"},
-              "only actor_train has a policy loss");
-      v.refused({"pg_loss_reducer"}, "reduces the policy term, which only actor_train has; remove it");
-    }
-    if (duties.forwards) {
-      v("infer_batch_size", infer_batch_size, "sequences of a log-prob forward when nothing is packed",
-        sequence_range());
-      packing.fields(v);
-    } else {
-      v.noted({"infer_batch_size", "use_sequence_packing", "sequence_packing_args", "use_dynamic_batching_in_*",
-               "max_tokens_per_microbatch_in_*", "sequence_length_round_in_*"},
-              "it runs no forward over whole sequences");
-    }
-  }
-};
 
 /// One reward domain, and the model of this program that judges in it, where the type asks for one.
 struct RewardWorkerConfig {
@@ -238,6 +91,7 @@ struct Config {
   std::optional<bool> enable_reference, enable_old_logprobs_recompute;
   LossConfig loss;
   ExperienceConfig experience;
+  AgenticConfig agentic;
   std::optional<std::string> global_template;
   std::map<std::string, std::string> tag_to_template;
   std::optional<std::string> rollout_dump_dir, rollout_replay;
@@ -273,7 +127,13 @@ struct Config {
   }
   /// Whether some of a step is sampled while the one before is trained on.
   bool samples_ahead() const { return async_generation_ratio > 0; }
-  bool validates() const { return !validation.data_args.file_name.empty() || !validation.sets.empty(); }
+  /// Of the validation itself, beside its sets.
+  bool validates_rows() const { return !validation.data_args.file_name.empty() || agentic.validates(); }
+  bool validates() const { return validates_rows() || !validation.sets.empty(); }
+  /// In environments rollout_batch_size counts trajectories.
+  int64_t prompts_per_step() const {
+    return agentic.is_used() ? rollout_batch_size / num_return_sequences_in_group : rollout_batch_size;
+  }
   /// Prompts of a domain that run beyond those that it lacks.
   int64_t additional_prompts() const { return is_use_additional_prompts ? max_additional_running_prompts : 0; }
   /// The most that a step samples at once.
@@ -281,9 +141,9 @@ struct Config {
     const auto drops = [](const auto& domain) {
       return domain.second.reward.query_filter_config.type != QueryFilter::kNone;
     };
-    return rollout_batch_size + additional_prompts() * std::ranges::count_if(rewards, drops);
+    return prompts_per_step() + additional_prompts() * std::ranges::count_if(rewards, drops);
   }
-  int64_t sequences_per_step() const { return rollout_batch_size * num_return_sequences_in_group; }
+  int64_t sequences_per_step() const { return prompts_per_step() * num_return_sequences_in_group; }
   /// A prompt's responses that are sampled: those that are trained on, and where wanted a greedy one for its reward.
   int64_t samples_per_prompt() const {
     return num_return_sequences_in_group + (experience.adv_estimator->samples_baseline ? 1 : 0);
@@ -335,6 +195,7 @@ struct Config {
       "compute old log-probs before a step's first update; null: where something reads them, as several updates do");
     loss.fields(v);
     experience.fields(v);
+    agentic.fields(v);
     v("global_template", global_template, "chat template of all data; null: the model's own");
     v("tag_to_template", tag_to_template, "chat template of the rows with a tag");
     v("rollout_dump_dir", rollout_dump_dir, "folder of the rollouts; null: output_dir/rollouts");
@@ -364,7 +225,8 @@ struct Config {
  private:
   template <class V>
   void dead_fields(V& v) {
-    v.noted({"hydra", "defaults", "deepspeed_zero*"}, "the file is read as it is, without Hydra");
+    v.noted({"hydra", "deepspeed_zero*"}, "the file is read as it is, without Hydra");
+    v.noted({"defaults"}, "files of this list that are there were read, below what the file says itself");
     v.noted({"checkpoint_config", "base_dir", "save_logging_board_dir"}, "everything is written to output_dir");
     v.noted({"reward_norm", "reward_shift", "reward_scale", "use_reward_scaling", "use_reward_norm", "add_len_reward"},
             "norm_mean_type, norm_std_type and reward_clip decide what happens to rewards");
@@ -381,8 +243,7 @@ struct Config {
     v.noted({"flash_attn", "dataset_dir", "interleave_probs", "use_remove_padding"}, "ROLL itself ignores it here");
     v.noted({"rpc_timeout", "generate_opt_level", "transfer_backend", "offload_nccl", "reward_system_config",
              "user_defined_rollout_loop_cls", "router_args", "model_update_buffer_size_mb", "is_offload_states",
-             "is_offload_optimizer_states_in_train_step", "num_nodes", "local_rank", "val_batch_size",
-             "is_num_return_sequences_expand"},
+             "is_offload_optimizer_states_in_train_step", "num_nodes", "local_rank", "is_num_return_sequences_expand"},
             "one program runs all roles; there are no engines, routers or remote calls to tune");
     v.noted({"profiler_*", "report_length_and_rewards", "length_profiler_dir"}, "metrics.jsonl holds the times");
     v.noted({"num_gpus_per_node"}, "device_mapping, -n and the hostfile say where ranks are");

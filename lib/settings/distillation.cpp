@@ -5,6 +5,7 @@
 
 #include "base/nearest.h"
 #include "config/node.h"
+#include "settings/agentic.h"
 #include "settings/placement.h"
 #include "text/tokenizer.h"
 
@@ -147,6 +148,7 @@ void Config::rewrite(Node& tree, std::vector<std::string>& notes) {
           {"is_pure_opd", tree.place, Node{.kind = Node::Kind::kScalar, .text = "true", .place = tree.place}});
   }
   if (Node* teacher = tree.find("teacher")) name_teacher(*teacher);
+  add_environment_rewards(tree);
 }
 
 void complete_distillation(Config& config, Checker& check) {

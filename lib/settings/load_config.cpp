@@ -12,6 +12,7 @@
 #include "model/value_model.h"
 #include "model/weights.h"
 #include "optim/flat_layout.h"
+#include "settings/agentic.h"
 #include "settings/batch_plan.h"
 #include "settings/checks.h"
 #include "settings/complete.h"
@@ -303,6 +304,7 @@ CheckedConfig<Config> load_config_text(const std::string& yaml, const std::strin
     check_adapters(config, check);
     check_dtypes(config, check);
     note_sampling(config, check);
+    check_agentic(config, options.offline, check);
     check_batches(config, check);
     check_data(config, options.offline, check);
     check_plugins(config.actor_train, options.offline, check);

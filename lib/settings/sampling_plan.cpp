@@ -18,19 +18,23 @@ SamplingPlan sampling_plan(const Config& config) {
       .num_additional_prompts = config.additional_prompts(),
       .steps_ahead = config.async_generation_ratio,
       .last_step = config.max_steps,
+      .plays = config.agentic.is_used(),
+      .response_length = config.response_length.value(),
+      .val_response_length = config.val_sequence_length.value() - config.val_prompt_length.value(),
       .sets = {},
       .filters = {},
       .limits = {.num_slots = config.max_running_requests, .int8_weights = config.actor_infer.model_args.reads_int8()},
       .cache = cache_settings(engine)};
   for (const auto& [domain, worker] : config.rewards) plan.filters[domain] = worker.reward.query_filter_config;
-  plan.limits.max_length = config.prompt_length + plan.training.max_new_tokens;
+  plan.limits.max_length = config.prompt_length + (plan.plays ? plan.response_length : plan.training.max_new_tokens);
   const auto add_set = [&](const std::string& name, const GeneratingArgs& args) {
     const SetPlan& set =
         plan.sets.emplace_back(SetPlan{name, sampling_settings(args), args.num_return_sequences.value()});
     plan.limits.max_length =
-        std::max(plan.limits.max_length, config.val_prompt_length.value() + set.sampling.max_new_tokens);
+        std::max(plan.limits.max_length, config.val_prompt_length.value() +
+                                             (plan.plays ? plan.val_response_length : set.sampling.max_new_tokens));
   };
-  if (!config.validation.data_args.file_name.empty()) add_set("", config.validation.generating_args);
+  if (config.validates_rows()) add_set("", config.validation.generating_args);
   for (const auto& [name, set] : config.validation.sets) add_set(name, set.generating_args);
   plan.limits.max_rows = engine.max_num_batched_tokens.value_or(plan.limits.max_rows);
   return plan;

@@ -19,8 +19,24 @@ using Fact = FactsMessage::Fact;
 
 }  // namespace
 
+namespace {
+
+Turns turns_of(const RolloutRecord& record) {
+  Turns turns;
+  int32_t begin = 0;
+  for (const Turn& turn : record.turns) {
+    const auto end = begin + static_cast<int32_t>(turn.num_tokens);
+    turns.push_back({.begin = begin, .end = end, .state = static_cast<uint32_t>(turn.state), .reward = turn.reward});
+    begin = end + static_cast<int32_t>(turn.num_environment_tokens);
+  }
+  return turns;
+}
+
+}  // namespace
+
 FactsMessage facts_message(const std::vector<RolloutRecord>& records, bool with_parts) {
   FactsMessage message;
+  const bool has_turns = std::ranges::any_of(records, [](const RolloutRecord& r) { return !r.turns.empty(); });
   std::map<std::string, uint32_t> domains;
   for (const RolloutRecord& r : records) {
     const auto [domain, is_new] = domains.try_emplace(r.domain, static_cast<uint32_t>(domains.size()));
@@ -36,6 +52,7 @@ FactsMessage facts_message(const std::vector<RolloutRecord>& records, bool with_
                              .is_baseline = r.is_baseline,
                              .is_judged = r.is_judged,
                              .is_truncated = r.finish_reason == "length"});
+    if (has_turns) message.turns.push_back(turns_of(r));
     if (!with_parts) continue;
     message.parts.emplace_back();
     if (r.is_judged && !failure_of(r.reward_detail)) message.parts.back() = parts_of(r.reward_detail, r.reward);
@@ -50,6 +67,7 @@ struct KnownFact {
   std::string domain;
   int rank = 0;
   std::vector<RewardPart> parts{};
+  Turns turns{};
   auto key() const { return std::tuple(fact.group, fact.sample); }
 };
 
@@ -64,6 +82,10 @@ StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world, bool w
       const Fact& fact = messages[rank].facts[i];
       ROLL_CHECK(fact.domain < messages[rank].domains.size(), "a fact's domain comes with it");
       known.push_back({fact, messages[rank].domains[fact.domain], rank});
+      if (!messages[rank].turns.empty()) {
+        ROLL_CHECK_EQ(messages[rank].turns.size(), messages[rank].facts.size(), "a fact's turns come with it");
+        known.back().turns = messages[rank].turns[i];
+      }
       if (!with_parts) continue;
       ROLL_CHECK(i < messages[rank].parts.size(), "a fact's parts come with it");
       known.back().parts = messages[rank].parts[i];
@@ -81,7 +103,8 @@ StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world, bool w
   step.holders.shares.resize(world.size());
   for (int rank = 0; rank < world.size(); ++rank) step.holders.ranks.push_back({rank});
   StepFacts& facts = step.facts;
-  for (const auto& [fact, domain, rank, parts] : known) {
+  const bool has_turns = std::ranges::any_of(known, [](const KnownFact& one) { return !one.turns.empty(); });
+  for (const auto& [fact, domain, rank, parts, turns] : known) {
     if (fact.is_baseline) continue;
     step.holders.shares[rank].push_back(facts.num_sequences());
     facts.group_index.push_back(fact.group);
@@ -90,6 +113,7 @@ StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world, bool w
     facts.scores.push_back(fact.score);
     facts.rewards.push_back(fact.reward);
     if (with_parts) facts.parts.push_back(parts);
+    if (has_turns) facts.turns.push_back(turns);
     facts.domains.push_back(domain);
     facts.truncated.push_back(fact.is_truncated);
     facts.difficulties.push_back(fact.difficulty);

@@ -68,7 +68,7 @@ StepSettings step_settings(const Config& config) {
   const double temperature = config.actor_infer.generating_args.temperature;
   StepSettings settings{
       .places = role_places(config),
-      .num_groups = config.rollout_batch_size,
+      .num_groups = config.prompts_per_step(),
       .group_size = config.num_return_sequences_in_group,
       .critic_warmup = config.critic_warmup,
       .replay = config.rollout_replay.value_or(""),

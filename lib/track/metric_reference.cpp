@@ -49,6 +49,7 @@ constexpr MetricWords kLearning[] = {
     {"val/*/no_answer", "", "share of a set's judged responses in which no final answer was found"},
     {"val/*/unjudged", "", "share of a set's responses that could not be judged"},
     {"val/*/*/se", "", "standard error, over the set's prompts, of the number that the name begins with"},
+    {"val_turns/mean", "turns", "mean number of the validation's turns in environments"},
     {"val_response_length/mean", "tokens", "mean length of the validation's responses"},
 };
 
@@ -115,6 +116,15 @@ constexpr MetricWords kSampling[] = {
     {"rollout/evictions", "", "responses that had to give their pages back and were computed again"},
     {"rollout/staleness/*", "steps", "age of the weights that sampled a token: mean, max"},
     {"rollout/stale_tokens", "", "share of tokens sampled by older weights than the step's"},
+    {"environment/success", "", "share of trajectories whose environment says that they succeeded; by domain"},
+    {"environment/turns", "turns", "of the model in a trajectory; by domain"},
+    {"environment/turn_length", "tokens", "of the model in a turn; by domain"},
+    {"environment/tokens", "tokens", "of the environment in a trajectory, which carry no loss; by domain"},
+    {"environment/invalid_actions", "", "share of turns in which the environment found no action; by domain"},
+    {"environment/cut/*", "",
+     "share of trajectories that were cut: turns, tokens, time; max_len_mask takes them out of the loss; by domain"},
+    {"environment/failed/*", "trajectories",
+     "whose environment failed, by kind: timeout, crash, garbage, flood, protocol; they teach nothing; by domain"},
     {"reward/timeouts", "responses", "not judged within timeout_s; by domain"},
     {"reward/errors", "responses", "not judged for any other reason; by domain"},
     {"reward/errors/*", "responses", "the same by kind: crash, unavailable, unjudged, unparsable; by domain"},

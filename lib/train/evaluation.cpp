@@ -66,7 +66,7 @@ Evaluation::Evaluation(const Config& config, RunPlan plan, at::Device device, Co
                         mesh_of_, device)),
       about_(describe_policy(roles_, config, device)),
       reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, roles_, log),
-      worker_(rollout_worker_of(config, reward_models_, mesh_of_.sampler, log)),
+      worker_(rollout_worker_of(config, folders_.actor, tokenizer_, reward_models_, mesh_of_.sampler, log)),
       engine_(sampling_, validations_of(sampling_, data_.validations), tokenizer_, roles_, mesh_of_,
               /*offload=*/nullptr, ranks.traffic()),
       rollout_manager_(sampling_, std::move(data_), engine_, worker_ ? &*worker_ : nullptr, reward_models_, ranks),

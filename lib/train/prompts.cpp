@@ -6,6 +6,7 @@
 #include "data/leaks.h"
 #include "data/row_files.h"
 #include "data/tokenise.h"
+#include "train/environment_rows.h"
 
 namespace roll {
 
@@ -144,6 +145,9 @@ class DifficultyCheck {
 PromptStream open_training_prompts(const Config& config, const std::filesystem::path& model_folder,
                                    const Tokenizer& tokenizer, Log& log) {
   const DataArgs& data = config.actor_train.data_args;
+  if (config.agentic.is_used())
+    return {make_levels(config, model_folder, tokenizer, log).training, data.domain_interleave_probs,
+            static_cast<uint64_t>(config.seed), curriculum_of(data)};
   const DomainRules rules = rules_of(config);
   RowStore rows;
   DifficultyCheck difficulties(config.loss);
@@ -167,7 +171,10 @@ std::map<std::string, RowStore> load_validations(const Config& config, const std
                     name.empty() ? "validation prompts" : "prompts of validation set " + name, log,
                     [&](const Row& row) { rows.add(row); });
   };
-  if (!config.validation.data_args.file_name.empty()) load("", config.validation.data_args);
+  if (config.agentic.validates())
+    validations.emplace("", std::move(make_levels(config, model_folder, tokenizer, log).validation));
+  else if (config.validates_rows())
+    load("", config.validation.data_args);
   for (const auto& [name, set] : config.validation.sets) load(name, set.data_args);
   return validations;
 }

@@ -55,8 +55,8 @@ Data load_data(const Config& config, const RunStart& start, Log& log) {
   RolloutManager::Data& rows = data.of_sampling;
   if (!config.rollout_replay) {
     rows.prompts = open_training_prompts(config, folders.actor, data.tokenizer, log);
-    rows.prompts_per_step = config.rollout_batch_size;
-    rows.prompts->quota(config.rollout_batch_size);  // which says what is wrong with it
+    rows.prompts_per_step = config.prompts_per_step();
+    rows.prompts->quota(rows.prompts_per_step);  // which says what is wrong with it
   }
   rows.validations = load_validations(config, folders.actor, data.tokenizer, log);
   if (rows.prompts && log.is_first())
@@ -140,7 +140,7 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       sampling_(sampling_plan(config)),
       reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, roles_, log),
       offload_(offloads(config, device), trainer_),
-      worker_(rollout_worker_of(config, reward_models_, mesh_of_.sampler, log)),
+      worker_(rollout_worker_of(config, data.folders.actor, tokenizer_, reward_models_, mesh_of_.sampler, log)),
       engine_(sampling_, validations_of(sampling_, data.of_sampling.validations), tokenizer_, roles_, mesh_of_,
               &offload_, ranks.traffic()),
       rollout_manager_(sampling_, std::move(data.of_sampling), engine_, worker_ ? &*worker_ : nullptr, reward_models_,

@@ -9,6 +9,7 @@
 #include "dist/merged_metrics.h"
 #include "dist/messages.h"
 #include "process/stop.h"
+#include "settings/agentic.h"
 #include "train/summary.h"
 
 namespace roll {
@@ -26,13 +27,27 @@ std::vector<std::pair<int64_t, int64_t>> validations_of(const SamplingPlan& plan
   return all;
 }
 
-std::optional<RolloutWorker> rollout_worker_of(const Config& config, RewardModels& models, RoleMesh& sampler,
+namespace {
+
+Games games_of(const Config& config, const std::filesystem::path& model_folder, const Tokenizer& tokenizer) {
+  Games games{.environments = played_environments(config)};
+  const DataArgs& data = config.actor_train.data_args;
+  if (!games.environments.empty())
+    games.tokens.emplace(ChatTemplate::load(model_folder, data.template_name.value(), data.enable_thinking), tokenizer);
+  return games;
+}
+
+}  // namespace
+
+std::optional<RolloutWorker> rollout_worker_of(const Config& config, const std::filesystem::path& model_folder,
+                                               const Tokenizer& tokenizer, RewardModels& models, RoleMesh& sampler,
                                                Log& log) {
   if (!sampler.is_here()) return std::nullopt;
   RewardsByDomain rewards;
   for (const auto& [domain, worker] : config.rewards)
     rewards[domain] = {worker.reward, worker.has_own_model() || worker.shares_model()};
-  return std::optional<RolloutWorker>(std::in_place, rewards, config.response_length.value(), models, sampler, log);
+  return std::optional<RolloutWorker>(std::in_place, rewards, config.response_length.value(), models, sampler, log,
+                                      games_of(config, model_folder, tokenizer));
 }
 
 Metrics tell_validation(const std::string& title, const std::vector<RolloutRecord>& records,

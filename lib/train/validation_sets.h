@@ -24,7 +24,9 @@ std::vector<std::pair<int64_t, int64_t>> validations_of(const SamplingPlan& plan
                                                         const std::map<std::string, RowStore>& rows);
 
 /// What samples on this rank; nothing where the sampler does not live. References must outlive it.
-std::optional<RolloutWorker> rollout_worker_of(const Config& config, RewardModels& models, RoleMesh& sampler, Log& log);
+std::optional<RolloutWorker> rollout_worker_of(const Config& config, const std::filesystem::path& model_folder,
+                                               const Tokenizer& tokenizer, RewardModels& models, RoleMesh& sampler,
+                                               Log& log);
 
 /// The numbers of the validation's own rows, told with `samples` behind `title`. `records`: this rank's part.
 /// **Collective**.

@@ -54,6 +54,21 @@ RECIPES = {
                                                max_packed_sequence_length_forward=150)),
         teachers=dict(default=dict()),
         keys=dict(use_opd=True, opd_kl_coef=0.5, kl_penalty="k3", adv_estimator="grpo", whiten_advantages=True)),
+    # Responses of several turns: what an environment said between them is read, and carries nothing.
+    "turns": dict(
+        ranks=2, training=dict(gradient_accumulation_steps=4, lr_scheduler_type="constant"), turns=True,
+        worker=dict(use_sequence_packing=True, strategy_args=dict(strategy_name="megatron_train"),
+                    sequence_packing_args=dict(algorithm="load_balance", max_packed_sequence_length_train=90,
+                                               max_packed_sequence_length_forward=150)),
+        keys=dict(adv_estimator="gae", gamma=0.97, lambd=0.9, lambd_alpha=0.3, add_token_level_kl=True, init_kl_coef=0.1,
+                  kl_penalty="k3", value_clip=0.02, use_kl_loss=True, kl_loss_coef=0.02, entropy_loss_coef=0.01,
+                  whiten_advantages=True, importance_sampling="seq", bootstrap_truncated=True)),
+    "gigpo": dict(
+        ranks=1, training=dict(gradient_accumulation_steps=4, lr_scheduler_type="constant"), worker={}, turns=True,
+        keys=dict(adv_estimator="gigpo", step_reward_gamma=0.8, step_reward_weight=0.5, loss_agg_mode="token-mean")),
+    "step_reinforce": dict(
+        ranks=1, training=dict(gradient_accumulation_steps=8, lr_scheduler_type="constant"), worker={}, turns=True,
+        keys=dict(adv_estimator="step_reinforce", step_reward_gamma=0.9, max_len_mask=True)),
 }
 
 
@@ -89,14 +104,29 @@ def rollout_lines(second_domain=False):
                            dict(domain="other", tag="u") if second_domain and group % 2 else {})
 
 
+def with_turns(line, rng):
+    """The response as turns of the model with an environment's tokens between them, some of which begin alike."""
+    rest, turns = len(line["response_ids"]), []
+    while rest > 0:
+        own = min(rest, rng.randint(1, 6))
+        between = rng.randint(1, 4) if rest - own > 4 else 0
+        own = own if between else rest
+        turns.append(dict(tokens=own, environment_tokens=between, reward=rng.choice([0.0, 0.5, -0.25]), valid=True,
+                          state=rng.randint(1, 2)))
+        rest -= own + between
+    return line | dict(turns=turns, reward=sum(turn["reward"] for turn in turns))
+
+
 def prepare(binary, folder, recipe):
     """Models, rollouts and run.yaml (JSON is YAML) under `folder`; returns the path of run.yaml."""
     described = RECIPES[recipe]
     for seed, role in enumerate(("actor", "reference", "critic"), 1):
         make_model(binary, folder / role, seed, role == "critic")
     (folder / "rollouts").mkdir()
+    rng = random.Random(9)
+    told = [with_turns(line, rng) if "turns" in described else line for line in rollout_lines("second_domain" in described)]
     for step in (1, 2):
-        lines = "".join(json.dumps(line | {"step": step}) + "\n" for line in rollout_lines("second_domain" in described))
+        lines = "".join(json.dumps(line | {"step": step}) + "\n" for line in told)
         (folder / f"rollouts/step_{step:06}.jsonl").write_text(lines)
     (folder / "rows.jsonl").write_text('{"id": "0", "prompt": "1+1=", "ground_truth": "2", "tag": "t"}\n')
     teachers = described.get("teachers", {})

@@ -95,6 +95,18 @@ def score(sample):
     return sample.get("score", sample["reward"])
 
 
+def own_tokens(sample):
+    """1 for tokens of the model, 0 for those that an environment said between its turns."""
+    mask = []
+    for turn in sample.get("turns", []):
+        mask += [1.0] * turn["tokens"] + [0.0] * turn["environment_tokens"]
+    return torch.tensor(mask or [1.0] * len(sample["response_ids"]), dtype=F64)
+
+
+def mean_of(x, mask):
+    return (x * mask).sum() / mask.sum()
+
+
 def final_masks(c, samples):
     keep = []
     for s in samples:
@@ -105,7 +117,7 @@ def final_masks(c, samples):
         drop = drop or (c("error_max_len_clip") and score(s) <= 0
                         and len(s["response_ids"]) >= c("error_max_len_threshold"))
         keep.append(0.0 if drop else 1.0)
-    return [torch.full((len(s["response_ids"]),), k, dtype=F64) for s, k in zip(samples, keep)]
+    return [k * own_tokens(s) for s, k in zip(samples, keep)]
 
 
 def sequence_rewards(c, samples):
@@ -136,12 +148,49 @@ def whiten(xs, masks):
     return [(x - flat.mean()) / torch.sqrt(flat.var(unbiased=True) + 1e-8) * m for x, m in zip(xs, masks)]
 
 
-def backwards(x, factor):
-    """y[t] = x[t] + factor y[t + 1]."""
+def backwards(x, factor, mask):
+    """y[t] = x[t] + factor y[t + 1] over the tokens of the mask, as if there were no others; 0 elsewhere."""
     y, tail = torch.zeros_like(x), 0.0
     for t in reversed(range(len(x))):
-        y[t] = tail = x[t] + factor * tail
+        if mask[t]:
+            y[t] = tail = x[t] + factor * tail
     return y
+
+
+def normalised_turns(values, keys):
+    """Less the mean of their key, over its deviation; 0 where there is nothing to be compared with."""
+    out = []
+    for v, key in zip(values, keys):
+        pool = torch.tensor([w for w, other in zip(values, keys) if other == key], dtype=F64)
+        deviation = std(pool).item() if len(pool) > 1 else 0.0
+        out.append((v - pool.mean().item()) / (deviation + 1e-6) if deviation > 1e-6 else 0.0)
+    return out
+
+
+def turn_advantages(c, samples):
+    """GiGPO (Feng et al. 2025) in ROLL's form, and step-level REINFORCE without normalisation."""
+    number = lambda key, default: default if c(key) is None else c(key)
+    returns, episodes, groups, states = [], [], [], []
+    for s in samples:
+        tail, own = 0.0, []
+        for turn in reversed(s["turns"]):
+            tail = turn["reward"] + number("step_reward_gamma", 0.95) * tail
+            own.insert(0, tail)
+        returns += own
+        episodes += [sum(turn["reward"] for turn in s["turns"])] * len(own)
+        groups += [s["group_index"]] * len(own)
+        states += [(s["group_index"], turn["state"]) for turn in s["turns"]]
+    values = returns
+    if c("adv_estimator") == "gigpo":
+        values = [number("episode_reward_weight", 1.0) * e + number("step_reward_weight", 1.0) * r
+                  for e, r in zip(normalised_turns(episodes, groups), normalised_turns(returns, states))]
+    values, advantages = iter(values), []
+    for s in samples:
+        tokens = []
+        for turn in s["turns"]:
+            tokens += [next(values)] * turn["tokens"] + [0.0] * turn["environment_tokens"]
+        advantages.append(torch.tensor(tokens, dtype=F64))
+    return advantages
 
 
 def teachers(c):
@@ -167,7 +216,8 @@ def teacher_kl(c, samples, old, temperature, num_updates):
 
 def build_experience(c, samples, old, ref, values, last_values, taught=None):
     """Everything per response token; lists over the sequences."""
-    e = {"response_mask": [torch.ones(len(s["response_ids"]), dtype=F64) for s in samples],
+    own = [own_tokens(s) for s in samples]
+    e = {"response_mask": own,
          "final_response_mask": final_masks(c, samples), "old_log_probs": old}
     metrics = {}
     rewards = [torch.zeros(len(s["response_ids"]), dtype=F64) for s in samples]
@@ -175,8 +225,8 @@ def build_experience(c, samples, old, ref, values, last_values, taught=None):
         row[-1] = r
     if ref is not None:
         e["ref_log_probs"] = ref
-        kl = [kl_estimate(o, r, c("kl_penalty")) for o, r in zip(old, ref)]
-        metrics["kl"] = torch.stack([k.mean() for k in kl]).mean().item()
+        kl = [kl_estimate(o, r, c("kl_penalty")) * m for o, r, m in zip(old, ref, own)]
+        metrics["kl"] = torch.stack([mean_of(k, m) for k, m in zip(kl, own)]).mean().item()
         metrics["kl_coef"] = c("init_kl_coef") if c("add_token_level_kl") else 0.0
         if c("add_token_level_kl"):
             rewards = [clipped(c, r - c("init_kl_coef") * k) for r, k in zip(rewards, kl)]
@@ -186,27 +236,33 @@ def build_experience(c, samples, old, ref, values, last_values, taught=None):
     if taught:
         e["teacher_kl"] = taught
         metrics["teacher_kl"] = torch.stack([k.mean() for k in taught]).mean().item()
+    of_turns = turn_advantages(c, samples) if c("adv_estimator") in ("gigpo", "step_reinforce") else None
     for i, (s, r) in enumerate(zip(samples, rewards)):
+        if of_turns:
+            advantages.append(of_turns[i])
+            returns.append(of_turns[i])
+            continue
         if c("is_pure_opd"):
             advantages.append(-taught[i])
             returns.append(-taught[i])
             continue
         if c("adv_estimator") == "rloo":
             others = [rewards[j].sum() for j, o in enumerate(samples) if o["group_index"] == s["group_index"] and j != i]
-            advantages.append(torch.full_like(r, (r.sum() - torch.stack(others).mean()).item()))
+            advantages.append((r.sum() - torch.stack(others).mean()).item() * own[i])
             returns.append(advantages[-1])
             continue
         if values is None:
-            advantages.append(backwards(r, c("gamma")))
+            advantages.append(backwards(r, c("gamma"), own[i]))
             returns.append(advantages[-1])
             continue
         bootstrap = last_values[i] if c("bootstrap_truncated") and s["finish_reason"] == "length" else 0.0
-        after = torch.cat([values[i][1:], torch.tensor([float(bootstrap)], dtype=F64)])
+        after = torch.zeros_like(r)  # the value where the model speaks next
+        after[own[i].bool()] = torch.cat([values[i][own[i].bool()][1:], torch.tensor([float(bootstrap)], dtype=F64)])
         deltas = r + c("gamma") * after - values[i]
-        lambd = max(0.0, 1 - 1 / (c("lambd_alpha") * len(r))) if c("lambd_alpha") else c("lambd")
+        lambd = max(0.0, 1 - 1 / (c("lambd_alpha") * own[i].sum().item())) if c("lambd_alpha") else c("lambd")
         critic_lambd = c("lambd") if c("lambd_critic") is None else c("lambd_critic")
-        advantages.append(backwards(deltas, c("gamma") * lambd))
-        returns.append(backwards(deltas, c("gamma") * critic_lambd) + values[i])
+        advantages.append(backwards(deltas, c("gamma") * lambd, own[i]))
+        returns.append((backwards(deltas, c("gamma") * critic_lambd, own[i]) + values[i]) * own[i])
     if c("use_opd"):
         advantages = [a - k for a, k in zip(advantages, taught)]
     finals = e["final_response_mask"]
@@ -216,12 +272,13 @@ def build_experience(c, samples, old, ref, values, last_values, taught=None):
     e |= {"token_rewards": rewards, "advantages": advantages, "returns": returns}
     if values is not None:
         e["values"] = values
-        flat, target = torch.cat(values), torch.cat(returns)
+        said = torch.cat(own).bool()
+        flat, target = torch.cat(values)[said], torch.cat(returns)[said]
         if target.var() > 0:
             metrics["critic/explained_variance"] = (1 - (target - flat).var() / target.var()).item()
     described = {"score": torch.tensor([score(s) for s in samples], dtype=F64),
                  "rewards": torch.stack([r.sum() for r in rewards])}
-    described |= {k: torch.cat(e[k]) for k in ("advantages", "returns")}
+    described |= {k: torch.cat(e[k])[torch.cat(own).bool()] for k in ("advantages", "returns")}
     if values is not None:
         described["critic/values"] = flat
     for name, x in described.items():
@@ -265,7 +322,7 @@ def actor_loss(c, policy, samples, e, chosen, temperature):
     masks, finals, divisor = at("response_mask"), at("final_response_mask"), c("loss_aggregation_divisor")
     log_probs, entropy = zip(*[policy(samples[i], temperature) for i in chosen])
     d = [a - b for a, b in zip(log_probs, at("old_log_probs"))]
-    ratio = [torch.exp(x.mean().expand_as(x) if c("importance_sampling") == "seq" else x) for x in d]
+    ratio = [torch.exp(mean_of(x, m).expand_as(x) if c("importance_sampling") == "seq" else x) for x, m in zip(d, masks)]
     low, high = (c("pg_clip_low"), c("pg_clip_high")) if c("use_pg_clip_range") else (c("pg_clip"), c("pg_clip"))
     low_log, high_log = (c("actor_train", f"gmpo_epsilon_{side}") or 0.4 for side in ("low", "high"))
     terms, clipped = [], []
@@ -279,10 +336,10 @@ def actor_loss(c, policy, samples, e, chosen, temperature):
         terms.append(-term)
     if c("actor_train", "pg_variant") == "gmpo":
         terms, clipped = [], []
-        for x, a in zip(d, at("advantages")):
+        for x, a, mask in zip(d, at("advantages"), masks):
             kept = torch.where(a > 0, x.clamp(max=high_log), torch.where(a < 0, x.clamp(min=-low_log), x))
             clipped.append((kept != x).to(F64))
-            terms.append(-a * torch.exp(kept.mean()))
+            terms.append(-a * torch.exp(mean_of(kept, mask)))
     pg = reduce(terms, finals, groups, policy_mode, divisor)
     total, say = pg, lambda x: reduce([v.detach() for v in x], masks, groups, diagnostics, 1).item()
     m = {"actor/pg_loss": pg.item(), "actor/entropy": say(entropy), "actor/approxkl": say([x * x / 2 for x in d]),

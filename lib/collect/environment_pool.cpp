@@ -1,0 +1,146 @@
+#include "collect/environment_pool.h"
+
+#include <chrono>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+std::string where_of(const std::string& tag) {
+  return "custom_envs." + tag + ".env_config.";
+}
+
+template <class F>
+TurnAnswer answer_of(F&& ask) {
+  try {
+    return {.reaction = ask()};
+  } catch (const EnvironmentFailed& failure) {
+    return {.fault = failure.fault, .why = failure.what()};
+  }
+}
+
+}  // namespace
+
+void reset_to(Environment& environment, uint64_t seed, const std::string& observation) {
+  if (environment.reset(seed).observation != observation)
+    throw EnvironmentFailed(EnvironmentFault::kProtocol,
+                            fmt::format("the level of seed {} began otherwise than before; a seed is one level", seed));
+}
+
+EnvironmentPool::EnvironmentPool(const EnvironmentsByTag& environments) : environments_(environments) {
+  for (const auto& [tag, config] : environments) {
+    const EnvironmentType& type = *config.env_type;
+    type.make(config.env_config, where_of(tag));
+    if (!type.is_program) continue;
+    Programs& programs = programs_[tag];
+    for (int64_t i = 0; i < config.env_config.world_size; ++i)
+      programs.threads.emplace_back([this, tag] { work(tag); });
+  }
+}
+
+EnvironmentPool::~EnvironmentPool() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  has_work_.notify_all();
+  for (auto& [tag, programs] : programs_)
+    for (std::thread& thread : programs.threads) thread.join();
+}
+
+int64_t EnvironmentPool::begin(const std::string& tag, uint64_t seed, std::string observation) {
+  const std::lock_guard lock(mutex_);
+  const int64_t number = num_begun_++;
+  Trajectory& trajectory = trajectories_[number];
+  trajectory = {.tag = tag, .seed = seed, .observation = std::move(observation)};
+  const auto programs = programs_.find(tag);
+  if (programs == programs_.end()) {
+    const EnvironmentConfig& config = environments_.at(tag);
+    trajectory.own = config.env_type->make(config.env_config, where_of(tag));
+    reset_to(*trajectory.own, seed, trajectory.observation);
+  } else {
+    programs->second.waiting.push_back(number);
+    has_work_.notify_all();
+  }
+  return number;
+}
+
+void EnvironmentPool::step(int64_t number, std::string message) {
+  const std::lock_guard lock(mutex_);
+  Trajectory& trajectory = trajectories_.at(number);
+  if (trajectory.own) {
+    trajectory.answer = answer_of([&] { return trajectory.own->step(message); });
+    return;
+  }
+  trajectory.message = std::move(message);
+  has_work_.notify_all();
+}
+
+std::optional<TurnAnswer> EnvironmentPool::take(int64_t number) {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(trajectories_.at(number).answer, std::nullopt);
+}
+
+void EnvironmentPool::end(int64_t number) {
+  const std::lock_guard lock(mutex_);
+  Trajectory& trajectory = trajectories_.at(number);
+  if (trajectory.own || std::erase(programs_.at(trajectory.tag).waiting, number) > 0) {
+    trajectories_.erase(number);
+    return;
+  }
+  trajectory.is_over = true;  // whose program then takes it away
+  has_work_.notify_all();
+}
+
+void EnvironmentPool::wait(double seconds) {
+  std::unique_lock lock(mutex_);
+  has_answer_.wait_for(lock, std::chrono::duration<double>(seconds));
+}
+
+/// A thread: plays one trajectory after the other, to its end.
+void EnvironmentPool::work(const std::string& tag) {
+  const EnvironmentConfig& config = environments_.at(tag);
+  const std::unique_ptr<Environment> environment = config.env_type->make(config.env_config, where_of(tag));
+  std::unique_lock lock(mutex_);
+  std::deque<int64_t>& waiting = programs_.at(tag).waiting;
+  while (true) {
+    has_work_.wait(lock, [&] { return is_ending_ || !waiting.empty(); });
+    if (is_ending_) return;
+    const int64_t number = waiting.front();
+    waiting.pop_front();
+    play(*environment, number, lock);
+    trajectories_.erase(number);
+  }
+}
+
+void EnvironmentPool::play(Environment& environment, int64_t number, std::unique_lock<std::mutex>& lock) {
+  Trajectory& trajectory = trajectories_.at(number);
+  const auto unlocked = [&](auto&& ask) {
+    lock.unlock();
+    TurnAnswer answer = answer_of(ask);
+    lock.lock();
+    return answer;
+  };
+  TurnAnswer known = unlocked([&] {
+    reset_to(environment, trajectory.seed, trajectory.observation);
+    return Reaction();
+  });
+  while (true) {
+    has_work_.wait(lock, [&] { return is_ending_ || trajectory.is_over || trajectory.message; });
+    if (is_ending_) return;
+    if (trajectory.is_over) break;
+    const std::string message = std::move(*std::exchange(trajectory.message, std::nullopt));
+    if (!known.fault) known = unlocked([&] { return environment.step(message); });
+    trajectory.answer = known;
+    has_answer_.notify_all();
+  }
+  if (known.fault) return;
+  unlocked([&] {
+    environment.close();
+    return Reaction();
+  });
+}
+
+}  // namespace roll

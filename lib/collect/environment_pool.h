@@ -1,0 +1,81 @@
+// The environments that a rank's trajectories are played in. Those of this program answer at once; programs of the user
+// are asked by threads of their own, one for each, and each plays one level at a time: trajectories beyond that wait
+// here, and nowhere else.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "environment/config.h"
+#include "environment/environment.h"
+
+namespace roll {
+
+using EnvironmentsByTag = std::map<std::string, EnvironmentConfig>;
+
+/// An answer to a message, or why there is none.
+struct TurnAnswer {
+  Reaction reaction{};
+  std::optional<EnvironmentFault> fault{};
+  std::string why{};     // of a fault
+  bool is_late = false;  // its trajectory has had its time
+};
+
+class EnvironmentPool {
+ public:
+  /// UserError: an environment that cannot be made. `environments` must outlive it.
+  explicit EnvironmentPool(const EnvironmentsByTag& environments);
+  /// Ends the programs; waits for a question that is under way, which has its time limit.
+  ~EnvironmentPool();
+  EnvironmentPool(const EnvironmentPool&) = delete;
+  EnvironmentPool& operator=(const EnvironmentPool&) = delete;
+
+  /// A trajectory of its own; it begins when there is an environment for it. `observation`: what the level must show.
+  int64_t begin(const std::string& tag, uint64_t seed, std::string observation);
+  /// One at a time for each trajectory.
+  void step(int64_t trajectory, std::string message);
+  /// The answer to the last step, once it is there.
+  std::optional<TurnAnswer> take(int64_t trajectory);
+  /// Its environment is free for others; once.
+  void end(int64_t trajectory);
+  /// Until an answer comes, or this long.
+  void wait(double seconds);
+
+ private:
+  struct Trajectory {
+    std::string tag;
+    uint64_t seed = 0;
+    std::string observation;
+    std::optional<std::string> message{};  // that waits
+    std::optional<TurnAnswer> answer{};
+    std::unique_ptr<Environment> own{};  // of this program
+    bool is_over = false;                // ended, while its environment may be at work
+  };
+  /// A kind of environment whose programs play for who comes first.
+  struct Programs {
+    std::deque<int64_t> waiting{};  // trajectories that have none
+    std::vector<std::thread> threads{};
+  };
+  void work(const std::string& tag);
+  void play(Environment& environment, int64_t number, std::unique_lock<std::mutex>& lock);
+
+  const EnvironmentsByTag& environments_;
+  std::mutex mutex_;
+  std::condition_variable has_work_, has_answer_;
+  std::map<int64_t, Trajectory> trajectories_;
+  std::map<std::string, Programs> programs_;
+  int64_t num_begun_ = 0;
+  bool is_ending_ = false;
+};
+
+/// The first observation of a level, as `reset` gives it, if it is the one that is known of it.
+void reset_to(Environment& environment, uint64_t seed, const std::string& observation);
+
+}  // namespace roll

@@ -1,0 +1,38 @@
+#include "collect/trajectory.h"
+
+#include <nlohmann/json.hpp>
+
+namespace roll {
+
+namespace {
+
+RewardFailure failure_of(EnvironmentFault fault) {
+  switch (fault) {
+    case EnvironmentFault::kTimeout:
+      return RewardFailure::kTimeout;
+    case EnvironmentFault::kCrash:
+      return RewardFailure::kCrash;
+    default:
+      return RewardFailure::kUnparsable;
+  }
+}
+
+}  // namespace
+
+RewardResult result_of(const Trajectory& trajectory) {
+  if (trajectory.failed) {
+    const EnvironmentFault fault = trajectory.failed->fault.value();
+    RewardResult result = failed_reward(failure_of(fault), "the environment " + trajectory.failed->why);
+    result.detail["environment"] = name_of(fault);
+    return result;
+  }
+  double reward = 0;
+  for (const Turn& turn : trajectory.turns) reward += turn.reward;
+  RewardResult result = judged(trajectory.succeeded ? (*trajectory.succeeded ? 1 : 0) : reward);
+  result.reward = reward;
+  if (trajectory.succeeded) result.detail["success"] = *trajectory.succeeded;
+  if (trajectory.cut) result.detail["cut"] = name_of(*trajectory.cut);
+  return result;
+}
+
+}  // namespace roll

@@ -1,0 +1,240 @@
+#include "collect/turn_source.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "dist/messages.h"
+#include "environment/agent_text.h"
+#include "records/messages.h"
+
+namespace roll {
+
+namespace {
+
+constexpr double kAnswerWait_s = 1e-3;
+
+EnvironmentAnswers::Answer told(int64_t request, const TurnAnswer& answer) {
+  const auto& [observation, reward, is_done, is_valid, succeeded] = answer.reaction;
+  return {.request = request,
+          .observation = observation,
+          .reward = reward,
+          .is_done = is_done,
+          .is_valid = is_valid,
+          .succeeded = succeeded,
+          .fault = answer.fault,
+          .why = answer.why,
+          .is_late = answer.is_late};
+}
+
+TurnAnswer heard(const EnvironmentAnswers::Answer& told) {
+  return {.reaction = {.observation = told.observation,
+                       .reward = told.reward,
+                       .is_done = told.is_done,
+                       .is_valid = told.is_valid,
+                       .succeeded = told.succeeded},
+          .fault = told.fault,
+          .why = told.why,
+          .is_late = told.is_late};
+}
+
+uint32_t state_of(const std::string& observation) {
+  return static_cast<uint32_t>(fnv1a(observation));
+}
+
+void append(Generation& said, const std::vector<int64_t>& ids) {
+  said.ids.insert(said.ids.end(), ids.begin(), ids.end());
+  said.log_probs.resize(said.ids.size());
+  said.processed_log_probs.resize(said.ids.size());
+}
+
+}  // namespace
+
+TurnSource::TurnSource(RolloutCoordinator& coordinator, Mesh& mesh, Game game, Limits limits, Trajectories& open,
+                       OnOver on_over)
+    : coordinator_(coordinator),
+      mesh_(mesh),
+      game_(game),
+      limits_(std::move(limits)),
+      open_(open),
+      on_over_(std::move(on_over)),
+      first_(coordinator.first_request()) {}
+
+bool TurnSource::is_played(int64_t request) const {
+  return game_.environments.contains(row(request).domain);
+}
+
+const EnvironmentConfig& TurnSource::environment(int64_t request) const {
+  return game_.environments.at(row(request).domain);
+}
+
+/// Trajectories that have begun run, as the coordinator sees it.
+RequestSource::Change TurnSource::next(const Queue& queue) {
+  std::deque<int64_t> fresh;
+  int64_t num_begun = std::ssize(waiting_);
+  for (const int64_t served : queue.waiting) {
+    const int64_t request = owners_.at(served);
+    const bool has_begun = is_played(request) && !trajectory(request).said.ids.empty();
+    if (has_begun)
+      ++num_begun;
+    else
+      fresh.push_back(request);
+  }
+  Change said = coordinator_.next(
+      {.waiting = fresh, .num_running = queue.num_running + num_begun, .num_free_slots = queue.num_free_slots});
+  Change change{.is_last = said.is_last, .pauses = said.pauses};
+  change.cancelled = std::exchange(ended_, {});
+  for (const int64_t request : said.cancelled) cancel(request, change);
+  for (GenerationRequest& asked : said.requests) start(std::move(asked), change);
+  if (!change.is_last && !change.pauses) hear_answers(change);
+  if (queue.is_idle() && change.requests.empty() && !waiting_.empty() && !change.is_last && mesh_.is_leader())
+    game_.pool.wait(kAnswerWait_s);
+  return change;
+}
+
+void TurnSource::start(GenerationRequest asked, Change& change) {
+  const int64_t request = std::ssize(requests_);
+  requests_.push_back({.asked = asked});
+  if (!is_played(request)) return send(request, std::move(asked), change);
+  const auto [found, is_new] = open_.try_emplace(coordinator_.sample(first_ + request));
+  Trajectory& its = found->second;
+  if (is_new) {
+    const std::string observation = row(request).raw.at("observation").get<std::string>();
+    its.next_state = state_of(observation);
+    if (mesh_.is_leader())
+      its.session = game_.pool.begin(row(request).domain, row(request).raw.at("seed").get<uint64_t>(), observation);
+  }
+  if (its.awaits_answer) return waiting_.push_back(request);  // a pause came between
+  draw_turn(request, change);
+}
+
+void TurnSource::send(int64_t request, GenerationRequest asked, Change& change) {
+  requests_[request].in_engine = std::ssize(owners_);
+  owners_.push_back(request);
+  change.requests.push_back(std::move(asked));
+}
+
+/// The next turn, or what a pause left of it.
+void TurnSource::draw_turn(int64_t request, Change& change) {
+  const Trajectory& its = trajectory(request);
+  GenerationRequest asked = requests_[request].asked;
+  SamplingSettings generating = asked.generating.value_or(limits_.generating);
+  const int64_t most = std::min({room(request), generating.max_new_tokens, environment(request).max_tokens_per_step});
+  asked.num_given = std::ssize(its.said.ids);
+  generating.max_new_tokens = asked.num_given + most;
+  asked.generating = std::move(generating);
+  if (std::ssize(asked.begun.ids) <= asked.num_given) asked.begun = its.said;
+  requests_[request].asked.begun = {};
+  send(request, std::move(asked), change);
+}
+
+void TurnSource::generated(int64_t served, const Generation& generation) {
+  const int64_t request = owners_.at(served);
+  if (!is_played(request)) {
+    requests_[request].is_over = true;
+    return on_over_(first_ + request, generation, nullptr);
+  }
+  Trajectory& its = trajectory(request);
+  const int64_t num_given = std::ssize(its.said.ids);
+  ROLL_CHECK(std::equal(its.said.ids.begin(), its.said.ids.end(), generation.ids.begin()),
+             "tokens stay as they were drawn");
+  const std::string message = generation.text;
+  its.said = generation;
+  its.turns.push_back({.num_tokens = std::ssize(generation.ids) - num_given, .state = its.next_state});
+  its.awaits_answer = true;
+  waiting_.push_back(request);
+  ended_.push_back(served);
+  requests_[request].in_engine = -1;
+  if (mesh_.is_leader()) game_.pool.step(its.session, message);
+}
+
+/// **Collective** over the group, where some wait.
+void TurnSource::hear_answers(Change& change) {
+  if (waiting_.empty()) return;
+  std::map<int64_t, TurnAnswer> answers;
+  if (mesh_.is_leader())
+    for (const int64_t request : waiting_)
+      if (auto answer = game_.pool.take(trajectory(request).session)) {
+        const auto& most = environment(request).max_seconds;
+        answer->is_late = most && trajectory(request).watch.seconds() > *most;
+        answers[request] = std::move(*answer);
+      }
+  if (mesh_.tp().communicates()) {
+    EnvironmentAnswers message;
+    for (const auto& [request, answer] : answers) message.answers.push_back(told(request, answer));
+    message = broadcast_message(message, 0, mesh_.tp());
+    answers.clear();
+    for (const auto& answer : message.answers) answers[answer.request] = heard(answer);
+  }
+  for (auto& [request, answer] : answers) {
+    std::erase(waiting_, request);
+    hear(request, std::move(answer), change);
+  }
+}
+
+void TurnSource::hear(int64_t request, TurnAnswer answer, Change& change) {
+  Trajectory& its = trajectory(request);
+  const EnvironmentConfig& config = environment(request);
+  its.awaits_answer = false;
+  if (answer.fault) {
+    its.failed = std::move(answer);
+    return finish(request);
+  }
+  const Reaction& reaction = answer.reaction;
+  its.turns.back().reward = as_written(reaction.reward);
+  its.turns.back().is_valid = reaction.is_valid;
+  its.succeeded = reaction.succeeded;
+  its.is_done = reaction.is_done;
+  if (its.is_done) return finish(request);
+  const int64_t num_turns = std::ssize(its.turns);
+  const std::string text = turn_text(config, reaction.observation, num_turns);
+  const auto ids = game_.tokens.behind(*row(request).messages, its.answers, text, its.said.ids.back());
+  if (num_turns >= config.max_steps)
+    its.cut = TrajectoryCut::kTurns;
+  else if (room(request) <= std::ssize(ids))
+    its.cut = TrajectoryCut::kTokens;
+  else if (answer.is_late)
+    its.cut = TrajectoryCut::kTime;
+  if (its.cut) return finish(request);
+  append(its.said, ids);
+  its.turns.back().num_environment_tokens = std::ssize(ids);
+  its.answers.push_back(text);
+  its.next_state = state_of(reaction.observation);
+  draw_turn(request, change);
+}
+
+void TurnSource::finish(int64_t request) {
+  const auto found = open_.find(coordinator_.sample(first_ + request));
+  Trajectory its = std::move(found->second);
+  open_.erase(found);
+  requests_[request].is_over = true;
+  if (mesh_.is_leader()) game_.pool.end(its.session);
+  its.said.finish_reason = its.is_done ? FinishReason::kStop : its.cut ? FinishReason::kLength : FinishReason::kAbort;
+  on_over_(first_ + request, its.said, &its);
+}
+
+void TurnSource::cancel(int64_t request, Change& change) {
+  Request& its = requests_.at(request);
+  if (its.in_engine >= 0) change.cancelled.push_back(std::exchange(its.in_engine, -1));
+  if (!is_played(request) || std::exchange(its.is_over, true)) return;
+  std::erase(waiting_, request);
+  const auto found = open_.find(coordinator_.sample(first_ + request));
+  if (mesh_.is_leader()) game_.pool.end(found->second.session);
+  open_.erase(found);
+}
+
+std::vector<Generation> TurnSource::by_request(std::vector<Generation> generations) {
+  std::vector<Generation> all(requests_.size());
+  for (int64_t request = 0; request < std::ssize(requests_); ++request) {
+    const Request& its = requests_[request];
+    if (its.in_engine >= 0)
+      all[request] = std::move(generations.at(its.in_engine));
+    else if (!its.is_over)
+      all[request] = trajectory(request).said;
+    if (is_played(request)) all[request].finish_reason = its.is_over ? FinishReason::kStop : FinishReason::kAbort;
+  }
+  return all;
+}
+
+}  // namespace roll

@@ -1,0 +1,22 @@
+// What an environment shows, as the messages that a model is shown.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/json.h"
+#include "environment/config.h"
+#include "environment/environment.h"
+
+namespace roll {
+
+/// UserError "where agent_template": a {name} that is none of those in config.h.
+void check_agent_template(const EnvironmentConfig& config, const std::string& where);
+
+/// [{"role": "system", ...}, {"role": "user", ...}] of a level that begins.
+Json first_messages(const EnvironmentConfig& config, const Opening& opening);
+
+/// The user's message after `turn` turns of the model.
+std::string turn_text(const EnvironmentConfig& config, const std::string& observation, int64_t turn);
+
+}  // namespace roll

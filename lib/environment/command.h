@@ -1,0 +1,23 @@
+// An environment that is a program of the user: started once, kept alive, asked by JSON lines.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "environment/types.h"
+
+namespace roll {
+
+/// Each line in is a question, which is answered with one line of at most 1 MiB before the next comes; "id" is the
+/// question's and may be left out:
+///   {"id", "method": "reset", "seed", "config"}  ->  {"id", "observation"[, "instruction"]}
+///   {"id", "method": "step", "message"}          ->  {"id", "observation", "reward", "done"[, "valid", "success"]}
+///   {"id", "method": "close"}                    ->  {"id"}
+/// Standard error is for people. Whatever else comes is an EnvironmentFailed with the last that it said there: the
+/// program is killed with all that it started, and started again at the next reset. UserError: no program.
+std::unique_ptr<Environment> make_command_environment(const EnvironmentArgs& args, const std::string& where);
+
+/// UserError: a program that is not there, or may not be executed.
+void check_command(const EnvironmentArgs& args, const std::string& where);
+
+}  // namespace roll

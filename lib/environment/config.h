@@ -1,0 +1,95 @@
+// Keys of environments: custom_envs.<tag> as ROLL writes them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/range.h"
+#include "environment/types.h"
+
+namespace roll {
+
+/// Of one kind of environment: each type reads its own.
+struct EnvironmentArgs {
+  std::optional<std::string> env_instruction;
+  std::string action_pattern = "<answer>(.*?)</answer>";
+  std::map<std::string, std::string> action_lookup;
+  std::map<std::string, std::string> grid_lookup;
+  std::map<std::string, std::string> grid_vocab;
+  std::optional<double> format_penalty;
+  std::optional<int64_t> max_steps;
+  int64_t size = 4;
+  double p = 0.8;
+  bool is_slippery = true;
+  std::vector<int64_t> dim_room{6, 6};
+  int64_t num_boxes = 1;
+  int64_t search_depth = 30;
+  int64_t min_number = 1;
+  int64_t max_number = 20;
+  std::vector<std::string> command;
+  double timeout_s = 10;
+  int64_t world_size = 4;
+  std::map<std::string, std::string> config;
+
+  template <class V>
+  void fields(V& v) {
+    v("env_instruction", env_instruction,
+      "what is said before the first observation; null: the type's own; empty: nothing");
+    v("action_pattern", action_pattern, "PCRE2 expression whose last group is the action in the model's message");
+    v("action_lookup", action_lookup, "number of an action: its name; empty: the type's own");
+    v("grid_lookup", grid_lookup, "number of a cell's content: its symbol; empty: the type's own");
+    v("grid_vocab", grid_vocab, "symbol: its meaning, for the instruction; empty: the type's own");
+    v("format_penalty", format_penalty, "reward of a message without an action; null: that of the env manager",
+      within(-1'000'000, 1'000'000));
+    v("max_steps", max_steps, "custom_envs.<tag>.max_steps decides; here it may be repeated", within(1, 100'000));
+    v("size", size, "frozen_lake: cells of a side", within(2, 32));
+    v("p", p, "frozen_lake: share of cells that are no hole", within(0.1, 1));
+    v("is_slippery", is_slippery, "frozen_lake: two of three moves go aside");
+    v("dim_room", dim_room, "sokoban: rows and columns, walls included", within(5, 32));
+    v("num_boxes", num_boxes, "sokoban: boxes to push", within(1, 16));
+    v("search_depth", search_depth, "sokoban: steps by which a level is played backwards when it is made",
+      within(1, 10'000));
+    v("min_number", min_number, "guess_the_number: the least secret", within(-1'000'000, 1'000'000));
+    v("max_number", max_number, "guess_the_number: the greatest secret", within(-1'000'000, 1'000'000));
+    v("command", command, "command: program and arguments, which answers JSON lines (environment/command.h)");
+    v("timeout_s", timeout_s, "command: seconds that an answer may take", above_to(0, 86400));
+    v("world_size", world_size, "command: how many of it run, on each rank that samples; each plays a level at a time",
+      within(1, 4096));
+    v("config", config, "command: what the program is told with each reset");
+    v.noted({"render_mode", "use_thread_lock", "special_token_list", "seed", "map_seed"},
+            "levels come from named seeds, as text");
+  }
+};
+
+/// What a trajectory is made of, by tag.
+struct EnvironmentConfig {
+  Chosen<EnvironmentType> env_type = "frozen_lake";
+  std::optional<std::string> env_manager_cls;
+  int64_t max_steps = 10;
+  int64_t max_tokens_per_step = 128;
+  std::optional<double> max_seconds;
+  std::string agent_system_template;
+  std::string agent_template = "{observation}";
+  EnvironmentArgs env_config;
+
+  template <class V>
+  void fields(V& v) {
+    v("env_type", env_type, "what is played");
+    v("env_manager_cls", env_manager_cls, "ROLL's class path; TrajEnvManager: all turns are one sequence");
+    v("max_steps", max_steps, "turns of a trajectory; what is not over by then is cut", within(1, 100'000));
+    v("max_tokens_per_step", max_tokens_per_step, "longest turn of the model in tokens", token_range());
+    v("max_seconds", max_seconds, "a trajectory that takes longer is cut; null: it may", above_to(0, 86400));
+    v("agent_system_template", agent_system_template, "the system message; empty: none");
+    v("agent_template", agent_template,
+      "the user's message of each turn, with {observation}, {turn_idx}, {actions_left}, {max_response_length}");
+    v("env_config", env_config, "the environment itself");
+    v.noted({"use_thread_lock", "max_env_step_concurrent", "history_length"},
+            "environments are played on threads of their own, and all turns are seen");
+    v.refused({"tool_wrapper"}, "tools are not known to this version; describe the environment without");
+  }
+};
+
+}  // namespace roll

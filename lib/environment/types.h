@@ -1,0 +1,26 @@
+// The registry of environments. One more is a file with its Environment and a row in types.cpp.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/names.h"
+
+namespace roll {
+
+class Environment;
+struct EnvironmentArgs;
+
+struct EnvironmentType {
+  const char* name;
+  /// `where` stands before a key in error messages: "custom_envs.Lake.env_config.". UserError: arguments that are no
+  /// use.
+  std::unique_ptr<Environment> (*make)(const EnvironmentArgs& args, const std::string& where);
+  bool shows_level = false;  // levels that begin with one observation are the same
+  bool is_program = false;   // of the user: slow, and trusted with nothing
+};
+
+std::span<const EnvironmentType> rows_of(const EnvironmentType*);
+
+}  // namespace roll

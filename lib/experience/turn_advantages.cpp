@@ -1,0 +1,110 @@
+#include "experience/turn_advantages.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "base/error.h"
+
+namespace roll {
+namespace {
+
+constexpr double kLeastDeviation = 1e-6;
+
+/// All turns of all judged trajectories of the part, in their order.
+struct TurnNumbers {
+  std::vector<int64_t> sequence;  // of each turn
+  std::vector<double> returns;    // discounted over turns
+  std::vector<double> rewards;    // of the whole trajectory
+  std::vector<uint32_t> states;
+
+  TurnNumbers(const StepFacts& step, double gamma) {
+    for (int64_t b = 0; b < step.num_sequences(); ++b) {
+      if (!step.judged[b]) continue;
+      if (step.turns.empty() || step.turns[b].empty())
+        throw user_error(
+            "adv_estimator weighs turns, and a response of group {} has none; replay trajectories of environments, or "
+            "take grpo or reinforce",
+            step.group_index[b]);
+      const size_t first = returns.size();
+      double whole = 0, to_come = 0;
+      for (const TurnFact& turn : step.turns[b]) {
+        whole += turn.reward;
+        sequence.push_back(b);
+        states.push_back(turn.state);
+      }
+      rewards.resize(sequence.size(), whole);
+      returns.resize(sequence.size());
+      for (size_t k = returns.size(); k-- > first;)
+        returns[k] = to_come = step.turns[b][k - first].reward + gamma * to_come;
+    }
+  }
+};
+
+/// Values less the mean of those of the same key, over their deviation (n - 1), as `types` says; all of one key where
+/// the type is not the group's.
+template <class Key>
+std::vector<double> normalised(const std::vector<double>& values, const std::vector<Key>& keys,
+                               const Normalisation& types) {
+  std::map<Key, Moments> of_key;
+  Moments of_all;
+  const auto moments = [&](size_t i, NormType type) -> Moments& {
+    return type == NormType::kGroup ? of_key[keys[i]] : of_all;
+  };
+  const auto each = [&](auto&& f) {
+    for (const NormType type : {NormType::kGroup, NormType::kBatch})
+      for (size_t i = 0; i < values.size(); ++i) f(moments(i, type), values[i]);
+  };
+  each([](Moments& m, double x) { m.count += 1, m.mean += x; });
+  of_all.mean /= std::max(1.0, of_all.count);
+  for (auto& [key, m] : of_key) m.mean /= m.count;
+  each([](Moments& m, double x) { m.squares += (x - m.mean) * (x - m.mean); });
+  std::vector<double> result = values;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (types.mean) result[i] -= moments(i, *types.mean).mean;
+    if (!types.deviation) continue;
+    const Moments& m = moments(i, *types.deviation);
+    const double deviation = m.count > 1 ? std::sqrt(m.squares / (m.count - 1)) : 0;
+    result[i] = deviation > kLeastDeviation ? result[i] / (deviation + kLeastDeviation) : 0;
+  }
+  return result;
+}
+
+AdvantagesAndReturns on_turns(const Part& part, const TurnNumbers& turns, const std::vector<double>& values) {
+  std::map<int64_t, size_t> first;  // turn of each sequence
+  for (size_t k = 0; k < turns.sequence.size(); ++k) first.try_emplace(turns.sequence[k], k);
+  at::Tensor advantages = at::zeros_like(part.here.token_rewards);
+  for (int64_t b = 0; b < part.here.num_sequences(); ++b) {
+    if (!part.here.judged[b]) continue;
+    size_t k = first.at(part.place[b]);
+    for (const auto& [begin, end] : model_spans(part.here, b)) advantages.slice(0, begin, end).fill_(values[k++]);
+  }
+  return {advantages, advantages.clone()};
+}
+
+}  // namespace
+
+AdvantagesAndReturns step_reinforce(const Part& part, const ExperienceConfig& config) {
+  const TurnNumbers turns(part.all, config.step_reward_gamma);
+  return on_turns(part, turns,
+                  normalised(turns.returns, picked(part.all.group_index, turns.sequence), config.normalisation()));
+}
+
+AdvantagesAndReturns gigpo(const Part& part, const ExperienceConfig& config) {
+  const TurnNumbers turns(part.all, config.step_reward_gamma);
+  const std::vector<int64_t> groups = picked(part.all.group_index, turns.sequence);
+  std::vector<std::pair<int64_t, uint32_t>> states;
+  for (size_t k = 0; k < groups.size(); ++k) states.emplace_back(groups[k], turns.states[k]);
+  const Normalisation types = config.normalisation();
+  const Normalisation of_states{.mean = types.mean ? std::optional(NormType::kGroup) : std::nullopt,
+                                .deviation = types.deviation ? std::optional(NormType::kGroup) : std::nullopt};
+  const std::vector<double> episodes = normalised(turns.rewards, groups, types);
+  std::vector<double> values = normalised(turns.returns, states, of_states);
+  for (size_t k = 0; k < values.size(); ++k)
+    values[k] = config.episode_reward_weight * episodes[k] + config.step_reward_weight * values[k];
+  return on_turns(part, turns, values);
+}
+
+}  // namespace roll

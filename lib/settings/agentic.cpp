@@ -1,0 +1,217 @@
+#include "settings/agentic.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "base/nearest.h"
+#include "config/node.h"
+#include "environment/agent_text.h"
+#include "environment/command.h"
+#include "environment/environment.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kTrainingLevels = 2048;
+
+Node text_node(const std::string& text, const Place& place) {
+  return {.kind = Node::Kind::kScalar, .text = text, .quoted = true, .place = place};
+}
+
+/// The groups of each tag, or none where the partition is no use.
+std::vector<int64_t> groups_of(const EnvManagerConfig& manager) {
+  const auto num_tags = std::ssize(manager.tags);
+  if (!manager.num_groups_partition.empty()) return manager.num_groups_partition;
+  std::vector<int64_t> groups(num_tags, manager.num_env_groups / std::max<int64_t>(1, num_tags));
+  for (int64_t i = 0; i < manager.num_env_groups % std::max<int64_t>(1, num_tags); ++i) ++groups[i];
+  return groups;
+}
+
+/// `count` shared out over the tags as their groups are.
+std::map<std::string, int64_t> shared_out(const EnvManagerConfig& manager, int64_t count) {
+  const std::vector<int64_t> groups = groups_of(manager);
+  const int64_t all = std::max<int64_t>(1, std::accumulate(groups.begin(), groups.end(), int64_t{0}));
+  std::map<std::string, int64_t> levels;
+  int64_t before = 0;
+  for (size_t i = 0; i < manager.tags.size(); ++i) {
+    const int64_t first = count * before / all;
+    before += groups.at(i);
+    levels[manager.tags[i]] += count * before / all - first;
+  }
+  return levels;
+}
+
+void check_manager(const EnvManagerConfig& manager, const Config& config, Checker& check) {
+  std::vector<std::string> known;
+  for (const auto& [tag, environment] : config.agentic.custom_envs) known.push_back(tag);
+  for (const std::string& tag : manager.tags)
+    check.require(config.agentic.custom_envs.contains(tag), manager.tags, "custom_envs has no {}; it has {}{}", tag,
+                  known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")), did_you_mean(tag, known));
+  check.require(std::set(manager.tags.begin(), manager.tags.end()).size() == manager.tags.size(), manager.tags,
+                "names a tag twice; name each once");
+  const auto& partition = manager.num_groups_partition;
+  if (partition.empty()) {
+    check.require(std::ssize(manager.tags) <= manager.num_env_groups, manager.num_env_groups,
+                  "is less than the {} tags; raise it", manager.tags.size());
+    return;
+  }
+  check.require(partition.size() == manager.tags.size(), partition, "has {} numbers for {} tags; give one for each",
+                partition.size(), manager.tags.size());
+  check.require(std::accumulate(partition.begin(), partition.end(), int64_t{0}) == manager.num_env_groups, partition,
+                "must sum to {}", check.name(manager.num_env_groups));
+}
+
+void check_environment(const std::string& tag, const EnvironmentConfig& config, bool offline, Checker& check) {
+  const std::string where = fmt::format("custom_envs.{}.", tag);
+  if (!check.require_given(check.is_set(config.env_type), config.env_type, "name what is played, as frozen_lake"))
+    return;
+  const std::string manager = config.env_manager_cls.value_or("TrajEnvManager");
+  check.require(manager.substr(manager.rfind('.') + 1) == "TrajEnvManager", config.env_manager_cls,
+                "is not known; TrajEnvManager is, in which all turns of a trajectory are one sequence");
+  const auto& inner = config.env_config.max_steps;
+  check.require(!inner || *inner == config.max_steps, inner, "differs from {}; keep one of the two",
+                check.name(config.max_steps));
+  for (const int64_t side : config.env_config.dim_room)
+    check.require(side >= 5 && side <= 32, config.env_config.dim_room, "each side must be in 5..32");
+  check.collect_named(config.agent_template, [&] { check_agent_template(config, where); });
+  check.collect_named(config.env_type, [&] {
+    config.env_type->make(config.env_config, where + "env_config.");
+    if (config.env_type->is_program && !offline) check_command(config.env_config, where + "env_config.");
+  });
+}
+
+void complete_sampling_of(Config& config, Checker& check) {
+  GeneratingArgs &infer = config.actor_infer.generating_args, &validation = config.validation.generating_args;
+  AgenticConfig& agentic = config.agentic;
+  if (check.is_set(agentic.train_env_manager.generating_args)) infer = agentic.train_env_manager.generating_args;
+  if (check.is_set(agentic.val_env_manager.generating_args))
+    validation = agentic.val_env_manager.generating_args;
+  else if (!check.is_set(config.validation.generating_args))
+    validation = infer;
+  infer.num_return_sequences = config.num_return_sequences_in_group;
+  validation.num_return_sequences = agentic.val_env_manager.group_size;
+}
+
+void complete_normalization(Config& config, Checker& check) {
+  const auto& [grouping, method] = config.agentic.reward_normalization;
+  if (!check.is_set(config.agentic.reward_normalization) || method == RewardMethod::kIdentity) return;
+  ExperienceConfig& experience = config.experience;
+  const NormType type = grouping == RewardGrouping::kGroup ? NormType::kGroup : NormType::kBatch;
+  const auto fill = [&](std::optional<NormType>& member) {
+    check.require(!check.is_set(member) || member == type, member, "differs from {}; keep one of the two",
+                  check.key(config.agentic.reward_normalization));
+    member = type;
+  };
+  fill(experience.norm_mean_type);
+  if (method == RewardMethod::kMeanStd) fill(experience.norm_std_type);
+  if (grouping == RewardGrouping::kBatch && !check.is_set(experience.statistics_per_domain))
+    experience.statistics_per_domain = false;
+}
+
+}  // namespace
+
+void add_environment_rewards(Node& tree) {
+  std::vector<Node> tags;
+  for (const char* manager : {"train_env_manager", "val_env_manager"})
+    if (const Node* its = tree.find(manager))
+      if (const Node* named = its->find("tags")) {
+        if (named->kind == Node::Kind::kScalar) tags.push_back(*named);
+        tags.insert(tags.end(), named->list.begin(), named->list.end());
+      }
+  if (tags.empty()) return;
+  if (!tree.find("rewards"))
+    tree.map.push_back({"rewards", tree.place, Node{.kind = Node::Kind::kMap, .place = tree.place}});
+  Node& rewards = *tree.find("rewards");
+  if (rewards.kind == Node::Kind::kNull) rewards.kind = Node::Kind::kMap;
+  if (rewards.kind != Node::Kind::kMap) return;
+  for (const Node& tag : tags) {
+    if (tag.kind != Node::Kind::kScalar || rewards.find(tag.text)) continue;
+    Node reward{.kind = Node::Kind::kMap, .place = tag.place};
+    reward.map.push_back({"type", tag.place, text_node("environment", tag.place)});
+    Node included{.kind = Node::Kind::kList, .list = {text_node(tag.text, tag.place)}, .place = tag.place};
+    reward.map.push_back({"tag_included", tag.place, std::move(included)});
+    rewards.map.push_back({tag.text, tag.place, std::move(reward)});
+  }
+}
+
+void complete_agentic(Config& config, Checker& check) {
+  AgenticConfig& agentic = config.agentic;
+  if (!agentic.is_used()) return;
+  const EnvManagerConfig& train = agentic.train_env_manager;
+  int64_t& group = config.num_return_sequences_in_group;
+  check.require(!check.is_set(group) || group == train.group_size, group, "differs from {}; keep one of the two",
+                check.name(train.group_size));
+  group = train.group_size;
+  complete_sampling_of(config, check);
+  complete_normalization(config, check);
+  auto& shares = config.actor_train.data_args.domain_interleave_probs;
+  const std::vector<int64_t> groups = groups_of(train);
+  if (!shares.empty() || groups.size() != train.tags.size()) return;
+  const double all = static_cast<double>(std::accumulate(groups.begin(), groups.end(), int64_t{0}));
+  for (size_t i = 0; i < groups.size(); ++i) shares[train.tags[i]] = static_cast<double>(groups[i]) / all;
+}
+
+void check_agentic(const Config& config, bool offline, Checker& check) {
+  const AgenticConfig& agentic = config.agentic;
+  const auto& kind = config.experience.adv_estimator;
+  if (kind->weighs_turns) {
+    check.require(agentic.is_used() || config.rollout_replay, kind,
+                  "weighs turns in environments, and there are none; name some in train_env_manager.tags, or take "
+                  "grpo or reinforce");
+    check.require(!config.experience.add_token_level_kl, config.experience.add_token_level_kl,
+                  "{} takes the rewards of turns as they are; set use_kl_loss: true instead", check.name(kind));
+  }
+  if (!agentic.is_used()) {
+    check.require(agentic.custom_envs.empty() || config.rollout_replay, agentic.custom_envs,
+                  "nothing plays them; name some in train_env_manager.tags, or remove them");
+    return;
+  }
+  check_manager(agentic.train_env_manager, config, check);
+  check_manager(agentic.val_env_manager, config, check);
+  std::set<std::string> tags(agentic.train_env_manager.tags.begin(), agentic.train_env_manager.tags.end());
+  tags.insert(agentic.val_env_manager.tags.begin(), agentic.val_env_manager.tags.end());
+  for (const std::string& tag : tags)
+    if (const auto found = agentic.custom_envs.find(tag); found != agentic.custom_envs.end())
+      check_environment(tag, found->second, offline, check);
+  const int64_t group = agentic.train_env_manager.group_size, val_group = agentic.val_env_manager.group_size;
+  check.require(config.rollout_batch_size % group == 0, config.rollout_batch_size,
+                "counts trajectories, and must be a multiple of {}", check.name(agentic.train_env_manager.group_size));
+  check.require(agentic.val_batch_size == -1 || (agentic.val_batch_size > 0 && agentic.val_batch_size % val_group == 0),
+                agentic.val_batch_size, "counts trajectories, and must be a multiple of {}, or -1",
+                check.name(agentic.val_env_manager.group_size));
+  const auto& files = config.actor_train.data_args.file_name;
+  check.require(files.empty(), files, "levels come from environments, as train_env_manager names some; remove it");
+  const auto& val_files = config.validation.data_args.file_name;
+  check.require(val_files.empty() || !agentic.validates(), val_files,
+                "levels come from val_env_manager; give these rows a name of their own, in validation.sets");
+  const auto& estimator = config.experience.adv_estimator;
+  check.require(!estimator->reads_energies, estimator,
+                "compares tokens of one place in their responses, which turns do not have; take grpo or rloo");
+}
+
+std::map<std::string, EnvironmentConfig> played_environments(const Config& config) {
+  std::map<std::string, EnvironmentConfig> played;
+  if (!config.agentic.is_used()) return played;
+  for (const EnvManagerConfig* manager : {&config.agentic.train_env_manager, &config.agentic.val_env_manager})
+    for (const std::string& tag : manager->tags) {
+      const auto [found, is_new] = played.emplace(tag, config.agentic.custom_envs.at(tag));
+      auto& penalty = found->second.env_config.format_penalty;
+      if (is_new && !penalty) penalty = manager->format_penalty;
+    }
+  return played;
+}
+
+std::map<std::string, int64_t> training_levels(const Config& config) {
+  const EnvManagerConfig& manager = config.agentic.train_env_manager;
+  return shared_out(manager, manager.num_levels.value_or(std::max(kTrainingLevels, config.prompts_per_step())));
+}
+
+std::map<std::string, int64_t> validation_levels(const Config& config) {
+  const EnvManagerConfig& manager = config.agentic.val_env_manager;
+  const int64_t all = config.agentic.val_batch_size;
+  return shared_out(manager, manager.num_levels.value_or(all > 0 ? all / manager.group_size : manager.num_env_groups));
+}
+
+}  // namespace roll

@@ -1,0 +1,96 @@
+// ROLL's keys of training in environments: which ones, how many levels, and how a step's trajectories are counted.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/names.h"
+#include "environment/config.h"
+#include "rollout/config.h"
+
+namespace roll {
+
+/// Which environments are played, in training or in the validation.
+struct EnvManagerConfig {
+  std::vector<std::string> tags;
+  int64_t num_env_groups = 128;
+  int64_t group_size = 1;
+  std::vector<int64_t> num_groups_partition;
+  std::optional<int64_t> num_levels;
+  std::optional<double> format_penalty;
+  GeneratingArgs generating_args;
+
+  template <class V>
+  void fields(V& v) {
+    v("tags", tags, "names of custom_envs that are played");
+    v("num_env_groups", num_env_groups, "groups that num_groups_partition shares out", sequence_range());
+    v("group_size", group_size, "trajectories of each level: a group", sequence_range());
+    v("num_groups_partition", num_groups_partition, "groups of each tag; empty: equally many", within(0, 1'000'000));
+    v("num_levels", num_levels, "levels of all tags; null: in training 2048, in the validation val_batch_size's",
+      within(1, 10'000'000));
+    v("format_penalty", format_penalty, "reward of a turn without an action, where env_config has none",
+      within(-1'000'000, 1'000'000));
+    v("generating_args", generating_args, "the sampling of a turn; null: actor_infer's");
+    v.noted(
+        {"max_env_num_per_worker", "max_traj_per_env", "worker_cls", "name", "world_size", "model_args", "system_envs",
+         "num_gpus_per_worker", "device_mapping", "strategy_args", "data_args", "group_size_redundancy"},
+        "environments live beside the sampler, and a step has as many as rollout_batch_size says");
+    v.noted({"group_filter_cls"}, "rewards.<tag>.query_filter_config drops groups");
+    v.refused({"llm_proxy"}, "the policy itself plays; remove it");
+  }
+};
+
+/// ROLL's words for norm_mean_type and norm_std_type.
+enum class RewardGrouping { kGroup, kBatch, kTags };
+constexpr auto names_of(RewardGrouping) {
+  return std::to_array<Named<RewardGrouping>>(
+      {{RewardGrouping::kGroup, "traj_group_id"}, {RewardGrouping::kBatch, "batch"}, {RewardGrouping::kTags, "tags"}});
+}
+enum class RewardMethod { kIdentity, kMean, kMeanStd };
+constexpr auto names_of(RewardMethod) {
+  return std::to_array<Named<RewardMethod>>(
+      {{RewardMethod::kIdentity, "identity"}, {RewardMethod::kMean, "mean"}, {RewardMethod::kMeanStd, "mean_std"}});
+}
+struct RewardNormalization {
+  RewardGrouping grouping = RewardGrouping::kGroup;
+  RewardMethod method = RewardMethod::kIdentity;
+
+  template <class V>
+  void fields(V& v) {
+    v("grouping", grouping, "over which trajectories rewards are normalised: a group, the batch, those of a tag");
+    v("method", method,
+      "identity: not at all; mean: their mean is taken off; mean_std: and their deviation divided by");
+  }
+};
+
+struct AgenticConfig {
+  std::map<std::string, EnvironmentConfig> custom_envs;
+  EnvManagerConfig train_env_manager, val_env_manager;
+  int64_t val_batch_size = -1;
+  RewardNormalization reward_normalization;
+
+  bool is_used() const { return !train_env_manager.tags.empty(); }
+  bool validates() const { return is_used() && !val_env_manager.tags.empty(); }
+
+  template <class V>
+  void fields(V& v) {
+    v("custom_envs", custom_envs, "the environments, by tag");
+    v("train_env_manager", train_env_manager, "what training plays; then rollout_batch_size counts trajectories");
+    v("val_env_manager", val_env_manager, "what the validation plays");
+    v("val_batch_size", val_batch_size, "trajectories of a validation; -1: num_env_groups x group_size",
+      within(-1, 10'000'000));
+    v("reward_normalization", reward_normalization, "ROLL's words for norm_mean_type and norm_std_type");
+    v.noted({"custom_env", "max_tokens_per_step", "max_actions_per_traj", "env_manager_cls", "action_pattern",
+             "think_action_pattern", "all_response_pattern", "agent_system_template", "agent_template",
+             "single_prompt_agent_system_template", "single_prompt_agent_template", "sokoban_format_penalty",
+             "frozen_format_penalty", "webshop_format_penalty", "default_history_length", "agent_template_no_history"},
+            "only a value for ${...}; custom_envs decides");
+    v.noted({"render_save_dir", "batch_adjust_mode", "skip_mock_system_prompt"},
+            "levels are text, batches are whole, and templates are used as they are");
+  }
+};
+
+}  // namespace roll

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Training over several turns: the same trajectories and weights on any number of ranks, what was sampled is what is trained, holes where
+the environment spoke, environments that fail, and replay to the bit. Argument: the roll binary."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import one_step
+from metric_words import unknown_metrics
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+from expecting import expect, finish
+from rollouts import rollout_lines, rollout_text
+
+binary = pathlib.Path(sys.argv[1]).resolve()
+LAKE = dict(env_type="frozen_lake", max_steps=3, max_tokens_per_step=5, agent_template="{observation}",
+            env_config=dict(env_instruction="", action_pattern="([a-m])", action_lookup={0: "a", 1: "b", 2: "c", 3: "d"}, is_slippery=False, size=3))
+NUMBER = dict(env_type="guess_the_number", max_steps=4, max_tokens_per_step=3, env_config=dict(action_pattern="([0-9])", max_number=9))
+# Answers in order, but for levels whose seed says otherwise: those end, hang, or say what nobody understands.
+PROGRAM = r'''
+import json, sys, time
+for line in sys.stdin:
+    asked = json.loads(line)
+    answer = {"id": asked["id"]}
+    if asked["method"] == "reset":
+        seed, turns = asked["seed"], 0
+        answer["observation"] = f"level {seed}"
+    elif asked["method"] == "step":
+        turns += 1
+        if seed // 2 % 4 == 1: sys.exit(3)
+        if seed // 2 % 4 == 2: time.sleep(60)
+        answer |= {"observation": "more", "reward": len(asked["message"]) % 3 - (seed // 2 % 4 == 3 and 1e9), "done": turns == 2}
+    print(json.dumps(answer), flush=True)
+'''
+
+
+def run_config(folder, name, environments, **keys):
+    config = dict(exp_name="turns", seed=5, output_dir=str(folder / name), max_steps=2, save_steps=2, eval_steps=2, track_with=["jsonl"],
+                  pretrain=str(folder / "model"), rollout_batch_size=16, val_batch_size=4, prompt_length=160, response_length=120,
+                  adv_estimator="grpo", dump_experience=True, custom_envs=environments,
+                  train_env_manager=dict(tags=list(environments), num_env_groups=len(environments), group_size=4, num_levels=8 * len(environments)),
+                  val_env_manager=dict(tags=list(environments), num_env_groups=len(environments)),
+                  actor_train=dict(training_args=dict(learning_rate=1e-3, train_batch_size=8, lr_scheduler_type="constant"),
+                                   use_sequence_packing=True, sequence_packing_args=dict(algorithm="load_balance", max_packed_sequence_length_train=600,
+                                                                                         max_packed_sequence_length_forward=600)),
+                  actor_infer=dict(generating_args=dict(temperature=1.0, top_p=1.0, top_k=0)))
+    (folder / f"{name}.yaml").write_text(json.dumps(config | keys))
+    return folder / f"{name}.yaml"
+
+
+def train(folder, name, environments, ranks=1, overrides=(), **keys):
+    config = run_config(folder, name, environments, **keys)
+    done = subprocess.run([binary, "train", "--config", config, "-n", str(ranks), "--device", "cpu", *overrides], capture_output=True, text=True,
+                          timeout=300)
+    if done.returncode:
+        sys.exit(f"{name}: exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}")
+    return folder / name
+
+
+def weights(run):
+    return one_step.model_weights(run / "checkpoints/step_000002/actor")
+
+
+def distance(run, other):
+    """The largest difference of two runs' weights, which moved by about 0.002."""
+    ours, theirs = weights(run), weights(other)
+    return max(float(abs(ours[name] - theirs[name]).max()) for name in ours)
+
+
+def check_trajectories(run):
+    for step in (1, 2):
+        sampled, trained = rollout_lines(run, step), [json.loads(line) for line in open(run / f"experience/step_{step:06}.jsonl")]
+        expect(len(sampled) == len(trained) == 16, f"step {step} has all its trajectories")
+        for line, told in zip(sampled, trained):
+            own = [x for turn in line["turns"] for x in [1.0] * turn["tokens"] + [0.0] * turn["environment_tokens"]]
+            expect(told["response_ids"] == line["response_ids"], "the tokens that were sampled are those that are trained")
+            expect(told["response_mask"] == told["final_response_mask"] == own, "loss is where the model spoke, and nowhere else")
+            expect(all(a == 0 for a, m in zip(told["advantages"], own) if not m), "an environment's tokens have no advantage")
+            expect(all((p == 0) == (not m) for p, m in zip(line["log_probs"], own)), "log-probs are the model's")
+            gap = max(abs(a - b) for a, b, m in zip(told["old_log_probs"], line["log_probs"], own) if m)
+            expect(gap < 1e-4, f"the trainer finds the sampler's log-probs behind all that was said before: {gap}")
+            expect(abs(sum(turn["reward"] for turn in line["turns"]) - line["reward"]) < 1e-9, "rewards of turns are the reward")
+            limit = 3 if line["domain"] == "Lake" else 4
+            expect(line["finish_reason"] == ("length" if "cut" in line["reward_detail"] else "stop"), "how it ended")
+            expect((line["reward_detail"].get("cut") == "turns") <= (len(line["turns"]) == limit), "cut at its last turn")
+
+
+def check_failures(run):
+    kinds = {1: "crash", 2: "timeout", 3: "protocol"}
+    seen = set()
+    for step in (1, 2):
+        for line in [json.loads(line) for line in open(run / f"experience/step_{step:06}.jsonl")]:
+            kind = kinds.get(int(line["prompt_id"].split(":")[1]) // 2 % 4)
+            seen.add(kind)
+            expect(line["reward_detail"].get("environment") == kind, f"{kind}: the failure is told: {line['reward_detail']}")
+            expect((line["reward"] is None) == (kind is not None), "a failure is no reward, and never 0")
+            expect(any(line["final_response_mask"]) == (kind is None), "who failed teaches nothing")
+    expect(seen == {None, "crash", "timeout", "protocol"}, f"all kinds came: {seen}")
+    told = [json.loads(line) for line in open(run / "metrics.jsonl")]
+    failed = [sum(m.get(f"environment/failed/{kind}", 0) for m in told) for kind in kinds.values()]
+    expect(all(failed), f"failures are counted by kind: {failed}")
+
+
+with tempfile.TemporaryDirectory() as name:
+    folder = pathlib.Path(name)
+    one_step.make_model(binary, folder / "model", 1, False)
+    both = dict(Lake=LAKE, Number=NUMBER)
+    one = train(folder, "one", both)
+    check_trajectories(one)
+    told = [json.loads(line) for line in open(one / "metrics.jsonl")]
+    expect(not unknown_metrics(binary, told[-1]), f"metrics that nobody knows: {unknown_metrics(binary, told[-1])}")
+    expect(any("val_turns/mean" in m for m in told), "the validation counts turns")
+    hits = told[0]["rollout/prefix_hits"] if "rollout/prefix_hits" in told[0] else told[1]["rollout/prefix_hits"]
+    expect(hits > 0.3, f"turns find the pages of those before: {hits}")
+    for ranks, overrides in ((2, ()), (4, ()), (2, ("actor_infer.strategy_args={strategy_config: {tensor_model_parallel_size: 2}}",))):
+        other = train(folder, f"on{ranks}{len(overrides)}", both, ranks, overrides)
+        for step in (1, 2):
+            same = rollout_text(one, step) == rollout_text(other, step)
+            expect(same or overrides, f"{ranks} ranks {overrides}: step {step} has the same trajectories")
+        expect(distance(one, other) < (1e-3 if overrides else 2e-6), f"{ranks} ranks {overrides}: the same weights: {distance(one, other)}")
+        check_trajectories(other)
+    again = train(folder, "again", both, rollout_replay=str(one / "rollouts"))
+    expect(distance(one, again) == 0, "a replay of trajectories trains the same weights")
+    program = dict(Program=dict(env_type="command", max_steps=4, max_tokens_per_step=3,
+                                env_config=dict(command=[sys.executable, "-c", PROGRAM], timeout_s=1.5, world_size=3)))
+    check_failures(train(folder, "program", program, 1, seed=8))
+finish("training over several turns")
