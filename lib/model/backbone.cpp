@@ -60,12 +60,17 @@ at::Tensor scale_llama3(const at::Tensor& frequencies, const Llama3Scaling& scal
 }  // namespace
 
 LayerWeights::LayerWeights(const Layer& layer, const std::string& prefix, const ParameterIndex& parameters,
-                           Communicator* tp)
+                           Communicator* tp, Communicator* ep)
     : layer_(layer) {
   const auto tensor = [&](std::string_view part, const char* end) {
     return parameters[prefix + std::string(part) + end];
   };
   for_each_part(layer_, [&](const auto& part) {
+    if constexpr (requires { part.expert; })
+      if (ep && part.expert && part.expert->owner(ep->size()) != ep->rank()) {
+        parts_.emplace_back(part.name, Linear());
+        return;
+      }
     Linear& linear = parts_.emplace_back(part.name, Linear{tensor(part.name, ".weight"), {}}).second;
     if constexpr (requires { part.has_bias; }) {
       linear.dtype = tensor(layer_.front().norm.name, ".weight").scalar_type();
@@ -111,7 +116,7 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
       launcher_(make_layer_launcher(embedding_.device())) {
   const ParameterIndex all(parameters);
   for (const Layer& layer : spec.layers())
-    layers_.emplace_back(layer, layer_prefix(spec, layers_.size()), all, parallel.tp);
+    layers_.emplace_back(layer, layer_prefix(spec, layers_.size()), all, parallel.tp, parallel.ep);
 }
 
 /// A token's row of the table is its position.
@@ -165,6 +170,8 @@ at::Tensor Backbone::forward(const TokenLayout& layout, bool recompute) const {
       .attend = attend,
       .flow = training_flow(),
       .launcher = launcher_.get(),
+      .experts = parallel_.ep,
+      .routers = layout.routers,
   });
   at::Tensor x = embed(layout.ids, pass->flow);
   const int64_t alike = x.is_meta() && are_alike(layers_) ? std::ssize(layers_) : 1;

@@ -27,9 +27,10 @@ class LayerLauncher;
 /// A layer's description with its tensors, by their part of it.
 class LayerWeights {
  public:
-  /// Bug if a parameter is missing; shares their storage. `tp`: the ranks that share the products; null: none.
+  /// Bug if a parameter is missing; shares their storage. `tp`: the ranks that share the products, `ep`: those that
+  /// share the experts, of which others' are left undefined; null: none.
   LayerWeights(const Layer& layer, const std::string& prefix, const ParameterIndex& parameters,
-               Communicator* tp = nullptr);
+               Communicator* tp = nullptr, Communicator* ep = nullptr);
 
   const Layer& layer() const { return layer_; }
   const Linear& operator[](const LinearShape& part) const { return find(part.name); }

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <memory>
 
 #include "model/backbone.h"
 #include "ops/layer_ops.h"
@@ -22,6 +23,8 @@ struct LayerPass {
   Attend attend;
   ParallelFlow flow;
   const LayerLauncher* launcher = nullptr;  // null: what stands between products is LibTorch's operators or the CPU's
+  Communicator* experts = nullptr;          // ranks that share them; null: none
+  std::shared_ptr<RouterTraining> routers{};
 };
 
 /// x [rank's tokens, E] behind the layer's blocks.
