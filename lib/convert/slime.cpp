@@ -19,7 +19,6 @@ std::string second_word(const std::string& value) {
 
 constexpr const char* kShape = "config.json of the model says it";
 constexpr const char* kEngine = "the sampler is built in";
-constexpr const char* kExperts = "a mixture of experts; dense models only";
 constexpr const char* kPython = "Python that is loaded at run time";
 
 constexpr ForeignRow kRows[] = {
@@ -132,10 +131,13 @@ constexpr ForeignRow kRows[] = {
     {"sequence-parallel", kAutomatic, "always, where tensor ranks are several"},
     {"pipeline-model-parallel-size", kRefused, "pipeline stages; share the weights by tensor ranks instead", "1"},
     {"decoder-last-pipeline-num-layers", kNothing, "nothing without pipeline stages"},
-    {"expert-model-parallel-size", kRefused, kExperts, "1"},
-    {"expert-tensor-parallel-size", kNothing, "nothing without experts"},
-    {"num-experts", kRefused, kExperts},
-    {"moe-*", kNothing, "nothing without experts"},
+    {"expert-model-parallel-size", kCopied, "actor_train.strategy_args.strategy_config.expert_model_parallel_size",
+     "1"},
+    {"expert-tensor-parallel-size", kCopied, "actor_train.strategy_args.strategy_config.expert_tensor_parallel_size"},
+    {"num-experts", kAutomatic, "the model's config.json says it"},
+    {"moe-aux-loss-coeff", kCopied, "actor_train.strategy_args.strategy_config.moe_aux_loss_coeff"},
+    {"moe-z-loss-coeff", kCopied, "actor_train.strategy_args.strategy_config.moe_z_loss_coeff"},
+    {"moe-*", kAutomatic, "the model's config.json says what its experts are, and tokens go to them in one way"},
     {"multi-latent-attention", kRefused, "an attention that is not here"},
     {"mtp-num-layers", kRefused, "predictions of several tokens at once"},
     {"enable-mtp-training", kRefused, "predictions of several tokens at once"},

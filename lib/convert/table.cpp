@@ -321,8 +321,11 @@ void refuse_other_models(const Conversion& conversion, const char* key) {
     const size_t end = std::min(name.find_first_not_of("0123456789.", at + 2), name.size());
     has_active = end > at + 2 && name.substr(end, 1) == "b";
   }
-  if (has_active || has_one("moe", "mixtral", "deepseek-v2", "deepseek-v3", "gpt-oss", "moonlight", "kimi-k2", "671b"))
-    throw conversion.refused(key, "by its name a mixture of experts; dense models only");
+  const bool is_known = name.starts_with("qwen1.5-moe") || name.starts_with("qwen2-57b") ||
+                        (name.starts_with("qwen3-") && !name.starts_with("qwen3-next"));
+  if (!is_known && (has_active ||
+                    has_one("moe", "mixtral", "deepseek-v2", "deepseek-v3", "gpt-oss", "moonlight", "kimi-k2", "671b")))
+    throw conversion.refused(key, "by its name a mixture of experts other than Qwen2-MoE and Qwen3-MoE");
   if (has_one("-vl-", "qwen2-vl", "vlm", "llava", "internvl", "minicpm-o", "minicpm-v", "glm-4.1v") ||
       name.ends_with("-vl"))
     throw conversion.refused(key, "by its name a model that reads images; text only");

@@ -26,7 +26,6 @@ constexpr const char* kPython = "Python that is loaded at run time";
 constexpr const char* kLora = "LoRA, which is not converted: actor_train.model_args.lora_rank asks for it here";
 constexpr const char* kNoLora = "nothing without LoRA";
 constexpr const char* kStages = "pipeline stages; share the weights by tensor ranks instead";
-constexpr const char* kExperts = "a mixture of experts; dense models only";
 constexpr const char* kTurns = "several turns; one response to each prompt is sampled here";
 using enum Fate;
 
@@ -102,7 +101,8 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "megatron.context_parallel_size", kCombined, "", "1"},
     {ACTOR "megatron.pipeline_model_parallel_size", kRefused, kStages, "1"},
     {ACTOR "megatron.virtual_pipeline_model_parallel_size", kRefused, kStages, "1"},
-    {ACTOR "megatron.expert_*", kRefused, kExperts, "1"},
+    {ACTOR "megatron.expert_model_parallel_size", kCopied,
+     "actor_train.strategy_args.strategy_config.expert_model_parallel_size", "1"},
     {ACTOR "megatron.*", kAutomatic, "one built-in back-end"},
     {ACTOR "optim.lr", kCopied, "actor_train.training_args.learning_rate", "1e-6"},
     {ACTOR "optim.weight_decay", kCopied, "actor_train.training_args.weight_decay", "0.01"},
@@ -121,7 +121,7 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "sum_pi_squared_checkpointing", kAutomatic, kMemory},
     {ACTOR "use_prefix_grouper", kAutomatic},
     {ACTOR "freeze_vision_tower", kRefused, "images; text only"},
-    {ACTOR "router_replay.mode", kRefused, kExperts, "disabled"},
+    {ACTOR "router_replay.mode", kRefused, "what the sampler chose of experts is not replayed here", "disabled"},
     {ACTOR "tau_*", kNothing, "of SAPO"},
     {ACTOR "entropy_*", kAutomatic, kMemory},
     {ACTOR "use_remove_padding", kAutomatic, "there is no padding"},

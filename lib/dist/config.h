@@ -45,6 +45,9 @@ struct StrategyConfig {
   std::optional<int64_t> tensor_parallel_size;
   std::optional<int64_t> context_parallel_size;
   std::optional<int64_t> ulysses_size;
+  std::optional<int64_t> expert_model_parallel_size;
+  std::optional<int64_t> expert_tensor_parallel_size;
+  double moe_aux_loss_coeff = 0, moe_z_loss_coeff = 0;
   bool use_distributed_optimizer = true;
   std::optional<Recompute> recompute_granularity;
   std::optional<RecomputeMethod> recompute_method;
@@ -59,6 +62,7 @@ struct StrategyConfig {
 
   int64_t tensor_parallel() const { return tensor_model_parallel_size.value_or(tensor_parallel_size.value_or(1)); }
   int64_t context_parallel() const { return context_parallel_size.value_or(ulysses_size.value_or(1)); }
+  int64_t expert_parallel() const { return expert_model_parallel_size.value_or(1); }
   /// Ranks that share one copy of the model and its sequences.
   int64_t model_ranks() const { return tensor_parallel() * context_parallel(); }
   /// Where anything is recomputed. Of all layers while choose_recomputation() has not put block in place of auto.
@@ -75,6 +79,14 @@ struct StrategyConfig {
     v("tensor_parallel_size", tensor_parallel_size, "another spelling of tensor_model_parallel_size", rank_range());
     v("context_parallel_size", context_parallel_size, "ranks that share each sequence", rank_range());
     v("ulysses_size", ulysses_size, "taken as context_parallel_size", rank_range());
+    v("expert_model_parallel_size", expert_model_parallel_size,
+      "ranks that share the experts of a mixture, of those that train with the same part of all else", rank_range());
+    v("expert_tensor_parallel_size", expert_tensor_parallel_size,
+      "ranks that share each expert's matrices; null: as tensor_model_parallel_size, which it must be", rank_range());
+    v("moe_aux_loss_coeff", moe_aux_loss_coeff,
+      "of the cost of experts' unequal load, each sequence's on its own, that trains routers beside the loss",
+      at_least(0));
+    v("moe_z_loss_coeff", moe_z_loss_coeff, "of the cost of large logits of routers", at_least(0));
     v("use_distributed_optimizer", use_distributed_optimizer, "data ranks share the optimizer's state (ZeRO-1)");
     v("recompute_granularity", recompute_granularity, "activations recomputed backwards, both ways layer by layer");
     v("recompute_method", recompute_method,
@@ -101,10 +113,9 @@ struct StrategyConfig {
     v.refused_above_one({"pipeline_model_parallel_size", "pipeline_parallel_size", "pp_size",
                          "virtual_pipeline_model_parallel_size", "pipeline_model_parallel_layout"},
                         "needs pipeline parallelism, which this version does not have; set it to 1");
-    v.refused_above_one(
-        {"expert_model_parallel_size", "expert_tensor_parallel_size", "ep_size", "enable_expert_parallel"},
-        "needs expert parallelism, which this version does not have; set it to 1");
-    v.noted({"moe_*"}, "models here are dense; one with experts is refused as a model");
+    v.noted({"ep_size", "enable_expert_parallel"},
+            "where responses are sampled, tensor ranks share every expert's matrices");
+    v.noted({"moe_*"}, "tokens go to their experts in one way, none is dropped, and the router is float32");
     v.noted({"lora_*", "enable_lora", "max_loras", "max_lora_rank"}, "the sampler has the adapters of actor_train");
     v.noted({"sequence_parallel"}, "tensor parallelism always shares the tokens between its products too");
     v.noted({"distrib_optim_fully_reshardable*", "use_distributed_model_checkpoint", "zero_*", "fsdp_size",

@@ -43,6 +43,13 @@ Mesh::Mesh(Communicator& world, MeshShape shape)
   cp_ = split_by(world, shape, "cp", [=](const MeshPlace& p) { return p.dp * tp + p.tp; });
   tp_ = split_by(world, shape, "tp", [=](const MeshPlace& p) { return p.dp * cp + p.cp; });
   shards_ = split_by(world, shape, "shards", [=](const MeshPlace& p) { return p.tp; });
+  if (shape.ep == 1) return;
+  const int64_t ep = shape.ep;
+  ROLL_CHECK_EQ(world.size() % (ep * tp), 0, "the configuration was checked");
+  const auto shard = [=](const MeshPlace& p) { return p.dp * cp + p.cp; };
+  experts_ = split_by(world, shape, "ep", [=](const MeshPlace& p) { return shard(p) / ep * tp + p.tp; });
+  expert_shards_ =
+      split_by(world, shape, "expert shards", [=](const MeshPlace& p) { return shard(p) % ep * tp + p.tp; });
 }
 
 RoleMesh::RoleMesh(Communicator& world, std::vector<int> ranks, Communicator* own, MeshShape shape)

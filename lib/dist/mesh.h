@@ -1,5 +1,6 @@
 // The ranks as a grid of data x context x tensor parallelism. Tensor ranks stand next to each other (they talk most, so
 // they should share a host), then context ranks, then data ranks: rank = (dp_rank * cp + cp_rank) * tp + tp_rank.
+// Of the dp x cp ranks that hold the same weights, each ep neighbours share the experts of a mixture out instead.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ namespace roll {
 struct MeshShape {
   int64_t cp = 1;  // ranks that share each sequence
   int64_t tp = 1;  // ranks that share each weight matrix
+  int64_t ep = 1;  // ranks that share the experts, of those with the same part of all else; divides dp x cp
   auto operator<=>(const MeshShape&) const = default;
   int64_t model_ranks() const { return cp * tp; }
 };
@@ -30,7 +32,7 @@ MeshPlace mesh_place(int64_t rank, const MeshShape& shape);
 
 class Mesh {
  public:
-  /// **Collective** over `world`, which must outlive the mesh. Bug: its size is no multiple of cp * tp.
+  /// **Collective** over `world`, which must outlive the mesh. Bug: its size is no multiple of cp * tp, or of ep * tp.
   Mesh(Communicator& world, MeshShape shape);
 
   const MeshShape& shape() const { return shape_; }
@@ -43,13 +45,15 @@ class Mesh {
   Communicator& dp() { return *dp_; }  // ranks that hold the same part of model and sequences
   Communicator& cp() { return *cp_; }
   Communicator& tp() { return *tp_; }
-  Communicator& shards() { return *shards_; }  // dp x cp: ranks that hold the same weights
+  Communicator& shards() { return *shards_; }         // dp x cp: ranks that hold the same weights, beside experts
+  Communicator* experts() { return experts_.get(); }  // ep ranks that share the experts; null where that is one
+  Communicator& expert_shards() { return expert_shards_ ? *expert_shards_ : *shards_; }  // hold the same experts
 
  private:
   Communicator& world_;
   MeshShape shape_;
   MeshPlace place_;
-  std::unique_ptr<Communicator> dp_, cp_, tp_, shards_;
+  std::unique_ptr<Communicator> dp_, cp_, tp_, shards_, experts_, expert_shards_;
 };
 
 /// Some ranks of a world, and their mesh. Every rank of the world has one, so that all know who is who; only those

@@ -78,6 +78,29 @@ class GatherResults : public torch::autograd::Function<GatherResults> {
   }
 };
 
+at::Tensor exchanged(const at::Tensor& x, at::IntArrayRef send, at::IntArrayRef receive, Communicator& ranks,
+                     const std::string& name) {
+  const at::Tensor y = at::empty({c10::sum_integers(receive), x.size(1)}, x.options().requires_grad(false));
+  ranks.exchange(x.detach().contiguous().split_with_sizes(send), y.split_with_sizes(receive), name);
+  return y;
+}
+
+class ExchangeRows : public torch::autograd::Function<ExchangeRows> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::IntArrayRef send, at::IntArrayRef receive,
+                            Communicator* ranks, const std::string& name) {
+    remember(ctx, ranks, name);
+    ctx->saved_data["send"] = send.vec();
+    ctx->saved_data["receive"] = receive.vec();
+    return exchanged(x, send, receive, *ranks, name);
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    const auto send = ctx->saved_data["send"].toIntVector(), receive = ctx->saved_data["receive"].toIntVector();
+    return {exchanged(grads[0], receive, send, ranks_of(ctx), backward_name(ctx)), at::Tensor(), at::Tensor(),
+            at::Tensor(), at::Tensor()};
+  }
+};
+
 class CountTimes : public torch::autograd::Function<CountTimes> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, Communicator* ranks, int64_t times,
@@ -109,6 +132,11 @@ at::Tensor sum_over_ranks(const at::Tensor& x, Communicator& ranks, std::string_
 
 at::Tensor gather_results(const at::Tensor& x, Communicator& ranks, std::string_view name) {
   return ranks.size() == 1 ? x : GatherResults::apply(x, &ranks, std::string(name));
+}
+
+at::Tensor exchange_rows(const at::Tensor& x, const std::vector<int64_t>& send, const std::vector<int64_t>& receive,
+                         Communicator& ranks, std::string_view name) {
+  return ExchangeRows::apply(x, at::IntArrayRef(send), at::IntArrayRef(receive), &ranks, std::string(name));
 }
 
 at::Tensor count_times(const at::Tensor& x, Communicator& ranks, int64_t times, int64_t times_in_backward) {

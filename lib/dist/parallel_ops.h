@@ -5,7 +5,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "dist/communicator.h"
 
@@ -25,6 +27,12 @@ at::Tensor gather_results(const at::Tensor& x, Communicator& ranks, std::string_
 /// Numbers of each rank -> their sum, with which the ranks do different parts of the work. Backward adds up too.
 /// **Collective**, forward and backward.
 at::Tensor sum_over_ranks(const at::Tensor& x, Communicator& ranks, std::string_view name);
+
+/// Rows go to other ranks: the first send[0] to rank 0, the next send[1] to rank 1 and so on; what comes, receive[r]
+/// rows from each rank r, stands in the order of the ranks. Backward sends gradients the other way. **Collective**,
+/// forward and backward.
+at::Tensor exchange_rows(const at::Tensor& x, const std::vector<int64_t>& send, const std::vector<int64_t>& receive,
+                         Communicator& ranks, std::string_view name);
 
 /// x. What `ranks` do between two of these counts `times` times, forward, and `times_in_backward` times on the way back
 /// from the second one to the first.

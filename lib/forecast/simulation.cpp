@@ -34,6 +34,12 @@ void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, con
                         const std::string& arch) {
   const int64_t tp = worker.strategy_args.strategy_config.tensor_parallel();
   const std::string rule = tensor_parallel_rule(spec, tp);
+  if (const int64_t ep = worker.strategy_args.strategy_config.expert_parallel(); ep > 1)
+    throw user_error(
+        "{}.strategy_args.strategy_config.expert_model_parallel_size = {}: ranks that share experts are not planned; "
+        "set "
+        "it to 1 for --simulate",
+        role, ep);
   const std::string whose = arch.empty() ? "" : fmt::format(" (--arch = {})", arch);
   if (!rule.empty())
     throw user_error("{}.strategy_args.strategy_config.tensor_model_parallel_size = {}: {}{}", role, tp, rule, whose);

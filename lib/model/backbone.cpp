@@ -76,12 +76,17 @@ at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t time
 }  // namespace
 
 LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& prefix,
-                           const ParameterIndex& parameters, Communicator* tp)
+                           const ParameterIndex& parameters, Communicator* tp, Communicator* ep)
     : layer_(layer) {
   const auto tensor = [&](std::string_view part, const char* end) {
     return parameters[prefix + std::string(part) + end];
   };
   for_each_part(layer_, [&](const auto& part) {
+    if constexpr (requires { part.expert; })
+      if (ep && part.expert && part.expert->owner(ep->size()) != ep->rank()) {
+        parts_.emplace_back(part.name, Linear());
+        return;
+      }
     Linear& linear = parts_.emplace_back(part.name, Linear{tensor(part.name, ".weight"), {}}).second;
     if constexpr (requires { part.has_bias; }) {
       linear.dtype = tensor(first_norm(layer_), ".weight").scalar_type();
@@ -134,7 +139,7 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
     inverse_frequencies_.push_back(inverse_frequencies(rope).to(embedding_.device()));
   const ParameterIndex all(parameters);
   for (const Layer& layer : spec.layers())
-    layers_.emplace_back(layer, layers_.size(), layer_prefix(spec, layers_.size()), all, parallel.tp);
+    layers_.emplace_back(layer, layers_.size(), layer_prefix(spec, layers_.size()), all, parallel.tp, parallel.ep);
 }
 
 /// A token's row of the tables is its position.
@@ -200,6 +205,8 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
       .flow = training_flow(),
       .tp = parallel_.tp,
       .launcher = launcher_.get(),
+      .experts = parallel_.ep,
+      .routers = layout.routers,
       .dropout_names = layout.dropout_names,
   });
   at::Tensor x = embed(layout.ids, pass->flow);

@@ -30,9 +30,9 @@ struct Turn;
 class LayerWeights {
  public:
   /// Bug if a parameter is missing; shares their storage. `index`: of the layer. `tp`: the ranks that share the
-  /// products; null: none.
+  /// products, `ep`: those that share the experts, of which others' are left undefined; null: none.
   LayerWeights(const Layer& layer, size_t index, const std::string& prefix, const ParameterIndex& parameters,
-               Communicator* tp = nullptr);
+               Communicator* tp = nullptr, Communicator* ep = nullptr);
 
   const Layer& layer() const { return layer_; }
   const Linear& operator[](const LinearShape& part) const { return find(part.name); }

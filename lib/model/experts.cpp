@@ -2,6 +2,10 @@
 
 #include <ATen/ATen.h>
 
+#include <numeric>
+
+#include "dist/parallel_ops.h"
+#include "model/router_training.h"
 #include "ops/accumulating_linear.h"
 #include "ops/grouped_linear.h"
 #include "ops/layer_ops.h"
@@ -21,6 +25,64 @@ std::vector<at::Tensor> weights_of(const NamedLinear* first, int64_t count, int6
   return found;
 }
 
+/// The MLPs of experts first, first + 1, ..., of each of which x has counts[...] rows, one behind the other.
+at::Tensor run_experts(const Experts& experts, const LayerWeights& weights, const at::Tensor& x,
+                       const std::vector<int64_t>& counts, int64_t first) {
+  const NamedLinear* const parts = weights.from(experts.parts->linears.front());
+  const auto num = std::ssize(counts);
+  const at::Tensor gated = swiglu(grouped_linear(x, counts, weights_of(parts + 2 * first, num, 2)),
+                                  grouped_linear(x, counts, weights_of(parts + 2 * first + 1, num, 2)));
+  return grouped_linear(gated, counts, weights_of(parts + 2 * experts.count + first, num, 1));
+}
+
+/// The rows of all ranks that this one's experts get: [rank][expert], and in which order they are multiplied.
+class ExpertRows {
+ public:
+  /// `counts`: of this rank's rows, by expert. **Collective**.
+  ExpertRows(const std::vector<int64_t>& counts, Communicator& ranks) : each_(std::ssize(counts) / ranks.size()) {
+    const std::vector<at::Tensor> all = ranks.all_gather(at::tensor(counts, at::kLong), "rows of experts");
+    std::vector<int64_t> begins;  // of each run of rows, as they come
+    int64_t total = 0;
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      const int64_t* const own = all[rank].const_data_ptr<int64_t>() + ranks.rank() * each_;
+      send.push_back(std::accumulate(counts.begin() + rank * each_, counts.begin() + (rank + 1) * each_, int64_t{0}));
+      receive.push_back(std::accumulate(own, own + each_, int64_t{0}));
+      for (int64_t e = 0; e < each_; ++e) {
+        begins.push_back(total);
+        total += own[e];
+      }
+    }
+    std::vector<int64_t> rows;
+    for (int64_t e = 0; e < each_; ++e) {
+      const auto before = std::ssize(rows);
+      for (int rank = 0; rank < ranks.size(); ++rank)
+        for (int64_t i = 0; i < all[rank].const_data_ptr<int64_t>()[ranks.rank() * each_ + e]; ++i)
+          rows.push_back(begins[rank * each_ + e] + i);
+      of_experts.push_back(std::ssize(rows) - before);
+    }
+    order = at::tensor(rows, at::kLong);
+    places = at::empty_like(order).index_copy_(0, order, at::arange(total, at::kLong));
+  }
+
+  std::vector<int64_t> send, receive;  // by rank
+  std::vector<int64_t> of_experts;
+  at::Tensor order, places;  // [rows]
+
+ private:
+  int64_t each_;  // experts of a rank
+};
+
+/// Rows sorted by expert, of experts that `ranks` share.
+at::Tensor run_everywhere(const Experts& experts, const LayerWeights& weights, const at::Tensor& x,
+                          const std::vector<int64_t>& counts, Communicator& ranks) {
+  const ExpertRows rows(counts, ranks);
+  const at::Tensor here = exchange_rows(x, rows.send, rows.receive, ranks, "rows to experts");
+  const at::Tensor done = run_experts(experts, weights, select_rows(here, rows.order.to(x.device())), rows.of_experts,
+                                      ranks.rank() * std::ssize(rows.of_experts));
+  return exchange_rows(select_rows(done, rows.places.to(x.device())), rows.receive, rows.send, ranks,
+                       "rows from experts");
+}
+
 at::Tensor shared_of(const Experts& experts, const LayerWeights& weights, const at::Tensor& x) {
   const GatedMlp& mlp = *experts.shared;
   const at::Tensor gated = swiglu(product(weights[mlp.gate], x), product(weights[mlp.up], x));
@@ -29,28 +91,36 @@ at::Tensor shared_of(const Experts& experts, const LayerWeights& weights, const 
 
 }  // namespace
 
-Routing route(const at::Tensor& logits, int64_t chosen, bool renormalises) {
-  const at::Tensor probs = at::softmax(logits, 1);
-  const at::Tensor order = at::argsort(probs.detach(), /*stable=*/true, /*dim=*/1, /*descending=*/true);
+std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputation& recompute) {
+  if (backbone.parallel().ep_size() == 1) return {};
+  return [&backbone, recompute] {
+    const TokenLayout layout = lay_out(pack_tokens({{0}}, backbone.device()), backbone.parallel());
+    return backbone.forward(layout, recompute).narrow(0, 0, 0).sum();
+  };
+}
+
+Routing route(at::Tensor logits, int64_t chosen, bool renormalises, RouterTraining* training,
+              const at::Tensor& router) {
+  const at::Tensor likely = at::softmax(logits.detach(), 1);
+  const at::Tensor order = at::argsort(likely, /*stable=*/true, /*dim=*/1, /*descending=*/true);
   Routing routing{.experts = order.narrow(1, 0, chosen).contiguous(), .weights = {}};
-  routing.weights = probs.gather(1, routing.experts);
+  if (training) logits = training->train(logits, routing.experts, router);
+  routing.weights = at::softmax(logits, 1).gather(1, routing.experts);
   if (renormalises) routing.weights = routing.weights / routing.weights.sum(1, /*keepdim=*/true);
   return routing;
 }
 
-at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, const at::Tensor& x) {
+at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, const at::Tensor& x,
+                       const ExpertPass& pass) {
   const at::ScalarType wide = wide_dtype(x);
   const at::Tensor& router = weights[experts.router].weight;
   const at::Tensor logits =
       wide == x.scalar_type() ? accumulating_linear(x, router) : at::linear(x.to(wide), router.to(wide));
-  const Routing routing = route(logits, experts.chosen, experts.renormalises);
+  const Routing routing = route(logits, experts.chosen, experts.renormalises, pass.routers, router);
   const SortedRows rows = sort_rows(routing.experts, experts.count);
-  const NamedLinear* const parts = weights.from(experts.parts->linears.front());
-  const int64_t count = experts.count;
   const at::Tensor spread = spread_rows(x, rows);
-  const at::Tensor gated = swiglu(grouped_linear(spread, rows.counts, weights_of(parts, count, 2)),
-                                  grouped_linear(spread, rows.counts, weights_of(parts + 1, count, 2)));
-  const at::Tensor results = grouped_linear(gated, rows.counts, weights_of(parts + 2 * count, count, 1));
+  const at::Tensor results = pass.ranks ? run_everywhere(experts, weights, spread, rows.counts, *pass.ranks)
+                                        : run_experts(experts, weights, spread, rows.counts, 0);
   const at::Tensor sum = combine_rows(results, routing.weights, rows);
   return experts.shared ? sum + shared_of(experts, weights, x) : sum;
 }

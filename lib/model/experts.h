@@ -7,12 +7,26 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
+
 #include "model/backbone.h"
 
 namespace roll {
 
-/// x [T, E] -> [T, E]; under tensor parallelism partial sums. Differentiable.
-at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, const at::Tensor& x);
+struct ExpertPass {
+  Communicator* ranks =
+      nullptr;  // those that share the experts, to whom rows go and from whom results come; null: none
+  RouterTraining* routers = nullptr;
+};
+
+/// x [T, E] -> [T, E]; under tensor parallelism partial sums. Differentiable. **Collective** over the ranks that share
+/// the experts, however many tokens each of them has, forward and backward.
+at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, const at::Tensor& x,
+                       const ExpertPass& pass);
+
+/// The pass of a micro-batch that holds nothing, where ranks share experts and so none of them may stay away: 0, with a
+/// graph through all layers. Null where they do not. **Collective** as a forward.
+std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputation& recompute);
 
 /// The chosen experts of each token and their weights.
 struct Routing {
@@ -20,7 +34,8 @@ struct Routing {
   at::Tensor weights;  // [T, K] float32 or float64; differentiable
 };
 
-/// From the router's logits [T, N], float32 or float64.
-Routing route(const at::Tensor& logits, int64_t chosen, bool renormalises);
+/// From the logits [T, N], float32 or float64, of the router with that weight; `training`: of it, or null.
+Routing route(at::Tensor logits, int64_t chosen, bool renormalises, RouterTraining* training = nullptr,
+              const at::Tensor& router = {});
 
 }  // namespace roll

@@ -35,6 +35,12 @@ struct Cut {
   bool operator==(const Cut&) const = default;
 };
 
+/// One of a layer's experts. Expert ranks hold runs of them, each as many.
+struct ExpertPlace {
+  int64_t number = 0, of = 1;
+  int64_t owner(int64_t num_ranks) const { return number / (of / num_ranks); }
+};
+
 /// y = x W^T + b. Names are of HF, within the layer; those of an Architecture, or literals.
 struct LinearShape {
   std::string_view name;
@@ -45,6 +51,7 @@ struct LinearShape {
   std::optional<Quantisation> quantised = {};
   at::ScalarType quantised_from = at::kFloat;  // QuantisedMatrix::from
   double share = 1;  // of the tokens, which go through it
+  std::optional<ExpertPlace> expert = {};
 };
 
 /// An RMSNorm over so many numbers; 0: there is none.

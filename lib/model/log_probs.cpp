@@ -53,7 +53,7 @@ TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& toke
     const at::Tensor all = numbers_of(to_packed(layout, x, parallel));
     return labelled.unwanted.defined() ? all.masked_fill(labelled.unwanted, 0) : all;
   };
-  TokenLogProbs found{.log_probs = packed(result.log_probs), .entropy = {}};
+  TokenLogProbs found{.log_probs = packed(result.log_probs), .entropy = {}, .routers = tokens.routers};
   if (with_entropy) found.entropy = packed(result.entropy);
   if (with_energy) found.energy = packed(result.energy);
   return found;

@@ -13,6 +13,7 @@ struct TokenLogProbs {
   at::Tensor log_probs;  // [T] float32, nats: log softmax(logits[t] / temperature) of token t + 1 of the same sequence
   at::Tensor entropy;    // [T] float32, nats, of that distribution; undefined when not asked for
   at::Tensor energy{};   // [T] float32, squared norm of the log-prob's gradient by logits / temperature; likewise
+  std::shared_ptr<RouterTraining> routers{};  // the tokens' own
 };
 
 /// All are 0 at each sequence's last index. With autograd unless a NoGradGuard is held, as it must be for the energy;

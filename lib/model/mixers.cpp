@@ -107,7 +107,7 @@ at::Tensor mix(const GatedMlp& mlp, const LayerWeights& weights, const at::Tenso
 }
 
 at::Tensor mix(const Experts& experts, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
-  return pass.flow.leave(mix_experts(experts, weights, x));
+  return pass.flow.leave(mix_experts(experts, weights, x, {pass.experts, pass.routers.get()}));
 }
 
 bool takes(const Attention& attention, const LayerWeights& weights, const at::Tensor& x) {

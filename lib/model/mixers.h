@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <memory>
 
 #include "model/backbone.h"
 #include "ops/layer_ops.h"
@@ -29,7 +30,9 @@ struct LayerPass {
   ParallelFlow flow;
   Communicator* tp = nullptr;               // the ranks that share the heads; null: this one has all
   const LayerLauncher* launcher = nullptr;  // null: what stands between products is LibTorch's operators or the CPU's
-  at::Tensor dropout_names{};               // of the tokens, where adapters are trained with dropout
+  Communicator* experts = nullptr;          // ranks that share them; null: none
+  std::shared_ptr<RouterTraining> routers{};
+  at::Tensor dropout_names{};  // of the tokens, where adapters are trained with dropout
 };
 
 /// x [rank's tokens, E] behind the layer's blocks.

@@ -27,12 +27,15 @@ std::vector<std::string> names_within(const std::string& module) {
 std::shared_ptr<const ExpertParts> parts_of(const ModelSpec& spec) {
   const MixtureSpec& mixture = *spec.mixture;
   const auto parts = std::make_shared<ExpertParts>();
-  for (int64_t e = 0; e < mixture.num_experts; ++e) parts->names.push_back(names_within(fmt::format("mlp.experts.{}", e)));
+  for (int64_t e = 0; e < mixture.num_experts; ++e)
+    parts->names.push_back(names_within(fmt::format("mlp.experts.{}", e)));
   std::vector<LinearShape> downs;
-  for (const std::vector<std::string>& names : parts->names) {
-    GatedMlp mlp = mlp_named(names, spec.hidden_size, mixture.inner);
-    for (LinearShape* part : {&mlp.gate, &mlp.up, &mlp.down})
+  for (int64_t e = 0; e < mixture.num_experts; ++e) {
+    GatedMlp mlp = mlp_named(parts->names[e], spec.hidden_size, mixture.inner);
+    for (LinearShape* part : {&mlp.gate, &mlp.up, &mlp.down}) {
+      part->expert = ExpertPlace{e, mixture.num_experts};
       part->share = static_cast<double>(mixture.chosen) / static_cast<double>(mixture.num_experts);
+    }
     parts->linears.insert(parts->linears.end(), {mlp.gate, mlp.up});
     downs.push_back(mlp.down);
   }

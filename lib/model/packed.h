@@ -24,6 +24,8 @@ struct Branch {
   int64_t sequence = 0, shared = 0;
 };
 
+class RouterTraining;
+
 struct PackedTokens {
   at::Tensor ids;                   // [T] int64
   at::Tensor positions;             // [T] int64, restart at 0 in each sequence
@@ -31,6 +33,10 @@ struct PackedTokens {
   std::vector<Branch> tree{};       // [B] of prefix_tree(); empty: every sequence is computed whole
 
   at::Tensor dropout_names{};  // [T] of dropout_names(), where adapters are trained with dropout; else undefined
+  // Of a micro-batch in training:
+  double token_weight = 0;                    // 1 / tokens of the mini-batch
+  double loss_scale = 1;                      // by which its loss is multiplied
+  std::shared_ptr<RouterTraining> routers{};  // those of experts, where they are trained
 
   // Where they came with the tokens to a device, whom nobody then need send them:
   at::Tensor bounds{};                    // [B+1] int32: cu_seqlens

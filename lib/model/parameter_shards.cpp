@@ -62,14 +62,18 @@ std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp) {
                                : fmt::format("leaves ranks without a part of the model's {} rows", spec.vocab_size);
 }
 
-ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp)
-    : tp_(tp) {
+ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp,
+                                 Communicator* ep)
+    : tp_(tp), ep_(ep) {
   ROLL_CHECK_EQ(tensor_parallel_rule(spec, size()), "", "the configuration was checked");
   for (const ParameterShape& parameter : whole)
-    for (const auto& [name, shape, cut, is_adapter, quantised, initial] : stored_shapes(parameter)) {
-      Entry& entry = entries_[name];
-      entry.shape = shape;
-      for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(shard_of(cut, rank, size()));
+    for (const ParameterShape& stored : stored_shapes(parameter)) {
+      Entry& entry = entries_[stored.name];
+      entry.shape = stored.shape;
+      entry.expert = parameter.expert;
+      for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(shard_of(stored.cut, rank, size()));
+      places_.push_back(places_.empty() ? 0 : places_.back() + !is_elsewhere(order_.back()));
+      order_.push_back(stored.name);
     }
 }
 
@@ -77,6 +81,12 @@ const ParameterShards::Entry& ParameterShards::entry(const std::string& name) co
   const auto found = entries_.find(name);
   ROLL_CHECK(found != entries_.end(), fmt::format("{} is a parameter of the model", name));
   return found->second;
+}
+
+bool ParameterShards::is_elsewhere(const std::string& name) const {
+  const auto found = entries_.find(name);
+  return ep_ && found != entries_.end() && found->second.expert &&
+         found->second.expert->owner(ep_->size()) != ep_->rank();
 }
 
 const TensorShard& ParameterShards::part(const std::string& name) const {
@@ -106,12 +116,26 @@ at::Tensor ParameterShards::gather(const std::string& name, const at::Tensor& mi
 }
 
 NamedTensors ParameterShards::gather_all(const NamedTensors& mine, bool keep) const {
+  const std::map<std::string, at::Tensor> own(mine.begin(), mine.end());
+  const bool has_experts = std::ranges::any_of(mine, [&](const auto& named) { return is_of_expert(named.first); });
   NamedTensors whole;
-  for (const auto& [name, tensor] : mine) {
-    const at::Tensor gathered = gather(name, tensor);
+  for (const std::string& name : order_) {
+    const auto found = own.find(name);
+    const bool is_mine = found != own.end(), is_shared = ep_ && has_experts && is_of_expert(name);
+    if (!is_mine && !is_shared) continue;
+    at::Tensor gathered = is_mine ? gather(name, found->second) : at::Tensor();
+    if (is_shared) gathered = whole_expert(name, gathered, mine.front().second);
     if (keep) whole.emplace_back(name, gathered.to(at::kCPU));
   }
   return whole;
+}
+
+at::Tensor ParameterShards::whole_expert(const std::string& name, const at::Tensor& mine,
+                                         const at::Tensor& like) const {
+  const Entry& e = entry(name);
+  at::Tensor tensor = mine.defined() ? mine.contiguous() : at::empty(e.shape, like.options().requires_grad(false));
+  ep_->broadcast(tensor, static_cast<int>(e.expert->owner(ep_->size())), name);
+  return tensor;
 }
 
 void ParameterShards::sum_copies(const std::string& name, at::Tensor& gradient) const {
@@ -127,10 +151,13 @@ void ParameterShards::sum_copies(const std::string& name, at::Tensor& gradient) 
 
 int64_t ParameterShards::checksum(const NamedTensors& mine) const {
   constexpr uint64_t kFold = (uint64_t{1} << 48) - 1;  // sums of so many bits of all ranks fit
-  uint64_t sum = 0;
+  uint64_t sum = 0, of_experts = 0;
   for (const auto& [name, tensor] : mine)
-    if (rank() % part(name).copies == 0) sum += static_cast<uint64_t>(bit_sum(tensor).item<int64_t>());
-  auto folded = static_cast<int64_t>(sum & kFold);
+    if (rank() % part(name).copies == 0)
+      (is_of_expert(name) ? of_experts : sum) += static_cast<uint64_t>(bit_sum(tensor).item<int64_t>());
+  auto experts = static_cast<int64_t>(of_experts & kFold);
+  if (ep_) experts = ep_->all_reduce_sum(experts, "checksum of the experts");
+  auto folded = static_cast<int64_t>((sum + static_cast<uint64_t>(experts)) & kFold);
   if (!is_whole()) folded = tp_->all_reduce_sum(folded, "checksum of the weights");
   return static_cast<int64_t>(static_cast<uint64_t>(folded) & kFold);
 }

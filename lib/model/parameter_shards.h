@@ -39,8 +39,10 @@ at::Tensor bit_sum(const at::Tensor& tensor);
 
 class ParameterShards {
  public:
-  /// `whole`: all parameters. `tp`: the ranks that share them; must outlive this. Null: this process holds all.
-  ParameterShards(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp);
+  /// `whole`: all parameters. `tp`: the ranks that share them, `ep`: those that share the experts; must outlive this.
+  /// Null: this process holds all.
+  ParameterShards(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp,
+                  Communicator* ep = nullptr);
 
   bool is_whole() const { return tp_ == nullptr || tp_->size() == 1; }
   const TensorShard& part(const std::string& name) const;
@@ -50,11 +52,18 @@ class ParameterShards {
   at::Tensor cut(const std::string& name, const at::Tensor& whole) const;
   /// The whole tensor on every rank, out of all parts. **Collective** over tp.
   at::Tensor gather(const std::string& name, const at::Tensor& mine) const;
-  /// All of them, one after the other, on the host; ranks that do not `keep` get an empty list. **Collective**.
+  /// All of them, one after the other, on the host, experts of other ranks among them; ranks that do not `keep` get an
+  /// empty list. **Collective** over tp and ep.
   NamedTensors gather_all(const NamedTensors& mine, bool keep) const;
   /// Adds up the gradients that the ranks with copies of this part hold, in place. **Collective** over tp.
   void sum_copies(const std::string& name, at::Tensor& gradient) const;
-  /// Sum of the bit patterns of the whole parameters. **Collective** over tp.
+  /// Where parameter `number` of the whole stands in this rank's list, which lacks experts of other ranks.
+  int64_t place_of(int64_t number) const { return places_[number]; }
+  /// Whether another expert rank has it.
+  bool is_elsewhere(const std::string& name) const;
+  /// Whether expert ranks share it out.
+  bool is_of_expert(const std::string& name) const { return entry(name).expert.has_value(); }
+  /// Sum of the bit patterns of the whole parameters. **Collective** over tp and ep.
   int64_t checksum(const NamedTensors& mine) const;
 
   Communicator* tp() const { return tp_; }
@@ -63,13 +72,18 @@ class ParameterShards {
   struct Entry {
     std::vector<int64_t> shape;  // of the whole tensor
     std::vector<TensorShard> parts;
+    std::optional<ExpertPlace> expert;
   };
+  /// `mine`: on its owner; elsewhere undefined.
+  at::Tensor whole_expert(const std::string& name, const at::Tensor& mine, const at::Tensor& like) const;
   const Entry& entry(const std::string& name) const;
   int64_t rank() const { return tp_ ? tp_->rank() : 0; }
   int64_t size() const { return tp_ ? tp_->size() : 1; }
 
   std::map<std::string, Entry> entries_;
-  Communicator* tp_;
+  std::vector<std::string> order_;  // of the whole
+  std::vector<int64_t> places_;     // of each of these
+  Communicator *tp_, *ep_;
 };
 
 }  // namespace roll

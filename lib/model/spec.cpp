@@ -247,7 +247,8 @@ namespace {
 void add(std::vector<ParameterShape>& list, const std::string& prefix, const LinearShape& linear) {
   const std::string name = prefix + std::string(linear.name);
   const bool cuts_rows = linear.cut.dim == 0, cuts_columns = linear.cut.dim == 1;
-  list.push_back({name + ".weight", {linear.outputs, linear.inputs}, linear.cut, false, linear.quantised});
+  list.push_back(
+      {name + ".weight", {linear.outputs, linear.inputs}, linear.cut, false, linear.quantised, linear.expert});
   // The bias of a product whose columns are cut is added once, to the sum.
   const Cut of_outputs = cuts_rows ? linear.cut : Cut{};
   if (linear.has_bias) list.push_back({name + ".bias", {linear.outputs}, of_outputs});
@@ -344,6 +345,11 @@ std::vector<ParameterShape> critic_parameters(const ModelSpec& spec) {
   auto list = backbone_parameters(spec);
   std::ranges::move(value_head_parameters(spec), std::back_inserter(list));
   return list;
+}
+
+std::vector<ParameterShape> held_by(std::vector<ParameterShape> parameters, int64_t rank, int64_t size) {
+  std::erase_if(parameters, [&](const ParameterShape& p) { return p.expert && p.expert->owner(size) != rank; });
+  return parameters;
 }
 
 std::vector<ParameterShape> trained_of(const ModelSpec& spec, std::vector<ParameterShape> parameters) {

@@ -84,6 +84,7 @@ struct ParameterShape {
   bool is_adapter = false;  // all that is trained where the model has adapters; kept in float32
   std::optional<Quantisation> quantised = {};
   double initial = 1;  // numbers of a new norm
+  std::optional<ExpertPlace> expert = {};
 };
 
 /// The tensors that a parameter is kept in: itself, or codes under its name and "<name>.scales" (ops/quantised.h).
@@ -100,6 +101,8 @@ Cut vocabulary_cut(const ModelSpec& spec);
 ParameterShape lm_head_parameter(const ModelSpec& spec);
 /// [1, E] and [1], the value model's.
 std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec);
+/// Those that expert rank `rank` of `size` holds: all, without the experts of others.
+std::vector<ParameterShape> held_by(std::vector<ParameterShape> parameters, int64_t rank, int64_t size);
 /// All, or where the model has adapters only these.
 std::vector<ParameterShape> trained_of(const ModelSpec& spec, std::vector<ParameterShape> parameters);
 /// All parameters of a language model: the backbone's, and its head unless that is the embedding.

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "device/transfers.h"
 #include "dist/parallel_ops.h"
+#include "model/router_training.h"
 #include "ops/attention.h"
 #include "ops/layer_ops.h"
 #include "packing/alignment.h"
@@ -79,10 +80,7 @@ class SlotWriter {
   std::vector<int64_t> rows_;  // of the sequence, by position: where it lies once gathered over cp
 };
 
-}  // namespace
-
-TokenLayout lay_out(const PackedTokens& packed, const ModelParallel& parallel) {
-  if (packed.layout) return *packed.layout;
+TokenLayout lay_out_tokens(const PackedTokens& packed, const ModelParallel& parallel) {
   const int64_t cp = parallel.cp_size(), tp = parallel.tp_size();
   TokenLayout layout{.ids = packed.ids,
                      .positions = packed.positions,
@@ -106,6 +104,19 @@ TokenLayout lay_out(const PackedTokens& packed, const ModelParallel& parallel) {
   layout.cu_keys = std::move(slots.cu_keys);
   layout.host_places = std::move(slots.places);
   if (cp > 1 || !packed.tree.empty()) layout.keys = to_tensor(slots.keys, device);
+  return layout;
+}
+
+}  // namespace
+
+TokenLayout lay_out(const PackedTokens& packed, const ModelParallel& parallel) {
+  TokenLayout layout = packed.layout ? *packed.layout : lay_out_tokens(packed, parallel);
+  if (!packed.routers) return layout;
+  std::vector<int64_t> sequences;
+  for (int64_t b = 0; b < packed.num_sequences(); ++b) sequences.insert(sequences.end(), packed.length(b), b);
+  const at::Tensor of_slots = to_slots(layout, to_tensor(sequences, packed.ids.device()), -1);
+  layout.routers = packed.routers;
+  layout.routers->lie(of_slots, packed.num_sequences(), parallel);
   return layout;
 }
 

@@ -19,11 +19,14 @@ namespace roll {
 struct ModelParallel {
   Communicator* tp = nullptr;  // share each weight matrix
   Communicator* cp = nullptr;  // share each sequence
+  Communicator* ep = nullptr;  // share the experts, and may have other sequences
 
   int64_t tp_size() const { return tp ? tp->size() : 1; }
   int64_t tp_rank() const { return tp ? tp->rank() : 0; }
   int64_t cp_size() const { return cp ? cp->size() : 1; }
   int64_t cp_rank() const { return cp ? cp->rank() : 0; }
+  int64_t ep_size() const { return ep ? ep->size() : 1; }
+  int64_t ep_rank() const { return ep ? ep->rank() : 0; }
 };
 
 struct TokenLayout {
@@ -37,6 +40,7 @@ struct TokenLayout {
   at::Tensor tokens;                 // [S] int64: index on the packed axis, -1 padding; undefined: 0, 1, 2, ...
   at::Tensor places;                 // [T] int64: where a token's result lies once gathered over cp
   std::vector<int64_t> host_places;  // [T] these on the host; empty: 0, 1, 2, ...
+  std::shared_ptr<RouterTraining> routers;  // that know how the tokens lie; null: none are trained
 
   int64_t num_slots() const { return ids.size(0); }
 };

@@ -28,7 +28,7 @@ Transformer::Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterS
                          const ModelParallel& parallel, NamedTensors parameters, Json config, Companions companions)
     : parts_(std::move(parts)),
       parameters_(std::move(parameters)),
-      trained_(parameters_of(parameters_, trained_of(spec, policy_parameters(spec)))),
+      trained_(parameters_of(parameters_, trained_of(spec, held_by(policy_parameters(spec), parallel)))),
       backbone_(spec, parameters_, parallel),
       head_(spec.tied_head ? backbone_.embedding() : trained_copy(parameters_, spec.architecture->weights.lm_head)),
       config_(std::make_shared<const Json>(std::move(config))),
@@ -40,12 +40,12 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
   const ModelSpec spec = with_adapters(read_spec(path, known), lora, path.string());
   const HfFolder folder = HfFolder::open(base_folder(path));
   check_tied_copy(folder, spec);
+  const auto parts = std::make_shared<const ParameterShards>(spec, policy_parameters(spec), parallel.tp, parallel.ep);
   const auto may_ignore = [&, head = lm_head_parameter(spec).name](const std::string& name) {
-    return is_derived_buffer(name) || (spec.tied_head && name == head);
+    return is_derived_buffer(name) || (spec.tied_head && name == head) || parts->is_elsewhere(name);
   };
-  const auto parts = std::make_shared<const ParameterShards>(spec, policy_parameters(spec), parallel.tp);
-  auto parameters = load_parameters(folder, policy_parameters(spec), *parts, may_ignore, device, dtype,
-                                    {path, lora ? lora->seed : 0, base});
+  auto parameters = load_parameters(folder, held_by(policy_parameters(spec), parallel), *parts, may_ignore, device,
+                                    dtype, {path, lora ? lora->seed : 0, base});
   Transformer model{spec, parts, parallel, std::move(parameters), folder.config(), companions_of(path)};
   model.base_ = folder.path();
   return model;
@@ -55,7 +55,7 @@ Transformer Transformer::without_adapters() const {
   ModelSpec plain = spec();
   plain.lora.reset();
   Transformer model = *this;
-  model.parameters_ = parameters_of(parameters_, policy_parameters(plain));
+  model.parameters_ = parameters_of(parameters_, held_by(policy_parameters(plain), parallel()));
   model.trained_.clear();
   model.backbone_ = Backbone(plain, model.parameters_, parallel());
   if (!plain.tied_head) model.head_ = parameter(model.parameters_, lm_head_parameter(plain).name);
@@ -68,8 +68,9 @@ Transformer Transformer::init(const ModelSpec& spec, uint64_t seed, at::Device d
 }
 
 Transformer Transformer::planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel) {
-  const auto parts = std::make_shared<const ParameterShards>(spec, policy_parameters(spec), parallel.tp);
-  return {spec, parts, parallel, planned_parameters(policy_parameters(spec), *parts, dtype), {}, {}};
+  const auto parts = std::make_shared<const ParameterShards>(spec, policy_parameters(spec), parallel.tp, parallel.ep);
+  const auto held = held_by(policy_parameters(spec), parallel);
+  return {spec, parts, parallel, planned_parameters(held, *parts, dtype), {}, {}};
 }
 
 at::Tensor Transformer::for_head(const at::Tensor& hidden) const {

@@ -50,7 +50,7 @@ ValueModel::ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterSha
                        const ModelParallel& parallel, NamedTensors parameters, Json config, Companions companions)
     : parts_(std::move(parts)),
       parameters_(std::move(parameters)),
-      trained_(parameters_of(parameters_, trained_of(spec, critic_parameters(spec)))),
+      trained_(parameters_of(parameters_, trained_of(spec, held_by(critic_parameters(spec), parallel)))),
       backbone_(spec, parameters_, parallel),
       head_weight_(parameter(parameters_, spec.architecture->weights.value_head + ".weight")),
       head_bias_(parameter(parameters_, spec.architecture->weights.value_head + ".bias")),
@@ -58,8 +58,9 @@ ValueModel::ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterSha
       companions_(std::make_shared<const Companions>(std::move(companions))) {}
 
 ValueModel ValueModel::planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel) {
-  const auto parts = std::make_shared<const ParameterShards>(spec, critic_parameters(spec), parallel.tp);
-  return {spec, parts, parallel, planned_parameters(critic_parameters(spec), *parts, dtype), {}, {}};
+  const auto parts = std::make_shared<const ParameterShards>(spec, critic_parameters(spec), parallel.tp, parallel.ep);
+  const auto held = held_by(critic_parameters(spec), parallel);
+  return {spec, parts, parallel, planned_parameters(held, *parts, dtype), {}, {}};
 }
 
 ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device, at::ScalarType dtype,
@@ -68,12 +69,12 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
   const ModelSpec spec = with_adapters(read_spec(path, known), lora, path.string());
   const HfFolder folder = HfFolder::open(base_folder(path));
   const std::vector<ParameterShape> head = value_head_parameters(spec);
-  std::vector<ParameterShape> wanted = backbone_parameters(spec), absent;
+  std::vector<ParameterShape> wanted = held_by(backbone_parameters(spec), parallel), absent;
   for (const auto& part : head) (part.is_adapter || folder.find(part.name) ? wanted : absent).push_back(part);
-  const auto may_ignore = [lm_head = lm_head_parameter(spec).name](const std::string& name) {
-    return is_derived_buffer(name) || name == lm_head;
+  const auto parts = std::make_shared<const ParameterShards>(spec, critic_parameters(spec), parallel.tp, parallel.ep);
+  const auto may_ignore = [&, lm_head = lm_head_parameter(spec).name](const std::string& name) {
+    return is_derived_buffer(name) || name == lm_head || parts->is_elsewhere(name);
   };
-  const auto parts = std::make_shared<const ParameterShards>(spec, critic_parameters(spec), parallel.tp);
   NamedTensors parameters =
       load_parameters(folder, wanted, *parts, may_ignore, device, dtype, {path, lora ? lora->seed : 0, base});
   for (const auto& part : absent) add_head(parameters, part, device, dtype);

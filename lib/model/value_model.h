@@ -42,6 +42,7 @@ class ValueModel {
 
   const ModelParallel& parallel() const { return backbone_.parallel(); }
   const ParameterShards& parts() const { return *parts_; }
+  const Backbone& backbone() const { return backbone_; }
 
   /// Leaf tensors that require gradients; update them in place.
   NamedTensors& parameters() { return parameters_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ranges>
 #include <set>
+#include <tuple>
 
 #include "base/error.h"
 
@@ -88,13 +89,15 @@ WeightSchedule::WeightSchedule(const ModelSpec& spec, const std::vector<Paramete
     ROLL_CHECK_EQ(tensor_parallel_rule(spec, layout->tp), "", "the configuration was checked");
     ROLL_CHECK_EQ(std::ssize(layout->ranks) % layout->tp, 0, "tensor ranks are complete");
   }
-  for (const auto& [name, shape, cut, is_adapter, quantised, initial] : parameters) {
+  for (const ParameterShape& whole : parameters) {
+    const auto& [shape, cut] = std::tie(whole.shape, whole.cut);
     Parameter& parameter = parameters_.emplace_back();
     parameter.num_rows = shape[0];
     parameter.num_columns = shape.size() == 1 ? 1 : shape[1];
     for (int64_t rank = 0; rank < trainer_.tp; ++rank) parameter.trainer.push_back(shard_of(cut, rank, trainer_.tp));
     for (int64_t rank = 0; rank < sampler_.tp; ++rank) parameter.sampler.push_back(shard_of(cut, rank, sampler_.tp));
     parameter.copies = parameter.trainer[0].copies;
+    if (whole.expert && trainer_.ep > 1) parameter.owner = whole.expert->owner(trainer_.ep);
   }
 }
 
@@ -114,13 +117,18 @@ WeightBlock WeightSchedule::overlap(int64_t index, int64_t trainer_tp, int64_t s
   return block;
 }
 
-WeightSchedule::Stream WeightSchedule::stream(int64_t copies, int64_t group, int64_t sampler_tp) const {
+WeightSchedule::Stream WeightSchedule::stream(int64_t copies, int64_t owner, int64_t group, int64_t sampler_tp) const {
   Stream stream;
   for (int64_t i = 0; i < std::ssize(parameters_); ++i)
-    if (parameters_[i].copies == copies) stream.add(overlap(i, group * copies, sampler_tp));
-  const auto holds = [&](int64_t place) { return place >= 0 && place % trainer_.tp / copies == group; };
+    if (parameters_[i].copies == copies && parameters_[i].owner == owner)
+      stream.add(overlap(i, group * copies, sampler_tp));
+  const auto is_owner = [&](int64_t place) { return owner < 0 || place / trainer_.tp % trainer_.ep == owner; };
+  const auto holds = [&](int64_t place) {
+    return place >= 0 && is_owner(place) && place % trainer_.tp / copies == group;
+  };
   for (int64_t first = group * copies; first < std::ssize(trainer_.ranks); first += trainer_.tp)
-    for (int64_t copy = 0; copy < copies; ++copy) stream.holders.push_back(trainer_.ranks[first + copy]);
+    for (int64_t copy = 0; is_owner(first) && copy < copies; ++copy)
+      stream.holders.push_back(trainer_.ranks[first + copy]);
   for (int64_t place = sampler_tp; place < std::ssize(sampler_.ranks); place += sampler_.tp) {
     const int rank = sampler_.ranks[place];
     (holds(place_of(rank, trainer_)) ? stream.keepers : stream.receivers).push_back(rank);
@@ -128,15 +136,15 @@ WeightSchedule::Stream WeightSchedule::stream(int64_t copies, int64_t group, int
   return stream;
 }
 
-/// Parameters with as many copies go together: their holders are the same.
+/// Parameters with as many copies, of one expert rank, go together: their holders are the same.
 template <class F>
 void WeightSchedule::for_each_stream(const F& use) const {
-  std::set<int64_t> all_copies;
-  for (const Parameter& parameter : parameters_) all_copies.insert(parameter.copies);
-  for (const int64_t copies : all_copies)
+  std::set<std::pair<int64_t, int64_t>> kinds;
+  for (const Parameter& parameter : parameters_) kinds.emplace(parameter.copies, parameter.owner);
+  for (const auto& [copies, owner] : kinds)
     for (int64_t group = 0; group < trainer_.tp / copies; ++group)
       for (int64_t sampler_tp = 0; sampler_tp < sampler_.tp; ++sampler_tp)
-        if (const Stream found = stream(copies, group, sampler_tp); found.numel > 0) use(found);
+        if (const Stream found = stream(copies, owner, group, sampler_tp); found.numel > 0) use(found);
 }
 
 WeightMoves WeightSchedule::of(int rank) const {

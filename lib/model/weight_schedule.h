@@ -19,6 +19,7 @@ namespace roll {
 struct WeightLayout {
   std::vector<int> ranks;
   int64_t tp = 1;
+  int64_t ep = 1;  // of the trainer; the sampler's ranks hold all experts
 };
 
 /// Rows and columns of a whole parameter; a vector is one column.
@@ -57,11 +58,12 @@ class WeightSchedule {
  private:
   struct Parameter {
     int64_t num_rows, num_columns, copies;  // `copies`: of each of the trainer's parts, among its tensor ranks
+    int64_t owner = -1;                     // the trainer's expert rank that has it; -1: all
     std::vector<TensorShard> trainer, sampler;
   };
   struct Stream;
   WeightBlock overlap(int64_t parameter, int64_t trainer_tp, int64_t sampler_tp) const;
-  Stream stream(int64_t copies, int64_t group, int64_t sampler_tp) const;
+  Stream stream(int64_t copies, int64_t owner, int64_t group, int64_t sampler_tp) const;
   template <class F>
   void for_each_stream(const F& use) const;
 

@@ -276,6 +276,10 @@ NamedTensors parameters_of(const NamedTensors& parameters, const std::vector<Par
   return own;
 }
 
+std::vector<ParameterShape> held_by(std::vector<ParameterShape> parameters, const ModelParallel& parallel) {
+  return held_by(std::move(parameters), parallel.ep_rank(), parallel.ep_size());
+}
+
 bool is_derived_buffer(const std::string& name) {
   return name.ends_with(".rotary_emb.inv_freq");
 }

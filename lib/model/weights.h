@@ -11,6 +11,7 @@
 #include "checkpoint/hf_folder.h"
 #include "model/parameter_shards.h"
 #include "model/spec.h"
+#include "model/token_layout.h"
 
 namespace roll {
 
@@ -75,6 +76,9 @@ const at::Tensor& parameter(const NamedTensors& parameters, const std::string& n
 const at::Tensor& trained_copy(const NamedTensors& parameters, const std::string& module);
 /// Those of them that are `trained`, in that order.
 NamedTensors parameters_of(const NamedTensors& parameters, const std::vector<ParameterShape>& trained);
+
+/// held_by() of this rank of those that share experts.
+std::vector<ParameterShape> held_by(std::vector<ParameterShape> parameters, const ModelParallel& parallel);
 
 /// Buffers that old checkpoints carry and that follow from config.json.
 bool is_derived_buffer(const std::string& name);

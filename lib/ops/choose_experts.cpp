@@ -18,9 +18,8 @@ void choose_experts(const float* logits, int64_t count, int64_t chosen, bool ren
   for (int64_t e = 0; e < count; ++e) sum += probs[e] = std::exp(logits[e] - largest);
   for (float& p : probs) p /= sum;
   std::iota(order.begin(), order.end(), 0);
-  std::partial_sort(order.begin(), order.begin() + chosen, order.end(), [](int32_t a, int32_t b) {
-    return probs[a] != probs[b] ? probs[a] > probs[b] : a < b;
-  });
+  std::partial_sort(order.begin(), order.begin() + chosen, order.end(),
+                    [](int32_t a, int32_t b) { return probs[a] != probs[b] ? probs[a] > probs[b] : a < b; });
   float kept = 0;
   for (int64_t k = 0; k < chosen; ++k) kept += weights[k] = probs[experts[k] = order[k]];
   for (int64_t k = 0; renormalises && k < chosen; ++k) weights[k] /= kept;

@@ -28,8 +28,7 @@ void for_each_group(at::IntArrayRef counts, const F& f) {
 
 class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
  public:
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::IntArrayRef counts,
-                            at::TensorList weights) {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::IntArrayRef counts, at::TensorList weights) {
     variable_list saved = {x};
     saved.insert(saved.end(), weights.begin(), weights.end());
     ctx->save_for_backward(saved);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
@@ -29,11 +30,11 @@ NamedTensors trainable(const std::string& who, const NamedTensors& parameters, c
   return kept;
 }
 
-SliceOptions slices_of(const LearnerOptions& options, const LearnerRanks& ranks) {
+SliceOptions slices_of(const LearnerOptions& options, const LearnerRanks& ranks, const Communicator& holders) {
   SliceOptions slices;
   if (options.shares_optimizer) {
-    slices.num_slices = ranks.shards.size();
-    slices.own = ranks.shards.rank();
+    slices.num_slices = holders.size();
+    slices.own = holders.rank();
   }
   if (ranks.parts) slices.copies = [parts = ranks.parts](const std::string& name) { return parts->part(name).copies; };
   return slices;
@@ -50,14 +51,49 @@ Learner::Learner(std::string name, const NamedTensors& parameters, LearnerOption
     : name_(std::move(name)),
       options_(std::move(options)),
       ranks_(ranks),
-      parameters_(trainable(name_, parameters, options_.frozen_prefixes)),
-      optimizer_(parameters_, options_.adamw, slices_of(options_, ranks_)),
-      reducer_(optimizer_, parameters_, ranks_.shards, options_.shares_optimizer) {}
+      parameters_(trainable(name_, parameters, options_.frozen_prefixes)) {
+  add_part(/*of_experts=*/false);
+  if (ranks_.experts) add_part(/*of_experts=*/true);
+}
+
+Learner::Part::Part(const NamedTensors& own, const LearnerOptions& options, const LearnerRanks& ranks, bool of_experts)
+    : parameters(own),
+      is_of_experts(of_experts),
+      shards(of_experts ? *ranks.expert_shards : ranks.shards),
+      optimizer(parameters, options.adamw, slices_of(options, ranks, shards)),
+      reducer(optimizer, parameters, shards, options.shares_optimizer) {}
+
+void Learner::add_part(bool of_experts) {
+  NamedTensors own;
+  for (const auto& named : parameters_)
+    if (of_experts == (ranks_.experts && ranks_.parts->is_of_expert(named.first))) own.push_back(named);
+  if (!own.empty()) all_.push_back(std::make_unique<Part>(own, options_, ranks_, of_experts));
+}
+
+void Learner::offload(bool keeps_parameters) {
+  for (const auto& part : all_) part->optimizer.offload(keeps_parameters);
+}
+
+void Learner::reload() {
+  for (const auto& part : all_) part->optimizer.reload();
+}
+
+int64_t Learner::num_parameters() const {
+  int64_t total = 0;
+  for (const auto& part : all_) total += part->optimizer.num_parameters();
+  return total;
+}
+
+int64_t Learner::optimizer_bytes() const {
+  int64_t total = 0;
+  for (const auto& part : all_) total += part->optimizer.state_bytes();
+  return total;
+}
 
 Learner::Accumulated Learner::accumulate(int64_t num_micro_batches,
                                          const std::function<MicroLoss(int64_t)>& micro_loss) {
   Accumulated all;
-  optimizer_.zero_grad();
+  for (const auto& part : all_) part->optimizer.zero_grad();
   for (int64_t k = 0; k < num_micro_batches; ++k) {
     const MicroLoss micro = micro_loss(k);
     if (k + 1 == num_micro_batches) expect_last();
@@ -76,8 +112,11 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<Micr
   const Accumulated accumulated = accumulate(num_micro_batches, micro_loss);
   timer.stop();
   UpdateResult result{.lr = lr()};
-  reducer_.finish([&](const Bucket& bucket, int64_t index) { sum_copies(bucket, index); });
-  trace_.buckets = reducer_.buckets();
+  trace_.buckets.clear();
+  for (const auto& part : all_) {
+    part->reducer.finish([&](const Bucket& bucket, int64_t index) { sum_copies(part->optimizer, bucket, index); });
+    std::ranges::copy(part->reducer.buckets(), std::back_inserter(trace_.buckets));
+  }
   trace_.reduced_s = monotonic_s();
   fetch(accumulated, result);
   result.compute_s = timer.seconds();
@@ -88,7 +127,7 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<Micr
   num_skipped_in_a_row_ = result.skipped ? num_skipped_in_a_row_ + 1 : 0;
   if (!result.skipped) {
     if (options_.max_grad_norm > 0) result.clip_coef = std::min(1.0, options_.max_grad_norm / result.grad_norm);
-    optimizer_.step(result.lr, result.grad_norm, options_.max_grad_norm);
+    for (const auto& part : all_) part->optimizer.step(result.lr, result.grad_norm, options_.max_grad_norm);
     gather_parameters();
   }
   trace_.end_s = monotonic_s();
@@ -102,47 +141,66 @@ Json Learner::state() const {
 }
 
 std::optional<OptimizerShard> Learner::optimizer_shard() const {
-  if (!options_.shares_optimizer && ranks_.shards.rank() > 0) return {};
-  return roll::optimizer_shard(optimizer_, ranks_.parts);
+  std::optional<OptimizerShard> shard;
+  for (const auto& part : all_) {
+    if (!options_.shares_optimizer && part->shards.rank() > 0) continue;
+    OptimizerShard own = roll::optimizer_shard(part->optimizer, ranks_.parts);
+    if (!shard) {
+      shard = std::move(own);
+      continue;
+    }
+    shard->about["parameters"].update(own.about["parameters"]);
+    std::ranges::move(own.tensors, std::back_inserter(shard->tensors));
+  }
+  return shard;
 }
 
 void Learner::load(const Json& state, const std::filesystem::path& folder, const std::string& name) {
-  load_optimizer(optimizer_, ranks_.parts, folder, name);
+  for (const auto& part : all_) load_optimizer(part->optimizer, ranks_.parts, folder, name);
   num_updates_ = state.at("updates").get<int64_t>();
   num_skipped_in_a_row_ = state.at("skipped_in_a_row").get<int64_t>();
 }
 
 void Learner::expect_last() {
   trace_.last_begin_s = monotonic_s();
-  reducer_.expect_last();
+  for (const auto& part : all_) part->reducer.expect_last();
 }
 
-void Learner::sum_copies(const Bucket& bucket, int64_t index) {
-  const auto is_whole = [&](int64_t i) { return ranks_.parts->part(optimizer_.names()[i]).dim < 0; };
+void Learner::sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64_t index) {
+  const auto is_whole = [&](int64_t i) { return ranks_.parts->part(optimizer.names()[i]).dim < 0; };
   if (std::all_of(bucket.members.begin(), bucket.members.end(), is_whole)) {
-    at::Tensor all = optimizer_.gradient(index);
+    at::Tensor all = optimizer.gradient(index);
     return ranks_.parts->tp()->all_reduce_sum(all, name_ + " gradient of shared parameters");
   }
   for (const int64_t i : bucket.members) {
-    at::Tensor gradient = optimizer_.named_gradient(i);
-    ranks_.parts->sum_copies(optimizer_.names()[i], gradient);
+    at::Tensor gradient = optimizer.named_gradient(i);
+    ranks_.parts->sum_copies(optimizer.names()[i], gradient);
   }
 }
 
 void Learner::fetch(const Accumulated& accumulated, UpdateResult& result) {
   std::vector<at::Tensor> wanted = accumulated.losses;
-  wanted.push_back(optimizer_.squared_gradient());
+  std::vector<at::Tensor> squares;
+  for (const auto& part : all_) squares.push_back(part->optimizer.squared_gradient());
+  wanted.push_back(at::stack(squares));
   wanted.insert(wanted.end(), accumulated.numbers.begin(), accumulated.numbers.end());
   const std::vector<at::Tensor> found = fetched(wanted);
   const auto num_losses = std::ssize(accumulated.losses);
   double local_loss = 0;
   for (int64_t k = 0; k < num_losses; ++k) local_loss += found[k].item<double>();
   result.loss = ranks_.dp.all_reduce_sum(local_loss, name_ + " loss");
-  result.grad_norm = gradient_norm(found[num_losses].item<double>(), result.loss);
+  result.grad_norm = gradient_norm(found[num_losses], result.loss);
   result.numbers.assign(found.begin() + num_losses + 1, found.end());
 }
 
-double Learner::gradient_norm(double squares, double loss) {
+double Learner::gradient_norm(const at::Tensor& of_parts, double loss) {
+  double squares = 0;
+  for (size_t i = 0; i < all_.size(); ++i) {
+    const double own = of_parts[static_cast<int64_t>(i)].item<double>();
+    const bool is_apart =
+        all_[i]->is_of_experts && !options_.shares_optimizer;  // of slices the sum of all ranks follows
+    squares += is_apart ? ranks_.experts->all_reduce_sum(own, name_ + " gradient norm of experts") : own;
+  }
   if (!std::isfinite(loss)) squares = std::nan("");
   if (options_.shares_optimizer && ranks_.shards.communicates())
     squares = ranks_.shards.all_reduce_sum(squares, name_ + " gradient norm");
@@ -152,23 +210,34 @@ double Learner::gradient_norm(double squares, double loss) {
 }
 
 void Learner::keep_gradient() {
-  if (options_.shares_optimizer)
-    for (int64_t b = 0; b < std::ssize(optimizer_.layout().buckets); ++b)
-      ranks_.shards.start_all_gather(optimizer_.gradient_slice(b), optimizer_.gradient(b), name_ + " gradient")->wait();
-  kept_gradient_.clear();
-  for (int64_t i = 0; i < std::ssize(optimizer_.names()); ++i) {
-    const std::string& name = optimizer_.names()[i];
-    const at::Tensor gradient = optimizer_.named_gradient(i);
-    kept_gradient_.emplace_back(name, (ranks_.parts ? ranks_.parts->gather(name, gradient) : gradient).clone());
+  NamedTensors own;
+  for (const auto& part : all_) {
+    FlatAdamW& optimizer = part->optimizer;
+    if (options_.shares_optimizer)
+      for (int64_t b = 0; b < std::ssize(optimizer.layout().buckets); ++b)
+        part->shards.start_all_gather(optimizer.gradient_slice(b), optimizer.gradient(b), name_ + " gradient")->wait();
+    for (int64_t i = 0; i < std::ssize(optimizer.names()); ++i)
+      own.emplace_back(optimizer.names()[i], optimizer.named_gradient(i));
   }
+  if (ranks_.parts && ranks_.experts) {
+    kept_gradient_ = ranks_.parts->gather_all(own, /*keep=*/true);
+    for (auto& [name, gradient] : kept_gradient_) gradient = gradient.clone();
+    return;
+  }
+  kept_gradient_.clear();
+  for (const auto& [name, gradient] : own)
+    kept_gradient_.emplace_back(name, (ranks_.parts ? ranks_.parts->gather(name, gradient) : gradient).clone());
 }
 
 void Learner::gather_parameters() {
-  if (!options_.shares_optimizer || !ranks_.shards.communicates()) return;
+  if (!options_.shares_optimizer) return;
   std::vector<std::unique_ptr<Pending>> sent;
-  for (int64_t b = 0; b < std::ssize(optimizer_.layout().buckets); ++b)
-    sent.push_back(
-        ranks_.shards.start_all_gather(optimizer_.parameter_slice(b), optimizer_.parameters(b), name_ + " parameters"));
+  for (const auto& part : all_) {
+    const FlatAdamW& optimizer = part->optimizer;
+    for (int64_t b = 0; part->shards.communicates() && b < std::ssize(optimizer.layout().buckets); ++b)
+      sent.push_back(
+          part->shards.start_all_gather(optimizer.parameter_slice(b), optimizer.parameters(b), name_ + " parameters"));
+  }
   for (const auto& pending : sent) pending->wait();
 }
 

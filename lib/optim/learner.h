@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,11 +36,18 @@ bool is_frozen(const std::string& parameter, const std::vector<std::string>& fro
 struct LearnerRanks {
   /// Data ranks only: each holds the whole model.
   LearnerRanks(Communicator& ranks) : dp(ranks), shards(ranks) {}  // NOLINT: any communicator is such ranks
-  LearnerRanks(Mesh& mesh, const ParameterShards& p) : dp(mesh.dp()), shards(mesh.shards()), parts(&p) {}
+  LearnerRanks(Mesh& mesh, const ParameterShards& p)
+      : dp(mesh.dp()),
+        shards(mesh.shards()),
+        parts(&p),
+        experts(mesh.experts()),
+        expert_shards(experts ? &mesh.expert_shards() : nullptr) {}
 
   Communicator& dp;      // have different micro-batches
   Communicator& shards;  // hold the same parameters: dp x cp
   const ParameterShards* parts = nullptr;
+  Communicator* experts = nullptr;        // share the experts out; null: each of `shards` holds them all
+  Communicator* expert_shards = nullptr;  // hold the same experts: not null where `experts` is not
 };
 
 /// Of a micro-batch: its loss, undefined where it has no valid token, and numbers that are fetched with the update's.
@@ -88,8 +96,8 @@ class Learner {
   void load(const Json& state, const std::filesystem::path& folder, const std::string& name);
 
   /// As FlatAdamW::offload() and reload().
-  void offload(bool keeps_parameters) { optimizer_.offload(keeps_parameters); }
-  void reload() { optimizer_.reload(); }
+  void offload(bool keeps_parameters);
+  void reload();
 
   /// How many of the last updates were skipped without one that was done between them.
   int64_t num_skipped_in_a_row() const { return num_skipped_in_a_row_; }
@@ -98,8 +106,8 @@ class Learner {
   int64_t num_updates() const { return num_updates_; }
   double lr() const { return options_.schedule.at(num_updates_); }
   /// Trained parameters, and bytes of optimizer state, of this rank.
-  int64_t num_parameters() const { return optimizer_.num_parameters(); }
-  int64_t optimizer_bytes() const { return optimizer_.state_bytes(); }
+  int64_t num_parameters() const;
+  int64_t optimizer_bytes() const;
   /// The last update: its times, and the loss of its whole mini-batch.
   const UpdateTrace& trace() const { return trace_; }
   double last_loss() const { return last_loss_; }
@@ -115,18 +123,27 @@ class Learner {
   /// for the device.
   void fetch(const Accumulated& accumulated, UpdateResult& result);
   void expect_last();
-  void sum_copies(const Bucket& bucket, int64_t index);
-  /// Of this rank's sum of squares. NaN on all ranks where `loss` is not finite on one.
-  double gradient_norm(double squares, double loss);
+  /// Parameters that the same ranks hold.
+  struct Part {
+    Part(const NamedTensors& own, const LearnerOptions& options, const LearnerRanks& ranks, bool of_experts);
+    NamedTensors parameters;
+    bool is_of_experts;
+    Communicator& shards;
+    FlatAdamW optimizer;
+    GradientReducer reducer;
+  };
+  void add_part(bool of_experts);
+  void sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64_t index);
+  /// Of this rank's sum of squares of each part. NaN on all ranks where `loss` is not finite on one.
+  double gradient_norm(const at::Tensor& squares, double loss);
   void keep_gradient();
   void gather_parameters();
 
   std::string name_;
   LearnerOptions options_;
   LearnerRanks ranks_;
-  NamedTensors parameters_;  // those that are trained
-  FlatAdamW optimizer_;
-  GradientReducer reducer_;
+  NamedTensors parameters_;                 // those that are trained
+  std::vector<std::unique_ptr<Part>> all_;  // one, and where ranks share experts out, these apart
   int64_t num_updates_ = 0;
   int64_t num_skipped_in_a_row_ = 0;
   bool keeps_gradient_ = false;

@@ -29,6 +29,21 @@ void check_sizes(const WorkerConfig& worker, Checker& check) {
                 "{} tensor x {} context ranks share a model, so the {} ranks of the role must be a multiple of {}; "
                 "change the sizes, device_mapping or -n",
                 s.tensor_parallel(), s.context_parallel(), worker.ranks.size(), s.model_ranks());
+  check.require(std::ssize(worker.ranks) / s.tensor_parallel() % s.expert_parallel() == 0, s.expert_model_parallel_size,
+                "must divide the {} data x context ranks of the role; change the sizes, device_mapping or -n",
+                std::ssize(worker.ranks) / s.tensor_parallel());
+  check.require(
+      s.expert_tensor_parallel_size.value_or(s.tensor_parallel()) == s.tensor_parallel(), s.expert_tensor_parallel_size,
+      "must be the role's tensor_model_parallel_size, which is {}: tensor ranks share experts' matrices as all "
+      "others",
+      s.tensor_parallel());
+}
+
+/// Such ranks work apart from each other, and expert ranks would wait for them.
+void check_without_experts(const WorkerConfig& worker, Checker& check) {
+  const auto& ep = worker.strategy_args.strategy_config.expert_model_parallel_size;
+  check.require(ep.value_or(1) == 1, ep,
+                "a role that answers requests holds all experts on each group of tensor ranks; set it to 1");
 }
 
 void check_recomputation(const StrategyConfig& s, Checker& check) {
@@ -90,6 +105,12 @@ void note_sampler_context(const StrategyConfig& strategy, Checker& check) {
 void check_layout(const WorkerConfig& worker, Checker& check) {
   check_sizes(worker, check);
   check_trainer(worker, check);
+  const StrategyConfig& s = worker.strategy_args.strategy_config;
+  check.require(
+      s.moe_aux_loss_coeff == 0 || worker.packing.share_prompts == SharePrompts::kFalse, worker.packing.share_prompts,
+      "balances the experts of each sequence by its own tokens, which then are not all there; set it to false, "
+      "or {} to 0",
+      check.name(s.moe_aux_loss_coeff));
 }
 
 void check_forward_layout(const WorkerConfig& worker, Checker& check) {
@@ -100,6 +121,7 @@ void check_layout(const Config& config, Checker& check) {
   check_layout(config.actor_train, check);
   const WorkerConfig& sampler = config.actor_infer;
   check_sizes(sampler, check);
+  check_without_experts(sampler, check);
   note_sampler_context(sampler.strategy_args.strategy_config, check);
   const int64_t tp = sampler.strategy_args.strategy_config.tensor_parallel();
   check.require(sampler.num_gpus_per_worker.value_or(tp) == tp, sampler.num_gpus_per_worker,
@@ -116,6 +138,7 @@ void check_layout(const Config& config, Checker& check) {
   if (config.uses_critic()) check_layout(config.critic, check);
   for (const JudgingModel& judge : judging_models(config)) {
     check_sizes(*judge.worker, check);
+    check_without_experts(*judge.worker, check);
     if (judge.writes()) note_sampler_context(judge.worker->strategy_args.strategy_config, check);
   }
 }
@@ -124,9 +147,15 @@ void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Che
   const StrategyConfig& s = strategy.strategy_config;
   const auto& tp = s.tensor_model_parallel_size ? s.tensor_model_parallel_size : s.tensor_parallel_size;
   const std::string rule = tensor_parallel_rule(spec, tp.value_or(1));
+  for (const double* coefficient : {&s.moe_aux_loss_coeff, &s.moe_z_loss_coeff})
+    check.require(spec.mixture || *coefficient == 0, *coefficient, "the model has no experts; leave it out");
   check.require(rule.empty(), tp, "{}", rule);
   check.require(s.recompute_num_layers.value_or(0) <= spec.num_layers, s.recompute_num_layers,
                 "must be at most the model's layers, which are {}", spec.num_layers);
+  const auto& ep = s.expert_model_parallel_size;
+  check.require(spec.mixture || ep.value_or(1) == 1, ep, "the model has no experts; set it to 1");
+  check.require(!spec.mixture || spec.mixture->num_experts % s.expert_parallel() == 0, ep,
+                "must divide the model's {} experts", spec.mixture ? spec.mixture->num_experts : 0);
 }
 
 }  // namespace roll

@@ -33,9 +33,9 @@ double frozen_bytes(const ParameterShape& parameter, int64_t tp, double bytes) {
 }
 
 /// Of the weights without adapters; `is_dense`: of what they are quantised from.
-double policy_bytes(const ModelSpec& spec, int64_t tp, double bytes, bool is_dense = false) {
+double policy_bytes(const ModelSpec& spec, int64_t tp, double bytes, bool is_dense = false, int64_t ep = 1) {
   double all = 0;
-  for (ParameterShape parameter : policy_parameters(spec)) {
+  for (ParameterShape parameter : held_by(policy_parameters(spec), 0, ep)) {
     if (is_dense) parameter.quantised.reset();
     if (!parameter.is_adapter) all += frozen_bytes(parameter, tp, bytes);
   }
@@ -63,23 +63,33 @@ void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::
   const double master = has_adapters ? 0 : dtype == at::kBFloat16 ? 2 : dtype == at::kHalf ? 4 : 0;
   const int64_t tp = tensor_ranks(worker);
   const bool shares = worker.strategy_args.strategy_config.use_distributed_optimizer;
-  const int64_t shards = shares ? std::max<int64_t>(1, std::ssize(worker.ranks) / tp) : 1;
-  std::vector<FlatParameter> trained;
-  int64_t total = 0;
-  for (const auto& parameter : parameters) {
+  const int64_t holders = std::max<int64_t>(1, std::ssize(worker.ranks) / tp);
+  const int64_t ep = worker.strategy_args.strategy_config.expert_parallel();
+  struct Trained {
+    std::vector<FlatParameter> parameters;
+    int64_t numel = 0;
+  };
+  Trained of_all, of_experts;  // held by all, and by those with the same experts
+  for (const auto& parameter : held_by(parameters, 0, ep)) {
     const FlatParameter own = largest_part(parameter, tp);
     const bool is_base = has_adapters && !parameter.is_adapter;
     if (is_base || is_frozen(parameter.name, worker.model_args.freeze_module_prefix)) {
       memory.weights += frozen_bytes(parameter, tp, bytes);
     } else {
-      trained.push_back(own);
-      total += own.numel;
+      Trained& kind = ep > 1 && parameter.expert ? of_experts : of_all;
+      kind.parameters.push_back(own);
+      kind.numel += own.numel;
     }
   }
-  const auto numel = static_cast<double>(plan_flat_layout(trained, shards, bucket_elements_for(total)).total);
-  memory.weights += (has_adapters ? 4 : bytes) * numel;
-  memory.gradients += 4 * numel;
-  memory.optimizer += (8 + master) * numel / static_cast<double>(shards);
+  for (const Trained* kind : {&of_all, &of_experts}) {
+    if (kind->parameters.empty()) continue;
+    const int64_t shards = !shares ? 1 : kind == &of_experts ? holders / ep : holders;
+    const auto numel =
+        static_cast<double>(plan_flat_layout(kind->parameters, shards, bucket_elements_for(kind->numel)).total);
+    memory.weights += (has_adapters ? 4 : bytes) * numel;
+    memory.gradients += 4 * numel;
+    memory.optimizer += (8 + master) * numel / static_cast<double>(shards);
+  }
 }
 
 /// Of micro-batches, of training or of log-probs and values.
@@ -184,10 +194,12 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
   for (size_t i = 0; i < references.size(); ++i) {
     const WorkerConfig& worker = *references[i].worker;
     if (!lives(worker)) continue;
-    const double reference = is_policy_base(config, models, i)
-                                 ? 0
-                                 : policy_bytes(reference_spec(models, i), tensor_ranks(worker),
-                                                static_cast<double>(bytes_per_number(worker.model_args, device)));
+    const double reference =
+        is_policy_base(config, models, i)
+            ? 0
+            : policy_bytes(reference_spec(models, i), tensor_ranks(worker),
+                           static_cast<double>(bytes_per_number(worker.model_args, device)),
+                           /*is_dense=*/false, worker.strategy_args.strategy_config.expert_parallel());
     const double forward = forward_bytes(config, worker, reference_spec(models, i), on_gpu);
     if (offloads) {
       memory.visiting = std::max(memory.visiting, reference + forward);

@@ -16,7 +16,10 @@ at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at:
   std::vector<at::Tensor> computed, places;
   for (const auto& sequences : micro_batches) {
     if (progress) progress->advance();
-    if (sequences.empty()) continue;
+    if (sequences.empty()) {
+      if (compute.empty_pass) compute.empty_pass();
+      continue;
+    }
     Batch part = select(share, sequences);
     if (sharing > 0) part.tokens.tree = prefix_tree(part.tokens, sharing);
     computed.push_back(compute(to_device(std::move(part), device, parallel)).to(at::kFloat));

@@ -14,7 +14,10 @@
 namespace roll {
 
 /// Takes one micro-batch, on its device, and gives a tensor [T] of it, or several as [N, T].
-using ForwardPass = std::function<at::Tensor(const Batch& micro_batch)>;
+struct ForwardPass : std::function<at::Tensor(const Batch& micro_batch)> {
+  using function::function;
+  std::function<at::Tensor()> empty_pass{};  // of a micro-batch that holds nothing; null: it needs none
+};
 
 /// `micro_batches` holds each sequence of `share` once. Returns what `compute` gives for the share: [T] or [N, T]
 /// float32 on the CPU, [0] of an empty share. **Collective** over the ranks that share a model, of which each has this

@@ -50,7 +50,8 @@ Metrics RoleTrainer::train(TrainingStep step, const MicroBatchLoss<Experience>& 
                   .device = device_,
                   .phase = {&log_, "train " + updates_.prefix},
                   .step = step.number,
-                  .source = [&] { return step.rollouts; }};
+                  .source = [&] { return step.rollouts; },
+                  .empty_pass = step.empty_pass};
   Metrics metrics;
   for (int64_t epoch = 0; epoch < epochs_.num_epochs; ++epoch) {
     Distribution wanted{mesh_groups(mesh_.world().size(), mesh_.shape()),

@@ -21,9 +21,10 @@ struct TrainingSettings {
 struct TrainingStep {
   const StepFacts& facts;
   int64_t number = 0, num_groups = 0;
-  Distribution at;       // ranks of the role's mesh
-  Experience here;       // what of it is on this rank
-  std::string rollouts;  // the file from which it can be made again
+  Distribution at;                           // ranks of the role's mesh
+  Experience here;                           // what of it is on this rank
+  std::string rollouts;                      // the file from which it can be made again
+  std::function<at::Tensor()> empty_pass{};  // as UpdatePlan has it
 };
 
 /// For people who look into a step, and for roll check-loss: the first update of each role.

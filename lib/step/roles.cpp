@@ -11,7 +11,9 @@
 namespace roll {
 
 ModelParallel model_parallel(Mesh& mesh) {
-  return {.tp = mesh.shape().tp > 1 ? &mesh.tp() : nullptr, .cp = mesh.shape().cp > 1 ? &mesh.cp() : nullptr};
+  return {.tp = mesh.shape().tp > 1 ? &mesh.tp() : nullptr,
+          .cp = mesh.shape().cp > 1 ? &mesh.cp() : nullptr,
+          .ep = mesh.experts()};
 }
 
 namespace {
@@ -111,8 +113,9 @@ void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic) {
   if (!meshes.movers) return;
   traffic.set_phase("model_update");
   if (!roles.to_sampler) {
-    const WeightSchedule schedule = policy_schedule(roles.policy_spec, {meshes.actor.ranks(), meshes.actor.shape().tp},
-                                                    {meshes.sampler.ranks(), meshes.sampler.shape().tp});
+    const WeightSchedule schedule =
+        policy_schedule(roles.policy_spec, {meshes.actor.ranks(), meshes.actor.shape().tp, meshes.actor.shape().ep},
+                        {meshes.sampler.ranks(), meshes.sampler.shape().tp});
     roles.to_sampler.emplace(schedule, *meshes.movers);
   }
   roles.to_sampler->run(roles.actor ? &*roles.actor : nullptr, roles.sampler ? &*roles.sampler : nullptr);

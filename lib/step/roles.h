@@ -83,10 +83,10 @@ Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleM
                  bool references_wait = false);
 
 /// The whole of what is trained, on the host of the mesh's first rank; other ranks get an empty list. **Collective**
-/// over the mesh.
+/// over the mesh; of a model whose experts are shared, its first expert ranks have a part in it.
 template <class Model>
 NamedTensors gather_on_first(const Model& model, Mesh& mesh) {
-  if (mesh.place().dp > 0 || mesh.place().cp > 0) return {};
+  if (mesh.place().dp * mesh.shape().cp + mesh.place().cp >= mesh.shape().ep) return {};
   return model.parts().gather_all(model.trained(), mesh.world().is_first());
 }
 

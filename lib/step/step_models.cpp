@@ -2,17 +2,21 @@
 
 #include <ATen/ATen.h>
 
+#include "model/experts.h"
+
 namespace roll {
 
 namespace {
 
 ForwardPass log_probs_of(const Transformer& model, double temperature, bool with_energies = false) {
-  return [&model, temperature, with_energies](const Batch& micro_batch) {
+  ForwardPass pass = [&model, temperature, with_energies](const Batch& micro_batch) {
     const at::Tensor wanted = micro_batch.host_mask("response_mask");
     const TokenLogProbs found = token_log_probs(model, micro_batch.tokens, temperature, /*with_entropy=*/false,
                                                 /*recompute=*/{}, wanted, with_energies);
     return with_energies ? at::stack({found.log_probs, found.energy}) : found.log_probs;
   };
+  pass.empty_pass = empty_pass(model.backbone(), {});
+  return pass;
 }
 
 }  // namespace
@@ -29,18 +33,24 @@ StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device
   if (roles.actor) {
     models.old_log_probs = log_probs_of(*roles.actor, settings.temperature, settings.with_energies);
     const auto forward = [&model = *roles.actor, settings](const Experience& e) {
-      return token_log_probs(model, e.tokens, settings.temperature, /*with_entropy=*/true, settings.actor_recomputes,
-                             e.host_mask("response_mask"));
+      return token_log_probs(model, with_routers(e.tokens, model.spec(), settings.routers), settings.temperature,
+                             /*with_entropy=*/true, settings.actor_recomputes, e.host_mask("response_mask"));
     };
-    models.actor.emplace(TrainedPolicy{roles.actor->trained(), {meshes.actor.mesh(), roles.actor->parts()}, forward});
+    models.actor.emplace(TrainedPolicy{roles.actor->trained(),
+                                       {meshes.actor.mesh(), roles.actor->parts()},
+                                       forward,
+                                       empty_pass(roles.actor->backbone(), settings.actor_recomputes)});
   }
   if (roles.critic) {
     models.values = [&model = *roles.critic](const Batch& part) { return model.values(part.tokens); };
+    models.values.empty_pass = empty_pass(roles.critic->backbone(), {});
     const auto forward = [&model = *roles.critic, settings](const Experience& e) {
       return model.values(e.tokens, settings.critic_recomputes);
     };
-    models.critic.emplace(
-        TrainedCritic{roles.critic->trained(), {meshes.critic.mesh(), roles.critic->parts()}, forward});
+    models.critic.emplace(TrainedCritic{roles.critic->trained(),
+                                        {meshes.critic.mesh(), roles.critic->parts()},
+                                        forward,
+                                        empty_pass(roles.critic->backbone(), settings.critic_recomputes)});
   }
   return models;
 }

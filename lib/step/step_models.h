@@ -7,6 +7,7 @@
 
 #include "experience/experience.h"
 #include "model/log_probs.h"
+#include "model/router_training.h"
 #include "optim/learner.h"
 #include "step/forward.h"
 #include "step/roles.h"
@@ -19,6 +20,7 @@ struct Trained {
   NamedTensors parameters;  // updated in place; they must stay these tensors
   LearnerRanks ranks;
   std::function<Computed(const Experience& micro_batch)> forward;  // with gradient
+  std::function<at::Tensor()> empty_pass{};                        // as UpdatePlan has it
 };
 using TrainedPolicy = Trained<TokenLogProbs>;  // of the response tokens; 0 elsewhere
 using TrainedCritic = Trained<at::Tensor>;     // values [T]
@@ -45,6 +47,7 @@ struct ModelSettings {
   double temperature = 1;  // of log-probs: the sampler's, or 1 where that is greedy
   Recomputation actor_recomputes{}, critic_recomputes{};
   bool with_energies = false;  // old_log_probs gives [2, T]: these, and the energies
+  RouterCosts routers{};       // of the actor's experts
 };
 /// Of transformers; `roles` and `meshes` must outlive what is given back.
 StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device, const ModelSettings& settings);

@@ -63,6 +63,10 @@ RolloutFiles rollout_files(const Config& config) {
 
 }  // namespace
 
+RouterCosts router_costs(const StrategyConfig& strategy) {
+  return {.balance = strategy.moe_aux_loss_coeff, .z = strategy.moe_z_loss_coeff};
+}
+
 StepSettings step_settings(const Config& config) {
   const WorkerConfig &actor = config.actor_train, &critic = config.critic;
   const double temperature = config.actor_infer.generating_args.temperature;
@@ -76,7 +80,8 @@ StepSettings step_settings(const Config& config) {
       .models = {.temperature = temperature == 0 ? 1.0 : temperature,
                  .actor_recomputes = actor.recomputation(),
                  .critic_recomputes = critic.recomputation(),
-                 .with_energies = old_log_prob_reasons(config).energies},
+                 .with_energies = old_log_prob_reasons(config).energies,
+                 .routers = router_costs(actor.strategy_args.strategy_config)},
       .forwards = forward_settings(config),
       .experience = config.experience,
       .actor = training_settings(config, actor, config.max_steps - config.critic_warmup,

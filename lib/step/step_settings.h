@@ -13,8 +13,9 @@
 
 namespace roll {
 
-struct Config;        // settings/config.h
-struct WorkerConfig;  // settings/config.h
+struct Config;          // settings/config.h
+struct StrategyConfig;  // dist/config.h
+struct WorkerConfig;    // settings/config.h
 
 /// Files that hold the responses of a step, from which its updates can be made again.
 struct RolloutFiles {
@@ -38,6 +39,9 @@ struct StepSettings {
 
 /// Of a configuration that is complete.
 StepSettings step_settings(const Config& config);
+
+/// What trains a role's routers beside its loss.
+RouterCosts router_costs(const StrategyConfig& strategy);
 
 RoleDtypes role_dtypes(const Config& config, at::Device device);
 /// Of the roles that the configuration uses. UserError: a model that is not here.

@@ -149,6 +149,8 @@ Metrics StepTrainer::train_actor(TrainingStep step, const StepHooks& hooks) {
     const TokenLogProbs computed = models_.actor->forward(e);
     hooks.on_log_probs(e, computed.log_probs);
     LossResult result = (*actor_loss_)(e, computed, counts);
+    if (computed.routers)
+      result.deferred.push_back(deferred_sums(RouterTraining::names("actor"), computed.routers->sums()));
     // Without a pass for old log-probs the step has one update, whose log-probs these are.
     if (!e.old_log_probs.defined())
       result.deferred.push_back(
@@ -158,6 +160,7 @@ Metrics StepTrainer::train_actor(TrainingStep step, const StepHooks& hooks) {
     return result;
   };
   const auto prepare = weigh_samples(step.facts, step.here, actor_loss_->settings(), actor_->mesh().dp());
+  step.empty_pass = models_.actor->empty_pass;
   return actor_->train(std::move(step), loss, hooks.first ? &hooks.first->actor : nullptr, prepare);
 }
 
@@ -165,6 +168,7 @@ Metrics StepTrainer::train_critic(TrainingStep step, const StepHooks& hooks) {
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     return (*critic_loss_)(e, models_.critic->forward(e), counts);
   };
+  step.empty_pass = models_.critic->empty_pass;
   return critic_->train(std::move(step), loss, hooks.first ? &hooks.first->critic : nullptr);
 }
 

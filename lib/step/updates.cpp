@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -142,6 +143,7 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
     const Partition& mine = own.micro_batches;
     const SequenceSizes sizes = plan.sizes.select(sequences);
     const int64_t sharing = sharing_of(sizes, plan.rule);
+    const int64_t num_tokens = std::reduce(sizes.lengths.begin(), sizes.lengths.end());
     const double scale = loss_scale(settings.apply_loss_scale, num_filled(plans));
     if (counts.at(settings.loss_mask).batch_num_tokens == 0) {
       learner.skip_update();
@@ -155,8 +157,11 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
     std::vector<Deferred> deferred;
     const auto result = learner.update(static_cast<int64_t>(mine.size()), [&](int64_t k) -> MicroLoss {
       if (progress) progress->advance();
-      if (mine[k].empty()) return {};  // a filler: another rank has one micro-batch more
+      // A filler: another rank has one micro-batch more.
+      if (mine[k].empty()) return plan.empty_pass ? MicroLoss(plan.empty_pass()) : MicroLoss();
       B part = select(mini_batch, mine[k]);
+      part.tokens.token_weight = 1 / static_cast<double>(num_tokens);
+      part.tokens.loss_scale = scale;
       if (sharing > 0) part.tokens.tree = prefix_tree(part.tokens, sharing);
       if (settings.dropout_seed && !plan.device.is_meta())
         part.tokens.dropout_names = dropout_names(part.tokens.ids, part.tokens.cu_seqlens, *settings.dropout_seed,

@@ -42,6 +42,7 @@ struct UpdatePlan {
   int64_t num_done = 0;  // mini-batches of the step that earlier plans held
   /// The file from which the step's updates can be made again; asked on the first rank, when one is skipped.
   std::function<std::string()> source{};
+  std::function<at::Tensor()> empty_pass{};  // the loss of an empty micro-batch: 0; null: it needs none
 };
 
 /// The loss of one micro-batch (tensors on the plan's device) under the counts of its whole mini-batch.

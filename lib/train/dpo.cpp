@@ -12,6 +12,7 @@
 #include "dist/merged_metrics.h"
 #include "loss/dpo.h"
 #include "model/device.h"
+#include "model/experts.h"
 #include "run/memory_watch.h"
 #include "settings/placement.h"
 #include "step/role_forwards.h"
@@ -187,11 +188,16 @@ Metrics Dpo::train(int64_t update) {
                         .device = models_.device,
                         .phase = {&log_, fmt::format("step {}: train", update)},
                         .step = update,
-                        .source = [&] { return write_origins(run_.folder(), update, pairs); }};
+                        .source = [&] { return write_origins(run_.folder(), update, pairs); },
+                        .empty_pass = empty_pass(roles_.actor->backbone(), config_.sft_train.recomputation())};
   const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts& counts) {
-    const auto out = token_log_probs(*roles_.actor, e.tokens, /*temperature=*/1.0, /*with_entropy=*/false,
+    const PackedTokens tokens =
+        with_routers(e.tokens, roles_.actor->spec(), router_costs(config_.sft_train.strategy_args.strategy_config));
+    const auto out = token_log_probs(*roles_.actor, tokens, /*temperature=*/1.0, /*with_entropy=*/false,
                                      config_.sft_train.recomputation(), e.host_mask("response_mask"));
-    return loss_of(e, out.log_probs, counts);
+    LossResult result = loss_of(e, out.log_probs, counts);
+    if (out.routers) result.deferred.push_back(deferred_sums(RouterTraining::names("dpo"), out.routers->sums()));
+    return result;
   };
   metrics.merge(run_updates(step.here, plan, learner_, mesh_of_.actor.mesh(), loss));
   return metrics;

@@ -9,6 +9,7 @@
 #include "checkpoint/hub_cache.h"
 #include "dist/agree.h"
 #include "model/device.h"
+#include "model/experts.h"
 #include "model/log_probs.h"
 #include "run/memory_watch.h"
 #include "run/run.h"
@@ -162,13 +163,19 @@ Metrics Sft::train(int64_t update) {
                         .device = model_.device(),
                         .phase = {&log_, fmt::format("step {}: train", update)},
                         .step = update,
-                        .source = [&] { return write_origins(run_.folder(), update, rows); }};
+                        .source = [&] { return write_origins(run_.folder(), update, rows); },
+                        .empty_pass = empty_pass(model_.backbone(), recompute)};
   const MicroBatchLoss<Batch> loss = [&](const Batch& b, const MiniBatchCounts& counts) {
     const at::Tensor& labels_mask = b.mask("labels_mask");
-    const auto out = token_log_probs(model_, b.tokens, /*temperature=*/1.0, /*with_entropy=*/false, recompute,
+    const PackedTokens tokens =
+        with_routers(b.tokens, model_.spec(), router_costs(config_.sft_train.strategy_args.strategy_config));
+    const auto out = token_log_probs(model_, tokens, /*temperature=*/1.0, /*with_entropy=*/false, recompute,
                                      b.host_mask("labels_mask"));
-    if (loss_) return call_plugin(*loss_, plugin_inputs(b, {{"log_probs", out.log_probs}}), counts, settings_.modes);
-    return sft_loss({.axis = b.axis(), .log_probs = out.log_probs, .labels_mask = labels_mask}, counts, settings_);
+    LossResult result =
+        loss_ ? call_plugin(*loss_, plugin_inputs(b, {{"log_probs", out.log_probs}}), counts, settings_.modes)
+              : sft_loss({.axis = b.axis(), .log_probs = out.log_probs, .labels_mask = labels_mask}, counts, settings_);
+    if (out.routers) result.deferred.push_back(deferred_sums(RouterTraining::names("sft"), out.routers->sums()));
+    return result;
   };
   return run_updates(batch, plan, learner_, mesh_, loss);
 }
@@ -176,9 +183,10 @@ Metrics Sft::train(int64_t update) {
 Metrics Sft::validate(int64_t update) {
   const Batch batch = batch_of(validation_rows_.at(first_numbers(validation_rows_.size())));
   const BatchRule rule = batch_rule(config_.sft_train, Stage::kForward).with(workload_of(model_.spec()));
-  const auto forward = [&](const Batch& b) {
+  ForwardPass forward = [&](const Batch& b) {
     return token_log_probs(model_, b.tokens, 1.0, false, {}, b.host_mask("labels_mask")).log_probs;
   };
+  forward.empty_pass = empty_pass(model_.backbone(), {});
   const Phase phase{&log_, fmt::format("step {}: validate", update)};
   const at::Tensor log_probs = forward_step(batch, rule, model_.device(), mesh_, forward, phase);
   Metrics metrics;

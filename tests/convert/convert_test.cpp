@@ -102,7 +102,7 @@ TEST_CASE("a training of another kind is refused by the key that makes it one", 
   const std::string verl = "-m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.";
   const std::pair<const char*, const char*> cases[] = {
       {"lora_rank=32", "lora_rank = 32: LoRA"},
-      {"path=Qwen/Qwen3-30B-A3B", "Qwen3-30B-A3B: by its name a mixture of experts"},
+      {"path=Qwen/Qwen3-Next-80B-A3B", "Qwen3-Next-80B-A3B: by its name a mixture of experts"},
       {"path=Qwen/Qwen2.5-VL-7B-Instruct", "by its name a model that reads images"},
       {"path=m data.image_key=images", "data.image_key = images: images"},
       {"path=m actor_rollout_ref.rollout.multi_turn.enable=True", "several turns"},

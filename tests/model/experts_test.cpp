@@ -6,8 +6,12 @@
 #include <catch2/catch.hpp>
 
 #include "checkpoint/temporary_folder.h"
+#include "dist/local_ranks.h"
+#include "dist/mesh.h"
 #include "model/log_probs.h"
 #include "model/model_folder.h"
+#include "model/parameter_shards.h"
+#include "model/router_training.h"
 #include "model/some_ids.h"
 #include "model/telling_model.h"
 #include "ops/choose_experts.h"
@@ -68,13 +72,16 @@ TEST_CASE("rows go to their groups in order, and come back weighted, with gradie
                               at::outer(ramp[2] * plain_w[2][1].detach(), plain[2].detach());
   CHECK(at::allclose(weights[3].grad(), of_three));
   const at::Tensor once = weights[3].grad().clone();  // what is there is added to, in place
-  combine_rows(grouped_linear(spread_rows(x.detach(), rows), rows.counts, weights), w.detach(), rows).mul(ramp).sum().backward();
+  combine_rows(grouped_linear(spread_rows(x.detach(), rows), rows.counts, weights), w.detach(), rows)
+      .mul(ramp)
+      .sum()
+      .backward();
   CHECK(at::allclose(weights[3].grad(), 2 * once));
 }
 
 namespace {
 
-Transformer mixture(const char* arch) {
+Transformer tiny_mixture(const char* arch) {
   InitSizes sizes;
   sizes.arch = arch, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2;
   sizes.experts = 5, sizes.expert_intermediate = 22;
@@ -88,9 +95,10 @@ TEST_CASE("a mixture recomputes its activations to the same gradients, to the bi
   const PackedTokens tokens = pack_tokens({test::some_ids(9, 1), test::some_ids(30, 2)});
   NamedTensors gradients[2];
   for (const bool recomputes : {false, true}) {
-    const Transformer model = mixture(arch);
+    const Transformer model = tiny_mixture(arch);
     token_log_probs(model, tokens, 1.0, true, recomputes).log_probs.sum().backward();
-    for (const auto& [name, tensor] : model.parameters()) gradients[recomputes].emplace_back(name, tensor.grad().clone());
+    for (const auto& [name, tensor] : model.parameters())
+      gradients[recomputes].emplace_back(name, tensor.grad().clone());
   }
   for (size_t i = 0; i < gradients[0].size(); ++i) {
     CAPTURE(gradients[0][i].first);
@@ -98,8 +106,95 @@ TEST_CASE("a mixture recomputes its activations to the same gradients, to the bi
   }
 }
 
+namespace {
+
+const std::vector<std::vector<int64_t>> kOfExperts = {test::some_ids(7, 1), test::some_ids(40, 3),
+                                                      test::some_ids(19, 4), test::some_ids(2, 2)};
+
+struct ExpertOutcome {
+  NamedTensors gradients;
+  std::vector<at::Tensor> of_routers;
+};
+
+/// The gradients of some loss of the sequences and of the routers' costs on this rank.
+ExpertOutcome expert_outcome(const Transformer& model, const std::vector<std::vector<int64_t>>& sequences,
+                             bool recompute) {
+  ExpertOutcome outcome;
+  const auto pass_of_none = empty_pass(model.backbone(), recompute);
+  if (sequences.empty()) {
+    pass_of_none().backward();
+  } else {
+    PackedTokens tokens = pack_tokens(sequences);
+    tokens.token_weight = 1.0 / (7 + 40 + 19 + 2);
+    tokens = with_routers(tokens, model.spec(), {0.3, 0.1});
+    const TokenLogProbs found = token_log_probs(model, tokens, 1.0, true, recompute);
+    const at::Tensor position = tokens.positions.to(at::kDouble);
+    (found.log_probs * position.cos() + found.entropy * position.sin()).sum().backward();
+    outcome.of_routers = found.routers->sums();
+  }
+  for (const auto& [name, tensor] : model.parameters())
+    outcome.gradients.emplace_back(name, tensor.grad().defined() ? tensor.grad() : at::zeros_like(tensor));
+  return outcome;
+}
+
+struct ExpertLayout {
+  int64_t dp, cp, tp, ep;
+};
+
+}  // namespace
+
+TEST_CASE("ranks that share experts have the whole model's gradient, costs of routers among it", "[model]") {
+  const char* const arch = GENERATE("qwen2_moe", "qwen3_moe");
+  const auto [dp, cp, tp, ep] = GENERATE(ExpertLayout{2, 1, 1, 2}, ExpertLayout{1, 2, 1, 2}, ExpertLayout{2, 1, 2, 2},
+                                         ExpertLayout{4, 1, 1, 4}, ExpertLayout{4, 1, 1, 2}, ExpertLayout{1, 2, 1, 1},
+                                         ExpertLayout{1, 1, 2, 1}, ExpertLayout{3, 1, 1, 3}, ExpertLayout{2, 2, 1, 4});
+  const bool recompute = GENERATE(false, true);
+  CAPTURE(arch, dp, cp, tp, ep, recompute);
+  const test::TemporaryFolder folder;
+  InitSizes sizes;
+  sizes.arch = arch, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2;
+  sizes.experts = 12, sizes.expert_intermediate = 22;
+  test::telling_model(sizes).save(folder / "m");
+  const Transformer one = Transformer::load(folder / "m", at::kCPU, at::kDouble);
+  const ExpertOutcome whole = expert_outcome(one, kOfExperts, false);
+  const MeshShape shape{.cp = cp, .tp = tp, .ep = ep};
+  for (const auto& wrong : test::run_local_ranks(static_cast<int>(dp * cp * tp), [&, dp = dp](Communicator& world) {
+         std::string differences;
+         Mesh mesh(world, shape);
+         const ModelParallel parallel{.tp = shape.tp > 1 ? &mesh.tp() : nullptr,
+                                      .cp = shape.cp > 1 ? &mesh.cp() : nullptr,
+                                      .ep = mesh.experts()};
+         const Transformer model = Transformer::load(folder / "m", at::kCPU, at::kDouble, parallel);
+         std::vector<std::vector<int64_t>> own;  // the first data ranks have more, and the last of four none
+         for (size_t i = 0; i < kOfExperts.size(); ++i)
+           if (std::min<int64_t>(static_cast<int64_t>(i), std::max<int64_t>(dp - 2, 1)) % dp == mesh.place().dp)
+             own.push_back(kOfExperts[i]);
+         ExpertOutcome mine = expert_outcome(model, own, recompute);
+         for (auto& [name, gradient] : mine.gradients) {
+           model.parts().sum_copies(name, gradient);
+           (model.parts().is_of_expert(name) ? mesh.expert_shards() : mesh.shards()).all_reduce_sum(gradient, name);
+         }
+         const NamedTensors all = model.parts().gather_all(mine.gradients, true);
+         for (size_t i = 0; i < all.size(); ++i) {
+           const at::Tensor& expected = whole.gradients[i].second;
+           const double scale = expected.abs().max().item<double>();
+           if (all[i].first != whole.gradients[i].first || !at::allclose(all[i].second, expected, 1e-9, 1e-9 * scale))
+             differences += all[i].first + " ";
+         }
+         for (size_t i = 0; i < 4; ++i) {
+           at::Tensor sum = own.empty() ? at::zeros({}, at::kDouble) : mine.of_routers[i].clone();
+           mesh.dp().all_reduce_sum(sum, "of routers");
+           if (!at::allclose(sum, whole.of_routers[i])) differences += RouterTraining::names("")[i];
+         }
+         if (model.parts().checksum(model.parameters()) != one.parts().checksum(one.parameters()))
+           differences += "checksum";
+         return all.size() == whole.gradients.size() ? differences : "not all are there";
+       }))
+    CHECK(wrong == "");
+}
+
 TEST_CASE("adapters on experts are refused, on attention they are not", "[model]") {
-  const ModelSpec spec = mixture("qwen3_moe").spec();
+  const ModelSpec spec = tiny_mixture("qwen3_moe").spec();
   const auto refused = [&](LoraSpec lora) { return test::message_of([&] { with_adapters(spec, lora, "m"); }); };
   CHECK(refused({.targets = {"q_proj", "v_proj"}}) == "no exception");
   CHECK_THAT(refused({}), Contains("lora_target = all-linear: adapters on experts and routers are not supported"));

@@ -59,7 +59,8 @@ inline NamedTensors golden_weights(const Json& golden, bool critic) {
   std::sort(shapes.begin(), shapes.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   NamedTensors weights;
   for (size_t k = 0; k < shapes.size(); ++k) {
-    const auto& [name, shape, cut, is_adapter, quantised, initial] = shapes[k];
+    const std::string& name = shapes[k].name;
+    const std::vector<int64_t>& shape = shapes[k].shape;
     at::Tensor w = golden_numbers(static_cast<int64_t>(k), c10::multiply_integers(shape)).reshape(shape);
     w = w * (shape.size() == 1 ? 0.3 : std::sqrt(3.0 / static_cast<double>(shape[1])));
     if (name.find("norm") != std::string::npos) w = w + 1.0;

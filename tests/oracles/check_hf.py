@@ -13,7 +13,8 @@ import tempfile
 
 import torch
 import transformers
-from transformers import AutoModelForCausalLM, AutoModelForTokenClassification, LlamaConfig, Qwen2Config, Qwen3Config
+from transformers import (AutoModelForCausalLM, AutoModelForTokenClassification, LlamaConfig, Qwen2Config, Qwen2MoeConfig, Qwen3Config,
+                          Qwen3MoeConfig)
 
 LIMIT = 2e-5
 LENGTHS = [1, 2, 3, 7, 31, 64, 65, 127, 128, 129, 255, 300, 511, 512, 513, 640, 699, 700]
@@ -40,6 +41,13 @@ VARIANTS = {
                                                       tie_word_embeddings=True, rope_parameters=LLAMA3), torch.bfloat16, "5GB"),
     "llama bias": (LlamaConfig(**SIZES, num_attention_heads=6, num_key_value_heads=3, attention_bias=True, mlp_bias=True),
                    torch.float32, "5GB"),
+    "qwen3 moe": (Qwen3MoeConfig(**SIZES, num_attention_heads=6, num_key_value_heads=2, head_dim=32, num_experts=13, num_experts_per_tok=3,
+                                 norm_topk_prob=True, moe_intermediate_size=40, mlp_only_layers=[1]), torch.float32, "300KB"),
+    "qwen3 moe tied bf16": (Qwen3MoeConfig(**SIZES, num_attention_heads=4, num_key_value_heads=4, head_dim=16, num_experts=8,
+                                           num_experts_per_tok=2, moe_intermediate_size=56, decoder_sparse_step=2,
+                                           tie_word_embeddings=True), torch.bfloat16, "5GB"),
+    "qwen2 moe": (Qwen2MoeConfig(**SIZES, num_attention_heads=6, num_key_value_heads=6, num_experts=10, num_experts_per_tok=4,
+                                 moe_intermediate_size=36, shared_expert_intermediate_size=90), torch.float32, "5GB"),
 }
 
 
@@ -105,7 +113,8 @@ def check(binary, name, config, dtype, shard_size, folder):
     again = AutoModelForCausalLM.from_pretrained(folder / "out", dtype=torch.float32).eval()
     reopened = worst(hf_log_probs(again, rows), theirs)
     spread = torch.cat(theirs).std().item()
-    ok = difference <= LIMIT and reopened == 0 and check_critic(binary, name, config, dtype, folder)
+    close = 1e-6 if "moe" in name else 0  # grouped products of transformers depend on where weights lie
+    ok = difference <= LIMIT and reopened <= close and check_critic(binary, name, config, dtype, folder)
     print(f"{'ok  ' if ok else 'FAIL'} {name:36} max |difference| {difference:.2e} nats (log-probs spread {spread:.2f}); "
           f"exported and opened by transformers: {reopened:.1e}", flush=True)
     return ok

@@ -101,12 +101,42 @@ TEST_CASE("the parts of tensor ranks are estimated to the byte, copies of key/va
     const test::Allocated allocated;
     const ParameterShards parts(spec, shapes, &mesh.tp());
     NamedTensors mine;
-    for (const auto& [name, shape, cut, is_adapter, quantised, initial] : shapes)
-      mine.emplace_back(name, parts.cut(name, at::zeros(shape, is_fp32 ? at::kFloat : at::kBFloat16)).clone());
+    for (const ParameterShape& parameter : shapes)
+      mine.emplace_back(parameter.name, parts.cut(parameter.name, at::zeros(parameter.shape, is_fp32 ? at::kFloat : at::kBFloat16)).clone());
     const Learner learner("actor", mine, {}, {mesh, parts});
     return fmt::format("{}", static_cast<double>(allocated.live()));
   });
   CHECK(bytes[0] == fmt::format("{}", expected));
+}
+
+TEST_CASE("the parts of ranks that share experts are estimated to the byte", "[train]") {
+  const int64_t tp = GENERATE(1, 2);
+  const bool shares = GENERATE(true, false);
+  ModelSpec spec = small_spec(false);
+  spec.architecture = &find_architecture("qwen3_moe", "test");
+  spec.mixture = MixtureSpec{.num_experts = 6, .chosen = 2, .inner = 20};
+  Config config = config_of(false, shares);
+  StrategyConfig& strategy = config.actor_train.strategy_args.strategy_config;
+  strategy.tensor_model_parallel_size = config.actor_infer.strategy_args.strategy_config.tensor_parallel_size = tp;
+  strategy.expert_model_parallel_size = 2;
+  place_roles(config, 4);
+  MemoryEstimate memory = estimate_memory(config, {.policy = spec, .critic = {}}, true, 0);
+  double sampler = 0;  // holds all experts
+  for (const ParameterShape& shape : policy_parameters(spec))
+    sampler += 2.0 * static_cast<double>(flat_shard(shape, 0, tp).numel);
+  memory.weights -= sampler;
+  const std::vector<ParameterShape> shapes = policy_parameters(spec);
+  const auto bytes = test::run_local_ranks(4, [&](Communicator& ranks) {
+    Mesh mesh(ranks, {.tp = tp, .ep = 2});
+    const test::Allocated allocated;
+    const ParameterShards parts(spec, shapes, &mesh.tp(), mesh.experts());
+    NamedTensors mine;
+    for (const ParameterShape& shape : held_by(shapes, mesh.experts()->rank(), 2))
+      mine.emplace_back(shape.name, parts.cut(shape.name, at::zeros(shape.shape, at::kBFloat16)).clone());
+    const Learner learner("actor", mine, {.shares_optimizer = shares}, {mesh, parts});
+    return fmt::format("{}", static_cast<double>(allocated.live()));
+  });
+  CHECK(bytes[0] == fmt::format("{}", model_bytes(memory)));
 }
 
 TEST_CASE("a critic has a number for a head; reference and a sampler of other parts are weights alone", "[train]") {

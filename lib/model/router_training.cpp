@@ -1,0 +1,87 @@
+#include "model/router_training.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+
+#include "model/spec.h"
+#include "model/token_layout.h"
+
+namespace roll {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// x, to whose gradient another one is added.
+class AddGradient : public torch::autograd::Function<AddGradient> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& gradient) {
+    ctx->save_for_backward({gradient});
+    return x.clone();
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    return {grads[0] + ctx->get_saved_variables()[0], at::Tensor()};
+  }
+};
+
+}  // namespace
+
+PackedTokens with_routers(PackedTokens tokens, const ModelSpec& spec, RouterCosts costs) {
+  if (spec.mixture && tokens.token_weight > 0)
+    tokens.routers = std::make_shared<RouterTraining>(costs, tokens.token_weight, tokens.loss_scale);
+  return tokens;
+}
+
+void RouterTraining::lie(const at::Tensor& sequences, int64_t num_sequences, const ModelParallel& parallel) {
+  sequences_ = sequences;
+  num_sequences_ = num_sequences;
+  tp_ = parallel.tp_size();
+  cp_ = parallel.cp_size() > 1 ? parallel.cp : nullptr;
+}
+
+at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& router) {
+  if (logits.is_meta()) return logits;
+  at::Tensor gradient;
+  {
+    const at::NoGradGuard no_grad;
+    const at::Tensor x = logits.detach(), log_probs = at::log_softmax(x, 1), p = log_probs.exp();
+    const at::Tensor z = at::logsumexp(x, 1, /*keepdim=*/true);
+    const at::Tensor weights = sequences_.ge(0).to(x.scalar_type()).mul_(token_weight_).unsqueeze(1);  // [S, 1]
+    // Choices of each sequence and expert; padding is a sequence of its own.
+    const at::Tensor rows = at::where(sequences_.lt(0), num_sequences_, sequences_);
+    at::Tensor counts = at::zeros({num_sequences_ + 1, x.size(1)}, x.options());
+    counts.view({-1}).index_add_(0, (rows.unsqueeze(1) * x.size(1) + chosen).reshape({-1}),
+                                 at::ones({chosen.numel()}, x.options()));
+    if (cp_) cp_->all_reduce_sum(counts, "choices of experts");
+    const at::Tensor load = counts / counts.sum(1, /*keepdim=*/true).clamp_min(1) * static_cast<double>(x.size(1));
+    const at::Tensor own = load.index_select(0, rows);  // N f_i
+    const at::Tensor balance = (p * own).sum(1, /*keepdim=*/true);
+    gradient = weights * (costs_.balance * p * (own - balance) + costs_.z * 2 * z * p) *
+               (loss_scale_ / static_cast<double>(tp_));
+    const at::Tensor numbers = at::cat({balance, z.square(), -(p * log_probs).sum(1, true), own.amax(1, true)}, 1);
+    const void* const which = router.unsafeGetTensorImpl();
+    const bool is_again = std::ranges::any_of(sums_, [&](const auto& sum) { return sum.first == which; });
+    if (!is_again) sums_.emplace_back(which, (numbers * weights).sum(0, false, at::kDouble));
+  }
+  return costs_.any() && logits.requires_grad() ? AddGradient::apply(logits, gradient) : logits;
+}
+
+std::vector<std::string> RouterTraining::names(const std::string& prefix) {
+  std::vector<std::string> all;
+  for (const char* name : {"balance_loss", "z_loss", "router_entropy", "busiest_load"})
+    all.push_back(prefix + "/moe/" + name + "@sum");
+  return all;
+}
+
+std::vector<at::Tensor> RouterTraining::sums() const {
+  at::Tensor sum = at::zeros({4}, at::kDouble);
+  for (const auto& [router, own] : sums_) sum = sum.to(own.device()) + own / static_cast<double>(sums_.size());
+  if (cp_) cp_->all_reduce_sum(sum, "what is measured of routers");
+  return sum.unbind();
+}
+
+}  // namespace roll

@@ -1,0 +1,64 @@
+// What trains the routers of a mixture beside the loss, and what is measured of them. Both costs are sums over the
+// mini-batch's tokens, each with the weight 1 / T, so that no layout changes them:
+//   balance  sum over layers and sequences s of T_s / T * N * sum_i f_i P_i (Fedus et al. 2022, eq. 4), where of the T_s
+//            tokens of a sequence f_i is the share of choices that went to expert i, and P_i its mean probability. Each
+//            sequence is balanced in itself, as DeepSeek-V3 and Megatron's seq_aux_loss do it: the counts of the whole
+//            mini-batch are known only after its last forward, those of a micro-batch depend on the layout.
+//   z        sum over layers of the mean over tokens of logsumexp(logits)^2 (Zoph et al. 2022, eq. 5).
+// The costs' gradients join those of the logits on the way back, whatever recomputes them.
+// Legend: S slots of this rank, T tokens of the mini-batch, N experts, K chosen by each token.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dist/communicator.h"
+
+namespace roll {
+
+struct ModelParallel;
+
+struct RouterCosts {
+  double balance = 0, z = 0;  // coefficients
+  bool any() const { return balance > 0 || z > 0; }
+};
+
+class RouterTraining;
+struct ModelSpec;
+struct PackedTokens;
+
+/// The tokens of a micro-batch in training, with what trains the routers where the model has some.
+PackedTokens with_routers(PackedTokens tokens, const ModelSpec& spec, RouterCosts costs);
+
+/// Of one micro-batch.
+class RouterTraining {
+ public:
+  /// `token_weight`: 1 / T. `loss_scale`: by which the loss is multiplied before it goes back.
+  RouterTraining(RouterCosts costs, double token_weight, double loss_scale)
+      : costs_(costs), token_weight_(token_weight), loss_scale_(loss_scale) {}
+
+  /// How the micro-batch lies on this rank. sequences [S] int64: the sequence of each slot, -1 for padding.
+  void lie(const at::Tensor& sequences, int64_t num_sequences, const ModelParallel& parallel);
+
+  /// The logits [S, N] of the router with that weight, to be gone on with; chosen [S, K]. Once more, as recomputation has
+  /// it, does not count twice. **Collective** over cp.
+  at::Tensor train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& router);
+
+  static std::vector<std::string> names(const std::string& prefix);
+  /// Under these names, means over layers, 0-dim each: balance and z costs without their coefficients, the entropy of
+  /// the probabilities (nats), and the load of a sequence's busiest expert over an even one. **Collective** over cp.
+  std::vector<at::Tensor> sums() const;
+
+ private:
+  RouterCosts costs_;
+  double token_weight_, loss_scale_;
+  at::Tensor sequences_;
+  int64_t num_sequences_ = 0, tp_ = 1;
+  Communicator* cp_ = nullptr;
+  std::vector<std::pair<const void*, at::Tensor>> sums_;  // by router, in the order of the layers: [4] float64
+};
+
+}  // namespace roll

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Mixtures of experts do not depend on how ranks share data, sequences, weights and experts, costs of their routers among it; their runs
+go on under other layouts, and the sampler apart has all experts. Argument: the roll binary."""
+import json
+import pathlib
+import sys
+import tempfile
+
+import replay
+from safetensors.numpy import load_file
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+from expecting import expect, finish
+from rollouts import rollout_lines
+
+COSTS = {f"actor_train.strategy_args.strategy_config.{key}": value for key, value in (("moe_aux_loss_coeff", 0.1), ("moe_z_loss_coeff", 0.01))}
+# dp, cp, tp, ep
+LAYOUTS = [(2, 1, 1, 2), (1, 2, 1, 2), (2, 1, 2, 2), (4, 1, 1, 4)]
+
+
+def last_step(run):
+    return json.loads(open(run / "metrics.jsonl").readlines()[-1])
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        rollouts = replay.record(folder, "qwen2_moe", "--experts", 4, "--experts-per-token", 2, "--expert-intermediate", 24)
+        replayed = dict(rollout_replay=rollouts, adam=replay.SHARP) | COSTS
+        base = replay.train(folder, "base", rows=8, accumulation=1, **replayed)
+        for dp, cp, tp, ep in LAYOUTS:
+            packing = replay.PACKED.format("load_balance", 90) if dp == 4 else ""  # ranks without a micro-batch take part all the same
+            run = replay.train(folder, f"{dp}{cp}{tp}{ep}", dp * cp * tp, rows=8 // dp, accumulation=1, tp=tp, cp=cp, ep=ep, packing=packing, **replayed)
+            replay.compare(run, base, f"dp {dp} cp {cp} tp {tp} ep {ep}")
+        without = last_step(replay.train(folder, "without", rows=8, accumulation=1, rollout_replay=rollouts))
+        with_costs = last_step(base)
+        for cost in ("balance_loss", "z_loss"):
+            expect(with_costs[f"actor/moe/{cost}"] < without[f"actor/moe/{cost}"], f"{cost} is trained down")
+        expect(1 <= with_costs["actor/moe/busiest_load"] <= 2, "the busiest of four experts, two of them a token's, has one to two even loads")
+        # Another layout goes on, and back.
+        for before, after in (((2, 2), (1, 1)), ((1, 1), (2, 2))):
+            run = f"resumed_{before[1]}_{after[1]}"
+            for (ranks, ep), keys in ((before, dict(max_steps=2)), (after, dict(resume_from_checkpoint="true"))):
+                replay.train(folder, run, ranks, rows=8 // ranks, accumulation=1, ep=ep, **keys, **replayed)
+            replay.compare(folder / run, base, f"ep {before[1]} goes on as ep {after[1]}")
+        # Sampled, not replayed: from the weights that the trainer has.
+        one = replay.train(folder, "sampled", rows=8, accumulation=1, max_steps=2)
+        two = replay.train(folder, "sampled_2", 2, rows=4, accumulation=1, ep=2, max_steps=2)
+        ids = lambda run: [line["response_ids"] for step in (1, 2) for line in rollout_lines(run, step)]
+        expect(ids(one) == ids(two), "ranks that share experts in training sample what one rank does")
+        names = load_file(two / "checkpoints/step_000002/actor/model.safetensors").keys()
+        expect({f"model.layers.1.mlp.experts.{e}.down_proj.weight" for e in range(4)} <= names, "all experts are saved")
+    finish("mixtures of experts")
+
+
+main()

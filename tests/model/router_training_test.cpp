@@ -1,0 +1,66 @@
+// What trains routers beside the loss, against the published formulas under autograd.
+#include "model/router_training.h"
+
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "model/experts.h"
+#include "model/token_layout.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kExperts = 5, kChosen = 2;
+
+/// balance * sum over sequences of T_s / T * N * sum_i f_i P_i + z * mean of logsumexp^2, sequence after sequence.
+at::Tensor cost_by_definition(const at::Tensor& logits, const at::Tensor& sequences, RouterCosts costs, int64_t tokens) {
+  at::Tensor cost = at::zeros({}, at::kDouble);
+  for (int64_t s = 0; s <= sequences.max().item<int64_t>(); ++s) {
+    const at::Tensor own = logits.index({sequences.eq(s)}), p = at::softmax(own, 1);
+    const at::Tensor chosen = std::get<1>(at::topk(p.detach(), kChosen, 1));
+    const at::Tensor counts = at::bincount(chosen.flatten(), {}, kExperts).to(at::kDouble);
+    const double share = static_cast<double>(own.size(0)) / static_cast<double>(tokens);
+    cost = cost + costs.balance * share * kExperts * (counts / counts.sum() * p.mean(0)).sum() +
+           costs.z / static_cast<double>(tokens) * at::logsumexp(own, {1}).square().sum();
+  }
+  return cost;
+}
+
+}  // namespace
+
+TEST_CASE("routers get the gradient of their costs, each sequence's by its own load, padding none", "[model]") {
+  const RouterCosts costs = GENERATE(RouterCosts{0.3, 0}, RouterCosts{0, 0.2}, RouterCosts{0.3, 0.2});
+  const at::Tensor sequences = at::tensor({0, 0, 0, -1, 1, 1, 1, 1, 1, -1, 2}, at::kLong);
+  const at::Tensor logits = at::randn({11, kExperts}, at::kDouble).requires_grad_(true);
+  at::Tensor by_hand = logits.detach().clone().requires_grad_(true);
+  const int64_t tokens = 20;  // of the mini-batch, others of which are elsewhere
+  RouterTraining training(costs, 1.0 / tokens, /*loss_scale=*/3);
+  training.lie(sequences, 3, {});
+  const Routing routing = route(logits, kChosen, true, &training, logits);
+  (routing.weights.sum() * 0).backward();
+  (3 * cost_by_definition(by_hand, sequences, costs, tokens)).backward();
+  CHECK(at::allclose(logits.grad(), by_hand.grad()));
+  CHECK(logits.grad()[3].abs().sum().item<double>() == 0);
+}
+
+TEST_CASE("what is measured of routers is a mean over tokens and layers, counted once", "[model]") {
+  const at::Tensor even = at::zeros({4, 4}, at::kDouble), sequences = at::tensor({0, 0, -1, 0}, at::kLong);
+  at::Tensor sharp = at::zeros({4, 4}, at::kDouble);
+  sharp.select(1, 2).fill_(40);
+  RouterTraining training({}, 1.0 / 3, 1);
+  training.lie(sequences, 1, {});
+  for (const at::Tensor& logits : {even, sharp, even})  // the last one is the first layer's, recomputed
+    route(logits, 1, true, &training, logits.is_same(sharp) ? sharp : even);
+  const std::vector<at::Tensor> sums = training.sums();
+  const auto mean_of = [&](size_t i) { return sums[i].item<double>(); };
+  CHECK(mean_of(0) == Approx((1 + 4) / 2.0));  // all go to the first of equals, then to the only one
+  CHECK(mean_of(1) == Approx((std::pow(std::log(4), 2) + 40 * 40) / 2));
+  CHECK(mean_of(2) == Approx(std::log(4) / 2).margin(1e-12));
+  CHECK(mean_of(3) == 4);
+  CHECK(RouterTraining::names("actor")[0] == "actor/moe/balance_loss@sum");
+}
+
+}  // namespace roll
