@@ -10,6 +10,7 @@
 #include "job/join.h"
 #include "loss/losses.h"
 #include "model/activation_memory.h"
+#include "model/init_spec.h"
 #include "model/log_probs.h"
 #include "model/value_model.h"
 #include "ops/multiplying.h"
