@@ -10,7 +10,7 @@ namespace roll {
 
 namespace {
 
-/// Token ids, masks and what the loss keeps: bytes of a token.
+/// Token ids, masks and what the loss keeps: bytes of a token, on each rank of all that the micro-batch has.
 constexpr double kOfToken = 128;
 
 /// Bytes of each token of the rank's sequences.
@@ -200,14 +200,14 @@ double training_activation_bytes(const ModelSpec& spec, const ActivationRule& ru
   }
   kept += input;  // of the last norm
   most = std::max({most, kept + head.forward, kept + head.backward});
-  return most + n.tokens * kOfToken + bytes_of_angles(spec, rule);
+  return most + static_cast<double>(rule.tokens) * kOfToken + bytes_of_angles(spec, rule);
 }
 
 double forward_activation_bytes(const ModelSpec& spec, const ActivationRule& rule) {
   const Numbers n(rule);
   double most = head_bytes(spec, n).forward;
   for (const Layer& layer : spec.layers()) most = std::max(most, n.tokens * bytes_of(layer, n).forward);
-  return most + n.tokens * kOfToken / 2 + bytes_of_angles(spec, rule);
+  return most + static_cast<double>(rule.tokens) * kOfToken / 2 + bytes_of_angles(spec, rule);
 }
 
 }  // namespace roll
