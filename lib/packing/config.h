@@ -50,7 +50,7 @@ struct PackingArgs {
   std::optional<int64_t> max_tokens_per_microbatch_in_train;
   bool use_dynamic_batching_in_infer = false;
   std::optional<int64_t> max_tokens_per_microbatch_in_infer;
-  SharePrompts share_prompts = SharePrompts::kFalse;
+  SharePrompts share_prompts = SharePrompts::kAuto;
 
   /// Tokens of a micro-batch in training, else of log-probs; none: it is cut by sequences.
   std::optional<int64_t> budget(bool trains) const {

@@ -14,7 +14,8 @@ from rollouts import rollout_text
 
 MODES = [("seq-mean-token-mean", ""), ("token-mean", ""), ("seq-mean-token-sum", ""), ("prompt-mean", ""),
          ("constant", "loss_aggregation_divisor: 20")]
-VARIANTS = [{"actor_train.pg_variant": "vanilla"}, {"actor_train.pg_variant": "tis"}, {"actor_train.pg_variant": "topr"},
+# tis counts ratios above 1 as clipped, and before the first update these are 1 but for rounding, of which shared prompts have their own.
+VARIANTS = [{"actor_train.pg_variant": "vanilla"}, {"actor_train.pg_variant": "tis", "actor_train.share_prompts": "false"}, {"actor_train.pg_variant": "topr"},
             {"actor_train.pg_variant": "cispo"}, {"actor_train.pg_variant": "kimi15"}, {"importance_sampling": "seq"},
             {"length_loss_weight": "true", "difficulty_loss_weight": "true"}, {"dual_clip_loss": "true", "dual_clip_c": "1.0001"},
             {"actor_train.pg_variant": "gmpo", "actor_train.gmpo_epsilon_low": "0.0001", "actor_train.gmpo_epsilon_high": "0.0001"},

@@ -15,7 +15,7 @@ DYNAMIC = """use_dynamic_batching_in_train: true
   max_tokens_per_microbatch_in_train: 96
   use_dynamic_batching_in_infer: true
   max_tokens_per_microbatch_in_infer: 150"""
-SHARED = "\n  share_prompts: true"
+SHARED, WHOLE = "\n  share_prompts: true", "\n  share_prompts: false"
 CASES = [  # name, ranks, sequences of a micro-batch where not packed, packing, further keys
     ("8 sequences", 1, 8, "", {}),
     ("2 sequences", 1, 2, "", {}),
@@ -31,6 +31,7 @@ CASES = [  # name, ranks, sequences of a micro-batch where not packed, packing, 
     ("load_balance 90", 4, 2, PACKED.format("load_balance", 90), {}),
     ("none 90, tp 2", 4, 4, PACKED.format("none", 90), {"tp": 2}),
     ("load_balance 112, cp 2, tp 2", 4, 8, PACKED.format("load_balance", 112), {"cp": 2, "tp": 2}),
+    ("by themselves, load_balance 90, dp 2", 2, 4, PACKED.format("load_balance", 90), {}),
     ("shared prompts, none 90, reference too", 1, 8, PACKED.format("none", 90) + SHARED, REFERENCE | {"reference.share_prompts": "true"}),
     ("shared prompts, not packed, dp 2", 2, 4, SHARED, {}),
     ("shared prompts, load_balance 112, cp 2, tp 2", 4, 8, PACKED.format("load_balance", 112) + SHARED,
@@ -76,7 +77,8 @@ def check_prediction(run, steps, what):
 def check_layouts(folder, rollouts):
     base = None
     for number, (label, ranks, rows, packing, keys) in enumerate(CASES):
-        name = f"case_{number}"
+        name, shares = f"case_{number}", label.startswith(("shared", "by themselves"))
+        packing += "" if shares else WHOLE
         layout = {size: keys.get(size, 1) for size in ("tp", "cp")}
         keys = {key: value for key, value in keys.items() if key not in layout}
         data_ranks = ranks // (layout["tp"] * layout["cp"])
@@ -84,7 +86,7 @@ def check_layouts(folder, rollouts):
         what = f"n={ranks} {label}"
         base = base or run
         compare(run, base, what)
-        assert (shared_of(run) > 0) == (SHARED in packing), f"{what}: {shared_of(run)} of the tokens are shared"
+        assert (shared_of(run) > 0) == shares, f"{what}: {shared_of(run)} of the tokens are shared"
         check_prediction(run, foretold(folder, name, ranks, rollouts, keys), what)
 
 

@@ -154,11 +154,12 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         replay = dict(rollout_replay=record(folder))
+        whole = {f"{role}.share_prompts": "false" for role in ("actor_train", "critic", "reference")}  # as the theory counts them
         recompute = {"actor_train.strategy_args.strategy_config.recompute_granularity": "full"}
         print("| dp x cp x tp | group/collective | bytes in theory | bytes counted |\n|---|---|---|---|")
         for dp, cp, tp, flags in ((1, 1, 2, {}), (1, 2, 1, {}), (1, 2, 2, {}), (1, 2, 2, recompute), (2, 1, 1, {}), (2, 2, 1, {}), (4, 1, 1, {})):
             run = train(folder, f"run_{dp}{cp}{tp}_{len(flags)}", dp * cp * tp, rows=8 // dp, accumulation=1, tp=tp, cp=cp,
-                        packing=PACKED.format("load_balance", 100), **replay, **flags)
+                        packing=PACKED.format("load_balance", 100), **replay, **whole, **flags)
             found, updates = counted(run, 2, "train_actor"), 2
             layout = f"{dp} x {cp} x {tp}" + (", recomputed" if flags else "")
             if dp == 1:

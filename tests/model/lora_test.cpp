@@ -196,7 +196,7 @@ TEST_CASE("a folder of adapters holds their bits, and names the model they belon
   const auto name = GENERATE(from_range(kCases));
   INFO(name);
   GoldenLora golden(name);
-  golden.tokens.dropout_names = {};  // what is saved is sampled from
+  golden.tokens.dropout_names = at::Tensor();  // what is saved is sampled from
   const at::NoGradGuard no_grad;
   const Transformer model = golden.model(at::kFloat);
   make_folder(golden.folder / "a");
