@@ -35,7 +35,8 @@ EnvironmentPool::EnvironmentPool(const EnvironmentsByTag& environments) : enviro
     type.make(config.env_config, where_of(tag));
     if (!type.is_program) continue;
     Programs& programs = programs_[tag];
-    for (int64_t i = 0; i < config.env_config.world_size; ++i) programs.threads.emplace_back([this, tag] { work(tag); });
+    for (int64_t i = 0; i < config.env_config.world_size; ++i)
+      programs.threads.emplace_back([this, tag] { work(tag); });
   }
 }
 

@@ -30,14 +30,14 @@ struct Trajectory {
   bool is_done = false;
   std::optional<TrajectoryCut> cut{};
   std::optional<TurnAnswer> failed{};
-  int64_t session = -1;          // in the pool of the leader; -1: none
-  bool awaits_answer = false;    // of its environment
-  uint32_t next_state = 0;       // of the turn to come
-  Stopwatch watch{};             // since it began
+  int64_t session = -1;        // in the pool of the leader; -1: none
+  bool awaits_answer = false;  // of its environment
+  uint32_t next_state = 0;     // of the turn to come
+  Stopwatch watch{};           // since it began
 };
 
-/// The reward of one that is over: the sum of its turns' rewards; the score is 1 or 0 where the environment says whether
-/// it succeeded, else the reward. One whose environment failed has neither.
+/// The reward of one that is over: the sum of its turns' rewards; the score is 1 or 0 where the environment says
+/// whether it succeeded, else the reward. One whose environment failed has neither.
 RewardResult result_of(const Trajectory& trajectory);
 
 }  // namespace roll

@@ -120,8 +120,7 @@ void TurnSource::draw_turn(int64_t request, Change& change) {
   const Trajectory& its = trajectory(request);
   GenerationRequest asked = requests_[request].asked;
   SamplingSettings generating = asked.generating.value_or(limits_.generating);
-  const int64_t most =
-      std::min({room(request), generating.max_new_tokens, environment(request).max_tokens_per_step});
+  const int64_t most = std::min({room(request), generating.max_new_tokens, environment(request).max_tokens_per_step});
   asked.num_given = std::ssize(its.said.ids);
   generating.max_new_tokens = asked.num_given + most;
   asked.generating = std::move(generating);

@@ -67,11 +67,11 @@ class TurnSource : public RequestSource {
   Limits limits_;
   Trajectories& open_;
   OnOver on_over_;
-  int64_t first_;                    // the coordinator's number of the first request here
-  std::vector<Request> requests_;    // by the coordinator's number, less the first
-  std::vector<int64_t> owners_;      // by the engine's number
-  std::vector<int64_t> ended_;       // the engine's numbers of turns whose names are to be free again
-  std::vector<int64_t> waiting_;     // requests whose environments are to answer
+  int64_t first_;                  // the coordinator's number of the first request here
+  std::vector<Request> requests_;  // by the coordinator's number, less the first
+  std::vector<int64_t> owners_;    // by the engine's number
+  std::vector<int64_t> ended_;     // the engine's numbers of turns whose names are to be free again
+  std::vector<int64_t> waiting_;   // requests whose environments are to answer
 };
 
 }  // namespace roll

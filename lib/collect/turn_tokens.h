@@ -1,6 +1,6 @@
 // The tokens between two turns of a model: what its chat template puts around an environment's answer. Nothing that was
-// sampled becomes text and tokens again: what follows a turn is rendered behind a stand-in for it, which a template must
-// leave as it is.
+// sampled becomes text and tokens again: what follows a turn is rendered behind a stand-in for it, which a template
+// must leave as it is.
 #pragma once
 
 #include <cstdint>

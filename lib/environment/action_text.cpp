@@ -18,8 +18,8 @@ Regex compiled(const std::string& pattern, const std::string& where) {
   } catch (const RegexError& e) {
     throw user_error("{}action_pattern = {}: {} at byte {}; repair the expression", where, pattern, e.what(), e.offset);
   }
-  throw user_error("{}action_pattern = {}: has no group ( ) for the action; write one, as <answer>(.*?)</answer>", where,
-                   pattern);
+  throw user_error("{}action_pattern = {}: has no group ( ) for the action; write one, as <answer>(.*?)</answer>",
+                   where, pattern);
 }
 
 std::string_view trimmed(std::string_view text) {

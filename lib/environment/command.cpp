@@ -14,7 +14,7 @@ namespace roll {
 
 namespace {
 
-constexpr double kEndGrace_s = 1;             // a program that closed its output gets this long to end with a status
+constexpr double kEndGrace_s = 1;                // a program that closed its output gets this long to end with a status
 constexpr size_t kLongestObservation = 1 << 18;  // bytes
 constexpr size_t kShownBytes = 200;
 
@@ -135,8 +135,8 @@ class CommandEnvironment : public Environment {
       throw EnvironmentFailed(EnvironmentFault::kCrash,
                               fmt::format("ended ({}) instead of answering", child_->end(kEndGrace_s)));
     if (outcome == kTooLong)
-      throw EnvironmentFailed(EnvironmentFault::kFlood, fmt::format("answered more than {} bytes without a newline",
-                                                                    ChildProcess::kLongestLine));
+      throw EnvironmentFailed(EnvironmentFault::kFlood,
+                              fmt::format("answered more than {} bytes without a newline", ChildProcess::kLongestLine));
     throw EnvironmentFailed(EnvironmentFault::kProtocol, fmt::format("printed {} without being asked", shown(line)));
   }
 

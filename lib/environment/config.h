@@ -36,7 +36,8 @@ struct EnvironmentArgs {
 
   template <class V>
   void fields(V& v) {
-    v("env_instruction", env_instruction, "what is said before the first observation; null: the type's own; empty: nothing");
+    v("env_instruction", env_instruction,
+      "what is said before the first observation; null: the type's own; empty: nothing");
     v("action_pattern", action_pattern, "PCRE2 expression whose last group is the action in the model's message");
     v("action_lookup", action_lookup, "number of an action: its name; empty: the type's own");
     v("grid_lookup", grid_lookup, "number of a cell's content: its symbol; empty: the type's own");
@@ -85,7 +86,7 @@ struct EnvironmentConfig {
     v("agent_template", agent_template,
       "the user's message of each turn, with {observation}, {turn_idx}, {actions_left}, {max_response_length}");
     v("env_config", env_config, "the environment itself");
-    v.noted({"use_thread_lock", "max_env_step_concurrent", "history_length"},
+    v.noted({"use_thread_lock", "max_env_step_concurrent", "history_length", "agent_runner_cls"},
             "environments are played on threads of their own, and all turns are seen");
     v.refused({"tool_wrapper"}, "tools are not known to this version; describe the environment without");
   }

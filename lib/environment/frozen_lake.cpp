@@ -46,10 +46,7 @@ class FrozenLake : public Environment {
   Reaction step(const std::string& message) override {
     const auto action = said_.find(message, actions_);
     if (!action)
-      return {.observation = text(),
-              .reward = args_.format_penalty.value_or(0),
-              .is_valid = false,
-              .succeeded = false};
+      return {.observation = text(), .reward = args_.format_penalty.value_or(0), .is_valid = false, .succeeded = false};
     player_ = behind(player_, slipped(*action));
     const bool is_there = cells_[player_] == kGoal;
     return {.observation = text(),

@@ -50,7 +50,7 @@ class GuessTheNumber : public Environment {
               .is_valid = false,
               .succeeded = false};
     const bool is_right = *guess == secret_;
-    return {.observation = is_right          ? "That is it."
+    return {.observation = is_right           ? "That is it."
                            : *guess < secret_ ? "It is higher."
                                               : "It is lower.",
             .reward = is_right ? 1.0 : 0.0,

@@ -14,10 +14,11 @@ struct EnvironmentArgs;
 
 struct EnvironmentType {
   const char* name;
-  /// `where` stands before a key in error messages: "custom_envs.Lake.env_config.". UserError: arguments that are no use.
+  /// `where` stands before a key in error messages: "custom_envs.Lake.env_config.". UserError: arguments that are no
+  /// use.
   std::unique_ptr<Environment> (*make)(const EnvironmentArgs& args, const std::string& where);
   bool shows_level = false;  // levels that begin with one observation are the same
-  bool is_program = false;  // of the user: slow, and trusted with nothing
+  bool is_program = false;   // of the user: slow, and trusted with nothing
 };
 
 std::span<const EnvironmentType> rows_of(const EnvironmentType*);

@@ -40,8 +40,8 @@ class Responses {
         for (const TokenSpan& turn : model_spans(experience_, b)) pieces.push_back({turn});
       }
       for (const auto& piece : pieces) {
-        const at::Tensor found = f(tokens_of(experience_.old_log_probs, piece),
-                                   tokens_of(experience_.sampler_log_probs, piece));
+        const at::Tensor found =
+            f(tokens_of(experience_.old_log_probs, piece), tokens_of(experience_.sampler_log_probs, piece));
         int64_t from = 0;
         for (const auto& [begin, end] : piece) {
           result.slice(0, begin, end).copy_(found.slice(0, from, from + end - begin));

@@ -30,7 +30,7 @@ struct ResponseFacts {
   std::vector<char> truncated;                   // 1: finish reason "length"
   std::vector<double> difficulties;              // of the prompt's row
   std::vector<std::vector<RewardPart>> parts{};  // of the rewards, where an estimator wants them; else empty
-  std::vector<Turns> turns{};     // of responses in environments; empty: there are none such
+  std::vector<Turns> turns{};                    // of responses in environments; empty: there are none such
   std::vector<double> baselines;  // rewards of greedy responses to the same prompts; empty: none were sampled
 };
 /// The facts of these responses, in this order.

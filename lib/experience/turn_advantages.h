@@ -10,9 +10,9 @@ namespace roll {
 /// the turn's tokens.
 AdvantagesAndReturns step_reinforce(const Part& part, const ExperienceConfig& config);
 
-/// GiGPO (Feng et al. 2025), as ROLL's: episode_reward_weight times the trajectory's reward, normalised over the turns of
-/// its group, plus step_reward_weight times the turn's return, normalised over the turns of the group that began with
-/// the same observation. What has nothing to be compared with is 0.
+/// GiGPO (Feng et al. 2025), as ROLL's: episode_reward_weight times the trajectory's reward, normalised over the turns
+/// of its group, plus step_reward_weight times the turn's return, normalised over the turns of the group that began
+/// with the same observation. What has nothing to be compared with is 0.
 AdvantagesAndReturns gigpo(const Part& part, const ExperienceConfig& config);
 
 }  // namespace roll

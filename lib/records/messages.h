@@ -197,7 +197,7 @@ struct FactsMessage {
   std::vector<std::string> domains;
   std::vector<Fact> facts;
   std::vector<std::vector<RewardPart>> parts;  // of each fact's reward, where an estimator wants them; else none
-  std::vector<std::vector<TurnFact>> turns;    // of each fact's response, where one was played in an environment; or none
+  std::vector<std::vector<TurnFact>> turns;  // of each fact's response, where one was played in an environment; or none
   template <class F>
   void fields(F& field) {
     field("domains", domains), field("facts", facts), field("parts", parts), field("turns", turns);

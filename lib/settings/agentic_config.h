@@ -9,6 +9,7 @@
 
 #include "base/names.h"
 #include "environment/config.h"
+#include "experience/config.h"
 #include "rollout/config.h"
 
 namespace roll {
@@ -34,9 +35,10 @@ struct EnvManagerConfig {
     v("format_penalty", format_penalty, "reward of a turn without an action, where env_config has none",
       within(-1'000'000, 1'000'000));
     v("generating_args", generating_args, "the sampling of a turn; null: actor_infer's");
-    v.noted({"max_env_num_per_worker", "max_traj_per_env", "worker_cls", "name", "world_size", "model_args", "system_envs",
-             "num_gpus_per_worker", "device_mapping", "strategy_args", "data_args", "group_size_redundancy"},
-            "environments live beside the sampler, and a step has as many as rollout_batch_size says");
+    v.noted(
+        {"max_env_num_per_worker", "max_traj_per_env", "worker_cls", "name", "world_size", "model_args", "system_envs",
+         "num_gpus_per_worker", "device_mapping", "strategy_args", "data_args", "group_size_redundancy"},
+        "environments live beside the sampler, and a step has as many as rollout_batch_size says");
     v.noted({"group_filter_cls"}, "rewards.<tag>.query_filter_config drops groups");
     v.refused({"llm_proxy"}, "the policy itself plays; remove it");
   }
@@ -45,9 +47,8 @@ struct EnvManagerConfig {
 /// ROLL's words for norm_mean_type and norm_std_type.
 enum class RewardGrouping { kGroup, kBatch, kTags };
 constexpr auto names_of(RewardGrouping) {
-  return std::to_array<Named<RewardGrouping>>({{RewardGrouping::kGroup, "traj_group_id"},
-                                               {RewardGrouping::kBatch, "batch"},
-                                               {RewardGrouping::kTags, "tags"}});
+  return std::to_array<Named<RewardGrouping>>(
+      {{RewardGrouping::kGroup, "traj_group_id"}, {RewardGrouping::kBatch, "batch"}, {RewardGrouping::kTags, "tags"}});
 }
 enum class RewardMethod { kIdentity, kMean, kMeanStd };
 constexpr auto names_of(RewardMethod) {
@@ -57,11 +58,15 @@ constexpr auto names_of(RewardMethod) {
 struct RewardNormalization {
   RewardGrouping grouping = RewardGrouping::kGroup;
   RewardMethod method = RewardMethod::kIdentity;
+  std::optional<NormType> norm_mean_type, norm_std_type;
 
   template <class V>
   void fields(V& v) {
     v("grouping", grouping, "over which trajectories rewards are normalised: a group, the batch, those of a tag");
-    v("method", method, "identity: not at all; mean: their mean is taken off; mean_std: and their deviation divided by");
+    v("method", method,
+      "identity: not at all; mean: their mean is taken off; mean_std: and their deviation divided by");
+    v("norm_mean_type", norm_mean_type, "another place of norm_mean_type");
+    v("norm_std_type", norm_std_type, "another place of norm_std_type");
   }
 };
 
@@ -87,7 +92,7 @@ struct AgenticConfig {
              "single_prompt_agent_system_template", "single_prompt_agent_template", "sokoban_format_penalty",
              "frozen_format_penalty", "webshop_format_penalty", "default_history_length", "agent_template_no_history"},
             "only a value for ${...}; custom_envs decides");
-    v.noted({"render_save_dir", "batch_adjust_mode", "skip_mock_system_prompt"},
+    v.noted({"agent_runner_cls", "render_save_dir", "batch_adjust_mode", "skip_mock_system_prompt"},
             "levels are text, batches are whole, and templates are used as they are");
   }
 };

@@ -65,10 +65,10 @@ OldLogProbReasons old_log_prob_reasons(const Config& config) {
 }
 
 std::string batch_plan(const Config& config) {
-  std::string text = fmt::format("{} x {} = {} a step; {}; {}\n", count(config.prompts_per_step(), config.agentic.is_used() ? "level" : "prompt"),
-                                 count(config.num_return_sequences_in_group, config.agentic.is_used() ? "trajectory" : "response"),
-                                 count(config.sequences_per_step(), "sequence"), layout(config.actor_train),
-                                 count(config.max_steps, "step"));
+  std::string text = fmt::format(
+      "{} x {} = {} a step; {}; {}\n", count(config.prompts_per_step(), config.agentic.is_used() ? "level" : "prompt"),
+      count(config.num_return_sequences_in_group, config.agentic.is_used() ? "trajectory" : "response"),
+      count(config.sequences_per_step(), "sequence"), layout(config.actor_train), count(config.max_steps, "step"));
   if (config.experience.adv_estimator->samples_baseline)
     text += fmt::format("{} more, one to each prompt, for their rewards alone\n",
                         count(config.prompts_per_step(), "greedy response"));

@@ -5,8 +5,8 @@
 
 #include "base/nearest.h"
 #include "config/node.h"
-#include "settings/placement.h"
 #include "settings/agentic.h"
+#include "settings/placement.h"
 #include "text/tokenizer.h"
 
 namespace roll {

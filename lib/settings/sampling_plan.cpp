@@ -26,8 +26,7 @@ SamplingPlan sampling_plan(const Config& config) {
       .limits = {.num_slots = config.max_running_requests, .int8_weights = config.actor_infer.model_args.reads_int8()},
       .cache = cache_settings(engine)};
   for (const auto& [domain, worker] : config.rewards) plan.filters[domain] = worker.reward.query_filter_config;
-  plan.limits.max_length =
-      config.prompt_length + (plan.plays ? plan.response_length : plan.training.max_new_tokens);
+  plan.limits.max_length = config.prompt_length + (plan.plays ? plan.response_length : plan.training.max_new_tokens);
   const auto add_set = [&](const std::string& name, const GeneratingArgs& args) {
     const SetPlan& set =
         plan.sets.emplace_back(SetPlan{name, sampling_settings(args), args.num_return_sequences.value()});

@@ -30,11 +30,11 @@ struct SamplingPlan {
   int64_t num_additional_prompts = 0;  // of a domain with a filter: beyond those that it lacks
   double steps_ahead = 0;              // by which sampling runs ahead of training
   int64_t last_step = 0;
-  bool plays = false;                                  // in environments
+  bool plays = false;                                    // in environments
   int64_t response_length = 0, val_response_length = 0;  // there, all turns together
-  std::vector<SetPlan> sets;                         // those that have rows, the validation's own first
-  std::map<std::string, QueryFilterConfig> filters;  // of groups, by domain
-  EngineLimits limits;                               // num_slots: at most
+  std::vector<SetPlan> sets;                             // those that have rows, the validation's own first
+  std::map<std::string, QueryFilterConfig> filters;      // of groups, by domain
+  EngineLimits limits;                                   // num_slots: at most
   CacheSettings cache;
 
   /// Responses to a prompt of training, a greedy one included.

@@ -1,5 +1,5 @@
-// Levels of environments as data rows: what a level shows first is its prompt, so that all that is known of rows (order,
-// epochs, shares, curricula, filters, checkpoints) holds of levels.
+// Levels of environments as data rows: what a level shows first is its prompt, so that all that is known of rows
+// (order, epochs, shares, curricula, filters, checkpoints) holds of levels.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@
 
 namespace roll {
 
-/// The levels of a run. Their seeds are named by the run's seed, the tag and a number; those of training are even, those
-/// of the validation odd, and where an environment shows which level it plays, no training level is one of the
+/// The levels of a run. Their seeds are named by the run's seed, the tag and a number; those of training are even,
+/// those of the validation odd, and where an environment shows which level it plays, no training level is one of the
 /// validation.
 struct Levels {
   RowStore training, validation;

@@ -81,7 +81,8 @@ TEST_CASE("however a program misbehaves, it is a failure of its kind and nothing
       {"says zeros", R"(read q; printf '\000\000\n')", "garbage"},
       {"nests without end", R"(read q; printf '[%.0s' $(seq 400); echo)", "garbage"},
       {"floods", "read q; head -c 2000000 /dev/zero | tr '\\0' x", "flood"},
-      {"says too much", R"(read q; printf '{"observation":"'; head -c 300000 /dev/zero | tr '\0' x; echo '"}')", "flood"},
+      {"says too much", R"(read q; printf '{"observation":"'; head -c 300000 /dev/zero | tr '\0' x; echo '"}')",
+       "flood"},
       {"repeats itself without end", R"(read q; yes '{"observation":"o"}')", "protocol"},
       {"answers twice", R"(read q; printf '{"observation":"o"}\n{"observation":"o"}\n'; sleep 9)", "protocol"},
       {"answers another question", R"(read q; echo '{"id":7,"observation":"o"}')", "protocol"},
@@ -123,8 +124,8 @@ TEST_CASE("however a program misbehaves, it is a failure of its kind and nothing
     INFO("at a step: " << way.what);
     CHECK(fault_of(*shell_environment(std::string(kBegins) + way.script)) == way.fault);
   }
-  const auto closes = shell_environment(
-      std::string(kBegins) + R"(echo '{"observation":"o","reward":1,"done":true}'; read q; echo bye)");
+  const auto closes = shell_environment(std::string(kBegins) +
+                                        R"(echo '{"observation":"o","reward":1,"done":true}'; read q; echo bye)");
   CHECK(fault_of(*closes) == "garbage");
   CHECK(fault_of(*Chosen<EnvironmentType>("command")->make({.command = {"/no/such/program"}}, "")) == "crash");
 }
@@ -132,10 +133,10 @@ TEST_CASE("however a program misbehaves, it is a failure of its kind and nothing
 TEST_CASE("a program that failed is started again at the next level, without what it had begun", "[environment]") {
   const test::TemporaryFolder folder;
   const std::string mark = (folder / "mark").string();
-  const auto environment =
-      shell_environment("if [ ! -e " + mark + " ]; then touch " + mark + "; sleep 60 & exit 1; fi; " + std::string(kBegins) +
-                            R"(echo '{"observation":"o","reward":1,"done":true}'; read q; echo '{}'; read q)",
-                        5);
+  const auto environment = shell_environment(
+      "if [ ! -e " + mark + " ]; then touch " + mark + "; sleep 60 & exit 1; fi; " + std::string(kBegins) +
+          R"(echo '{"observation":"o","reward":1,"done":true}'; read q; echo '{}'; read q)",
+      5);
   CHECK(fault_of(*environment) == "crash");
   CHECK(fault_of(*environment) == "");
   try {

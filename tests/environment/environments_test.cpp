@@ -45,7 +45,8 @@ std::map<std::pair<size_t, size_t>, std::pair<int, std::string>> ways(const std:
       known[{r, c}] = {known[{row, column}].first + 1, move};
       frontier.emplace_back(r, c);
     };
-    add(row - 1, column, "Down"), add(row + 1, column, "Up"), add(row, column - 1, "Right"), add(row, column + 1, "Left");
+    add(row - 1, column, "Down"), add(row + 1, column, "Up"), add(row, column - 1, "Right"),
+        add(row, column + 1, "Left");
   }
   return known;
 }
@@ -72,7 +73,8 @@ TEST_CASE("a frozen lake can always be crossed, and the goal alone is worth 1", 
   }
 }
 
-TEST_CASE("a hole ends it without a reward, a message without an action costs the penalty and moves nothing", "[environment]") {
+TEST_CASE("a hole ends it without a reward, a message without an action costs the penalty and moves nothing",
+          "[environment]") {
   const auto lake = made("frozen_lake", {.format_penalty = -0.25, .p = 0.5, .is_slippery = false});
   int num_holes = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
@@ -126,7 +128,10 @@ TEST_CASE("on slippery ice a third of the moves goes where it should", "[environ
     if (before.row == 0 || before.row == 8 || before.column == 0 || before.column == 8) continue;
     const auto after = found(lines_of(lake->step(answer("Right")).observation), 'P');
     if (!after) continue;
-    ++went[after->column == before.column + 1 ? "right" : after->row < before.row ? "up" : after->row > before.row ? "down" : "left"];
+    ++went[after->column == before.column + 1 ? "right"
+           : after->row < before.row          ? "up"
+           : after->row > before.row          ? "down"
+                                              : "left"];
   }
   const int all = went["right"] + went["up"] + went["down"];
   CHECK(went["left"] == 0);
@@ -178,7 +183,8 @@ TEST_CASE("guess the number: hints lead to it", "[environment]") {
         secrets.insert(guess);
         break;
       }
-      (reaction.observation == "It is higher." ? low : high) = guess + (reaction.observation == "It is higher." ? 1 : -1);
+      (reaction.observation == "It is higher." ? low : high) =
+          guess + (reaction.observation == "It is higher." ? 1 : -1);
       CHECK(turn < 6);
     }
     CHECK_FALSE(made("guess_the_number", {})->step("<answer>12x</answer>").is_valid);
@@ -198,7 +204,8 @@ TEST_CASE("arguments that are no use are refused with what would do", "[environm
   using Catch::Contains;
   CHECK_THAT(why("frozen_lake", {.action_pattern = "("}), Contains("env_config.action_pattern = (: "));
   CHECK_THAT(why("frozen_lake", {.action_pattern = "x"}), Contains("no group"));
-  CHECK_THAT(why("frozen_lake", {.action_lookup = {{"7", "Left"}}}), Contains("there is no number 7; there are 0 to 3"));
+  CHECK_THAT(why("frozen_lake", {.action_lookup = {{"7", "Left"}}}),
+             Contains("there is no number 7; there are 0 to 3"));
   CHECK_THAT(why("sokoban", {.grid_lookup = {{"0", ""}}}), Contains("the name of 0 is empty"));
   CHECK_THAT(why("sokoban", {.dim_room = {6}}), Contains("must be [rows, columns]"));
   CHECK_THAT(why("sokoban", {.dim_room = {5, 5}, .num_boxes = 9}), Contains("is too many"));
@@ -207,16 +214,18 @@ TEST_CASE("arguments that are no use are refused with what would do", "[environm
 }
 
 TEST_CASE("messages are the template's, turn by turn", "[environment]") {
-  EnvironmentConfig config{.max_steps = 5,
-                           .max_tokens_per_step = 32,
-                           .agent_system_template = "Play.",
-                           .agent_template = "Turn {turn_idx}: {observation} ({actions_left}, {max_response_length}, {{}})"};
+  EnvironmentConfig config{
+      .max_steps = 5,
+      .max_tokens_per_step = 32,
+      .agent_system_template = "Play.",
+      .agent_template = "Turn {turn_idx}: {observation} ({actions_left}, {max_response_length}, {{}})"};
   const Json first = first_messages(config, {"Rules.", "a map"});
   CHECK(first == Json::parse(R"([{"role": "system", "content": "Play."},
-                                 {"role": "user", "content": "Rules.\nTurn 1: a map (5, 32, {})"}])"));
+                                 {"role": "user", "content": "Rules.\nTurn 1: a map (5, 32, {})"
+}])"));
   CHECK(turn_text(config, "another", 2) == "Turn 3: another (3, 32, {})");
-  config.agent_template = "{observations}";
-  CHECK_THROWS_AS(check_agent_template(config, "custom_envs.Lake."), UserError);
+config.agent_template = "{observations}";
+CHECK_THROWS_AS(check_agent_template(config, "custom_envs.Lake."), UserError);
 }
 
 }  // namespace roll

@@ -13,8 +13,8 @@ namespace {
 
 template <class F>
 void for_each_message(const F& use) {
-  use(StartMessage()), use(StateMessage()), use(SamplingNews()), use(GroupMessage()),
-      use(EnvironmentAnswers()), use(StopWish()), use(GoesOn());
+  use(StartMessage()), use(StateMessage()), use(SamplingNews()), use(GroupMessage()), use(EnvironmentAnswers()),
+      use(StopWish()), use(GoesOn());
   use(ResponseLengths()), use(FactsMessage()), use(Rollouts()), use(ShownSamples()), use(JudgedSamples()),
       use(PacketLengths());
   use(ScorePrompt()), use(ScoreSaid()), use(JudgeAsked()), use(JudgeSaid()), use(FirstUpdateMessage()),
@@ -61,7 +61,8 @@ TEST_CASE("who changes what a message holds raises its version", "[train]") {
         "[[{weight f64, reward f64}]], turns [[{begin i32, end i32, state u32, reward f64}]]}\n"
         "ROLL 3 {records [{step i64, domain text, prompt_id text, group_index i64, sample_index i64, "
         "is_baseline bool, prompt text, response text, prompt_ids [i64], response_ids [i64], log_probs [f32], "
-        "turns [{num_tokens i64, num_environment_tokens i64, reward f64, is_valid bool, state i64}], weights [{version i64, num_tokens i64}], weights_sum text, finish_reason text, is_judged bool, score f64, "
+        "turns [{num_tokens i64, num_environment_tokens i64, reward f64, is_valid bool, state i64}], weights [{version "
+        "i64, num_tokens i64}], weights_sum text, finish_reason text, is_judged bool, score f64, "
         "reward f64, "
         "reward_detail json, ground_truth text, tag text, difficulty f64}]}\n"
         "SHOW 1 {samples [{step i64, is_validation bool, prompt text, response text, verdict text, expected text}]}\n"
