@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 roll=${ROLL:-build/roll}
 here=output/frozen_lake
 
-python3 scripts/make_frozen_lake.py --out $here/data
+python3 scripts/make_frozen_lake.py --out $here/data --size 3 --turns 4
 # The warm-up depends on these alone: a second run with the same ones starts where it ended.
 warm_up=$(cat "$roll" scripts/frozen_lake.sh configs/frozen_lake_sft.yaml $here/data/sft.jsonl | sha256sum)
 if [[ ! -e $here/warm_up || $(< $here/warm_up) != "$warm_up" ]]; then

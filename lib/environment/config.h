@@ -86,7 +86,7 @@ struct EnvironmentConfig {
     v("agent_template", agent_template,
       "the user's message of each turn, with {observation}, {turn_idx}, {actions_left}, {max_response_length}");
     v("env_config", env_config, "the environment itself");
-    v.noted({"use_thread_lock", "max_env_step_concurrent", "history_length"},
+    v.noted({"use_thread_lock", "max_env_step_concurrent", "history_length", "agent_runner_cls"},
             "environments are played on threads of their own, and all turns are seen");
     v.refused({"tool_wrapper"}, "tools are not known to this version; describe the environment without");
   }

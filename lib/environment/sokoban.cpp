@@ -34,7 +34,8 @@ class Sokoban : public Environment {
         said_(args.action_pattern, where) {
     if (args.dim_room.size() != 2)
       throw user_error("{}dim_room: has {} numbers: must be [rows, columns]", where, args.dim_room.size());
-    rows_ = args.dim_room[0], columns_ = args.dim_room[1];
+    rows_ = args.dim_room[0];
+    columns_ = args.dim_room[1];
     if ((rows_ - 2) * (columns_ - 2) < 3 * args.num_boxes + 3)
       throw user_error("{}num_boxes = {}: is too many for dim_room = [{}, {}]; lower it, or enlarge the room", where,
                        args.num_boxes, rows_, columns_);
@@ -90,7 +91,8 @@ class Sokoban : public Environment {
 
   /// Walls, then boxes on their targets, then the player pulls them away. False: none was moved off its target.
   bool make_level(uint64_t attempt) {
-    attempt_ = attempt, num_drawn_ = 0;
+    attempt_ = attempt;
+    num_drawn_ = 0;
     is_wall_.assign(rows_ * columns_, 1);
     is_target_.assign(rows_ * columns_, 0);
     boxes_.clear();

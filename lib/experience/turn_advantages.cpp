@@ -57,7 +57,10 @@ std::vector<double> normalised(const std::vector<double>& values, const std::vec
     for (const NormType type : {NormType::kGroup, NormType::kBatch})
       for (size_t i = 0; i < values.size(); ++i) f(moments(i, type), values[i]);
   };
-  each([](Moments& m, double x) { m.count += 1, m.mean += x; });
+  each([](Moments& m, double x) {
+    m.count += 1;
+    m.mean += x;
+  });
   of_all.mean /= std::max(1.0, of_all.count);
   for (auto& [key, m] : of_key) m.mean /= m.count;
   each([](Moments& m, double x) { m.squares += (x - m.mean) * (x - m.mean); });

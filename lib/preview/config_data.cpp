@@ -27,8 +27,9 @@ struct DataSet {
 };
 
 std::vector<DataSet> sets_of(const Config& config) {
-  std::vector<DataSet> sets{
-      {"training", "actor_train.data_args.file_name", config.actor_train.data_args, config.prompt_length}};
+  std::vector<DataSet> sets;
+  if (!config.agentic.is_used())  // whose levels are made when the run begins
+    sets.push_back({"training", "actor_train.data_args.file_name", config.actor_train.data_args, config.prompt_length});
   if (!config.validation.data_args.file_name.empty())
     sets.push_back({"validation", "validation.data_args.file_name", config.validation.data_args,
                     config.val_prompt_length.value_or(config.prompt_length)});
@@ -124,6 +125,7 @@ ConfigData view_data(const Config& config, bool offline) {
   const DomainRules rules = rules_of(config);
   std::optional<Tokenizer> tokenizer;
   std::optional<RowStore> training;
+  if (config.agentic.is_used()) out.lines.push_back("training rows: levels of environments, made when the run begins");
   for (const DataSet& set : sets_of(config)) {
     if (const std::string missing = missing_part(policy_of(config), set.data, offline); !missing.empty()) {
       out.lines.push_back(fmt::format("{} rows: not measured, as {}", set.name, missing));

@@ -95,17 +95,19 @@ void complete_sampling_of(Config& config, Checker& check) {
 }
 
 void complete_normalization(Config& config, Checker& check) {
-  const auto& [grouping, method] = config.agentic.reward_normalization;
-  if (!check.is_set(config.agentic.reward_normalization) || method == RewardMethod::kIdentity) return;
+  const auto& [grouping, method, mean, deviation] = config.agentic.reward_normalization;
+  if (!check.is_set(config.agentic.reward_normalization)) return;
   ExperienceConfig& experience = config.experience;
-  const NormType type = grouping == RewardGrouping::kGroup ? NormType::kGroup : NormType::kBatch;
-  const auto fill = [&](std::optional<NormType>& member) {
-    check.require(!check.is_set(member) || member == type, member, "differs from {}; keep one of the two",
+  const std::optional<NormType> type = grouping == RewardGrouping::kGroup ? NormType::kGroup : NormType::kBatch;
+  const auto fill = [&](std::optional<NormType>& member, const std::optional<NormType>& wanted) {
+    if (!wanted) return;
+    check.require(!check.is_set(member) || member == wanted, member, "differs from {}; keep one of the two",
                   check.key(config.agentic.reward_normalization));
-    member = type;
+    member = wanted;
   };
-  fill(experience.norm_mean_type);
-  if (method == RewardMethod::kMeanStd) fill(experience.norm_std_type);
+  fill(experience.norm_mean_type, method == RewardMethod::kIdentity ? mean : type);
+  fill(experience.norm_std_type, method == RewardMethod::kMeanStd ? type : deviation);
+  if (method == RewardMethod::kIdentity) return;
   if (grouping == RewardGrouping::kBatch && !check.is_set(experience.statistics_per_domain))
     experience.statistics_per_domain = false;
 }
@@ -140,6 +142,12 @@ void complete_agentic(Config& config, Checker& check) {
   AgenticConfig& agentic = config.agentic;
   if (!agentic.is_used()) return;
   const EnvManagerConfig& train = agentic.train_env_manager;
+  if (!check.is_set(config.prompt_length) && config.sequence_length &&
+      *config.sequence_length <= config.prompt_length) {
+    config.prompt_length = *config.sequence_length / 2;  // ROLL's recipes of environments do not tell the two apart
+    check.note(fmt::format("prompt_length = {}: half of {}, as long as it is not set", config.prompt_length,
+                           check.name(config.sequence_length)));
+  }
   int64_t& group = config.num_return_sequences_in_group;
   check.require(!check.is_set(group) || group == train.group_size, group, "differs from {}; keep one of the two",
                 check.name(train.group_size));

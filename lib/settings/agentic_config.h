@@ -9,6 +9,7 @@
 
 #include "base/names.h"
 #include "environment/config.h"
+#include "experience/config.h"
 #include "rollout/config.h"
 
 namespace roll {
@@ -57,12 +58,15 @@ constexpr auto names_of(RewardMethod) {
 struct RewardNormalization {
   RewardGrouping grouping = RewardGrouping::kGroup;
   RewardMethod method = RewardMethod::kIdentity;
+  std::optional<NormType> norm_mean_type, norm_std_type;
 
   template <class V>
   void fields(V& v) {
     v("grouping", grouping, "over which trajectories rewards are normalised: a group, the batch, those of a tag");
     v("method", method,
       "identity: not at all; mean: their mean is taken off; mean_std: and their deviation divided by");
+    v("norm_mean_type", norm_mean_type, "another place of norm_mean_type");
+    v("norm_std_type", norm_std_type, "another place of norm_std_type");
   }
 };
 
@@ -88,7 +92,7 @@ struct AgenticConfig {
              "single_prompt_agent_system_template", "single_prompt_agent_template", "sokoban_format_penalty",
              "frozen_format_penalty", "webshop_format_penalty", "default_history_length", "agent_template_no_history"},
             "only a value for ${...}; custom_envs decides");
-    v.noted({"render_save_dir", "batch_adjust_mode", "skip_mock_system_prompt"},
+    v.noted({"agent_runner_cls", "render_save_dir", "batch_adjust_mode", "skip_mock_system_prompt"},
             "levels are text, batches are whole, and templates are used as they are");
   }
 };

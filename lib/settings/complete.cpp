@@ -260,9 +260,9 @@ void complete_judging_models(Config& config) {
 }
 
 void complete(Config& config, Checker& check) {
+  complete_agentic(config, check);
   complete_lengths(config, check);
   complete_validation_lengths(config, check);
-  complete_agentic(config, check);
   complete_generating(config, check);
   note_model_length(config, check);
   complete_data(config.actor_train.data_args, config.validation.data_args, config.global_template);

@@ -123,7 +123,7 @@ def final_masks(c, samples):
 def sequence_rewards(c, samples):
     r = torch.tensor([s["reward"] for s in samples], dtype=F64)
     kinds = (c("norm_mean_type"), c("norm_std_type"))
-    if c("adv_estimator") == "grpo":
+    if c("adv_estimator") in ("grpo", "gigpo"):
         kinds = ("group", "group")
     assert kinds == (None, None) or len({s["domain"] for s in samples}) == 1, "domains are normalised one by one"
     out = r.clone()
@@ -217,6 +217,8 @@ def teacher_kl(c, samples, old, temperature, num_updates):
 def build_experience(c, samples, old, ref, values, last_values, taught=None):
     """Everything per response token; lists over the sequences."""
     own = [own_tokens(s) for s in samples]
+    old = [o * m for o, m in zip(old, own)]  # an environment's tokens have none
+    ref = [r * m for r, m in zip(ref, own)] if ref is not None else None
     e = {"response_mask": own,
          "final_response_mask": final_masks(c, samples), "old_log_probs": old}
     metrics = {}

@@ -13,7 +13,8 @@ namespace {
 
 template <class F>
 void for_each_message(const F& use) {
-  use(StartMessage()), use(StateMessage()), use(SamplingNews()), use(GroupMessage()), use(StopWish()), use(GoesOn());
+  use(StartMessage()), use(StateMessage()), use(SamplingNews()), use(GroupMessage()), use(EnvironmentAnswers()),
+      use(StopWish()), use(GoesOn());
   use(ResponseLengths()), use(FactsMessage()), use(Rollouts()), use(ShownSamples()), use(JudgedSamples()),
       use(PacketLengths());
   use(ScorePrompt()), use(ScoreSaid()), use(JudgeAsked()), use(JudgeSaid()), use(FirstUpdateMessage()),
@@ -50,15 +51,18 @@ TEST_CASE("who changes what a message holds raises its version", "[train]") {
         "put_back [{prompt i64, number i64}], queue i64, stop enum i32?, pauses bool}?}\n"
         "GRUP 1 {news [{changes {finished [{sample {prompt i64, number i64}, score f64?}], held [i64], "
         "put_back [{prompt i64, number i64}], queue i64, stop enum i32?, pauses bool}?}], wish enum i32?}\n"
+        "ANSW 1 {answers [{request i64, observation text, reward f64, is_done bool, is_valid bool, succeeded bool?, "
+        "fault enum i32?, why text, is_late bool}]}\n"
         "STOP 1 {kind enum i32?}\n"
         "MORE 1 {goes_on bool}\n"
         "LENG 1 {lengths [{prompt i32, length i32}]}\n"
-        "FACT 2 {domains [text], facts [{group i32, sample i32, prompt_length i32, response_length i32, score f64, "
+        "FACT 3 {domains [text], facts [{group i32, sample i32, prompt_length i32, response_length i32, score f64, "
         "reward f64, difficulty f64, domain u32, is_baseline bool, is_judged bool, is_truncated bool}], parts "
-        "[[{weight f64, reward f64}]]}\n"
-        "ROLL 2 {records [{step i64, domain text, prompt_id text, group_index i64, sample_index i64, "
+        "[[{weight f64, reward f64}]], turns [[{begin i32, end i32, state u32, reward f64}]]}\n"
+        "ROLL 3 {records [{step i64, domain text, prompt_id text, group_index i64, sample_index i64, "
         "is_baseline bool, prompt text, response text, prompt_ids [i64], response_ids [i64], log_probs [f32], "
-        "weights [{version i64, num_tokens i64}], weights_sum text, finish_reason text, is_judged bool, score f64, "
+        "turns [{num_tokens i64, num_environment_tokens i64, reward f64, is_valid bool, state i64}], weights [{version "
+        "i64, num_tokens i64}], weights_sum text, finish_reason text, is_judged bool, score f64, "
         "reward f64, "
         "reward_detail json, ground_truth text, tag text, difficulty f64}]}\n"
         "SHOW 1 {samples [{step i64, is_validation bool, prompt text, response text, verdict text, expected text}]}\n"
