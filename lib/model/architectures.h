@@ -37,6 +37,7 @@ struct WeightNames {
   std::string q = "self_attn.q_proj", k = "self_attn.k_proj", v = "self_attn.v_proj", o = "self_attn.o_proj";
   std::string q_norm = "self_attn.q_norm", k_norm = "self_attn.k_norm";
   std::string gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
+  std::string qkv = "", gate_up = "";  // where a folder has q, k and v, or gate and up, in one tensor: its name
 };
 
 /// Attention, then a gated MLP, with the names, sizes and features of the spec.

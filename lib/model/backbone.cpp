@@ -67,7 +67,7 @@ LayerWeights::LayerWeights(const Layer& layer, const std::string& prefix, const 
         linear.quantised = QuantisedMatrix{*part.quantised, linear.weight, tensor(part.name, ".weight.scales")};
       if (part.has_bias) linear.bias = tensor(part.name, ".bias");
       if (part.adapter.rank == 0) return;
-      linear.adapter = Adapter{.a = tensor(part.name, kLoraA),
+      linear.adapter = Adapter{.a = tensor(part.name_in_folder(), kLoraA),
                                .b = tensor(part.name, kLoraB),
                                .magnitude = part.adapter.has_magnitude ? tensor(part.name, kMagnitude) : at::Tensor(),
                                .scale = part.adapter.scale,
@@ -84,10 +84,13 @@ const Linear& LayerWeights::find(std::string_view name) const {
 
 std::vector<at::Tensor> LayerWeights::all() const {
   std::vector<at::Tensor> defined;
+  const auto is_listed = [&](const at::Tensor& tensor) {  // what is fused shares its A
+    return std::ranges::any_of(defined, [&](const at::Tensor& other) { return other.is_same(tensor); });
+  };
   for (const auto& [name, linear] : parts_) {
     const Adapter adapter = linear.adapter.value_or(Adapter());
     for (const at::Tensor& tensor : {linear.weight, linear.bias, adapter.a, adapter.b, adapter.magnitude})
-      if (tensor.defined() && tensor.is_floating_point()) defined.push_back(tensor);
+      if (tensor.defined() && tensor.is_floating_point() && !is_listed(tensor)) defined.push_back(tensor);
   }
   return defined;
 }

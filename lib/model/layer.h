@@ -32,6 +32,13 @@ struct Cut {
   bool operator==(const Cut&) const = default;
 };
 
+/// Where a folder has a product among others: rows from `begin` on, of `rows`, of one named `of`. Its adapter shares
+/// the A of the whole. Empty: it is there by itself.
+struct FusedRows {
+  std::string_view of;
+  int64_t begin = 0, rows = 0;
+};
+
 /// y = x W^T + b. Names are of HF, within the layer; those of an Architecture, or literals.
 struct LinearShape {
   std::string_view name;
@@ -40,6 +47,9 @@ struct LinearShape {
   Cut cut = {};
   AdapterShape adapter = {};
   std::optional<Quantisation> quantised = {};
+  FusedRows fused = {};
+
+  std::string_view name_in_folder() const { return fused.of.empty() ? name : fused.of; }
 };
 
 /// An RMSNorm over so many numbers; 0: there is none.

@@ -66,7 +66,7 @@ ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<Parame
     : tp_(tp) {
   ROLL_CHECK_EQ(tensor_parallel_rule(spec, size()), "", "the configuration was checked");
   for (const ParameterShape& parameter : whole)
-    for (const auto& [name, shape, cut, is_adapter, quantised, initial] : stored_shapes(parameter)) {
+    for (const auto& [name, shape, cut, is_adapter, quantised, initial, fused] : stored_shapes(parameter)) {
       Entry& entry = entries_[name];
       entry.shape = shape;
       for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(shard_of(cut, rank, size()));

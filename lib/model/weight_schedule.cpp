@@ -88,7 +88,7 @@ WeightSchedule::WeightSchedule(const ModelSpec& spec, const std::vector<Paramete
     ROLL_CHECK_EQ(tensor_parallel_rule(spec, layout->tp), "", "the configuration was checked");
     ROLL_CHECK_EQ(std::ssize(layout->ranks) % layout->tp, 0, "tensor ranks are complete");
   }
-  for (const auto& [name, shape, cut, is_adapter, quantised, initial] : parameters) {
+  for (const auto& [name, shape, cut, is_adapter, quantised, initial, fused] : parameters) {
     Parameter& parameter = parameters_.emplace_back();
     parameter.num_rows = shape[0];
     parameter.num_columns = shape.size() == 1 ? 1 : shape[1];

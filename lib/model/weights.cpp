@@ -25,7 +25,7 @@ constexpr double kLargestBf16 = 3.39e38;  // a little more is rounded to infinit
 
 std::vector<std::string> names_of(const std::vector<ParameterShape>& wanted) {
   std::vector<std::string> names;
-  for (const auto& parameter : wanted) names.push_back(parameter.name);
+  for (const auto& parameter : in_folder(wanted)) names.push_back(parameter.name);
   return names;
 }
 
@@ -50,6 +50,14 @@ void check_one(const HfFolder& folder, const ParameterShape& wanted) {
   if (!at::isFloatingType(entry->dtype) || at::elementSize(entry->dtype) < 2)
     throw user_error("{}: {}: dtype = {}: weights must be F32, BF16, F16 or F64", folder.file_of(wanted.name),
                      wanted.name, dtype_name(entry->dtype));
+}
+
+/// The parameter out of a folder's tensors.
+template <class Folder>
+at::Tensor read_parameter(const Folder& folder, const ParameterShape& parameter) {
+  const FolderRows& fused = parameter.fused;
+  if (fused.name.empty()) return folder.read(parameter.name);
+  return folder.read(fused.name).narrow(0, fused.begin, parameter.shape[0]);
 }
 
 /// This rank's part of a whole tensor, as a copy: training must not write into pages of a file.
@@ -82,15 +90,23 @@ at::ScalarType adapter_dtype(at::ScalarType model) {
   return at::promote_types(model, at::kFloat);
 }
 
+/// The weight whose rows a magnitude is of.
+ParameterShape weight_of(const ParameterShape& magnitude) {
+  const auto renamed = [](const std::string& name) { return name.substr(0, name.rfind(kMagnitude)) + ".weight"; };
+  ParameterShape weight = magnitude;
+  weight.name = renamed(magnitude.name);
+  if (!magnitude.fused.name.empty()) weight.fused.name = renamed(magnitude.fused.name);
+  return weight;
+}
+
 /// A's numbers as PEFT draws them, uniform within 1 / sqrt(in); B zeros; DoRA's magnitudes the lengths of W's rows; of
 /// what is trained whole, the numbers of `base`, or zeros where it has none.
 at::Tensor new_adapter(const HfFolder& base, const ParameterShape& wanted, uint64_t seed, uint32_t number) {
   const std::string& name = wanted.name;
   const auto options = at::TensorOptions().dtype(at::kFloat);
-  const auto module = [&](const char* end) { return name.substr(0, name.rfind(end)); };
   if (name.ends_with(kLoraB)) return at::zeros(wanted.shape, options);
   if (name.ends_with(kMagnitude))
-    return row_lengths(base.read(module(kMagnitude) + ".weight").to(at::kFloat), /*columns=*/nullptr);
+    return row_lengths(read_parameter(base, weight_of(wanted)).to(at::kFloat), /*columns=*/nullptr);
   if (!name.ends_with(kLoraA)) {
     const std::string source = without_saved_infix(name);
     return base.find(source) ? base.read(source) : at::zeros(wanted.shape, options);
@@ -110,7 +126,7 @@ at::Tensor new_adapter(const HfFolder& base, const ParameterShape& wanted, uint6
 
 void check_adapters(const PeftFolder& folder, const std::vector<ParameterShape>& wanted) {
   std::unordered_set<std::string> known;
-  for (const ParameterShape& parameter : wanted) {
+  for (const ParameterShape& parameter : in_folder(wanted)) {
     if (!parameter.is_adapter) continue;
     const TensorEntry* entry = folder.find(parameter.name);
     known.insert(without_saved_infix(parameter.name));
@@ -141,7 +157,7 @@ void check_values(const at::Tensor& values, at::ScalarType dtype, const std::str
 }
 
 void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted) {
-  for (const auto& parameter : wanted)
+  for (const auto& parameter : in_folder(wanted))
     if (!parameter.is_adapter) check_one(folder, parameter);
 }
 
@@ -167,31 +183,51 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
   uint32_t number = 0;  // of the parameter, which names a new adapter's numbers
   for (const auto& parameter : wanted) {
     const std::string& name = parameter.name;
+    const std::string& file_name = parameter.fused.name.empty() ? name : parameter.fused.name;
     ++number;
     if (adapters.base && !parameter.is_adapter) {
       std::ranges::move(parameters_of(*adapters.base, {parameter}), std::back_inserter(parameters));
       continue;
     }
     if (parameter.quantised) {
-      const at::Tensor whole = folder.read(name);
-      check_values(whole, dtype, fmt::format("{}: {}", folder.file_of(name), name));
+      const at::Tensor whole = read_parameter(folder, parameter);
+      check_values(whole, dtype, fmt::format("{}: {}", folder.file_of(file_name), name));
       const QuantisedMatrix matrix = quantised(whole, *parameter.quantised);
       for (const auto& [part, tensor] : {std::pair(name, matrix.codes), std::pair(name + kScales, matrix.scales)})
         parameters.emplace_back(part, parts.cut(part, tensor).to(device).clone(at::MemoryFormat::Contiguous));
       continue;
     }
     if (!parameter.is_adapter) {
-      parameters.emplace_back(name, own_part(parts, name, folder.read(name), folder.file_of(name), device, dtype));
+      parameters.emplace_back(
+          name, own_part(parts, name, read_parameter(folder, parameter), folder.file_of(file_name), device, dtype));
       parameters.back().second.requires_grad_(!has_adapters);
       continue;
     }
-    const at::Tensor whole = peft ? peft->read(name) : new_adapter(folder, parameter, adapters.seed, number);
+    const at::Tensor whole =
+        peft ? read_parameter(*peft, parameter) : new_adapter(folder, parameter, adapters.seed, number);
     const std::string file = peft ? peft->weights_file() : "new adapters";
     parameters.emplace_back(name, own_part(parts, name, whole, file, device, adapter_dtype(dtype)));
     parameters.back().second.requires_grad_(true);
   }
   check_nothing_unexpected(folder, wanted, may_ignore);
   return parameters;
+}
+
+NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors) {
+  NamedTensors list;
+  for (const auto& [name, tensor] : tensors) {
+    const auto shape = std::ranges::find(parameters, name, &ParameterShape::name);
+    if (shape == parameters.end() || shape->fused.name.empty()) {
+      list.emplace_back(name, tensor);
+      continue;
+    }
+    if (shape->fused.begin > 0) continue;
+    std::vector<at::Tensor> parts;
+    for (const ParameterShape& part : parameters)
+      if (part.fused.name == shape->fused.name) parts.push_back(parameter(tensors, part.name));
+    list.emplace_back(shape->fused.name, at::cat(parts));
+  }
+  return list;
 }
 
 NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t seed, at::Device device,

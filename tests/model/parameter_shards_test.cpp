@@ -34,7 +34,7 @@ std::vector<ParameterShape> all_parameters() {
 NamedTensors numbers(at::ScalarType dtype) {
   NamedTensors whole;
   int64_t next = 1;
-  for (const auto& [name, shape, cut, is_adapter, quantised, initial] : all_parameters()) {
+  for (const auto& [name, shape, cut, is_adapter, quantised, initial, fused] : all_parameters()) {
     const int64_t numel = c10::multiply_integers(shape);
     whole.emplace_back(name, at::arange(next, next + numel, at::kDouble).div(64).to(dtype).view(shape));
     next += numel;
@@ -59,7 +59,7 @@ std::map<std::string, std::vector<std::string>> parts_over(int num_ranks) {
   for (int rank = 0; rank < num_ranks; ++rank) {
     const auto tp = make_single_communicator({.rank = rank, .size = num_ranks});  // no message is needed
     const ParameterShards own(biased_spec(), all_parameters(), tp.get());
-    for (const auto& [name, shape, cut, is_adapter, quantised, initial] : all_parameters())
+    for (const auto& [name, shape, cut, is_adapter, quantised, initial, fused] : all_parameters())
       parts[name].push_back(text_of(own.part(name)));
   }
   return parts;

@@ -100,7 +100,7 @@ TEST_CASE("the parts of tensor ranks are estimated to the byte, copies of key/va
     const test::Allocated allocated;
     const ParameterShards parts(spec, shapes, &mesh.tp());
     NamedTensors mine;
-    for (const auto& [name, shape, cut, is_adapter, quantised, initial] : shapes)
+    for (const auto& [name, shape, cut, is_adapter, quantised, initial, fused] : shapes)
       mine.emplace_back(name, parts.cut(name, at::zeros(shape, is_fp32 ? at::kFloat : at::kBFloat16)).clone());
     const Learner learner("actor", mine, {}, {mesh, parts});
     return fmt::format("{}", static_cast<double>(allocated.live()));
