@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/manifest.h"
+#include "model/inspect.h"
 
 namespace roll {
 
@@ -48,7 +49,17 @@ void verify(const std::string& folder) {
               size_text(total_bytes(files)).c_str());
 }
 
+void inspect_model(const std::string& folder) {
+  const Inspection found = inspect_folder(folder);
+  print_data(found.text);
+  if (!found.is_known) throw user_error("{}: is of no architecture that is trained or sampled here", folder);
+}
+
 void inspect(const std::string& folder, bool config) {
+  if (!config && is_there(fs::path(folder) / "config.json")) {
+    inspect_model(folder);
+    return;
+  }
   const fs::path checkpoint = checkpoint_in(folder);
   if (config) {
     print_data(read_file(checkpoint / "config.resolved.yaml"));
@@ -72,7 +83,10 @@ void add_checkpoint_tools(CLI::App& app) {
   auto* check = app.add_subcommand("verify", "check every byte of a checkpoint against its manifest");
   check->add_option("checkpoint", *folder, "a checkpoint, or a run folder: its newest one")->required();
   check->callback([=] { verify(*folder); });
-  auto* look = app.add_subcommand("inspect", "show what a checkpoint holds: step, tokens, state, files");
+  auto* look = app.add_subcommand(
+      "inspect",
+      "show what a checkpoint holds: step, tokens, state, files; or what a model's folder is: architecture, features, "
+      "parameters, memory, and of an unknown one what is lacking here (exit code 2, else 0)");
   look->add_option("checkpoint", *folder, "a checkpoint, or a run folder: its newest one")->required();
   look->add_flag("--config", *config, "print the configuration that it was trained with");
   look->callback([=] { inspect(*folder, *config); });

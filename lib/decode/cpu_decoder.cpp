@@ -18,20 +18,6 @@ constexpr int64_t kQueriesAtOnce = 8;  // of one sequence: they meet a strip of 
 constexpr int64_t kRowsPerTask = 4;    // of the work between products
 constexpr int64_t kGatedRows = 128;    // whose gate and up wait in a thread's memory for each other
 
-at::Tensor as_float(const at::Tensor& tensor) {
-  return tensor.defined() ? tensor.detach().to(at::kFloat).contiguous() : tensor;
-}
-
-/// The numbers that it multiplies by.
-at::Tensor norm_in(const LayerWeights& weights, const NormShape& norm) {
-  const at::Tensor own = as_float(weights[norm]);
-  return norm.offset != 0 && own.defined() ? own + norm.offset : own;
-}
-
-const float* data_or_null(const at::Tensor& tensor) {
-  return tensor.defined() ? tensor.const_data_ptr<float>() : nullptr;
-}
-
 /// f(i) for each row.
 template <class F>
 void for_rows(ThreadTeam::Member& member, int64_t count, const F& f) {
@@ -56,17 +42,8 @@ CpuDecoder<T>::CpuDecoder(const Transformer& model, const DecoderSizes& sizes)
   hidden_ = model.spec().hidden_size;
   eps_ = static_cast<float>(model.spec().rms_norm_eps);
   pack_weights();
-  make_angles();
+  angles_ = angles_of(model.spec(), sizes.max_length);
   make_buffers();
-}
-
-template <class T>
-void CpuDecoder<T>::make_angles() {
-  const at::Tensor positions = at::arange(sizes_.max_length, at::kFloat);
-  for (const Rope& rope : model_.spec().ropes()) {
-    const Rotation turned = make_rotation(inverse_frequencies(rope), positions, {}, rope.attention_factor);
-    angles_.push_back({turned.cos, turned.sin, rope.query_growth != 0 ? query_growth(rope, positions) : at::Tensor()});
-  }
 }
 
 template <class T>
@@ -122,7 +99,7 @@ void CpuDecoder<T>::add_block(const Attention& attention, const Block& block, co
                      .qkv_bias = q.bias.defined() ? as_float(at::cat({q.bias, k.bias, v.bias})) : at::Tensor(),
                      .turning = attention.turning,
                      .window = attention.window,
-                     .normed = attention.q_norm.width > attention.head_dim ? 0 : attention.head_dim,
+                     .norms_together = attention.q_norm.width > attention.head_dim,
                      .scale = static_cast<float>(attention.scale()),
                      .cap = static_cast<float>(attention.soft_cap)};
   push_block(std::move(own), block, weights, weights[attention.o].bias);
@@ -323,33 +300,21 @@ void CpuDecoder<T>::multiply(Member& member, const PackedWeight& weight, Inputs 
 /// Biases, norms and rotation of q and k; k and v go to their page.
 template <class T>
 void CpuDecoder<T>::place(Member& member, const AttentionBlock& block) {
-  const int64_t head_dim = block.head_dim, width = block.qkv_width();
   const KvPages<T> pages = pages_of(block);
   const Rows qkv = rows_of(qkv_);
-  const Turning& turning = block.turning;
-  const bool turns = turning.rope >= 0;
-  const Angles angles = turns ? angles_[static_cast<size_t>(turning.rope)] : Angles();
-  const int64_t half = turns ? angles.cos.size(1) : 0;
-  const float *const all_cos = data_or_null(angles.cos), *const all_sin = data_or_null(angles.sin),
-                     *const growth = data_or_null(angles.growth);
-  const auto rotate = turning.interleaved ? rotate_head_interleaved : rotate_head;
-  const float *const bias = data_or_null(block.qkv_bias), *const q_norm = data_or_null(block.q_norm),
-                     *const k_norm = data_or_null(block.k_norm);
+  HeadRows rows(block.turning, angles_);
+  rows.heads = block.heads;
+  rows.kv_heads = block.kv_heads;
+  rows.head_dim = block.head_dim;
+  rows.bias = data_or_null(block.qkv_bias);
+  rows.q_norm = data_or_null(block.q_norm);
+  rows.k_norm = data_or_null(block.k_norm);
+  rows.norms_together = block.norms_together;
+  rows.scale = block.scale;
+  rows.eps = eps_;
   for_rows(member, std::ssize(rows_), [&](int64_t i) {
-    float *const q = qkv[i], *const k = q + block.heads * head_dim, *const v = k + block.kv_heads * head_dim;
-    if (bias) add_to_row(q, bias, nullptr, width);
-    if (q_norm && block.normed == 0) {
-      norm_row(q, q_norm, q, k - q, eps_);
-      norm_row(k, k_norm, k, v - k, eps_);
-    }
-    const int64_t position = rows_[i].position;
-    for (float* head = q; head < v; head += head_dim) {
-      const float* const norm = head < k ? q_norm : k_norm;
-      if (norm && block.normed > 0) norm_row(head, norm, head, head_dim, eps_);
-      if (turns) rotate(head, all_cos + position * half, all_sin + position * half, 2 * half);
-    }
-    const float scale = growth ? block.scale * growth[position] : block.scale;
-    for (float* x = q; x < k; ++x) *x *= scale;
+    float *const k = qkv[i] + block.heads * block.head_dim, *const v = k + block.kv_heads * block.head_dim;
+    rows.finish(qkv[i], rows_[i].position);
     store_token(pages, rows_[i].pages, rows_[i].position, k, v);
   });
 }

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "decode/cpu_heads.h"
 #include "decode/decoder.h"
 #include "model/features.h"
 #include "model/transformer.h"
@@ -57,8 +58,9 @@ class CpuDecoder : public Decoder {
     at::Tensor keys, values;
     at::Tensor q_norm, k_norm, qkv_bias;
     Turning turning;
-    int64_t window = 0, normed = 0;  // numbers that the norms are over: of a head, or 0: of all
-    float scale = 1, cap = 0;        // of scores
+    int64_t window = 0;
+    bool norms_together = false;  // over all heads
+    float scale = 1, cap = 0;     // of scores
 
     int64_t qkv_width() const { return (heads + 2 * kv_heads) * head_dim; }
   };
@@ -82,11 +84,6 @@ class CpuDecoder : public Decoder {
     at::Tensor out_bias;  // of what the mixer adds to the residual stream
     at::Tensor after;     // the norm of that
     float scale = 1;      // and what it is multiplied by
-  };
-  /// The angles of one of the model's rotations.
-  struct Angles {
-    at::Tensor cos, sin;  // [max_length, R/2] float32
-    at::Tensor growth;    // [max_length] float32, of queries; undefined: 1
   };
   /// Rows in memory of a tensor that outlives them: what threads use, to whom a tensor's own ways are long.
   template <class Number>
@@ -112,7 +109,6 @@ class CpuDecoder : public Decoder {
   void add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
   template <class Own>
   void push_block(Own own, const Block& block, const LayerWeights& weights, const at::Tensor& out_bias);
-  void make_angles();
   GatedBlock packed_mlp(const GatedMlp& mlp, const LayerWeights& weights, StreamedMemory& memory) const;
   // Of experts: decode/cpu_experts.cpp.
   int64_t room_for(const Experts& experts, const LayerWeights& weights) const;

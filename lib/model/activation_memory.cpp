@@ -141,7 +141,8 @@ LayerBytes bytes_of(const Layer& layer, const Numbers& n, bool again = false) {
     const MixerBytes own = std::visit([&](const auto& mixer) { return bytes_of(mixer, hidden, n); }, layer[i].mixer);
     const double streams = i == 0 ? 1 : n.rule.on_gpu ? 3 : 2;  // the layer's input, the sum, what is added
     found.forward = std::max(found.forward, streams * stream + normed + own.forward);
-    found.kept += stream + normed + own.kept + adapter_bytes(layer[i], n);
+    const double behind = layer[i].after.width > 0 ? stream : 0;  // what the norm behind reads
+    found.kept += stream + normed + own.kept + behind + adapter_bytes(layer[i], n);
     double gradients = again ? stream + (i + 1 < layer.size() ? stream : 0) : 0;  // by its input, and of its result
     if (again && !n.rule.on_gpu && !n.is_wide) gradients += weights_behind(layer, i) * n.bytes / n.tokens;
     found.backward = std::max(found.backward, found.kept + stream + own.backward + gradients);

@@ -15,10 +15,13 @@ class LinearMaker {
  public:
   LinearMaker(const ModelSpec& spec, size_t layer) : spec_(spec), prefix_(layer_prefix(spec, layer)) {}
 
-  LinearShape operator()(const std::string& name, int64_t outputs, int64_t inputs, bool has_bias, Cut cut) const {
+  LinearShape operator()(const std::string& name, int64_t outputs, int64_t inputs, bool has_bias, Cut cut,
+                         FusedRows fused = {}) const {
     LinearShape linear = {.name = name, .outputs = outputs, .inputs = inputs, .has_bias = has_bias, .cut = cut};
-    if (spec_.lora) linear.adapter = spec_.lora->adapter_of(name);
-    if (spec_.bitsandbytes && !spec_.bitsandbytes->covers(prefix_ + name)) return linear;
+    if (!fused.of.empty()) linear.fused = fused;
+    const std::string there(linear.name_in_folder());
+    if (spec_.lora) linear.adapter = spec_.lora->adapter_of(there);
+    if (spec_.bitsandbytes && !spec_.bitsandbytes->covers(prefix_ + there)) return linear;
     linear.quantised = spec_.quantised;
     if (spec_.bitsandbytes) linear.quantised_from = spec_.bitsandbytes->from;
     return linear;
@@ -47,8 +50,9 @@ Turning turning_of(const ModelSpec& spec, size_t layer) {
 Attention attention_of(const ModelSpec& spec, size_t layer, const LinearMaker& linear) {
   const WeightNames& names = spec.architecture->weights;
   const int64_t hidden = spec.hidden_size, size = spec.head_dim, heads = spec.num_heads, kv_heads = spec.num_kv_heads;
-  const auto rows = [&](const std::string& name, int64_t count) {
-    return linear(name, count * size, hidden, spec.qkv_bias, {.dim = 0, .count = count, .width = size});
+  const auto rows = [&](const std::string& name, int64_t count, int64_t heads_before) {
+    return linear(name, count * size, hidden, spec.qkv_bias, {.dim = 0, .count = count, .width = size},
+                  {names.qkv, heads_before * size, (heads + 2 * kv_heads) * size});
   };
   const auto norm = [&](const std::string& name, int64_t count) -> NormShape {
     if (!spec.qk_norm) return {name};
@@ -58,9 +62,9 @@ Attention attention_of(const ModelSpec& spec, size_t layer, const LinearMaker& l
   return {.num_heads = heads,
           .num_kv_heads = kv_heads,
           .head_dim = size,
-          .q = rows(names.q, heads),
-          .k = rows(names.k, kv_heads),
-          .v = rows(names.v, kv_heads),
+          .q = rows(names.q, heads, 0),
+          .k = rows(names.k, kv_heads, heads),
+          .v = rows(names.v, kv_heads, heads + kv_heads),
           .o = linear(names.o, hidden, heads * size, spec.o_bias, {.dim = 1, .count = heads, .width = size}),
           .q_norm = norm(names.q_norm, heads),
           .k_norm = norm(names.k_norm, kv_heads),
@@ -76,8 +80,8 @@ GatedMlp mlp_of(const ModelSpec& spec, const LinearMaker& linear) {
   const Cut rows = {.dim = 0, .count = inner}, columns = {.dim = 1, .count = inner};
   return {.inner = inner,
           .activation = spec.activation,
-          .gate = linear(names.gate, inner, hidden, spec.mlp_bias, rows),
-          .up = linear(names.up, inner, hidden, spec.mlp_bias, rows),
+          .gate = linear(names.gate, inner, hidden, spec.mlp_bias, rows, {names.gate_up, 0, 2 * inner}),
+          .up = linear(names.up, inner, hidden, spec.mlp_bias, rows, {names.gate_up, inner, 2 * inner}),
           .down = linear(names.down, hidden, inner, spec.mlp_bias, columns)};
 }
 
@@ -101,8 +105,10 @@ std::vector<Layer> dense_layers(const ModelSpec& spec) {
   return layers;
 }
 
-const Architectures& architectures() {
-  static const Architectures rows = {
+namespace {
+
+Architectures llama_and_qwen() {
+  return {
       {.name = "qwen2",
        .causal_class = "Qwen2ForCausalLM",
        .value_class = "Qwen2ForTokenClassification",
@@ -122,6 +128,11 @@ const Architectures& architectures() {
        .qkv_bias = Bias::kByConfig,
        .o_bias = Bias::kByConfig,
        .mlp_bias = Bias::kByConfig},
+  };
+}
+
+Architectures mistral_and_smollm() {
+  return {
       {.name = "mistral",
        .causal_class = "MistralForCausalLM",
        .value_class = "MistralForTokenClassification",
@@ -143,6 +154,18 @@ const Architectures& architectures() {
        .rope = {.theta = 2e6},
        .unturned_layers = true,
        .windows = Windows::kOptIn},
+      {.name = "granite",
+       .causal_class = "GraniteForCausalLM",
+       .value_class = "GraniteForSequenceClassification",
+       .qkv_bias = Bias::kByConfig,
+       .o_bias = Bias::kByConfig,
+       .mlp_bias = Bias::kByConfig,
+       .multipliers = true},
+  };
+}
+
+Architectures olmo() {
+  return {
       {.name = "olmo2",
        .causal_class = "Olmo2ForCausalLM",
        .value_class = "Olmo2ForSequenceClassification",
@@ -166,13 +189,41 @@ const Architectures& architectures() {
        .windows = Windows::kPattern,
        .window_pattern = 4,
        .usual_window = 4096},
-      {.name = "granite",
-       .causal_class = "GraniteForCausalLM",
-       .value_class = "GraniteForSequenceClassification",
-       .qkv_bias = Bias::kByConfig,
-       .o_bias = Bias::kByConfig,
-       .mlp_bias = Bias::kByConfig,
-       .multipliers = true},
+  };
+}
+
+Architectures phi_and_glm() {
+  return {
+      {.name = "phi3",
+       .causal_class = "Phi3ForCausalLM",
+       .value_class = "Phi3ForTokenClassification",
+       .norm_eps = 1e-5,
+       .windows = Windows::kAll,
+       .weights = {.qkv = "self_attn.qkv_proj", .gate_up = "mlp.gate_up_proj"}},
+      {.name = "glm",
+       .causal_class = "GlmForCausalLM",
+       .value_class = "GlmForTokenClassification",
+       .qkv_bias = Bias::kUsually,
+       .head_dim = 128,
+       .norm_eps = 1.5625e-7,
+       .rope = {.partial = 0.5, .interleaved = true},
+       .weights = {.gate_up = "mlp.gate_up_proj"}},
+      {.name = "glm4",
+       .causal_class = "Glm4ForCausalLM",
+       .value_class = "Glm4ForTokenClassification",
+       .qkv_bias = Bias::kUsually,
+       .head_dim = 128,
+       .norm_eps = 1.5625e-7,
+       .norms = NormPlace::kBoth,
+       .rope = {.partial = 0.5, .interleaved = true},
+       .weights = {.after_attention = "post_self_attn_layernorm",
+                   .after_mlp = "post_mlp_layernorm",
+                   .gate_up = "mlp.gate_up_proj"}},
+  };
+}
+
+Architectures mixtures() {
+  return {
       {.name = "qwen2_moe",
        .causal_class = "Qwen2MoeForCausalLM",
        .value_class = "Qwen2MoeForTokenClassification",
@@ -189,6 +240,69 @@ const Architectures& architectures() {
        .has_experts = true,
        .layers = mixture_layers},
   };
+}
+
+Architectures gemma() {
+  return {
+      {.name = "gemma",
+       .causal_class = "GemmaForCausalLM",
+       .value_class = "GemmaForTokenClassification",
+       .qkv_bias = Bias::kByConfig,
+       .o_bias = Bias::kByConfig,
+       .head_dim = 256,
+       .tied_head = true,
+       .norm_offset = 1,
+       .activation = Activation::kGeluTanh,
+       .root_embedding = true},
+      {.name = "gemma2",
+       .causal_class = "Gemma2ForCausalLM",
+       .value_class = "Gemma2ForTokenClassification",
+       .qkv_bias = Bias::kByConfig,
+       .o_bias = Bias::kByConfig,
+       .head_dim = 256,
+       .tied_head = true,
+       .norm_offset = 1,
+       .norms = NormPlace::kBoth,
+       .windows = Windows::kPattern,
+       .window_pattern = 2,
+       .usual_window = 4096,
+       .activation = Activation::kGeluTanh,
+       .root_embedding = true,
+       .query_scalar = true,
+       .usual_score_cap = 50,
+       .usual_logit_cap = 30,
+       .weights = {.post_norm = "pre_feedforward_layernorm"}},
+      {.name = "gemma3_text",
+       .causal_class = "Gemma3ForCausalLM",
+       .value_class = "Gemma3TextForSequenceClassification",
+       .qk_norm = true,
+       .qkv_bias = Bias::kByConfig,
+       .o_bias = Bias::kByConfig,
+       .head_dim = 256,
+       .tied_head = true,
+       .norm_offset = 1,
+       .norms = NormPlace::kBoth,
+       .rope = {.theta = 1e6},
+       .local_theta = 10000,
+       .windows = Windows::kPattern,
+       .window_pattern = 6,
+       .usual_window = 4096,
+       .activation = Activation::kGeluTanh,
+       .root_embedding = true,
+       .query_scalar = true,
+       .weights = {.post_norm = "pre_feedforward_layernorm"}},
+  };
+}
+
+}  // namespace
+
+const Architectures& architectures() {
+  static const Architectures rows = [] {
+    Architectures all;
+    for (const auto family : {llama_and_qwen, mistral_and_smollm, olmo, phi_and_glm, gemma, mixtures})
+      for (Architecture& row : family()) all.push_back(std::move(row));
+    return all;
+  }();
   return rows;
 }
 

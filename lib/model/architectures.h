@@ -37,6 +37,7 @@ struct WeightNames {
   std::string q = "self_attn.q_proj", k = "self_attn.k_proj", v = "self_attn.v_proj", o = "self_attn.o_proj";
   std::string q_norm = "self_attn.q_norm", k_norm = "self_attn.k_norm";
   std::string gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
+  std::string qkv = "", gate_up = "";  // where a folder has q, k and v, or gate and up, in one tensor: its name
 };
 
 /// Attention, then a gated MLP, with the names, sizes and features of the spec.
@@ -62,7 +63,7 @@ struct Architecture {
   bool multipliers = false;     // embedding_multiplier, residual_multiplier, attention_multiplier, logits_scaling
   bool root_embedding = false;  // embeddings are scaled by sqrt(hidden_size)
   bool query_scalar = false;    // scores by 1 / sqrt(query_pre_attn_scalar)
-  double usual_score_cap = 0, usual_logit_cap = 0;  // attn_ and final_logit_softcapping, where config.json has none
+  double usual_score_cap = 0, usual_logit_cap = 0;      // attn_ and final_logit_softcapping, where config.json has none
   bool has_experts = false, has_shared_expert = false;  // config.json's num_experts and the like
   WeightNames weights = {};
   std::vector<Layer> (*layers)(const ModelSpec& spec) = dense_layers;

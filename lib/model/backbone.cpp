@@ -81,6 +81,7 @@ LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& 
   const auto tensor = [&](std::string_view part, const char* end) {
     return parameters[prefix + std::string(part) + end];
   };
+  uint32_t product = 0;  // what names dropout's masks; those that are one in a folder have one input, and one mask
   for_each_part(layer_, [&](const auto& part) {
     if constexpr (requires { part.expert; })
       if (ep && part.expert && part.expert->owner(ep->size()) != ep->rank()) {
@@ -96,10 +97,11 @@ LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& 
       if (part.has_bias) linear.bias = tensor(part.name, ".bias");
       if (part.adapter.rank == 0) return;
       const bool cuts_columns = part.cut.dim == 1 && tp;
+      if (part.fused.begin == 0) product = static_cast<uint32_t>(index << 8 | parts_.size());
       const DropoutRule dropout = {.rate = part.adapter.dropout,
-                                   .product = static_cast<uint32_t>(index << 8 | parts_.size()),
+                                   .product = product,
                                    .first_column = cuts_columns ? shard_of(part.cut, tp->rank(), tp->size()).begin : 0};
-      linear.adapter = Adapter{.a = tensor(part.name, kLoraA),
+      linear.adapter = Adapter{.a = tensor(part.name_in_folder(), kLoraA),
                                .b = tensor(part.name, kLoraB),
                                .magnitude = part.adapter.has_magnitude ? tensor(part.name, kMagnitude) : at::Tensor(),
                                .scale = part.adapter.scale,
@@ -121,10 +123,13 @@ const Linear& LayerWeights::find(std::string_view name) const {
 
 std::vector<at::Tensor> LayerWeights::all() const {
   std::vector<at::Tensor> defined;
+  const auto is_listed = [&](const at::Tensor& tensor) {  // what is fused shares its A
+    return std::ranges::any_of(defined, [&](const at::Tensor& other) { return other.is_same(tensor); });
+  };
   for (const auto& [name, linear] : parts_) {
     const Adapter adapter = linear.adapter.value_or(Adapter());
     for (const at::Tensor& tensor : {linear.weight, linear.bias, adapter.a, adapter.b, adapter.magnitude})
-      if (tensor.defined() && tensor.is_floating_point()) defined.push_back(tensor);
+      if (tensor.defined() && tensor.is_floating_point() && !is_listed(tensor)) defined.push_back(tensor);
   }
   return defined;
 }

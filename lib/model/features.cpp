@@ -1,10 +1,18 @@
 #include "model/features.h"
 
+#include <utility>
+
 #include "model/spec.h"
 
 namespace roll {
 
 namespace {
+
+/// Of a kind that has none.
+template <class Kind>
+Features of_mixer(const Kind&) {
+  return {};
+}
 
 Features of_mixer(const Attention& attention) {
   const Turning& turning = attention.turning;
@@ -46,6 +54,21 @@ Features features_of(const ModelSpec& spec) {
   found.add(Feature::kLogitScale, spec.logit_scale != 1);
   found.add(Feature::kLogitCap, spec.logit_cap > 0);
   return found;
+}
+
+std::vector<std::string> words_of(Features features) {
+  constexpr std::pair<Feature, const char*> kWords[] = {
+      {Feature::kWindow, "attention with a window"},    {Feature::kSoftCap, "capped scores"},
+      {Feature::kScoreScale, "scaled scores"},          {Feature::kTurning, "heads that turn otherwise"},
+      {Feature::kWideHeadNorm, "norms over all heads"}, {Feature::kNormOffset, "norms around 1"},
+      {Feature::kNormBehind, "norms behind blocks"},    {Feature::kActivation, "another activation"},
+      {Feature::kBranchScale, "scaled blocks"},         {Feature::kEmbeddingScale, "scaled embeddings"},
+      {Feature::kLogitScale, "scaled logits"},          {Feature::kLogitCap, "capped logits"},
+  };
+  std::vector<std::string> words;
+  for (const auto& [feature, text] : kWords)
+    if (features.has(feature)) words.emplace_back(text);
+  return words;
 }
 
 }  // namespace roll

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
 
 #include "model/layer.h"
 
@@ -47,5 +50,8 @@ class Features {
 
 Features features_of(const Layer& layer);
 Features features_of(const ModelSpec& spec);
+
+/// Each of them in words.
+std::vector<std::string> words_of(Features features);
 
 }  // namespace roll

@@ -41,6 +41,13 @@ struct ExpertPlace {
   int64_t owner(int64_t num_ranks) const { return number / (of / num_ranks); }
 };
 
+/// Where a folder has a product among others: rows from `begin` on, of `rows`, of one named `of`. Its adapter shares
+/// the A of the whole. Empty: it is there by itself.
+struct FusedRows {
+  std::string_view of;
+  int64_t begin = 0, rows = 0;
+};
+
 /// y = x W^T + b. Names are of HF, within the layer; those of an Architecture, or literals.
 struct LinearShape {
   std::string_view name;
@@ -50,8 +57,11 @@ struct LinearShape {
   AdapterShape adapter = {};
   std::optional<Quantisation> quantised = {};
   at::ScalarType quantised_from = at::kFloat;  // QuantisedMatrix::from
-  double share = 1;  // of the tokens, which go through it
+  double share = 1;                            // of the tokens, which go through it
   std::optional<ExpertPlace> expert = {};
+  FusedRows fused = {};
+
+  std::string_view name_in_folder() const { return fused.of.empty() ? name : fused.of; }
 };
 
 /// An RMSNorm over so many numbers; 0: there is none.

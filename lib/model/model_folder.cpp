@@ -78,7 +78,7 @@ std::vector<std::string> products_of(const ModelSpec& spec, bool all) {
   for (const Layer& layer : spec.layers())
     for_each_part(layer, [&](const auto& part) {
       if constexpr (requires { part.adapter; })
-        if (all || part.adapter.rank > 0) names.insert(last_part(std::string(part.name)));
+        if (all || part.adapter.rank > 0) names.insert(last_part(std::string(part.name_in_folder())));
     });
   return {names.begin(), names.end()};
 }

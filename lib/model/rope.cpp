@@ -61,14 +61,18 @@ void read_longrope(const ConfigReader& object, Rope& rope) {
   rope.attention_factor = object.positive("attention_factor", rope.attention_factor);
 }
 
+int64_t turned_numbers(const ConfigReader& object, int64_t head_dim, double part) {
+  const auto dim = static_cast<int64_t>(static_cast<double>(head_dim) * std::min(part, 1.0));
+  if (part > 1 || dim < 2 || dim % 2 != 0)
+    object.fail("partial_rotary_factor", "must leave an even number of a head's numbers to turn");
+  return dim;
+}
+
 /// One object of rope_parameters or rope_scaling; what it leaves out stays as `rope` has it.
 void read_object(const ConfigReader& config, const ConfigReader& object, int64_t head_dim, int64_t max_positions,
                  double partial, Rope& rope) {
   rope.theta = object.positive("rope_theta", rope.theta);
-  const double part = object.positive("partial_rotary_factor", partial);
-  rope.dim = static_cast<int64_t>(static_cast<double>(head_dim) * part);
-  if (part > 1 || rope.dim < 2 || rope.dim % 2 != 0)
-    object.fail("partial_rotary_factor", "must leave an even number of a head's numbers to turn");
+  rope.dim = turned_numbers(object, head_dim, object.positive("partial_rotary_factor", partial));
   rope.kind = read_kind(object);
   if (rope.kind == RopeKind::kDefault) return;
   const bool keeps_original =
@@ -90,6 +94,8 @@ void read_object(const ConfigReader& config, const ConfigReader& object, int64_t
     if (rope.high_freq_factor <= rope.low_freq_factor) object.fail("high_freq_factor", "must be above low_freq_factor");
   }
   if (object.find("llama_4_scaling_beta")) rope.query_growth = object.positive("llama_4_scaling_beta");
+  if (!std::isfinite(rope.attention_factor) || !inverse_frequencies(rope).isfinite().all().item<bool>())
+    object.fail("factor", "with what stands beside it gives rotations that are not finite");
 }
 
 /// Long waves are slowed by `factor`, short ones kept, those between blended (Llama 3.1).
@@ -113,8 +119,12 @@ at::Tensor scale_yarn(const at::Tensor& waves, const Rope& rope) {
     return dim * std::log(context / (turns * 2 * std::numbers::pi)) / (2 * std::log(rope.theta));
   };
   double low = place(rope.beta_fast), high = place(rope.beta_slow);
-  if (rope.truncate) low = std::floor(low), high = std::ceil(high);
-  low = std::max(low, 0.0), high = std::min(high, dim - 1);
+  if (rope.truncate) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, dim - 1);
   if (low == high) high += 0.001;
   const at::Tensor kept = 1 - ((at::arange(rope.dim / 2, at::kFloat) - low) / (high - low)).clamp(0, 1);
   return at::reciprocal(rope.factor * waves) * (1 - kept) + at::reciprocal(waves) * kept;
@@ -127,9 +137,7 @@ void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positi
   const double partial = config.positive("partial_rotary_factor", defaults.partial);
   rope.theta = config.positive("rope_theta", defaults.theta);
   rope.interleaved = defaults.interleaved;
-  rope.dim = static_cast<int64_t>(static_cast<double>(head_dim) * partial);
-  if (partial > 1 || rope.dim < 2 || rope.dim % 2 != 0)
-    config.fail("partial_rotary_factor", "must leave an even number of a head's numbers to turn");
+  rope.dim = turned_numbers(config, head_dim, partial);
   if (local) {
     *local = rope;
     local->theta = config.positive("rope_local_base_freq", local_theta > 0 ? local_theta : rope.theta);

@@ -41,7 +41,8 @@ void read_window(const ConfigReader& config, ModelSpec& spec) {
                     "only full_attention and, of architectures that have it, sliding_attention are supported");
   if (row.windows == Windows::kNone) {
     if (config.flag("use_sliding_window") && config.find("sliding_window"))
-      config.fail("use_sliding_window", "this architecture is known without; set it to false if you mean full attention");
+      config.fail("use_sliding_window",
+                  "this architecture is known without; set it to false if you mean full attention");
     return;
   }
   const bool is_usual = !config.names("sliding_window") && row.usual_window > 0;
@@ -85,7 +86,8 @@ void read_scales(const ConfigReader& config, ModelSpec& spec) {
     spec.logit_scale = 1 / config.positive("logits_scaling", 1.0);
   }
   if (row.root_embedding) spec.embedding_scale = std::sqrt(static_cast<double>(spec.hidden_size));
-  if (row.query_scalar) spec.score_scale = 1 / std::sqrt(config.positive("query_pre_attn_scalar", 256.0));
+  if (!row.query_scalar) return;
+  spec.score_scale = 1 / std::sqrt(config.positive("query_pre_attn_scalar", 256.0));
   spec.score_cap = read_cap(config, "attn_logit_softcapping", row.usual_score_cap);
   spec.logit_cap = read_cap(config, "final_logit_softcapping", row.usual_logit_cap);
 }
@@ -103,14 +105,17 @@ const char* name_of(Activation activation) {
 Activation read_activation(const ConfigReader& config, Activation usual) {
   const char* const key = config.find("hidden_activation") ? "hidden_activation" : "hidden_act";
   const std::string name = config.text(key, name_of(usual));
+  if (name == "gelu" && usual == Activation::kGeluTanh) return usual;  // as the first Gemma's folders call it
   for (const ActivationName& known : kActivations)
     if (known.name == name) return known.activation;
   config.fail(key, "only silu and gelu_pytorch_tanh are supported");
 }
 
 void refuse_unknown_maths(const ConfigReader& config) {
-  const Json* dropout = config.find("attention_dropout");
-  if (dropout && *dropout != 0) config.fail("attention_dropout", "only 0 is supported");
+  for (const char* key : {"attention_dropout", "resid_pdrop", "embd_pdrop"})
+    if (const Json* dropout = config.find(key); dropout && *dropout != 0) config.fail(key, "only 0 is supported");
+  if (config.flag("use_bidirectional_attention"))
+    config.fail("use_bidirectional_attention", "only causal attention is supported");
 }
 
 void read_sizes(const ConfigReader& config, ModelSpec& spec) {
@@ -245,18 +250,30 @@ std::vector<Rope> ModelSpec::ropes() const {
 namespace {
 
 void add(std::vector<ParameterShape>& list, const std::string& prefix, const LinearShape& linear) {
-  const std::string name = prefix + std::string(linear.name);
+  const std::string name = prefix + std::string(linear.name), whole = prefix + std::string(linear.name_in_folder());
+  const auto fused = [&](const std::string& end) {
+    return linear.fused.of.empty() ? FolderRows() : FolderRows{whole + end, linear.fused.begin, linear.fused.rows};
+  };
   const bool cuts_rows = linear.cut.dim == 0, cuts_columns = linear.cut.dim == 1;
-  list.push_back(
-      {name + ".weight", {linear.outputs, linear.inputs}, linear.cut, false, linear.quantised, linear.expert});
+  list.push_back({name + ".weight",
+                  {linear.outputs, linear.inputs},
+                  linear.cut,
+                  false,
+                  linear.quantised,
+                  1,
+                  fused(".weight"),
+                  linear.expert});
   // The bias of a product whose columns are cut is added once, to the sum.
   const Cut of_outputs = cuts_rows ? linear.cut : Cut{};
-  if (linear.has_bias) list.push_back({name + ".bias", {linear.outputs}, of_outputs});
+  if (linear.has_bias) list.push_back({name + ".bias", {linear.outputs}, of_outputs, false, {}, 1, fused(".bias")});
   const AdapterShape& adapter = linear.adapter;
   if (adapter.rank == 0) return;
-  list.push_back({name + kLoraA, {adapter.rank, linear.inputs}, cuts_columns ? linear.cut : Cut{}, true});
-  list.push_back({name + kLoraB, {linear.outputs, adapter.rank}, of_outputs, true});
-  if (adapter.has_magnitude) list.push_back({name + kMagnitude, {linear.outputs}, of_outputs, true});
+  const bool is_first = linear.fused.begin == 0;  // of what is fused: A is of all of it
+  if (is_first)
+    list.push_back({whole + kLoraA, {adapter.rank, linear.inputs}, cuts_columns ? linear.cut : Cut{}, true});
+  list.push_back({name + kLoraB, {linear.outputs, adapter.rank}, of_outputs, true, {}, 1, fused(kLoraB)});
+  if (adapter.has_magnitude)
+    list.push_back({name + kMagnitude, {linear.outputs}, of_outputs, true, {}, 1, fused(kMagnitude)});
 }
 
 void add(std::vector<ParameterShape>& list, const std::string& prefix, const NormShape& norm) {
@@ -288,6 +305,18 @@ int64_t count(const std::vector<int64_t>& shape) {
 }
 
 }  // namespace
+
+std::vector<ParameterShape> in_folder(const std::vector<ParameterShape>& parameters) {
+  std::vector<ParameterShape> list;
+  for (const ParameterShape& parameter : parameters) {
+    if (parameter.fused.begin > 0) continue;  // a part of what stands before it
+    ParameterShape& whole = list.emplace_back(parameter);
+    if (parameter.fused.name.empty()) continue;
+    whole.name = parameter.fused.name;
+    whole.shape[0] = parameter.fused.rows;
+  }
+  return list;
+}
 
 std::vector<ParameterShape> stored_shapes(const ParameterShape& parameter) {
   if (!parameter.quantised) return {parameter};

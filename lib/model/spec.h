@@ -77,6 +77,12 @@ void read_features(const Json& config, const std::string& origin, ModelSpec& spe
 /// A config.json that transformers opens as the CausalLM of that architecture (without dtype; hf_folder adds it).
 Json hf_config(const ModelSpec& spec);
 
+/// Where a folder has a parameter: rows from `begin` on of a tensor with `rows`; empty: under its own name, whole.
+struct FolderRows {
+  std::string name = {};
+  int64_t begin = 0, rows = 0;
+};
+
 struct ParameterShape {
   std::string name;  // HF's, of adapters PEFT's
   std::vector<int64_t> shape;
@@ -84,8 +90,12 @@ struct ParameterShape {
   bool is_adapter = false;  // all that is trained where the model has adapters; kept in float32
   std::optional<Quantisation> quantised = {};
   double initial = 1;  // numbers of a new norm
+  FolderRows fused = {};
   std::optional<ExpertPlace> expert = {};
 };
+
+/// The tensors that a folder has of them: what is fused there is one.
+std::vector<ParameterShape> in_folder(const std::vector<ParameterShape>& parameters);
 
 /// The tensors that a parameter is kept in: itself, or codes under its name and "<name>.scales" (ops/quantised.h).
 std::vector<ParameterShape> stored_shapes(const ParameterShape& parameter);

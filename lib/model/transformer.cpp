@@ -99,15 +99,17 @@ at::Tensor Transformer::gather_vocabulary(const at::Tensor& mine) const {
 
 FileSums Transformer::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
                                   const HfSaveOptions& options) const {
-  if (!spec().lora) return write_hf_files(folder, *config_, whole, *companions_, options);
-  return write_peft_files(folder, peft_config(spec(), policy_parameters(spec()), base_, "CAUSAL_LM"), whole,
+  const NamedTensors fused = fused_tensors(policy_parameters(spec()), whole);
+  if (!spec().lora) return write_hf_files(folder, *config_, fused, *companions_, options);
+  return write_peft_files(folder, peft_config(spec(), policy_parameters(spec()), base_, "CAUSAL_LM"), fused,
                           *companions_);
 }
 
 void Transformer::save(const std::filesystem::path& folder, const HfSaveOptions& options) const {
   ModelSpec plain = spec();
   plain.lora.reset();
-  const NamedTensors merged = merged_parameters(backbone_, parameters_, policy_parameters(plain));
+  const NamedTensors merged =
+      fused_tensors(policy_parameters(plain), merged_parameters(backbone_, parameters_, policy_parameters(plain)));
   write_folder_atomic(folder, [&](const std::filesystem::path& temporary) {
     write_hf_files(temporary, *config_, merged, *companions_, options);
   });

@@ -97,15 +97,17 @@ at::Tensor ValueModel::values(const PackedTokens& tokens, const Recomputation& r
 
 FileSums ValueModel::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
                                  const HfSaveOptions& options) const {
-  if (!spec().lora) return write_hf_files(folder, *config_, whole, *companions_, options);
-  return write_peft_files(folder, peft_config(spec(), critic_parameters(spec()), base_, "TOKEN_CLS"), whole,
+  const NamedTensors fused = fused_tensors(critic_parameters(spec()), whole);
+  if (!spec().lora) return write_hf_files(folder, *config_, fused, *companions_, options);
+  return write_peft_files(folder, peft_config(spec(), critic_parameters(spec()), base_, "TOKEN_CLS"), fused,
                           *companions_);
 }
 
 void ValueModel::save(const std::filesystem::path& folder, const HfSaveOptions& options) const {
   ModelSpec plain = spec();
   plain.lora.reset();
-  const NamedTensors merged = merged_parameters(backbone_, parameters_, critic_parameters(plain));
+  const NamedTensors merged =
+      fused_tensors(critic_parameters(plain), merged_parameters(backbone_, parameters_, critic_parameters(plain)));
   write_folder_atomic(folder, [&](const std::filesystem::path& temporary) {
     write_hf_files(temporary, *config_, merged, *companions_, options);
   });

@@ -25,7 +25,7 @@ constexpr double kLargestBf16 = 3.39e38;  // a little more is rounded to infinit
 
 std::vector<std::string> names_of(const std::vector<ParameterShape>& wanted) {
   std::vector<std::string> names;
-  for (const auto& parameter : wanted) names.push_back(parameter.name);
+  for (const auto& parameter : in_folder(wanted)) names.push_back(parameter.name);
   return names;
 }
 
@@ -57,6 +57,14 @@ void check_one(const HfFolder& folder, const ParameterShape& wanted) {
   if (!at::isFloatingType(entry->dtype) || at::elementSize(entry->dtype) < 2)
     throw user_error("{}: {}: dtype = {}: weights must be F32, BF16, F16 or F64", folder.file_of(wanted.name),
                      wanted.name, dtype_name(entry->dtype));
+}
+
+/// The parameter out of a folder's tensors.
+template <class Folder>
+at::Tensor read_parameter(const Folder& folder, const ParameterShape& parameter) {
+  const FolderRows& fused = parameter.fused;
+  if (fused.name.empty()) return folder.read(parameter.name);
+  return folder.read(fused.name).narrow(0, fused.begin, parameter.shape[0]);
 }
 
 /// This rank's part of a whole tensor, as a copy: training must not write into pages of a file.
@@ -91,15 +99,23 @@ at::ScalarType adapter_dtype(at::ScalarType model) {
 
 /// As the folder has it, or made of its weight.
 QuantisedMatrix quantised_base(const HfFolder& folder, const ParameterShape& wanted, at::ScalarType dtype) {
-  if (is_quantised(folder)) return read_bitsandbytes(folder, wanted.name, wanted.shape, *wanted.quantised);
-  const at::Tensor whole = folder.read(wanted.name);
-  check_values(whole, dtype, fmt::format("{}: {}", folder.file_of(wanted.name), wanted.name));
+  if (is_quantised(folder)) {
+    if (!wanted.fused.name.empty())
+      throw user_error(
+          "{}: {}: products that are one tensor are not read as bitsandbytes quantised them; give the "
+          "model that was not quantised",
+          folder.file_of(wanted.fused.name), wanted.fused.name);
+    return read_bitsandbytes(folder, wanted.name, wanted.shape, *wanted.quantised);
+  }
+  const at::Tensor whole = read_parameter(folder, wanted);
+  const std::string& name = wanted.fused.name.empty() ? wanted.name : wanted.fused.name;
+  check_values(whole, dtype, fmt::format("{}: {}", folder.file_of(name), wanted.name));
   return quantised(whole, *wanted.quantised);
 }
 
 at::Tensor frozen_matrix(const HfFolder& folder, const ParameterShape& wanted) {
   return wanted.quantised ? dequantised(quantised_base(folder, wanted, at::kFloat), at::kFloat)
-                          : folder.read(wanted.name).to(at::kFloat);
+                          : read_parameter(folder, wanted).to(at::kFloat);
 }
 
 /// A's numbers as PEFT draws them, uniform within 1 / sqrt(in); B zeros; DoRA's magnitudes the lengths of W's rows; of
@@ -133,7 +149,7 @@ at::Tensor new_adapter(const HfFolder& base, const std::vector<ParameterShape>& 
 
 void check_adapters(const PeftFolder& folder, const std::vector<ParameterShape>& wanted) {
   std::unordered_set<std::string> known;
-  for (const ParameterShape& parameter : wanted) {
+  for (const ParameterShape& parameter : in_folder(wanted)) {
     if (!parameter.is_adapter) continue;
     const TensorEntry* entry = folder.find(parameter.name);
     known.insert(without_saved_infix(parameter.name));
@@ -164,7 +180,7 @@ void check_values(const at::Tensor& values, at::ScalarType dtype, const std::str
 }
 
 void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted) {
-  for (const auto& parameter : wanted)
+  for (const auto& parameter : in_folder(wanted))
     if (!parameter.is_adapter) check_one(folder, parameter);
 }
 
@@ -190,6 +206,7 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
   uint32_t number = 0;  // of the parameter, which names a new adapter's numbers
   for (const auto& parameter : wanted) {
     const std::string& name = parameter.name;
+    const std::string& file_name = parameter.fused.name.empty() ? name : parameter.fused.name;
     ++number;
     if (adapters.base && !parameter.is_adapter) {
       for (const ParameterShape& stored : stored_shapes(parameter))
@@ -203,17 +220,36 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
       continue;
     }
     if (!parameter.is_adapter) {
-      parameters.emplace_back(name, own_part(parts, name, folder.read(name), folder.file_of(name), device, dtype));
+      parameters.emplace_back(
+          name, own_part(parts, name, read_parameter(folder, parameter), folder.file_of(file_name), device, dtype));
       parameters.back().second.requires_grad_(!has_adapters);
       continue;
     }
-    const at::Tensor whole = peft ? peft->read(name) : new_adapter(folder, wanted, parameter, adapters.seed, number);
+    const at::Tensor whole =
+        peft ? read_parameter(*peft, parameter) : new_adapter(folder, wanted, parameter, adapters.seed, number);
     const std::string file = peft ? peft->weights_file() : "new adapters";
     parameters.emplace_back(name, own_part(parts, name, whole, file, device, adapter_dtype(dtype)));
     parameters.back().second.requires_grad_(true);
   }
   check_nothing_unexpected(folder, wanted, may_ignore);
   return parameters;
+}
+
+NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors) {
+  NamedTensors list;
+  for (const auto& [name, tensor] : tensors) {
+    const auto shape = std::ranges::find(parameters, name, &ParameterShape::name);
+    if (shape == parameters.end() || shape->fused.name.empty()) {
+      list.emplace_back(name, tensor);
+      continue;
+    }
+    if (shape->fused.begin > 0) continue;
+    std::vector<at::Tensor> parts;
+    for (const ParameterShape& part : parameters)
+      if (part.fused.name == shape->fused.name) parts.push_back(parameter(tensors, part.name));
+    list.emplace_back(shape->fused.name, at::cat(parts));
+  }
+  return list;
 }
 
 NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t seed, at::Device device,

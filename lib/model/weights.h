@@ -43,6 +43,9 @@ enum class FolderUse {
   kReads,       // the weights below the head, and a tokenizer
   kGivesValues  // the weights below the head, which a language model's folder has too
 };
+/// What a folder holds of tensors: parts that are one tensor there are put together.
+NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors);
+
 /// Whether the folder holds that, as far as names, sizes and headers show. UserError: HfFolder::open()'s, those of
 /// check_parameters(), no tokenizer.json.
 void check_folder(const std::filesystem::path& folder, const ModelSpec& spec, FolderUse use);

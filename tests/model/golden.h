@@ -24,7 +24,9 @@ inline const std::vector<std::string> kGoldenModels = {
 
 /// Those of tests/oracles/make_golden_architectures.py.
 inline const std::vector<std::string> kGoldenArchitectures = {
-    "mistral_window", "ministral3_yarn", "smollm3", "smollm3_window", "qwen2_window", "olmo2", "olmo3_yarn", "granite"};
+    "mistral_window", "ministral3_yarn", "smollm3", "smollm3_window", "qwen2_window", "olmo2",  "olmo3_yarn",
+    "phi3",           "phi3_longrope",   "glm",     "glm4",           "gemma",        "gemma2", "gemma3",
+    "llama_linear",   "llama_dynamic",   "granite"};
 
 inline Json read_golden(const std::string& name) {
   return read_json(std::filesystem::path(ROLL_SOURCE_DIR) / "tests/golden/model" / (name + ".json"));
@@ -56,6 +58,7 @@ inline NamedTensors golden_weights(const Json& golden, bool critic) {
   } else if (!spec.tied_head) {
     shapes.push_back({"lm_head.weight", {spec.vocab_size, spec.hidden_size}});
   }
+  shapes = in_folder(shapes);
   std::sort(shapes.begin(), shapes.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   NamedTensors weights;
   for (size_t k = 0; k < shapes.size(); ++k) {

@@ -32,15 +32,21 @@ std::vector<at::Tensor> outputs(const at::Tensor& out, const Heads& x) {
   return found;
 }
 
+/// All keys, a window wider than a block of queries, a narrow one of capped scores, and a cap alone.
+ScoreRule any_rule() {
+  return GENERATE(ScoreRule(0.3), ScoreRule(0.3, 70), ScoreRule(0.3, 3, 0.7), ScoreRule(0.3, 0, 1.1));
+}
+
 }  // namespace
 
 TEST_CASE("packed attention and its gradients equal one plain attention per sequence", "[ops]") {
+  const ScoreRule rule = any_rule();
   const auto dtype = GENERATE(at::kFloat, at::kDouble);
   const auto [heads, kv_heads] = GENERATE(table<int64_t, int64_t>({{1, 1}, {4, 4}, {6, 2}, {4, 1}}));
   const std::vector<int64_t> cu_seqlens = {0, 1, 3, 66, 130, 195, 395, 396};  // around the block of 64 queries
   const Heads x = make_heads(cu_seqlens.back(), heads, kv_heads, 12, dtype);
-  const auto ours = outputs(packed_attention(x.q, x.k, x.v, cu_seqlens, cu_seqlens, 0.3), x);
-  const auto plain = outputs(packed_attention_by_piece(x.q, x.k, x.v, {cu_seqlens, cu_seqlens}, 0.3), x);
+  const auto ours = outputs(packed_attention(x.q, x.k, x.v, cu_seqlens, cu_seqlens, rule), x);
+  const auto plain = outputs(packed_attention_by_piece(x.q, x.k, x.v, {cu_seqlens, cu_seqlens}, rule), x);
   const double tolerance = dtype == at::kDouble ? 1e-10 : 2e-5;
   for (size_t i = 0; i < ours.size(); ++i) {
     INFO("result " << i);
@@ -49,6 +55,7 @@ TEST_CASE("packed attention and its gradients equal one plain attention per sequ
 }
 
 TEST_CASE("the last queries of sequences see what they see among all queries, with the same gradients", "[ops]") {
+  const ScoreRule rule = any_rule();
   const auto dtype = GENERATE(at::kFloat, at::kDouble);
   const auto [heads, kv_heads] = GENERATE(table<int64_t, int64_t>({{4, 4}, {6, 2}}));
   const std::vector<int64_t> cu_keys = {0, 5, 135, 201, 202, 272}, tails = {2, 70, 66, 1, 1};
@@ -61,13 +68,13 @@ TEST_CASE("the last queries of sequences see what they see among all queries, wi
   }
   const auto tail_of = [tail = at::cat(rows)](const at::Tensor& x) { return x.index_select(0, tail); };
   auto expected =
-      outputs(tail_of(packed_attention_by_piece(whole.q, whole.k, whole.v, {cu_keys, cu_keys}, 0.3)), whole);
+      outputs(tail_of(packed_attention_by_piece(whole.q, whole.k, whole.v, {cu_keys, cu_keys}, rule)), whole);
   expected[1] = tail_of(expected[1]);
   const Heads tail = {tail_of(whole.q.detach()).requires_grad_(true), whole.k, whole.v};
   const double tolerance = dtype == at::kDouble ? 1e-10 : 2e-5;
   for (const auto& found :
-       {outputs(packed_attention(tail.q, tail.k, tail.v, cu_queries, cu_keys, 0.3), tail),
-        outputs(packed_attention_by_piece(tail.q, tail.k, tail.v, {cu_queries, cu_keys}, 0.3), tail)})
+       {outputs(packed_attention(tail.q, tail.k, tail.v, cu_queries, cu_keys, rule), tail),
+        outputs(packed_attention_by_piece(tail.q, tail.k, tail.v, {cu_queries, cu_keys}, rule), tail)})
     for (size_t i = 0; i < found.size(); ++i) {
       INFO("result " << i);
       CHECK(at::allclose(found[i], expected[i], tolerance, tolerance * expected[i].abs().max().item<double>()));
@@ -75,6 +82,7 @@ TEST_CASE("the last queries of sequences see what they see among all queries, wi
 }
 
 TEST_CASE("keys that several pieces name get the sum of their gradients", "[ops]") {
+  const ScoreRule rule = any_rule();
   const auto dtype = GENERATE(at::kFloat, at::kDouble, at::kBFloat16);
   const Heads x = make_heads(90, 4, 2, 8, dtype);  // a piece of 70, and two that go on after its first 66
   std::vector<at::Tensor> rows = {at::arange(70, at::kLong)};
@@ -84,13 +92,13 @@ TEST_CASE("keys that several pieces name get the sum of their gradients", "[ops]
   }
   Pieces pieces{{0, 70, 85, 90}, {0, 70, 70 + 81, 70 + 81 + 71}};
   pieces.key_rows = at::cat(rows);
-  const auto found = outputs(packed_attention(x.q, x.k, x.v, pieces, 0.3), x);
+  const auto found = outputs(packed_attention(x.q, x.k, x.v, pieces, rule), x);
   Heads wide = x;
   for (at::Tensor* input : {&wide.q, &wide.k, &wide.v}) *input = input->detach().to(at::kDouble).requires_grad_();
   const auto of_pieces = [&](const at::Tensor& all) { return all.index_select(0, pieces.key_rows); };
-  const auto expected = outputs(
-      packed_attention_by_piece(wide.q, of_pieces(wide.k), of_pieces(wide.v), {pieces.cu_queries, pieces.cu_keys}, 0.3),
-      wide);
+  const auto expected = outputs(packed_attention_by_piece(wide.q, of_pieces(wide.k), of_pieces(wide.v),
+                                                          {pieces.cu_queries, pieces.cu_keys}, rule),
+                                wide);
   const double tolerance = dtype == at::kDouble ? 1e-10 : dtype == at::kFloat ? 2e-5 : 2e-2;
   for (size_t i = 0; i < found.size(); ++i) {
     INFO("result " << i);

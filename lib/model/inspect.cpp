@@ -1,0 +1,206 @@
+#include "model/inspect.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/error.h"
+#include "checkpoint/hf_folder.h"
+#include "checkpoint/peft_folder.h"
+#include "model/features.h"
+#include "model/model_folder.h"
+#include "model/spec.h"
+#include "model/weights.h"
+
+namespace roll {
+
+namespace {
+
+// Keys of config.json that change nothing in what is computed here, or that parse_spec() reads.
+constexpr const char* kKnownKeys[] = {"_name_or_path",
+                                      "add_cross_attention",
+                                      "architectures",
+                                      "attention_bias",
+                                      "attention_dropout",
+                                      "attention_multiplier",
+                                      "attn_logit_softcapping",
+                                      "auto_map",
+                                      "bos_token_id",
+                                      "cache_implementation",
+                                      "dtype",
+                                      "embd_pdrop",
+                                      "embedding_multiplier",
+                                      "eos_token_id",
+                                      "final_logit_softcapping",
+                                      "head_dim",
+                                      "hidden_act",
+                                      "hidden_activation",
+                                      "hidden_size",
+                                      "id2label",
+                                      "initializer_range",
+                                      "intermediate_size",
+                                      "label2id",
+                                      "layer_types",
+                                      "logits_scaling",
+                                      "max_position_embeddings",
+                                      "max_window_layers",
+                                      "mlp_bias",
+                                      "model_type",
+                                      "no_rope_layer_interval",
+                                      "no_rope_layers",
+                                      "num_attention_heads",
+                                      "num_hidden_layers",
+                                      "num_key_value_heads",
+                                      "num_labels",
+                                      "original_max_position_embeddings",
+                                      "pad_token_id",
+                                      "partial_rotary_factor",
+                                      "pretraining_tp",
+                                      "query_pre_attn_scalar",
+                                      "residual_multiplier",
+                                      "resid_pdrop",
+                                      "rms_norm_eps",
+                                      "rope_local_base_freq",
+                                      "rope_parameters",
+                                      "rope_scaling",
+                                      "rope_theta",
+                                      "sliding_window",
+                                      "sliding_window_pattern",
+                                      "tie_word_embeddings",
+                                      "tokenizer_class",
+                                      "torch_dtype",
+                                      "transformers_version",
+                                      "use_bidirectional_attention",
+                                      "use_cache",
+                                      "use_sliding_window",
+                                      "vocab_size"};
+
+/// "model.layers.11.mlp.up_proj.weight" -> "model.layers.*.mlp.up_proj.weight": how many there are of each.
+using Patterns = std::map<std::string, int64_t>;
+
+std::string pattern_of(const std::string& name) {
+  std::string pattern;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const auto is_digit = [&](size_t at) { return std::isdigit(static_cast<unsigned char>(name[at])) != 0; };
+    if (!is_digit(i) || (i > 0 && name[i - 1] != '.' && !is_digit(i - 1)))
+      pattern += name[i];
+    else if (pattern.empty() || pattern.back() != '*')
+      pattern += '*';
+  }
+  return pattern;
+}
+
+Patterns patterns_of(const ModelSpec& spec) {
+  Patterns found;
+  for (const ParameterShape& parameter : in_folder(policy_parameters(spec))) ++found[pattern_of(parameter.name)];
+  return found;
+}
+
+/// Of a folder's tensors; empty where it has no weights.
+Patterns patterns_in(const std::filesystem::path& folder) {
+  Patterns found;
+  try {
+    const HfFolder opened = HfFolder::open(folder);
+    for (const TensorEntry& entry : opened.entries())
+      if (!is_derived_buffer(entry.name)) ++found[pattern_of(entry.name)];
+  } catch (const UserError&) {
+    // Its config.json tells enough.
+  }
+  return found;
+}
+
+std::vector<std::string> without(const Patterns& all, const Patterns& others) {
+  std::vector<std::string> left;
+  for (const auto& [pattern, count] : all)
+    if (!others.contains(pattern)) left.push_back(count > 1 ? fmt::format("{} ({})", pattern, count) : pattern);
+  return left;
+}
+
+std::string list(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string gigabytes(double bytes) {
+  return bytes < 1e9 ? fmt::format("{:.3g} MB", bytes / 1e6) : fmt::format("{:.3g} GB", bytes / 1e9);
+}
+
+std::string describe(const ModelSpec& spec) {
+  const auto parameters = static_cast<double>(spec.num_parameters());
+  const LayerCost cost = cost_of(spec.layers());
+  int64_t sliding = 0;
+  for (const char slides : spec.slides) sliding += slides != 0;
+  std::string text = fmt::format("architecture: {} ({})\n", spec.architecture->name, spec.architecture->causal_class);
+  text += fmt::format("layers: {} of {} heads over {}, of {} numbers each, and {} inner numbers; hidden size {}\n",
+                      spec.num_layers, spec.num_heads, spec.num_kv_heads, spec.head_dim, spec.intermediate_size,
+                      spec.hidden_size);
+  if (sliding > 0) text += fmt::format("window: {} tokens in {} of the layers\n", spec.window, sliding);
+  text += fmt::format("features beyond Llama's: {}\n", list(words_of(features_of(spec))));
+  text += fmt::format("longest sequence: {} tokens\n", spec.max_positions);
+  text += fmt::format("parameters: {}\n", spec.num_parameters());
+  text += fmt::format("memory in 16 bits: weights {}, keys and values {} for 1000 tokens; trained with AdamW {}\n",
+                      gigabytes(2 * parameters), gigabytes(2000.0 * static_cast<double>(cost.cached)),
+                      gigabytes(16 * parameters));
+  return text;
+}
+
+/// The known architecture whose tensors are most like these, with what config.json says.
+std::optional<ModelSpec> nearest_spec(const Json& config, const Patterns& own) {
+  std::optional<ModelSpec> best;
+  size_t least = 0;
+  for (const Architecture& row : architectures()) {
+    Json as_row = config;
+    as_row["model_type"] = row.name;
+    for (const char* key : {"layer_types", "rope_scaling", "rope_parameters", "quantization_config"}) as_row.erase(key);
+    try {
+      const ModelSpec spec = parse_spec(as_row, row.name);
+      const Patterns theirs = patterns_of(spec);
+      const size_t distance = without(own, theirs).size() + without(theirs, own).size();
+      if (!best || distance < least) {
+        best = spec;
+        least = distance;
+      }
+    } catch (const UserError&) {
+      // It cannot be such a model.
+    }
+  }
+  return best;
+}
+
+std::string describe_unknown(const Json& config, const std::filesystem::path& folder, const std::string& reason) {
+  std::string text = fmt::format("not known: {}\n", reason);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : config.items())
+    if (std::ranges::find(kKnownKeys, key, [](const char* known) { return std::string(known); }) ==
+        std::end(kKnownKeys))
+      keys.push_back(key);
+  text += fmt::format("keys of config.json that nothing here reads: {}\n", list(keys));
+  const Patterns own = patterns_in(folder);
+  const std::optional<ModelSpec> nearest = own.empty() ? std::nullopt : nearest_spec(config, own);
+  if (!nearest) return text + (own.empty() ? "no weights are here to compare\n" : "");
+  const Patterns theirs = patterns_of(*nearest);
+  text += fmt::format("nearest architecture: {}\n", nearest->architecture->name);
+  text += fmt::format("tensors that it does not have: {}\n", list(without(own, theirs)));
+  text += fmt::format("tensors that it has and the folder has not: {}\n", list(without(theirs, own)));
+  return text;
+}
+
+}  // namespace
+
+Inspection inspect_folder(const std::filesystem::path& folder) {
+  const std::filesystem::path base = base_folder(folder);
+  const Json config = HfFolder::read_config(base);
+  try {
+    return {describe(read_spec(folder)), true};
+  } catch (const UserError& e) {
+    return {describe_unknown(config, base, e.what()), false};
+  }
+}
+
+}  // namespace roll
