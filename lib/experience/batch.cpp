@@ -58,7 +58,7 @@ std::vector<at::Tensor*> tensors_of(Batch& batch) {
       if (tensor->defined()) tensors.push_back(tensor);
   if (TokenLayout* layout = batch.tokens.layout.get())
     for (at::Tensor* tensor : {&layout->ids, &layout->positions, &layout->query_bounds, &layout->key_bounds,
-                               &layout->keys, &layout->tokens, &layout->places})
+                               &layout->keys, &layout->tokens, &layout->places, &layout->dropout_names})
       if (tensor->defined()) tensors.push_back(tensor);
   return tensors;
 }

@@ -220,12 +220,12 @@ TEST_CASE("messages are the template's, turn by turn", "[environment]") {
       .agent_system_template = "Play.",
       .agent_template = "Turn {turn_idx}: {observation} ({actions_left}, {max_response_length}, {{}})"};
   const Json first = first_messages(config, {"Rules.", "a map"});
-  CHECK(first == Json::parse(R"([{"role": "system", "content": "Play."},
-                                 {"role": "user", "content": "Rules.\nTurn 1: a map (5, 32, {})"
-}])"));
+  const Json expected = {{{"role", "system"}, {"content", "Play."}},
+                         {{"role", "user"}, {"content", "Rules.\nTurn 1: a map (5, 32, {})"}}};
+  CHECK(first == expected);
   CHECK(turn_text(config, "another", 2) == "Turn 3: another (3, 32, {})");
-config.agent_template = "{observations}";
-CHECK_THROWS_AS(check_agent_template(config, "custom_envs.Lake."), UserError);
+  config.agent_template = "{observations}";
+  CHECK_THROWS_AS(check_agent_template(config, "custom_envs.Lake."), UserError);
 }
 
 }  // namespace roll

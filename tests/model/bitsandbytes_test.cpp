@@ -53,7 +53,7 @@ double worst(const Transformer& model, const Json& golden, const std::string& na
   for (size_t i = 0; i < golden["ids"].size(); ++i) {
     const PackedTokens tokens = pack_tokens({golden["ids"][i].get<std::vector<int64_t>>()});
     const auto expected = golden[name]["log_probs"][i].get<std::vector<double>>();
-    const at::Tensor log_probs = token_log_probs(model, tokens, 1.0, false, false).log_probs;
+    const at::Tensor log_probs = token_log_probs(model, tokens, 1.0, false).log_probs;
     for (size_t t = 0; t < expected.size(); ++t)
       largest = std::max(largest, std::abs(log_probs[static_cast<int64_t>(t)].item<double>() - expected[t]));
   }
@@ -131,7 +131,7 @@ TEST_CASE("DoRA's lengths are those of the quantised rows", "[bitsandbytes]") {
     const LoraSpec lora{.rank = 2, .use_dora = kind.has_value(), .quantise_base = Quantisation::kInt8};
     const at::NoGradGuard no_grad;
     return token_log_probs(Transformer::load(folder / "m", at::kCPU, at::kDouble, {}, architectures(), lora),
-                           pack_tokens({{1, 2, 3, 4}}), 1.0, false, false)
+                           pack_tokens({{1, 2, 3, 4}}), 1.0, false)
         .log_probs;
   };
   CHECK(at::allclose(log_probs(Quantisation::kInt8), log_probs({}), 0, 1e-6));

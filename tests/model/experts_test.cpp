@@ -96,7 +96,7 @@ TEST_CASE("a mixture recomputes its activations to the same gradients, to the bi
   NamedTensors gradients[2];
   for (const bool recomputes : {false, true}) {
     const Transformer model = tiny_mixture(arch);
-    token_log_probs(model, tokens, 1.0, true, recomputes).log_probs.sum().backward();
+    token_log_probs(model, tokens, 1.0, true, recomputes ? kEveryLayer : Recomputation{}).log_probs.sum().backward();
     for (const auto& [name, tensor] : model.parameters())
       gradients[recomputes].emplace_back(name, tensor.grad().clone());
   }
@@ -118,7 +118,7 @@ struct ExpertOutcome {
 
 /// The gradients of some loss of the sequences and of the routers' costs on this rank.
 ExpertOutcome expert_outcome(const Transformer& model, const std::vector<std::vector<int64_t>>& sequences,
-                             bool recompute) {
+                             const Recomputation& recompute) {
   ExpertOutcome outcome;
   const auto pass_of_none = empty_pass(model.backbone(), recompute);
   if (sequences.empty()) {
@@ -156,7 +156,7 @@ TEST_CASE("ranks that share experts have the whole model's gradient, costs of ro
   sizes.experts = 12, sizes.expert_intermediate = 22;
   test::telling_model(sizes).save(folder / "m");
   const Transformer one = Transformer::load(folder / "m", at::kCPU, at::kDouble);
-  const ExpertOutcome whole = expert_outcome(one, kOfExperts, false);
+  const ExpertOutcome whole = expert_outcome(one, kOfExperts, {});
   const MeshShape shape{.cp = cp, .tp = tp, .ep = ep};
   for (const auto& wrong : test::run_local_ranks(static_cast<int>(dp * cp * tp), [&, dp = dp](Communicator& world) {
          std::string differences;
@@ -169,7 +169,7 @@ TEST_CASE("ranks that share experts have the whole model's gradient, costs of ro
          for (size_t i = 0; i < kOfExperts.size(); ++i)
            if (std::min<int64_t>(static_cast<int64_t>(i), std::max<int64_t>(dp - 2, 1)) % dp == mesh.place().dp)
              own.push_back(kOfExperts[i]);
-         ExpertOutcome mine = expert_outcome(model, own, recompute);
+         ExpertOutcome mine = expert_outcome(model, own, recompute ? kEveryLayer : Recomputation{});
          for (auto& [name, gradient] : mine.gradients) {
            model.parts().sum_copies(name, gradient);
            (model.parts().is_of_expert(name) ? mesh.expert_shards() : mesh.shards()).all_reduce_sum(gradient, name);

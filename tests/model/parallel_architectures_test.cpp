@@ -17,11 +17,11 @@ TEST_CASE("ranks that share an architecture's weights and sequences compute what
   const PackedTokens tokens =
       pack_tokens({{7, 8, 9, 1, 3, 5, 60}, {2}, test::ids_below(61, 33), test::ids_below(61, 12)});
   const test::Outcome whole =
-      test::policy_outcome(Transformer::load(folder / "m", at::kCPU, at::kDouble), false, tokens);
+      test::policy_outcome(Transformer::load(folder / "m", at::kCPU, at::kDouble), {}, tokens);
   for (const auto& wrong : test::run_local_ranks(static_cast<int>(shape.cp * shape.tp), [&](Communicator& world) {
          Mesh mesh(world, shape);
          const Transformer part = Transformer::load(folder / "m", at::kCPU, at::kDouble, test::parallel_of(mesh));
-         return test::differences(part, test::policy_outcome(part, false, tokens), mesh, whole);
+         return test::differences(part, test::policy_outcome(part, {}, tokens), mesh, whole);
        }))
     CHECK(wrong == "");
 }

@@ -104,7 +104,8 @@ TEST_CASE("which layers have experts, and how these are chosen, is read, in both
     CHECK((spec.mixture->renormalises && spec.mixture->shared_inner == 0));
     std::vector<bool> has_experts;
     for (const Layer& layer : spec.layers()) has_experts.push_back(std::holds_alternative<Experts>(layer[1].mixer));
-    CHECK(has_experts == std::vector<bool>{false, true, false, false, false});  // every second one, without the fourth
+    // every second one, without the fourth
+    CHECK((has_experts == std::vector<bool>{false, true, false, false, false}));
   }
 }
 
