@@ -157,7 +157,7 @@ void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positi
 
 void write_rope(const Rope& rope, int64_t head_dim, Json& config) {
   config["rope_theta"] = rope.theta;
-  if (rope.dim != head_dim)
+  if (rope.dim != 0 && rope.dim != head_dim)
     config["partial_rotary_factor"] = static_cast<double>(rope.dim) / static_cast<double>(head_dim);
   if (rope.kind == RopeKind::kDefault) return;
   Json scaling = {{"rope_type", name_of(rope.kind)}, {"factor", rope.factor}};

@@ -1,4 +1,6 @@
 // Each architecture's tiny model whose weights and sequences are shared by ranks, against the whole one, in float64.
+#include <ATen/ATen.h>
+
 #include <catch2/catch.hpp>
 
 #include "checkpoint/temporary_folder.h"
@@ -10,7 +12,7 @@ namespace roll {
 
 TEST_CASE("ranks that share an architecture's weights and sequences compute what one does", "[model]") {
   const auto name = GENERATE(from_range(test::kGoldenArchitectures));
-  const auto shape = GENERATE(MeshShape{.tp = 2}, MeshShape{.cp = 2}, MeshShape{.cp = 2, .tp = 2});
+  const auto shape = GENERATE(MeshShape{.tp = 2}, MeshShape{.cp = 2});
   INFO(name << ", cp " << shape.cp << ", tp " << shape.tp);
   const test::TemporaryFolder folder;
   test::write_golden_folder(test::read_golden(name), false, folder / "m");
@@ -23,7 +25,7 @@ TEST_CASE("ranks that share an architecture's weights and sequences compute what
          const Transformer part = Transformer::load(folder / "m", at::kCPU, at::kDouble, test::parallel_of(mesh));
          return test::differences(part, test::policy_outcome(part, {}, tokens), mesh, whole);
        }))
-    CHECK(wrong == "");
+    REQUIRE(wrong == "");
 }
 
 }  // namespace roll

@@ -15,12 +15,12 @@ from transformers import (Gemma2Config, Gemma3TextConfig, GemmaConfig, Glm4Confi
 
 from make_golden_model import OUT, SIZES, causal, fill, probe, rounded, rows
 
-TOKENS = dict(pad_token_id=0, eos_token_id=1, bos_token_id=2)
+TOKENS = dict(pad_token_id=None, eos_token_id=1, bos_token_id=2)
 YARN = {"rope_type": "yarn", "rope_theta": 1e6, "factor": 16.0, "original_max_position_embeddings": 32, "beta_fast": 32.0,
         "beta_slow": 1.0, "mscale_all_dim": 1.0, "mscale": 1.0, "llama_4_scaling_beta": 0.1, "max_position_embeddings": 256}
 ROWS = {
     "mistral_window": MistralConfig(**SIZES, num_attention_heads=4, num_key_value_heads=1, head_dim=10, sliding_window=7),
-    "ministral3_yarn": Ministral3Config(**SIZES, num_attention_heads=4, num_key_value_heads=1, head_dim=10,
+    "ministral3_yarn": Ministral3Config(**SIZES, num_attention_heads=4, num_key_value_heads=1, head_dim=10, **TOKENS,
                                         rope_parameters=YARN),
     "smollm3": SmolLM3Config(**SIZES, num_attention_heads=4, num_key_value_heads=1, no_rope_layers=[1, 0],
                              **TOKENS),
@@ -29,9 +29,9 @@ ROWS = {
                                     tie_word_embeddings=False, **TOKENS),
     "qwen2_window": Qwen2Config(**SIZES, num_attention_heads=6, num_key_value_heads=2, use_sliding_window=True,
                                 sliding_window=5, max_window_layers=1),
-    "olmo2": Olmo2Config(**SIZES, num_attention_heads=6, num_key_value_heads=2, pad_token_id=0, eos_token_id=1),
-    "olmo3_yarn": Olmo3Config(**SIZES, num_attention_heads=4, num_key_value_heads=4, sliding_window=6, pad_token_id=0,
-                              eos_token_id=1, layer_types=["sliding_attention", "full_attention"],
+    "olmo2": Olmo2Config(**SIZES, num_attention_heads=6, num_key_value_heads=2, **TOKENS),
+    "olmo3_yarn": Olmo3Config(**SIZES, num_attention_heads=4, num_key_value_heads=4, sliding_window=6, **TOKENS,
+                              layer_types=["sliding_attention", "full_attention"],
                               rope_scaling={"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 32,
                                             "beta_fast": 32.0, "beta_slow": 1.0}),
     "granite": GraniteConfig(**SIZES, num_attention_heads=4, num_key_value_heads=1, tie_word_embeddings=True,
