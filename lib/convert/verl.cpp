@@ -102,7 +102,7 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "megatron.pipeline_model_parallel_size", kRefused, kStages, "1"},
     {ACTOR "megatron.virtual_pipeline_model_parallel_size", kRefused, kStages, "1"},
     {ACTOR "megatron.expert_model_parallel_size", kCopied,
-     "actor_train.strategy_args.strategy_config.expert_model_parallel_size", "1"},
+     "actor_train.strategy_args.strategy_config.expert_model_parallel_size"},
     {ACTOR "megatron.*", kAutomatic, "one built-in back-end"},
     {ACTOR "optim.lr", kCopied, "actor_train.training_args.learning_rate", "1e-6"},
     {ACTOR "optim.weight_decay", kCopied, "actor_train.training_args.weight_decay", "0.01"},

@@ -1,6 +1,7 @@
 // What trains the routers of a mixture beside the loss, and what is measured of them. Both costs are sums over the
 // mini-batch's tokens, each with the weight 1 / T, so that no layout changes them:
-//   balance  sum over layers and sequences s of T_s / T * N * sum_i f_i P_i (Fedus et al. 2022, eq. 4), where of the T_s
+//   balance  sum over layers and sequences s of T_s / T * N * sum_i f_i P_i (Fedus et al. 2022, eq. 4), where of the
+//   T_s
 //            tokens of a sequence f_i is the share of choices that went to expert i, and P_i its mean probability. Each
 //            sequence is balanced in itself, as DeepSeek-V3 and Megatron's seq_aux_loss do it: the counts of the whole
 //            mini-batch are known only after its last forward, those of a micro-batch depend on the layout.
@@ -43,8 +44,8 @@ class RouterTraining {
   /// How the micro-batch lies on this rank. sequences [S] int64: the sequence of each slot, -1 for padding.
   void lie(const at::Tensor& sequences, int64_t num_sequences, const ModelParallel& parallel);
 
-  /// The logits [S, N] of the router with that weight, to be gone on with; chosen [S, K]. Once more, as recomputation has
-  /// it, does not count twice. **Collective** over cp.
+  /// The logits [S, N] of the router with that weight, to be gone on with; chosen [S, K]. Once more, as recomputation
+  /// has it, does not count twice. **Collective** over cp.
   at::Tensor train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& router);
 
   static std::vector<std::string> names(const std::string& prefix);

@@ -32,8 +32,9 @@ std::vector<RankForecast> recipe_forecast(int64_t num_ranks, int64_t num_planned
   return forecast_step(world, step);
 }
 
-/// Buckets of gradients are filled up to a multiple of the ranks that share them, which is less of a larger model.
-constexpr double kPadding = 0.001;
+/// Buckets of gradients are filled up to a multiple of the ranks that share them, which is less of a larger model, and
+/// micro-batches of prompts that responses share to their alignment.
+constexpr double kPadding = 0.002;
 
 /// What sequences travel depends on who sampled them, and what texts say on numbers, which both differ; what is said of
 /// each response grows with the responses, which are those of the planned ranks.

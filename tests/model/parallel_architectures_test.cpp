@@ -18,8 +18,7 @@ TEST_CASE("ranks that share an architecture's weights and sequences compute what
   test::write_golden_folder(test::read_golden(name), false, folder / "m");
   const PackedTokens tokens =
       pack_tokens({{7, 8, 9, 1, 3, 5, 60}, {2}, test::ids_below(61, 33), test::ids_below(61, 12)});
-  const test::Outcome whole =
-      test::policy_outcome(Transformer::load(folder / "m", at::kCPU, at::kDouble), {}, tokens);
+  const test::Outcome whole = test::policy_outcome(Transformer::load(folder / "m", at::kCPU, at::kDouble), {}, tokens);
   for (const auto& wrong : test::run_local_ranks(static_cast<int>(shape.cp * shape.tp), [&](Communicator& world) {
          Mesh mesh(world, shape);
          const Transformer part = Transformer::load(folder / "m", at::kCPU, at::kDouble, test::parallel_of(mesh));

@@ -16,7 +16,8 @@ namespace {
 constexpr int64_t kExperts = 5, kChosen = 2;
 
 /// balance * sum over sequences of T_s / T * N * sum_i f_i P_i + z * mean of logsumexp^2, sequence after sequence.
-at::Tensor cost_by_definition(const at::Tensor& logits, const at::Tensor& sequences, RouterCosts costs, int64_t tokens) {
+at::Tensor cost_by_definition(const at::Tensor& logits, const at::Tensor& sequences, RouterCosts costs,
+                              int64_t tokens) {
   at::Tensor cost = at::zeros({}, at::kDouble);
   for (int64_t s = 0; s <= sequences.max().item<int64_t>(); ++s) {
     const at::Tensor own = logits.index({sequences.eq(s)}), p = at::softmax(own, 1);

@@ -109,7 +109,7 @@ TEST_CASE("a response's facts take 47 bytes, its length 8", "[train]") {
     facts.facts.resize(count);
     return std::ssize(encode_message(facts));
   };
-  CHECK(of(0) == 8 + 4 + (4 + 4) + 4 + 4);
+  CHECK(of(0) == 8 + 4 + (4 + 4) + 4 + 4 + 4);
   CHECK(of(1000) - of(0) == 47 * 1000);
   CHECK(std::ssize(encode_message(ResponseLengths{std::vector<ResponseLengths::Length>(10)})) == 8 + 4 + 80);
 }

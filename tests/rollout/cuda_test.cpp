@@ -106,6 +106,7 @@ TEST_CASE("the device draws the CPU's token from the same logits, and counts it"
     cuda::sample_rows({.logits = gpu_logits.mutable_data_ptr<float>(),
                        .stride = vocab,
                        .rows = rows,
+                       .shard_stride = rows * vocab,
                        .cut = cut_of(vocab, 1, splits),
                        .draws = static_cast<const RowDraw*>(gpu_draws.const_data_ptr()),
                        .slots = static_cast<SlotState*>(gpu_slots.mutable_data_ptr()),

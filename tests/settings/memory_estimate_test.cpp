@@ -102,7 +102,9 @@ TEST_CASE("the parts of tensor ranks are estimated to the byte, copies of key/va
     const ParameterShards parts(spec, shapes, &mesh.tp());
     NamedTensors mine;
     for (const ParameterShape& parameter : shapes)
-      mine.emplace_back(parameter.name, parts.cut(parameter.name, at::zeros(parameter.shape, is_fp32 ? at::kFloat : at::kBFloat16)).clone());
+      mine.emplace_back(
+          parameter.name,
+          parts.cut(parameter.name, at::zeros(parameter.shape, is_fp32 ? at::kFloat : at::kBFloat16)).clone());
     const Learner learner("actor", mine, {}, {mesh, parts});
     return fmt::format("{}", static_cast<double>(allocated.live()));
   });

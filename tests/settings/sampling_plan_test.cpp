@@ -11,6 +11,8 @@ Config complete_config() {
   Config config;
   config.prompt_length = 20;
   config.val_prompt_length = 50;
+  config.response_length = 100;
+  config.val_sequence_length = 130;
   config.num_return_sequences_in_group = 4;
   config.rollout_batch_size = 6;
   config.max_running_requests = 9;

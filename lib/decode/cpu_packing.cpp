@@ -1,0 +1,127 @@
+// How the CPU's decoder keeps a model: weights packed for its products, in one piece of memory with the pages of keys
+// and values.
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include "decode/cpu_decoder.h"
+
+namespace roll {
+
+template <class T>
+int64_t CpuDecoder<T>::room_of(const Linear& linear) const {
+  return PackedWeight::room_for(linear.outputs(), linear.inputs(), packed_dtype());
+}
+
+template <class T>
+PackedWeight CpuDecoder<T>::packed_together(const std::vector<Linear>& linears, StreamedMemory& memory) const {
+  int64_t outputs = 0;
+  for (const Linear& linear : linears) outputs += linear.outputs();
+  PackedWeight packed(outputs, linears[0].inputs(), packed_dtype(), memory);
+  int64_t filled = 0;
+  for (const Linear& linear : linears) {
+    packed.fill(filled, merged_weight(linear));
+    filled += linear.outputs();
+  }
+  return packed;
+}
+
+template <class T>
+int64_t CpuDecoder<T>::room_for(const Attention& attention, const LayerWeights& weights) const {
+  int64_t outputs = 0;
+  for (const LinearShape* part : {&attention.q, &attention.k, &attention.v}) outputs += weights[*part].outputs();
+  const int64_t kept = attention.kv_heads_of_rank(backbone_.parallel().tp_size()) * attention.head_dim;
+  const int64_t pages = sizes_.num_pages * sizes_.page_size * kept * static_cast<int64_t>(sizeof(T));
+  return PackedWeight::room_for(outputs, hidden_, packed_dtype()) + room_of(weights[attention.o]) +
+         2 * StreamedMemory::room_for(pages);
+}
+
+template <class T>
+int64_t CpuDecoder<T>::room_for(const GatedMlp& mlp, const LayerWeights& weights) const {
+  return room_of(weights[mlp.gate]) + room_of(weights[mlp.up]) + room_of(weights[mlp.down]);
+}
+
+template <class T>
+void CpuDecoder<T>::add_block(const Attention& attention, const Block& block, const LayerWeights& weights,
+                              StreamedMemory& memory) {
+  const Linear &q = weights[attention.q], &k = weights[attention.k], &v = weights[attention.v];
+  const int64_t kv_heads = k.outputs() / attention.head_dim;
+  const auto pages = [&] {
+    return memory.take({sizes_.num_pages, kv_heads * sizes_.page_size * attention.head_dim}, kDtype);
+  };
+  AttentionBlock own{.heads = q.outputs() / attention.head_dim,
+                     .kv_heads = kv_heads,
+                     .head_dim = attention.head_dim,
+                     .qkv = packed_together({q, k, v}, memory),
+                     .o = packed_together({weights[attention.o]}, memory),
+                     .keys = pages(),
+                     .values = pages(),
+                     .q_norm = norm_in(weights, attention.q_norm),
+                     .k_norm = norm_in(weights, attention.k_norm),
+                     .qkv_bias = q.bias.defined() ? as_float(at::cat({q.bias, k.bias, v.bias})) : at::Tensor(),
+                     .turning = attention.turning,
+                     .window = attention.window,
+                     .norms_together = attention.q_norm.width > attention.head_dim,
+                     .scale = static_cast<float>(attention.scale()),
+                     .cap = static_cast<float>(attention.soft_cap)};
+  push_block(std::move(own), block, weights, weights[attention.o].bias);
+}
+
+template <class T>
+template <class Own>
+void CpuDecoder<T>::push_block(Own own, const Block& block, const LayerWeights& weights, const at::Tensor& out_bias) {
+  blocks_.push_back({.norm = norm_in(weights, block.norm),
+                     .mixer = std::move(own),
+                     .out_bias = as_float(out_bias),
+                     .after = norm_in(weights, block.after),
+                     .scale = static_cast<float>(block.scale)});
+}
+
+template <class T>
+void CpuDecoder<T>::add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights,
+                              StreamedMemory& memory) {
+  push_block(packed_mlp(mlp, weights, memory), block, weights, weights[mlp.down].bias);
+}
+
+template <class T>
+typename CpuDecoder<T>::GatedBlock CpuDecoder<T>::packed_mlp(const GatedMlp& mlp, const LayerWeights& weights,
+                                                             StreamedMemory& memory) const {
+  const Linear &gate = weights[mlp.gate], &up = weights[mlp.up], &down = weights[mlp.down];
+  return {.inner = gate.outputs(),
+          .gate = packed_together({gate}, memory),
+          .up = packed_together({up}, memory),
+          .down = packed_together({down}, memory),
+          .gate_bias = as_float(gate.bias),
+          .up_bias = as_float(up.bias),
+          .activation = mlp.activation};
+}
+
+template <class T>
+void CpuDecoder<T>::pack_weights() {
+  const at::NoGradGuard no_grad;
+  const Linear head{.weight = model_.head_weight(), .bias = {}, .dtype = model_.dtype()};
+  int64_t bytes = room_of(head);
+  for (const LayerWeights& weights : backbone_.layers())
+    for (const Block& block : weights.layer())
+      CpuMixers::visit(block.mixer, [&](const auto& mixer) { bytes += room_for(mixer, weights); });
+  StreamedMemory memory(bytes);
+  for (const LayerWeights& weights : backbone_.layers())
+    for (const Block& block : weights.layer())
+      CpuMixers::visit(block.mixer, [&](const auto& mixer) { add_block(mixer, block, weights, memory); });
+  lm_head_ = packed_together({head}, memory);
+  embedding_ = backbone_.embedding().detach().to(kDtype);
+  const ModelSpec& spec = model_.spec();
+  final_norm_ = (as_float(backbone_.final_norm()) + spec.norm_offset()) * spec.logit_scale;
+}
+
+#define ROLL_INSTANTIATE(T)                                                                                           \
+  template int64_t CpuDecoder<T>::room_of(const Linear&) const;                                                       \
+  template int64_t CpuDecoder<T>::room_for(const GatedMlp&, const LayerWeights&) const;                               \
+  template PackedWeight CpuDecoder<T>::packed_together(const std::vector<Linear>&, StreamedMemory&) const;            \
+  template CpuDecoder<T>::GatedBlock CpuDecoder<T>::packed_mlp(const GatedMlp&, const LayerWeights&, StreamedMemory&) \
+      const;                                                                                                          \
+  template void CpuDecoder<T>::pack_weights();
+ROLL_INSTANTIATE(float)
+ROLL_INSTANTIATE(c10::BFloat16)
+#undef ROLL_INSTANTIATE
+
+}  // namespace roll

@@ -1,0 +1,169 @@
+// The parameters of models, and what these cost (spec.h).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "model/spec.h"
+
+namespace roll {
+
+namespace {
+
+void add(std::vector<ParameterShape>& list, const std::string& prefix, const LinearShape& linear) {
+  const std::string name = prefix + std::string(linear.name), whole = prefix + std::string(linear.name_in_folder());
+  const auto fused = [&](const std::string& end) {
+    return linear.fused.of.empty() ? FolderRows() : FolderRows{whole + end, linear.fused.begin, linear.fused.rows};
+  };
+  const bool cuts_rows = linear.cut.dim == 0, cuts_columns = linear.cut.dim == 1;
+  list.push_back({name + ".weight",
+                  {linear.outputs, linear.inputs},
+                  linear.cut,
+                  false,
+                  linear.quantised,
+                  1,
+                  fused(".weight"),
+                  linear.expert});
+  // The bias of a product whose columns are cut is added once, to the sum.
+  const Cut of_outputs = cuts_rows ? linear.cut : Cut{};
+  if (linear.has_bias) list.push_back({name + ".bias", {linear.outputs}, of_outputs, false, {}, 1, fused(".bias")});
+  const AdapterShape& adapter = linear.adapter;
+  if (adapter.rank == 0) return;
+  const bool is_first = linear.fused.begin == 0;  // of what is fused: A is of all of it
+  if (is_first)
+    list.push_back({whole + kLoraA, {adapter.rank, linear.inputs}, cuts_columns ? linear.cut : Cut{}, true});
+  list.push_back({name + kLoraB, {linear.outputs, adapter.rank}, of_outputs, true, {}, 1, fused(kLoraB)});
+  if (adapter.has_magnitude)
+    list.push_back({name + kMagnitude, {linear.outputs}, of_outputs, true, {}, 1, fused(kMagnitude)});
+}
+
+void add(std::vector<ParameterShape>& list, const std::string& prefix, const NormShape& norm) {
+  list.push_back({.name = prefix + std::string(norm.name) + ".weight",
+                  .shape = {norm.width},
+                  .cut = norm.cut,
+                  .initial = 1 - norm.offset});
+}
+
+/// The matrix [V, E] of that name, and its copy where adapters are trained with one.
+void add_table(std::vector<ParameterShape>& list, const ModelSpec& spec, const std::string& name) {
+  const std::vector<int64_t> shape = {spec.vocab_size, spec.hidden_size};
+  list.push_back({name + ".weight", shape, vocabulary_cut(spec)});
+  if (spec.lora && spec.lora->saves(name))
+    list.push_back({name + kSavedInfix + ".weight", shape, vocabulary_cut(spec), true});
+}
+
+/// Of a language model.
+std::vector<ParameterShape> head_parameters(const ModelSpec& spec) {
+  std::vector<ParameterShape> list;
+  add_table(list, spec, spec.architecture->weights.lm_head);
+  return list;
+}
+
+int64_t count(const std::vector<int64_t>& shape) {
+  int64_t product = 1;
+  for (const int64_t n : shape) product *= n;
+  return product;
+}
+
+}  // namespace
+
+std::vector<ParameterShape> in_folder(const std::vector<ParameterShape>& parameters) {
+  std::vector<ParameterShape> list;
+  for (const ParameterShape& parameter : parameters) {
+    if (parameter.fused.begin > 0) continue;  // a part of what stands before it
+    ParameterShape& whole = list.emplace_back(parameter);
+    if (parameter.fused.name.empty()) continue;
+    whole.name = parameter.fused.name;
+    whole.shape[0] = parameter.fused.rows;
+  }
+  return list;
+}
+
+std::vector<ParameterShape> stored_shapes(const ParameterShape& parameter) {
+  if (!parameter.quantised) return {parameter};
+  const int64_t outputs = parameter.shape[0], inputs = parameter.shape[1];
+  const Cut& cut = parameter.cut;
+  const std::string scales = parameter.name + kScales;
+  if (parameter.quantised == Quantisation::kInt8)
+    return {{parameter.name, parameter.shape, cut}, {scales, {outputs}, cut.dim == 0 ? cut : Cut{}}};
+  const bool has_whole_blocks = inputs % kNf4Block == 0;
+  const auto by = [&](int64_t numbers) {  // so many numbers are one
+    return cut.dim == 1 ? Cut{.dim = 1, .count = inputs / kNf4Block, .width = kNf4Block / numbers} : cut;
+  };
+  if (has_whole_blocks)
+    return {{parameter.name, {outputs, inputs / 2}, by(2)}, {scales, {outputs, inputs / kNf4Block}, by(kNf4Block)}};
+  return {{parameter.name, {outputs, inputs / 2}}, {scales, {(outputs * inputs + kNf4Block - 1) / kNf4Block}}};
+}
+
+std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec) {
+  const WeightNames& names = spec.architecture->weights;
+  const std::vector<Layer> layers = spec.layers();
+  std::vector<ParameterShape> list;
+  add_table(list, spec, names.embedding);
+  for (size_t i = 0; i < layers.size(); ++i)
+    for_each_part(layers[i], [&, prefix = layer_prefix(spec, i)](const auto& part) { add(list, prefix, part); });
+  add(list, "", NormShape{names.final_norm, spec.hidden_size, spec.norm_offset()});
+  return list;
+}
+
+std::string layer_prefix(const ModelSpec& spec, size_t layer) {
+  return fmt::format("{}{}.", spec.architecture->weights.layer, layer);
+}
+
+Cut vocabulary_cut(const ModelSpec& spec) {
+  return {.dim = 0, .count = spec.vocab_size};
+}
+
+ParameterShape lm_head_parameter(const ModelSpec& spec) {
+  return head_parameters(spec).front();
+}
+
+std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec) {
+  std::vector<ParameterShape> list;
+  add(list, "", LinearShape{spec.architecture->weights.value_head, 1, spec.hidden_size, /*has_bias=*/true});
+  for (ParameterShape& parameter : list) parameter.is_adapter = spec.lora.has_value();
+  return list;
+}
+
+std::vector<ParameterShape> policy_parameters(const ModelSpec& spec) {
+  auto list = backbone_parameters(spec);
+  if (!spec.tied_head) std::ranges::move(head_parameters(spec), std::back_inserter(list));
+  return list;
+}
+
+std::vector<ParameterShape> critic_parameters(const ModelSpec& spec) {
+  auto list = backbone_parameters(spec);
+  std::ranges::move(value_head_parameters(spec), std::back_inserter(list));
+  return list;
+}
+
+std::vector<ParameterShape> held_by(std::vector<ParameterShape> parameters, int64_t rank, int64_t size) {
+  std::erase_if(parameters, [&](const ParameterShape& p) { return p.expert && p.expert->owner(size) != rank; });
+  return parameters;
+}
+
+std::vector<ParameterShape> trained_of(const ModelSpec& spec, std::vector<ParameterShape> parameters) {
+  if (spec.lora) std::erase_if(parameters, [](const ParameterShape& parameter) { return !parameter.is_adapter; });
+  return parameters;
+}
+
+int64_t ModelSpec::num_parameters() const {
+  int64_t total = 0;
+  for (const auto& parameter : policy_parameters(*this))
+    if (!parameter.is_adapter) total += count(parameter.shape);
+  return total;
+}
+
+ForwardFlops::ForwardFlops(const ModelSpec& spec)
+    : layers_(cost_of(spec.layers())), head_row_(2.0 * static_cast<double>(spec.vocab_size * spec.hidden_size)) {}
+
+double ForwardFlops::operator()(int64_t length, int64_t head_rows) const {
+  const auto n = static_cast<double>(length);
+  return layers_.flops * n + layers_.pair_flops(n) + static_cast<double>(head_rows) * head_row_;
+}
+
+double ModelSpec::forward_flops(int64_t length, int64_t head_rows) const {
+  return ForwardFlops(*this)(length, head_rows);
+}
+
+}  // namespace roll
