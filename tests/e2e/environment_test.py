@@ -12,7 +12,7 @@ from metric_words import unknown_metrics
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from expecting import expect, finish
-from rollouts import rollout_lines, rollout_text
+from rollouts import rollout_lines
 
 binary = pathlib.Path(sys.argv[1]).resolve()
 LAKE = dict(env_type="frozen_lake", max_steps=3, max_tokens_per_step=5, agent_template="{observation}",
@@ -57,6 +57,11 @@ def train(folder, name, environments, ranks=1, overrides=(), **keys):
     if done.returncode:
         sys.exit(f"{name}: exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}")
     return folder / name
+
+
+def trajectories(run, step):
+    """All of them but their log-probs, which differ by the rounding of sums over ranks."""
+    return [{key: value for key, value in line.items() if key != "log_probs"} for line in rollout_lines(run, step)]
 
 
 def weights(run):
@@ -117,7 +122,7 @@ with tempfile.TemporaryDirectory() as name:
     for ranks, overrides in ((2, ()), (4, ()), (2, ("actor_infer.strategy_args={strategy_config: {tensor_model_parallel_size: 2}}",))):
         other = train(folder, f"on{ranks}{len(overrides)}", both, ranks, overrides)
         for step in (1, 2):
-            same = rollout_text(one, step) == rollout_text(other, step)
+            same = trajectories(one, step) == trajectories(other, step)
             expect(same or overrides, f"{ranks} ranks {overrides}: step {step} has the same trajectories")
         expect(distance(one, other) < (1e-3 if overrides else 2e-6), f"{ranks} ranks {overrides}: the same weights: {distance(one, other)}")
         check_trajectories(other)
@@ -125,5 +130,5 @@ with tempfile.TemporaryDirectory() as name:
     expect(distance(one, again) == 0, "a replay of trajectories trains the same weights")
     program = dict(Program=dict(env_type="command", max_steps=4, max_tokens_per_step=3,
                                 env_config=dict(command=[sys.executable, "-c", PROGRAM], timeout_s=1.5, world_size=3)))
-    check_failures(train(folder, "program", program, 1, seed=8))
+    check_failures(train(folder, "program", program, 1, seed=9))
 finish("training over several turns")

@@ -145,6 +145,8 @@ TEST_CASE("every estimator is reached by its name, and says what it needs", "[ex
     ExperienceState state(config);
     if (estimator.needs_values || estimator.samples_baseline || estimator.reads_energies || estimator.separates_rewards)
       CHECK_THROWS_AS(complete_experience(experience, config, 1, state), Bug);
+    else if (estimator.weighs_turns)
+      CHECK_THROWS_AS(complete_experience(experience, config, 1, state), UserError);
     else
       CHECK_NOTHROW(complete_experience(experience, config, 1, state));
   }
