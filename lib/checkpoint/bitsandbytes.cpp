@@ -7,55 +7,27 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/regex.h"
 
 namespace roll {
 
 namespace {
 
-constexpr const char *kSection = "quantization_config", *kSkipped = "llm_int8_skip_modules";
 constexpr const char* kState = ".quant_state.bitsandbytes__nf4";
 constexpr std::array kBesideWeight = {".absmax", ".quant_map", ".nested_absmax", ".nested_quant_map", kState};
 constexpr std::array kBesideModule = {".SCB", ".weight_format"};
 constexpr int64_t kNestedBlock = 256;  // scales that share a scale
 
-const char* const kGivePlain = "give the model that was not quantised";
-
-template <class T>
-T value_of(const Json& section, const std::string& where, const char* key, T absent) {
-  const auto found = section.find(key);
-  if (found == section.end() || found->is_null()) return absent;
-  try {
-    return found->get<T>();
-  } catch (const nlohmann::json::exception&) {
-    throw user_error("{}: {} = {}: is not of this key's type", where, key, to_line(*found));
-  }
-}
-
-/// bitsandbytes' and transformers' words.
-at::ScalarType float_named(const std::string& name, const std::string& where) {
-  if (name == "float32") return at::kFloat;
-  if (name == "bfloat16") return at::kBFloat16;
-  if (name == "float16") return at::kHalf;
-  throw user_error("{} = {}: must be float32, bfloat16 or float16", where, name);
-}
-
-/// What the model was before, as its config.json says.
-at::ScalarType stored_dtype(const Json& config, const std::string& origin) {
-  const char* key = config.contains("dtype") ? "dtype" : "torch_dtype";
-  return float_named(value_of<std::string>(config, origin, key, "float32"), fmt::format("{}: {}", origin, key));
-}
-
 void require_entry(const HfFolder& folder, const std::string& name, at::ScalarType dtype, int64_t numel) {
   const TensorEntry* entry = folder.find(name);
   if (!entry)
     throw user_error("{}: {}: is missing, but config.json says that bitsandbytes quantised this weight; {}",
-                     folder.path().string(), name, kGivePlain);
+                     folder.path().string(), name, bitsandbytes::kGivePlain);
   int64_t found = 1;
   for (const int64_t n : entry->shape) found *= n;
   if (entry->dtype != dtype || found != numel)
     throw user_error("{}: {}: is {} {}, where bitsandbytes has {} numbers of {}; {}", folder.file_of(name), name,
-                     dtype_name(entry->dtype), shape_text(entry->shape), numel, dtype_name(dtype), kGivePlain);
+                     dtype_name(entry->dtype), shape_text(entry->shape), numel, dtype_name(dtype),
+                     bitsandbytes::kGivePlain);
 }
 
 std::string module_of(const std::string& weight) {
@@ -82,13 +54,13 @@ QuantState read_state(const HfFolder& folder, const std::string& weight, const s
     const auto found = state.find(key);
     if (found == state.end() || *found != only)
       throw user_error("{}: {} = {}: only {} is read; {}", where, key,
-                       found == state.end() ? "(absent)" : to_line(*found), to_line(only), kGivePlain);
+                       found == state.end() ? "(absent)" : to_line(*found), to_line(only), bitsandbytes::kGivePlain);
   };
   require("quant_type", "nf4"), require("blocksize", static_cast<int64_t>(kNf4Block)), require("shape", shape);
   const bool is_nested = folder.find(weight + ".nested_absmax") != nullptr;
   if (is_nested) require("nested_blocksize", kNestedBlock), require("nested_dtype", "float32");
-  return {float_named(value_of<std::string>(state, where, "dtype", ""), where + ": dtype"),
-          value_of(state, where, "nested_offset", 0.0)};
+  return {bitsandbytes::float_named(bitsandbytes::value_of<std::string>(state, where, "dtype", ""), where + ": dtype"),
+          bitsandbytes::value_of(state, where, "nested_offset", 0.0)};
 }
 
 /// Scales that are quantised themselves: codes of a table of 256, a scale for 256 of these, and their mean.
@@ -106,45 +78,8 @@ void require_finite(const at::Tensor& scales, const HfFolder& folder, const std:
 
 }  // namespace
 
-bool BitsandbytesConfig::covers(const std::string& module) const {
-  MatchMemory memory;
-  return std::ranges::none_of(skipped, [&](const auto& begin) { return begin->find(module, 0, memory).has_value(); }) &&
-         std::ranges::none_of(skipped_ends, [&](const std::string& end) { return module.ends_with(end); });
-}
-
-std::optional<BitsandbytesConfig> bitsandbytes_config(const Json& config, const std::string& origin) {
-  const auto section = config.find(kSection);
-  if (section == config.end() || section->is_null()) return {};
-  const std::string where = fmt::format("{}: {}", origin, kSection);
-  if (!section->is_object()) throw user_error("{}: {} where an object is needed", where, section->type_name());
-  const auto method = value_of<std::string>(*section, where, "quant_method", "(absent)");
-  if (method != "bitsandbytes")
-    throw user_error("{}: quant_method = {}: only weights that bitsandbytes quantised are read; {}", where, method,
-                     kGivePlain);
-  BitsandbytesConfig found;
-  if (value_of(*section, where, "load_in_8bit", false)) {
-    found.kind = Quantisation::kInt8;
-  } else {
-    const auto require = [&](const char* key, const std::string& absent, const std::string& only) {
-      const auto value = value_of<std::string>(*section, where, key, absent);
-      if (value != only) throw user_error("{}: {} = {}: only {} is read; {}", where, key, value, only, kGivePlain);
-    };
-    require("bnb_4bit_quant_type", "fp4", "nf4"), require("bnb_4bit_quant_storage", "uint8", "uint8");
-    found.from = stored_dtype(config, origin);
-  }
-  for (const std::string& key : value_of(*section, where, kSkipped, std::vector<std::string>())) {
-    found.skipped_ends.push_back(key);
-    try {
-      found.skipped.push_back(std::make_shared<Regex>(fmt::format(R"(^(?:{})(?:(?<=\.)|(?=\.|$)))", key)));
-    } catch (const RegexError& error) {
-      throw user_error("{}: {} = {}: is no regular expression: {}", where, kSkipped, key, error.what());
-    }
-  }
-  return found;
-}
-
 bool is_quantised(const HfFolder& folder) {
-  const auto section = folder.config().find(kSection);
+  const auto section = folder.config().find(bitsandbytes::kSection);
   return section != folder.config().end() && !section->is_null();
 }
 
@@ -166,7 +101,7 @@ void check_bitsandbytes(const HfFolder& folder, const std::string& weight, const
   const TensorEntry* codes = folder.find(weight);
   if (codes && at::isFloatingType(codes->dtype))
     throw user_error("{}: {}: is {}, but config.json says that it is quantised; name its module in {}",
-                     folder.file_of(weight), weight, dtype_name(codes->dtype), kSkipped);
+                     folder.file_of(weight), weight, dtype_name(codes->dtype), bitsandbytes::kSkipped);
   if (kind == Quantisation::kInt8) {
     require_entry(folder, weight, at::kChar, numel),
         require_entry(folder, module_of(weight) + ".SCB", at::kFloat, outputs);
@@ -174,7 +109,7 @@ void check_bitsandbytes(const HfFolder& folder, const std::string& weight, const
   }
   if (inputs % 2 != 0)
     throw user_error("{}: {}: has {} inputs; nf4 is read where two numbers share a byte; {}", folder.file_of(weight),
-                     weight, inputs, kGivePlain);
+                     weight, inputs, bitsandbytes::kGivePlain);
   const int64_t blocks = blocks_of(numel, kNf4Block);
   const bool is_nested = folder.find(weight + ".nested_absmax") != nullptr;
   require_entry(folder, weight, at::kByte, numel / 2);
@@ -183,7 +118,7 @@ void check_bitsandbytes(const HfFolder& folder, const std::string& weight, const
   if (is_nested) require_entry(folder, weight + ".nested_absmax", at::kFloat, blocks_of(blocks, kNestedBlock));
   if (is_nested) require_entry(folder, weight + ".nested_quant_map", at::kFloat, 256);
   if (!folder.find(weight + kState))
-    throw user_error("{}: {}{}: is missing; {}", folder.file_of(weight), weight, kState, kGivePlain);
+    throw user_error("{}: {}{}: is missing; {}", folder.file_of(weight), weight, kState, bitsandbytes::kGivePlain);
 }
 
 QuantisedMatrix read_bitsandbytes(const HfFolder& folder, const std::string& weight, const std::vector<int64_t>& shape,
@@ -193,18 +128,19 @@ QuantisedMatrix read_bitsandbytes(const HfFolder& folder, const std::string& wei
   if (kind == Quantisation::kInt8) {
     const std::string scales = module_of(weight) + ".SCB", format = module_of(weight) + ".weight_format";
     if (folder.find(format) && folder.read(format).to(at::kLong).sum().item<int64_t>() != 0)
-      throw user_error("{}: {}: only rows (0) are read; {}", folder.file_of(format), format, kGivePlain);
+      throw user_error("{}: {}: only rows (0) are read; {}", folder.file_of(format), format, bitsandbytes::kGivePlain);
     require_finite(folder.read(scales), folder, scales);
     return {kind, folder.read(weight).view(shape), folder.read(scales).flatten()};
   }
   const QuantState state = read_state(folder, weight, shape);
   if (const std::string config = (folder.path() / "config.json").string();
-      state.from != stored_dtype(folder.config(), config))
+      state.from != bitsandbytes::stored_dtype(folder.config(), config))
     throw user_error("{}: dtype: differs from that of {}{} in {}, which is {}", config, weight, kState,
                      folder.file_of(weight), at::toString(state.from));
   const std::string table = weight + ".quant_map", scales = weight + ".absmax";
   if (!at::equal(folder.read(table).flatten(), nf4_values(at::kCPU)))
-    throw user_error("{}: {}: are other values than those of nf4; {}", folder.file_of(table), table, kGivePlain);
+    throw user_error("{}: {}: are other values than those of nf4; {}", folder.file_of(table), table,
+                     bitsandbytes::kGivePlain);
   const bool is_nested = folder.find(weight + ".nested_absmax") != nullptr;
   at::Tensor each = is_nested ? nested_scales(folder, weight, state.offset) : folder.read(scales).flatten();
   require_finite(each, folder, scales);

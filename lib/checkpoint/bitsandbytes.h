@@ -4,33 +4,15 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
-#include "base/json.h"
+#include "checkpoint/bitsandbytes_config.h"
 #include "checkpoint/hf_folder.h"
 #include "ops/quantised.h"
 
 namespace roll {
-
-class Regex;
-
-/// What quantization_config of a config.json says.
-struct BitsandbytesConfig {
-  Quantisation kind = Quantisation::kNf4;
-  at::ScalarType from = at::kFloat;                     // QuantisedMatrix::from
-  std::vector<std::shared_ptr<const Regex>> skipped{};  // llm_int8_skip_modules: beginnings of names
-  std::vector<std::string> skipped_ends{};              // and ends
-
-  /// Whether the module's weight is quantised; transformers' rule (should_convert_module).
-  bool covers(const std::string& module) const;
-};
-
-/// None: `config` says nothing. UserError "origin: ...": another quantisation.
-std::optional<BitsandbytesConfig> bitsandbytes_config(const Json& config, const std::string& origin);
 
 /// Whether the folder's config.json says that its weights are quantised.
 bool is_quantised(const HfFolder& folder);

@@ -129,8 +129,7 @@ bool takes(const Experts&, const LayerWeights&, const at::Tensor&) {
 
 /// Whether the kernels compute all of this layer.
 bool takes(const LayerWeights& layer, const at::Tensor& x) {
-  return features_of(layer.layer()).are_of(kOutsideOfKernels) &&
-         std::ranges::all_of(layer.layer(), [&](const Block& block) {
+  return has_layer_kernels(layer.layer()) && std::ranges::all_of(layer.layer(), [&](const Block& block) {
            return takes_layer(x, {block.norm.width}, {layer[block.norm]}) &&
                   std::visit([&](const auto& mixer) { return takes(mixer, layer, x); }, block.mixer);
          });
@@ -152,6 +151,10 @@ at::Tensor run_fused_layer(const LayerWeights& layer, const at::Tensor& x, const
 }
 
 }  // namespace
+
+bool has_layer_kernels(const Layer& layer) {
+  return features_of(layer).are_of(kOutsideOfKernels);
+}
 
 at::Tensor run_layer(const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass) {
   if (pass.launcher) {

@@ -35,6 +35,10 @@ struct LayerPass {
   at::Tensor dropout_names{};  // of the tokens, where adapters are trained with dropout
 };
 
+/// Whether a GPU's kernels know all that the layer does between its products; LibTorch's operators compute it
+/// elsewhere.
+bool has_layer_kernels(const Layer& layer);
+
 /// x [rank's tokens, E] behind the layer's blocks.
 at::Tensor run_layer(const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass);
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "checkpoint/bitsandbytes.h"
 #include "model/model_folder.h"
 #include "model/transformer.h"
 #include "model/value_model.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "checkpoint/bitsandbytes.h"
+#include "checkpoint/bitsandbytes_config.h"
 #include "model/architectures.h"
 #include "model/lora.h"
 #include "model/mixture.h"

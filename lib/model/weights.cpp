@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "checkpoint/bitsandbytes.h"
 #include "checkpoint/peft_folder.h"
 #include "model/linear.h"
 #include "ops/quantised.h"

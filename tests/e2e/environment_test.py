@@ -126,6 +126,10 @@ with tempfile.TemporaryDirectory() as name:
             expect(same or overrides, f"{ranks} ranks {overrides}: step {step} has the same trajectories")
         expect(distance(one, other) < (1e-3 if overrides else 2e-6), f"{ranks} ranks {overrides}: the same weights: {distance(one, other)}")
         check_trajectories(other)
+    short = train(folder, "short", both, response_length=40)
+    lengths = [len(line["response_ids"]) for step in (1, 2) for line in rollout_lines(short, step)]
+    cuts = [line["reward_detail"].get("cut") for step in (1, 2) for line in rollout_lines(short, step)]
+    expect(max(lengths) <= 40 and "tokens" in cuts, f"a trajectory ends where its tokens do: {max(lengths)}, {set(cuts)}")
     again = train(folder, "again", both, rollout_replay=str(one / "rollouts"))
     expect(distance(one, again) == 0, "a replay of trajectories trains the same weights")
     program = dict(Program=dict(env_type="command", max_steps=4, max_tokens_per_step=3,

@@ -13,6 +13,7 @@
 #include "dist/mesh.h"
 #include "model/init_spec.h"
 #include "model/log_probs.h"
+#include "model/mixers.h"
 #include "model/rewrite.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
@@ -145,6 +146,18 @@ TEST_CASE("a row is all that a new architecture needs to be shared by ranks", "[
          return at::allclose(log_probs(part), expected, 1e-4, 1e-5) ? "" : "other log-probs";
        }))
     CHECK(wrong == "");
+}
+
+TEST_CASE("a layer's kernels in training get none with features that they do not compute", "[model]") {
+  std::vector<std::string> known;
+  for (const Architecture& row : architectures()) {
+    InitSizes sizes;
+    sizes.arch = row.name;
+    const auto layers = make_spec(sizes, {}).layers();
+    if (std::ranges::all_of(layers, has_layer_kernels)) known.push_back(row.name);
+  }
+  CHECK(known ==
+        std::vector<std::string>{"qwen2", "qwen3", "llama", "mistral", "ministral3", "phi3", "qwen2_moe", "qwen3_moe"});
 }
 
 TEST_CASE("the list of architectures follows the rows", "[model]") {

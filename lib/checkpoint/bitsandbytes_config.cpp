@@ -1,0 +1,63 @@
+#include "checkpoint/bitsandbytes_config.h"
+
+#include <algorithm>
+
+#include "base/regex.h"
+
+namespace roll {
+
+namespace bitsandbytes {
+
+at::ScalarType float_named(const std::string& name, const std::string& where) {
+  if (name == "float32") return at::kFloat;
+  if (name == "bfloat16") return at::kBFloat16;
+  if (name == "float16") return at::kHalf;
+  throw user_error("{} = {}: must be float32, bfloat16 or float16", where, name);
+}
+
+at::ScalarType stored_dtype(const Json& config, const std::string& origin) {
+  const char* key = config.contains("dtype") ? "dtype" : "torch_dtype";
+  return float_named(value_of<std::string>(config, origin, key, "float32"), fmt::format("{}: {}", origin, key));
+}
+
+}  // namespace bitsandbytes
+
+bool BitsandbytesConfig::covers(const std::string& module) const {
+  MatchMemory memory;
+  return std::ranges::none_of(skipped, [&](const auto& begin) { return begin->find(module, 0, memory).has_value(); }) &&
+         std::ranges::none_of(skipped_ends, [&](const std::string& end) { return module.ends_with(end); });
+}
+
+std::optional<BitsandbytesConfig> bitsandbytes_config(const Json& config, const std::string& origin) {
+  using namespace bitsandbytes;
+  const auto section = config.find(kSection);
+  if (section == config.end() || section->is_null()) return {};
+  const std::string where = fmt::format("{}: {}", origin, kSection);
+  if (!section->is_object()) throw user_error("{}: {} where an object is needed", where, section->type_name());
+  const auto method = value_of<std::string>(*section, where, "quant_method", "(absent)");
+  if (method != "bitsandbytes")
+    throw user_error("{}: quant_method = {}: only weights that bitsandbytes quantised are read; {}", where, method,
+                     kGivePlain);
+  BitsandbytesConfig found;
+  if (value_of(*section, where, "load_in_8bit", false)) {
+    found.kind = Quantisation::kInt8;
+  } else {
+    const auto require = [&](const char* key, const std::string& absent, const std::string& only) {
+      const auto value = value_of<std::string>(*section, where, key, absent);
+      if (value != only) throw user_error("{}: {} = {}: only {} is read; {}", where, key, value, only, kGivePlain);
+    };
+    require("bnb_4bit_quant_type", "fp4", "nf4"), require("bnb_4bit_quant_storage", "uint8", "uint8");
+    found.from = stored_dtype(config, origin);
+  }
+  for (const std::string& key : value_of(*section, where, kSkipped, std::vector<std::string>())) {
+    found.skipped_ends.push_back(key);
+    try {
+      found.skipped.push_back(std::make_shared<Regex>(fmt::format(R"(^(?:{})(?:(?<=\.)|(?=\.|$)))", key)));
+    } catch (const RegexError& error) {
+      throw user_error("{}: {} = {}: is no regular expression: {}", where, kSkipped, key, error.what());
+    }
+  }
+  return found;
+}
+
+}  // namespace roll
