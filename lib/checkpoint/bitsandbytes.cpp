@@ -34,8 +34,8 @@ std::string module_of(const std::string& weight) {
   return weight.substr(0, weight.rfind(".weight"));
 }
 
-int64_t blocks_of(int64_t numel, int64_t block) {
-  return (numel + block - 1) / block;
+int64_t blocks_of(int64_t numel, int64_t size) {
+  return (numel + size - 1) / size;
 }
 
 /// What bitsandbytes wrote about a matrix, in JSON, as bytes.

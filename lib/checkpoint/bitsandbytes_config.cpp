@@ -1,12 +1,32 @@
 #include "checkpoint/bitsandbytes_config.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
 #include "base/regex.h"
 
 namespace roll {
 
 namespace bitsandbytes {
+
+template <class T>
+T value_of(const Json& section, const std::string& where, const char* key, T absent) {
+  const auto found = section.find(key);
+  if (found == section.end() || found->is_null()) return absent;
+  try {
+    return found->get<T>();
+  } catch (const nlohmann::json::exception&) {
+    throw user_error("{}: {} = {}: is not of this key's type", where, key, to_line(*found));
+  }
+}
+
+template std::string value_of(const Json&, const std::string&, const char*, std::string);
+template double value_of(const Json&, const std::string&, const char*, double);
+template bool value_of(const Json&, const std::string&, const char*, bool);
+template std::vector<std::string> value_of(const Json&, const std::string&, const char*, std::vector<std::string>);
 
 at::ScalarType float_named(const std::string& name, const std::string& where) {
   if (name == "float32") return at::kFloat;

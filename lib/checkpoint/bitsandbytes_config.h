@@ -2,14 +2,12 @@
 #pragma once
 
 #include <c10/core/ScalarType.h>
-#include <fmt/format.h>
 
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "base/json.h"
 #include "ops/quantised.h"
 
@@ -37,16 +35,8 @@ inline constexpr const char *kSection = "quantization_config", *kSkipped = "llm_
 inline constexpr const char* kGivePlain = "give the model that was not quantised";
 
 /// A key's value, or `absent`. UserError "where: key = ...": of another type.
-template <class T>
-T value_of(const Json& section, const std::string& where, const char* key, T absent) {
-  const auto found = section.find(key);
-  if (found == section.end() || found->is_null()) return absent;
-  try {
-    return found->get<T>();
-  } catch (const nlohmann::json::exception&) {
-    throw user_error("{}: {} = {}: is not of this key's type", where, key, to_line(*found));
-  }
-}
+template <class T>  // a text, truth, number or list of texts
+T value_of(const Json& section, const std::string& where, const char* key, T absent);
 
 /// bitsandbytes' and transformers' words. UserError "where = ...".
 at::ScalarType float_named(const std::string& name, const std::string& where);

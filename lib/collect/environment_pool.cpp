@@ -1,6 +1,7 @@
 #include "collect/environment_pool.h"
 
 #include <chrono>
+#include <utility>
 
 #include "base/error.h"
 
@@ -36,7 +37,7 @@ EnvironmentPool::EnvironmentPool(const EnvironmentsByTag& environments) : enviro
     if (!type.is_program) continue;
     Programs& programs = programs_[tag];
     for (int64_t i = 0; i < config.env_config.world_size; ++i)
-      programs.threads.emplace_back([this, tag] { work(tag); });
+      programs.threads.emplace_back([this, own = tag] { work(own); });
   }
 }
 

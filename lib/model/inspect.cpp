@@ -116,10 +116,10 @@ Patterns patterns_in(const std::filesystem::path& folder) {
   return found;
 }
 
-std::vector<std::string> without(const Patterns& all, const Patterns& others) {
+std::vector<std::string> without(const Patterns& listed, const Patterns& known) {
   std::vector<std::string> left;
-  for (const auto& [pattern, count] : all)
-    if (!others.contains(pattern)) left.push_back(count > 1 ? fmt::format("{} ({})", pattern, count) : pattern);
+  for (const auto& [pattern, count] : listed)
+    if (!known.contains(pattern)) left.push_back(count > 1 ? fmt::format("{} ({})", pattern, count) : pattern);
   return left;
 }
 

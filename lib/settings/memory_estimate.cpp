@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 #include <span>
 
 #include "model/activation_memory.h"
@@ -292,10 +291,14 @@ bool chooses_recomputation(const SftConfig& config) {
 std::vector<std::string> choose_recomputation(Config& config, const PlannedModels& models, bool on_gpu, double bytes) {
   std::vector<std::string> lines;
   for (const ChoosingRole& role : choosing_roles(config, models)) {
-    const auto counts = std::views::iota(int64_t{0}, role.num_layers);
-    const auto fewest = std::ranges::partition_point(
-        counts, [&](int64_t layers) { return bytes_with(layers, role, config, models, on_gpu) > bytes; });
-    const int64_t layers = fewest - counts.begin();
+    int64_t layers = 0, most = role.num_layers;
+    while (layers < most) {  // the more are recomputed, the less is taken
+      const int64_t middle = (layers + most) / 2;
+      if (bytes_with(middle, role, config, models, on_gpu) > bytes)
+        layers = middle + 1;
+      else
+        most = middle;
+    }
     const double needed = bytes_with(layers, role, config, models, on_gpu);
     lines.push_back(fmt::format("{}: backward recomputes {} of {} layers, so that training takes {:.3g} of {:.3g} GB{}",
                                 role.name, layers, role.num_layers, needed / 1e9, bytes / 1e9,
