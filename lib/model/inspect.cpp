@@ -116,10 +116,10 @@ Patterns patterns_in(const std::filesystem::path& folder) {
   return found;
 }
 
-std::vector<std::string> without(const Patterns& listed, const Patterns& known) {
+std::vector<std::string> without(const Patterns& patterns, const Patterns& skipped) {
   std::vector<std::string> left;
-  for (const auto& [pattern, count] : listed)
-    if (!known.contains(pattern)) left.push_back(count > 1 ? fmt::format("{} ({})", pattern, count) : pattern);
+  for (const auto& [pattern, count] : patterns)
+    if (!skipped.contains(pattern)) left.push_back(count > 1 ? fmt::format("{} ({})", pattern, count) : pattern);
   return left;
 }
 
