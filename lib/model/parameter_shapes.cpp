@@ -16,25 +16,26 @@ void add(std::vector<ParameterShape>& list, const std::string& prefix, const Lin
     return linear.fused.of.empty() ? FolderRows() : FolderRows{whole + end, linear.fused.begin, linear.fused.rows};
   };
   const bool cuts_rows = linear.cut.dim == 0, cuts_columns = linear.cut.dim == 1;
-  list.push_back({name + ".weight",
-                  {linear.outputs, linear.inputs},
-                  linear.cut,
-                  false,
-                  linear.quantised,
-                  1,
-                  fused(".weight"),
-                  linear.expert});
+  list.push_back({.name = name + ".weight",
+                  .shape = {linear.outputs, linear.inputs},
+                  .cut = linear.cut,
+                  .quantised = linear.quantised,
+                  .fused = fused(".weight"),
+                  .expert = linear.expert});
   // The bias of a product whose columns are cut is added once, to the sum.
   const Cut of_outputs = cuts_rows ? linear.cut : Cut{};
-  if (linear.has_bias) list.push_back({name + ".bias", {linear.outputs}, of_outputs, false, {}, 1, fused(".bias")});
+  if (linear.has_bias)
+    list.push_back({.name = name + ".bias", .shape = {linear.outputs}, .cut = of_outputs, .fused = fused(".bias")});
   const AdapterShape& adapter = linear.adapter;
   if (adapter.rank == 0) return;
   const bool is_first = linear.fused.begin == 0;  // of what is fused: A is of all of it
   if (is_first)
     list.push_back({whole + kLoraA, {adapter.rank, linear.inputs}, cuts_columns ? linear.cut : Cut{}, true});
-  list.push_back({name + kLoraB, {linear.outputs, adapter.rank}, of_outputs, true, {}, 1, fused(kLoraB)});
-  if (adapter.has_magnitude)
-    list.push_back({name + kMagnitude, {linear.outputs}, of_outputs, true, {}, 1, fused(kMagnitude)});
+  const auto add_rows = [&](const char* end, const std::vector<int64_t>& shape) {  // as the product has outputs
+    list.push_back({.name = name + end, .shape = shape, .cut = of_outputs, .is_adapter = true, .fused = fused(end)});
+  };
+  add_rows(kLoraB, {linear.outputs, adapter.rank});
+  if (adapter.has_magnitude) add_rows(kMagnitude, {linear.outputs});
 }
 
 void add(std::vector<ParameterShape>& list, const std::string& prefix, const NormShape& norm) {
@@ -73,7 +74,7 @@ std::vector<ParameterShape> in_folder(const std::vector<ParameterShape>& paramet
     if (parameter.fused.begin > 0) continue;  // a part of what stands before it
     ParameterShape& whole = list.emplace_back(parameter);
     if (parameter.fused.name.empty()) continue;
-    whole.name = parameter.fused.name;
+    whole.name = parameter.name_in_folder();
     whole.shape[0] = parameter.fused.rows;
   }
   return list;

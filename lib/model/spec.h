@@ -92,6 +92,8 @@ struct ParameterShape {
   double initial = 1;  // numbers of a new norm
   FolderRows fused = {};
   std::optional<ExpertPlace> expert = {};
+
+  const std::string& name_in_folder() const { return fused.name.empty() ? name : fused.name; }
 };
 
 /// The tensors that a folder has of them: what is fused there is one.

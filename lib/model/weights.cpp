@@ -63,9 +63,8 @@ void check_one(const HfFolder& folder, const ParameterShape& wanted) {
 /// The parameter out of a folder's tensors.
 template <class Folder>
 at::Tensor read_parameter(const Folder& folder, const ParameterShape& parameter) {
-  const FolderRows& fused = parameter.fused;
-  if (fused.name.empty()) return folder.read(parameter.name);
-  return folder.read(fused.name).narrow(0, fused.begin, parameter.shape[0]);
+  const at::Tensor there = folder.read(parameter.name_in_folder());
+  return parameter.fused.name.empty() ? there : there.narrow(0, parameter.fused.begin, parameter.shape[0]);
 }
 
 /// This rank's part of a whole tensor, as a copy: training must not write into pages of a file.
@@ -109,8 +108,7 @@ QuantisedMatrix quantised_base(const HfFolder& folder, const ParameterShape& wan
     return read_bitsandbytes(folder, wanted.name, wanted.shape, *wanted.quantised);
   }
   const at::Tensor whole = read_parameter(folder, wanted);
-  const std::string& name = wanted.fused.name.empty() ? wanted.name : wanted.fused.name;
-  check_values(whole, dtype, fmt::format("{}: {}", folder.file_of(name), wanted.name));
+  check_values(whole, dtype, fmt::format("{}: {}", folder.file_of(wanted.name_in_folder()), wanted.name));
   return quantised(whole, *wanted.quantised);
 }
 
@@ -207,7 +205,6 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
   uint32_t number = 0;  // of the parameter, which names a new adapter's numbers
   for (const auto& parameter : wanted) {
     const std::string& name = parameter.name;
-    const std::string& file_name = parameter.fused.name.empty() ? name : parameter.fused.name;
     ++number;
     if (adapters.base && !parameter.is_adapter) {
       for (const ParameterShape& stored : stored_shapes(parameter))
@@ -221,8 +218,8 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
       continue;
     }
     if (!parameter.is_adapter) {
-      parameters.emplace_back(
-          name, own_part(parts, name, read_parameter(folder, parameter), folder.file_of(file_name), device, dtype));
+      const std::string file = folder.file_of(parameter.name_in_folder());
+      parameters.emplace_back(name, own_part(parts, name, read_parameter(folder, parameter), file, device, dtype));
       parameters.back().second.requires_grad_(!has_adapters);
       continue;
     }
@@ -237,18 +234,26 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
 }
 
 NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors) {
+  std::unordered_map<std::string_view, const FolderRows*> rows;  // of parts, by their names
+  std::unordered_map<std::string_view, std::vector<std::string>> parts_of;
+  for (const ParameterShape& parameter : parameters) {
+    if (parameter.fused.name.empty()) continue;
+    rows.emplace(parameter.name, &parameter.fused);
+    parts_of[parameter.fused.name].push_back(parameter.name);
+  }
+  const ParameterIndex all(tensors);
   NamedTensors list;
   for (const auto& [name, tensor] : tensors) {
-    const auto shape = std::ranges::find(parameters, name, &ParameterShape::name);
-    if (shape == parameters.end() || shape->fused.name.empty()) {
+    const auto part = rows.find(name);
+    if (part == rows.end()) {
       list.emplace_back(name, tensor);
       continue;
     }
-    if (shape->fused.begin > 0) continue;
+    const FolderRows& fused = *part->second;
+    if (fused.begin > 0) continue;
     std::vector<at::Tensor> parts;
-    for (const ParameterShape& part : parameters)
-      if (part.fused.name == shape->fused.name) parts.push_back(parameter(tensors, part.name));
-    list.emplace_back(shape->fused.name, at::cat(parts));
+    for (const std::string& own : parts_of[fused.name]) parts.push_back(all[own]);
+    list.emplace_back(fused.name, at::cat(parts));
   }
   return list;
 }

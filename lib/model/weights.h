@@ -43,12 +43,11 @@ enum class FolderUse {
   kReads,       // the weights below the head, and a tokenizer
   kGivesValues  // the weights below the head, which a language model's folder has too
 };
-/// What a folder holds of tensors: parts that are one tensor there are put together.
-NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors);
 
 /// Whether the folder holds that, as far as names, sizes and headers show. UserError: HfFolder::open()'s, those of
 /// check_parameters(), no tokenizer.json.
 void check_folder(const std::filesystem::path& folder, const ModelSpec& spec, FolderUse use);
+
 /// UserError "where: ...": the CPU tensor holds NaN or infinite values, or some that are infinite in `dtype`.
 void check_values(const at::Tensor& values, at::ScalarType dtype, const std::string& where);
 
@@ -56,6 +55,9 @@ void check_values(const at::Tensor& values, at::ScalarType dtype, const std::str
 /// and index, so that devices, dtypes and machines agree.
 NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t seed, at::Device device,
                              at::ScalarType dtype);
+
+/// What a folder holds of tensors: parts that are one tensor there are put together.
+NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors);
 
 /// This rank's part of each parameter, without data.
 NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const ParameterShards& parts,
