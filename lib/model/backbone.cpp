@@ -45,15 +45,16 @@ int64_t count_alike(std::span<const LayerUnit> units) {
 
 at::Tensor run_unit(const std::vector<LayerWeights>& layers, const LayerUnit& unit, const at::Tensor& x,
                     const std::shared_ptr<const LayerPass>& pass) {
-  const std::vector<LayerWeights> own(layers.begin() + unit.first, layers.begin() + unit.first + unit.size);
-  const auto block = [own, pass](at::Tensor input) {
-    for (const LayerWeights& layer : own) input = run_layer(layer, input, *pass);
+  const auto run = [&pass = *pass](std::span<const LayerWeights> unit_layers, at::Tensor input) {
+    for (const LayerWeights& layer : unit_layers) input = run_layer(layer, input, pass);
     return input;
   };
-  if (!unit.again) return block(x);
+  const std::span own = std::span(layers).subspan(unit.first, unit.size);
+  if (!unit.again) return run(own, x);
   std::vector<at::Tensor> weights;
   for (const LayerWeights& layer : own) std::ranges::move(layer.all(), std::back_inserter(weights));
-  return recomputed(block, x, weights);
+  const std::vector<LayerWeights> kept(own.begin(), own.end());
+  return recomputed([kept, pass, run](const at::Tensor& input) { return run(kept, input); }, x, weights);
 }
 
 std::string_view first_norm(const Layer& layer) {
@@ -123,13 +124,17 @@ const Linear& LayerWeights::find(std::string_view name) const {
 
 std::vector<at::Tensor> LayerWeights::all() const {
   std::vector<at::Tensor> defined;
-  const auto is_listed = [&](const at::Tensor& tensor) {  // what is fused shares its A
-    return std::ranges::any_of(defined, [&](const at::Tensor& other) { return other.is_same(tensor); });
+  const auto add = [&](const at::Tensor& tensor) {
+    if (tensor.defined() && tensor.is_floating_point()) defined.push_back(tensor);
   };
+  at::Tensor last_a;
   for (const auto& [name, linear] : parts_) {
-    const Adapter adapter = linear.adapter.value_or(Adapter());
-    for (const at::Tensor& tensor : {linear.weight, linear.bias, adapter.a, adapter.b, adapter.magnitude})
-      if (tensor.defined() && tensor.is_floating_point() && !is_listed(tensor)) defined.push_back(tensor);
+    add(linear.weight), add(linear.bias);
+    if (!linear.adapter) continue;
+    const Adapter& adapter = *linear.adapter;
+    if (!adapter.a.is_same(last_a)) add(adapter.a);  // products that are one in the folder share it, and stand together
+    add(adapter.b), add(adapter.magnitude);
+    last_a = adapter.a;
   }
   return defined;
 }
