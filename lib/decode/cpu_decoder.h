@@ -78,9 +78,10 @@ class CpuDecoder : public Decoder {
     int64_t inner;                                // of this rank
     std::optional<GatedBlock> shared;
   };
+  using MixerBlock = std::variant<AttentionBlock, GatedBlock, ExpertsBlock>;
   struct DecoderBlock {
     at::Tensor norm;
-    std::variant<AttentionBlock, GatedBlock, ExpertsBlock> mixer;
+    MixerBlock mixer;
     at::Tensor out_bias;  // of what the mixer adds to the residual stream
     at::Tensor after;     // the norm of that
     float scale = 1;      // and what it is multiplied by
@@ -107,8 +108,7 @@ class CpuDecoder : public Decoder {
   int64_t room_for(const GatedMlp& mlp, const LayerWeights& weights) const;
   void add_block(const Attention& attention, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
   void add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
-  template <class Own>
-  void push_block(Own own, const Block& block, const LayerWeights& weights, const at::Tensor& out_bias);
+  void push_block(MixerBlock own, const Block& block, const LayerWeights& weights, const at::Tensor& out_bias);
   GatedBlock packed_mlp(const GatedMlp& mlp, const LayerWeights& weights, StreamedMemory& memory) const;
   // Of experts: decode/cpu_experts.cpp.
   int64_t room_for(const Experts& experts, const LayerWeights& weights) const;

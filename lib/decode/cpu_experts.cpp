@@ -54,8 +54,7 @@ void CpuDecoder<T>::add_block(const Experts& experts, const Block& block, const 
     own.downs.push_back(packed_together({parts[2 * experts.count + e].second}, memory));
   }
   if (experts.shared) own.shared = packed_mlp(*experts.shared, weights, memory);
-  const at::Tensor norm = weights[block.norm].detach().to(at::kFloat).contiguous();
-  blocks_.push_back({norm, std::move(own), at::Tensor()});
+  push_block(std::move(own), block, weights, /*out_bias=*/at::Tensor());
 }
 
 template <class T>

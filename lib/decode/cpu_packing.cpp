@@ -67,8 +67,8 @@ void CpuDecoder<T>::add_block(const Attention& attention, const Block& block, co
 }
 
 template <class T>
-template <class Own>
-void CpuDecoder<T>::push_block(Own own, const Block& block, const LayerWeights& weights, const at::Tensor& out_bias) {
+void CpuDecoder<T>::push_block(MixerBlock own, const Block& block, const LayerWeights& weights,
+                               const at::Tensor& out_bias) {
   blocks_.push_back({.norm = norm_in(weights, block.norm),
                      .mixer = std::move(own),
                      .out_bias = as_float(out_bias),
@@ -119,6 +119,7 @@ void CpuDecoder<T>::pack_weights() {
   template PackedWeight CpuDecoder<T>::packed_together(const std::vector<Linear>&, StreamedMemory&) const;            \
   template CpuDecoder<T>::GatedBlock CpuDecoder<T>::packed_mlp(const GatedMlp&, const LayerWeights&, StreamedMemory&) \
       const;                                                                                                          \
+  template void CpuDecoder<T>::push_block(MixerBlock, const Block&, const LayerWeights&, const at::Tensor&);          \
   template void CpuDecoder<T>::pack_weights();
 ROLL_INSTANTIATE(float)
 ROLL_INSTANTIATE(c10::BFloat16)
