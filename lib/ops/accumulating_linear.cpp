@@ -12,15 +12,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-at::Tensor product(const at::Tensor& a, const at::Tensor& b) {
-  return at::mm(multipliable(a), multipliable(b)).to(a.scalar_type());
-}
-
-/// dY^T X into the gradient that is there; else as a tensor of its own.
-at::Tensor weight_gradient(const at::Tensor& d_out, const at::Tensor& x, const at::Tensor& weight) {
-  return adds_product(weight.grad(), d_out, x) ? at::Tensor() : product(d_out.t(), x);
-}
-
 class AccumulatingLinear : public torch::autograd::Function<AccumulatingLinear> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight,
@@ -35,7 +26,7 @@ class AccumulatingLinear : public torch::autograd::Function<AccumulatingLinear> 
     const auto saved = ctx->get_saved_variables();
     const at::Tensor &d_out = grads[0], &x = saved[0], &weight = saved[1];
     variable_list found(3);
-    if (ctx->needs_input_grad(0)) found[0] = product(d_out, weight);
+    if (ctx->needs_input_grad(0)) found[0] = matrix_product(d_out, weight);
     if (ctx->needs_input_grad(1)) found[1] = weight_gradient(d_out, x, weight);
     if (ctx->saved_data["has_bias"].toBool() && ctx->needs_input_grad(2)) found[2] = d_out.sum(0);
     return found;
@@ -143,6 +134,10 @@ class PackedLinear : public torch::autograd::Function<PackedLinear> {
 };
 
 }  // namespace
+
+at::Tensor weight_gradient(const at::Tensor& d_out, const at::Tensor& x, const at::Tensor& weight) {
+  return adds_product(weight.grad(), d_out, x) ? at::Tensor() : matrix_product(d_out.t(), x);
+}
 
 bool adds_product(at::Tensor kept, const at::Tensor& d_out, const at::Tensor& x) {
   if (!kept.defined()) return false;

@@ -22,4 +22,8 @@ at::Tensor packed_linear(const at::Tensor& x, const std::vector<at::Tensor>& wei
 /// in float32. Else false, and nothing is done.
 bool adds_product(at::Tensor kept, const at::Tensor& d_out, const at::Tensor& x);
 
+/// dY^T X [N, K] of weight [N, K]: added to the gradient that it has, where adds_product() can, and undefined; else a
+/// tensor in x's dtype.
+at::Tensor weight_gradient(const at::Tensor& d_out, const at::Tensor& x, const at::Tensor& weight);
+
 }  // namespace roll

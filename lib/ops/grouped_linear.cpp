@@ -14,10 +14,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-at::Tensor group_product(const at::Tensor& a, const at::Tensor& b) {
-  return at::mm(multipliable(a), multipliable(b)).to(a.scalar_type());
-}
-
 /// f(g, its first row, their number) of each group that has rows.
 template <class F>
 void for_each_group(at::IntArrayRef counts, const F& f) {
@@ -35,7 +31,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
     ctx->saved_data["counts"] = counts.vec();
     const at::Tensor y = at::empty({x.size(0), weights[0].size(0)}, x.options());
     for_each_group(counts, [&](int64_t g, int64_t first, int64_t count) {
-      y.narrow(0, first, count).copy_(group_product(x.narrow(0, first, count), weights[g].t()));
+      y.narrow(0, first, count).copy_(matrix_product(x.narrow(0, first, count), weights[g].t()));
     });
     return y;
   }
@@ -48,9 +44,8 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
     if (ctx->needs_input_grad(0)) found[0] = at::empty_like(x);
     for_each_group(counts, [&](int64_t g, int64_t first, int64_t count) {
       const at::Tensor &weight = saved[1 + g], rows = d_out.narrow(0, first, count), inputs = x.narrow(0, first, count);
-      if (found[0].defined()) found[0].narrow(0, first, count).copy_(group_product(rows, weight));
-      if (!ctx->needs_input_grad(1 + g) || adds_product(weight.grad(), rows, inputs)) return;
-      found[2 + g] = group_product(rows.t(), inputs);
+      if (found[0].defined()) found[0].narrow(0, first, count).copy_(matrix_product(rows, weight));
+      if (ctx->needs_input_grad(1 + g)) found[2 + g] = weight_gradient(rows, inputs, weight);
     });
     return found;
   }

@@ -60,4 +60,8 @@ at::Tensor multipliable(const at::Tensor& x) {
   return is_slow ? x.to(at::kFloat) : x;
 }
 
+at::Tensor matrix_product(const at::Tensor& a, const at::Tensor& b) {
+  return at::mm(multipliable(a), multipliable(b)).to(a.scalar_type());
+}
+
 }  // namespace roll

@@ -21,4 +21,7 @@ void multiply_bfloat16(bool as_such);
 /// x in the dtype in which its device multiplies it: float32 for bfloat16 on a CPU that does not multiply that.
 at::Tensor multipliable(const at::Tensor& x);
 
+/// a [M, K] b [K, N] in a's dtype.
+at::Tensor matrix_product(const at::Tensor& a, const at::Tensor& b);
+
 }  // namespace roll
