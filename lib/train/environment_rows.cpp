@@ -36,29 +36,56 @@ class LevelMaker {
         source_(source_of(config, model_folder, config.actor_train.data_args, config.prompt_length, rules_)),
         encode_(source_, tokenizer) {}
 
-  void make(const std::map<std::string, int64_t>& counts, bool validates, RowStore& rows) {
-    for (const auto& [tag, count] : counts) {
-      const EnvironmentConfig& game = environments_.at(tag);
-      const auto environment = game.env_type->make(game.env_config, "custom_envs." + tag + ".env_config.");
-      std::set<std::string>& validated = validated_[tag];
-      std::vector<Row> levels;
-      for (int64_t number = 0; number < count; ++number) {
-        auto level = begin(*environment, tag, level_seed(config_, tag, validates, number));
-        if (!level) continue;
-        const auto observation = level->raw.at("observation").get<std::string>();
-        if (!validates && game.env_type->shows_level && validated.contains(observation)) continue;
-        levels.push_back(std::move(*level));
-        if (validates) validated.insert(observation);
-      }
-      const int64_t length = validates ? config_.val_prompt_length.value() : config_.prompt_length;
-      const DroppedRows dropped = tokenise_rows(levels, std::cref(encode_), length, 1);
-      require_some_left(dropped, std::ssize(levels) + dropped.total(), length);
-      log_.info("{} levels of {}: {}", validates ? "validation" : "training", tag, levels.size());
-      for (const Row& level : levels) rows.add(level);
+  RowStore training() {
+    RowStore rows;
+    for (const auto& [tag, count] : training_levels(config_)) {
+      const std::set<std::string> validated = validated_observations(tag);
+      std::vector<Row> levels = begin_levels(tag, count, /*validates=*/false);
+      std::erase_if(levels, [&](const Row& level) { return validated.contains(observation_of(level)); });
+      add("training", tag, std::move(levels), config_.prompt_length, rows);
     }
+    return rows;
+  }
+
+  RowStore validation() {
+    RowStore rows;
+    for (const auto& [tag, count] : validation_levels(config_))
+      add("validation", tag, begin_levels(tag, count, /*validates=*/true), config_.val_prompt_length.value(), rows);
+    return rows;
   }
 
  private:
+  static std::string observation_of(const Row& level) { return level.raw.at("observation").get<std::string>(); }
+
+  /// Of environments that show their levels by them.
+  std::set<std::string> validated_observations(const std::string& tag) {
+    std::set<std::string> observations;
+    if (!config_.agentic.validates() || !environments_.at(tag).env_type->shows_level) return observations;
+    const std::map<std::string, int64_t> counts = validation_levels(config_);
+    const auto own = counts.find(tag);
+    if (own == counts.end()) return observations;
+    for (const Row& level : begin_levels(tag, own->second, /*validates=*/true))
+      observations.insert(observation_of(level));
+    return observations;
+  }
+
+  std::vector<Row> begin_levels(const std::string& tag, int64_t count, bool validates) {
+    const EnvironmentConfig& game = environments_.at(tag);
+    const auto environment = game.env_type->make(game.env_config, "custom_envs." + tag + ".env_config.");
+    std::vector<Row> levels;
+    for (int64_t number = 0; number < count; ++number)
+      if (auto level = begin(*environment, tag, level_seed(config_, tag, validates, number)))
+        levels.push_back(std::move(*level));
+    return levels;
+  }
+
+  void add(const char* what, const std::string& tag, std::vector<Row> levels, int64_t length, RowStore& rows) {
+    const DroppedRows dropped = tokenise_rows(levels, std::cref(encode_), length, 1);
+    require_some_left(dropped, std::ssize(levels) + dropped.total(), length);
+    log_.info("{} levels of {}: {}", what, tag, levels.size());
+    for (const Row& level : levels) rows.add(level);
+  }
+
   std::optional<Row> begin(Environment& environment, const std::string& tag, uint64_t seed) {
     Opening opening;
     try {
@@ -86,19 +113,19 @@ class LevelMaker {
   const DomainRules rules_{};
   const PromptSource source_;
   const PromptEncoder encode_;
-  std::map<std::string, std::set<std::string>> validated_;  // observations, by tag
-  int64_t num_failures_ = 0;                                // in a row
+  int64_t num_failures_ = 0;  // in a row
 };
 
 }  // namespace
 
-Levels make_levels(const Config& config, const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
-                   Log& log) {
-  LevelMaker maker(config, model_folder, tokenizer, log);
-  Levels levels;
-  if (config.agentic.validates()) maker.make(validation_levels(config), true, levels.validation);
-  maker.make(training_levels(config), false, levels.training);
-  return levels;
+RowStore make_training_levels(const Config& config, const std::filesystem::path& model_folder,
+                              const Tokenizer& tokenizer, Log& log) {
+  return LevelMaker(config, model_folder, tokenizer, log).training();
+}
+
+RowStore make_validation_levels(const Config& config, const std::filesystem::path& model_folder,
+                                const Tokenizer& tokenizer, Log& log) {
+  return LevelMaker(config, model_folder, tokenizer, log).validation();
 }
 
 }  // namespace roll

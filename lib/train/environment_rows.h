@@ -3,7 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <vector>
 
 #include "base/log.h"
 #include "data/prompt_stream.h"
@@ -14,13 +13,10 @@ namespace roll {
 
 /// The levels of a run. Their seeds are named by the run's seed, the tag and a number; those of training are even,
 /// those of the validation odd, and where an environment shows which level it plays, no training level is one of the
-/// validation.
-struct Levels {
-  RowStore training, validation;
-};
-
-/// UserError: no level is left, or one cannot begin. SystemError as RowStore.
-Levels make_levels(const Config& config, const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
-                   Log& log);
+/// validation. UserError: no level is left, or one cannot begin. SystemError as RowStore.
+RowStore make_training_levels(const Config& config, const std::filesystem::path& model_folder,
+                              const Tokenizer& tokenizer, Log& log);
+RowStore make_validation_levels(const Config& config, const std::filesystem::path& model_folder,
+                                const Tokenizer& tokenizer, Log& log);
 
 }  // namespace roll

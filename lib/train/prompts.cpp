@@ -146,7 +146,7 @@ PromptStream open_training_prompts(const Config& config, const std::filesystem::
                                    const Tokenizer& tokenizer, Log& log) {
   const DataArgs& data = config.actor_train.data_args;
   if (config.agentic.is_used())
-    return {make_levels(config, model_folder, tokenizer, log).training, data.domain_interleave_probs,
+    return {make_training_levels(config, model_folder, tokenizer, log), data.domain_interleave_probs,
             static_cast<uint64_t>(config.seed), curriculum_of(data)};
   const DomainRules rules = rules_of(config);
   RowStore rows;
@@ -172,7 +172,7 @@ std::map<std::string, RowStore> load_validations(const Config& config, const std
                     [&](const Row& row) { rows.add(row); });
   };
   if (config.agentic.validates())
-    validations.emplace("", std::move(make_levels(config, model_folder, tokenizer, log).validation));
+    validations.emplace("", make_validation_levels(config, model_folder, tokenizer, log));
   else if (config.validates_rows())
     load("", config.validation.data_args);
   for (const auto& [name, set] : config.validation.sets) load(name, set.data_args);
