@@ -35,9 +35,4 @@ std::string ground_truth_column(const Json& line, const std::string& origin) {
   return value && value->is_object() ? to_line(*value) : text_column(line, "ground_truth", origin);
 }
 
-std::string_view trimmed_text(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  return begin == std::string_view::npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
-}
-
 }  // namespace roll

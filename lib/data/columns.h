@@ -23,7 +23,4 @@ std::string text_column(const Json& line, const std::string& name, const std::st
 /// The column ground_truth: also an object, as its JSON, for ROLL's instruction rows hold one, mostly within a string.
 std::string ground_truth_column(const Json& line, const std::string& origin);
 
-/// `text` without blanks, tabs and line ends at both ends.
-std::string_view trimmed_text(std::string_view text);
-
 }  // namespace roll

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/harmless.h"
 #include "base/terminal.h"
+#include "base/trim.h"
 #include "data/columns.h"
 
 namespace roll {

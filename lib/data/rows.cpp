@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/trim.h"
 #include "data/columns.h"
 
 namespace roll {

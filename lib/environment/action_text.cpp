@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/trim.h"
 
 namespace roll {
 
@@ -22,12 +23,6 @@ Regex compiled(const std::string& pattern, const std::string& where) {
                    where, pattern);
 }
 
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
 bool same_ignoring_case(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   return std::ranges::equal(a, b, [&](char x, char y) { return lower(x) == lower(y); });
@@ -42,7 +37,7 @@ std::optional<std::string> ActionText::find(std::string_view message) try {
   if (!regex_.find(message, 0, memory_)) return std::nullopt;
   const auto group = memory_.group(regex_.num_groups());
   if (!group) return std::nullopt;
-  return std::string(trimmed(message.substr(group->begin, group->end - group->begin)));
+  return std::string(trimmed_text(message.substr(group->begin, group->end - group->begin)));
 } catch (const MatchFailed&) {
   return std::nullopt;
 }

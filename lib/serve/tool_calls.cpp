@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/trim.h"
 
 namespace roll {
 
@@ -12,16 +13,10 @@ namespace {
 
 constexpr std::string_view kOpen = "<tool_call>", kClose = "</tool_call>", kBlanks = " \t\r\n";
 
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
-
 std::optional<ToolCall> call_of(std::string_view text) {
   Json call;
   try {
-    call = parse_json(trimmed(text), "a call");
+    call = parse_json(trimmed_text(text), "a call");
   } catch (const UserError&) {
     return {};
   }
@@ -53,7 +48,7 @@ SpokenAndCalled split_hermes(const std::string& text) {
 SpokenAndCalled split_llama3(const std::string& text) {
   std::vector<ToolCall> calls;
   // A ; may stand within a string: the shortest beginning that is a call is one.
-  std::string_view rest = trimmed(text);
+  std::string_view rest = trimmed_text(text);
   while (!rest.empty()) {
     std::optional<ToolCall> call;
     size_t end = 0;
@@ -63,7 +58,7 @@ SpokenAndCalled split_llama3(const std::string& text) {
     }
     if (!call) return {text, {}};
     calls.push_back(*call);
-    rest = trimmed(rest.substr(std::min(end + 1, rest.size())));
+    rest = trimmed_text(rest.substr(std::min(end + 1, rest.size())));
   }
   return {"", std::move(calls)};
 }
@@ -76,7 +71,7 @@ SpokenAndCalled split_tool_calls(const std::string& text, ToolCallForm form) {
 
 size_t sure_content(std::string_view text, ToolCallForm form) {
   if (form == ToolCallForm::kLlama3) {
-    const std::string_view said = trimmed(text);
+    const std::string_view said = trimmed_text(text);
     return said.empty() || said.front() == '{' ? 0 : text.size();
   }
   size_t end = std::min(text.find(kOpen), text.size());

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string_view>
+
+namespace roll {
+
+/// Without the blanks and line ends around it.
+inline std::string_view trimmed_text(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const size_t begin = text.find_first_not_of(kBlanks);
+  return begin == std::string_view::npos ? "" : text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
+}  // namespace roll
