@@ -9,10 +9,6 @@ namespace roll {
 
 namespace {
 
-std::string where_of(const std::string& tag) {
-  return "custom_envs." + tag + ".env_config.";
-}
-
 template <class F>
 TurnAnswer answer_of(F&& ask) {
   try {
@@ -32,9 +28,8 @@ void reset_to(Environment& environment, uint64_t seed, const std::string& observ
 
 EnvironmentPool::EnvironmentPool(const EnvironmentsByTag& environments) : environments_(environments) {
   for (const auto& [tag, config] : environments) {
-    const EnvironmentType& type = *config.env_type;
-    type.make(config.env_config, where_of(tag));
-    if (!type.is_program) continue;
+    make_environment(config, tag);
+    if (!config.env_type->is_program) continue;
     Programs& programs = programs_[tag];
     for (int64_t i = 0; i < config.env_config.world_size; ++i)
       programs.threads.emplace_back([this, own = tag] { work(own); });
@@ -58,8 +53,7 @@ int64_t EnvironmentPool::begin(const std::string& tag, uint64_t seed, std::strin
   trajectory = {.tag = tag, .seed = seed, .observation = std::move(observation)};
   const auto programs = programs_.find(tag);
   if (programs == programs_.end()) {
-    const EnvironmentConfig& config = environments_.at(tag);
-    trajectory.own = config.env_type->make(config.env_config, where_of(tag));
+    trajectory.own = make_environment(environments_.at(tag), tag);
     reset_to(*trajectory.own, seed, trajectory.observation);
   } else {
     programs->second.waiting.push_back(number);
@@ -103,7 +97,7 @@ void EnvironmentPool::wait(double seconds) {
 /// A thread: plays one trajectory after the other, to its end.
 void EnvironmentPool::work(const std::string& tag) {
   const EnvironmentConfig& config = environments_.at(tag);
-  const std::unique_ptr<Environment> environment = config.env_type->make(config.env_config, where_of(tag));
+  const std::unique_ptr<Environment> environment = make_environment(config, tag);
   std::unique_lock lock(mutex_);
   std::deque<int64_t>& waiting = programs_.at(tag).waiting;
   while (true) {

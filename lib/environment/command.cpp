@@ -75,7 +75,7 @@ class Answer {
 
 class CommandEnvironment : public Environment {
  public:
-  CommandEnvironment(const EnvironmentArgs& args, const std::string& where) : args_(args), where_(where) {}
+  explicit CommandEnvironment(const EnvironmentArgs& args) : args_(args) {}
 
   Opening reset(uint64_t seed) override {
     Json config = Json::object();
@@ -141,7 +141,6 @@ class CommandEnvironment : public Environment {
   }
 
   EnvironmentArgs args_;
-  std::string where_;
   std::optional<ChildProcess> child_;
   int64_t id_ = 0;
 };
@@ -159,7 +158,7 @@ void check_command(const EnvironmentArgs& args, const std::string& where) {
 std::unique_ptr<Environment> make_command_environment(const EnvironmentArgs& args, const std::string& where) {
   if (args.command.empty() || args.command[0].empty())
     throw user_error("{}command: missing; give the program and its arguments as a list", where);
-  return std::make_unique<CommandEnvironment>(args, where);
+  return std::make_unique<CommandEnvironment>(args);
 }
 
 }  // namespace roll

@@ -92,4 +92,7 @@ struct EnvironmentConfig {
   }
 };
 
+/// What the tag plays; errors name its keys. UserError: arguments that are no use.
+std::unique_ptr<Environment> make_environment(const EnvironmentConfig& config, const std::string& tag);
+
 }  // namespace roll

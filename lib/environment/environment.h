@@ -1,7 +1,7 @@
 // What a policy acts in, turn by turn: a level begins, the model says something, the environment answers with what is
 // to be seen then and a reward, until it is over.
 //
-//   make_environment(type, EnvironmentArgs)  ->  reset(seed)  ->  step(message) ...  ->  close()
+//   make_environment(EnvironmentConfig, tag)  ->  reset(seed)  ->  step(message) ...  ->  close()
 //
 // Goal: the same seed and messages give the same answers, wherever and beside whatever they are played. An environment
 // that fails says so by EnvironmentFailed: that is never a reward.

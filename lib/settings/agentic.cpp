@@ -77,7 +77,7 @@ void check_environment(const std::string& tag, const EnvironmentConfig& config, 
     check.require(side >= 5 && side <= 32, config.env_config.dim_room, "each side must be in 5..32");
   check.collect_named(config.agent_template, [&] { check_agent_template(config, where); });
   check.collect_named(config.env_type, [&] {
-    config.env_type->make(config.env_config, where + "env_config.");
+    make_environment(config, tag);
     if (config.env_type->is_program && !offline) check_command(config.env_config, where + "env_config.");
   });
 }

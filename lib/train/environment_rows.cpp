@@ -70,8 +70,7 @@ class LevelMaker {
   }
 
   std::vector<Row> begin_levels(const std::string& tag, int64_t count, bool validates) {
-    const EnvironmentConfig& game = environments_.at(tag);
-    const auto environment = game.env_type->make(game.env_config, "custom_envs." + tag + ".env_config.");
+    const std::unique_ptr<Environment> environment = make_environment(environments_.at(tag), tag);
     std::vector<Row> levels;
     for (int64_t number = 0; number < count; ++number)
       if (auto level = begin(*environment, tag, level_seed(config_, tag, validates, number)))
