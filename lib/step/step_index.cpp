@@ -17,10 +17,6 @@ namespace {
 
 using Fact = FactsMessage::Fact;
 
-}  // namespace
-
-namespace {
-
 Turns turns_of(const RolloutRecord& record) {
   Turns turns;
   int32_t begin = 0;

@@ -1,5 +1,7 @@
 #include "step/step_metrics.h"
 
+#include "model/router_training.h"
+
 namespace roll {
 
 std::string packing_prefix(const std::string& who) {
@@ -30,6 +32,10 @@ void add_traffic_metrics(Traffic& traffic, Metrics& metrics) {
 void add_reduction_metrics(const std::string& role, const UpdateTrace& update, Metrics& metrics) {
   metrics.add(fmt::format("comm/{}/reduce_s@sum", role), update.reduce_s());
   metrics.add(fmt::format("comm/{}/reduce_hidden_s@sum", role), update.hidden_s());
+}
+
+void add_router_metrics(const std::string& who, const RouterTraining* routers, LossResult& result) {
+  if (routers) result.deferred.push_back(deferred_sums(RouterTraining::names(who), routers->sums()));
 }
 
 }  // namespace roll

@@ -1,17 +1,20 @@
 // Metrics of a step's work and traffic: packing/* (also of `roll pack-stats`, whose numbers are to be those that a
-// training then reports) and comm/*.
+// training then reports), comm/* and <who>/moe/*.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "dist/communicator.h"
+#include "loss/losses.h"
 #include "optim/update_trace.h"
 #include "packing/statistics.h"
 #include "step/batches.h"
 #include "track/metrics.h"
 
 namespace roll {
+
+class RouterTraining;
 
 /// "packing/" of what is trained first of all (actor, sft), "packing/<who>/" of all else: critic, and the forwards
 /// reference, old_log_probs and values.
@@ -36,5 +39,9 @@ void add_traffic_metrics(Traffic& traffic, Metrics& metrics);
 /// comm/<role>/reduce_s: seconds that the gradients' collectives of an update took; reduce_hidden_s: of those, beside
 /// backward. Summed over the updates of a step.
 void add_reduction_metrics(const std::string& role, const UpdateTrace& update, Metrics& metrics);
+
+/// Beside what the loss of a micro-batch measured: what is measured of its routers, where it has some.
+/// **Collective** over cp.
+void add_router_metrics(const std::string& who, const RouterTraining* routers, LossResult& result);
 
 }  // namespace roll

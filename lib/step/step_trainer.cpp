@@ -9,6 +9,7 @@
 #include "records/messages.h"
 #include "step/role_forwards.h"
 #include "step/step_index.h"
+#include "step/step_metrics.h"
 
 namespace roll {
 
@@ -149,8 +150,7 @@ Metrics StepTrainer::train_actor(TrainingStep step, const StepHooks& hooks) {
     const TokenLogProbs computed = models_.actor->forward(e);
     hooks.on_log_probs(e, computed.log_probs);
     LossResult result = (*actor_loss_)(e, computed, counts);
-    if (computed.routers)
-      result.deferred.push_back(deferred_sums(RouterTraining::names("actor"), computed.routers->sums()));
+    add_router_metrics("actor", computed.routers.get(), result);
     // Without a pass for old log-probs the step has one update, whose log-probs these are.
     if (!e.old_log_probs.defined())
       result.deferred.push_back(

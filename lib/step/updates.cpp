@@ -62,6 +62,12 @@ void add_update_metrics(const std::string& prefix, const UpdateResult& result, c
   for (const auto& [name, value] : of_loss.values()) over.add(name + "@mean", value);
 }
 
+void log_empty(const UpdatePlan& plan, size_t num_sequences, const Communicator& ranks) {
+  if (plan.phase.log && ranks.is_first())
+    plan.phase.log->warn("{}: no token of a mini-batch of {} sequences is in {}; this update is left out",
+                         plan.settings.prefix, num_sequences, plan.settings.loss_mask);
+}
+
 void log_skipped(const UpdatePlan& plan, size_t mini_batch, const UpdateResult& result, const Learner& learner,
                  const Communicator& ranks) {
   const std::string& prefix = plan.settings.prefix;
@@ -75,6 +81,27 @@ void log_skipped(const UpdatePlan& plan, size_t mini_batch, const UpdateResult& 
       "step {}: {}: {} updates in a row whose loss or gradient is not finite, and max_nonfinite_updates = {}; lower "
       "the learning rate, or look at what was trained on",
       plan.step, prefix, learner.num_skipped_in_a_row(), most);
+}
+
+/// What a micro-batch is told of its update.
+struct OfUpdate {
+  double token_weight, loss_scale;
+  int64_t sharing;  // of prompts: sharing_of()
+  uint32_t number;
+};
+
+/// The micro-batch of those sequences, in `plan`'s way.
+template <class B>
+B micro_batch_of(const B& mini_batch, const std::vector<int64_t>& sequences, const UpdatePlan& plan,
+                 const OfUpdate& update) {
+  B part = select(mini_batch, sequences);
+  PackedTokens& tokens = part.tokens;
+  tokens.token_weight = update.token_weight;
+  tokens.loss_scale = update.loss_scale;
+  if (update.sharing > 0) tokens.tree = prefix_tree(tokens, update.sharing);
+  if (const auto& seed = plan.settings.dropout_seed; seed && !plan.device.is_meta())
+    tokens.dropout_names = dropout_names(tokens.ids, tokens.cu_seqlens, *seed, update.number);
+  return part;
 }
 
 }  // namespace
@@ -142,14 +169,15 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
     const auto counts = count_masks(mini_batch, settings.counted_masks, plan.num_groups, mesh.dp());
     const Partition& mine = own.micro_batches;
     const SequenceSizes sizes = plan.sizes.select(sequences);
-    const int64_t sharing = sharing_of(sizes, plan.rule);
-    const int64_t num_tokens = std::reduce(sizes.lengths.begin(), sizes.lengths.end());
+    const auto num_tokens = static_cast<double>(std::reduce(sizes.lengths.begin(), sizes.lengths.end()));
     const double scale = loss_scale(settings.apply_loss_scale, num_filled(plans));
+    const OfUpdate told = {.token_weight = 1 / num_tokens,
+                           .loss_scale = scale,
+                           .sharing = sharing_of(sizes, plan.rule),
+                           .number = static_cast<uint32_t>(learner.num_updates())};
     if (counts.at(settings.loss_mask).batch_num_tokens == 0) {
       learner.skip_update();
-      if (plan.phase.log && mesh.world().is_first())
-        plan.phase.log->warn("{}: no token of a mini-batch of {} sequences is in {}; this update is left out", prefix,
-                             sequences.size(), settings.loss_mask);
+      log_empty(plan, sequences.size(), mesh.world());
       over_updates.add(prefix + "/empty_mini_batches@sum", 1);
       continue;
     }
@@ -159,13 +187,7 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
       if (progress) progress->advance();
       // A filler: another rank has one micro-batch more.
       if (mine[k].empty()) return plan.empty_pass ? MicroLoss(plan.empty_pass()) : MicroLoss();
-      B part = select(mini_batch, mine[k]);
-      part.tokens.token_weight = 1 / static_cast<double>(num_tokens);
-      part.tokens.loss_scale = scale;
-      if (sharing > 0) part.tokens.tree = prefix_tree(part.tokens, sharing);
-      if (settings.dropout_seed && !plan.device.is_meta())
-        part.tokens.dropout_names = dropout_names(part.tokens.ids, part.tokens.cu_seqlens, *settings.dropout_seed,
-                                                  static_cast<uint32_t>(learner.num_updates()));
+      B part = micro_batch_of(mini_batch, mine[k], plan, told);
       if (!plan.device.is_cpu() && !plan.device.is_meta()) add_weights(part, settings.weights, counts);
       LossResult loss = micro_batch_loss(to_device(std::move(part), plan.device, parallel), counts);
       of_update.merge(loss.metrics);

@@ -17,6 +17,7 @@
 #include "settings/placement.h"
 #include "step/role_forwards.h"
 #include "step/schedule_change.h"
+#include "step/step_metrics.h"
 #include "step/step_models.h"
 #include "step/step_settings.h"
 #include "step/updates.h"
@@ -196,7 +197,7 @@ Metrics Dpo::train(int64_t update) {
     const auto out = token_log_probs(*roles_.actor, tokens, /*temperature=*/1.0, /*with_entropy=*/false,
                                      config_.sft_train.recomputation(), e.host_mask("response_mask"));
     LossResult result = loss_of(e, out.log_probs, counts);
-    if (out.routers) result.deferred.push_back(deferred_sums(RouterTraining::names("dpo"), out.routers->sums()));
+    add_router_metrics("dpo", out.routers.get(), result);
     return result;
   };
   metrics.merge(run_updates(step.here, plan, learner_, mesh_of_.actor.mesh(), loss));

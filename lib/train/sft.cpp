@@ -17,6 +17,7 @@
 #include "step/forward.h"
 #include "step/plugin_inputs.h"
 #include "step/schedule_change.h"
+#include "step/step_metrics.h"
 #include "step/step_settings.h"
 #include "step/updates.h"
 #include "train/epoch_order.h"
@@ -174,7 +175,7 @@ Metrics Sft::train(int64_t update) {
     LossResult result =
         loss_ ? call_plugin(*loss_, plugin_inputs(b, {{"log_probs", out.log_probs}}), counts, settings_.modes)
               : sft_loss({.axis = b.axis(), .log_probs = out.log_probs, .labels_mask = labels_mask}, counts, settings_);
-    if (out.routers) result.deferred.push_back(deferred_sums(RouterTraining::names("sft"), out.routers->sums()));
+    add_router_metrics("sft", out.routers.get(), result);
     return result;
   };
   return run_updates(batch, plan, learner_, mesh_, loss);
