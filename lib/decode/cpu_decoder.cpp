@@ -235,33 +235,42 @@ void CpuDecoder<T>::attend(Member& member, const AttentionBlock& block) {
   });
 }
 
-/// gated = activation(input gate^T) * (input up^T), panel by panel of both.
 template <class T>
 void CpuDecoder<T>::gate(Member& member, const GatedBlock& block) {
-  const int64_t num_rows = std::ssize(rows_);
-  const float *const gate_bias = data_or_null(block.gate_bias), *const up_bias = data_or_null(block.up_bias);
+  const GatePart part = {.gate = block.gate,
+                         .up = block.up,
+                         .gate_bias = data_or_null(block.gate_bias),
+                         .up_bias = data_or_null(block.up_bias),
+                         .inner = block.inner,
+                         .activation = block.activation};
   const Inputs input = rows_of<T>(input_), gated = rows_of<T>(gated_);
   member.share(block.gate.num_panels(), [&](int64_t panel) {
-    static thread_local std::vector<float> scratch;
-    scratch.resize(static_cast<size_t>(2 * kGatedRows * kPanelWidth));
-    float *const gates = scratch.data(), *const ups = gates + kGatedRows * kPanelWidth;
-    const int64_t column = panel * kPanelWidth, width = std::min(kPanelWidth, block.inner - column);
-    for (int64_t first = 0; first < num_rows; first += kGatedRows) {
-      const int64_t count = std::min(kGatedRows, num_rows - first);
-      block.gate.multiply(panel, input[first], input.stride, count, gates, kPanelWidth, panel + member.size());
-      block.up.multiply(panel, input[first], input.stride, count, ups, kPanelWidth, panel + member.size());
-      for (int64_t i = 0; i < count; ++i) {
-        const float *const g = gates + i * kPanelWidth, *const u = ups + i * kPanelWidth;
-        const float *const g_bias = gate_bias ? gate_bias + column : nullptr, *const u_bias =
-                                                                                  up_bias ? up_bias + column : nullptr;
-        T* const out = gated[first + i] + column;
-        if (block.activation == Activation::kGeluTanh)
-          gelu_gate_row(g, u, g_bias, u_bias, out, width);
-        else
-          gate_row(g, u, g_bias, u_bias, out, width);
-      }
-    }
+    gate_panel(part, panel, panel + member.size(), input, gated, 0, std::ssize(rows_));
   });
+}
+
+template <class T>
+void CpuDecoder<T>::gate_panel(const GatePart& part, int64_t panel, int64_t next, Inputs input, Inputs gated,
+                               int64_t begin, int64_t end) const {
+  static thread_local std::vector<float> scratch;
+  scratch.resize(static_cast<size_t>(2 * kGatedRows * kPanelWidth));
+  float *const gates = scratch.data(), *const ups = gates + kGatedRows * kPanelWidth;
+  const int64_t column = panel * kPanelWidth, width = std::min(kPanelWidth, part.inner - column);
+  const float* const gate_bias = part.gate_bias ? part.gate_bias + column : nullptr;
+  const float* const up_bias = part.up_bias ? part.up_bias + column : nullptr;
+  for (int64_t first = begin; first < end; first += kGatedRows) {
+    const int64_t count = std::min(kGatedRows, end - first);
+    part.gate.multiply(panel, input[first], input.stride, count, gates, kPanelWidth, next);
+    part.up.multiply(panel, input[first], input.stride, count, ups, kPanelWidth, next);
+    for (int64_t i = 0; i < count; ++i) {
+      const float *const g = gates + i * kPanelWidth, *const u = ups + i * kPanelWidth;
+      T* const out = gated[first + i] + column;
+      if (part.activation == Activation::kGeluTanh)
+        gelu_gate_row(g, u, gate_bias, up_bias, out, width);
+      else
+        gate_row(g, u, gate_bias, up_bias, out, width);
+    }
+  }
 }
 
 template <class T>

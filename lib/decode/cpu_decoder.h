@@ -126,6 +126,15 @@ class CpuDecoder : public Decoder {
   void mix(Member& member, const AttentionBlock& block);
   void mix(Member& member, const GatedBlock& block);
   void mix(Member& member, const ExpertsBlock& block);
+  struct GatePart {
+    const PackedWeight &gate, &up;
+    const float *gate_bias, *up_bias;  // or null
+    int64_t inner;
+    Activation activation;
+  };
+  /// gated = activation(input gate^T) * (input up^T): a panel of both, rows [begin, end). `next`: the panel after it.
+  void gate_panel(const GatePart& part, int64_t panel, int64_t next, Inputs input, Inputs gated, int64_t begin,
+                  int64_t end) const;
   void choose(Member& member, const ExpertsBlock& block);
   /// The choices by expert, and the experts that have some.
   void sort_choices(const ExpertsBlock& block);

@@ -14,8 +14,6 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kExpertRows = 128;  // whose gate and up wait in a thread's memory for each other
-
 /// Rows of weights that are products of one input.
 at::Tensor router_rows(const Experts& experts, const LayerWeights& weights) {
   at::Tensor rows = weights[experts.router].weight;
@@ -104,19 +102,14 @@ void CpuDecoder<T>::run_experts(Member& member, const ExpertsBlock& block) {
   });
   const int64_t panels = block.gates[0].num_panels(), out_panels = block.downs[0].num_panels();
   member.share(std::ssize(expert_rows_) * panels, [&](int64_t task) {
-    static thread_local std::vector<float> scratch;
-    scratch.resize(static_cast<size_t>(2 * kExpertRows * kPanelWidth));
-    float *const gates = scratch.data(), *const ups = gates + kExpertRows * kPanelWidth;
-    const auto [expert, begin, all] = expert_rows_[task / panels];
-    const int64_t panel = task % panels, column = panel * kPanelWidth;
-    const int64_t width = std::min(kPanelWidth, block.inner - column);
-    for (int64_t first = begin; first < begin + all; first += kExpertRows) {
-      const int64_t count = std::min(kExpertRows, begin + all - first);
-      block.gates[expert].multiply(panel, spread[first], spread.stride, count, gates, kPanelWidth, panel);
-      block.ups[expert].multiply(panel, spread[first], spread.stride, count, ups, kPanelWidth, panel);
-      for (int64_t i = 0; i < count; ++i)
-        gate_row(gates + i * kPanelWidth, ups + i * kPanelWidth, nullptr, nullptr, gated[first + i] + column, width);
-    }
+    const auto [expert, first, count] = expert_rows_[task / panels];
+    const GatePart part = {.gate = block.gates[expert],
+                           .up = block.ups[expert],
+                           .gate_bias = nullptr,
+                           .up_bias = nullptr,
+                           .inner = block.inner,
+                           .activation = Activation::kSilu};
+    gate_panel(part, task % panels, task % panels, spread, gated, first, first + count);
   });
   member.share(std::ssize(expert_rows_) * out_panels, [&](int64_t task) {
     const auto [expert, first, count] = expert_rows_[task / out_panels];

@@ -49,29 +49,29 @@ ROLL_INLINE void norm_into(const float* x, const float* weight, T* out, int64_t 
   for (int64_t i = 0; i < width; ++i) out[i] = narrow<T>(x[i] * scale * weight[i]);
 }
 
-template <class T>
+// Gates g sigmoid(s): s of g, negated.
+struct Silu {
+  static ROLL_INLINE float negated(float g) { return -g; }
+};
+struct GeluTanh {
+  static ROLL_INLINE float negated(float g) {
+    constexpr float kTwice = 1.5957691216057308f, kCubic = 0.044715f;  // 2 sqrt(2 / pi); see gated.cpp
+    return -kTwice * g * (1.0f + kCubic * g * g);
+  }
+};
+
+template <class Gate, class T>
 ROLL_INLINE void gate_into(const float* gate, const float* up, const float* gate_bias, const float* up_bias, T* out,
                            int64_t width) {
   if (gate_bias) {
 #pragma omp simd
     for (int64_t i = 0; i < width; ++i) {
       const float g = gate[i] + gate_bias[i];
-      out[i] = narrow<T>(g / (1.0f + fast_exp(-g)) * (up[i] + up_bias[i]));
+      out[i] = narrow<T>(g / (1.0f + fast_exp(Gate::negated(g))) * (up[i] + up_bias[i]));
     }
   } else {
 #pragma omp simd
-    for (int64_t i = 0; i < width; ++i) out[i] = narrow<T>(gate[i] / (1.0f + fast_exp(-gate[i])) * up[i]);
-  }
-}
-
-template <class T>
-ROLL_INLINE void gelu_gate_into(const float* gate, const float* up, const float* gate_bias, const float* up_bias,
-                                T* out, int64_t width) {
-  constexpr float kTwice = 1.5957691216057308f, kCubic = 0.044715f;  // 2 sqrt(2 / pi); see gated.cpp
-#pragma omp simd
-  for (int64_t i = 0; i < width; ++i) {
-    const float g = gate[i] + (gate_bias ? gate_bias[i] : 0.0f), u = up[i] + (up_bias ? up_bias[i] : 0.0f);
-    out[i] = narrow<T>(g / (1.0f + fast_exp(-kTwice * g * (1.0f + kCubic * g * g))) * u);
+    for (int64_t i = 0; i < width; ++i) out[i] = narrow<T>(gate[i] / (1.0f + fast_exp(Gate::negated(gate[i]))) * up[i]);
   }
 }
 
@@ -83,11 +83,11 @@ ROLL_INLINE void gelu_gate_into(const float* gate, const float* up, const float*
   }                                                                                                                 \
   ROLL_SIMD void gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, T* out, \
                           int64_t width) {                                                                          \
-    gate_into(gate, up, gate_bias, up_bias, out, width);                                                            \
+    gate_into<Silu>(gate, up, gate_bias, up_bias, out, width);                                                      \
   }                                                                                                                 \
   ROLL_SIMD void gelu_gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias,    \
                                T* out, int64_t width) {                                                             \
-    gelu_gate_into(gate, up, gate_bias, up_bias, out, width);                                                       \
+    gate_into<GeluTanh>(gate, up, gate_bias, up_bias, out, width);                                                  \
   }                                                                                                                 \
   ROLL_SIMD void narrow_row(const float* x, T* out, int64_t width) {                                                \
     for (int64_t i = 0; i < width; ++i) out[i] = narrow<T>(x[i]);                                                   \
