@@ -32,19 +32,16 @@ class LinearMaker {
   std::string prefix_;
 };
 
-Turning turning_of(const ModelSpec& spec, const Rope& rope, int64_t index) {
+/// How the heads of a layer turn, where they do.
+Turning turning_of(const ModelSpec& spec, size_t layer) {
+  if (ModelSpec::names(spec.unturned, layer)) return {.rope = -1};
+  const int64_t index = spec.local_rope && ModelSpec::names(spec.slides, layer) ? 1 : 0;
+  const Rope rope = spec.ropes()[index];
   return {.rope = index,
-          .dim = rope.dim > 0 ? rope.dim : spec.head_dim,
+          .dim = rope.dim,
           .interleaved = rope.interleaved,
           .scale = rope.attention_factor,
           .grows = rope.query_growth != 0};
-}
-
-/// How the heads of a layer turn; those that do not have a part of 0 numbers.
-Turning turning_of(const ModelSpec& spec, size_t layer) {
-  if (ModelSpec::names(spec.unturned, layer)) return {.rope = -1};
-  const bool is_local = spec.local_rope && ModelSpec::names(spec.slides, layer);
-  return is_local ? turning_of(spec, *spec.local_rope, 1) : turning_of(spec, spec.rope, 0);
 }
 
 Attention attention_of(const ModelSpec& spec, size_t layer, const LinearMaker& linear) {

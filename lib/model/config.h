@@ -72,7 +72,8 @@ struct ModelArgs {
     v("use_rslora", use_rslora, "adapters add alpha / sqrt(rank) x B A (rank-stabilised LoRA)");
     v("quantise_base", quantise_base, "int8 or nf4: how the layers' weights below adapters are kept; null: in dtype");
     v.refused({"adapter_name_or_path"}, "name the folder of adapters as model_name_or_path, which goes on from them");
-    v.refused({"moe_*"}, "needs a mixture-of-experts model, which this version does not have; remove it");
+    v.refused({"moe_*"},
+              "a mixture is what its config.json says; its routers are trained by strategy_config.moe_*; remove it");
     v.refused({"image_*", "video_*"}, "it belongs to vision models, which this version does not have; remove it");
   }
 };

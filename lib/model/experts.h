@@ -14,8 +14,7 @@
 namespace roll {
 
 struct ExpertPass {
-  Communicator* ranks =
-      nullptr;  // those that share the experts, to whom rows go and from whom results come; null: none
+  Communicator* ranks = nullptr;  // that share the experts: rows go to them, results come from them; null: none
   RouterTraining* routers = nullptr;
 };
 

@@ -52,7 +52,7 @@ at::Tensor normed(const at::Tensor& x, const NormShape& norm, const LayerWeights
   return norm.width > 0 ? rms_norm(x, weights[norm], pass.eps, norm.offset) : x;
 }
 
-/// A norm over numbers that ranks share [T, the rank's]. `units`: heads that it is over.
+/// A norm over numbers that ranks share [T, the rank's].
 at::Tensor shared_norm(const at::Tensor& x, const NormShape& norm, const LayerWeights& weights, const LayerPass& pass) {
   if (!pass.tp || pass.tp->size() == 1) return normed(x, norm, weights, pass);
   const auto copies = static_cast<double>(std::max<int64_t>(1, pass.tp->size() / norm.cut.count));

@@ -45,6 +45,7 @@ void RouterTraining::lie(const at::Tensor& sequences, int64_t num_sequences, con
 
 at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& router) {
   if (logits.is_meta()) return logits;
+  const bool has_gradient = costs_.any() && logits.requires_grad();
   at::Tensor gradient;
   {
     const at::NoGradGuard no_grad;
@@ -60,14 +61,15 @@ at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& cho
     const at::Tensor load = counts / counts.sum(1, /*keepdim=*/true).clamp_min(1) * static_cast<double>(x.size(1));
     const at::Tensor own = load.index_select(0, rows);  // N f_i
     const at::Tensor balance = (p * own).sum(1, /*keepdim=*/true);
-    gradient = weights * (costs_.balance * p * (own - balance) + costs_.z * 2 * z * p) *
-               (loss_scale_ / static_cast<double>(tp_));
+    if (has_gradient)
+      gradient = weights * (costs_.balance * p * (own - balance) + costs_.z * 2 * z * p) *
+                 (loss_scale_ / static_cast<double>(tp_));
     const at::Tensor numbers = at::cat({balance, z.square(), -(p * log_probs).sum(1, true), own.amax(1, true)}, 1);
     const void* const which = router.unsafeGetTensorImpl();
     const bool is_again = std::ranges::any_of(sums_, [&](const auto& sum) { return sum.first == which; });
     if (!is_again) sums_.emplace_back(which, (numbers * weights).sum(0, false, at::kDouble));
   }
-  return costs_.any() && logits.requires_grad() ? AddGradient::apply(logits, gradient) : logits;
+  return has_gradient ? AddGradient::apply(logits, gradient) : logits;
 }
 
 std::vector<std::string> RouterTraining::names(const std::string& prefix) {

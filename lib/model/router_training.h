@@ -1,10 +1,9 @@
 // What trains the routers of a mixture beside the loss, and what is measured of them. Both costs are sums over the
 // mini-batch's tokens, each with the weight 1 / T, so that no layout changes them:
-//   balance  sum over layers and sequences s of T_s / T * N * sum_i f_i P_i (Fedus et al. 2022, eq. 4), where of the
-//   T_s
-//            tokens of a sequence f_i is the share of choices that went to expert i, and P_i its mean probability. Each
-//            sequence is balanced in itself, as DeepSeek-V3 and Megatron's seq_aux_loss do it: the counts of the whole
-//            mini-batch are known only after its last forward, those of a micro-batch depend on the layout.
+//   balance  sum over layers and sequences s of T_s / T * N * sum_i f_i P_i (Fedus et al. 2022, eq. 4), where f_i is
+//            the share of choices of a sequence's T_s tokens that went to expert i, and P_i their mean probability.
+//            Each sequence is balanced in itself, as DeepSeek-V3 and Megatron's seq_aux_loss do it: the counts of the
+//            whole mini-batch are known only after its last forward, those of a micro-batch depend on the layout.
 //   z        sum over layers of the mean over tokens of logsumexp(logits)^2 (Zoph et al. 2022, eq. 5).
 // The costs' gradients join those of the logits on the way back, whatever recomputes them.
 // Legend: S slots of this rank, T tokens of the mini-batch, N experts, K chosen by each token.

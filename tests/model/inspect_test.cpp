@@ -21,6 +21,17 @@ TEST_CASE("a known model is described", "[model]") {
   CHECK_THAT(found.text, Contains("capped scores") && Contains("norms around 1") && Contains("capped logits"));
 }
 
+TEST_CASE("what is read of a mixture is not said to be unread", "[model]") {
+  const test::TemporaryFolder folder;
+  test::write_golden_folder(test::read_golden("qwen3_moe_dense_layer"), false, folder / "m");
+  Json config = HfFolder::read_config(folder / "m");
+  config["model_type"] = "qwen9_moe";
+  config["num_memory_tokens"] = 4;
+  write_file_atomic(folder / "m" / "config.json", config.dump());
+  CHECK_THAT(inspect_folder(folder / "m").text,
+             Contains("nothing here reads: output_router_logits, router_aux_loss_coef, num_memory_tokens\n"));
+}
+
 TEST_CASE("of an unknown model it is said what is lacking", "[model]") {
   const test::TemporaryFolder folder;
   test::write_golden_folder(test::read_golden("olmo2"), false, folder / "m");
