@@ -225,7 +225,7 @@ namespace {
 /// With what the estimate leaves out: its error, and the program itself.
 double bytes_for_training(const MemoryEstimate& memory, bool on_gpu) {
   const double error = 0.1 * std::max(memory.activations, memory.visiting);
-  return memory.training() + error + (on_gpu ? 1e9 : memory.checkpoint + 0.1e9);
+  return memory.training() + error + (on_gpu ? 1e9 : memory.checkpoint + kProgramOnCpu);
 }
 
 bool chooses(const WorkerConfig& worker) {
@@ -337,7 +337,7 @@ std::vector<std::string> recomputation_text(const Config& config, const PlannedM
 
 std::string memory_text(const MemoryEstimate& memory) {
   const auto gb = [](double bytes) {
-    return bytes < 1e8 ? fmt::format("{:.3f}", bytes / 1e9) : fmt::format("{:.1f}", bytes / 1e9);
+    return fmt::format("{:.{}f}", bytes / 1e9, bytes < 1e9 ? 3 : bytes < 1e10 ? 2 : 1);
   };
   std::string text = fmt::format("weights {}", gb(memory.weights));
   if (memory.activations > 0)

@@ -13,6 +13,8 @@
 
 namespace roll {
 
+inline constexpr double kProgramOnCpu = 0.15e9;  // with LibTorch: measured, 0.1 to 0.25
+
 /// Bytes of one rank, all roles that live there together. Weights, gradients and optimizer are what is allocated;
 /// activations are those of micro-batches as full as they may be, of which every token has a label, right to ten
 /// percent. Allocator slack and the framework itself (about 1 GB on a GPU) come on top.
@@ -33,7 +35,7 @@ struct MemoryEstimate {
   double sampling() const { return weights + gradients + optimizer - put_away + merged + kv_cache; }
   double total() const { return std::max(training(), sampling()); }
   /// Of the host, where the rank computes on the CPU: a checkpoint is copied beside everything else.
-  double on_cpu() const { return total() + checkpoint + 0.15e9; }  // the program with LibTorch: measured, 0.1 to 0.2
+  double on_cpu() const { return total() + checkpoint + kProgramOnCpu; }
 };
 
 struct PlannedModels {
