@@ -62,7 +62,26 @@ def check_joined_assignments(name, text):
         code = simpler
 
 
+def check_type_names(files):
+    """Two types of one name in a namespace: what the compiler writes of them for every file, such as a destructor, the linker takes from
+    one of the two. Relies on clang-format: what stands at namespace level begins in column 0."""
+    found = {}
+    for name, text in files.items():
+        spaces = []
+        for line in text.split("\n"):
+            if opened := re.match(r"namespace ?([\w:]*) ?\{", line):
+                spaces.append(opened[1] or name)
+            elif re.match(r"\}  // namespace", line):
+                spaces.pop()
+            elif defined := re.match(r"(?:struct|class|enum(?: class)?|union) (\w+)(?: final)?(?: \{|$| : )", line):
+                found.setdefault("::".join([*spaces, defined[1]]), []).append(name)
+    for type_name, places in found.items():
+        if len(places) > 1:
+            wrong.append(f"{places[0]}: {type_name} is another type in {', '.join(places[1:])}; a namespace has one of a name")
+
+
 library = {n: t for n, t in sources.items() if n.startswith("lib/")}
+check_type_names({n: t for n, t in sources.items() if not n.startswith("tests/")})
 own = "scripts/check_house.py"
 for name, text in sources.items():
     if text.count("\n") > 400:

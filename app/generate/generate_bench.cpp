@@ -65,8 +65,8 @@ class Bench {
     const auto size = static_cast<int64_t>(c10::elementSize(model_.dtype()));
     const NumberBytes bytes{flags_.reads_int8() ? 1 : size, size};
     const auto length = static_cast<int64_t>(result.decode_length);
-    const StepCost prefill = step_cost(spec, bytes, shape.batch, 0, shape.prompt_tokens);
-    const StepCost decode = step_cost(spec, bytes, shape.batch, length - 1, length);
+    const DecodingCost prefill = step_cost(spec, bytes, shape.batch, 0, shape.prompt_tokens);
+    const DecodingCost decode = step_cost(spec, bytes, shape.batch, length - 1, length);
     const MachineSpeed machine{measure_read_bandwidth(model_.device(), static_cast<int64_t>(decode.bytes)),
                                flops_per_s_};
     const double step_s = result.decode_s / static_cast<double>(result.decode_steps);

@@ -242,7 +242,7 @@ std::string steps_or_never(const std::string& value) {
   return value == "-1" ? "0" : value;
 }
 
-void set_updates(Conversion& conversion, const UpdatePlan& plan) {
+void set_updates(Conversion& conversion, const TrainedLayout& plan) {
   const int64_t data_ranks = std::max<int64_t>(1, conversion.num_ranks / std::max<int64_t>(1, plan.model_ranks));
   const int64_t of_rank = (plan.sequences + data_ranks - 1) / data_ranks;
   if (of_rank * data_ranks != plan.sequences)

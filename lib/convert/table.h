@@ -126,14 +126,14 @@ std::string listed(const std::string& value);
 std::string steps_or_never(const std::string& value);
 
 /// The layout, the micro-batches and the mini-batch of a role that is trained.
-struct UpdatePlan {
+struct TrainedLayout {
   std::string role;
   int64_t sequences = 1;    // of an update, over all ranks
   std::string origin;       // of that number
   int64_t micro_batch = 1;  // sequences of a forward and backward of a rank
   int64_t model_ranks = 1;  // ranks that share a copy of the model
 };
-void set_updates(Conversion& conversion, const UpdatePlan& plan);
+void set_updates(Conversion& conversion, const TrainedLayout& plan);
 /// Token budgets of packed micro-batches, of all roles that have forwards.
 void set_packing(Conversion& conversion, const std::string& train_tokens, const std::string& forward_tokens,
                  const std::string& origin);

@@ -30,7 +30,7 @@ std::vector<Angles> angles_of(const ModelSpec& spec, int64_t max_length) {
   return all;
 }
 
-HeadRows::HeadRows(const Turning& how, const std::vector<Angles>& all) : turning_(how) {
+CpuHeads::CpuHeads(const Turning& how, const std::vector<Angles>& all) : turning_(how) {
   if (how.rope < 0) return;
   const Angles& angles = all[static_cast<size_t>(how.rope)];
   half_ = angles.cos.size(1);
@@ -39,7 +39,7 @@ HeadRows::HeadRows(const Turning& how, const std::vector<Angles>& all) : turning
   if (angles.growth.defined()) growth_ = angles.growth.const_data_ptr<float>();
 }
 
-void HeadRows::finish(float* qkv, int64_t position) const {
+void CpuHeads::finish(float* qkv, int64_t position) const {
   float *const q = qkv, *const k = q + heads * head_dim, *const v = k + kv_heads * head_dim;
   if (bias) add_to_row(q, bias, nullptr, (heads + 2 * kv_heads) * head_dim);
   if (q_norm && norms_together) {

@@ -29,8 +29,8 @@ struct Angles {
 std::vector<Angles> angles_of(const ModelSpec& spec, int64_t max_length);
 
 /// What an attention's heads are given; null: the model has none.
-struct HeadRows {
-  HeadRows(const Turning& how, const std::vector<Angles>& all);
+struct CpuHeads {
+  CpuHeads(const Turning& how, const std::vector<Angles>& all);
 
   int64_t heads = 0, kv_heads = 0, head_dim = 0;  // of this rank
   const float *bias = nullptr, *q_norm = nullptr, *k_norm = nullptr;

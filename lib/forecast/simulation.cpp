@@ -133,7 +133,7 @@ void add_work(const std::vector<RankForecast>& ranks, const SimulatedMachine& ma
     if (const auto found = ranks[i].flops.find(phase); found != ranks[i].flops.end())
       spent[i].compute_s += found->second / speed.flops_per_s;
     if (phase != "generate") continue;
-    for (const StepCost& cost : {ranks[i].sampling.prompts, ranks[i].sampling.decoding})
+    for (const DecodingCost& cost : {ranks[i].sampling.prompts, ranks[i].sampling.decoding})
       (is_bound_by_memory(cost, speed) ? spent[i].memory_s : spent[i].compute_s) += least_seconds(cost, speed);
   }
 }

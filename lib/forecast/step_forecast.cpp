@@ -23,7 +23,7 @@ Distribution sampled_by(const Config& config, int64_t num_ranks, const ThinStep&
   return holders;
 }
 
-StepCost operator*(const StepCost& cost, double times) {
+DecodingCost operator*(const DecodingCost& cost, double times) {
   return {cost.bytes * times, cost.flops * times};
 }
 

@@ -11,7 +11,7 @@ namespace roll {
 
 /// What a rank computes while it samples.
 struct SamplingWork {
-  StepCost prompts, decoding;
+  DecodingCost prompts, decoding;
 };
 
 /// Of each running rank.

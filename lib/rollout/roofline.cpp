@@ -4,7 +4,7 @@
 
 namespace roll {
 
-StepCost step_cost(const ModelSpec& spec, NumberBytes bytes, int64_t count, int64_t begin, int64_t end) {
+DecodingCost step_cost(const ModelSpec& spec, NumberBytes bytes, int64_t count, int64_t begin, int64_t end) {
   const int64_t embedding = spec.tied_head ? 0 : spec.vocab_size * spec.hidden_size;
   const int64_t rows = spec.tied_head ? 0 : count * (end - begin) * spec.hidden_size;
   const int64_t read = bytes.weights * (spec.num_parameters() - embedding + rows) +
@@ -13,11 +13,11 @@ StepCost step_cost(const ModelSpec& spec, NumberBytes bytes, int64_t count, int6
   return {.bytes = static_cast<double>(read), .flops = static_cast<double>(count) * flops};
 }
 
-double least_seconds(const StepCost& cost, const MachineSpeed& machine) {
+double least_seconds(const DecodingCost& cost, const MachineSpeed& machine) {
   return std::max(cost.bytes / machine.bytes_per_s, cost.flops / machine.flops_per_s);
 }
 
-bool is_bound_by_memory(const StepCost& cost, const MachineSpeed& machine) {
+bool is_bound_by_memory(const DecodingCost& cost, const MachineSpeed& machine) {
   return cost.bytes / machine.bytes_per_s > cost.flops / machine.flops_per_s;
 }
 

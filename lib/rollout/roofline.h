@@ -8,7 +8,7 @@
 
 namespace roll {
 
-struct StepCost {
+struct DecodingCost {
   double bytes = 0;  // read from memory
   double flops = 0;
 };
@@ -21,15 +21,15 @@ struct NumberBytes {
 /// `count` sequences grow from `begin` to `end` tokens and draw one: a prompt (from 0), or a step of decoding (by one).
 /// Weights are read once, of an embedding that is not the lm head too only the tokens' rows; keys and values of all
 /// tokens once.
-StepCost step_cost(const ModelSpec& spec, NumberBytes bytes, int64_t count, int64_t begin, int64_t end);
+DecodingCost step_cost(const ModelSpec& spec, NumberBytes bytes, int64_t count, int64_t begin, int64_t end);
 
 struct MachineSpeed {
   double bytes_per_s = 0, flops_per_s = 0;
 };
 
 /// Reading and multiplying go on side by side: the longer of the two.
-double least_seconds(const StepCost& cost, const MachineSpeed& machine);
+double least_seconds(const DecodingCost& cost, const MachineSpeed& machine);
 /// Whether reading takes longer than multiplying.
-bool is_bound_by_memory(const StepCost& cost, const MachineSpeed& machine);
+bool is_bound_by_memory(const DecodingCost& cost, const MachineSpeed& machine);
 
 }  // namespace roll

@@ -59,7 +59,7 @@ class Split {
   Split(Pattern pattern, Join join, bool invert)
       : pattern_(std::make_shared<Pattern>(std::move(pattern))), join_(join), invert_(invert) {}
 
-  void operator()(Pieces& pieces, MatchMemory& memory) const {
+  void operator()(TextPieces& pieces, MatchMemory& memory) const {
     std::vector<Span> matches;
     std::vector<Part> parts;
     pieces.cut_each([&](const Span& span, std::vector<Span>& out) {
@@ -86,7 +86,7 @@ class Split {
 
 /// Cuts where kind(character) changes; kind 0 is thrown away, and characters of kind -1 stand alone.
 template <int kind(char32_t)>
-void split_by_kind(Pieces& pieces, MatchMemory&) {
+void split_by_kind(TextPieces& pieces, MatchMemory&) {
   pieces.cut_each([&](const Span& span, std::vector<Span>& out) {
     int previous = 0;
     for (size_t pos = span.begin; pos < span.end;) {
@@ -127,7 +127,7 @@ std::string with_spaces(std::string_view text, const std::vector<Span>& spans) {
 
 }  // namespace
 
-void Pieces::reset(std::string_view text) {
+void TextPieces::reset(std::string_view text) {
   text_ = text;
   older_ = with_older_characters(text, older_storage_) ? std::string_view(older_storage_) : text;
   spans_.clear();
@@ -135,14 +135,14 @@ void Pieces::reset(std::string_view text) {
 }
 
 template <class Cut>
-void Pieces::cut_each(const Cut& cut) {
+void TextPieces::cut_each(const Cut& cut) {
   next_.clear();
   for (const Span& span : spans_) cut(span, next_);
   std::erase_if(next_, [](const Span& span) { return span.begin == span.end; });
   std::swap(spans_, next_);
 }
 
-void Pieces::add_prefix_spaces() {
+void TextPieces::add_prefix_spaces() {
   if (std::ranges::all_of(spans_, [&](const Span& span) { return text_[span.begin] == ' '; })) return;
   std::string older = with_spaces(older_, spans_), text = with_spaces(text_, spans_);
   size_t end = 0;
@@ -190,12 +190,12 @@ void PreTokenizer::add(const JsonView& json, int depth) {
 void PreTokenizer::add_byte_level(const JsonView& json) {
   byte_level_ = true;
   if (json.boolean_or("add_prefix_space", true))
-    steps_.push_back([](Pieces& pieces, MatchMemory&) { pieces.add_prefix_spaces(); });
+    steps_.push_back([](TextPieces& pieces, MatchMemory&) { pieces.add_prefix_spaces(); });
   if (json.boolean_or("use_regex", true))
     steps_.push_back(Split(Pattern::regex(kGpt2Words, json.where()), kIsolate, false));
 }
 
-void PreTokenizer::split(Pieces& pieces, MatchMemory& memory) const {
+void PreTokenizer::split(TextPieces& pieces, MatchMemory& memory) const {
   for (const Step& step : steps_) step(pieces, memory);
 }
 

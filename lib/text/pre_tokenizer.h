@@ -12,7 +12,7 @@
 namespace roll {
 
 /// A text and where it is cut. Reused from call to call, so that cutting allocates nothing once it is warm.
-class Pieces {
+class TextPieces {
  public:
   /// The whole of `text` (valid UTF-8, kept by the caller) as one piece; none when it is empty.
   void reset(std::string_view text);
@@ -44,10 +44,10 @@ class PreTokenizer {
   explicit PreTokenizer(const JsonView& json);
 
   /// Cuts each piece further.
-  void split(Pieces& pieces, MatchMemory& memory) const;
+  void split(TextPieces& pieces, MatchMemory& memory) const;
 
  private:
-  using Step = std::function<void(Pieces& pieces, MatchMemory& memory)>;
+  using Step = std::function<void(TextPieces& pieces, MatchMemory& memory)>;
   void add(const JsonView& json, int depth);
   void add_byte_level(const JsonView& json);
   std::vector<Step> steps_;

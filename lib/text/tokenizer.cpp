@@ -25,7 +25,7 @@ namespace {
 struct Workspace {
   MatchMemory memory;
   WordCache words;
-  Pieces pieces;
+  TextPieces pieces;
   std::vector<Segment> segments, normalized_segments;
   std::string normalized;
 };

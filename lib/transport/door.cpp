@@ -24,7 +24,7 @@ std::span<std::byte> room_of(T& value) {
 }
 
 /// Bytes that a caller says before its proof: what the conversation holds behind the door's number.
-constexpr size_t kSaid = sizeof(Conversation) - sizeof(Nonce);
+constexpr size_t kSaid = sizeof(Handshake) - sizeof(Nonce);
 
 /// A conversation's few bytes fit into any socket's buffer; one that is full has somebody at its end who does not read.
 void send_now(const Socket& socket, std::span<const std::byte> bytes) {

@@ -22,11 +22,11 @@ struct Hello {
 };
 
 /// A conversation, as its proofs cover it.
-struct Conversation {
+struct Handshake {
   Nonce of_door{}, of_caller{};
   Hello hello{};
 };
-static_assert(sizeof(Conversation) == 80);  // all bytes are members': they travel, and are signed
+static_assert(sizeof(Handshake) == 80);  // all bytes are members': they travel, and are signed
 
 /// Both sides know who the other is.
 struct Guest {
@@ -46,7 +46,7 @@ class Door {
  private:
   struct Caller {
     Socket socket;
-    Conversation said;
+    Handshake said;
     Digest proof;
     size_t num_received;  // of what a caller says
     double since_s;
@@ -77,7 +77,7 @@ class Visit {
 
   Socket socket_;
   JobSecret secret_;
-  Conversation said_;
+  Handshake said_;
   Digest proof_{};           // the door's
   size_t num_received_ = 0;  // of what a door says
 };

@@ -30,10 +30,10 @@ TEST_CASE("a step of decoding reads the weights once and each sequence's keys an
   for (const int64_t batch : {1, 5})
     for (const int64_t length : {1, 100}) {
       const auto b = static_cast<double>(batch), n = static_cast<double>(length);
-      const StepCost tied = step_cost(small_spec(true), {4, 4}, batch, length - 1, length);
+      const DecodingCost tied = step_cost(small_spec(true), {4, 4}, batch, length - 1, length);
       CHECK(tied.bytes == 4 * (kLinear + kHead + kNorms + b * n * kKept));
       // Of an embedding of its own, a row a sequence.
-      const StepCost untied = step_cost(small_spec(false), {2, 2}, batch, length - 1, length);
+      const DecodingCost untied = step_cost(small_spec(false), {2, 2}, batch, length - 1, length);
       CHECK(untied.bytes == 2 * (kLinear + kHead + kNorms + b * 8 + b * n * kKept));
       // Two products over keys and values: a position sees those before it and, by causal halving, half of itself.
       const double attention = 2 * 2 * 2 * 8 * (n - 0.5);
@@ -44,7 +44,7 @@ TEST_CASE("a step of decoding reads the weights once and each sequence's keys an
 
 TEST_CASE("a prompt goes through the lm head with its last token only", "[rollout]") {
   const ModelSpec spec = small_spec(true);
-  const StepCost cost = step_cost(spec, {4, 4}, 3, 0, 10);
+  const DecodingCost cost = step_cost(spec, {4, 4}, 3, 0, 10);
   CHECK(cost.flops == Approx(3 * spec.forward_flops(10, 1)));
   CHECK(cost.bytes == 4 * (kLinear + kHead + kNorms + 3 * 10 * kKept));
 }
