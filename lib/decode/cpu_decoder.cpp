@@ -37,7 +37,7 @@ bool has_cpu_decoder(const Transformer& model) {
 
 template <class T>
 CpuDecoder<T>::CpuDecoder(const Transformer& model, const DecoderSizes& sizes)
-    : model_(model), backbone_(model.backbone()), sizes_(sizes) {
+    : model_(model), backbone_(model.backbone()), sizes_(sizes), record_(model.spec(), sizes) {
   ROLL_CHECK(model.device().is_cpu() && model.dtype() == kDtype, "a model of this decoder's numbers, on the CPU");
   hidden_ = model.spec().hidden_size;
   eps_ = static_cast<float>(model.spec().rms_norm_eps);
@@ -86,6 +86,7 @@ void CpuDecoder<T>::make_buffers() {
 
 template <class T>
 void CpuDecoder<T>::copy_page(int64_t from, int64_t to) {
+  record_.copy_page(from, to);
   for (const DecoderBlock& block : blocks_)
     if (const auto* attention = std::get_if<AttentionBlock>(&block.mixer))
       for (const at::Tensor& pages : {attention->keys, attention->values}) pages[to].copy_(pages[from]);
@@ -196,7 +197,7 @@ template <class T>
 void CpuDecoder<T>::place(Member& member, const AttentionBlock& block) {
   const KvPages<T> pages = pages_of(block);
   const Rows qkv = rows_of(qkv_);
-  HeadRows rows(block.turning, angles_);
+  CpuHeads rows(block.turning, angles_);
   rows.heads = block.heads;
   rows.kv_heads = block.kv_heads;
   rows.head_dim = block.head_dim;

@@ -15,6 +15,7 @@
 
 #include "decode/cpu_heads.h"
 #include "decode/decoder.h"
+#include "decode/expert_record.h"
 #include "model/features.h"
 #include "model/transformer.h"
 #include "ops/packed_weight.h"
@@ -42,6 +43,7 @@ class CpuDecoder : public Decoder {
   CpuDecoder(const Transformer& model, const DecoderSizes& sizes);
 
   void copy_page(int64_t from, int64_t to) override;
+  const ExpertRecord& experts() const override { return record_; }
   LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) override;
 
   /// Bytes of the experts' weights that the last run() read: of those that its tokens go through.
@@ -71,7 +73,7 @@ class CpuDecoder : public Decoder {
     Activation activation = Activation::kSilu;
   };
   struct ExpertsBlock {
-    int64_t count, chosen;
+    int64_t count, chosen, number;
     bool renormalises;
     PackedWeight router;  // float32; below its rows that of the shared expert's gate, where it is
     std::vector<PackedWeight> gates, ups, downs;  // of each expert
@@ -164,6 +166,7 @@ class CpuDecoder : public Decoder {
   at::Tensor x_, qkv_, branch_, logits_, gathered_;
   at::Tensor input_, mixed_, gated_;  // of T: what products read
 
+  ExpertRecord record_;
   // Of experts: the router's logits; of each choice, sorted by expert, input, gated and result.
   at::Tensor router_logits_, spread_, expert_gated_, expert_results_;
 

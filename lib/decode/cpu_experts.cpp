@@ -36,6 +36,7 @@ void CpuDecoder<T>::add_block(const Experts& experts, const Block& block, const 
   const at::Tensor router = router_rows(experts, weights);
   ExpertsBlock own{.count = experts.count,
                    .chosen = experts.chosen,
+                   .number = experts.number,
                    .renormalises = experts.renormalises,
                    .router = PackedWeight(router.size(0), hidden_, at::kFloat, memory),
                    .gates = {},
@@ -73,8 +74,10 @@ template <class T>
 void CpuDecoder<T>::choose(Member& member, const ExpertsBlock& block) {
   const Rows logits = rows_of(router_logits_);
   member.share(std::ssize(rows_), [&](int64_t i) {
-    choose_experts(logits[i], block.count, block.chosen, block.renormalises, choices_.data() + i * block.chosen,
+    int32_t* const choices = choices_.data() + i * block.chosen;
+    choose_experts(logits[i], block.count, block.chosen, block.renormalises, choices,
                    choice_weights_.data() + i * block.chosen);
+    if (record_.is_kept()) std::copy_n(choices, block.chosen, record_.of(rows_[i]) + block.number * block.chosen);
   });
 }
 

@@ -8,6 +8,7 @@
 
 namespace roll {
 
+class ExpertRecord;
 class Transformer;
 
 /// Pages that hold so many tokens.
@@ -18,9 +19,10 @@ constexpr int64_t pages_for(int64_t tokens, int64_t page_size) {
 struct DecoderSizes {
   int64_t page_size = 16;  // tokens of a page; a multiple of 8
   int64_t num_pages = 0;
-  int64_t max_length = 0;     // of a sequence
-  int64_t max_rows = 0;       // of one call
-  bool int8_weights = false;  // of products; only a CpuDecoder has them
+  int64_t max_length = 0;        // of a sequence
+  int64_t max_rows = 0;          // of one call
+  bool int8_weights = false;     // of products; only a CpuDecoder has them
+  bool records_experts = false;  // in an ExpertRecord
 };
 
 /// A token whose keys and values join its sequence. `pages`: of the sequence, up to this position at least; rows of one
@@ -42,6 +44,7 @@ class Decoder {
  public:
   virtual ~Decoder() = default;
   virtual void copy_page(int64_t from, int64_t to) = 0;
+  virtual const ExpertRecord& experts() const = 0;
   /// Logits of the rows with the listed indices, the same on every tp rank; valid until the next call. Rows see the
   /// tokens of their sequence up to their own, those of this call included. No gradients. **Collective** over tp.
   virtual LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) = 0;

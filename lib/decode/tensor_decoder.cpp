@@ -3,9 +3,12 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
+
 namespace roll {
 
-TensorDecoder::TensorDecoder(const Transformer& model, const DecoderSizes& sizes) : model_(model), sizes_(sizes) {
+TensorDecoder::TensorDecoder(const Transformer& model, const DecoderSizes& sizes)
+    : model_(model), sizes_(sizes), record_(model.spec(), sizes) {
   const auto options = at::TensorOptions().dtype(model.dtype()).device(model.device());
   const auto add_cache = [&](int64_t numbers) {
     for (auto* tensors : {&cache_.keys, &cache_.values})
@@ -18,6 +21,7 @@ TensorDecoder::TensorDecoder(const Transformer& model, const DecoderSizes& sizes
 }
 
 void TensorDecoder::copy_page(int64_t from, int64_t to) {
+  record_.copy_page(from, to);
   const at::NoGradGuard no_grad;
   for (const auto* tensors : {&cache_.keys, &cache_.values})
     for (const at::Tensor& rows : *tensors)
@@ -27,10 +31,19 @@ void TensorDecoder::copy_page(int64_t from, int64_t to) {
 
 LogitRows TensorDecoder::run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) {
   const at::NoGradGuard no_grad;
-  const at::Tensor hidden = model_.extend(lay_out_rows(rows), cache_);
+  CachedTokens tokens = lay_out_rows(rows);
+  if (record_.is_kept())
+    tokens.routed_experts = at::empty({std::ssize(rows), record_.width()}, tokens.ids.options().dtype(at::kShort));
+  const at::Tensor hidden = model_.extend(tokens, cache_);
+  if (record_.is_kept()) record(rows, tokens.routed_experts.to(at::kCPU));
   const at::Tensor indices = at::tensor(at::IntArrayRef(wanted.data(), wanted.size()), at::kLong).to(model_.device());
   logits_ = model_.logits(hidden.index_select(0, indices)).to(at::kCPU).contiguous();
   return {logits_.const_data_ptr<float>(), logits_.size(1)};
+}
+
+void TensorDecoder::record(std::span<const DecoderRow> rows, const at::Tensor& experts) {
+  for (int64_t i = 0; i < std::ssize(rows); ++i)
+    std::copy_n(experts.const_data_ptr<int16_t>() + i * record_.width(), record_.width(), record_.of(rows[i]));
 }
 
 CachedTokens TensorDecoder::lay_out_rows(std::span<const DecoderRow> rows) const {

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "decode/decoder.h"
+#include "decode/expert_record.h"
 #include "model/transformer.h"
 
 namespace roll {
@@ -13,14 +14,17 @@ class TensorDecoder : public Decoder {
   TensorDecoder(const Transformer& model, const DecoderSizes& sizes);
 
   void copy_page(int64_t from, int64_t to) override;
+  const ExpertRecord& experts() const override { return record_; }
   LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) override;
 
  private:
+  void record(std::span<const DecoderRow> rows, const at::Tensor& experts);
   CachedTokens lay_out_rows(std::span<const DecoderRow> rows) const;
 
   const Transformer& model_;
   DecoderSizes sizes_;
   KvRows cache_;
+  ExpertRecord record_;
   at::Tensor logits_;
 };
 

@@ -43,6 +43,8 @@ Batch select(const Batch& batch, const std::vector<int64_t>& sequence_indices) {
     part.tokens.cu_seqlens.push_back(part.tokens.cu_seqlens.back() + batch.tokens.length(b));
   part.sequence_index = picked(batch.sequence_index, sequence_indices);
   part.group_index = picked(batch.group_index, sequence_indices);
+  if (batch.tokens.routed_experts.defined())
+    part.tokens.routed_experts = batch.tokens.routed_experts.index_select(0, tokens);
   for (const auto& [name, mask] : batch.masks) part.masks[name] = mask.index_select(0, tokens);
   return part;
 }
@@ -52,13 +54,15 @@ std::vector<at::Tensor*> tensors_of(Batch& batch) {
   for (auto& [name, mask] : batch.masks) tensors.push_back(&mask);
   for (auto& [rule, numbers] : batch.weights) tensors.push_back(&numbers);
   if (batch.tokens.dropout_names.defined()) tensors.push_back(&batch.tokens.dropout_names);
+  if (batch.tokens.routed_experts.defined()) tensors.push_back(&batch.tokens.routed_experts);
   if (batch.tokens.bounds.defined()) tensors.push_back(&batch.tokens.bounds);
   for (LabelledSlots& labelled : batch.tokens.labelled)
     for (at::Tensor* tensor : {&labelled.slots, &labelled.unwanted})
       if (tensor->defined()) tensors.push_back(tensor);
   if (TokenLayout* layout = batch.tokens.layout.get())
-    for (at::Tensor* tensor : {&layout->ids, &layout->positions, &layout->query_bounds, &layout->key_bounds,
-                               &layout->keys, &layout->tokens, &layout->places, &layout->dropout_names})
+    for (at::Tensor* tensor :
+         {&layout->ids, &layout->positions, &layout->query_bounds, &layout->key_bounds, &layout->keys, &layout->tokens,
+          &layout->places, &layout->dropout_names, &layout->routed_experts})
       if (tensor->defined()) tensors.push_back(tensor);
   return tensors;
 }

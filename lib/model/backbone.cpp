@@ -153,12 +153,12 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
 }
 
 /// A token's row of the tables is its position.
-std::vector<Turn> Backbone::turns(const at::Tensor& positions, int64_t num_positions) const {
+std::vector<HeadTurn> Backbone::turns(const at::Tensor& positions, int64_t num_positions) const {
   const std::vector<Rope> ropes = spec_.ropes();
-  std::vector<Turn> all;
+  std::vector<HeadTurn> all;
   for (size_t i = 0; i < ropes.size(); ++i) {
-    Turn turn{make_rotation(inverse_frequencies_[i], at::arange(num_positions, positions.options()), positions,
-                            ropes[i].attention_factor)};
+    HeadTurn turn{make_rotation(inverse_frequencies_[i], at::arange(num_positions, positions.options()), positions,
+                                ropes[i].attention_factor)};
     turn.rotation.interleaved = ropes[i].interleaved;
     if (ropes[i].query_growth != 0) turn.growth = query_growth(ropes[i], positions).view({-1, 1, 1});
     all.push_back(std::move(turn));
@@ -217,6 +217,7 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
       .launcher = launcher_.get(),
       .experts = parallel_.ep,
       .routers = layout.routers,
+      .routed = {.replayed = layout.routed_experts, .recorded = {}},
       .dropout_names = layout.dropout_names,
   });
   at::Tensor x = embed(layout.ids, pass->flow);
@@ -260,7 +261,8 @@ at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) con
                           .attend = attend,
                           .flow = sampling_flow(),
                           .tp = parallel_.tp,
-                          .launcher = launcher_.get()};
+                          .launcher = launcher_.get(),
+                          .routed = {.replayed = {}, .recorded = tokens.routed_experts}};
   at::Tensor x = embed(tokens.ids, pass.flow);
   for (const LayerWeights& layer : layers_) x = run_layer(layer, x, pass);
   return last_norm(x);

@@ -24,7 +24,7 @@
 namespace roll {
 
 class LayerLauncher;
-struct Turn;
+struct HeadTurn;
 
 /// A layer's description with its tensors, by their part of it.
 class LayerWeights {
@@ -69,6 +69,7 @@ struct CachedTokens {
   at::Tensor rows;            // [N] int64: rows of the cache for their keys and values
   at::Tensor seen;            // [K] int64: rows of the cache that the sequences see, their own included, by position
   std::vector<int64_t> cu_queries, cu_keys;  // [B+1]: the tokens and the seen rows of each sequence
+  at::Tensor routed_experts{};               // [N, choices_per_token()] int16: to be filled in; undefined: nobody asks
 };
 
 class Backbone {
@@ -96,7 +97,7 @@ class Backbone {
  private:
   at::Tensor embed(const at::Tensor& ids, const ParallelFlow& flow) const;
   at::Tensor last_norm(const at::Tensor& x) const;
-  std::vector<Turn> turns(const at::Tensor& positions, int64_t num_positions) const;
+  std::vector<HeadTurn> turns(const at::Tensor& positions, int64_t num_positions) const;
   ParallelFlow training_flow() const;
   ParallelFlow sampling_flow() const;
 

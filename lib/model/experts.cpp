@@ -99,12 +99,14 @@ std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputa
   };
 }
 
-Routing route(at::Tensor logits, int64_t chosen, bool renormalises, RouterTraining* training,
-              const at::Tensor& router) {
+Routing route(at::Tensor logits, int64_t chosen, bool renormalises, RouterTraining* training, const at::Tensor& router,
+              const at::Tensor& replayed) {
   const at::Tensor likely = at::softmax(logits.detach(), 1);
   const at::Tensor order = at::argsort(likely, /*stable=*/true, /*dim=*/1, /*descending=*/true);
-  Routing routing{.experts = order.narrow(1, 0, chosen).contiguous(), .weights = {}};
-  if (training) logits = training->train(logits, routing.experts, router);
+  const at::Tensor own = order.narrow(1, 0, chosen).contiguous();
+  Routing routing{.experts = own, .weights = {}};
+  if (replayed.defined()) routing.experts = at::where(replayed.ge(0), replayed.to(at::kLong), own);
+  if (training) logits = training->train(logits, routing.experts, own, router);
   routing.weights = at::softmax(logits, 1).gather(1, routing.experts);
   if (renormalises) routing.weights = routing.weights / routing.weights.sum(1, /*keepdim=*/true);
   return routing;
@@ -116,7 +118,12 @@ at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, cons
   const at::Tensor& router = weights[experts.router].weight;
   const at::Tensor logits =
       wide == x.scalar_type() ? accumulating_linear(x, router) : at::linear(x.to(wide), router.to(wide));
-  const Routing routing = route(logits, experts.chosen, experts.renormalises, pass.routers, router);
+  const auto own_of = [&](const at::Tensor& all) {
+    return all.defined() ? all.narrow(1, experts.number * experts.chosen, experts.chosen) : at::Tensor();
+  };
+  const Routing routing =
+      route(logits, experts.chosen, experts.renormalises, pass.routers, router, own_of(pass.routed.replayed));
+  if (pass.routed.recorded.defined()) own_of(pass.routed.recorded).copy_(routing.experts);
   const SortedRows rows = sort_rows(routing.experts, experts.count);
   const at::Tensor spread = spread_rows(x, rows);
   const at::Tensor results = pass.ranks ? run_everywhere(experts, weights, spread, rows.counts, *pass.ranks)

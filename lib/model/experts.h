@@ -10,12 +10,14 @@
 #include <functional>
 
 #include "model/backbone.h"
+#include "model/mixers.h"
 
 namespace roll {
 
 struct ExpertPass {
   Communicator* ranks = nullptr;  // that share the experts: rows go to them, results come from them; null: none
   RouterTraining* routers = nullptr;
+  RoutedExperts routed{};
 };
 
 /// x [T, E] -> [T, E]; under tensor parallelism partial sums. Differentiable. **Collective** over the ranks that share
@@ -33,8 +35,10 @@ struct Routing {
   at::Tensor weights;  // [T, K] float32 or float64; differentiable
 };
 
-/// From the logits [T, N], float32 or float64, of the router with that weight; `training`: of it, or null.
+/// From the logits [T, N], float32 or float64, of the router with that weight; `training`: of it, or null. `replayed`
+/// [T, K]: the experts that tokens go through whatever the logits say, -1: those that they say; undefined: all of them.
+/// Weights come from the logits in any case (Ma et al. 2025, rollout routing replay).
 Routing route(at::Tensor logits, int64_t chosen, bool renormalises, RouterTraining* training = nullptr,
-              const at::Tensor& router = {});
+              const at::Tensor& router = {}, const at::Tensor& replayed = {});
 
 }  // namespace roll

@@ -147,6 +147,7 @@ struct Experts {
   int64_t count = 0, chosen = 0;  // experts, and of these a token's
   int64_t inner = 0;
   bool renormalises = false;  // the probabilities of those chosen, so that they sum to 1
+  int64_t number = 0;         // among the model's mixtures
   LinearShape router = {};
   std::shared_ptr<const ExpertParts> parts = {};
   std::optional<GatedMlp> shared = {};

@@ -66,7 +66,7 @@ at::Tensor shared_norm(const at::Tensor& x, const NormShape& norm, const LayerWe
 
 at::Tensor turned(const at::Tensor& x, const Turning& turning, const LayerPass& pass, bool is_query) {
   if (turning.rope < 0) return x;
-  const Turn& turn = pass.turns[static_cast<size_t>(turning.rope)];
+  const HeadTurn& turn = pass.turns[static_cast<size_t>(turning.rope)];
   const at::Tensor rotated = rotate(x, turn.rotation);
   return is_query && turn.growth.defined() ? rotated * turn.growth.to(x.scalar_type()) : rotated;
 }
@@ -107,7 +107,7 @@ at::Tensor mix(const GatedMlp& mlp, const LayerWeights& weights, const at::Tenso
 }
 
 at::Tensor mix(const Experts& experts, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
-  return pass.flow.leave(mix_experts(experts, weights, x, {pass.experts, pass.routers.get()}));
+  return pass.flow.leave(mix_experts(experts, weights, x, {pass.experts, pass.routers.get(), pass.routed}));
 }
 
 bool takes(const Attention& attention, const LayerWeights& weights, const at::Tensor& x) {

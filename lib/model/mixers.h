@@ -17,21 +17,28 @@ using Attend = std::function<at::Tensor(const Attention& attention, const at::Te
                                         const at::Tensor& v)>;
 
 /// A rotation of the model's, and what queries are multiplied by beside it.
-struct Turn {
+struct HeadTurn {
   Rotation rotation;
   at::Tensor growth{};  // [T, 1, 1] float32; undefined: 1
 };
 
+/// The experts of a pass's tokens, [T, choices_per_token()] int16, mixture after mixture; undefined: nobody asks.
+struct RoutedExperts {
+  at::Tensor replayed;  // to be gone through again; -1: those that the router chooses
+  at::Tensor recorded;  // to be filled in with those that were gone through
+};
+
 /// What all layers of one forward pass share.
 struct LayerPass {
-  double eps = 0;           // of norms
-  std::vector<Turn> turns;  // by Turning::rope
+  double eps = 0;               // of norms
+  std::vector<HeadTurn> turns;  // by Turning::rope
   Attend attend;
   ParallelFlow flow;
   Communicator* tp = nullptr;               // the ranks that share the heads; null: this one has all
   const LayerLauncher* launcher = nullptr;  // null: what stands between products is LibTorch's operators or the CPU's
   Communicator* experts = nullptr;          // ranks that share them; null: none
   std::shared_ptr<RouterTraining> routers{};
+  RoutedExperts routed{};
   at::Tensor dropout_names{};  // of the tokens, where adapters are trained with dropout
 };
 

@@ -96,9 +96,19 @@ std::vector<Layer> mixture_layers(const ModelSpec& spec) {
     experts.shared_gate = {.name = "mlp.shared_expert_gate", .outputs = 1, .inputs = spec.hidden_size};
   }
   std::vector<Layer> layers = dense_layers(spec);
-  for (int64_t i = 0; i < std::ssize(layers); ++i)
-    if (mixture.has_experts(i)) layers[i].back().mixer = experts;
+  for (int64_t i = 0; i < std::ssize(layers); ++i) {
+    if (!mixture.has_experts(i)) continue;
+    layers[i].back().mixer = experts;
+    ++experts.number;
+  }
   return layers;
+}
+
+int64_t choices_per_token(const ModelSpec& spec) {
+  if (!spec.mixture) return 0;
+  int64_t num_mixtures = 0;
+  for (int64_t i = 0; i < spec.num_layers; ++i) num_mixtures += spec.mixture->has_experts(i);
+  return num_mixtures * spec.mixture->chosen;
 }
 
 }  // namespace roll

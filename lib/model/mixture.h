@@ -31,4 +31,7 @@ void write_mixture(const MixtureSpec& mixture, Json& config);
 /// dense_layers(), with experts in place of the MLPs that `spec.mixture` says.
 std::vector<Layer> mixture_layers(const ModelSpec& spec);
 
+/// The experts that a token goes through, in all layers; 0: no layer has experts.
+int64_t choices_per_token(const ModelSpec& spec);
+
 }  // namespace roll

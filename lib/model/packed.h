@@ -33,6 +33,9 @@ struct PackedTokens {
   std::vector<Branch> tree{};       // [B] of prefix_tree(); empty: every sequence is computed whole
 
   at::Tensor dropout_names{};  // [T] of dropout_names(), where adapters are trained with dropout; else undefined
+  // [T, choices_per_token()] int16: the experts that each token goes through, mixture after mixture, as the sampler's
+  // routers chose them; -1, and undefined of all: as these routers choose
+  at::Tensor routed_experts{};
   // Of a micro-batch in training:
   double token_weight = 0;                    // 1 / tokens of the mini-batch
   double loss_scale = 1;                      // by which its loss is multiplied

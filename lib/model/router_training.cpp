@@ -28,11 +28,17 @@ class AddGradient : public torch::autograd::Function<AddGradient> {
   }
 };
 
+/// [S, 1] float32: of each token's experts, chosen [S, K], the share that are not among its own [S, K].
+at::Tensor share_of_others(const at::Tensor& chosen, const at::Tensor& own) {
+  return chosen.unsqueeze(2).ne(own.unsqueeze(1)).all(2).to(at::kFloat).mean(1, /*keepdim=*/true);
+}
+
 }  // namespace
 
 PackedTokens with_routers(PackedTokens tokens, const ModelSpec& spec, RouterCosts costs) {
   if (spec.mixture && tokens.token_weight > 0)
-    tokens.routers = std::make_shared<RouterTraining>(costs, tokens.token_weight, tokens.loss_scale);
+    tokens.routers = std::make_shared<RouterTraining>(costs, tokens.token_weight, tokens.loss_scale,
+                                                      /*replays=*/tokens.routed_experts.defined());
   return tokens;
 }
 
@@ -43,7 +49,8 @@ void RouterTraining::lie(const at::Tensor& sequences, int64_t num_sequences, con
   cp_ = parallel.cp_size() > 1 ? parallel.cp : nullptr;
 }
 
-at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& router) {
+at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& own,
+                                 const at::Tensor& router) {
   if (logits.is_meta()) return logits;
   const bool has_gradient = costs_.any() && logits.requires_grad();
   at::Tensor gradient;
@@ -59,12 +66,14 @@ at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& cho
                                  at::ones({chosen.numel()}, x.options()));
     if (cp_) cp_->all_reduce_sum(counts, "choices of experts");
     const at::Tensor load = counts / counts.sum(1, /*keepdim=*/true).clamp_min(1) * static_cast<double>(x.size(1));
-    const at::Tensor own = load.index_select(0, rows);  // N f_i
-    const at::Tensor balance = (p * own).sum(1, /*keepdim=*/true);
+    const at::Tensor busy = load.index_select(0, rows);  // N f_i
+    const at::Tensor balance = (p * busy).sum(1, /*keepdim=*/true);
     if (has_gradient)
-      gradient = weights * (costs_.balance * p * (own - balance) + costs_.z * 2 * z * p) *
+      gradient = weights * (costs_.balance * p * (busy - balance) + costs_.z * 2 * z * p) *
                  (loss_scale_ / static_cast<double>(tp_));
-    const at::Tensor numbers = at::cat({balance, z.square(), -(p * log_probs).sum(1, true), own.amax(1, true)}, 1);
+    std::vector<at::Tensor> columns = {balance, z.square(), -(p * log_probs).sum(1, true), busy.amax(1, true)};
+    if (replays_) columns.push_back(share_of_others(chosen, own).to(x.scalar_type()));
+    const at::Tensor numbers = at::cat(columns, 1);
     const void* const which = router.unsafeGetTensorImpl();
     const bool is_again = std::ranges::any_of(sums_, [&](const auto& sum) { return sum.first == which; });
     if (!is_again) sums_.emplace_back(which, (numbers * weights).sum(0, false, at::kDouble));
@@ -72,15 +81,16 @@ at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& cho
   return has_gradient ? AddGradient::apply(logits, gradient) : logits;
 }
 
-std::vector<std::string> RouterTraining::names(const std::string& prefix) {
+std::vector<std::string> RouterTraining::names(const std::string& prefix) const {
   std::vector<std::string> all;
   for (const char* name : {"balance_loss", "z_loss", "router_entropy", "busiest_load"})
     all.push_back(prefix + "/moe/" + name + "@sum");
+  if (replays_) all.push_back(prefix + "/moe/replayed_otherwise@sum");
   return all;
 }
 
 std::vector<at::Tensor> RouterTraining::sums() const {
-  at::Tensor sum = at::zeros({4}, at::kDouble);
+  at::Tensor sum = at::zeros({replays_ ? 5 : 4}, at::kDouble);
   for (const auto& [router, own] : sums_) sum = sum.to(own.device()) + own / static_cast<double>(sums_.size());
   if (cp_) cp_->all_reduce_sum(sum, "what is measured of routers");
   return sum.unbind();

@@ -37,28 +37,32 @@ PackedTokens with_routers(PackedTokens tokens, const ModelSpec& spec, RouterCost
 class RouterTraining {
  public:
   /// `token_weight`: 1 / T. `loss_scale`: by which the loss is multiplied before it goes back.
-  RouterTraining(RouterCosts costs, double token_weight, double loss_scale)
-      : costs_(costs), token_weight_(token_weight), loss_scale_(loss_scale) {}
+  /// `replays`: tokens go through experts that are not the router's own choice.
+  RouterTraining(RouterCosts costs, double token_weight, double loss_scale, bool replays = false)
+      : costs_(costs), token_weight_(token_weight), loss_scale_(loss_scale), replays_(replays) {}
 
   /// How the micro-batch lies on this rank. sequences [S] int64: the sequence of each slot, -1 for padding.
   void lie(const at::Tensor& sequences, int64_t num_sequences, const ModelParallel& parallel);
 
-  /// The logits [S, N] of the router with that weight, to be gone on with; chosen [S, K]. Once more, as recomputation
-  /// has it, does not count twice. **Collective** over cp.
-  at::Tensor train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& router);
+  /// The logits [S, N] of the router with that weight, to be gone on with; chosen [S, K]: the experts that tokens go
+  /// through; own [S, K]: those that the router would have. Once more, as recomputation has it, does not count twice.
+  /// **Collective** over cp.
+  at::Tensor train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& own, const at::Tensor& router);
 
-  static std::vector<std::string> names(const std::string& prefix);
+  std::vector<std::string> names(const std::string& prefix) const;
   /// Under these names, means over layers, 0-dim each: balance and z costs without their coefficients, the entropy of
-  /// the probabilities (nats), and the load of a sequence's busiest expert over an even one. **Collective** over cp.
+  /// the probabilities (nats), the load of a sequence's busiest expert over an even one, and where it replays, the
+  /// share of the experts gone through that are not the router's own choice. **Collective** over cp.
   std::vector<at::Tensor> sums() const;
 
  private:
   RouterCosts costs_;
   double token_weight_, loss_scale_;
+  bool replays_;
   at::Tensor sequences_;
   int64_t num_sequences_ = 0, tp_ = 1;
   Communicator* cp_ = nullptr;
-  std::vector<std::pair<const void*, at::Tensor>> sums_;  // by router, in the order of the layers: [4] float64
+  std::vector<std::pair<const void*, at::Tensor>> sums_;  // by router, in the order of the layers: float64 by name
 };
 
 }  // namespace roll

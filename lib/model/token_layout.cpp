@@ -86,6 +86,7 @@ TokenLayout lay_out_tokens(const PackedTokens& packed, const ModelParallel& para
                      .positions = packed.positions,
                      .num_positions = packed.max_length(),
                      .dropout_names = packed.dropout_names,
+                     .routed_experts = packed.routed_experts,
                      .cu_queries = packed.cu_seqlens,
                      .cu_keys = packed.cu_seqlens,
                      .query_bounds = packed.bounds,
@@ -100,6 +101,7 @@ TokenLayout lay_out_tokens(const PackedTokens& packed, const ModelParallel& para
   layout.positions = to_tensor(slots.positions, device);
   layout.ids = to_slots(layout, packed.ids, 0);
   if (packed.dropout_names.defined()) layout.dropout_names = to_slots(layout, packed.dropout_names, 0);
+  if (packed.routed_experts.defined()) layout.routed_experts = to_slots(layout, packed.routed_experts, -1);
   layout.cu_queries = std::move(slots.cu_queries);
   layout.cu_keys = std::move(slots.cu_keys);
   layout.host_places = std::move(slots.places);
@@ -111,6 +113,7 @@ TokenLayout lay_out_tokens(const PackedTokens& packed, const ModelParallel& para
 
 TokenLayout lay_out(const PackedTokens& packed, const ModelParallel& parallel) {
   TokenLayout layout = packed.layout ? *packed.layout : lay_out_tokens(packed, parallel);
+  if (!packed.routed_experts.defined()) layout.routed_experts.reset();
   if (!packed.routers) return layout;
   std::vector<int64_t> sequences;
   for (int64_t b = 0; b < packed.num_sequences(); ++b) sequences.insert(sequences.end(), packed.length(b), b);
@@ -148,7 +151,9 @@ LabelledSlots labelled_slots(const TokenLayout& layout, const PackedTokens& toke
 
 at::Tensor to_slots(const TokenLayout& layout, const at::Tensor& x, int64_t padding) {
   if (!layout.tokens.defined()) return x;
-  return x.index_select(0, layout.tokens.clamp_min(0)).masked_fill_(layout.tokens.lt(0), padding);
+  const at::Tensor nowhere = layout.tokens.lt(0);
+  return x.index_select(0, layout.tokens.clamp_min(0))
+      .masked_fill_(x.dim() == 1 ? nowhere : nowhere.unsqueeze(1), padding);
 }
 
 at::Tensor to_packed(const TokenLayout& layout, const at::Tensor& x, const ModelParallel& parallel) {

@@ -30,9 +30,10 @@ struct ModelParallel {
 };
 
 struct TokenLayout {
-  at::Tensor ids, positions;   // [S] int64; padding has id 0 and goes on counting
-  int64_t num_positions = 0;   // all positions are below
-  at::Tensor dropout_names{};  // [S] those of the tokens
+  at::Tensor ids, positions;    // [S] int64; padding has id 0 and goes on counting
+  int64_t num_positions = 0;    // all positions are below
+  at::Tensor dropout_names{};   // [S] those of the tokens
+  at::Tensor routed_experts{};  // [S, ...] likewise
   // A piece is a run of tokens of one sequence; its queries see its keys up to their own position.
   std::vector<int64_t> cu_queries, cu_keys;  // [C+1]
   at::Tensor query_bounds, key_bounds;       // these on the device, int32; undefined: not there yet
@@ -56,7 +57,7 @@ void add_bounds(TokenLayout& layout);
 LabelledSlots labelled_slots(const TokenLayout& layout, const PackedTokens& tokens, const at::Tensor& wanted,
                              const ModelParallel& parallel);
 
-/// x [T] at this rank's slots: [S], `padding` where there is no token.
+/// x [T] or [T, N] at this rank's slots: [S] or [S, N], `padding` where there is no token.
 at::Tensor to_slots(const TokenLayout& layout, const at::Tensor& x, int64_t padding);
 
 /// Results x [S] of all cp ranks in packed order: [T] on every rank, which then all do the same with it.

@@ -206,7 +206,7 @@ struct FactsMessage {
 
 /// A rank's responses with all their data.
 struct Rollouts {
-  static constexpr MessageKind kMessage{"ROLL", 3, "rollouts"};
+  static constexpr MessageKind kMessage{"ROLL", 4, "rollouts"};
   std::vector<RolloutRecord> records;
   template <class F>
   void fields(F& field) {

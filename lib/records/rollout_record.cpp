@@ -12,6 +12,18 @@ namespace roll {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+Json lists_of_tokens(const RolloutRecord& r) {
+  const int64_t count = r.num_routed(), width = std::ssize(r.routed_experts) / count;
+  Json lists = Json::array();
+  for (auto first = r.routed_experts.begin(); first != r.routed_experts.end(); first += width)
+    lists.push_back(Json(std::vector<int16_t>(first, first + width)));
+  return lists;
+}
+
+}  // namespace
+
 Json to_json(const RolloutRecord& r) {
   Json log_probs = Json::array();
   for (const float x : r.log_probs) log_probs.push_back(json_float(x));
@@ -40,6 +52,7 @@ Json to_json(const RolloutRecord& r) {
                              {"valid", turn.is_valid},
                              {"state", turn.state}});
   for (const auto& [version, num_tokens] : r.weights) json["weights"].push_back({version, num_tokens});
+  if (!r.routed_experts.empty()) json["routed_experts"] = lists_of_tokens(r);
   if (!r.weights_sum.empty()) json["weights_sum"] = r.weights_sum;
   return json;
 }
@@ -92,6 +105,22 @@ class Fields {
     }
     if (rest != 0) throw bad(key, array(key), kWhat);
     return runs;
+  }
+  std::vector<int16_t> routed_experts(const char* key, int64_t num_tokens) const {
+    std::vector<int16_t> experts;
+    for (const Json& token : array(key)) {
+      const auto is_expert = [](const Json& e) {
+        return e.is_number_integer() && e.get<int64_t>() >= 0 && e.get<int64_t>() <= INT16_MAX;
+      };
+      if (!token.is_array() || token.empty() || token.size() != array(key)[0].size() ||
+          !std::ranges::all_of(token, is_expert))
+        throw bad(key, token, "for each token a list of as many experts' numbers as the first one has");
+      for (const Json& expert : token) experts.push_back(expert.get<int16_t>());
+    }
+    if (std::ssize(array(key)) != num_tokens)
+      throw user_error("{}: {} has {} lists: must be one for each token of prompt and response but the last, {}",
+                       origin_, key, array(key).size(), num_tokens);
+    return experts;
   }
   std::vector<Turn> turns(const char* key, size_t num_tokens) const {
     constexpr const char* kWhat =
@@ -155,6 +184,7 @@ RolloutRecord record_from_json(const Json& json, const std::string& origin) {
                      r.log_probs.size(), r.response_ids.size());
   if (json.contains("turns")) r.turns = f.turns("turns", r.response_ids.size());
   if (json.contains("weights")) r.weights = f.weights("weights", r.response_ids.size());
+  if (json.contains("routed_experts")) r.routed_experts = f.routed_experts("routed_experts", r.num_routed());
   if (json.contains("weights_sum")) r.weights_sum = f.text("weights_sum");
   r.finish_reason = f.text("finish_reason");
   r.is_judged = !f.is_null("reward");
@@ -207,6 +237,22 @@ void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_s
             "this vocabulary sampled",
             origin, record.step, record.group_index, record.sample_index,
             ids == &record.prompt_ids ? "prompt_ids" : "response_ids", largest, vocab_size - 1);
+}
+
+void check_routed_experts(const std::vector<RolloutRecord>& records, int64_t width, int64_t num_experts,
+                          const std::string& origin) {
+  for (const RolloutRecord& r : records) {
+    const auto fail = [&](const std::string& what) {
+      throw user_error("{}: step {}, group {}, sample {}: {}", origin, r.step, r.group_index, r.sample_index, what);
+    };
+    if (r.routed_experts.empty())
+      fail("has no routed_experts, which routing_replay needs; replay what was sampled with it, or set it to false");
+    const int64_t own = std::ssize(r.routed_experts) / r.num_routed(), largest = std::ranges::max(r.routed_experts);
+    if (own != width)
+      fail(fmt::format("routed_experts has {} of a token: of this model's a token goes through {}", own, width));
+    if (largest >= num_experts)
+      fail(fmt::format("routed_experts holds {}: the model's mixtures have 0 to {}", largest, num_experts - 1));
+  }
 }
 
 }  // namespace roll

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -53,15 +54,21 @@ struct RolloutRecord {
   std::vector<float> log_probs;       // the sampler's, one per response token, nats; 0 for an environment's
   std::vector<Turn> turns{};          // of a response in an environment, whose tokens they share out; only then a key
   std::vector<WeightsRun> weights{};  // that drew them; none: those of the step's beginning. Only then a line's key
-  std::string weights_sum{};          // Engine::weights_sum(); only where adapters were sampled with a line's key
-  std::string finish_reason;          // stop | length | stop_string | abort
-  bool is_judged = true;              // false: score and reward are null in the line, and 0 here
-  double score = 0;                   // the reward's verdict; a line without it: the reward
-  double reward = 0;                  // the score after penalties
+  /// The experts that the tokens of prompt and response went through, one list for each but the last, which nothing was
+  /// drawn from: Generation::routed_experts. Only where they are recorded with a line's key.
+  std::vector<int16_t> routed_experts{};
+  std::string weights_sum{};  // Engine::weights_sum(); only where adapters were sampled with a line's key
+  std::string finish_reason;  // stop | length | stop_string | abort
+  bool is_judged = true;      // false: score and reward are null in the line, and 0 here
+  double score = 0;           // the reward's verdict; a line without it: the reward
+  double reward = 0;          // the score after penalties
   Json reward_detail = Json::object();
   std::string ground_truth;
   std::string tag;
   double difficulty = 0;  // of the prompt's row; 0 where a line does not say
+
+  /// Tokens that routed_experts has lists of.
+  int64_t num_routed() const { return std::ssize(prompt_ids) + std::ssize(response_ids) - 1; }
 
   /// The form of a message between ranks; a line of a file is made by to_json().
   template <class F>
@@ -71,6 +78,7 @@ struct RolloutRecord {
     field("prompt", prompt), field("response", response);
     field("prompt_ids", prompt_ids), field("response_ids", response_ids), field("log_probs", log_probs);
     field("turns", turns);
+    field("routed_experts", routed_experts);
     field("weights", weights), field("weights_sum", weights_sum), field("finish_reason", finish_reason);
     field("is_judged", is_judged), field("score", score), field("reward", reward);
     field("reward_detail", reward_detail), field("ground_truth", ground_truth);
@@ -87,7 +95,7 @@ Json to_json(const RolloutRecord& record);
 
 /// `origin` is file:line. UserError: a missing or mistyped field, an empty prompt or response, ids that are not
 /// non-negative integers, log_probs whose number is not that of response_ids or that are above 0, a reward or score
-/// beyond kLargestReward.
+/// beyond kLargestReward, routed_experts that are not a list of equally many numbers for each token but the last.
 RolloutRecord record_from_json(const Json& json, const std::string& origin);
 
 /// One line per record.
@@ -99,6 +107,11 @@ std::filesystem::path numbered(const std::filesystem::path& folder, const std::s
 
 /// UserError "origin: group ..." for a token id that a model of this vocabulary does not have.
 void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_size, const std::string& origin);
+
+/// UserError "origin: group ..." for a record without routed_experts, or with others than a model with so many of its
+/// mixtures' experts has: `width` of a token, each below `num_experts`.
+void check_routed_experts(const std::vector<RolloutRecord>& records, int64_t width, int64_t num_experts,
+                          const std::string& origin);
 
 /// Data order: group after group, sample after sample.
 void sort_records(std::vector<RolloutRecord>& records);

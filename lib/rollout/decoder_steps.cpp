@@ -5,6 +5,7 @@
 #include "decode/cpu_decoder.h"
 #include "decode/decoder.h"
 #include "decode/device_decoder.h"
+#include "decode/expert_record.h"
 #include "model/transformer.h"
 #include "rollout/device_steps.h"
 #include "rollout/slot_draws.h"
@@ -40,7 +41,8 @@ DecoderSizes sizes_of(const Transformer& model, const EngineLimits& limits) {
           .num_pages = count_pages(model, limits),
           .max_length = limits.max_length,
           .max_rows = count_rows(model, limits),
-          .int8_weights = limits.int8_weights};
+          .int8_weights = limits.int8_weights,
+          .records_experts = limits.records_experts};
 }
 
 bool stays_on_device(const Transformer& model) {
@@ -96,6 +98,10 @@ class DecoderSteps : public StepModel {
   }
 
   std::vector<Drawn> collect() override { return std::move(drawn_); }
+
+  std::vector<int16_t> routed_experts(int64_t slot, int64_t length) const override {
+    return decoder_->experts().of_sequence(slots_[slot].pages.data(), length);
+  }
 
  private:
   struct Slot {

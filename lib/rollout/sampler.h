@@ -39,6 +39,9 @@ struct Generation {
   std::vector<float> processed_log_probs;  // per id, of the distribution that it was drawn from; greedy: 0
   FinishReason finish_reason = FinishReason::kAbort;
   std::string text;
+  /// [tokens of prompt and response but the last, choices_per_token()]: the experts that they went through, set at the
+  /// end. Empty where they are not recorded.
+  std::vector<int16_t> routed_experts{};
 };
 
 struct GenerationRequest {

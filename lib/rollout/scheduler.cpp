@@ -330,6 +330,8 @@ void Scheduler::finish(Sequence& sequence, FinishReason reason) {
   Generation& generation = generations_[sequence.request];
   generation.finish_reason = reason;
   generation.text = text_of(sequence.request);
+  if (sequence.is_decoding)
+    generation.routed_experts = model_.routed_experts(sequence.slot, std::ssize(sequence.ids) - 1);
   if (params_.continues_responses) remember_computed(sequence);
   leave(sequence);
   if (on_done_) on_done_(sequence.request, generation);

@@ -72,6 +72,9 @@ class StepModel {
   virtual std::vector<Drawn> collect() = 0;
   /// Launches that should stand behind the one that is collected, so that the device never waits for the host.
   virtual int64_t depth() const { return 0; }
+  /// The experts that the first `length` tokens of the slot's sequence went through: [length, choices_per_token()],
+  /// mixture after mixture. Empty where they are not recorded.
+  virtual std::vector<int16_t> routed_experts(int64_t /*slot*/, int64_t /*length*/) const { return {}; }
 };
 
 struct EngineLimits {
@@ -82,6 +85,7 @@ struct EngineLimits {
   int64_t kv_cache_bytes = 0;  // 0: no limit
   int64_t max_pages = 0;       // likewise
   bool int8_weights = false;   // products read weights of 8 bits
+  bool records_experts = false;
 };
 
 /// Over a Transformer, with as many pages as its slots can use and the budget holds. UserError when those are too few

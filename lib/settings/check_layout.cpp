@@ -158,4 +158,14 @@ void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Che
                 "must divide the model's {} experts", spec.mixture ? spec.mixture->num_experts : 0);
 }
 
+void check_routing(const Config& config, const ModelSpec& policy, Checker& check) {
+  const auto require_experts = [&](const auto& key) {
+    check.require(policy.mixture || !config.routing_replay.value(), key, "the model has no experts; leave it out");
+  };
+  if (check.is_set(config.routing_replay))
+    require_experts(config.routing_replay);
+  else
+    require_experts(config.actor_train.router_replay.mode);
+}
+
 }  // namespace roll

@@ -42,6 +42,9 @@ void check_forward_layout(const WorkerConfig& worker, Checker& check);
 /// The worker's tensor-parallel size against the heads of its model, and what is recomputed against its layers.
 void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Checker& check);
 
+/// Experts are replayed of a policy that has some.
+void check_routing(const Config& config, const ModelSpec& policy, Checker& check);
+
 /// The keys of adapters (LoRA): who trains some, and what the others may say of them.
 void check_adapters(const Config& config, Checker& check);
 void check_adapters(const WorkerConfig& trained, Checker& check);

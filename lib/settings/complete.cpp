@@ -180,6 +180,19 @@ void complete_mock(Config& config, Checker& check) {
   target = config.rollout_mock.dump_dir;
 }
 
+/// Of ROLL's router_replay, which must be the same wherever it means something, or nothing.
+void complete_routing(Config& config, Checker& check) {
+  const RouterReplayMode& trainer = config.actor_train.router_replay.mode;
+  const RouterReplayMode& sampler = config.actor_infer.router_replay.mode;
+  check.require(trainer == sampler, check.is_set(sampler) ? sampler : trainer,
+                "what is recorded is what is replayed, but {}; set both to R3 or neither",
+                check.name(check.is_set(sampler) ? trainer : sampler));
+  auto& replays = config.routing_replay;
+  check.require(!replays || *replays || trainer == RouterReplayMode::kDisable, replays,
+                "differs from {}; keep one of the two", check.name(trainer));
+  if (!replays) replays = trainer == RouterReplayMode::kR3;
+}
+
 void note_strategies(const std::vector<const StrategyArgs*>& strategies, Checker& check) {
   std::vector<std::string_view> names;
   for (const StrategyArgs* strategy : strategies)
@@ -276,6 +289,7 @@ void complete(Config& config, Checker& check) {
   if (config.loss.positive_loss_coef > 0) count_mask("positive_response_mask", config.loss.loss_mask_keys);
   if (config.sequence_length) complete_divisor(config.loss, *config.sequence_length);
   complete_mock(config, check);
+  complete_routing(config, check);
   complete_additional_prompts(config, check);
   complete_trackers(config.track, check);
   std::vector<const StrategyArgs*> strategies = {&config.actor_train.strategy_args, &config.actor_infer.strategy_args,

@@ -89,6 +89,7 @@ struct Config {
   double max_grad_norm = 1;
   int64_t critic_warmup = 0;
   std::optional<bool> enable_reference, enable_old_logprobs_recompute;
+  std::optional<bool> routing_replay;  // filled
   LossConfig loss;
   ExperienceConfig experience;
   AgenticConfig agentic;
@@ -101,9 +102,10 @@ struct Config {
   bool offload = false;
   int64_t max_restarts = 0;
   int64_t max_nonfinite_updates = 3;
-  WorkerConfig actor_train{.duties = {.samples = false}};
+  WorkerConfig actor_train{.duties = {.samples = false, .routes = true}};
   WorkerConfig actor_infer{
-      .duties = {.trains = false, .is_policy = false, .forwards = false, .has_data = false, .leads = false}};
+      .duties = {
+          .trains = false, .is_policy = false, .forwards = false, .has_data = false, .routes = true, .leads = false}};
   WorkerConfig reference{
       .duties = {.trains = false, .is_policy = false, .samples = false, .has_data = false, .leads = false}};
   std::map<std::string, TeacherConfig> teacher;
@@ -193,6 +195,8 @@ struct Config {
       "true: measure the KL to the reference even where no loss or reward needs it");
     v("enable_old_logprobs_recompute", enable_old_logprobs_recompute,
       "compute old log-probs before a step's first update; null: where something reads them, as several updates do");
+    v("routing_replay", routing_replay,
+      "true: in training each token goes through the experts that the sampler's routers chose for it");
     loss.fields(v);
     experience.fields(v);
     agentic.fields(v);

@@ -237,6 +237,7 @@ std::string check_models(const Config& config, bool offline, std::optional<Plann
   if (policy) check_model_layout(config.actor_train.strategy_args, *policy, check);
   if (policy) check_model_layout(config.actor_infer.strategy_args, *policy, check);
   if (critic) check_model_layout(config.critic.strategy_args, *critic, check);
+  if (policy) check_routing(config, *policy, check);
   check_lengths(config, policy, "actor_train", check);
   if (config.critic.model_args.model_name_or_path != policy_name) check_lengths(config, critic, "critic", check);
   const auto references = check_references(config, policy, spec_of_role, offline, check);

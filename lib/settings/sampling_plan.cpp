@@ -7,24 +7,25 @@ namespace roll {
 SamplingPlan sampling_plan(const Config& config) {
   const GeneratingArgs& training = config.actor_infer.generating_args;
   const StrategyConfig& engine = config.actor_infer.strategy_args.strategy_config;
-  SamplingPlan plan{
-      .training = sampling_settings(training),
-      .num_samples = config.num_return_sequences_in_group,
-      .with_baseline = config.experience.adv_estimator->samples_baseline,
-      .seed = static_cast<uint64_t>(config.seed),
-      .max_running_requests = config.max_running_requests,
-      .shares_prefill = engine.enable_prefix_caching,
-      .most_prompts = config.most_prompts(),
-      .num_additional_prompts = config.additional_prompts(),
-      .steps_ahead = config.async_generation_ratio,
-      .last_step = config.max_steps,
-      .plays = config.agentic.is_used(),
-      .response_length = config.response_length.value(),
-      .val_response_length = config.val_sequence_length.value() - config.val_prompt_length.value(),
-      .sets = {},
-      .filters = {},
-      .limits = {.num_slots = config.max_running_requests, .int8_weights = config.actor_infer.model_args.reads_int8()},
-      .cache = cache_settings(engine)};
+  SamplingPlan plan{.training = sampling_settings(training),
+                    .num_samples = config.num_return_sequences_in_group,
+                    .with_baseline = config.experience.adv_estimator->samples_baseline,
+                    .seed = static_cast<uint64_t>(config.seed),
+                    .max_running_requests = config.max_running_requests,
+                    .shares_prefill = engine.enable_prefix_caching,
+                    .most_prompts = config.most_prompts(),
+                    .num_additional_prompts = config.additional_prompts(),
+                    .steps_ahead = config.async_generation_ratio,
+                    .last_step = config.max_steps,
+                    .plays = config.agentic.is_used(),
+                    .response_length = config.response_length.value(),
+                    .val_response_length = config.val_sequence_length.value() - config.val_prompt_length.value(),
+                    .sets = {},
+                    .filters = {},
+                    .limits = {.num_slots = config.max_running_requests,
+                               .int8_weights = config.actor_infer.model_args.reads_int8(),
+                               .records_experts = config.routing_replay.value()},
+                    .cache = cache_settings(engine)};
   for (const auto& [domain, worker] : config.rewards) plan.filters[domain] = worker.reward.query_filter_config;
   plan.limits.max_length = config.prompt_length + (plan.plays ? plan.response_length : plan.training.max_new_tokens);
   const auto add_set = [&](const std::string& name, const GeneratingArgs& args) {

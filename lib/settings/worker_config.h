@@ -14,6 +14,7 @@
 #include "model/config.h"
 #include "packing/config.h"
 #include "rollout/config.h"
+#include "settings/router_replay.h"
 #include "settings/training_args.h"
 #include "settings/validation_set.h"
 
@@ -28,7 +29,8 @@ struct Duties {
   bool samples = true;
   bool has_data = true;
   bool has_sets = false;
-  bool leads = true;  // settles for all roles what must be the same everywhere
+  bool routes = false;  // its experts are recorded or replayed
+  bool leads = true;    // settles for all roles what must be the same everywhere
 };
 
 /// One role: which model, how it is trained or sampled from, and where.
@@ -50,6 +52,7 @@ struct WorkerConfig {
   PolicyArgs policy;
   PluginArgs loss_func;
   PluginArgs pg_loss_reducer;
+  RouterReplay router_replay;
   std::map<std::string, ValidationSet> sets;
 
   /// Whether backward recomputes activations: recompute_granularity under megatron_*, else gradient checkpointing.
@@ -114,8 +117,12 @@ struct WorkerConfig {
   template <class V>
   void model_fields(V& v) {
     if (!duties.has_model)
-      return v.noted({"model_args", "strategy_args", "device_mapping", "num_gpus_per_worker"},
+      return v.noted({"model_args", "strategy_args", "device_mapping", "num_gpus_per_worker", "router_replay"},
                      "it has no model of its own");
+    if (duties.routes)
+      v("router_replay", router_replay, "ROLL's spelling of routing_replay");
+    else
+      v.noted({"router_replay"}, "only the policy's experts are replayed, as actor_train and actor_infer say");
     v("model_args", model_args, "the role's model");
     v("strategy_args", strategy_args, "the role's back-end");
     v("device_mapping", device_mapping, "devices: list(range(0,8)), [0,1,2], or a sum of those");

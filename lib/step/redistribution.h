@@ -32,7 +32,7 @@ inline std::vector<std::vector<int>> world_groups(const RoleMesh& role) {
 /// Of a mesh of so many ranks, as its own ranks.
 std::vector<std::vector<int>> mesh_groups(int64_t num_ranks, const MeshShape& shape);
 
-/// `columns`: [T] each over this rank's sequences in `from`, of 4 bytes an element; where it has none, empty ones.
+/// `columns`: [T] or [T, N] each over this rank's sequences in `from`; where it has none, [0] or [0, N].
 /// `lengths` [B]: tokens of each sequence. Returns the columns over this rank's sequences in `to`; a sequence may be
 /// wanted by nobody. A rank that had a sequence keeps its own copy; what a group wants goes to each of its ranks once,
 /// from ranks of the group that has it in turn. Bug: nobody has what is wanted. **Collective** over `ranks`, which the
@@ -41,8 +41,12 @@ std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, con
                                      const Distribution& from, const Distribution& to, Communicator& ranks,
                                      std::string_view name);
 
-/// What is here of a step, from one distribution to another: tokens, masks and all [T] tensors that are defined
-/// anywhere. **Collective** over `ranks`.
+/// A column of the experts that the sampler's routers chose, [T, N] int16, also where there are no sequences: [0, N].
+/// Undefined: nobody knows of any. **Collective** over `ranks`.
+at::Tensor expert_column(const Experience& here, Communicator& ranks);
+
+/// What is here of a step, from one distribution to another: tokens with their experts, masks and all [T] tensors that
+/// are defined anywhere. **Collective** over `ranks`.
 Experience redistribute(const Experience& here, const StepFacts& step, const Distribution& from, const Distribution& to,
                         Communicator& ranks);
 

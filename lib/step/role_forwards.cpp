@@ -26,6 +26,7 @@ struct Pass {
   std::vector<at::Tensor Experience::*> targets;  // empty: of a teacher
   double kl_coef = 1;                             // of that
   Visit visit{};
+  bool is_policy = false;             // its tokens go through experts that the sampler chose, where these are known
   std::vector<at::Tensor> results{};  // over those of them that are at home, in the order in which they are there
   std::vector<Partition> plans{};
   Distribution at{};
@@ -101,7 +102,7 @@ std::vector<Pass> passes_of(const RlStep& step, const ForwardSettings& settings,
     if (!are_teachers) passes.back().targets = {&Experience::ref_log_probs};
     if (!models.reference_visits.empty()) passes.back().visit = models.reference_visits[i];
   }
-  if (settings.old_log_probs)
+  if (settings.old_log_probs) {
     passes.push_back({"old_log_probs",
                       "old log-probs",
                       "old_log_probs",
@@ -110,6 +111,8 @@ std::vector<Pass> passes_of(const RlStep& step, const ForwardSettings& settings,
                       models.old_log_probs,
                       all,
                       {&Experience::old_log_probs}});
+    passes.back().is_policy = true;
+  }
   if (settings.energies) passes.back().targets.push_back(&Experience::energies);
   if (settings.values)
     passes.push_back({"values",
@@ -151,9 +154,13 @@ void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModel
   learners.traffic().set_phase("forwards");
   for (Pass& pass : passes) {
     plan(pass, sizes);
-    const at::Tensor ids =
-        redistribute({step.here.tokens.ids.to(at::kInt)}, lengths, step.home, pass.at, learners, "tokens")[0];
-    pass.share = make_experience(step.facts, pass.at.share_of(learners.rank()), ids.to(at::kLong));
+    std::vector<at::Tensor> columns;
+    columns.push_back(step.here.tokens.ids.to(at::kInt));
+    if (pass.is_policy)
+      if (const at::Tensor experts = expert_column(step.here, learners); experts.defined()) columns.push_back(experts);
+    const std::vector<at::Tensor> there = redistribute(columns, lengths, step.home, pass.at, learners, "tokens");
+    pass.share = make_experience(step.facts, pass.at.share_of(learners.rank()), there[0].to(at::kLong));
+    if (there.size() > 1) pass.share.tokens.routed_experts = there[1];
   }
   // All that this rank computes before it waits for others: roles that live apart work at the same time.
   for (Pass& pass : passes) compute(pass, models.device, log);

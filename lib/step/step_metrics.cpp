@@ -35,7 +35,7 @@ void add_reduction_metrics(const std::string& role, const UpdateTrace& update, M
 }
 
 void add_router_metrics(const std::string& who, const RouterTraining* routers, LossResult& result) {
-  if (routers) result.deferred.push_back(deferred_sums(RouterTraining::names(who), routers->sums()));
+  if (routers) result.deferred.push_back(deferred_sums(routers->names(who), routers->sums()));
 }
 
 }  // namespace roll

@@ -8,6 +8,12 @@ namespace roll {
 
 namespace {
 
+/// Of a model that the policy's sampler does not speak for: its own routers choose.
+PackedTokens freely_routed(PackedTokens tokens) {
+  tokens.routed_experts.reset();
+  return tokens;
+}
+
 ForwardPass log_probs_of(const Transformer& model, double temperature, bool with_energies = false) {
   ForwardPass pass = [&model, temperature, with_energies](const Batch& micro_batch) {
     const at::Tensor wanted = micro_batch.host_mask("response_mask");
@@ -45,7 +51,7 @@ StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device
     models.values = [&model = *roles.critic](const Batch& part) { return model.values(part.tokens); };
     models.values.empty_pass = empty_pass(roles.critic->backbone(), {});
     const auto forward = [&model = *roles.critic, settings](const Experience& e) {
-      return model.values(e.tokens, settings.critic_recomputes);
+      return model.values(freely_routed(e.tokens), settings.critic_recomputes);
     };
     models.critic.emplace(TrainedCritic{roles.critic->trained(),
                                         {meshes.critic.mesh(), roles.critic->parts()},

@@ -13,6 +13,7 @@
 #include "dist/messages.h"
 #include "job/restart.h"
 #include "model/device.h"
+#include "model/mixture.h"
 #include "process/stop.h"
 #include "records/rollout_files.h"
 #include "run/memory_watch.h"
@@ -255,7 +256,13 @@ std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
     if (!share) return;
     mine =
         read_replay(*config_.rollout_replay, step, config_.num_return_sequences_in_group, samples_baseline(), *share);
-    check_vocabulary(mine, roles_.policy_spec.vocab_size, "rollout_replay = " + *config_.rollout_replay);
+    const ModelSpec& policy = roles_.policy_spec;
+    const std::string origin = "rollout_replay = " + *config_.rollout_replay;
+    check_vocabulary(mine, policy.vocab_size, origin);
+    if (config_.routing_replay.value())
+      check_routed_experts(mine, choices_per_token(policy), policy.mixture->num_experts, origin);
+    else
+      for (RolloutRecord& record : mine) record.routed_experts.clear();
   });
   return mine;
 }

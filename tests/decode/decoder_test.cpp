@@ -9,8 +9,11 @@
 #include "decode/decoding.h"
 #include "decode/tensor_decoder.h"
 #include "model/adapted_model.h"
+#include "model/log_probs.h"
+#include "model/mixture.h"
 #include "model/odd_layers.h"
 #include "model/rounded.h"
+#include "model/router_training.h"
 #include "model/some_ids.h"
 #include "model/telling_model.h"
 #include "model/transformer.h"
@@ -89,6 +92,34 @@ TEST_CASE("decoders compute the blocks that layers are described by, whichever a
     const at::Tensor logits = sequences.step({{1, {ids[i]}}});
     CHECK(at::allclose(logits[0], packed_logits(model, ids, i), 1e-4, 1e-3));
   }
+}
+
+TEST_CASE("the experts of tokens lie beside their keys and values, and are those that training goes through",
+          "[decode]") {
+  const at::NoGradGuard no_grad;
+  const Transformer model = odd_model(GENERATE("qwen2_moe", "qwen3_moe"));
+  DecoderSizes sizes = sizes_of(8);
+  sizes.records_experts = true;
+  const auto decoder = make(GENERATE(true, false), model, sizes);
+  const std::vector<int64_t> ids = some_ids(30, 1);
+  Decoding sequences(*decoder, sizes, kVocab, 2);
+  sequences.step({{0, {ids.begin(), ids.begin() + 20}}});
+  sequences.fork(0, 1);  // copies a page
+  sequences.step({{0, some_ids(3, 2)}});
+  for (int64_t i = 20; i < 30; ++i) sequences.step({{1, {ids[i]}}});
+  std::vector<int16_t> record = sequences.experts(1);
+  const auto share_of_others = [&] {
+    PackedTokens tokens = pack_tokens({ids});
+    tokens.routed_experts = at::tensor(record, at::kShort).view({30, choices_per_token(model.spec())});
+    tokens.token_weight = 1.0 / 30;
+    return token_log_probs(model, with_routers(tokens, model.spec(), {}), 1, false)
+        .routers->sums()
+        .back()
+        .item<double>();
+  };
+  CHECK(share_of_others() == 0);
+  record[5] = static_cast<int16_t>((record[5] + 1) % model.spec().mixture->num_experts);
+  CHECK(share_of_others() > 0);
 }
 
 TEST_CASE("what decoders sample from has its adapters, over any base", "[decode]") {

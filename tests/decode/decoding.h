@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "decode/decoder.h"
+#include "decode/expert_record.h"
 
 namespace roll::test {
 
@@ -44,6 +45,10 @@ class Decoding {
     if (sequences_[from].length % sizes_.page_size == 0) return;
     sequences_[to].pages.back() = next_page();
     decoder_.copy_page(sequences_[from].pages.back(), sequences_[to].pages.back());
+  }
+
+  std::vector<int16_t> experts(int64_t which) const {
+    return decoder_.experts().of_sequence(sequences_[which].pages.data(), sequences_[which].length);
   }
 
  private:

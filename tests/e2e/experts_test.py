@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 import replay
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from expecting import expect, finish
@@ -23,11 +23,34 @@ def last_step(run):
     return json.loads(open(run / "metrics.jsonl").readlines()[-1])
 
 
+def check_routing_replay(folder):
+    """In bfloat16 sampler and trainer round otherwise, and some tokens would go through other experts in training."""
+    replay.make_model(folder, "wide", "qwen3_moe", "--experts", 16, "--experts-per-token", 4, "--expert-intermediate", 24)
+    file = folder / "wide/model.safetensors"  # what layers add to random embeddings has to matter
+    save_file({n: t * 8 if t.ndim == 2 and "layers" in n else t for n, t in load_file(file).items()}, file, metadata={"format": "pt"})
+    keys = dict(rows=8, accumulation=1, model="wide", max_steps=1, enable_old_logprobs_recompute="true", **WHOLE,
+                **{f"{role}.model_args.dtype": "bf16" for role in ("actor_train", "actor_infer")})
+    replays = {f"{role}.router_replay.mode": "R3" for role in ("actor_train", "actor_infer")}  # ROLL's spelling
+    sampled = replay.train(folder, "routed", **keys, **replays)
+    lines = rollout_lines(sampled, 1)
+    expect(all(len(line["routed_experts"]) == len(line["prompt_ids"]) + len(line["response_ids"]) - 1 for line in lines), "each token's experts are there")
+    expect({len(token) for line in lines for token in line["routed_experts"]} == {2 * 4}, "of two layers, four each")
+    free = last_step(replay.train(folder, "free", rollout_replay=sampled / "rollouts", **keys))
+    gap = lambda step: step["actor/sampler_log_prob_gap/mean"]
+    routed = last_step(sampled)
+    expect(0 < routed["actor/moe/replayed_otherwise"] < 0.2, "some experts are not the trainer's own choice")
+    expect("actor/moe/replayed_otherwise" not in free, "nothing is replayed unless asked for")
+    expect(gap(routed) < 0.9 * gap(free), f"with the sampler's experts log-probs are nearer to its: {gap(routed):.2e}, {gap(free):.2e} without")
+    print(f"routing replay: {routed['actor/moe/replayed_otherwise']:.2%} of the experts are not the trainer's own choice; "
+          f"gap {gap(routed):.2e}, {gap(free):.2e} without")
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        rollouts = replay.record(folder, "qwen2_moe", "--experts", 4, "--experts-per-token", 2, "--expert-intermediate", 24)
-        replayed = dict(rollout_replay=rollouts, adam=replay.SHARP) | COSTS
+        rollouts = replay.record(folder, "qwen2_moe", "--experts", 4, "--experts-per-token", 2, "--expert-intermediate", 24,
+                                 routing_replay="true")
+        replayed = dict(rollout_replay=rollouts, adam=replay.SHARP, routing_replay="true") | COSTS
         base = replay.train(folder, "base", rows=8, accumulation=1, **replayed)
         for dp, cp, tp, ep in LAYOUTS:
             packing = replay.PACKED.format("load_balance", 90) if dp == 4 else ""  # ranks without a micro-batch take part all the same
@@ -38,6 +61,7 @@ def main():
         for cost in ("balance_loss", "z_loss"):
             expect(with_costs[f"actor/moe/{cost}"] < without[f"actor/moe/{cost}"], f"{cost} is trained down")
         expect(1 <= with_costs["actor/moe/busiest_load"] <= 2, "the busiest of four experts, two of them a token's, has one to two even loads")
+        check_routing_replay(folder)
         # Another layout goes on, and back.
         for before, after in (((2, 2), (1, 1)), ((1, 1), (2, 2))):
             run = f"resumed_{before[1]}_{after[1]}"

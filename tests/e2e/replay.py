@@ -87,12 +87,12 @@ def make_model(folder, name="model", arch="qwen2", *options):
               file, metadata={"format": "pt"})
 
 
-def record(folder, *model):
+def record(folder, *model, **flags):
     """A tiny random model (`model`: as make_model() has it), rows, and three steps of rollouts; the folder of the rollouts."""
     make_model(folder, "model", *model)
     rows = [dict(id=str(i), prompt=f"{i}+{i * 3 % 7}=" + " " * (i % 11), ground_truth=str(i + i * 3 % 7), tag="sum") for i in range(40)]
     (folder / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
-    recorded = train(folder, "recorded", max_steps=3) / "rollouts"
+    recorded = train(folder, "recorded", max_steps=3, **flags) / "rollouts"
     give_rewards(recorded)
     return recorded
 

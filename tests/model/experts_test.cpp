@@ -9,6 +9,7 @@
 #include "dist/local_ranks.h"
 #include "dist/mesh.h"
 #include "model/log_probs.h"
+#include "model/mixture.h"
 #include "model/model_folder.h"
 #include "model/parameter_shards.h"
 #include "model/router_training.h"
@@ -37,6 +38,16 @@ TEST_CASE("the most likely experts are chosen, of equally likely ones the first,
     CHECK((experts[0] == 1 && experts[1] == 3 && experts[2] == 2));
     CHECK(at::allclose(weights, expected));
   }
+}
+
+TEST_CASE("experts that were chosen before are gone through again, weighed by the logits at hand", "[model]") {
+  const at::Tensor logits = at::randn({3, 6}, at::kDouble).requires_grad_(true), probs = at::softmax(logits, 1);
+  const at::Tensor replayed = at::tensor({5, 0, -1, -1, 2, 3}, at::kShort).view({3, 2});
+  const Routing found = route(logits, 2, true, nullptr, {}, replayed), own = route(logits, 2, true);
+  CHECK(at::equal(found.experts, at::stack({at::tensor({5, 0}), own.experts[1], at::tensor({2, 3})})));
+  const at::Tensor kept = probs.gather(1, found.experts);
+  CHECK(at::allclose(found.weights, kept / kept.sum(1, true)));
+  CHECK(found.weights.requires_grad());
 }
 
 TEST_CASE("rows go to their groups in order, and come back weighted, with gradients as by hand", "[model]") {
@@ -116,9 +127,15 @@ struct ExpertOutcome {
   std::vector<at::Tensor> of_routers;
 };
 
+/// Experts for the tokens that no router would choose.
+at::Tensor some_experts(const PackedTokens& tokens, const ModelSpec& spec) {
+  const at::Tensor first = (tokens.ids * 7 + tokens.positions).unsqueeze(1) + at::arange(choices_per_token(spec)) * 5;
+  return first.remainder(spec.mixture->num_experts).to(at::kShort);
+}
+
 /// The gradients of some loss of the sequences and of the routers' costs on this rank.
 ExpertOutcome expert_outcome(const Transformer& model, const std::vector<std::vector<int64_t>>& sequences,
-                             const Recomputation& recompute) {
+                             const Recomputation& recompute, bool replays) {
   ExpertOutcome outcome;
   const auto pass_of_none = empty_pass(model.backbone(), recompute);
   if (sequences.empty()) {
@@ -126,6 +143,7 @@ ExpertOutcome expert_outcome(const Transformer& model, const std::vector<std::ve
   } else {
     PackedTokens tokens = pack_tokens(sequences);
     tokens.token_weight = 1.0 / (7 + 40 + 19 + 2);
+    if (replays) tokens.routed_experts = some_experts(tokens, model.spec());
     tokens = with_routers(tokens, model.spec(), {0.3, 0.1});
     const TokenLogProbs found = token_log_probs(model, tokens, 1.0, true, recompute);
     const at::Tensor position = tokens.positions.to(at::kDouble);
@@ -148,7 +166,7 @@ TEST_CASE("ranks that share experts have the whole model's gradient, costs of ro
   const auto [dp, cp, tp, ep] = GENERATE(ExpertLayout{2, 1, 1, 2}, ExpertLayout{1, 2, 1, 2}, ExpertLayout{2, 1, 2, 2},
                                          ExpertLayout{4, 1, 1, 4}, ExpertLayout{4, 1, 1, 2}, ExpertLayout{1, 2, 1, 1},
                                          ExpertLayout{1, 1, 2, 1}, ExpertLayout{3, 1, 1, 3}, ExpertLayout{2, 2, 1, 4});
-  const bool recompute = GENERATE(false, true);
+  const bool recompute = GENERATE(false, true), replays = recompute;
   CAPTURE(arch, dp, cp, tp, ep, recompute);
   const test::TemporaryFolder folder;
   InitSizes sizes;
@@ -156,7 +174,7 @@ TEST_CASE("ranks that share experts have the whole model's gradient, costs of ro
   sizes.experts = 12, sizes.expert_intermediate = 22;
   test::telling_model(sizes).save(folder / "m");
   const Transformer one = Transformer::load(folder / "m", at::kCPU, at::kDouble);
-  const ExpertOutcome whole = expert_outcome(one, kOfExperts, {});
+  const ExpertOutcome whole = expert_outcome(one, kOfExperts, {}, replays);
   const MeshShape shape{.cp = cp, .tp = tp, .ep = ep};
   for (const auto& wrong : test::run_local_ranks(static_cast<int>(dp * cp * tp), [&, dp = dp](Communicator& world) {
          std::string differences;
@@ -169,7 +187,7 @@ TEST_CASE("ranks that share experts have the whole model's gradient, costs of ro
          for (size_t i = 0; i < kOfExperts.size(); ++i)
            if (std::min<int64_t>(static_cast<int64_t>(i), std::max<int64_t>(dp - 2, 1)) % dp == mesh.place().dp)
              own.push_back(kOfExperts[i]);
-         ExpertOutcome mine = expert_outcome(model, own, recompute ? kEveryLayer : Recomputation{});
+         ExpertOutcome mine = expert_outcome(model, own, recompute ? kEveryLayer : Recomputation{}, replays);
          for (auto& [name, gradient] : mine.gradients) {
            model.parts().sum_copies(name, gradient);
            (model.parts().is_of_expert(name) ? mesh.expert_shards() : mesh.shards()).all_reduce_sum(gradient, name);
@@ -181,10 +199,10 @@ TEST_CASE("ranks that share experts have the whole model's gradient, costs of ro
            if (all[i].first != whole.gradients[i].first || !at::allclose(all[i].second, expected, 1e-9, 1e-9 * scale))
              differences += all[i].first + " ";
          }
-         for (size_t i = 0; i < 4; ++i) {
+         for (size_t i = 0; i < whole.of_routers.size(); ++i) {
            at::Tensor sum = own.empty() ? at::zeros({}, at::kDouble) : mine.of_routers[i].clone();
            mesh.dp().all_reduce_sum(sum, "of routers");
-           if (!at::allclose(sum, whole.of_routers[i])) differences += RouterTraining::names("")[i];
+           if (!at::allclose(sum, whole.of_routers[i])) differences += fmt::format("routers' number {} ", i);
          }
          if (model.parts().checksum(model.parameters()) != one.parts().checksum(one.parameters()))
            differences += "checksum";

@@ -61,7 +61,19 @@ TEST_CASE("what is measured of routers is a mean over tokens and layers, counted
   CHECK(mean_of(1) == Approx((std::pow(std::log(4), 2) + 40 * 40) / 2));
   CHECK(mean_of(2) == Approx(std::log(4) / 2).margin(1e-12));
   CHECK(mean_of(3) == 4);
-  CHECK(RouterTraining::names("actor")[0] == "actor/moe/balance_loss@sum");
+  CHECK(training.names("actor").size() == 4);
+  CHECK(training.names("actor")[0] == "actor/moe/balance_loss@sum");
+}
+
+TEST_CASE("of experts that are gone through again it is measured how many the router would not have chosen",
+          "[model]") {
+  at::Tensor logits = at::zeros({3, 4}, at::kDouble);
+  logits.select(1, 3).fill_(2), logits.select(1, 1).fill_(1);  // all would go to 3 and 1
+  RouterTraining training({}, 1.0 / 2, 1, /*replays=*/true);
+  training.lie(at::tensor({0, 0, -1}, at::kLong), 1, {});
+  route(logits, 2, true, &training, logits, at::tensor({1, 3, 0, 3, 0, 2}, at::kShort).view({3, 2}));
+  CHECK(training.names("actor").back() == "actor/moe/replayed_otherwise@sum");
+  CHECK(training.sums().back().item<double>() == Approx(1.0 / 4));
 }
 
 }  // namespace roll

@@ -67,6 +67,31 @@ TEST_CASE("a line says which weights drew its tokens, where they are not all the
   }
 }
 
+TEST_CASE("a line says which experts its tokens went through, where they are recorded", "[train]") {
+  RolloutRecord r = test::written_record(0, 0);
+  CHECK_FALSE(to_json(r).contains("routed_experts"));
+  CHECK_THROWS_WITH(check_routed_experts({r}, 2, 8, "f"),
+                    Catch::Contains("f: step 3, group 0, sample 0: has no routed_experts"));
+  r.routed_experts = {3, 0, 1, 2, 0, 7, 5, 5};
+  Json json = to_json(r);
+  CHECK(to_line(json["routed_experts"]) == "[[3,0],[1,2],[0,7],[5,5]]");
+  CHECK(record_from_json(json, "test") == r);
+  CHECK_NOTHROW(check_routed_experts({r}, 2, 8, "f"));
+  CHECK_THROWS_WITH(check_routed_experts({r}, 4, 8, "f"),
+                    Catch::Contains("routed_experts has 2 of a token: of this model's a token goes through 4"));
+  CHECK_THROWS_WITH(check_routed_experts({r}, 2, 7, "f"), Catch::Contains("routed_experts holds 7: the model's"));
+  for (const char* broken :
+       {"[[1,2],[3],[1,2],[1,2]]", "[[1],[-1],[1],[1]]", "[1,2,3,4]", "[[1],[40000],[1],[1]]", "[[],[],[],[]]"}) {
+    CAPTURE(broken);
+    json["routed_experts"] = Json::parse(broken);
+    CHECK_THROWS_WITH(record_from_json(json, "f.jsonl:4"), Catch::Contains("f.jsonl:4: routed_experts = "));
+  }
+  json["routed_experts"] = Json::parse("[[1],[2],[3]]");
+  CHECK_THROWS_WITH(
+      record_from_json(json, "f.jsonl:4"),
+      Catch::Contains("routed_experts has 3 lists: must be one for each token of prompt and response but"));
+}
+
 TEST_CASE("a broken rollout line names file, line and field", "[train]") {
   const auto broken = [](const std::function<void(Json&)>& change, const std::string& message) {
     Json json = to_json(test::written_record(0, 0));

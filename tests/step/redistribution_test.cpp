@@ -90,6 +90,7 @@ TEST_CASE("an experience arrives with all that is known of it, also on ranks tha
         {{.prompt_ids = {1, 2}, .response_ids = {3}, .score = 1},
          {.prompt_ids = {4}, .response_ids = {5, 6, 7}, .sequence_index = 1, .score = 2, .is_judged = false}});
     whole.advantages = at::arange(7, at::kFloat);
+    whole.tokens.routed_experts = at::arange(21, at::kShort).view({7, 3});
     whole.masks["final_response_mask"] = at::arange(7, at::kFloat) * 2;
     const StepFacts facts = facts_of(whole);
     const Distribution from{{{0}}, {{0, 1}}}, to{{{1}}, {{1, 0}}};
@@ -100,6 +101,7 @@ TEST_CASE("an experience arrives with all that is known of it, also on ranks tha
     const Experience expected = select(whole, {1, 0});
     const bool same = at::equal(there.tokens.ids, expected.tokens.ids) &&
                       at::equal(there.tokens.positions, expected.tokens.positions) &&
+                      at::equal(there.tokens.routed_experts, expected.tokens.routed_experts) &&
                       at::equal(there.response_mask(), expected.response_mask()) &&
                       at::equal(there.final_response_mask(), expected.final_response_mask()) &&
                       at::equal(there.advantages, expected.advantages) && !there.values.defined() &&

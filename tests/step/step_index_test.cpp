@@ -94,6 +94,22 @@ TEST_CASE("a rank's responses become its part of the step, with the sampler's lo
   });
 }
 
+TEST_CASE("experts come with a rank's responses, of tokens without them none", "[train]") {
+  run_thread_ranks(1, [&](Communicator& ranks) {
+    std::vector<RolloutRecord> mine = part_of({{0, 3}}, ranks.rank());
+    const StepIndex step = index_of(mine, ranks);
+    const auto own = [&] { return experience_of(mine, step.facts, {0, 1}).tokens.routed_experts; };
+    CHECK_FALSE(own().defined());
+    for (int64_t i = 0; i < 2 * mine[1].num_routed(); ++i) mine[1].routed_experts.push_back(static_cast<int16_t>(i));
+    const at::Tensor found = own(), known = at::arange(2 * mine[1].num_routed(), at::kShort).view({-1, 2});
+    const int64_t first = mine[0].num_routed() + 1;
+    CHECK(found.size(0) == first + known.size(0) + 1);
+    CHECK(at::equal(found.narrow(0, first, known.size(0)), known));
+    CHECK(found.narrow(0, 0, first).eq(-1).all().item<bool>());
+    CHECK(found[-1].eq(-1).all().item<bool>());
+  });
+}
+
 TEST_CASE("a baseline that nobody could judge takes its group out, and no other", "[train][dist]") {
   run_thread_ranks(2, [&](Communicator& ranks) {
     // The baseline of group 1 is on another rank than one of the group's responses.

@@ -19,7 +19,7 @@ std::string hex(std::string_view bytes) {
 
 FileJson pieces_of(const PreTokenizer& pre_tokenizer, const std::string& text) {
   MatchMemory memory;
-  Pieces pieces;
+  TextPieces pieces;
   pieces.reset(text);
   pre_tokenizer.split(pieces, memory);
   FileJson out = FileJson::array();
