@@ -64,10 +64,8 @@ struct DeviceLanes {
     }
   }
 
+  /// Of 32 bits alone: in shared memory a multiprocessor adds 64 by trying until no other lane did.
   static __device__ uint32_t add(uint32_t* cell, uint32_t x) { return atomicAdd(cell, x); }
-  static __device__ uint64_t add(uint64_t* cell, uint64_t x) {
-    return atomicAdd(reinterpret_cast<unsigned long long*>(cell), static_cast<unsigned long long>(x));
-  }
 
   template <class T>
   static __device__ T* scratch() {

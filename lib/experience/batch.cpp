@@ -20,6 +20,7 @@ TokenAxis Batch::axis() const {
     for (const auto& [name, there] : masks) axis.host_masks.emplace_back(there, on_host->mask(name));
   if (on_host) axis.bounds = tokens.bounds;
   for (const auto& [rule, numbers] : weights) axis.sent.push_back({mask(rule.mask), rule, numbers});
+  axis.spread = factors;
   return axis;
 }
 
@@ -53,6 +54,7 @@ std::vector<at::Tensor*> tensors_of(Batch& batch) {
   std::vector<at::Tensor*> tensors = {&batch.tokens.ids, &batch.tokens.positions};
   for (auto& [name, mask] : batch.masks) tensors.push_back(&mask);
   for (auto& [rule, numbers] : batch.weights) tensors.push_back(&numbers);
+  for (auto& [of_sequences, on_tokens] : batch.factors) tensors.push_back(&on_tokens);
   if (batch.tokens.dropout_names.defined()) tensors.push_back(&batch.tokens.dropout_names);
   if (batch.tokens.routed_experts.defined()) tensors.push_back(&batch.tokens.routed_experts);
   if (batch.tokens.bounds.defined()) tensors.push_back(&batch.tokens.bounds);

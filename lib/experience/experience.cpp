@@ -146,6 +146,14 @@ Experience select(const Experience& experience, const std::vector<int64_t>& sequ
   return part;
 }
 
+void add_factors(Experience& micro_batch, bool needs_signs) {
+  const auto add = [&](const std::vector<float>& factors) {
+    micro_batch.factors.emplace_back(factors, spread(factors, micro_batch.axis(), at::kCPU));
+  };
+  if (!micro_batch.sample_weights.empty()) add(micro_batch.sample_weights);
+  if (needs_signs) add(are_positive(micro_batch.scores));
+}
+
 Experience to_device(Experience experience, at::Device device, const ModelParallel& parallel) {
   if (device.is_meta() || device.is_cpu()) return experience;
   experience.on_host = std::make_shared<const Experience>(experience);

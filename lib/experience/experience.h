@@ -111,6 +111,10 @@ Experience make_experience(const std::vector<Sample>& samples);
 Experience select(const Experience& experience, const std::vector<int64_t>& sequence_indices);
 Experience to_device(Experience experience, at::Device device, const ModelParallel& parallel);
 
+/// What a loss spreads over the tokens of each sequence, to go to a device with the rest: sample weights, and the signs
+/// of scores where it `needs_signs`.
+void add_factors(Experience& micro_batch, bool needs_signs);
+
 /// The response part of a [T] tensor of sequence b: [response_length].
 at::Tensor response_part(const Experience& experience, const at::Tensor& tensor, int64_t sequence);
 

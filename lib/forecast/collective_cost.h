@@ -1,5 +1,5 @@
 // What each collective makes a rank send and get, as the transports count it (transport/host_communicator.cpp,
-// transport/nccl_communicator.cpp): the only place that says so.
+// transport/device_communicator.cpp): the only place that says so.
 #pragma once
 
 #include <cstdint>

@@ -64,12 +64,21 @@ std::vector<int64_t> tokens_per_sequence(const at::Tensor& mask, const std::vect
   return tokens;
 }
 
-at::Tensor spread(const std::vector<float>& factors, const std::vector<int64_t>& cu_seqlens, at::Device device) {
+at::Tensor spread(const std::vector<float>& factors, const TokenAxis& axis, at::Device device) {
+  for (const auto& [own, on_tokens] : axis.spread)
+    if (own == factors) return on_tokens;
+  const std::vector<int64_t>& cu_seqlens = axis.cu_seqlens;
   ROLL_CHECK_EQ(factors.size() + 1, cu_seqlens.size(), "one factor per sequence");
   const at::Tensor on_tokens = at::empty({cu_seqlens.back()}, at::kFloat);
   float* out = on_tokens.mutable_data_ptr<float>();
   for (size_t b = 0; b < factors.size(); ++b) std::fill(out + cu_seqlens[b], out + cu_seqlens[b + 1], factors[b]);
   return sent(on_tokens, device);
+}
+
+std::vector<float> are_positive(const std::vector<double>& scores) {
+  std::vector<float> positive;
+  for (const double score : scores) positive.push_back(score > 0 ? 1.0F : 0.0F);
+  return positive;
 }
 
 AggMode agg_mode(std::string_view name) {
@@ -152,7 +161,7 @@ at::Tensor token_weights(const at::Tensor& mask, const TokenAxis& axis, AggMode 
     const int64_t prompt_tokens = mode == AggMode::kPromptMean ? prompt_tokens_of(counts, axis, b) : 0;
     factors[b] = static_cast<float>(sequence_factor(mode, tokens[b], prompt_tokens, counts, divisor));
   }
-  return spread(factors, axis.cu_seqlens, mask.device()) * mask.ne(0);
+  return spread(factors, axis, mask.device()) * mask.ne(0);
 }
 
 at::Tensor weighted_sum(const at::Tensor& token_loss, const at::Tensor& weights) {

@@ -74,6 +74,8 @@ struct TokenAxis {
     at::Tensor weights;
   };
   std::vector<Sent> sent{};
+  /// Factors of sequences [B] that have come with them, on their tokens [T].
+  std::vector<std::pair<std::vector<float>, at::Tensor>> spread{};
   at::Tensor bounds{};  // cu_seqlens, int32, where these have come to the device, too
 };
 
@@ -105,7 +107,10 @@ class MiniBatchCounts {
 std::vector<int64_t> tokens_per_sequence(const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens);
 
 /// [T] float32: each sequence's factor [B] on all of its tokens.
-at::Tensor spread(const std::vector<float>& factors, const std::vector<int64_t>& cu_seqlens, at::Device device);
+at::Tensor spread(const std::vector<float>& factors, const TokenAxis& axis, at::Device device);
+
+/// [B]: 1 where a sequence's score is above 0.
+std::vector<float> are_positive(const std::vector<double>& scores);
 
 /// Weights w [T] float32 on the mask's device: w = 0 outside the mask, and the mode's factor inside.
 /// A mini-batch without a token gives zero weights. Bug: lengths that do not fit, a prompt that was not counted.

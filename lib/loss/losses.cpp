@@ -76,11 +76,8 @@ Policy policy_of(const ActorInputs& in, const LossSettings& settings) {
   policy.ratio = policy_ratio(policy.log_ratio, in, settings);
   PolicyInputs inputs{in.log_probs,     policy.log_ratio,   policy.ratio,  in.advantages,
                       in.response_mask, in.axis.cu_seqlens, in.axis.bounds};
-  if (settings.policy.pg_variant->needs_sign) {
-    std::vector<float> positive;
-    for (const double score : in.scores) positive.push_back(score > 0 ? 1.0F : 0.0F);
-    inputs.is_positive = spread(positive, in.axis.cu_seqlens, in.log_probs.device());
-  }
+  if (settings.policy.pg_variant->needs_sign)
+    inputs.is_positive = spread(are_positive(in.scores), in.axis, in.log_probs.device());
   policy.terms = settings.policy.pg_variant->compute(inputs, settings);
   if (in.is_weights.defined()) policy.terms.loss = policy.terms.loss * in.is_weights;
   return policy;
@@ -123,7 +120,7 @@ void add_policy(const Policy& policy, const ActorInputs& in, const at::Tensor& w
                 const PolicyReducer& reducer, MetricSums& sums, Total& total, Metrics& extra) {
   const at::Tensor& token_loss = policy.terms.loss;
   at::Tensor factors;
-  if (!in.sample_weights.empty()) factors = spread(in.sample_weights, in.axis.cu_seqlens, weights.device());
+  if (!in.sample_weights.empty()) factors = spread(in.sample_weights, in.axis, weights.device());
   if (reducer) {
     LossResult reduced = reducer(token_loss);
     sums.add("actor/pg_loss", reduced.loss.detach());

@@ -46,9 +46,10 @@ struct Numbers {
   /// A product's operands and result in float32, and in backward its weight's gradient in both dtypes.
   double widened(const LinearShape& product, bool trains) const {
     if (!widens) return 0;
-    const int64_t numbers = product.outputs * product.inputs / rule.tp;
-    const auto weight = static_cast<double>(numbers);
-    return weight * (trains ? 6 : 4) / tokens + 4.0 * static_cast<double>(product.outputs + product.inputs);
+    const int64_t outputs = product.outputs / (product.cut.dim == 0 ? rule.tp : 1);
+    const int64_t inputs = product.inputs / (product.cut.dim == 1 ? rule.tp : 1);
+    return static_cast<double>(outputs * inputs) * (trains ? 6 : 4) / tokens +
+           4.0 * static_cast<double>(outputs + inputs);
   }
 };
 
@@ -64,26 +65,48 @@ double flash_sums(const Attention& attention, int64_t heads, const Numbers& n) {
   return 4.0 * static_cast<double>(heads * (parts * width + 1)) * (1 + static_cast<double>(kMore * pieces) / n.tokens);
 }
 
+/// Keys of context ranks, in rows of each of this rank's tokens: those of all ranks, and those that its pieces name,
+/// which see half of them on average.
+struct GatheredKeys {
+  explicit GatheredKeys(int64_t cp) : all(cp > 1 ? static_cast<double>(cp) : 0), named(cp > 1 ? all + 0.5 : 0) {}
+  double all, named;
+};
+
 MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n) {
   const int64_t tp = n.rule.tp, cp = n.rule.cp, heads = attention.num_heads / tp;
   const double q = n.of(heads * attention.head_dim), kv = n.of(attention.kv_heads_of_rank(tp) * attention.head_dim);
   const bool has_norms = attention.q_norm.width > 0, is_grouped = kv < q;
+  const bool is_cut = cp > 1;
   const double packed = q + 2 * kv, turned = has_norms ? q + kv : 0;
-  const double gathered = cp > 1 ? 2 * kv * (static_cast<double>(cp) + 0.5) : 0;  // keys and values of all ranks
+  const GatheredKeys keys(cp);
+  const double gathered = 2 * kv * keys.all, named = 2 * kv * keys.named;
   MixerBytes found;
-  found.forward = packed + (n.rule.on_gpu ? turned : 0) + q + std::max(q, n.of(hidden)) + gathered;
+  found.forward = packed + q + std::max({q, n.of(hidden), gathered + (n.rule.on_gpu ? named : gathered)});
+  if (n.rule.on_gpu) found.forward += turned;
   if (n.rule.on_gpu && n.is_wide) {  // scaled queries and keys, values for each query head, probabilities, the result
-    found.kept =
-        (has_norms || !is_grouped ? packed : 0) + gathered + (is_grouped ? 4 : 3) * q + n.of(heads * n.rule.longest);
+    const bool has_own_values = !is_grouped && !is_cut;  // which are where products left them
+    const double rows = is_cut ? keys.named : 1, seen = is_cut ? keys.named / (2 * keys.all) : 1;
+    if (is_cut) found.forward += q;  // results of pieces, and of all
+    found.kept = (has_norms || has_own_values ? packed : 0) + (2 + rows + (has_own_values ? 0 : rows)) * q +
+                 seen * n.of(heads * n.rule.longest);
     found.backward = 5 * q;
     return found;
   }
   found.kept = packed + turned + q + gathered + 4.0 * static_cast<double>(heads);  // log-sums in float32
-  found.backward = 2 * q + 2 * kv;
-  if (n.rule.on_gpu) found.backward += flash_sums(attention, heads, n) + (is_grouped ? 2 * q : 0);  // of query heads
-  if (!n.rule.on_gpu && !n.is_wide) {  // computed in float32
-    found.forward = std::max(found.forward, 3 * (packed + q) + gathered);
-    found.backward += 2 * (3 * q + 2 * kv) + 2 * packed;
+  found.backward = is_cut ? 2 * q + named + gathered : 2 * q + 2 * kv;
+  if (n.rule.on_gpu) {
+    const double of_heads = is_grouped ? 2 * q : 0, sums = flash_sums(attention, heads, n);
+    if (is_cut)  // gradients of named keys are added up in float32
+      found.backward = 2 * q + 2 * named + std::max(of_heads * keys.named + sums, 2 * gathered);
+    else
+      found.backward += of_heads + sums;
+    return found;
+  }
+  if (is_cut) found.kept -= 2 * kv;                                                 // of the own ones nobody reads
+  if (!n.is_wide) {                                                                 // computed in float32
+    const double seen = is_cut ? gathered : 2 * kv, own = is_cut ? named : 2 * kv;  // keys and values, their gradients
+    found.forward = std::max(found.forward, packed + 5 * q + 2 * (seen + gathered));
+    found.backward = 10 * q + 2 * kv + 2 * (seen + own);
   }
   return found;
 }
@@ -140,11 +163,14 @@ LayerBytes bytes_of(const Layer& layer, const Numbers& n, bool again = false) {
     const double stream = n.stream(hidden), normed = n.rule.tp > 1 ? n.of(hidden) : stream;
     const MixerBytes own = std::visit([&](const auto& mixer) { return bytes_of(mixer, hidden, n); }, layer[i].mixer);
     const double streams = i == 0 ? 1 : n.rule.on_gpu ? 3 : 2;  // the layer's input, the sum, what is added
-    found.forward = std::max(found.forward, streams * stream + normed + own.forward);
+    // What tensor ranks gather lies beside each one's own.
+    const double gathered = n.rule.tp > 1 ? stream : 0;
+    found.forward = std::max(found.forward, streams * stream + gathered + normed + own.forward);
     const double behind = layer[i].after.width > 0 ? stream : 0;  // what the norm behind reads
     found.kept += stream + normed + own.kept + behind + adapter_bytes(layer[i], n);
     double gradients = again ? stream + (i + 1 < layer.size() ? stream : 0) : 0;  // by its input, and of its result
-    if (again && !n.rule.on_gpu && !n.is_wide) gradients += weights_behind(layer, i) * n.bytes / n.tokens;
+    if (again && !n.rule.on_gpu && !n.is_wide)
+      gradients += weights_behind(layer, i) * n.bytes / (n.tokens * static_cast<double>(n.rule.tp));
     found.backward = std::max(found.backward, found.kept + stream + own.backward + gradients);
   }
   return found;

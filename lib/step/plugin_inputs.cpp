@@ -14,8 +14,7 @@ PluginInputs plugin_inputs(const Batch& batch, std::map<std::string, at::Tensor>
 
 PluginInputs plugin_inputs(const Experience& e, std::map<std::string, at::Tensor> computed) {
   at::Tensor sample_weights;
-  if (!e.sample_weights.empty())
-    sample_weights = spread(e.sample_weights, e.tokens.cu_seqlens, e.response_mask().device());
+  if (!e.sample_weights.empty()) sample_weights = spread(e.sample_weights, e.axis(), e.response_mask().device());
   const std::map<std::string, at::Tensor> of_step = {{"ref_log_probs", e.ref_log_probs},
                                                      {"advantages", e.advantages},
                                                      {"sampler_log_probs", e.sampler_log_probs},

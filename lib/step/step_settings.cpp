@@ -46,6 +46,7 @@ TrainingSettings training_settings(const Config& config, const WorkerConfig& wor
   updates.apply_loss_scale = worker.apply_loss_scale;
   updates.counted_masks = loss.built_in.counted_masks;
   updates.weights = (&worker == &config.critic ? critic_weight_rules : actor_weight_rules)(loss.built_in);
+  updates.needs_signs = loss.built_in.policy.pg_variant->needs_sign;
   updates.max_nonfinite_updates = config.max_nonfinite_updates;
   updates.dropout_seed = dropout_seed(worker, config.seed);
   return {.epochs = epoch_rule(config, worker),

@@ -188,7 +188,10 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
       // A filler: another rank has one micro-batch more.
       if (mine[k].empty()) return plan.empty_pass ? MicroLoss(plan.empty_pass()) : MicroLoss();
       B part = micro_batch_of(mini_batch, mine[k], plan, told);
-      if (!plan.device.is_cpu() && !plan.device.is_meta()) add_weights(part, settings.weights, counts);
+      if (!plan.device.is_cpu() && !plan.device.is_meta()) {
+        add_weights(part, settings.weights, counts);
+        if constexpr (std::is_same_v<B, Experience>) add_factors(part, settings.needs_signs);
+      }
       LossResult loss = micro_batch_loss(to_device(std::move(part), plan.device, parallel), counts);
       of_update.merge(loss.metrics);
       std::vector<at::Tensor> numbers;

@@ -24,6 +24,7 @@ struct UpdateSettings {
   std::string loss_mask;                     // the mask without whose tokens there is nothing to learn
   std::vector<std::string> counted_masks{};  // over each whole mini-batch
   std::vector<WeightRule> weights{};         // of the loss, to go to a device with the tokens
+  bool needs_signs = false;                  // of sequences' scores, likewise
   bool apply_loss_scale = true;
   int64_t max_nonfinite_updates = 0;
   std::optional<uint64_t> dropout_seed{};  // of adapters; null: they are trained without dropout

@@ -4,262 +4,29 @@
 #include <ATen/ATen.h>
 #include <cuda_runtime_api.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-#include <algorithm>
-#include <exception>
-
-#include "base/clock.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "device/cuda_library.h"
-#include "dist/messages.h"
-#include "transport/socket.h"
+#include "transport/device_communicator.h"
+#include "transport/group_store.h"
 
 namespace roll {
 
 namespace {
 
-using Group = c10::intrusive_ptr<c10d::ProcessGroupNCCL>;
-
-c10d::ReduceOp op_of(Reduce op) {
-  return op == Reduce::kSum ? c10d::ReduceOp::SUM : op == Reduce::kMax ? c10d::ReduceOp::MAX : c10d::ReduceOp::MIN;
-}
-
-std::chrono::milliseconds milliseconds(double seconds) {
-  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-}
-
-/// Where a rank is, and rank 0's store.
-struct StoreMessage {
-  static constexpr MessageKind kMessage{"NCCL", 1, "addresses of NCCL's store"};
-  std::string host, address;
-  uint16_t port = 0;
-  template <class F>
-  void fields(F& field) {
-    field("host", host), field("address", address), field("port", port);
-  }
-};
-
-/// Rank 0 opens the store on a free port of all its addresses, and is its first client. Ranks reach it at the loopback
-/// when all share a host, for then no name needs to resolve.
-c10::intrusive_ptr<c10d::Store> open_nccl_store(Communicator& host, double timeout_s) {
-  c10d::TCPStoreOptions options;
-  options.port = 0;
-  options.isServer = host.is_first();
-  options.waitWorkers = false;
-  options.timeout = milliseconds(timeout_s);
-  c10::intrusive_ptr<c10d::TCPStore> store;
-  if (host.is_first()) store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
-  const uint16_t port = store ? store->getPort() : 0;
-  const std::vector<StoreMessage> ranks = all_gather_messages(StoreMessage{host_name(), own_address(), port}, host);
-  if (store) return store;
-  options.port = ranks[0].port;
-  const bool one_host = std::ranges::all_of(ranks, [&](const auto& rank) { return rank.host == ranks[0].host; });
-  return c10::make_intrusive<c10d::TCPStore>(one_host ? "127.0.0.1" : ranks[0].address, options);
-}
-
-using Work = c10::intrusive_ptr<c10d::Work>;
-
-class NcclCommunicator : public Communicator {
- public:
-  NcclCommunicator(std::unique_ptr<Communicator> host, at::Device device, double timeout_s, Membership own)
-      : Communicator(std::move(own)), host_(std::move(host)), device_(device), timeout_s_(timeout_s) {
+c10::intrusive_ptr<c10d::Backend> start_nccl(Communicator& host, at::Device device, double timeout_s) {
+  try {
     const auto options = c10d::ProcessGroupNCCL::Options::create();
-    options->timeout = milliseconds(timeout_s);
-    group_ = c10::make_intrusive<c10d::ProcessGroupNCCL>(open_nccl_store(*host_, timeout_s), rank(), size(), options);
-    group_->setBoundDeviceId(device_);
+    options->timeout = std::chrono::milliseconds(static_cast<int64_t>(timeout_s * 1000));
+    auto group = c10::make_intrusive<c10d::ProcessGroupNCCL>(open_group_store(host, timeout_s), host.rank(),
+                                                             host.size(), options);
+    group->setBoundDeviceId(device);
+    return group;
+  } catch (const c10::Error& error) {
+    throw system_error("device {}: NCCL cannot start: {}", device.str(), error.what_without_backtrace());
   }
-  ~NcclCommunicator() override {
-    // Only a healthy group is taken down politely; after an error the peers may be gone.
-    if (std::uncaught_exceptions() == 0 && !broken_) group_->shutdown();
-  }
-
-  std::string_view kind() const override { return "nccl"; }
-  std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) override {
-    return host_->all_gather_bytes(mine, name);
-  }
-  std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name) override {
-    return host_->gather_bytes(mine, name);
-  }
-  std::unique_ptr<Pending> start_all_gather_bytes(std::string mine, std::shared_ptr<std::vector<std::string>> all,
-                                                  std::string_view name) override {
-    return host_->start_all_gather_bytes(std::move(mine), std::move(all), name);
-  }
-  std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) override {
-    auto host = host_->split(members, group);
-    if (members.size() == 1 && size() > 1) return host;  // who asked for NCCL with one rank gets it
-    return std::make_unique<NcclCommunicator>(std::move(host), device_, timeout_s_, membership_in(members, group));
-  }
-
- protected:
-  void reduce_dense(at::Tensor& tensor, Reduce op, std::string_view name) override {
-    if (!tensor.is_cuda()) return host_->all_reduce(tensor, op, name);
-    count("all_reduce", 2 * tensor.nbytes() / static_cast<size_t>(size()) * static_cast<size_t>(size() - 1));
-    if (op == Reduce::kSum && is_narrow(tensor.scalar_type())) return reduce_narrow(tensor, name);
-    std::vector<at::Tensor> tensors = {tensor};
-    c10d::AllreduceOptions options;
-    options.reduceOp = op_of(op);
-    run("all-reduce", name, [&] { return group_->allreduce(tensors, options); });
-  }
-  void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) override {
-    if (!tensor.is_cuda()) return host_->broadcast(tensor, root, name);
-    std::vector<at::Tensor> tensors = {tensor};
-    c10d::BroadcastOptions options;
-    options.rootRank = root;
-    count("broadcast", rank() == root ? tensor.nbytes() : 0);
-    run("broadcast", name, [&] { return group_->broadcast(tensors, options); });
-  }
-  void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) override {
-    if (!tensor.is_cuda()) {
-      all.view({-1}).copy_(host_->all_gather_rows(tensor.view({-1}), name));
-      return;
-    }
-    at::Tensor mine = tensor;
-    at::Tensor flat = all.view({-1});
-    at::Tensor flat_mine = mine.view({-1});
-    count("all_gather", tensor.nbytes() * static_cast<size_t>(size() - 1));
-    run("all-gather", name, [&] { return group_->_allgather_base(flat, flat_mine); });
-  }
-
-  void reduce_scatter_dense(const at::Tensor& all, at::Tensor& mine, std::string_view name) override {
-    if (!all.is_cuda()) {
-      mine.copy_(host_->reduce_scatter_rows(all, name).view(mine.sizes()));
-      return;
-    }
-    at::Tensor flat = mine.view({-1}), flat_all = all.view({-1});
-    count("reduce_scatter", all.nbytes() - mine.nbytes());
-    if (is_narrow(all.scalar_type())) return scatter_narrow(flat_all, flat, name, [] {});
-    run("reduce-scatter", name, [&] { return group_->_reduce_scatter_base(flat, flat_all); });
-  }
-
-  void all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::string_view name) override {
-    if (!out.is_cuda()) return Communicator::all_to_all_dense(out, in, name);
-    at::Tensor flat_out = out.view({-1}), flat_in = in.view({-1});
-    count("all_to_all", out.nbytes() / static_cast<size_t>(size()) * static_cast<size_t>(size() - 1));
-    run("all-to-all", name, [&] { return group_->alltoall_base(flat_in, flat_out, even_, even_); });
-  }
-
-  void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
-                      std::string_view name) override {
-    const auto is_on_host = [](const at::Tensor& tensor) { return tensor.numel() == 0 || tensor.is_cpu(); };
-    bool on_host = true;
-    for (int peer = 0; peer < size(); ++peer) on_host = on_host && is_on_host(out[peer]) && is_on_host(in[peer]);
-    // A rank without tensors cannot know where the others' are, so all agree on it.
-    if (host_->all_reduce_min(static_cast<int64_t>(on_host), "where tensors are exchanged") == 1)
-      return host_->exchange(out, in, name);
-    const auto on_device = [&](const std::vector<at::Tensor>& tensors) {
-      std::vector<at::Tensor> bytes;
-      for (int peer = 0; peer < size(); ++peer) {
-        const bool is_message = peer != rank() && tensors[peer].numel() > 0;
-        bytes.push_back(is_message ? tensors[peer].view({-1}).view(at::kByte)
-                                   : at::empty({0}, at::TensorOptions(device_).dtype(at::kByte)));
-      }
-      return bytes;
-    };
-    std::vector<at::Tensor> sent = on_device(out), received = on_device(in);
-    size_t bytes = 0;
-    for (const at::Tensor& tensor : sent) bytes += tensor.nbytes();
-    count("all_to_all", bytes);
-    run("all-to-all", name, [&] { return group_->alltoall(received, sent); });
-  }
-
-  /// NCCL runs beside the kernels of the current stream by itself, as long as nobody waits.
-  std::unique_ptr<Pending> start(std::function<void()> collective) override {
-    auto pending = std::make_unique<Started>(*this);
-    started_ = pending.get();
-    try {
-      collective();
-    } catch (...) {
-      started_ = nullptr;
-      throw;
-    }
-    started_ = nullptr;
-    return pending;
-  }
-
- private:
-  struct Started : Pending {
-    explicit Started(NcclCommunicator& o) : owner(o) { begin_s_ = monotonic_s(); }
-    void wait() override {
-      if (work) owner.finish(work, what);
-      if (then) then();
-      end_s_ = monotonic_s();
-    }
-    bool is_done() override { return !work || work->isCompleted(); }
-    NcclCommunicator& owner;
-    Work work;
-    std::string what;
-    std::function<void()> then;
-  };
-
-  /// Sums of narrow floats: NCCL's own are rounded at every hop. Each rank is sent all parts of its slice, adds them in
-  /// float32 and rounds once, which takes the bytes of a ring. `all` [size * n] -> `mine` [n].
-  void scatter_narrow(at::Tensor all, at::Tensor mine, std::string_view name, std::function<void()> then) {
-    at::Tensor parts = at::empty_like(all);
-    const auto add = [parts, mine, ranks = size(), then = std::move(then)] {
-      mine.copy_(parts.view({ranks, mine.numel()}).sum(0, /*keepdim=*/false, at::kFloat));
-      then();
-    };
-    run(
-        "reduce-scatter", name, [&] { return group_->alltoall_base(parts, all, even_, even_); }, add);
-  }
-
-  void reduce_narrow(at::Tensor& tensor, std::string_view name) {
-    const int64_t width = (tensor.numel() + size() - 1) / size();
-    at::Tensor all = at::constant_pad_nd(tensor.view({-1}), {0, width * size() - tensor.numel()});
-    at::Tensor mine = at::empty({width}, all.options());
-    scatter_narrow(all, mine, name, [this, tensor, all, mine, what = std::string(name)]() mutable {
-      run("all-gather", what, [&] { return group_->_allgather_base(all, mine); });
-      tensor.copy_(all.narrow(0, 0, tensor.numel()).view(tensor.sizes()));
-    });
-  }
-
-  /// Bytes that a ring sends.
-  void count(std::string_view operation, size_t bytes) {
-    traffic().add_call(group(), operation);
-    traffic().add_bytes(group(), operation, static_cast<int64_t>(bytes));
-  }
-
-  /// Enqueued on the stream: the host does not wait; c10d's watchdog ends a wait that lasts too long.
-  /// `then`: kernels that use the result.
-  template <class F>
-  void run(
-      std::string_view call, std::string_view name, F&& begin, const std::function<void()>& then = [] {}) {
-    const std::string what = fmt::format("{} '{}' of its {} group", call, name, group());
-    Work work;
-    guard(what, [&] { work = begin(); });
-    if (!started_) {
-      finish(work, what);
-      return then();
-    }
-    started_->work = work;
-    started_->what = what;
-    started_->then = then;
-  }
-
-  void finish(const Work& work, const std::string& what) {
-    guard(what, [&] { work->wait(); });
-  }
-
-  template <class F>
-  void guard(const std::string& what, F&& f) {
-    try {
-      f();
-    } catch (const c10::Error& error) {
-      broken_ = true;
-      throw system_error("{}: {} over NCCL failed: {}", to_string(place()), what, error.what_without_backtrace());
-    }
-  }
-
-  std::unique_ptr<Communicator> host_;
-  at::Device device_;
-  double timeout_s_;
-  Group group_;
-  std::vector<int64_t> even_;   // none: every rank sends as much
-  Started* started_ = nullptr;  // receives the work of the collective that is being started
-  bool broken_ = false;
-};
+}
 
 }  // namespace
 
@@ -271,13 +38,9 @@ std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicato
   // reads this once, before its first kernel.
   if (!env("NCCL_LAUNCH_ORDER_IMPLICIT")) set_env("NCCL_LAUNCH_ORDER_IMPLICIT", "1");
   if (!device.has_index()) device = at::Device(device.type(), 0);
-  try {
-    const Whereabouts world{host->rank(), host->size(), -1};
-    Membership own{.rank = world.rank, .size = world.size, .world = world};
-    return std::make_unique<NcclCommunicator>(std::move(host), device, timeout_s, std::move(own));
-  } catch (const c10::Error& error) {
-    throw system_error("device {}: NCCL cannot start: {}", device.str(), error.what_without_backtrace());
-  }
+  return make_device_communicator(std::move(host), device, [device, timeout_s](Communicator& ranks) {
+    return start_nccl(ranks, device, timeout_s);
+  });
 }
 
 std::string nccl_version() {

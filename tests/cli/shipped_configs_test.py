@@ -23,6 +23,12 @@ def updates(text):
     return re.findall(r"^(\w+: .*? (?:of \d+ sequences a step|\d+ sequences an update))", text, re.M)
 
 
+def memory(text):
+    """GB that the rank needs which needs most."""
+    found = [line for line in text.splitlines() if re.match(r"memory of .*\(GPU\), about: ", line)]
+    return max((float(number) for line in found for number in re.findall(r"(?:= |in sampling )([\d.]+)", line)), default=0)
+
+
 with tempfile.TemporaryDirectory() as folder:
     # The files that the configurations name by default, each with one row.
     for name in ["output/quickstart/data/train.jsonl", "output/quickstart/data/heldout.jsonl", "output/quickstart/data/sft.jsonl",
@@ -47,6 +53,10 @@ with tempfile.TemporaryDirectory() as folder:
         for word in ["command", "expected"]:
             if f"# {word}" not in head:
                 failed.append(f"{config.name}: its first comment does not say '{word}'")
+        if (card := re.search(r"GPUs? of (\d+) (GB|GiB)", head)) and "_rlvr_" in config.name:  # others say nothing of memory
+            room, taken = int(card[1]) * (1.074 if card[2] == "GiB" else 1), memory(run.stdout)
+            if not 0 < taken <= room - 1:  # the driver and its libraries take a gigabyte
+                failed.append(f"{config.name}: a rank takes {taken} GB, and its first comment promises {card[0]}")
         if config.parent.name == "algorithms":
             named = re.search(r"^algorithm: (.*)$", run.stdout, re.M)
             if not named or not head.startswith(f"# {named[1]}: ") or "# paper" not in head or f"configs/algorithms/{config.name}" not in head:

@@ -50,9 +50,7 @@ struct Golden {
     counts.set("response_mask", local_counts(mask, axis, 3));
     counts.set("final_response_mask", local_counts(final_mask, axis, 3));
     actor.scores = json["scores"].get<std::vector<double>>();
-    std::vector<float> positive;
-    for (const double score : actor.scores) positive.push_back(score > 0 ? 1.0F : 0.0F);
-    actor.positive_response_mask = final_mask * spread(positive, axis.cu_seqlens, at::kCPU);
+    actor.positive_response_mask = final_mask * spread(are_positive(actor.scores), axis, at::kCPU);
     counts.set("positive_response_mask", local_counts(actor.positive_response_mask, axis, 3));
   }
 
@@ -264,7 +262,7 @@ TEST_CASE("a reducer of the policy term gets its sample weights", "[loss]") {
   ActorInputs unweighted = golden.actor;
   unweighted.log_probs = unweighted.log_probs.clone().requires_grad_();
   actor_loss(unweighted, golden.counts, {}, sum).loss.backward();
-  const at::Tensor factors = spread(in.sample_weights, in.axis.cu_seqlens, at::kCPU);
+  const at::Tensor factors = spread(in.sample_weights, in.axis, at::kCPU);
   CHECK(testing::near(in.log_probs.grad(), unweighted.log_probs.grad() * factors, 1e-6));
 }
 

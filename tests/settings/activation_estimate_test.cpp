@@ -183,21 +183,21 @@ TEST_CASE("what is kept where some layers are recomputed, or several together, i
   }
 }
 
-TEST_CASE("what ranks that share a model take of a micro-batch on GPUs is estimated within a quarter", "[train]") {
-  constexpr double kMargin =
-      0.25;  // a tenth holds, but for context ranks that gather as many keys as there are queries
+TEST_CASE("what ranks that share a model take of a micro-batch is estimated within a tenth", "[train]") {
   const Kernels kernels;
   const test::TemporaryFolder folder;
   const auto [cp, tp] = GENERATE(table<int64_t, int64_t>({{1, 2}, {2, 1}, {2, 2}}));
   InitSizes sizes;
   sizes.arch = GENERATE("qwen2", "qwen3", "llama");
-  sizes.vocab = 256, sizes.hidden = 64, sizes.intermediate = 192, sizes.layers = 2, sizes.heads = 4;
+  // So few weights that the norm of their gradients, of which a CPU widens a block, takes less.
+  sizes.vocab = 128, sizes.hidden = 32, sizes.intermediate = 96, sizes.layers = 2, sizes.heads = 4;
   sizes.kv_heads = sizes.arch == "llama" ? 4 : 2, sizes.head_dim = 16, sizes.tie = sizes.arch == "qwen2";
   const ModelSpec spec = make_spec(sizes, {});
-  Meter meter{test::fake_device()};
+  Meter meter{GENERATE(true, false) ? test::fake_device() : at::Device(at::kCPU)};
   const auto dtype = GENERATE(at::kBFloat16, at::kFloat);
+  const test::Multiplying multiplying(false);
   const Recomputation recomputation = GENERATE(Recomputation{}, kEveryLayer);
-  CAPTURE(cp, tp, sizes.arch, dtype, recomputation.layers);
+  CAPTURE(cp, tp, sizes.arch, meter.device, dtype, recomputation.layers);
   Transformer::init(spec, 1).save(folder / "m");
   test::MirrorRanks world(static_cast<int>(cp * tp));
   Mesh mesh(world, {.cp = cp, .tp = tp});
@@ -205,10 +205,10 @@ TEST_CASE("what ranks that share a model take of a micro-batch on GPUs is estima
   const Experience step = sequences_of(2 * kSequences);
   ActivationRule rule = rule_for(meter, dtype, recomputation);
   rule.cp = cp, rule.tp = tp;
-  check_near("training", training_activation_bytes(spec, rule), counted_policy(meter, mesh, model, step, recomputation),
-             kMargin);
+  check_near("training", training_activation_bytes(spec, rule),
+             counted_policy(meter, mesh, model, step, recomputation));
   if (recomputation.layers == 0)
-    check_near("log-probs", forward_activation_bytes(spec, rule), counted_log_probs(meter, mesh, model, step), kMargin);
+    check_near("log-probs", forward_activation_bytes(spec, rule), counted_log_probs(meter, mesh, model, step));
 }
 
 TEST_CASE("what attention takes where its sums have one order is estimated within a tenth", "[train]") {

@@ -40,7 +40,9 @@ TEST_CASE("a step runs the forward passes that something reads, and has the role
   CHECK_FALSE((plain.forwards.old_log_probs || !plain.forwards.references.empty() || plain.forwards.values));
   CHECK_FALSE(plain.critic.has_value());
   CHECK(plain.models.temperature == 0.95);
+  CHECK_FALSE(plain.actor.updates.needs_signs);
 
+  config.actor_train.policy.pg_variant = Chosen<PolicyLossKind>("topr");
   config.experience.adv_estimator = "gae";
   config.loss.use_kl_loss = true;
   config.ppo_epochs = 2;
@@ -55,6 +57,7 @@ TEST_CASE("a step runs the forward passes that something reads, and has the role
   CHECK(all.critic.value().learner.schedule.total_steps == 20);
   CHECK(all.actor.updates.loss_mask == "final_response_mask");
   CHECK(all.critic.value().updates.loss_mask == "response_mask");
+  CHECK((all.actor.updates.needs_signs && !all.critic.value().updates.needs_signs));
 }
 
 TEST_CASE("mini-batches are of whole groups where the loss is a mean over prompts", "[train]") {
