@@ -98,8 +98,10 @@ MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n
 
 MixerBytes bytes_of(const GatedMlp& mlp, int64_t hidden, const Numbers& n) {
   const double inner = n.of((mlp.inner + n.rule.tp - 1) / n.rule.tp);
+  // oneDNN's product for the gradient of gate and up has a copy of theirs, the other way round.
+  const double copied = !n.rule.on_gpu && n.is_wide && multiplies_by_onednn() ? 2 * inner : 0;
   return {.kept = 3 * inner,
-          .backward = std::max(2 * inner, inner + n.widened(mlp.down, /*trains=*/true)),
+          .backward = std::max(2 * inner + copied, inner + n.widened(mlp.down, /*trains=*/true)),
           .forward = std::max({3 * inner, inner + n.of(hidden), 2 * inner + n.widened(mlp.up, /*trains=*/false)})};
 }
 

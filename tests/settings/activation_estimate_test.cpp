@@ -168,7 +168,7 @@ TEST_CASE("what micro-batches take beside weights, gradients and optimizer is es
   check_near("log-probs", forward_activation_bytes(spec, rule), forward, margin);
 }
 
-TEST_CASE("what micro-batches take that compute a prompt once is estimated within a tenth", "[train]") {
+TEST_CASE("what micro-batches take that compute a prompt once is estimated within a fifth", "[train]") {
   const Kernels kernels;
   ModelSpec spec = GENERATE(from_range(small_architectures()));
   spec.vocab_size = 256;  // with fewer labels than tokens the head takes less than is said
@@ -187,8 +187,8 @@ TEST_CASE("what micro-batches take that compute a prompt once is estimated withi
   rule.tokens -= (kSequences - 1) * (kLongPrompt - 1);
   const double training = counted_policy(meter, alone.mesh, model, step, recomputation, SharePrompts::kTrue);
   const double forward = counted_log_probs(meter, alone.mesh, model, step, SharePrompts::kTrue);
-  check_near("training", training_activation_bytes(spec, rule), training);
-  check_near("log-probs", forward_activation_bytes(spec, rule), forward);
+  check_near("training", training_activation_bytes(spec, rule), training, 0.2);
+  check_near("log-probs", forward_activation_bytes(spec, rule), forward, 0.2);
   CHECK(training < 0.9 * whole);
 }
 

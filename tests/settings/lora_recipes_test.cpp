@@ -85,7 +85,8 @@ actor_train:
     strategy_name: megatron_train
     strategy_config: {tensor_model_parallel_size: 1, pipeline_model_parallel_size: 1, expert_model_parallel_size: 1,
                       use_distributed_optimizer: true, recompute_granularity: full}
-  device_mapping: list(range(0,8)))" + kTrained + R"(
+  device_mapping: list(range(0,8)))" +
+                              kTrained + R"(
 actor_infer:
   model_args: {disable_gradient_checkpointing: true, dtype: bf16, lora_target: "q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj",
                lora_rank: 64, lora_alpha: 64}
@@ -93,7 +94,8 @@ actor_infer:
     strategy_name: vllm
     strategy_config: {gpu_memory_utilization: 0.8, block_size: 16, max_model_len: 8192, load_format: auto}
   device_mapping: list(range(0,6))
-  infer_batch_size: 2)" + kSampled + R"(
+  infer_batch_size: 2)" + kSampled +
+                              R"(
 reference:
   model_args: {disable_gradient_checkpointing: true, dtype: bf16, model_type: ~}
   data_args: {template: qwen2_5}
@@ -117,7 +119,8 @@ actor_train:
   strategy_args:
     strategy_name: fsdp2_train
     strategy_config: {fsdp_size: 16, param_dtype: bf16, reduce_dtype: float32, reshard_after_forward: true, offload_policy: false}
-  device_mapping: list(range(0,16)))" + kTrained + R"(
+  device_mapping: list(range(0,16)))" +
+                          kTrained + R"(
 actor_infer:
   model_args: {attn_implementation: fa2, disable_gradient_checkpointing: true, dtype: bf16, lora_target: "${lora_target}", lora_rank: "${lora_rank}",
                lora_alpha: "${lora_alpha}"}
@@ -125,7 +128,8 @@ actor_infer:
     strategy_name: vllm
     strategy_config: {gpu_memory_utilization: 0.6, enforce_eager: false, block_size: 16, max_model_len: 8000}
   device_mapping: list(range(0,12))
-  infer_batch_size: 1)" + kSampled + R"(
+  infer_batch_size: 1)" + kSampled +
+                          R"(
 reference:
   model_args: {attn_implementation: fa2, disable_gradient_checkpointing: true, dtype: bf16, model_type: ~}
   data_args: {template: qwen2_5}
@@ -143,13 +147,15 @@ CheckedConfig<Config> checked(const std::string& text) {
 TEST_CASE("ROLL's recipe of LoRA under Megatron is valid as it is written", "[train]") {
   const auto found = checked(kMegatron);
   CHECK(found.config.actor_train.model_args.lora_rank == 64);
-  CHECK(mentions(found.memory, "actor_train trains LoRA of rank 64, alpha 64, on all products of the layers: 161.48 M"));
+  CHECK(
+      mentions(found.memory, "actor_train trains LoRA of rank 64, alpha 64, on all products of the layers: 161.48 M"));
 }
 
 TEST_CASE("ROLL's recipe of LoRA under FSDP is valid as it is written", "[train]") {
   const auto found = checked(kFsdp);
   CHECK(found.config.actor_train.model_args.lora_rank == 32);
-  CHECK(mentions(found.memory, "actor_train trains LoRA of rank 32, alpha 32, on o_proj, q_proj, k_proj, v_proj: 20.19 M"));
+  CHECK(mentions(found.memory,
+                 "actor_train trains LoRA of rank 32, alpha 32, on o_proj, q_proj, k_proj, v_proj: 20.19 M"));
 }
 
 }  // namespace roll
