@@ -48,6 +48,10 @@ std::string without_saved_infix(const std::string& name) {
   return at == std::string::npos ? name : name.substr(0, at) + name.substr(at + std::string_view(kPeftInfix).size());
 }
 
+fs::path tokenizer_folder(const fs::path& folder) {
+  return is_there(folder / "tokenizer.json") ? folder : base_folder(folder);
+}
+
 PeftFolder::PeftFolder(const fs::path& folder)
     : path_(folder), config_(read_peft_config(folder)), file_(folder / kWeightsFile) {}
 

@@ -20,6 +20,9 @@ bool is_peft_folder(const std::filesystem::path& folder);
 /// none, or one that is not here.
 std::filesystem::path base_folder(const std::filesystem::path& folder);
 
+/// Where a model's tokenizer and template lie: in its folder; of adapters without one in their model's.
+std::filesystem::path tokenizer_folder(const std::filesystem::path& folder);
+
 /// "lm_head.modules_to_save.weight" -> "lm_head.weight".
 std::string without_saved_infix(const std::string& name);
 

@@ -31,12 +31,16 @@ struct Numbers {
       : rule(r),
         bytes(static_cast<double>(c10::elementSize(r.dtype))),
         tokens(static_cast<double>(std::max<int64_t>(1, r.tokens / r.cp))),
+        shares(r.whole > r.tokens),
+        keys(shares ? static_cast<double>(r.whole) / static_cast<double>(r.tokens) : 1),
         is_wide(bytes >= 4),
         widens(!r.on_gpu && !is_wide && !multiplies_bfloat16()) {}
 
   const ActivationRule& rule;
   double bytes;   // of a number
   double tokens;  // of the rank's sequences
+  bool shares;    // what several sequences begin with is computed once
+  double keys;    // that pieces have for each token
   bool is_wide;   // float32
   bool widens;    // products convert their operands to float32
 
@@ -59,7 +63,8 @@ struct Numbers {
 double flash_sums(const Attention& attention, int64_t heads, const Numbers& n) {
   constexpr int64_t kProcessors = 132, kMore = 128;  // of an H100 or H200
   const int64_t dim = attention.head_dim, width = dim <= 128 ? (dim + 31) / 32 * 32 : dim <= 192 ? 192 : 256;
-  const int64_t sequences = (n.rule.tokens + n.rule.longest - 1) / std::max<int64_t>(1, n.rule.longest);
+  const int64_t whole = std::max(n.rule.tokens, n.rule.whole);
+  const int64_t sequences = (whole + n.rule.longest - 1) / std::max<int64_t>(1, n.rule.longest);
   const int64_t pieces = (n.rule.cp > 1 ? 2 : 1) * std::max<int64_t>(1, sequences);
   const int64_t parts = n.rule.deterministic ? (kProcessors + pieces * heads - 1) / (pieces * heads) : 1;
   return 4.0 * static_cast<double>(heads * (parts * width + 1)) * (1 + static_cast<double>(kMore * pieces) / n.tokens);
@@ -72,7 +77,36 @@ struct GatheredKeys {
   double all, named;
 };
 
+/// Where pieces share what they begin with.
+MixerBytes bytes_of_shared(const Attention& attention, int64_t hidden, const Numbers& n) {
+  const int64_t tp = n.rule.tp, cp = n.rule.cp, heads = attention.num_heads / tp;
+  const double q = n.of(heads * attention.head_dim), kv = n.of(attention.kv_heads_of_rank(tp) * attention.head_dim);
+  const bool has_norms = attention.q_norm.width > 0, is_grouped = kv < q;
+  const double packed = q + 2 * kv, turned = has_norms ? q + kv : 0;
+  const double gathered = cp > 1 ? 2 * kv * (static_cast<double>(cp) + 0.5) : 0;  // keys and values of all ranks
+  const double copies = n.rule.on_gpu ? 2 * kv * n.keys : 0;  // keys and values of all pieces
+  MixerBytes found;
+  found.forward = packed + (n.rule.on_gpu ? turned : 0) + q + std::max(q, n.of(hidden)) + gathered + copies;
+  if (n.rule.on_gpu && n.is_wide) {  // scaled queries and keys, values for each query head, probabilities, the result
+    found.kept = (has_norms || !is_grouped ? packed : 0) + gathered + 2 * q + (is_grouped ? 2 : 1) * q * n.keys +
+                 n.of(heads * n.rule.longest) + (is_grouped ? 0 : copies / 2);
+    found.backward = 3 * q + 2 * q * n.keys;
+    return found;
+  }
+  found.kept = packed + turned + q + gathered + 4.0 * static_cast<double>(heads);  // log-sums in float32
+  found.backward = 2 * q + 2 * kv * n.keys + copies;
+  found.backward += (n.is_wide ? 1 : 4 / n.bytes * (1 + n.keys)) * kv;  // sums by row, of float32
+  if (n.rule.on_gpu)
+    found.backward += flash_sums(attention, heads, n) + (is_grouped ? 2 * q * n.keys : 0);  // of query heads
+  if (!n.rule.on_gpu && !n.is_wide) {                                                       // computed in float32
+    found.forward = std::max(found.forward, 3 * (packed + q) + gathered);
+    found.backward += 2 * (3 * q + 2 * kv * n.keys) + 2 * packed;
+  }
+  return found;
+}
+
 MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n) {
+  if (n.shares) return bytes_of_shared(attention, hidden, n);
   const int64_t tp = n.rule.tp, cp = n.rule.cp, heads = attention.num_heads / tp;
   const double q = n.of(heads * attention.head_dim), kv = n.of(attention.kv_heads_of_rank(tp) * attention.head_dim);
   const bool has_norms = attention.q_norm.width > 0, is_grouped = kv < q;
@@ -113,8 +147,10 @@ MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n
 
 MixerBytes bytes_of(const GatedMlp& mlp, int64_t hidden, const Numbers& n) {
   const double inner = n.of((mlp.inner + n.rule.tp - 1) / n.rule.tp);
+  // oneDNN's product for the gradient of gate and up has a copy of theirs, the other way round.
+  const double copied = !n.rule.on_gpu && n.is_wide && multiplies_by_onednn() ? 2 * inner : 0;
   return {.kept = 3 * inner,
-          .backward = std::max(2 * inner, inner + n.widened(mlp.down, /*trains=*/true)),
+          .backward = std::max(2 * inner + copied, inner + n.widened(mlp.down, /*trains=*/true)),
           .forward = std::max({3 * inner, inner + n.of(hidden), 2 * inner + n.widened(mlp.up, /*trains=*/false)})};
 }
 
@@ -227,14 +263,14 @@ double training_activation_bytes(const ModelSpec& spec, const ActivationRule& ru
   }
   kept += input;  // of the last norm
   most = std::max({most, kept + head.forward, kept + head.backward});
-  return most + static_cast<double>(rule.tokens) * kOfToken + bytes_of_angles(spec, rule);
+  return most + static_cast<double>(std::max(rule.tokens, rule.whole)) * kOfToken + bytes_of_angles(spec, rule);
 }
 
 double forward_activation_bytes(const ModelSpec& spec, const ActivationRule& rule) {
   const Numbers n(rule);
   double most = head_bytes(spec, n).forward;
   for (const Layer& layer : spec.layers()) most = std::max(most, n.tokens * bytes_of(layer, n).forward);
-  return most + static_cast<double>(rule.tokens) * kOfToken / 2 + bytes_of_angles(spec, rule);
+  return most + static_cast<double>(std::max(rule.tokens, rule.whole)) * kOfToken / 2 + bytes_of_angles(spec, rule);
 }
 
 }  // namespace roll

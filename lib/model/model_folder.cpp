@@ -160,7 +160,7 @@ ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, con
 }
 
 Companions companions_of(const std::filesystem::path& folder) {
-  return read_companions(is_there(folder / "tokenizer.json") ? folder : base_folder(folder));
+  return read_companions(tokenizer_folder(folder));
 }
 
 Json peft_config(const ModelSpec& spec, const std::vector<ParameterShape>& parameters,

@@ -42,7 +42,9 @@ PackedTokens with_routers(PackedTokens tokens, const ModelSpec& spec, RouterCost
   return tokens;
 }
 
-void RouterTraining::lie(const at::Tensor& sequences, int64_t num_sequences, const ModelParallel& parallel) {
+void RouterTraining::lie(const at::Tensor& slots, const at::Tensor& sequences, int64_t num_sequences,
+                         const ModelParallel& parallel) {
+  slots_ = slots;
   sequences_ = sequences;
   num_sequences_ = num_sequences;
   tp_ = parallel.tp_size();
@@ -56,27 +58,29 @@ at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& cho
   at::Tensor gradient;
   {
     const at::NoGradGuard no_grad;
-    const at::Tensor x = logits.detach(), log_probs = at::log_softmax(x, 1), p = log_probs.exp();
+    const auto of_tokens = [&](const at::Tensor& of_slots) {
+      return slots_.defined() ? of_slots.index_select(0, slots_) : of_slots;
+    };
+    const at::Tensor x = of_tokens(logits.detach()), log_probs = at::log_softmax(x, 1), p = log_probs.exp();
     const at::Tensor z = at::logsumexp(x, 1, /*keepdim=*/true);
-    const at::Tensor weights = sequences_.ge(0).to(x.scalar_type()).mul_(token_weight_).unsqueeze(1);  // [S, 1]
-    // Choices of each sequence and expert; padding is a sequence of its own.
-    const at::Tensor rows = at::where(sequences_.lt(0), num_sequences_, sequences_);
-    at::Tensor counts = at::zeros({num_sequences_ + 1, x.size(1)}, x.options());
-    counts.view({-1}).index_add_(0, (rows.unsqueeze(1) * x.size(1) + chosen).reshape({-1}),
-                                 at::ones({chosen.numel()}, x.options()));
+    at::Tensor counts = at::zeros({num_sequences_, x.size(1)}, x.options());  // choices of each sequence and expert
+    counts.view({-1}).index_add_(0, (sequences_.unsqueeze(1) * x.size(1) + of_tokens(chosen)).reshape({-1}),
+                                 at::ones({sequences_.numel() * chosen.size(1)}, x.options()));
     if (cp_) cp_->all_reduce_sum(counts, "choices of experts");
     const at::Tensor load = counts / counts.sum(1, /*keepdim=*/true).clamp_min(1) * static_cast<double>(x.size(1));
-    const at::Tensor busy = load.index_select(0, rows);  // N f_i
+    const at::Tensor busy = load.index_select(0, sequences_);  // N f_i
     const at::Tensor balance = (p * busy).sum(1, /*keepdim=*/true);
-    if (has_gradient)
-      gradient = weights * (costs_.balance * p * (busy - balance) + costs_.z * 2 * z * p) *
-                 (loss_scale_ / static_cast<double>(tp_));
+    if (has_gradient) {
+      gradient = (costs_.balance * p * (busy - balance) + costs_.z * 2 * z * p) *
+                 (token_weight_ * loss_scale_ / static_cast<double>(tp_));
+      if (slots_.defined()) gradient = at::zeros_like(logits).index_add_(0, slots_, gradient);
+    }
     std::vector<at::Tensor> columns = {balance, z.square(), -(p * log_probs).sum(1, true), busy.amax(1, true)};
-    if (replays_) columns.push_back(share_of_others(chosen, own).to(x.scalar_type()));
+    if (replays_) columns.push_back(of_tokens(share_of_others(chosen, own).to(x.scalar_type())));
     const at::Tensor numbers = at::cat(columns, 1);
     const void* const which = router.unsafeGetTensorImpl();
     const bool is_again = std::ranges::any_of(sums_, [&](const auto& sum) { return sum.first == which; });
-    if (!is_again) sums_.emplace_back(which, (numbers * weights).sum(0, false, at::kDouble));
+    if (!is_again) sums_.emplace_back(which, numbers.sum(0, false, at::kDouble) * token_weight_);
   }
   return has_gradient ? AddGradient::apply(logits, gradient) : logits;
 }

@@ -5,8 +5,10 @@
 //            Each sequence is balanced in itself, as DeepSeek-V3 and Megatron's seq_aux_loss do it: the counts of the
 //            whole mini-batch are known only after its last forward, those of a micro-batch depend on the layout.
 //   z        sum over layers of the mean over tokens of logsumexp(logits)^2 (Zoph et al. 2022, eq. 5).
+// Where tokens that sequences begin with alike are computed once, they count for each of these sequences.
 // The costs' gradients join those of the logits on the way back, whatever recomputes them.
-// Legend: S slots of this rank, T tokens of the mini-batch, N experts, K chosen by each token.
+// Legend: S slots of this rank, M tokens of sequences that lie there, T tokens of the mini-batch, N experts, K chosen
+// by each token.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -41,8 +43,9 @@ class RouterTraining {
   RouterTraining(RouterCosts costs, double token_weight, double loss_scale, bool replays = false)
       : costs_(costs), token_weight_(token_weight), loss_scale_(loss_scale), replays_(replays) {}
 
-  /// How the micro-batch lies on this rank. sequences [S] int64: the sequence of each slot, -1 for padding.
-  void lie(const at::Tensor& sequences, int64_t num_sequences, const ModelParallel& parallel);
+  /// How the micro-batch lies on this rank: token i of sequence sequences[i] in slots[i], [M] int64; `slots` undefined:
+  /// 0, 1, 2, ...
+  void lie(const at::Tensor& slots, const at::Tensor& sequences, int64_t num_sequences, const ModelParallel& parallel);
 
   /// The logits [S, N] of the router with that weight, to be gone on with; chosen [S, K]: the experts that tokens go
   /// through; own [S, K]: those that the router would have. Once more, as recomputation has it, does not count twice.
@@ -59,7 +62,7 @@ class RouterTraining {
   RouterCosts costs_;
   double token_weight_, loss_scale_;
   bool replays_;
-  at::Tensor sequences_;
+  at::Tensor slots_, sequences_;
   int64_t num_sequences_ = 0, tp_ = 1;
   Communicator* cp_ = nullptr;
   std::vector<std::pair<const void*, at::Tensor>> sums_;  // by router, in the order of the layers: float64 by name

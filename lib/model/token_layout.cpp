@@ -109,17 +109,29 @@ TokenLayout lay_out_tokens(const PackedTokens& packed, const ModelParallel& para
   return layout;
 }
 
+/// The micro-batch's routers are told where each token of a sequence lies, if on this rank.
+void lay_out_routers(const TokenLayout& layout, const PackedTokens& packed, const ModelParallel& parallel) {
+  const int64_t first = layout.num_slots() * parallel.cp_rank();
+  std::vector<int64_t> slots, sequences;
+  for (int64_t b = 0; b < packed.num_sequences(); ++b)
+    for (int64_t t = packed.cu_seqlens[b]; t < packed.cu_seqlens[b + 1]; ++t) {
+      const int64_t slot = (layout.host_places.empty() ? t : layout.host_places[t]) - first;
+      if (slot < 0 || slot >= layout.num_slots()) continue;
+      slots.push_back(slot);
+      sequences.push_back(b);
+    }
+  const at::Device device = packed.ids.device();
+  packed.routers->lie(layout.host_places.empty() ? at::Tensor() : to_tensor(slots, device),
+                      to_tensor(sequences, device), packed.num_sequences(), parallel);
+}
+
 }  // namespace
 
 TokenLayout lay_out(const PackedTokens& packed, const ModelParallel& parallel) {
   TokenLayout layout = packed.layout ? *packed.layout : lay_out_tokens(packed, parallel);
   if (!packed.routed_experts.defined()) layout.routed_experts.reset();
-  if (!packed.routers) return layout;
-  std::vector<int64_t> sequences;
-  for (int64_t b = 0; b < packed.num_sequences(); ++b) sequences.insert(sequences.end(), packed.length(b), b);
-  const at::Tensor of_slots = to_slots(layout, to_tensor(sequences, packed.ids.device()), -1);
   layout.routers = packed.routers;
-  layout.routers->lie(of_slots, packed.num_sequences(), parallel);
+  if (layout.routers) lay_out_routers(layout, packed, parallel);
   return layout;
 }
 

@@ -187,7 +187,7 @@ void check_folder(const std::filesystem::path& folder, const ModelSpec& spec, Fo
   const bool has_head = use == FolderUse::kWrites || use == FolderUse::kForwards;
   const bool needs_tokenizer = use == FolderUse::kWrites || use == FolderUse::kReads;
   check_parameters(HfFolder::open(base_folder(folder)), has_head ? policy_parameters(spec) : backbone_parameters(spec));
-  if (needs_tokenizer && !is_there(folder / "tokenizer.json"))
+  if (needs_tokenizer && !is_there(tokenizer_folder(folder) / "tokenizer.json"))
     throw user_error(
         "{}: the folder has no tokenizer.json; save it with its fast tokenizer (tokenizer.save_pretrained)",
         folder.string());

@@ -18,8 +18,8 @@ class AccumulatingLinear : public torch::autograd::Function<AccumulatingLinear> 
                             const std::optional<at::Tensor>& bias) {
     ctx->save_for_backward({x, weight});
     ctx->saved_data["has_bias"] = bias.has_value();
-    const std::optional<at::Tensor> added = bias ? std::optional(multipliable(*bias)) : bias;
-    return at::linear(multipliable(x), multipliable(weight), added).to(x.scalar_type());
+    const at::Tensor added = bias ? multipliable(*bias) : at::Tensor();
+    return linear_product(multipliable(x), multipliable(weight), added).to(x.scalar_type());
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
@@ -55,14 +55,6 @@ void for_each_packed(const std::vector<at::Tensor>& weights, const F& f) {
   for (size_t i = 0; i < weights.size(); first += weights[i++].size(0)) f(i, first, weights[i].size(0));
 }
 
-/// into [T, N] = x w^T + b; columns of something wider, maybe.
-void multiply_into(at::Tensor into, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  if (bias.defined())
-    at::addmm_out(into, bias, x, weight.t());
-  else
-    at::mm_out(into, x, weight.t());
-}
-
 class PackedLinear : public torch::autograd::Function<PackedLinear> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList weight_list,
@@ -78,10 +70,10 @@ class PackedLinear : public torch::autograd::Function<PackedLinear> {
     const at::Tensor y = at::empty({x.size(0), outputs}, x.options());
     const at::Tensor whole = joined(weights), bias = biases.empty() ? at::Tensor() : joined(biases);
     if (whole.defined() && bias.defined() == !biases.empty()) {
-      multiply_into(y, x, whole, bias);
+      linear_product_out(y, x, whole, bias);
     } else {
       for_each_packed(weights, [&](size_t i, int64_t first, int64_t count) {
-        multiply_into(y.narrow(1, first, count), x, weights[i], biases.empty() ? at::Tensor() : biases[i]);
+        linear_product_out(y.narrow(1, first, count), x, weights[i], biases.empty() ? at::Tensor() : biases[i]);
       });
     }
     return y;
@@ -111,7 +103,7 @@ class PackedLinear : public torch::autograd::Function<PackedLinear> {
 
  private:
   static at::Tensor input_gradient(const at::Tensor& d_out, const variable_list& weights) {
-    if (const at::Tensor whole = joined(weights); whole.defined()) return at::mm(d_out, whole);
+    if (const at::Tensor whole = joined(weights); whole.defined()) return linear_product(d_out, whole.t());
     at::Tensor sum;
     for_each_packed(weights, [&](size_t i, int64_t first, int64_t count) {
       const at::Tensor part = d_out.narrow(1, first, count);
@@ -142,7 +134,7 @@ at::Tensor weight_gradient(const at::Tensor& d_out, const at::Tensor& x, const a
 bool adds_product(at::Tensor kept, const at::Tensor& d_out, const at::Tensor& x) {
   if (!kept.defined()) return false;
   if (kept.scalar_type() == x.scalar_type())
-    kept.addmm_(d_out.t(), x);
+    add_product(kept, d_out, x);
   else if (!x.is_cpu() && !x.is_meta() && kept.scalar_type() == at::kFloat)
     at::addmm_out(kept, kept, d_out.t(), x, at::kFloat);
   else

@@ -30,7 +30,7 @@ class Logits {
   }
   at::Tensor operator()(const at::Tensor& hidden) const {
     if (packed_) return (*packed_)(hidden);
-    if (hidden.scalar_type() == wide_dtype(hidden)) return at::mm(hidden, weight_.t());
+    if (hidden.scalar_type() == wide_dtype(hidden)) return linear_product(hidden, weight_);
     return at::mm(hidden, weight_.t(), at::kFloat);
   }
 
@@ -58,13 +58,13 @@ struct Gradients {
     if (hidden.defined()) {
       at::Tensor part = hidden.slice(0, begin, end);
       if (d.scalar_type() == part.scalar_type())
-        at::mm_out(part, d, head);
+        linear_product_out(part, d, head.t());
       else
         part.copy_(at::mm(d, multipliable(head)));
     }
     if (adds_product(kept, d, rows_hidden) || !weight.defined()) return;
     if (weight.scalar_type() == d.scalar_type()) {
-      weight.addmm_(d.t(), multipliable(rows_hidden));
+      add_product(weight, d, multipliable(rows_hidden));
     } else {
       weight.add_(at::mm(d.t(), rows_hidden));
     }

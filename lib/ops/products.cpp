@@ -1,6 +1,8 @@
 #include "ops/products.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,24 +18,58 @@ constexpr int64_t kSide = 256;           // of the matrices that are tried: they
 constexpr int kRounds = 9;               // whose fastest counts: a busy machine slows some of them, seldom all
 constexpr double kClearlyFaster = 1.25;  // what converting float32 to bfloat16 costs is made up for
 
-double measure_speedup() {
-  const at::Tensor x = at::ones({kSide, kSide}), y = at::empty_like(x);
-  const at::Tensor narrow_x = x.to(at::kBFloat16), narrow_y = y.to(at::kBFloat16);
-  double wide_s = std::numeric_limits<double>::infinity(), narrow_s = wide_s;
-  const auto time = [](double& best, at::Tensor out, const at::Tensor& in) {
+/// How many times as fast as `old` `other` is.
+template <class Old, class Other>
+double speedup_of(const Old& old, const Other& other) {
+  double old_s = std::numeric_limits<double>::infinity(), other_s = old_s;
+  const auto time = [](double& best, const auto& work) {
     const Stopwatch watch;
-    at::mm_out(out, in, in);
+    work();
     best = std::min(best, watch.seconds());
   };
   for (int round = 0; round < kRounds; ++round) {
-    time(wide_s, y, x);
-    time(narrow_s, narrow_y, narrow_x);
+    time(old_s, old);
+    time(other_s, other);
   }
-  return wide_s / narrow_s;
+  return old_s / other_s;
+}
+
+double measure_bfloat16() {
+  const at::Tensor x = at::ones({kSide, kSide}), y = at::empty_like(x);
+  const at::Tensor narrow_x = x.to(at::kBFloat16), narrow_y = y.to(at::kBFloat16);
+  const auto multiply = [](at::Tensor out, const at::Tensor& in) { at::mm_out(out, in, in); };
+  return speedup_of([&] { multiply(y, x); }, [&] { multiply(narrow_y, narrow_x); });
+}
+
+/// x w^T + bias.
+at::Tensor onednn_product(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) {
+  using Product = at::Tensor(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, std::string_view,
+                             c10::List<std::optional<at::Scalar>>, std::optional<std::string_view>);
+  static const auto product =
+      c10::Dispatcher::singleton().findSchemaOrThrow("mkldnn::_linear_pointwise", "").typed<Product>();
+  return product.call(x, w, bias.defined() ? std::optional(bias) : std::nullopt, "none",
+                      c10::List<std::optional<at::Scalar>>(), "");
+}
+
+double measure_onednn() {
+  const at::NoGradGuard no_grad;
+  at::Tensor x = at::ones({kSide, kSide}), y = at::empty_like(x);
+  try {
+    return speedup_of([&] { at::mm_out(y, x, x); }, [&] { onednn_product(x, x, {}); });
+  } catch (const c10::Error&) {  // a LibTorch without it
+    return 0;
+  }
 }
 
 enum class Decision { kOpen, kNo, kYes };
-std::atomic<Decision> decision = Decision::kOpen;
+std::atomic<Decision> decision = Decision::kOpen, on_onednn = Decision::kOpen;
+
+/// Whether x [M, K] times something of N columns is oneDNN's.
+bool is_onednns(const at::Tensor& x, const at::Tensor& w, int64_t columns) {
+  constexpr int64_t kFew = int64_t{1} << 23;  // pairs of numbers: for fewer finding the kernel takes too long
+  return x.is_cpu() && x.scalar_type() == at::kFloat && w.scalar_type() == at::kFloat && x.dim() == 2 &&
+         x.numel() * columns >= kFew && multiplies_by_onednn();
+}
 
 }  // namespace
 
@@ -42,7 +78,7 @@ at::ScalarType wide_dtype(const at::Tensor& x) {
 }
 
 double bfloat16_speedup() {
-  static const double found = measure_speedup();
+  static const double found = measure_bfloat16() / std::max(1.0, onednn_speedup());
   return found;
 }
 
@@ -60,8 +96,50 @@ at::Tensor multipliable(const at::Tensor& x) {
   return is_slow ? x.to(at::kFloat) : x;
 }
 
+double onednn_speedup() {
+  static const double found = measure_onednn();
+  return found;
+}
+
+bool multiplies_by_onednn() {
+  if (on_onednn == Decision::kOpen) multiply_by_onednn(onednn_speedup() > kClearlyFaster);
+  return on_onednn == Decision::kYes;
+}
+
+void multiply_by_onednn(bool so) {
+  on_onednn = so ? Decision::kYes : Decision::kNo;
+}
+
 at::Tensor matrix_product(const at::Tensor& a, const at::Tensor& b) {
-  return at::mm(multipliable(a), multipliable(b)).to(a.scalar_type());
+  const at::Tensor x = multipliable(a), y = multipliable(b);
+  return (is_onednns(x, y, y.size(1)) ? onednn_product(x, y.t(), {}) : at::mm(x, y)).to(a.scalar_type());
+}
+
+at::Tensor linear_product(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) {
+  if (is_onednns(x, w, w.size(0))) return onednn_product(x, w, bias);
+  return at::linear(x, w, bias.defined() ? std::optional(bias) : std::nullopt);
+}
+
+void linear_product_out(at::Tensor into, const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) {
+  if (is_onednns(x, w, w.size(0)))
+    into.copy_(onednn_product(x, w, bias));
+  else if (bias.defined())
+    at::addmm_out(into, bias, x, w.t());
+  else
+    at::mm_out(into, x, w.t());
+}
+
+void add_product(at::Tensor sum, const at::Tensor& d, const at::Tensor& x) {
+  constexpr int64_t kAdded = int64_t{1} << 20;  // numbers at a time: they are still in a cache
+  if (!is_onednns(x, d, d.size(1))) {
+    sum.addmm_(d.t(), x);
+    return;
+  }
+  const int64_t rows = std::max<int64_t>(64, kAdded / x.size(1));
+  for (int64_t first = 0; first < sum.size(0); first += rows) {
+    const int64_t count = std::min(rows, sum.size(0) - first);
+    sum.narrow(0, first, count).add_(onednn_product(d.narrow(1, first, count).t(), x.t(), {}));
+  }
 }
 
 }  // namespace roll

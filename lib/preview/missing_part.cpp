@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/hub_cache.h"
+#include "checkpoint/peft_folder.h"
 #include "data/row_files.h"
 
 namespace roll {
@@ -10,7 +11,8 @@ namespace roll {
 std::string missing_part(const std::string& model, const DataArgs& data, bool offline) {
   const auto folder = find_model_folder(model);
   if (!folder) return model + " is not here";
-  if (!is_there(*folder / "tokenizer.json")) return (*folder / "tokenizer.json").string() + " is not there";
+  const auto tokenizer = tokenizer_folder(*folder) / "tokenizer.json";
+  if (!is_there(tokenizer)) return tokenizer.string() + " is not there";
   try {
     expand_files(data.file_name, data.split);
   } catch (const UserError& e) {

@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char *kNewRun = "ROLL_NEW_RUN", *kMultipliesBfloat16 = "multiplies_bfloat16";
+constexpr const char *kNewRun = "ROLL_NEW_RUN", *kMultipliesBfloat16 = "multiplies_bfloat16",
+                     *kByOnednn = "multiplies_float32_by_onednn";
 
 std::string new_id() {
   std::random_device random;
@@ -144,6 +145,7 @@ RunStart decided(const RunWish& wish, Log& log) {
     refuse_changes(wish, *checkpoint, manifest.about, log);
     start.resume = resume_point(*checkpoint, manifest, wish, log);
     start.multiplied_bfloat16 = manifest.about.value(kMultipliesBfloat16, Json(multiplies_bfloat16())) == true;
+    start.multiplied_by_onednn = manifest.about.value(kByOnednn, Json(false)) == true;
   }
   return start;
 }
@@ -152,6 +154,11 @@ RunStart decided(const RunWish& wish, Log& log) {
 bool multiplies_as_such(const RunStart& start, const Communicator& ranks) {
   if (!start.resume) return multiplies_bfloat16();
   return bfloat16_speedup() > 1 && (start.multiplied_bfloat16 || !ranks.is_first());
+}
+
+bool multiplies_float32_so(const RunStart& start, const Communicator& ranks) {
+  if (!start.resume) return multiplies_by_onednn();
+  return onednn_speedup() > 1 && (start.multiplied_by_onednn || !ranks.is_first());
 }
 
 }  // namespace
@@ -193,6 +200,7 @@ RunStart start_of(const RunWish& wish, Communicator& ranks, Log& log) {
   start.goes_on = decision.goes_on;
   start.resume = decision.resume;
   multiply_bfloat16(ranks.all_reduce_min(multiplies_as_such(start, ranks) ? 1 : 0, "products of bfloat16") == 1);
+  multiply_by_onednn(ranks.all_reduce_min(multiplies_float32_so(start, ranks) ? 1 : 0, "products of float32") == 1);
   return start;
 }
 
@@ -201,7 +209,8 @@ Json about_checkpoint(const RunWish& wish, const std::string& run) {
           {"run", run},
           {"sequences_per_update", wish.sequences_per_update},
           {"measured", wish.measured},
-          {kMultipliesBfloat16, multiplies_bfloat16()}};
+          {kMultipliesBfloat16, multiplies_bfloat16()},
+          {kByOnednn, multiplies_by_onednn()}};
 }
 
 }  // namespace roll

@@ -37,6 +37,7 @@ struct RunStart {
   std::optional<ResumePoint> resume;  // none: from the beginning
   bool goes_on = false;               // the folder holds this very run already
   bool multiplied_bfloat16 = false;   // until `resume`, as such; rank 0's
+  bool multiplied_by_onednn = false;  // likewise, products of float32
   std::unique_ptr<FileLock> lock;     // rank 0's, where the folder is there already
 };
 
@@ -53,7 +54,7 @@ void refuse_run_in(const std::filesystem::path& folder);
 /// it.
 void name_new_run();
 
-/// All ranks multiply bfloat16 alike from here on: as such where that is faster on each, and as the run did before.
+/// All ranks multiply bfloat16 and float32 alike from here on: as is faster on each, and as the run did before.
 /// **Collective**. UserError: a run in the folder that nobody asked to go on with, a path without a checkpoint, a
 /// configuration that would change the training (with old and new values), another process at work in the folder.
 RunStart start_of(const RunWish& wish, Communicator& ranks, Log& log);

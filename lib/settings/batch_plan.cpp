@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "experience/build.h"
+#include "packing/alignment.h"
+#include "packing/shared_prompts.h"
 
 namespace roll {
 
@@ -87,6 +89,32 @@ std::string sft_plan(const SftConfig& config) {
       "{}: {}; {} an update; {}; {}", config.trained, length, count(mini_batch, has_pairs ? "pair" : "sequence"),
       layout(config.sft_train),
       micro_batches((has_pairs ? 2 : 1) * config.sequence_length, config.sft_train, has_pairs ? "pair" : "sequence"));
+}
+
+FullMicroBatch full_micro_batch(const Config& config, const WorkerConfig& worker, const Workload& workload,
+                                bool trains) {
+  const StrategyConfig& layout = worker.strategy_args.strategy_config;
+  const int64_t length = config.sequence_length.value_or(0), group = config.num_return_sequences_in_group;
+  const int64_t sequences = trains ? worker.micro_batch() : worker.infer_batch_size;
+  const std::optional<int64_t> budget = worker.packing.budget(trains);
+  const int64_t tokens = budget.value_or(sequences * length);
+  const bool has_whole_groups = config.prompts_per_step() % worker.data_ranks() == 0 &&
+                                (!trains || worker.mini_batch() == config.sequences_per_step());
+  if (group < 2 || !has_whole_groups) return {tokens, tokens};
+  const int64_t alignment = sequence_alignment(layout.context_parallel(), layout.tensor_parallel());
+  const SequenceSizes sizes(std::vector<int64_t>(group, length), std::vector<int64_t>(group, 0),
+                            std::vector<int64_t>(group, config.prompt_length));
+  if (!shares_prompts(sizes, worker.packing.share_prompts, alignment, workload)) return {tokens, tokens};
+  const int64_t shared = shared_tokens(config.prompt_length, alignment);
+  const auto groups_of = [group](int64_t n) { return (n + group - 1) / group; };
+  if (budget) {
+    const int64_t most = std::max<int64_t>(1, (tokens - shared) / (length - shared));
+    return {tokens, tokens + (most - groups_of(most)) * shared};
+  }
+  // Neighbours: they begin with a group or within one.
+  const bool is_even = sequences % group == 0 || group % sequences == 0;
+  const int64_t met = is_even ? groups_of(sequences) : (sequences - 2) / group + 2;
+  return {tokens - (sequences - met) * shared, tokens};
 }
 
 }  // namespace roll

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "packing/partition.h"
 #include "settings/config.h"
 #include "settings/sft_config.h"
 
@@ -24,6 +25,16 @@ struct OldLogProbReasons {
   bool any() const { return several_updates || kl_in_reward || correction || energies || dump || dropout; }
 };
 OldLogProbReasons old_log_prob_reasons(const Config& config);
+
+/// Tokens of a micro-batch that are computed, and of its sequences.
+struct FullMicroBatch {
+  int64_t tokens = 0, whole = 0;
+};
+
+/// As full as they are where prompts and responses are as long as may be, of training or of forwards. Prompts are then
+/// computed once, as share_prompts says, where all ranks have whole groups; else such a plan is as none here.
+FullMicroBatch full_micro_batch(const Config& config, const WorkerConfig& worker, const Workload& workload,
+                                bool trains);
 
 /// One or two lines per role: "128 prompts x 8 responses = 1024 sequences a step; 4 data-parallel ranks\n
 /// actor_train: 2 updates of 512 sequences; at most 13 micro-batches of 8192 tokens each per rank and update".

@@ -105,12 +105,6 @@ void note_sampler_context(const StrategyConfig& strategy, Checker& check) {
 void check_layout(const WorkerConfig& worker, Checker& check) {
   check_sizes(worker, check);
   check_trainer(worker, check);
-  const StrategyConfig& s = worker.strategy_args.strategy_config;
-  check.require(
-      s.moe_aux_loss_coeff == 0 || worker.packing.share_prompts != SharePrompts::kTrue, worker.packing.share_prompts,
-      "balances the experts of each sequence by its own tokens, which then are not all there; set it to false, "
-      "or {} to 0",
-      check.name(s.moe_aux_loss_coeff));
 }
 
 void check_forward_layout(const WorkerConfig& worker, Checker& check) {

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <span>
 
+#include "checkpoint/peft_folder.h"
 #include "model/activation_memory.h"
 #include "model/device.h"
 #include "model/spec.h"
+#include "model/workload.h"
 #include "optim/flat_layout.h"
 #include "optim/learner.h"
 #include "settings/batch_plan.h"
@@ -92,13 +94,13 @@ void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::
 }
 
 /// Of micro-batches, of training or of log-probs and values.
-ActivationRule rule_of(const Config& config, const WorkerConfig& worker, bool on_gpu, bool trains) {
+ActivationRule rule_of(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, bool on_gpu,
+                       bool trains) {
   const StrategyConfig& layout = worker.strategy_args.strategy_config;
-  const int64_t length = config.sequence_length.value_or(0);
-  const int64_t sequences = trains ? worker.micro_batch() : worker.infer_batch_size;
-  const int64_t tokens = worker.packing.budget(trains).value_or(sequences * length);
+  const auto [tokens, whole] = full_micro_batch(config, worker, workload_of(spec), trains);
   return {.tokens = tokens,
-          .longest = std::min(tokens, length),
+          .whole = whole,
+          .longest = std::min(tokens, config.sequence_length.value_or(0)),
           .tp = layout.tensor_parallel(),
           .cp = layout.context_parallel(),
           .dtype = model_dtype(worker.model_args, on_gpu ? at::kCUDA : at::kCPU),
@@ -107,14 +109,14 @@ ActivationRule rule_of(const Config& config, const WorkerConfig& worker, bool on
 }
 
 double training_bytes(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, bool on_gpu) {
-  ActivationRule rule = rule_of(config, worker, on_gpu, /*trains=*/true);
+  ActivationRule rule = rule_of(config, worker, spec, on_gpu, /*trains=*/true);
   rule.recomputation = worker.recomputation();
   rule.has_lm_head = &worker != &config.critic;
   return training_activation_bytes(spec, rule);
 }
 
 double forward_bytes(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, bool on_gpu) {
-  ActivationRule rule = rule_of(config, worker, on_gpu, /*trains=*/false);
+  ActivationRule rule = rule_of(config, worker, spec, on_gpu, /*trains=*/false);
   rule.has_lm_head = &worker != &config.critic;
   return forward_activation_bytes(spec, rule);
 }
@@ -132,13 +134,18 @@ double kv_bytes(const Config& config, const ModelSpec& spec, double bytes) {
   return tokens * bytes * static_cast<double>(cost_of(spec.layers(), tp).cached);
 }
 
+/// Whether the models of both are one folder's, of which either may have adapters.
+bool have_one_base(const WorkerConfig& a, const WorkerConfig& b) {
+  const auto &one = a.model_args.model_name_or_path, &other = b.model_args.model_name_or_path;
+  return one == other || (one && other && base_folder(*one) == base_folder(*other));
+}
+
 /// Whether the critic has adapters beside the actor's base (step/roles.cpp).
 bool is_on_policy_base(const Config& config, const PlannedModels& models) {
   const WorkerConfig &critic = config.critic, &actor = config.actor_train;
   return models.policy.lora && models.critic->lora && models.policy.quantised == models.critic->quantised &&
          critic.ranks == actor.ranks && mesh_shape(critic) == mesh_shape(actor) &&
-         critic.model_args.dtype == actor.model_args.dtype &&
-         critic.model_args.model_name_or_path == actor.model_args.model_name_or_path;
+         critic.model_args.dtype == actor.model_args.dtype && have_one_base(critic, actor);
 }
 
 /// Whether the i-th reference is the actor without its adapters (step/roles.cpp).
@@ -146,7 +153,32 @@ bool is_policy_base(const Config& config, const PlannedModels& models, size_t i)
   const WorkerConfig &reference = *reference_roles(config)[i].worker, &actor = config.actor_train;
   return models.policy.lora && !reference_spec(models, i).lora && reference.ranks == actor.ranks &&
          mesh_shape(reference) == mesh_shape(actor) && reference.model_args.dtype == actor.model_args.dtype &&
-         reference.model_args.model_name_or_path == actor.model_args.model_name_or_path;
+         have_one_base(reference, actor);
+}
+
+/// Whether a judge or reward model has the actor's frozen base (Roles::base_for).
+bool is_on_policy_base(const Config& config, const PlannedModels& models, const JudgingModel& judge,
+                       const ModelSpec& spec, at::DeviceType device) {
+  const WorkerConfig& actor = config.actor_train;
+  MeshShape shape = mesh_shape(*judge.worker);
+  if (judge.writes()) shape = {.tp = shape.tp};
+  return models.policy.lora && !models.policy.quantised && (judge.writes() || spec.lora) &&
+         judge.worker->ranks == actor.ranks && shape == mesh_shape(actor) &&
+         model_dtype(judge.worker->model_args, device) == model_dtype(actor.model_args, device) &&
+         have_one_base(*judge.worker, actor);
+}
+
+double judging_bytes(const Config& config, const PlannedModels& models, size_t i, at::DeviceType device) {
+  const JudgingModel judge = judging_models(config)[i];
+  const ModelSpec& spec = *models.judges[i];
+  std::vector<ParameterShape> own = judge.writes() ? policy_parameters(spec) : critic_parameters(spec);
+  if (is_on_policy_base(config, models, judge, spec, device))
+    own = spec.lora ? trained_of(spec, own) : std::vector<ParameterShape>();
+  double all = 0;
+  for (const ParameterShape& parameter : own)
+    all += static_cast<double>(parameter.is_adapter ? 4 : bytes_per_number(judge.worker->model_args, device)) *
+           static_cast<double>(largest_part(parameter, tensor_ranks(*judge.worker)).numel);
+  return all;
 }
 
 /// It has the dtype of the trainer.
@@ -208,14 +240,8 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     }
   }
   const auto judges = judging_models(config);
-  for (size_t i = 0; i < models.judges.size(); ++i) {
-    const WorkerConfig& worker = *judges[i].worker;
-    if (!models.judges[i] || !lives(worker)) continue;
-    const ModelSpec& spec = *models.judges[i];
-    for (const auto& parameter : judges[i].writes() ? policy_parameters(spec) : critic_parameters(spec))
-      memory.weights += static_cast<double>(bytes_per_number(worker.model_args, device)) *
-                        static_cast<double>(largest_part(parameter, tensor_ranks(worker)).numel);
-  }
+  for (size_t i = 0; i < models.judges.size(); ++i)
+    if (models.judges[i] && lives(*judges[i].worker)) memory.weights += judging_bytes(config, models, i, device);
   if (lives(config.actor_infer)) add_sampler(memory, config, models.policy, on_gpu, rank);
   return memory;
 }
@@ -249,16 +275,26 @@ std::vector<ChoosingRole> choosing_roles(Config& config, const PlannedModels& mo
   return roles;
 }
 
+/// Where auto shares no prompts: of a step whose prompts are mostly short, some may be long.
+Config without_sharing(Config config) {
+  const auto decide = [](WorkerConfig& worker) {
+    if (worker.packing.share_prompts == SharePrompts::kAuto) worker.packing.share_prompts = SharePrompts::kFalse;
+  };
+  for (WorkerConfig* worker : {&config.actor_train, &config.critic, &config.reference}) decide(*worker);
+  return config;
+}
+
 /// What the rank that needs most takes with so many recomputed layers of the role, and as many as may be of others.
 double bytes_with(int64_t layers, const ChoosingRole& role, const Config& config, const PlannedModels& models,
                   bool on_gpu) {
   StrategyConfig& strategy = role.worker.strategy_args.strategy_config;
   strategy.recompute_method = RecomputeMethod::kBlock;
   strategy.recompute_num_layers = layers;
+  const Config fullest = without_sharing(config);
   double most = 0;
   for (const RankClass& same : rank_classes(config))
     if (std::ranges::binary_search(role.worker.ranks, same.ranks.front()))
-      most = std::max(most, bytes_for_training(estimate_memory(config, models, on_gpu, same.ranks.front()), on_gpu));
+      most = std::max(most, bytes_for_training(estimate_memory(fullest, models, on_gpu, same.ranks.front()), on_gpu));
   return most;
 }
 
@@ -268,6 +304,7 @@ Config as_pipeline(const SftConfig& config) {
   pipeline.actor_train = config.sft_train;
   pipeline.actor_infer.ranks.clear();
   pipeline.sequence_length = config.sequence_length;
+  pipeline.num_return_sequences_in_group = 1;
   return pipeline;
 }
 

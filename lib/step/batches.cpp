@@ -11,13 +11,6 @@
 
 namespace roll {
 
-// linear * s + attention * s^2 through the model's own formula at two lengths.
-Workload workload_of(const ModelSpec& spec) {
-  const double at_1 = spec.forward_flops(1, 1), at_2 = spec.forward_flops(2, 2);
-  const double attention = (at_2 - 2 * at_1) / 2;
-  return {.linear = at_1 - attention, .attention = attention};
-}
-
 BatchRule BatchRule::with(const Workload& workload) const {
   BatchRule rule = *this;
   rule.packing.workload = workload;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/spec.h"
+#include "model/workload.h"
 #include "packing/micro_batches.h"
 #include "packing/shared_prompts.h"
 
@@ -22,9 +22,6 @@ struct BatchRule {
   /// This rule where sequences cost `workload`.
   BatchRule with(const Workload& workload) const;
 };
-
-/// FLOPs of a sequence.
-Workload workload_of(const ModelSpec& spec);
 
 /// The alignment under which these sequences, as one batch, compute prompts once; 0: they do not.
 int64_t sharing_of(const SequenceSizes& sizes, const BatchRule& rule);

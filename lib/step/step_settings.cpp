@@ -161,8 +161,6 @@ BatchRule batch_rule(const WorkerConfig& worker, Stage stage) {
   const std::optional<int64_t> budget = args.budget(trains);
   rule.is_packed = budget.has_value();
   rule.packing.share_prompts = args.share_prompts;
-  if (args.share_prompts == SharePrompts::kAuto && layout.moe_aux_loss_coeff > 0)
-    rule.packing.share_prompts = SharePrompts::kFalse;  // each sequence's tokens are counted (model/router_training.h)
   rule.packing.budget = budget.value_or(0);
   if (args.use_sequence_packing) {
     rule.packing.algorithm = packing.algorithm;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/nearest.h"
+#include "checkpoint/peft_folder.h"
 #include "jinja/template.h"
 #include "text/builtin_templates.h"
 #include "text/json_view.h"
@@ -112,7 +113,8 @@ const std::vector<std::string>& ChatTemplate::names() {
   return kNames;
 }
 
-ChatTemplate ChatTemplate::load(const fs::path& folder, const std::string& name, std::optional<bool> enable_thinking) {
+ChatTemplate ChatTemplate::load(const fs::path& model, const std::string& name, std::optional<bool> enable_thinking) {
+  const fs::path folder = tokenizer_folder(model);
   const bool is_native = name.empty() || name == "native";
   if (!is_native && std::ranges::find(names(), name) == names().end())
     throw user_error("template = {}: must be one of {}{}", name, fmt::join(names(), ", "), did_you_mean(name, names()));

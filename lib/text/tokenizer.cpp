@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "checkpoint/peft_folder.h"
 #include "text/added_tokens.h"
 #include "text/byte_pairs.h"
 #include "text/byte_symbols.h"
@@ -224,7 +225,8 @@ Tokenizer Tokenizer::parse(std::string_view tokenizer_json, const std::string& o
   return Tokenizer(std::make_shared<Parts>(JsonView(json, origin).object()));
 }
 
-Tokenizer Tokenizer::load(const fs::path& folder) {
+Tokenizer Tokenizer::load(const fs::path& model) {
+  const fs::path folder = tokenizer_folder(model);
   const fs::path file = folder / "tokenizer.json";
   if (!is_there(file))
     throw user_error(

@@ -14,7 +14,6 @@ from expecting import expect, finish
 from rollouts import rollout_lines
 
 COSTS = {f"actor_train.strategy_args.strategy_config.{key}": value for key, value in (("moe_aux_loss_coeff", 0.1), ("moe_z_loss_coeff", 0.01))}
-WHOLE = {"actor_train.share_prompts": "false"}  # as under such costs, so that the same tokens are counted
 # dp, cp, tp, ep
 LAYOUTS = [(2, 1, 1, 2), (1, 2, 1, 2), (2, 1, 2, 2), (4, 1, 1, 4)]
 
@@ -56,7 +55,10 @@ def main():
             packing = replay.PACKED.format("load_balance", 90) if dp == 4 else ""  # ranks without a micro-batch take part all the same
             run = replay.train(folder, f"{dp}{cp}{tp}{ep}", dp * cp * tp, rows=8 // dp, accumulation=1, tp=tp, cp=cp, ep=ep, packing=packing, **replayed)
             replay.compare(run, base, f"dp {dp} cp {cp} tp {tp} ep {ep}")
-        without = last_step(replay.train(folder, "without", rows=8, accumulation=1, rollout_replay=rollouts, **WHOLE))
+        run = replay.train(folder, "whole", rows=8, accumulation=1, **replayed | {"actor_train.share_prompts": "false"})
+        expect(replay.shared_of(base) > 0 and replay.shared_of(run) == 0, "prompts are shared by default")
+        replay.compare(run, base, "whole prompts")
+        without = last_step(replay.train(folder, "without", rows=8, accumulation=1, rollout_replay=rollouts))
         with_costs = last_step(base)
         for cost in ("balance_loss", "z_loss"):
             expect(with_costs[f"actor/moe/{cost}"] < without[f"actor/moe/{cost}"], f"{cost} is trained down")

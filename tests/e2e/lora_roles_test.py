@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Adapters under DPO and distillation, and over NF4, do not depend on how ranks share the work; a folder that bitsandbytes quantised is the
-base that `quantise_base` makes of the plain one, to the bit, and is sampled from and exported as that. Argument: the roll binary."""
+base that `quantise_base` makes of the plain one, to the bit, and is sampled from and exported as that; one base under five roles gives the
+bits of a base for each, and never changes. Argument: the roll binary."""
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -10,6 +12,7 @@ import tempfile
 import numpy
 import one_dpo
 import replay
+from rollouts import rollout_lines
 from safetensors.numpy import load_file, save_file
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
@@ -97,10 +100,42 @@ def check_nf4(folder, rollouts):
     expect(texts[0] == texts[1], "a quantised folder writes what its plain copy does")
 
 
+def check_one_base(folder, rollouts):
+    """Policy, critic, reference, reward model and judge beside the same folder, against copies of it for the last three."""
+    lora = {f"{role}.model_args": json.dumps(dict(lora_rank=4)) for role in ("actor_train", "critic")}
+    scorer = replay.train(folder, "scorer", rows=8, accumulation=1, rollout_replay=rollouts, **lora) / "checkpoints/step_000003/critic"
+    shutil.copytree(folder / "model", folder / "copy")
+    shutil.copytree(scorer, folder / "scorer_of_copy")
+    adapters_of = folder / "scorer_of_copy/adapter_config.json"
+    adapters_of.write_text(json.dumps(json.loads(adapters_of.read_text()) | dict(base_model_name_or_path=str(folder / "copy"))))
+    for file in ("tokenizer.json", "tokenizer_config.json"):  # as PEFT saves them, without one: it is the base's
+        (scorer / file).unlink()
+    rows = [dict(id=str(i), prompt=f"{i}+1=", ground_truth=str(i + 1), tag=("sum", "judged")[i % 2]) for i in range(40)]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    judge = dict(type="llm_judge", judge_model_type="inference", judge_score_pattern="([0-9])", judge_score_max=9, on_reward_error="zero", tag_included=["judged"],
+                 data_args=dict(template="chatml"), generating_args=dict(max_new_tokens=8, temperature=0))
+
+    def run(name, base, reward_model):
+        named = lambda model: dict(model_args=dict(model_name_or_path=str(model)), data_args=dict(template="chatml"))
+        return replay.train(folder, name, rows=8, accumulation=1, max_len_mask="false", **lora, **{
+            "actor_train.data_args.domain_interleave_probs": "{math_rule: 0.5, judged: 0.5}", "reference.model_args.model_name_or_path": base,
+            "rewards.math_rule": json.dumps(dict(type="reward_model", tag_included=["sum"]) | named(reward_model)), "rewards.judged": json.dumps(judge | named(base))})
+
+    lines = [[line for step in (1, 2, 3) for line in rollout_lines(r, step)] for r in
+             (run("one_base", folder / "model", scorer), run("copies", folder / "copy", folder / "scorer_of_copy"))]
+    told = [[(line["response_ids"], line["score"], line["weights_sum"]) for line in of_run] for of_run in lines]
+    expect(told[0] == told[1], "five roles on one base sample and score what they do on copies, to the bit")
+    expect(len({line["weights_sum"].split(":")[0] for line in lines[0]}) == 1, "and the base never changed")
+    expect(len({line["weights_sum"].split(":")[1] for line in lines[0]}) == 3, "while the adapters did")
+    expect(len({line["score"] for line in lines[0] if line["domain"] == "math_rule"}) > 8, "the reward model's scores differ")
+    replay.compare(folder / "one_base", folder / "copies", "one base for five roles", bound=0)
+
+
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     rollouts = replay.record(folder)
     check_dpo(folder)
     check_distillation(folder, rollouts)
     check_nf4(folder, rollouts)
+    check_one_base(folder, rollouts)
 finish("adapters of other roles")

@@ -35,11 +35,12 @@ at::Tensor cost_by_definition(const at::Tensor& logits, const at::Tensor& sequen
 TEST_CASE("routers get the gradient of their costs, each sequence's by its own load, padding none", "[model]") {
   const RouterCosts costs = GENERATE(RouterCosts{0.3, 0}, RouterCosts{0, 0.2}, RouterCosts{0.3, 0.2});
   const at::Tensor sequences = at::tensor({0, 0, 0, -1, 1, 1, 1, 1, 1, -1, 2}, at::kLong);
+  const at::Tensor slots = sequences.ge(0).nonzero().squeeze(1);
   const at::Tensor logits = at::randn({11, kExperts}, at::kDouble).requires_grad_(true);
   at::Tensor by_hand = logits.detach().clone().requires_grad_(true);
   const int64_t tokens = 20;  // of the mini-batch, others of which are elsewhere
   RouterTraining training(costs, 1.0 / tokens, /*loss_scale=*/3);
-  training.lie(sequences, 3, {});
+  training.lie(slots, sequences.index_select(0, slots), 3, {});
   const Routing routing = route(logits, kChosen, true, &training, logits);
   (routing.weights.sum() * 0).backward();
   (3 * cost_by_definition(by_hand, sequences, costs, tokens)).backward();
@@ -47,12 +48,29 @@ TEST_CASE("routers get the gradient of their costs, each sequence's by its own l
   CHECK(logits.grad()[3].abs().sum().item<double>() == 0);
 }
 
+TEST_CASE("a token that two sequences begin with counts for both, in costs, gradients and what is measured",
+          "[model]") {
+  const RouterCosts costs{0.3, 0.2};
+  const at::Tensor slots = at::tensor({0, 1, 2, 0, 1, 3, 4}, at::kLong), sequences = at::tensor({0, 0, 0, 1, 1, 1, 1});
+  const at::Tensor logits = at::randn({5, kExperts}, at::kDouble).requires_grad_(true);
+  at::Tensor by_hand = logits.detach().clone().requires_grad_(true);
+  const at::Tensor whole = by_hand.index_select(0, slots);
+  RouterTraining training(costs, 1.0 / 7, /*loss_scale=*/1);
+  training.lie(slots, sequences, 2, {});
+  (route(logits, kChosen, true, &training, logits).weights.sum() * 0).backward();
+  cost_by_definition(whole, sequences, costs, 7).backward();
+  CHECK(at::allclose(logits.grad(), by_hand.grad()));
+  const std::vector<at::Tensor> sums = training.sums();
+  CHECK(sums[0].item<double>() == Approx(cost_by_definition(whole, sequences, {1, 0}, 7).item<double>()));
+  CHECK(sums[1].item<double>() == Approx(cost_by_definition(whole, sequences, {0, 1}, 7).item<double>()));
+}
+
 TEST_CASE("what is measured of routers is a mean over tokens and layers, counted once", "[model]") {
-  const at::Tensor even = at::zeros({4, 4}, at::kDouble), sequences = at::tensor({0, 0, -1, 0}, at::kLong);
+  const at::Tensor even = at::zeros({4, 4}, at::kDouble), slots = at::tensor({0, 1, 3}, at::kLong);
   at::Tensor sharp = at::zeros({4, 4}, at::kDouble);
   sharp.select(1, 2).fill_(40);
   RouterTraining training({}, 1.0 / 3, 1);
-  training.lie(sequences, 1, {});
+  training.lie(slots, at::zeros_like(slots), 1, {});
   for (const at::Tensor& logits : {even, sharp, even})  // the last one is the first layer's, recomputed
     route(logits, 1, true, &training, logits.is_same(sharp) ? sharp : even);
   const std::vector<at::Tensor> sums = training.sums();
@@ -70,7 +88,7 @@ TEST_CASE("of experts that are gone through again it is measured how many the ro
   at::Tensor logits = at::zeros({3, 4}, at::kDouble);
   logits.select(1, 3).fill_(2), logits.select(1, 1).fill_(1);  // all would go to 3 and 1
   RouterTraining training({}, 1.0 / 2, 1, /*replays=*/true);
-  training.lie(at::tensor({0, 0, -1}, at::kLong), 1, {});
+  training.lie(at::tensor({0, 1}, at::kLong), at::zeros({2}, at::kLong), 1, {});
   route(logits, 2, true, &training, logits, at::tensor({1, 3, 0, 3, 0, 2}, at::kShort).view({3, 2}));
   CHECK(training.names("actor").back() == "actor/moe/replayed_otherwise@sum");
   CHECK(training.sums().back().item<double>() == Approx(1.0 / 4));

@@ -10,17 +10,19 @@
 
 namespace roll {
 
-TEST_CASE("a run that goes on multiplies bfloat16 as it did, on all ranks, unless that is slower here", "[train]") {
-  const bool before = multiplies_bfloat16();
-  const test::Multiplying restored(before);
+TEST_CASE("a run that goes on multiplies as it did, on all ranks, unless that is slower here", "[train]") {
+  const bool before = multiplies_bfloat16(), by_onednn_before = multiplies_by_onednn();
+  const test::Multiplying restored(before, by_onednn_before);
   const Json did = GENERATE(Json(false), Json(true), Json("yes"), Json());
   const test::TemporaryFolder folder;
   const std::filesystem::path checkpoint = folder / "checkpoints/step_000001";
   std::filesystem::create_directories(checkpoint);
   std::ofstream(checkpoint / "config.resolved.yaml") << "seed: 1\n";
-  const Json about = did.is_null() ? Json::object() : Json{{"multiplies_bfloat16", did}};
+  const Json about =
+      did.is_null() ? Json::object() : Json{{"multiplies_bfloat16", did}, {"multiplies_float32_by_onednn", did}};
   write_manifest(checkpoint, {.about = about, .files = {}, .step = 1});
   const bool expected = did.is_null() ? before : did == true && bfloat16_speedup() > 1;
+  const bool by_onednn = did == true && onednn_speedup() > 1;  // not where nothing says so: it was written before
   const std::vector<std::string> said = test::run_local_ranks(2, [&](Communicator& ranks) -> std::string {
     std::ostringstream lines;
     Log log(lines, lines, {.rank = ranks.rank(), .num_ranks = 2});
@@ -28,7 +30,9 @@ TEST_CASE("a run that goes on multiplies bfloat16 as it did, on all ranks, unles
         .output_dir = folder.path().string(), .resume_from_checkpoint = "true", .resolved_config = "seed: 1\n"};
     const RunStart start = start_of(wish, ranks, log);
     if (!start.resume) return "does not go on";
-    return about_checkpoint(wish, start.run)["multiplies_bfloat16"] == expected ? "" : "multiplies otherwise";
+    const Json found = about_checkpoint(wish, start.run);
+    if (found["multiplies_float32_by_onednn"] != by_onednn) return "multiplies float32 otherwise";
+    return found["multiplies_bfloat16"] == expected ? "" : "multiplies otherwise";
   });
   for (const std::string& text : said) CHECK(text == "");
 }

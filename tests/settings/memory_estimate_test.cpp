@@ -245,6 +245,61 @@ TEST_CASE("activations are those of the largest micro-batch of any pass of any r
   CHECK(activations() == forward_activation_bytes(spec, rule));
 }
 
+TEST_CASE(
+    "activations are fewer by the prompts that full micro-batches compute once, where all ranks have whole groups",
+    "[train]") {
+  Config config = config_of(false, true);
+  config.sequence_length = 100;
+  config.prompt_length = 61;
+  config.num_return_sequences_in_group = 4;
+  config.rollout_batch_size = 2;
+  config.experience.adv_estimator = "grpo";
+  TrainingArgs& batch = config.actor_train.training_args;
+  batch.per_device_train_batch_size = 4;
+  batch.gradient_accumulation_steps = 2;
+  place_roles(config, 1);
+  const ModelSpec spec = small_spec(false);
+  const auto activations = [&] { return estimate_memory(config, {spec, {}, {}}, true, 0).activations; };
+  const auto expected = [&](int64_t tokens, int64_t whole, int64_t longest = 100) {
+    return training_activation_bytes(spec, {.tokens = tokens, .whole = whole, .longest = longest});
+  };
+  CHECK(activations() == expected(400 - 3 * 60, 400));  // a group
+  batch.per_device_train_batch_size = 2;
+  batch.gradient_accumulation_steps = 4;
+  CHECK(activations() == expected(200 - 60, 200));  // half of one
+  batch.per_device_train_batch_size = 8;
+  batch.gradient_accumulation_steps = 1;
+  CHECK(activations() == expected(800 - 6 * 60, 800));  // two groups
+  config.actor_train.packing.share_prompts = SharePrompts::kFalse;
+  CHECK(activations() == expected(800, 800));
+  config.actor_train.packing.share_prompts = SharePrompts::kAuto;
+  config.prompt_length = 5;  // not worthwhile
+  CHECK(activations() == expected(800, 800));
+  config.prompt_length = 61;
+  config.ppo_epochs = 1;
+  batch.train_batch_size = 4;  // responses are spread over two mini-batches
+  batch.per_device_train_batch_size = 4;
+  CHECK(activations() == expected(400, 400));
+  batch.train_batch_size.reset();
+  PackingArgs& packing = config.actor_train.packing;
+  packing.use_sequence_packing = true;
+  packing.sequence_packing_args.max_packed_sequence_length_train = 180;  // a prompt and three responses
+  batch.per_device_train_batch_size = 8;
+  CHECK(activations() == expected(180, 180 + 2 * 60));
+  // A choice of layers must hold where auto shares none.
+  config.actor_train.strategy_args.strategy_config.recompute_granularity = Recompute::kFull;
+  config.actor_train.strategy_args.strategy_config.recompute_method = RecomputeMethod::kAuto;
+  packing.use_sequence_packing = false;
+  const auto layers = [&](SharePrompts share) {
+    Config tried = config;
+    tried.actor_train.packing.share_prompts = share;
+    choose_recomputation(tried, {spec, {}, {}}, true, 1e9 + 4e6);
+    return tried.actor_train.recomputation().layers;
+  };
+  CHECK(layers(SharePrompts::kAuto) == layers(SharePrompts::kFalse));
+  CHECK(layers(SharePrompts::kTrue) < layers(SharePrompts::kFalse));
+}
+
 TEST_CASE("of memory as much is used as there is: as few layers are recomputed as fit, all where none do", "[train]") {
   Config config = config_of(false, true);
   config.sequence_length = 4000;

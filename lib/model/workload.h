@@ -1,0 +1,16 @@
+// What a model's sequences cost, for plans that balance or save it.
+#pragma once
+
+#include "model/spec.h"
+#include "packing/partition.h"
+
+namespace roll {
+
+/// FLOPs of a sequence: linear * s + attention * s^2 through the model's own formula at two lengths.
+inline Workload workload_of(const ModelSpec& spec) {
+  const double at_1 = spec.forward_flops(1, 1), at_2 = spec.forward_flops(2, 2);
+  const double attention = (at_2 - 2 * at_1) / 2;
+  return {.linear = at_1 - attention, .attention = attention};
+}
+
+}  // namespace roll
