@@ -135,4 +135,9 @@ with tempfile.TemporaryDirectory() as name:
     program = dict(Program=dict(env_type="command", max_steps=4, max_tokens_per_step=3,
                                 env_config=dict(command=[sys.executable, "-c", PROGRAM], timeout_s=1.5, world_size=3)))
     check_failures(train(folder, "program", program, 1, seed=9))
+    recipe = pathlib.Path(__file__).resolve().parents[2] / "configs/frozen_lake_cpu.yaml"
+    sizes = ["rollout_batch_size=16", "val_batch_size=4", "train_env_manager.num_levels=16", "actor_train.training_args.train_batch_size=8"]
+    done = subprocess.run([binary, "train", "--config", recipe, "--device", "cpu", f"pretrain={folder / 'model'}", f"output_dir={folder / 'recipe'}",
+                           "max_steps=1", *sizes], capture_output=True, text=True, timeout=120)
+    expect(done.returncode == 0 and "step 1/1" in done.stdout, f"the recipe of FrozenLake runs a step: {done.stderr[-800:]}")
 finish("training over several turns")
