@@ -1,6 +1,7 @@
 #include "environment/python_tool.h"
 
 #include <map>
+#include <optional>
 
 #include "base/error.h"
 #include "environment/environment.h"
@@ -75,7 +76,12 @@ std::unique_ptr<Tool> make_python_tool(const std::string& python, double timeout
 }
 
 void check_python_tool(const std::string& python, const std::string& where) {
-  const auto why = why_not_isolated(python);
+  std::optional<std::string> why;
+  try {
+    why = why_not_isolated(python);
+  } catch (const UserError& e) {
+    throw user_error("{}python = {}; name a Python that is there", where, e.what());
+  }
   if (why)
     throw user_error(
         "{}python = {}: this machine cannot isolate programs: {}; let it make user namespaces, or take the tool python "

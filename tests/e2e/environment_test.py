@@ -182,7 +182,10 @@ with tempfile.TemporaryDirectory() as name:
     expect(distance(one, again) == 0, "a replay of trajectories trains the same weights")
     program = dict(Program=dict(env_type="command", max_steps=4, max_tokens_per_step=3,
                                 env_config=dict(command=[sys.executable, "-c", PROGRAM], timeout_s=1.5, world_size=3)))
-    check_tools(train(folder, "tools", dict(Sums=TOOLS)))
+    tools = train(folder, "tools", dict(Sums=TOOLS))
+    check_tools(tools)
+    pair = ["actor_infer.strategy_args={strategy_config: {tensor_model_parallel_size: 2}}"]
+    check_tools(train(folder, "tools2", dict(Sums=TOOLS), 2, pair))
     check_failures(train(folder, "program", program, 1, seed=9))
     recipe = pathlib.Path(__file__).resolve().parents[2] / "configs/frozen_lake_cpu.yaml"
     sizes = ["rollout_batch_size=16", "val_batch_size=4", "train_env_manager.num_levels=16", "actor_train.training_args.train_batch_size=8"]

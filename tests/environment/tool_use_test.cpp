@@ -135,6 +135,9 @@ TEST_CASE("calls in Llama 3's form, and in one of one's own", "[environment]") {
   CHECK(reaction.answers[0] == "6");
   CHECK(reaction.tools->errors == 2);
   CHECK(own->step(call("1 + 1")).answers.empty());
+  const auto empty = made({.tool_pattern = "(x?)(y?)"});  // which matches nothing everywhere
+  empty->reset(1);
+  CHECK(empty->step("nothing").is_done);
 }
 
 TEST_CASE("tools are described for the template, unless the model knows them", "[environment]") {
@@ -185,6 +188,8 @@ TEST_CASE("Python runs in the sandbox, and its failures are the tool's errors", 
     WARN("not tried: this machine cannot isolate programs: " << *reason);
     return;
   }
+  CHECK_THAT(test::message_of([] { check_python_tool("no-python", "env_config."); }),
+             Contains("env_config.python = no-python: cannot be started"));
   const auto python = make_python_tool("python3", 5);
   CHECK(python->call("print(37 * 49)") == "1813\n");
   CHECK(python->call("x = 1") == "(the program printed nothing)");
