@@ -123,6 +123,7 @@ def check_tools(run):
         detail, answers = line["reward_detail"], line["response"].count("Error: this is no call")
         own = [x for turn in line["turns"] for x in [1.0] * turn["tokens"] + [0.0] * turn["environment_tokens"]]
         expect(told["response_ids"] == line["response_ids"] and told["response_mask"] == own, "answers of tools are holes in the mask")
+        expect(not answers or "tool" in line["response"], "they are messages of the role tool")
         expect(detail["tool_calls"] == detail["tool_errors"] >= answers >= len(line["turns"]) - 1, f"each call has its answer: {detail}, {answers}")
     expect(any(line["reward_detail"]["tool_calls"] for line in lines), "some turns call")
     told = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])

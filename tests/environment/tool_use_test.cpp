@@ -66,6 +66,7 @@ TEST_CASE("a search finds rare words before common ones, and short documents bef
   CHECK(index.find("the ZEBRA?", 1) == std::vector<int64_t>{2});
   CHECK(index.find("cat fish", 2) == std::vector<int64_t>{3, 4});
   CHECK(index.find("whale", 2).empty());
+  CHECK(SearchIndex({"a x", "a y", "a z", "b u v w"}).find("a b", 1) == std::vector<int64_t>{3});
 }
 
 TEST_CASE("calls are answered one after the other, bad ones by an error, and the answer ends the level",
