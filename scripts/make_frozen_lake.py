@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes sft.jsonl: moves on frozen lakes, turn by turn, for the warm-up of configs/frozen_lake_cpu.yaml.
 
-Some moves lead to the goal, most are among the others: a model warmed up on them can tell the two apart, and mostly takes
-the wrong ones. The lakes are drawn here, not from the seeds of any environment. All depends on --seed alone, on every machine.
+All moves lead to the goal: a tiny model learns nothing of a map from moves that are mostly blind. The lakes are drawn here,
+not from the seeds of any environment. All depends on --seed alone, on every machine.
 """
 import argparse
 import json
@@ -43,13 +43,11 @@ def text(cells, at, size):
     return "\n".join("".join("P" if (r, c) == at else cells[r, c] for c in range(size)) for r in range(size))
 
 
-def rows(rng, number, size, share, expert, max_turns):
+def rows(rng, number, size, share, max_turns):
     cells, at, steps = lake(rng, size, share)
     messages = [{"role": "user", "content": text(cells, at, size)}]
     for turn in range(max_turns):
-        best = [move for move in MOVES if steps.get(behind(at, move, size), 99) < steps[at]]
-        others = [move for move in MOVES if move not in best]
-        move = rng.choice(best if rng.random() < expert or not others else others)
+        move = rng.choice([move for move in MOVES if steps.get(behind(at, move, size), 99) < steps[at]])
         yield {"id": f"{number}-{turn}", "messages": list(messages), "response": move}
         at = behind(at, move, size)
         if cells[at] != "_":
@@ -64,14 +62,13 @@ def main():
     parser.add_argument("--lakes", type=int, default=3000, help="(default %(default)s)")
     parser.add_argument("--size", type=int, default=4, help="cells of a side (default %(default)s)")
     parser.add_argument("--share", type=float, default=0.8, help="of cells that are no hole (default %(default)s)")
-    parser.add_argument("--expert", type=float, default=0.3, help="share of moves that lead to the goal (default %(default)s)")
     parser.add_argument("--turns", type=int, default=8, help="at most (default %(default)s)")
     args = parser.parse_args()
     rng = random.Random(args.seed)
     args.out.mkdir(parents=True, exist_ok=True)
     with open(args.out / "sft.jsonl", "w") as out:
         for number in range(args.lakes):
-            for row in rows(rng, number, args.size, args.share, args.expert, args.turns):
+            for row in rows(rng, number, args.size, args.share, args.turns):
                 out.write(json.dumps(row) + "\n")
 
 

@@ -28,11 +28,14 @@ void reset_to(Environment& environment, uint64_t seed, const std::string& observ
 
 EnvironmentPool::EnvironmentPool(const EnvironmentsByTag& environments) : environments_(environments) {
   for (const auto& [tag, config] : environments) {
-    make_environment(config, tag);
-    if (!config.env_type->is_program) continue;
-    Programs& programs = programs_[tag];
+    first_[tag] = make_environment(config, tag);
+    if (config.env_type->is_program || config.env_type->is_slow) threads_[tag];
+  }
+  for (auto& [tag, its] : threads_) {
+    const EnvironmentConfig& config = environments.at(tag);
+    const auto work = config.env_type->is_program ? &EnvironmentPool::play_all : &EnvironmentPool::answer_all;
     for (int64_t i = 0; i < config.env_config.world_size; ++i)
-      programs.threads.emplace_back([this, own = tag] { work(own); });
+      its.threads.emplace_back([this, work, own = tag] { (this->*work)(own); });
   }
 }
 
@@ -42,8 +45,8 @@ EnvironmentPool::~EnvironmentPool() {
     is_ending_ = true;
   }
   has_work_.notify_all();
-  for (auto& [tag, programs] : programs_)
-    for (std::thread& thread : programs.threads) thread.join();
+  for (auto& [tag, its] : threads_)
+    for (std::thread& thread : its.threads) thread.join();
 }
 
 int64_t EnvironmentPool::begin(const std::string& tag, uint64_t seed, std::string observation) {
@@ -51,25 +54,27 @@ int64_t EnvironmentPool::begin(const std::string& tag, uint64_t seed, std::strin
   const int64_t number = num_begun_++;
   Trajectory& trajectory = trajectories_[number];
   trajectory = {.tag = tag, .seed = seed, .observation = std::move(observation)};
-  const auto programs = programs_.find(tag);
-  if (programs == programs_.end()) {
-    trajectory.own = make_environment(environments_.at(tag), tag);
-    reset_to(*trajectory.own, seed, trajectory.observation);
-  } else {
-    programs->second.waiting.push_back(number);
+  if (environments_.at(tag).env_type->is_program) {
+    threads_.at(tag).waiting.push_back(number);
     has_work_.notify_all();
+    return number;
   }
+  trajectory.own = first_.at(tag)->another();
+  if (!trajectory.own) trajectory.own = make_environment(environments_.at(tag), tag);
+  reset_to(*trajectory.own, seed, trajectory.observation);
   return number;
 }
 
 void EnvironmentPool::step(int64_t number, std::string message) {
   const std::lock_guard lock(mutex_);
   Trajectory& trajectory = trajectories_.at(number);
-  if (trajectory.own) {
+  const auto its = threads_.find(trajectory.tag);
+  if (its == threads_.end()) {
     trajectory.answer = answer_of([&] { return trajectory.own->step(message); });
     return;
   }
   trajectory.message = std::move(message);
+  if (trajectory.own) its->second.waiting.push_back(number);
   has_work_.notify_all();
 }
 
@@ -81,11 +86,13 @@ std::optional<TurnAnswer> EnvironmentPool::take(int64_t number) {
 void EnvironmentPool::end(int64_t number) {
   const std::lock_guard lock(mutex_);
   Trajectory& trajectory = trajectories_.at(number);
-  if (trajectory.own || std::erase(programs_.at(trajectory.tag).waiting, number) > 0) {
+  const auto its = threads_.find(trajectory.tag);
+  const bool waits = its != threads_.end() && std::erase(its->second.waiting, number) > 0;
+  if (waits || (trajectory.own && !trajectory.is_asked)) {
     trajectories_.erase(number);
     return;
   }
-  trajectory.is_over = true;  // whose program then takes it away
+  trajectory.is_over = true;  // whose thread then takes it away
   has_work_.notify_all();
 }
 
@@ -94,12 +101,12 @@ void EnvironmentPool::wait(double seconds) {
   has_answer_.wait_for(lock, std::chrono::duration<double>(seconds));
 }
 
-/// A thread: plays one trajectory after the other, to its end.
-void EnvironmentPool::work(const std::string& tag) {
+/// A thread with a program: plays one trajectory after the other, to its end.
+void EnvironmentPool::play_all(const std::string& tag) {
   const EnvironmentConfig& config = environments_.at(tag);
   const std::unique_ptr<Environment> environment = make_environment(config, tag);
   std::unique_lock lock(mutex_);
-  std::deque<int64_t>& waiting = programs_.at(tag).waiting;
+  std::deque<int64_t>& waiting = threads_.at(tag).waiting;
   while (true) {
     has_work_.wait(lock, [&] { return is_ending_ || !waiting.empty(); });
     if (is_ending_) return;
@@ -107,6 +114,30 @@ void EnvironmentPool::work(const std::string& tag) {
     waiting.pop_front();
     play(*environment, number, lock);
     trajectories_.erase(number);
+  }
+}
+
+/// A thread that asks the environments of trajectories, one message after the other.
+void EnvironmentPool::answer_all(const std::string& tag) {
+  std::unique_lock lock(mutex_);
+  std::deque<int64_t>& waiting = threads_.at(tag).waiting;
+  while (true) {
+    has_work_.wait(lock, [&] { return is_ending_ || !waiting.empty(); });
+    if (is_ending_) return;
+    const int64_t number = waiting.front();
+    waiting.pop_front();
+    Trajectory& trajectory = trajectories_.at(number);
+    trajectory.is_asked = true;
+    const std::string message = std::move(*std::exchange(trajectory.message, std::nullopt));
+    lock.unlock();
+    TurnAnswer answer = answer_of([&] { return trajectory.own->step(message); });
+    lock.lock();
+    trajectory.is_asked = false;
+    if (trajectory.is_over)
+      trajectories_.erase(number);
+    else
+      trajectory.answer = std::move(answer);
+    has_answer_.notify_all();
   }
 }
 

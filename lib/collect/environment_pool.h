@@ -1,6 +1,6 @@
-// The environments that a rank's trajectories are played in. Those of this program answer at once; programs of the user
-// are asked by threads of their own, one for each, and each plays one level at a time: trajectories beyond that wait
-// here, and nowhere else.
+// The environments that a rank's trajectories are played in. Those of this program answer at once, or, where that takes
+// time, from threads; programs of the user are asked by threads of their own, one for each, and each plays one level at
+// a time: trajectories beyond that wait here, and nowhere else.
 #pragma once
 
 #include <condition_variable>
@@ -57,20 +57,23 @@ class EnvironmentPool {
     std::optional<TurnAnswer> answer{};
     std::unique_ptr<Environment> own{};  // of this program
     bool is_over = false;                // ended, while its environment may be at work
+    bool is_asked = false;               // a thread has its own environment
   };
-  /// A kind of environment whose programs play for who comes first.
-  struct Programs {
-    std::deque<int64_t> waiting{};  // trajectories that have none
+  /// A kind of environment whose threads, with a program each or without, serve who comes first.
+  struct Threads {
+    std::deque<int64_t> waiting{};  // trajectories that have no program, or whose own environment is to be asked
     std::vector<std::thread> threads{};
   };
-  void work(const std::string& tag);
+  void play_all(const std::string& tag);
+  void answer_all(const std::string& tag);
   void play(Environment& environment, int64_t number, std::unique_lock<std::mutex>& lock);
 
   const EnvironmentsByTag& environments_;
   std::mutex mutex_;
   std::condition_variable has_work_, has_answer_;
   std::map<int64_t, Trajectory> trajectories_;
-  std::map<std::string, Programs> programs_;
+  std::map<std::string, std::unique_ptr<Environment>> first_;  // by tag; what others are made after
+  std::map<std::string, Threads> threads_;
   int64_t num_begun_ = 0;
   bool is_ending_ = false;
 };

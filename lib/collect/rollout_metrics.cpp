@@ -47,6 +47,9 @@ void add_trajectory(const std::string& prefix, const RolloutRecord& record, Metr
   if (!record.is_judged) return;
   const auto success = record.reward_detail.find("success");
   if (success != record.reward_detail.end()) metrics.add(of + "success@mean", success->get<bool>());
+  for (const char* of_tools : {"tool_calls", "tool_errors"})
+    if (const auto count = record.reward_detail.find(of_tools); count != record.reward_detail.end())
+      metrics.add(fmt::format("{}{}@mean", of, of_tools), count->get<double>());
   for (const auto& [cut, name] : names_of(TrajectoryCut()))
     metrics.add(fmt::format("{}cut/{}@mean", of, name), record.reward_detail.value("cut", "") == name);
   metrics.add(of + "turns@mean", static_cast<double>(record.turns.size()));

@@ -31,6 +31,10 @@ RewardResult result_of(const Trajectory& trajectory) {
   RewardResult result = judged(trajectory.succeeded ? (*trajectory.succeeded ? 1 : 0) : reward);
   result.reward = reward;
   if (trajectory.succeeded) result.detail["success"] = *trajectory.succeeded;
+  if (trajectory.tools) {
+    result.detail["tool_calls"] = trajectory.tools->calls;
+    result.detail["tool_errors"] = trajectory.tools->errors;
+  }
   if (trajectory.cut) result.detail["cut"] = name_of(*trajectory.cut);
   return result;
 }

@@ -23,10 +23,11 @@ constexpr auto names_of(TrajectoryCut) {
 }
 
 struct Trajectory {
-  Generation said{};                   // all of its tokens, the environment's with log-probs of 0
-  std::vector<Turn> turns{};           // the last one may be under way
-  std::vector<std::string> answers{};  // of the environment, between them, as messages
+  Generation said{};            // all of its tokens, the environment's with log-probs of 0
+  std::vector<Turn> turns{};    // the last one may be under way
+  std::vector<Json> answers{};  // of the environment, between them, as lists of messages
   std::optional<bool> succeeded{};
+  std::optional<ToolCounts> tools{};  // of all turns, where there are tools
   bool is_done = false;
   std::optional<TrajectoryCut> cut{};
   std::optional<TurnAnswer> failed{};

@@ -16,13 +16,15 @@ namespace {
 constexpr double kAnswerWait_s = 1e-3;
 
 EnvironmentAnswers::Answer told(int64_t request, const TurnAnswer& answer) {
-  const auto& [observation, reward, is_done, is_valid, succeeded] = answer.reaction;
+  const auto& [observation, reward, is_done, is_valid, succeeded, tools, answers] = answer.reaction;
   return {.request = request,
           .observation = observation,
           .reward = reward,
           .is_done = is_done,
           .is_valid = is_valid,
           .succeeded = succeeded,
+          .tools = tools,
+          .tool_answers = answers,
           .fault = answer.fault,
           .why = answer.why,
           .is_late = answer.is_late};
@@ -33,7 +35,9 @@ TurnAnswer heard(const EnvironmentAnswers::Answer& told) {
                        .reward = told.reward,
                        .is_done = told.is_done,
                        .is_valid = told.is_valid,
-                       .succeeded = told.succeeded},
+                       .succeeded = told.succeeded,
+                       .tools = told.tools,
+                       .answers = told.tool_answers},
           .fault = told.fault,
           .why = told.why,
           .is_late = told.is_late};
@@ -185,11 +189,17 @@ void TurnSource::hear(int64_t request, TurnAnswer answer, Change& change) {
   its.turns.back().reward = as_written(reaction.reward);
   its.turns.back().is_valid = reaction.is_valid;
   its.succeeded = reaction.succeeded;
+  if (reaction.tools) {
+    its.tools = its.tools.value_or(ToolCounts{});
+    its.tools->calls += reaction.tools->calls;
+    its.tools->errors += reaction.tools->errors;
+  }
   its.is_done = reaction.is_done;
   if (its.is_done) return finish(request);
   const int64_t num_turns = std::ssize(its.turns);
-  const std::string text = turn_text(config, reaction.observation, num_turns);
-  const auto ids = game_.tokens.behind(*row(request).messages, its.answers, text, its.said.ids.back());
+  const Json answers = messages_between(config, reaction, num_turns);
+  const auto ids =
+      game_.tokens.behind({*row(request).messages, row(request).tools, its.answers}, answers, its.said.ids.back());
   if (num_turns >= config.max_steps)
     its.cut = TrajectoryCut::kTurns;
   else if (room(request) <= std::ssize(ids))
@@ -199,7 +209,7 @@ void TurnSource::hear(int64_t request, TurnAnswer answer, Change& change) {
   if (its.cut) return finish(request);
   append(its.said, ids);
   its.turns.back().num_environment_tokens = std::ssize(ids);
-  its.answers.push_back(text);
+  its.answers.push_back(answers);
   its.next_state = state_of(reaction.observation);
   draw_turn(request, change);
 }

@@ -16,6 +16,10 @@ Json message(const char* role, const std::string& text) {
   return {{"role", role}, {"content", text}};
 }
 
+Json variables_of(const Json& tools) {
+  return tools.is_null() ? Json::object() : Json{{"tools", tools}};
+}
+
 std::string shown(const std::string& text, size_t from) {
   return from >= text.size() ? "its end" : to_line(Json(text.substr(from, kShown)));
 }
@@ -34,30 +38,43 @@ std::string rest_behind(const std::string& before, const std::string& after) {
 }  // namespace
 
 TurnTokens::TurnTokens(ChatTemplate chat_template, const Tokenizer& tokenizer)
-    : template_(std::move(chat_template)), tokenizer_(tokenizer) {
+    : template_(std::move(chat_template)), tokenizer_(tokenizer) {}
+
+void TurnTokens::check(const char* role, const Json& tools) const {
   const Json first = Json::array({message("user", "a level")});
   for (const char* turn : {kStandIn, " a turn \n", "<think>\na thought\n</think>\n\na turn"}) {
-    const std::string text = text_behind(first, turn, "an answer");
+    const std::string text = text_behind(first, turn, Json::array({message(role, "an answer")}), tools);
     if (text.find("an answer") == std::string::npos)
-      throw user_error("template: the user's message does not appear in what it writes; choose another, as chatml");
+      throw user_error("template: a message of role {} does not appear in what it writes; choose another, as chatml",
+                       role);
   }
+  const std::string opening = template_.render(first, /*add_generation_prompt=*/true, variables_of(tools));
+  for (const Json& tool : tools)
+    if (const auto& name = tool["function"]["name"].get_ref<const std::string&>();
+        opening.find(name) == std::string::npos)
+      throw user_error(
+          "template: it does not show the tool {}; choose one that does, as native of a model that calls tools, or set "
+          "env_config.show_tools: false for a model that knows them",
+          name);
 }
 
-std::string TurnTokens::text_behind(Json messages, const std::string& turn, const std::string& answer) const {
-  const std::string before = template_.render(messages, /*add_generation_prompt=*/true) + turn;
+std::string TurnTokens::text_behind(Json messages, const std::string& turn, const Json& answer,
+                                    const Json& tools) const {
+  const Json variables = variables_of(tools);
+  const std::string before = template_.render(messages, /*add_generation_prompt=*/true, variables) + turn;
   messages.push_back(message("assistant", turn));
-  messages.push_back(message("user", answer));
-  return rest_behind(before, template_.render(messages, /*add_generation_prompt=*/true));
+  for (const Json& part : answer) messages.push_back(part);
+  return rest_behind(before, template_.render(messages, /*add_generation_prompt=*/true, variables));
 }
 
-std::vector<int64_t> TurnTokens::behind(const Json& first, const std::vector<std::string>& answers,
-                                        const std::string& answer, int64_t last_id) const {
-  Json messages = first;
-  for (const std::string& earlier : answers) {
+std::vector<int64_t> TurnTokens::behind(const Before& before, Json answer, int64_t last_id) const {
+  Json messages = before.first;
+  for (const Json& earlier : before.answers) {
     messages.push_back(message("assistant", kStandIn));
-    messages.push_back(message("user", earlier));
+    for (const Json& part : earlier) messages.push_back(part);
   }
-  std::vector<int64_t> ids = tokenizer_.encode(text_behind(std::move(messages), kStandIn, tokenizer_.disarmed(answer)),
+  for (Json& part : answer) part["content"] = tokenizer_.disarmed(part["content"]);
+  std::vector<int64_t> ids = tokenizer_.encode(text_behind(std::move(messages), kStandIn, answer, before.tools),
                                                /*parse_special=*/true, /*add_special=*/false);
   const auto& ends = tokenizer_.eos_ids();
   const bool is_ended = std::ranges::find(ends, last_id) != ends.end();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -15,17 +16,25 @@ namespace roll {
 
 class TurnTokens {
  public:
-  /// UserError: a template that changes what was said before, which names the first difference.
   TurnTokens(ChatTemplate chat_template, const Tokenizer& tokenizer);
 
-  /// The tokens from the end of the model's turn to where it speaks again, with `answer` as the user's message between.
-  /// `first`: the messages before the model's first turn; `answers`: the user's between the turns before this one;
-  /// `last_id`: of the turn, which may be the token that the template ends it with. UserError as the constructor's.
-  std::vector<int64_t> behind(const Json& first, const std::vector<std::string>& answers, const std::string& answer,
-                              int64_t last_id) const;
+  /// Whose messages lie between turns: the user's, or those of tools, with their schemas (null: they are not shown).
+  /// UserError: a template that changes what was said before, which names the first difference; one that leaves the
+  /// messages or the tools out.
+  void check(const char* role, const Json& tools) const;
+
+  /// What was before a turn, beside the model's own turns.
+  struct Before {
+    const Json& first;                 // messages before its first turn
+    const Json& tools;                 // null: none
+    const std::vector<Json>& answers;  // lists of messages, between turns
+  };
+  /// The tokens from the end of the model's turn to where it speaks again, with a list of messages between.
+  /// `last_id`: of the turn, which may be the token that the template ends it with. UserError as check().
+  std::vector<int64_t> behind(const Before& before, Json answer, int64_t last_id) const;
 
  private:
-  std::string text_behind(Json messages, const std::string& turn, const std::string& answer) const;
+  std::string text_behind(Json messages, const std::string& turn, const Json& answer, const Json& tools) const;
 
   ChatTemplate template_;
   const Tokenizer& tokenizer_;

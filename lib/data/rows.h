@@ -27,12 +27,13 @@ struct Row {
   std::string domain;               // column `domain` or "": see assign_domains
   std::string ground_truth;         // a string, a number's text or an object's JSON; "" when the column is missing
   std::optional<Json> messages;     // list of {role, content}: the prompt goes through the chat template
+  Json tools;                       // schemas for the chat template; null: none
   std::string prompt;               // raw prompt text, when there are no messages
   Json raw;                         // all columns, for rewards that read further ones; a ground truth of another name
                                     // is ground_truth here
   std::vector<int64_t> prompt_ids;  // filled by tokenise_rows (tokenise.h)
 
-  static constexpr MessageKind kMessage{"DROW", 1, "a data row"};  // without its tokens
+  static constexpr MessageKind kMessage{"DROW", 2, "a data row"};  // without its tokens
   template <class F>
   void fields(F& field) {
     field("id", id);
@@ -43,6 +44,7 @@ struct Row {
     field("domain", domain);
     field("ground_truth", ground_truth);
     field("messages", messages);
+    field("tools", tools);
     field("prompt", prompt);
     field("raw", raw);
   }

@@ -50,6 +50,14 @@ std::string turn_text(const EnvironmentConfig& config, const std::string& observ
   });
 }
 
+Json messages_between(const EnvironmentConfig& config, const Reaction& reaction, int64_t turn) {
+  Json messages = Json::array();
+  for (const std::string& answer : reaction.answers) messages.push_back({{"role", "tool"}, {"content", answer}});
+  if (messages.empty())
+    messages.push_back({{"role", "user"}, {"content", turn_text(config, reaction.observation, turn)}});
+  return messages;
+}
+
 Json first_messages(const EnvironmentConfig& config, const Opening& opening) {
   Json messages = Json::array();
   if (!config.agent_system_template.empty())

@@ -16,6 +16,9 @@ void check_agent_template(const EnvironmentConfig& config, const std::string& wh
 /// [{"role": "system", ...}, {"role": "user", ...}] of a level that begins.
 Json first_messages(const EnvironmentConfig& config, const Opening& opening);
 
+/// What lies behind `turn` turns of the model: the answers of tools, or the user's message.
+Json messages_between(const EnvironmentConfig& config, const Reaction& reaction, int64_t turn);
+
 /// The user's message after `turn` turns of the model.
 std::string turn_text(const EnvironmentConfig& config, const std::string& observation, int64_t turn);
 

@@ -8,9 +8,16 @@
 #include <vector>
 
 #include "config/range.h"
+#include "environment/tool_calls.h"
 #include "environment/types.h"
 
 namespace roll {
+
+enum class ToolKind { kCalculator, kPython, kSearch };
+constexpr auto names_of(ToolKind) {
+  return std::to_array<Named<ToolKind>>(
+      {{ToolKind::kCalculator, "calculator"}, {ToolKind::kPython, "python"}, {ToolKind::kSearch, "search"}});
+}
 
 /// Of one kind of environment: each type reads its own.
 struct EnvironmentArgs {
@@ -29,6 +36,12 @@ struct EnvironmentArgs {
   int64_t search_depth = 30;
   int64_t min_number = 1;
   int64_t max_number = 20;
+  std::vector<ToolKind> tools;
+  ToolCallForm tool_calls = ToolCallForm::kHermes;
+  std::optional<std::string> tool_pattern, questions, documents;
+  bool show_tools = true;
+  std::string python = "python3";
+  int64_t num_results = 3, document_length = 1000;
   std::vector<std::string> command;
   double timeout_s = 10;
   int64_t world_size = 4;
@@ -52,11 +65,25 @@ struct EnvironmentArgs {
     v("num_boxes", num_boxes, "sokoban: boxes to push", within(1, 16));
     v("search_depth", search_depth, "sokoban: steps by which a level is played backwards when it is made",
       within(1, 10'000));
-    v("min_number", min_number, "guess_the_number: the least secret", within(-1'000'000, 1'000'000));
-    v("max_number", max_number, "guess_the_number: the greatest secret", within(-1'000'000, 1'000'000));
+    v("tools", tools, "tools: which may be called");
+    v("tool_calls", tool_calls, "tools: how the model writes calls");
+    v("tool_pattern", tool_pattern,
+      "tools: PCRE2 expression of a call, whose groups are the name and the arguments as JSON; null: as tool_calls "
+      "says");
+    v("show_tools", show_tools, "tools: the chat template is given their schemas; false: the model knows them");
+    v("questions", questions, "tools: JSON lines with question and answer; null: arithmetic from seeds");
+    v("documents", documents, "tools: JSON lines with text and perhaps title, for search");
+    v("num_results", num_results, "tools: documents that search gives", within(1, 100));
+    v("document_length", document_length, "tools: bytes that search gives of a document", within(1, 1'000'000));
+    v("python", python, "tools: the Python that runs programs: a path, or a name on PATH");
+    v("min_number", min_number, "guess_the_number: the least secret; tools: the least number of arithmetic",
+      within(-1'000'000, 1'000'000));
+    v("max_number", max_number, "guess_the_number: the greatest secret; tools: the greatest number of arithmetic",
+      within(-1'000'000, 1'000'000));
     v("command", command, "command: program and arguments, which answers JSON lines (environment/command.h)");
-    v("timeout_s", timeout_s, "command: seconds that an answer may take", above_to(0, 86400));
-    v("world_size", world_size, "command: how many of it run, on each rank that samples; each plays a level at a time",
+    v("timeout_s", timeout_s, "command, tools: seconds that an answer may take", above_to(0, 86400));
+    v("world_size", world_size,
+      "command: how many of it run, each of which plays a level at a time; tools: threads; on each rank that samples",
       within(1, 4096));
     v("config", config, "command: what the program is told with each reset");
     v.noted({"render_mode", "use_thread_lock", "special_token_list", "seed", "map_seed"},
@@ -88,7 +115,7 @@ struct EnvironmentConfig {
     v("env_config", env_config, "the environment itself");
     v.noted({"use_thread_lock", "max_env_step_concurrent", "history_length", "agent_runner_cls"},
             "environments are played on threads of their own, and all turns are seen");
-    v.refused({"tool_wrapper"}, "tools are not known to this version; describe the environment without");
+    v.refused({"tool_wrapper"}, "the built-in env_type: tools has calculator, python and search; remove it");
   }
 };
 

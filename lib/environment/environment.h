@@ -8,10 +8,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "base/json.h"
 #include "base/names.h"
 
 namespace roll {
@@ -22,13 +26,24 @@ struct Opening {
   std::string observation;
 };
 
+/// Of tools that a model calls.
+struct ToolCounts {
+  int64_t calls = 0, errors = 0;  // all of them; those that were answered by an error
+  template <class F>
+  void fields(F& field) {
+    field("calls", calls), field("errors", errors);
+  }
+};
+
 /// The answer to a message.
 struct Reaction {
   std::string observation{};
   double reward = 0;
   bool is_done = false;
-  bool is_valid = true;             // the message held an action
-  std::optional<bool> succeeded{};  // none: the rewards say it
+  bool is_valid = true;                // the message held an action
+  std::optional<bool> succeeded{};     // none: the rewards say it
+  std::optional<ToolCounts> tools{};   // where there are some
+  std::vector<std::string> answers{};  // of tools, one for each call; none: the observation is the user's
 };
 
 /// Rewards are numbers within this, as those of responses.
@@ -63,6 +78,10 @@ class Environment {
   virtual Opening reset(uint64_t seed) = 0;
   /// After a reset() and no Reaction with is_done. EnvironmentFailed: only a reset() may follow.
   virtual Reaction step(const std::string& message) = 0;
+  /// Of the tools that may be called, a list as chat templates take it; null: nothing is said of them.
+  virtual Json tools() const { return nullptr; }
+  /// One more of this kind, which shares what is large; null: it is made as the first was.
+  virtual std::unique_ptr<Environment> another() const { return nullptr; }
   /// The level will not go on. EnvironmentFailed as step().
   virtual void close() {}
 };

@@ -6,6 +6,7 @@
 #include "environment/frozen_lake.h"
 #include "environment/guess_the_number.h"
 #include "environment/sokoban.h"
+#include "environment/tool_use.h"
 
 namespace roll {
 
@@ -14,7 +15,13 @@ std::span<const EnvironmentType> rows_of(const EnvironmentType*) {
       {.name = "frozen_lake", .make = make_frozen_lake, .shows_level = true},
       {.name = "sokoban", .make = make_sokoban, .shows_level = true},
       {.name = "guess_the_number", .make = make_guess_the_number},
-      {.name = "command", .make = make_command_environment, .is_program = true},
+      {.name = "command", .make = make_command_environment, .is_program = true, .check = check_command},
+      {.name = "tools",
+       .make = make_tool_use,
+       .shows_level = true,
+       .is_slow = true,
+       .answers_calls = true,
+       .check = check_tool_use},
   };
   return kTypes;
 }

@@ -17,8 +17,12 @@ struct EnvironmentType {
   /// `where` stands before a key in error messages: "custom_envs.Lake.env_config.". UserError: arguments that are no
   /// use.
   std::unique_ptr<Environment> (*make)(const EnvironmentArgs& args, const std::string& where);
-  bool shows_level = false;  // levels that begin with one observation are the same
-  bool is_program = false;   // of the user: slow, and trusted with nothing
+  bool shows_level = false;    // levels that begin with one observation are the same
+  bool is_program = false;     // of the user: slow, and trusted with nothing
+  bool is_slow = false;        // its answers take time: they are made by threads of their own
+  bool answers_calls = false;  // what it says between turns are tools' answers
+  /// UserError: this machine lacks what it needs; null: it needs nothing.
+  void (*check)(const EnvironmentArgs& args, const std::string& where) = nullptr;
 };
 
 std::span<const EnvironmentType> rows_of(const EnvironmentType*);

@@ -21,7 +21,8 @@ enum Draw : uint32_t {
   kValues,
   kNewValues,
   kFacts,
-  kEnergies
+  kEnergies,
+  kTurns
 };
 
 /// Names the random numbers of a step.
@@ -38,6 +39,27 @@ struct Draws {
 };
 
 constexpr int64_t kMaxLength = 40;
+
+/// Shares out a response's tokens: the model's and the environment's in turns, the model's first and last.
+std::vector<Turn> random_turns(const Draws& draws, int64_t b, int64_t num_tokens) {
+  int64_t position = 0;
+  const auto drawn = [&](int64_t most) {
+    return 1 + static_cast<int64_t>(random_uniform(draws(kTurns, b, position++)) * static_cast<double>(most));
+  };
+  std::vector<Turn> turns;
+  for (int64_t left = num_tokens; left > 0;) {
+    Turn& turn = turns.emplace_back(Turn{.num_tokens = drawn(left), .state = drawn(3)});
+    turn.reward = random_uniform(draws(kTurns, b, position++));
+    left -= turn.num_tokens;
+    if (left == 1) {  // which no environment's tokens would precede
+      ++turn.num_tokens;
+      left = 0;
+    }
+    if (left > 0) turn.num_environment_tokens = drawn(left - 1);
+    left -= turn.num_environment_tokens;
+  }
+  return turns;
+}
 
 /// Response `b` with random lengths and facts.
 RolloutRecord random_record(const Draws& draws, int64_t group, int64_t sample, int64_t b, bool is_baseline) {
@@ -127,6 +149,7 @@ LossStep random_loss_step(const Config& config) {
   const int64_t wanted = std::clamp(config.actor_train.mini_batch(), kFewest, kMost);
   const int64_t groups_of_mini_batch = std::max<int64_t>(1, wanted / group_size);
   const Draws draws{static_cast<uint64_t>(config.seed)};
+  const bool has_turns = config.agentic.is_used() || config.experience.adv_estimator->weighs_turns;
   std::vector<RolloutRecord> records;
   for (int64_t group = 0; group < 2 * groups_of_mini_batch; ++group) {
     for (int64_t sample = 0; sample < group_size; ++sample)
@@ -134,6 +157,9 @@ LossStep random_loss_step(const Config& config) {
     if (config.experience.adv_estimator->samples_baseline)
       records.push_back(random_record(draws, group, group_size, std::ssize(records), true));
   }
+  if (has_turns)
+    for (int64_t b = 0; b < std::ssize(records); ++b)
+      records[b].turns = random_turns(draws, b, std::ssize(records[b].response_ids));
   return complete(std::move(records), groups_of_mini_batch * group_size, config);
 }
 

@@ -8,6 +8,7 @@
 #include "experience/build.h"
 #include "loss/sample_weights.h"
 #include "loss/terms.h"
+#include "step/step_index.h"
 #include "step/step_settings.h"
 #include "step/updates.h"
 
@@ -34,7 +35,8 @@ Experience responses_of(const std::vector<RolloutRecord>& records) {
                                                  .reward = record.reward,
                                                  .is_judged = record.is_judged,
                                                  .domain = record.domain,
-                                                 .parts = parts_of(record.reward_detail, record.reward)});
+                                                 .parts = parts_of(record.reward_detail, record.reward),
+                                                 .turns = turns_of(record)});
     if (baselines.empty()) continue;
     const RolloutRecord& baseline = *baselines.at(record.group_index);
     sample.baseline = baseline.reward;

@@ -116,13 +116,15 @@ struct GroupMessage {
 
 /// Within a group of sampling ranks: what environments have answered, from its leader, whose they are.
 struct EnvironmentAnswers {
-  static constexpr MessageKind kMessage{"ANSW", 1, "answers of environments"};
+  static constexpr MessageKind kMessage{"ANSW", 2, "answers of environments"};
   struct Answer {
     int64_t request = 0;
     std::string observation;
     double reward = 0;
     bool is_done = false, is_valid = true;
     std::optional<bool> succeeded;
+    std::optional<ToolCounts> tools;
+    std::vector<std::string> tool_answers;
     std::optional<EnvironmentFault> fault;
     std::string why;
     bool is_late = false;
@@ -130,6 +132,7 @@ struct EnvironmentAnswers {
     void fields(F& field) {
       field("request", request), field("observation", observation), field("reward", reward);
       field("is_done", is_done), field("is_valid", is_valid), field("succeeded", succeeded);
+      field("tools", tools), field("tool_answers", tool_answers);
       field("fault", fault), field("why", why), field("is_late", is_late);
     }
   };

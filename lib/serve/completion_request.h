@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "environment/tool_calls.h"
 #include "rollout/settings.h"
-#include "serve/tool_calls.h"
 
 namespace roll {
 

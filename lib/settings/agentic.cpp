@@ -7,7 +7,6 @@
 #include "base/nearest.h"
 #include "config/node.h"
 #include "environment/agent_text.h"
-#include "environment/command.h"
 #include "environment/environment.h"
 
 namespace roll {
@@ -78,7 +77,7 @@ void check_environment(const std::string& tag, const EnvironmentConfig& config, 
   check.collect_named(config.agent_template, [&] { check_agent_template(config, where); });
   check.collect_named(config.env_type, [&] {
     make_environment(config, tag);
-    if (config.env_type->is_program && !offline) check_command(config.env_config, where + "env_config.");
+    if (config.env_type->check && !offline) config.env_type->check(config.env_config, where + "env_config.");
   });
 }
 

@@ -17,6 +17,8 @@ namespace {
 
 using Fact = FactsMessage::Fact;
 
+}  // namespace
+
 Turns turns_of(const RolloutRecord& record) {
   Turns turns;
   int32_t begin = 0;
@@ -27,8 +29,6 @@ Turns turns_of(const RolloutRecord& record) {
   }
   return turns;
 }
-
-}  // namespace
 
 FactsMessage facts_message(const std::vector<RolloutRecord>& records, bool with_parts) {
   FactsMessage message;

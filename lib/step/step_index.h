@@ -8,6 +8,7 @@
 
 #include "dist/communicator.h"
 #include "experience/experience.h"
+#include "experience/turns.h"
 #include "records/messages.h"
 #include "records/rollout_record.h"
 #include "step/redistribution.h"
@@ -18,6 +19,9 @@ struct StepIndex {
   StepFacts facts;       // of the responses, in data order: group after group, sample after sample
   Distribution holders;  // which rank has which of them
 };
+
+/// The turns of a response in an environment, as facts; none of others.
+Turns turns_of(const RolloutRecord& record);
 
 /// A rank's part of the facts, as it travels.
 FactsMessage facts_message(const std::vector<RolloutRecord>& records, bool with_parts = false);

@@ -121,6 +121,8 @@ constexpr MetricWords kSampling[] = {
     {"environment/turn_length", "tokens", "of the model in a turn; by domain"},
     {"environment/tokens", "tokens", "of the environment in a trajectory, which carry no loss; by domain"},
     {"environment/invalid_actions", "", "share of turns in which the environment found no action; by domain"},
+    {"environment/tool_calls", "calls", "of tools in a trajectory; by domain"},
+    {"environment/tool_errors", "calls", "of tools in a trajectory that were answered by an error; by domain"},
     {"environment/cut/*", "",
      "share of trajectories that were cut: turns, tokens, time; max_len_mask takes them out of the loss; by domain"},
     {"environment/failed/*", "trajectories",

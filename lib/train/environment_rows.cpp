@@ -102,6 +102,7 @@ class LevelMaker {
     row.origin = fmt::format("custom_envs.{}: seed {}", tag, seed);
     row.tag = row.domain = tag;
     row.messages = first_messages(environments_.at(tag), opening);
+    row.tools = environment.tools();
     row.raw = Json{{"id", row.id}, {"tag", tag}, {"seed", seed}, {"observation", opening.observation}};
     return row;
   }

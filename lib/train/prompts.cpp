@@ -1,6 +1,7 @@
 #include "train/prompts.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "data/leaks.h"
@@ -18,6 +19,10 @@ std::string template_name(const PromptSource& source, const std::string& tag) {
   const auto own = source.tag_to_template.find(tag);
   if (own != source.tag_to_template.end()) return own->second;
   return source.data.template_name.value_or(source.global_template.value_or("native"));
+}
+
+Json template_variables(const Row& row) {
+  return row.tools.is_null() ? Json::object() : Json{{"tools", row.tools}};
 }
 
 }  // namespace
@@ -40,8 +45,9 @@ std::vector<int64_t> PromptEncoder::operator()(const Row& row) const {
     throw user_error("{}: the row has messages, but data_args name only a prompt column; set data_args.messages",
                      row.origin);
   try {
-    return tokenizer_.encode(found->second.render(*row.messages, /*add_generation_prompt=*/true),
-                             /*parse_special=*/true, /*add_special=*/false);
+    return tokenizer_.encode(
+        found->second.render(*row.messages, /*add_generation_prompt=*/true, template_variables(row)),
+        /*parse_special=*/true, /*add_special=*/false);
   } catch (const UserError& e) {
     throw user_error("{}: {}", row.origin, e.what());
   }

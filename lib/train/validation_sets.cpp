@@ -32,8 +32,11 @@ namespace {
 Games games_of(const Config& config, const std::filesystem::path& model_folder, const Tokenizer& tokenizer) {
   Games games{.environments = played_environments(config)};
   const DataArgs& data = config.actor_train.data_args;
-  if (!games.environments.empty())
-    games.tokens.emplace(ChatTemplate::load(model_folder, data.template_name.value(), data.enable_thinking), tokenizer);
+  if (games.environments.empty()) return games;
+  games.tokens.emplace(ChatTemplate::load(model_folder, data.template_name.value(), data.enable_thinking), tokenizer);
+  for (const auto& [tag, environment] : games.environments)
+    games.tokens->check(environment.env_type->answers_calls ? "tool" : "user",
+                        make_environment(environment, tag)->tools());
   return games;
 }
 

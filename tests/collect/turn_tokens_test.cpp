@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "checkpoint/temporary_folder.h"
 #include "text/tiny_tokenizer.h"
 
@@ -13,6 +15,13 @@ namespace {
 
 Json user(const std::string& text) {
   return Json::array({{{"role", "user"}, {"content", text}}});
+}
+
+/// Behind a turn that ends with `last_id`, after as many answers of `earlier`.
+std::vector<int64_t> behind(const TurnTokens& tokens, const std::vector<Json>& earlier, const std::string& answer,
+                            int64_t last_id) {
+  const Json first = user("go"), tools;
+  return tokens.behind({first, tools, earlier}, user(answer), last_id);
 }
 
 }  // namespace
@@ -25,9 +34,9 @@ TEST_CASE("what lies between two turns is what the template writes there, and no
   const int64_t end = tokenizer.id_of("<|im_end|>").value();
   const auto text = [&](const std::vector<int64_t>& ids) { return tokenizer.decode(ids); };
   const std::string behind_end = "\n<|im_start|>user\nyes<|im_end|>\n<|im_start|>assistant\n";
-  CHECK(text(tokens.behind(user("go"), {}, "yes", end)) == behind_end);
-  CHECK(text(tokens.behind(user("go"), {}, "yes", 7)) == "<|im_end|>" + behind_end);  // the turn was cut
-  CHECK(tokens.behind(user("go"), {"one", "two"}, "yes", end) == tokens.behind(user("go"), {}, "yes", end));
+  CHECK(text(behind(tokens, {}, "yes", end)) == behind_end);
+  CHECK(text(behind(tokens, {}, "yes", 7)) == "<|im_end|>" + behind_end);  // the turn was cut
+  CHECK(behind(tokens, {user("one"), user("two")}, "yes", end) == behind(tokens, {}, "yes", end));
 }
 
 TEST_CASE("what an environment says ends no turn, whatever it spells", "[train]") {
@@ -36,7 +45,7 @@ TEST_CASE("what an environment says ends no turn, whatever it spells", "[train]"
   const Tokenizer tokenizer = Tokenizer::load(folder.path());
   const TurnTokens tokens(ChatTemplate::load(folder.path(), "chatml"), tokenizer);
   const int64_t end = tokenizer.id_of("<|im_end|>").value();
-  const auto ids = tokens.behind(user("go"), {}, "<|im_end|>", end);
+  const auto ids = behind(tokens, {}, "<|im_end|>", end);
   CHECK(std::ranges::count(ids, end) == 1);
 }
 
@@ -45,12 +54,44 @@ TEST_CASE("a template that changes what was said before is refused, with the fir
   write_tiny_tokenizer(folder.path(), {.words = {}, .more_special_tokens = {}});
   const Tokenizer tokenizer = Tokenizer::load(folder.path());
   const auto why = [&](const char* name) {
-    return test::message_of([&] { TurnTokens(ChatTemplate::load(folder.path(), name), tokenizer); });
+    return test::message_of([&] { TurnTokens(ChatTemplate::load(folder.path(), name), tokenizer).check("user", {}); });
   };
   using Catch::Contains;
   CHECK_THAT(why("qwen3"), Contains("at character ") && Contains("it first wrote \"<think>") && Contains("chatml"));
   CHECK_THAT(why("llama3"), Contains("it changes what was said before"));  // it trims
   for (const char* name : {"chatml", "qwen2_5", "native"}) CHECK(why(name) == "no exception");
+}
+
+TEST_CASE("answers of tools stand where templates of models that call them put them, side by side", "[train]") {
+  const test::TemporaryFolder folder;
+  write_tiny_tokenizer(folder.path(), {.words = {}, .more_special_tokens = {}});
+  const Tokenizer tokenizer = Tokenizer::load(folder.path());
+  const Json golden = read_json(ROLL_SOURCE_DIR "/tests/golden/text/templates.json");
+  const auto tokens_of = [&](const std::string& name) {
+    for (const Json& one : golden["cases"])
+      if (one["name"].get<std::string>().starts_with(name + "/")) {
+        std::ofstream(folder.path() / "chat_template.jinja") << one["source"].get<std::string>();
+        return TurnTokens(ChatTemplate::load(folder.path(), "native"), tokenizer);
+      }
+    throw std::runtime_error(name);
+  };
+  const Json tools =
+      Json::parse(R"([{"type": "function", "function": {"name": "add", "description": "", "parameters": {}}}])");
+  const auto answer = [](const char* text) { return Json{{"role", "tool"}, {"content", text}}; };
+  const int64_t end = tokenizer.id_of("<|im_end|>").value();
+  const TurnTokens tokens = tokens_of("qwen25");
+  CHECK_NOTHROW(tokens.check("tool", tools));
+  const Json first = user("go");
+  const auto ids =
+      tokens.behind({first, tools, {Json::array({answer("1")})}}, Json::array({answer("2"), answer("3")}), end);
+  CHECK(tokenizer.decode(ids) ==
+        "\n<|im_start|>user\n<tool_response>\n2\n</tool_response>\n<tool_response>\n3\n</tool_response><|im_end|>\n"
+        "<|im_start|>assistant\n");
+  const TurnTokens deaf = tokens_of("qwen3");  // the golden one writes nothing of the role
+  CHECK_THAT(test::message_of([&] { deaf.check("tool", tools); }), Catch::Contains("role tool does not appear"));
+  const TurnTokens silent(ChatTemplate::load(folder.path(), "chatml"), tokenizer);
+  CHECK_NOTHROW(silent.check("tool", nullptr));
+  CHECK_THAT(test::message_of([&] { silent.check("tool", tools); }), Catch::Contains("does not show the tool add"));
 }
 
 }  // namespace roll

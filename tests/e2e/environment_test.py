@@ -18,6 +18,9 @@ binary = pathlib.Path(sys.argv[1]).resolve()
 LAKE = dict(env_type="frozen_lake", max_steps=3, max_tokens_per_step=5, agent_template="{observation}",
             env_config=dict(env_instruction="", action_pattern="([a-m])", action_lookup={0: "a", 1: "b", 2: "c", 3: "d"}, is_slippery=False, size=3))
 NUMBER = dict(env_type="guess_the_number", max_steps=4, max_tokens_per_step=3, env_config=dict(action_pattern="([0-9])", max_number=9))
+# To a model that knows no tool, some of its letters are calls that are none.
+TOOLS = dict(env_type="tools", max_steps=3, max_tokens_per_step=6, env_config=dict(tools=["calculator", "python"], show_tools=False, env_instruction="",
+                                                                                   tool_pattern="([a-m])([n-z]|$)", action_pattern="([0-9])"))
 # Answers in order, but for levels whose seed says otherwise: those end, hang, or say what nobody understands.
 PROGRAM = r'''
 import json, sys, time
@@ -92,6 +95,44 @@ def check_trajectories(run):
             expect((line["reward_detail"].get("cut") == "turns") <= (len(line["turns"]) == limit), "cut at its last turn")
 
 
+def check_loss(folder, run):
+    """No layout changes the loss of trajectories, those of a run and random ones."""
+    for estimator in ("grpo", "gigpo"):
+        config = run_config(folder, "loss", dict(Lake=LAKE, Number=NUMBER), adv_estimator=estimator)
+        for rollouts in (["--rollouts", run], []):
+            done = subprocess.run([binary, "check-loss", "--config", config, *rollouts], capture_output=True, text=True, timeout=120)
+            expect(done.returncode == 0 and "largest deviation" in done.stdout, f"{estimator} {rollouts}: {done.stdout[-600:]}{done.stderr[-600:]}")
+
+
+def check_ahead(run):
+    """Turns are sampled while others train, some trajectories with several versions, and each token's version is known."""
+    stale = 0
+    for step in (1, 2, 3):
+        for line, told in zip(rollout_lines(run, step), (json.loads(line) for line in open(run / f"experience/step_{step:06}.jsonl"))):
+            versions = line.get("weights", [[step - 1, len(line["response_ids"])]])
+            expect(sum(count for _, count in versions) == len(line["response_ids"]), "each token has a version")
+            stale += sum(count for version, count in versions if version < step - 1)
+            expect(told["response_ids"] == line["response_ids"], "sampled ahead: the tokens that were sampled are trained")
+    expect(stale > 0, "some tokens were sampled ahead")
+
+
+def check_tools(run):
+    """Calls are answered between turns, and counted; the answers carry no loss."""
+    lines = [line for step in (1, 2) for line in rollout_lines(run, step)]
+    for line, told in zip(lines, [json.loads(line) for step in (1, 2) for line in open(run / f"experience/step_{step:06}.jsonl")]):
+        detail, answers = line["reward_detail"], line["response"].count("Error: this is no call")
+        own = [x for turn in line["turns"] for x in [1.0] * turn["tokens"] + [0.0] * turn["environment_tokens"]]
+        expect(told["response_ids"] == line["response_ids"] and told["response_mask"] == own, "answers of tools are holes in the mask")
+        expect(not answers or "tool" in line["response"], "they are messages of the role tool")
+        expect(detail["tool_calls"] == detail["tool_errors"] >= answers >= len(line["turns"]) - 1, f"each call has its answer: {detail}, {answers}")
+    expect(any(line["reward_detail"]["tool_calls"] for line in lines), "some turns call")
+    told = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
+    count = sum(line["reward_detail"]["tool_calls"] for line in lines if line["step"] == 2) / 16
+    expect(abs(told["environment/tool_calls"] - count) < 1e-6 and told["environment/tool_errors"] == told["environment/tool_calls"], "calls are counted")
+    page = subprocess.run([binary, "report", run], capture_output=True, text=True, timeout=60)
+    expect(page.returncode == 0 and "environment/tool_errors" in (run / "report.html").read_text(), f"the report has them: {page.stderr}")
+
+
 def check_failures(run):
     kinds = {1: "crash", 2: "timeout", 3: "protocol"}
     seen = set()
@@ -126,6 +167,14 @@ with tempfile.TemporaryDirectory() as name:
             expect(same or overrides, f"{ranks} ranks {overrides}: step {step} has the same trajectories")
         expect(distance(one, other) < (1e-3 if overrides else 2e-6), f"{ranks} ranks {overrides}: the same weights: {distance(one, other)}")
         check_trajectories(other)
+    check_loss(folder, one)
+    check_ahead(train(folder, "ahead", both, 2, max_steps=3, async_generation_ratio=1,
+                      actor_infer=dict(device_mapping=[1], generating_args=dict(temperature=1.0, top_p=1.0, top_k=0)),
+                      actor_train=dict(device_mapping=[0], training_args=dict(learning_rate=1e-3, train_batch_size=8, lr_scheduler_type="constant"))))
+    apart = train(folder, "apart", both, overrides=["actor_train.share_prompts=false"], rollout_replay=str(one / "rollouts"))
+    shared = train(folder, "shared", both, overrides=["actor_train.share_prompts=true"], rollout_replay=str(one / "rollouts"))
+    expect(json.loads((shared / "metrics.jsonl").read_text().splitlines()[-1])["packing/shared"] > 0.1, "prompts are computed once")
+    expect(distance(apart, shared) < 2e-6, f"prompts computed once, holes in the mask: the same weights: {distance(apart, shared)}")
     short = train(folder, "short", both, response_length=40)
     lengths = [len(line["response_ids"]) for step in (1, 2) for line in rollout_lines(short, step)]
     cuts = [line["reward_detail"].get("cut") for step in (1, 2) for line in rollout_lines(short, step)]
@@ -134,5 +183,14 @@ with tempfile.TemporaryDirectory() as name:
     expect(distance(one, again) == 0, "a replay of trajectories trains the same weights")
     program = dict(Program=dict(env_type="command", max_steps=4, max_tokens_per_step=3,
                                 env_config=dict(command=[sys.executable, "-c", PROGRAM], timeout_s=1.5, world_size=3)))
+    tools = train(folder, "tools", dict(Sums=TOOLS))
+    check_tools(tools)
+    pair = ["actor_infer.strategy_args={strategy_config: {tensor_model_parallel_size: 2}}"]
+    check_tools(train(folder, "tools2", dict(Sums=TOOLS), 2, pair))
     check_failures(train(folder, "program", program, 1, seed=9))
+    recipe = pathlib.Path(__file__).resolve().parents[2] / "configs/frozen_lake_cpu.yaml"
+    sizes = ["rollout_batch_size=16", "val_batch_size=4", "train_env_manager.num_levels=16", "actor_train.training_args.train_batch_size=8"]
+    done = subprocess.run([binary, "train", "--config", recipe, "--device", "cpu", f"pretrain={folder / 'model'}", f"output_dir={folder / 'recipe'}",
+                           "max_steps=1", *sizes], capture_output=True, text=True, timeout=120)
+    expect(done.returncode == 0 and "step 1/1" in done.stdout, f"the recipe of FrozenLake runs a step: {done.stderr[-800:]}")
 finish("training over several turns")

@@ -1,4 +1,4 @@
-#include "serve/tool_calls.h"
+#include "environment/tool_calls.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,9 +1,10 @@
-#include "serve/tool_calls.h"
+#include "environment/tool_calls.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/trim.h"
 
@@ -26,6 +27,14 @@ std::optional<ToolCall> call_of(std::string_view text) {
   return {};
 }
 
+/// Blanks around calls say nothing.
+SpokenAndCalled finished(SpokenAndCalled parts) {
+  for (const auto& attempt : parts.attempts)
+    if (attempt) parts.calls.push_back(*attempt);
+  if (!parts.calls.empty()) parts.content.resize(parts.content.find_last_not_of(kBlanks) + 1);
+  return parts;
+}
+
 SpokenAndCalled split_hermes(const std::string& text) {
   SpokenAndCalled parts;
   size_t at = 0;
@@ -36,17 +45,15 @@ SpokenAndCalled split_hermes(const std::string& text) {
     const auto call = call_of(std::string_view(text).substr(body, close - body));
     const size_t end = std::min(close + kClose.size(), text.size());
     parts.content += text.substr(at, (call ? open : end) - at);
-    if (call) parts.calls.push_back(*call);
+    parts.attempts.push_back(call);
     at = end;
   }
   parts.content += text.substr(at);
-  // Blank lines before and between calls say nothing.
-  if (!parts.calls.empty()) parts.content.resize(parts.content.find_last_not_of(kBlanks) + 1);
-  return parts;
+  return finished(std::move(parts));
 }
 
 SpokenAndCalled split_llama3(const std::string& text) {
-  std::vector<ToolCall> calls;
+  SpokenAndCalled parts;
   // A ; may stand within a string: the shortest beginning that is a call is one.
   std::string_view rest = trimmed_text(text);
   while (!rest.empty()) {
@@ -56,14 +63,59 @@ SpokenAndCalled split_llama3(const std::string& text) {
       end = std::min(rest.find(';', end + 1), rest.size());
       call = call_of(rest.substr(0, end));
     }
-    if (!call) return {text, {}};
-    calls.push_back(*call);
+    if (!call && text[text.find_first_not_of(kBlanks)] != '{') return {text, {}};
+    if (!call) return {text, {}, {std::nullopt}};
+    parts.attempts.push_back(call);
     rest = trimmed_text(rest.substr(std::min(end + 1, rest.size())));
   }
-  return {"", std::move(calls)};
+  return finished(std::move(parts));
+}
+
+Regex call_regex(const std::string& pattern, const std::string& key) {
+  try {
+    Regex regex(pattern, {.dot_all = true});
+    if (regex.num_groups() == 2) return regex;
+  } catch (const RegexError& e) {
+    throw user_error("{} = {}: {} at byte {}; repair the expression", key, pattern, e.what(), e.offset);
+  }
+  throw user_error("{} = {}: needs two groups ( ), of the tool's name and of its arguments, as (\\w+)\\((.*?)\\)", key,
+                   pattern);
+}
+
+/// The arguments are a JSON object.
+std::optional<ToolCall> call_of(std::string_view name, std::string_view arguments) {
+  try {
+    const Json object = parse_json(trimmed_text(arguments), "arguments");
+    if (object.is_object()) return ToolCall{std::string(trimmed_text(name)), to_line(object)};
+  } catch (const UserError&) {
+  }
+  return std::nullopt;
 }
 
 }  // namespace
+
+ToolCallPattern::ToolCallPattern(const std::string& pattern, const std::string& key)
+    : regex_(call_regex(pattern, key)), memory_(2) {}
+
+SpokenAndCalled ToolCallPattern::split(const std::string& text) try {
+  SpokenAndCalled parts;
+  size_t at = 0;
+  while (regex_.find(text, at, memory_)) {
+    const Span all = memory_.group(0).value();
+    const auto group = [&](size_t i) {
+      const auto span = memory_.group(i);
+      return span ? std::string_view(text).substr(span->begin, span->end - span->begin) : std::string_view();
+    };
+    if (all.end == all.begin) break;  // it would match for ever
+    parts.attempts.push_back(call_of(group(1), group(2)));
+    parts.content += text.substr(at, (parts.attempts.back() ? all.begin : all.end) - at);
+    at = all.end;
+  }
+  parts.content += text.substr(at);
+  return finished(std::move(parts));
+} catch (const MatchFailed&) {
+  return {text, {}};
+}
 
 SpokenAndCalled split_tool_calls(const std::string& text, ToolCallForm form) {
   return form == ToolCallForm::kHermes ? split_hermes(text) : split_llama3(text);

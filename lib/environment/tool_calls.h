@@ -1,11 +1,13 @@
 // Calls of tools as models write them into their text.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/names.h"
+#include "base/regex.h"
 
 namespace roll {
 
@@ -25,10 +27,24 @@ struct ToolCall {
 struct SpokenAndCalled {
   std::string content;  // what is said beside the calls
   std::vector<ToolCall> calls;
+  std::vector<std::optional<ToolCall>> attempts{};  // the calls, and in their places what was meant as one and is none
 };
 
 /// A call that is no JSON, or has no name or arguments, is content like any other text: nothing is lost.
 SpokenAndCalled split_tool_calls(const std::string& text, ToolCallForm form);
+
+/// A form of one's own: every match of an expression is a call, whose first group is the name and second the arguments.
+class ToolCallPattern {
+ public:
+  /// `key` opens the UserError of an expression that does not compile or has not two groups.
+  ToolCallPattern(const std::string& pattern, const std::string& key);
+  /// As split_tool_calls(). Matching that costs too much finds no more.
+  SpokenAndCalled split(const std::string& text);
+
+ private:
+  Regex regex_;
+  MatchMemory memory_;
+};
 
 /// How many bytes at the beginning of a growing text are content whatever comes.
 size_t sure_content(std::string_view text, ToolCallForm form);

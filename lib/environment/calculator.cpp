@@ -1,0 +1,135 @@
+#include "environment/calculator.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+namespace roll {
+
+namespace {
+
+constexpr int kMostDepth = 100;
+constexpr double kWhole = 9007199254740992;  // 2^53: below it whole numbers are exact
+
+/// Recursive descent; blanks are skipped behind each symbol.
+class Arithmetic {
+ public:
+  explicit Arithmetic(const std::string& text) : text_(text) { skip(); }
+
+  double all() {
+    const double value = sum();
+    if (at_ < text_.size()) fail();
+    return value;
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    if (at_ >= text_.size()) throw ToolError("the expression ends too early");
+    throw ToolError(fmt::format("the expression is no arithmetic at character {}: {}", at_ + 1,
+                                text_.substr(at_, text_.size() - at_ > 20 ? 20 : std::string::npos)));
+  }
+
+  void skip() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
+  }
+
+  bool take(const char* symbol) {
+    const std::string wanted(symbol);
+    if (text_.compare(at_, wanted.size(), wanted) != 0) return false;
+    if (wanted == "*" && text_.compare(at_, 2, "**") == 0) return false;
+    at_ += wanted.size();
+    skip();
+    return true;
+  }
+
+  double sum() {
+    double value = product();
+    while (true)
+      if (take("+"))
+        value += product();
+      else if (take("-"))
+        value -= product();
+      else
+        return value;
+  }
+
+  double product() {
+    double value = signed_power();
+    while (true)
+      if (take("*"))
+        value *= signed_power();
+      else if (take("/"))
+        value /= divisor();
+      else if (take("%"))
+        value = remainder(value, divisor());
+      else
+        return value;
+  }
+
+  double divisor() {
+    const double value = signed_power();
+    if (value == 0) throw ToolError("division by zero");
+    return value;
+  }
+
+  /// Of the divisor's sign, as Python's.
+  static double remainder(double value, double by) { return value - by * std::floor(value / by); }
+
+  double signed_power() {
+    if (++depth_ > kMostDepth) throw ToolError("the expression is nested too deeply");
+    double value = 0;
+    if (take("-"))
+      value = -signed_power();
+    else if (take("+"))
+      value = signed_power();
+    else if (value = operand(); take("**"))
+      value = std::pow(value, signed_power());
+    --depth_;
+    return value;
+  }
+
+  double operand() {
+    if (take("(")) {
+      const double value = sum();
+      if (!take(")")) fail();
+      return value;
+    }
+    double value = 0;
+    const char* begin = text_.data() + at_;
+    const bool is_digit = at_ < text_.size() && ((*begin >= '0' && *begin <= '9') || *begin == '.');
+    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+    if (!is_digit || error != std::errc()) fail();
+    at_ = end - text_.data();
+    skip();
+    return value;
+  }
+
+  const std::string& text_;
+  size_t at_ = 0;
+  int depth_ = 0;
+};
+
+class Calculator : public Tool {
+ public:
+  std::string name() const override { return "calculator"; }
+  std::string description() const override { return "Computes an arithmetic expression."; }
+  std::string argument() const override { return "expression"; }
+  std::string argument_description() const override { return "numbers, + - * / % ** and parentheses"; }
+  std::string call(const std::string& expression) override { return calculate(expression); }
+};
+
+}  // namespace
+
+std::string calculate(const std::string& expression) {
+  const double value = Arithmetic(expression).all();
+  if (!std::isfinite(value)) throw ToolError("the result is no number");
+  if (value == std::floor(value) && std::abs(value) < kWhole) return std::to_string(static_cast<int64_t>(value));
+  return fmt::format("{:.15g}", value);
+}
+
+std::unique_ptr<Tool> make_calculator() {
+  return std::make_unique<Calculator>();
+}
+
+}  // namespace roll

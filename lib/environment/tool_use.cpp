@@ -1,0 +1,170 @@
+#include "environment/tool_use.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "environment/action_text.h"
+#include "environment/calculator.h"
+#include "environment/config.h"
+#include "environment/environment.h"
+#include "environment/python_tool.h"
+#include "environment/questions.h"
+#include "environment/search_tool.h"
+#include "environment/tool.h"
+#include "environment/tool_calls.h"
+
+namespace roll {
+
+namespace {
+
+constexpr const char* kToolRules =
+    "Answer the question. You may call tools first. When you know the answer, write it as <answer>42</answer>.";
+constexpr size_t kMostCalls = 16;  // of a turn
+
+/// What all levels of a tag share.
+struct Library {
+  std::vector<Question> questions{};
+  std::shared_ptr<const SearchIndex> documents{};
+};
+
+bool has(const EnvironmentArgs& args, ToolKind kind) {
+  return std::ranges::find(args.tools, kind) != args.tools.end();
+}
+
+Library library_of(const EnvironmentArgs& args, const std::string& where) {
+  if (args.tools.empty()) throw user_error("{}tools: missing; name some of calculator, python and search", where);
+  if (args.min_number > args.max_number)
+    throw user_error("{}min_number = {}: is more than max_number = {}; lower it", where, args.min_number,
+                     args.max_number);
+  Library library;
+  try {
+    if (args.questions) library.questions = load_questions(*args.questions);
+  } catch (const UserError& e) {
+    throw user_error("{}questions = {}", where, e.what());
+  }
+  if (!has(args, ToolKind::kSearch)) return library;
+  if (!args.documents) throw user_error("{}documents: missing, which search needs; name a file of documents", where);
+  try {
+    library.documents = SearchIndex::load(*args.documents);
+  } catch (const UserError& e) {
+    throw user_error("{}documents = {}", where, e.what());
+  }
+  return library;
+}
+
+std::unique_ptr<Tool> tool_of(ToolKind kind, const EnvironmentArgs& args, const Library& library) {
+  if (kind == ToolKind::kCalculator) return make_calculator();
+  if (kind == ToolKind::kPython) return make_python_tool(args.python, args.timeout_s);
+  return make_search_tool(library.documents, args.num_results, args.document_length);
+}
+
+/// A token that ends a turn may stand behind it, and Llama's mark of a call before.
+std::string plain(std::string message) {
+  constexpr std::string_view kMark = "<|python_tag|>";
+  if (message.starts_with(kMark)) message.erase(0, kMark.size());
+  if (message.ends_with("|>"))
+    if (const size_t begin = message.rfind("<|"); begin != std::string::npos) message.resize(begin);
+  return message;
+}
+
+class ToolUse : public Environment {
+ public:
+  ToolUse(const EnvironmentArgs& args, const std::string& where, std::shared_ptr<const Library> library)
+      : args_(args), where_(where), library_(std::move(library)), answered_(args.action_pattern, where) {
+    if (args.tool_pattern) pattern_.emplace(*args.tool_pattern, where + "tool_pattern");
+    for (const ToolKind kind : args.tools) tools_.push_back(tool_of(kind, args, *library_));
+  }
+
+  std::unique_ptr<Environment> another() const override { return std::make_unique<ToolUse>(args_, where_, library_); }
+
+  Json tools() const override {
+    Json schemas = Json::array();
+    for (const auto& tool : tools_) schemas.push_back(schema_of(*tool));
+    return args_.show_tools ? schemas : Json();
+  }
+
+  Opening reset(uint64_t seed) override {
+    question_ = question_of(seed);
+    return {args_.env_instruction.value_or(kToolRules), question_.text};
+  }
+
+  Reaction step(const std::string& message) override {
+    const std::string said = plain(message);
+    const SpokenAndCalled parts = pattern_ ? pattern_->split(said) : split_tool_calls(said, args_.tool_calls);
+    if (!parts.attempts.empty()) return answer_calls(parts);
+    const auto answer = answered_.find(parts.content);
+    const bool is_right = answer && is_answer(*answer, question_.answer);
+    return {.reward = is_right ? 1
+                      : answer ? 0
+                               : args_.format_penalty.value_or(0),
+            .is_done = true,
+            .is_valid = answer.has_value(),
+            .succeeded = is_right,
+            .tools = ToolCounts{}};
+  }
+
+ private:
+  Question question_of(uint64_t seed) const {
+    const auto& questions = library_->questions;
+    if (questions.empty()) return arithmetic_question(seed, args_.min_number, args_.max_number);
+    const double uniform = random_uniform({.seed = seed, .purpose = Purpose::kEnvironment});
+    return questions.at(static_cast<size_t>(uniform * static_cast<double>(questions.size())));
+  }
+
+  Reaction answer_calls(const SpokenAndCalled& parts) {
+    Reaction reaction{.succeeded = false, .tools = ToolCounts{}};
+    for (const auto& attempt : parts.attempts) {
+      if (reaction.answers.size() == kMostCalls) break;
+      ++reaction.tools->calls;
+      try {
+        reaction.answers.push_back(answer_of(attempt));
+      } catch (const ToolError& e) {
+        ++reaction.tools->errors;
+        reaction.answers.push_back(std::string("Error: ") + e.what());
+      }
+    }
+    reaction.observation = fmt::format("{}", fmt::join(reaction.answers, "\n"));
+    return reaction;
+  }
+
+  std::string answer_of(const std::optional<ToolCall>& call) {
+    if (!call) throw ToolError("this is no call: a name and an object of arguments were expected, as JSON");
+    const auto tool = std::ranges::find(tools_, call->name, [](const auto& one) { return one->name(); });
+    if (tool == tools_.end()) {
+      std::vector<std::string> names;
+      for (const auto& one : tools_) names.push_back(one->name());
+      throw ToolError(fmt::format("there is no tool {}; there is {}", call->name, fmt::join(names, ", ")));
+    }
+    const Json arguments = parse_json(call->arguments, "arguments");
+    const std::string wanted = (*tool)->argument();
+    if (!arguments.contains(wanted) || !arguments[wanted].is_string())
+      throw ToolError(fmt::format("{} takes {}, a text", call->name, wanted));
+    if (arguments.size() > 1) throw ToolError(fmt::format("{} takes {} and nothing else", call->name, wanted));
+    return (*tool)->call(arguments[wanted].get<std::string>());
+  }
+
+  EnvironmentArgs args_;
+  std::string where_;
+  std::shared_ptr<const Library> library_;
+  ActionText answered_;
+  std::optional<ToolCallPattern> pattern_;
+  std::vector<std::unique_ptr<Tool>> tools_;
+  Question question_;
+};
+
+}  // namespace
+
+std::unique_ptr<Environment> make_tool_use(const EnvironmentArgs& args, const std::string& where) {
+  return std::make_unique<ToolUse>(args, where, std::make_shared<const Library>(library_of(args, where)));
+}
+
+void check_tool_use(const EnvironmentArgs& args, const std::string& where) {
+  if (has(args, ToolKind::kPython)) check_python_tool(args.python, where);
+}
+
+}  // namespace roll
