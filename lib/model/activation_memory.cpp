@@ -88,6 +88,21 @@ MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n
   return found;
 }
 
+/// All but the products' results in float32: what is kept of each token, and of each chunk of them.
+MixerBytes bytes_of(const GatedDeltaNet& net, int64_t hidden, const Numbers& n) {
+  constexpr double kChunk = 64;
+  const auto heads = static_cast<double>(net.value_heads) / static_cast<double>(n.rule.tp);
+  const double mixed = static_cast<double>(net.convolved()) / static_cast<double>(n.rule.tp);
+  const double keys = heads * static_cast<double>(net.key_dim), values = heads * static_cast<double>(net.value_dim);
+  const double pairs = 4 * heads * kChunk, states = 2 * keys * static_cast<double>(net.value_dim) / kChunk;
+  const double gathered = n.rule.cp > 1 ? static_cast<double>(n.rule.cp) * mixed : 0;
+  MixerBytes found;
+  found.kept = 4 * (3 * mixed + 9 * keys + 6 * values + pairs + states + gathered) + n.bytes * (mixed + 5 * values);
+  found.backward = 4 * (2 * mixed + 5 * keys + 4 * values + pairs + states + gathered);
+  found.forward = 4 * (3 * mixed + 9 * keys + 5 * values + pairs + states + gathered) + n.of(hidden);
+  return found;
+}
+
 MixerBytes bytes_of(const GatedMlp& mlp, int64_t hidden, const Numbers& n) {
   const double inner = n.of((mlp.inner + n.rule.tp - 1) / n.rule.tp);
   return {.kept = 3 * inner,

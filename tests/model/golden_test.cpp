@@ -65,7 +65,8 @@ void check_gradients(const NamedTensors& parameters, const std::vector<Parameter
 }  // namespace
 
 TEST_CASE("log-probs, entropy and all gradients of tiny models equal those of transformers", "[model]") {
-  const auto name = GENERATE(from_range(test::kGoldenModels), from_range(test::kGoldenArchitectures));
+  const auto name = GENERATE(from_range(test::kGoldenModels), from_range(test::kGoldenArchitectures),
+                             from_range(test::kGoldenDeltaNets));
   const auto dtype = GENERATE(at::kFloat, at::kDouble);
   INFO(name << " in " << at::toString(dtype));
   const Json golden = read_golden(name), &expected = golden["causal"];
@@ -93,7 +94,8 @@ TEST_CASE("log-probs, entropy and all gradients of tiny models equal those of tr
 }
 
 TEST_CASE("values and all gradients of tiny critics equal those of transformers", "[model]") {
-  const auto name = GENERATE(from_range(test::kGoldenModels), from_range(test::kGoldenArchitectures));
+  const auto name = GENERATE(from_range(test::kGoldenModels), from_range(test::kGoldenArchitectures),
+                             from_range(test::kGoldenDeltaNets));
   INFO(name);
   const Json golden = read_golden(name), &expected = golden["critic"];
   if (expected.is_null()) return;  // transformers has no such model
