@@ -88,18 +88,20 @@ MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n
   return found;
 }
 
-/// All but the products' results in float32: what is kept of each token, and of each chunk of them.
+/// Most of it in float32: rows around the convolution, heads in chunks, pairs of a chunk's tokens, a state of each
+/// chunk.
 MixerBytes bytes_of(const GatedDeltaNet& net, int64_t hidden, const Numbers& n) {
-  constexpr double kChunk = 64;
-  const auto heads = static_cast<double>(net.value_heads) / static_cast<double>(n.rule.tp);
-  const double mixed = static_cast<double>(net.convolved()) / static_cast<double>(n.rule.tp);
+  const auto tp = static_cast<double>(n.rule.tp), chunk = static_cast<double>(std::min<int64_t>(64, n.rule.longest));
+  const double heads = static_cast<double>(net.value_heads) / tp, mixed = static_cast<double>(net.convolved()) / tp;
   const double keys = heads * static_cast<double>(net.key_dim), values = heads * static_cast<double>(net.value_dim);
-  const double pairs = 4 * heads * kChunk, states = 2 * keys * static_cast<double>(net.value_dim) / kChunk;
-  const double gathered = n.rule.cp > 1 ? static_cast<double>(n.rule.cp) * mixed : 0;
+  const double pairs = heads * chunk, states = keys * static_cast<double>(net.value_dim) / chunk;
+  const double gathered = n.rule.cp > 1 ? static_cast<double>(n.rule.cp) : 1;  // each rank has all tokens
+  const double inside = 3 * mixed + 8 * keys + 4 * values + 5 * pairs + states;
   MixerBytes found;
-  found.kept = 4 * (3 * mixed + 9 * keys + 6 * values + pairs + states + gathered) + n.bytes * (mixed + 5 * values);
-  found.backward = 4 * (2 * mixed + 5 * keys + 4 * values + pairs + states + gathered);
-  found.forward = 4 * (3 * mixed + 9 * keys + 5 * values + pairs + states + gathered) + n.of(hidden);
+  found.kept = 4 * gathered * inside + n.bytes * (n.is_wide ? 4 : 5) * values;
+  found.backward = 4 * gathered * (2 * mixed + 3 * keys + 3 * values + 2 * pairs + states);
+  found.forward =
+      4 * gathered * (2 * mixed + 7 * keys + 3 * values + 3 * pairs + states) + n.bytes * mixed + n.of(hidden);
   return found;
 }
 

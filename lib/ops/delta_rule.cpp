@@ -92,7 +92,7 @@ at::Tensor in_chunks(const at::Tensor& x, const DeltaPlan& plan) {
   const at::Tensor padded = at::cat({x, at::zeros(shape, x.options())}).index_select(0, plan.chunked);
   shape[0] = plan.chunk;
   shape.insert(shape.begin(), -1);
-  return padded.view(shape).transpose(1, 2);
+  return padded.view(shape).transpose(1, 2).contiguous();
 }
 
 /// `states`: those before, in the plan's order, become those behind; undefined: zeros, and none are wanted.

@@ -29,11 +29,11 @@ struct Golden {
   Transformer model;
 };
 
-Golden load(const std::string& name) {
+Golden load(const std::string& name, at::ScalarType dtype = at::kFloat) {
   const Json numbers = test::read_golden(name);
   const test::TemporaryFolder folder;
   return {numbers, numbers["ids"].back(), numbers["greedy"],
-          Transformer::load(test::write_golden_folder(numbers, false, folder / "m"))};
+          Transformer::load(test::write_golden_folder(numbers, false, folder / "m"), at::kCPU, dtype)};
 }
 
 std::unique_ptr<Decoder> make_tiny(bool is_fast, const Transformer& model) {
@@ -54,8 +54,8 @@ TEST_CASE("an architecture samples as it trains, and greedily as transformers", 
   const bool is_fast = GENERATE(true, false);
   if (has_delta_nets && is_fast) return;
   INFO(name << (is_fast ? ", fast" : ", of tensors"));
-  const Golden golden = load(name);
-  CHECK(has_cpu_decoder(golden.model) != has_delta_nets);
+  CHECK(has_cpu_decoder(load(name).model) != has_delta_nets);
+  const Golden golden = load(name, has_delta_nets ? at::kDouble : at::kFloat);
   const auto decoder = make_tiny(is_fast, golden.model);
   std::vector<int64_t> ids = golden.ids;
   const int64_t prompt = std::ssize(ids), begun = 29;

@@ -95,20 +95,23 @@ TEST_CASE("states of sequences that advance together are each their own", "[ops]
   const DeltaRows rows = some_rows(100);  // of 30 and 70 tokens
   const at::Tensor expected = whole(rows, {0, 30, 100});
   DeltaStates states = no_states(2);
-  const auto together = [&](int64_t from, int64_t first, int64_t second) {  // so many more tokens of each
-    const DeltaRows a = part(rows, from, from + first), b = part(rows, 30 + from, 30 + from + second);
+  int64_t begun = 0, begun_second = 30;
+  const auto together = [&](int64_t first, int64_t second) {  // so many more tokens of each
+    const DeltaRows a = part(rows, begun, begun + first), b = part(rows, begun_second, begun_second + second);
     const DeltaRows both = {.mixed = at::cat({a.mixed, b.mixed}),
                             .taps = rows.taps,
                             .decay = at::cat({a.decay, b.decay}),
                             .rate = at::cat({a.rate, b.rate})};
     const at::Tensor out =
         gated_delta_rule(kHeads, both, plan_delta({0, first, first + second}, kTaps, at::kCPU), &states);
-    CHECK(difference(out.narrow(0, 0, first), expected.narrow(0, from, first)) < 1e-12);
-    CHECK(difference(out.narrow(0, first, second), expected.narrow(0, 30 + from, second)) < 1e-12);
+    CHECK(difference(out.narrow(0, 0, first), expected.narrow(0, begun, first)) < 1e-12);
+    CHECK(difference(out.narrow(0, first, second), expected.narrow(0, begun_second, second)) < 1e-12);
+    begun += first, begun_second += second;
   };
-  together(0, 20, 20);
-  together(20, 1, 1);
-  together(21, 2, 40);  // the longer one, which comes second, is scanned first
+  together(20, 20);
+  together(1, 1);
+  together(2, 40);  // the longer one, which comes second, is scanned first
+  together(1, 1);
 }
 
 }  // namespace roll
