@@ -158,7 +158,7 @@ const char* torch_name(at::ScalarType dtype) {
 }  // namespace
 
 FileSums write_hf_files(const fs::path& folder, Json config, const NamedTensors& tensors, const Companions& companions,
-                        const HfSaveOptions& options) {
+                        const HfSaveOptions& options, const NamedTensors& kept) {
   NamedTensors stored = tensors;
   for (auto& named : stored) {
     named.second = named.second.detach();
@@ -170,6 +170,7 @@ FileSums write_hf_files(const fs::path& folder, Json config, const NamedTensors&
   config.erase("dtype");
   config.erase("quantization_config");  // whatever they were read from, these are not quantised
   config["torch_dtype"] = torch_name(stored.front().second.scalar_type());
+  stored.insert(stored.end(), kept.begin(), kept.end());
   const auto shards = split_shards(stored, options.max_shard_bytes);
   FileSums sums = write_companions(companions, folder);
   if (shards.size() == 1) sums[kSingleFile] = write_safetensors(folder / kSingleFile, shards.front());

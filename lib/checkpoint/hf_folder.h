@@ -63,9 +63,9 @@ struct HfSaveOptions {
 };
 
 /// Writes config.json (its torch_dtype, which every version of transformers reads, set to what is stored), the weights
-/// (sharded if need be) and the companions into the existing `folder`. What it wrote. SystemError when the disk
-/// refuses.
+/// (sharded if need be) and the companions into the existing `folder`; `kept` are weights that stay in their dtypes.
+/// What it wrote. SystemError when the disk refuses.
 FileSums write_hf_files(const std::filesystem::path& folder, Json config, const NamedTensors& tensors,
-                        const Companions& companions, const HfSaveOptions& options);
+                        const Companions& companions, const HfSaveOptions& options, const NamedTensors& kept = {});
 
 }  // namespace roll

@@ -6,8 +6,8 @@
 namespace roll {
 
 int64_t page_bytes(const Transformer& model, int64_t page_size) {
-  return page_size * cost_of(model.spec().layers(), model.parallel().tp_size()).cached *
-         static_cast<int64_t>(at::elementSize(model.dtype()));
+  return cost_of(model.spec().layers(), model.parallel().tp_size())
+      .page_bytes(page_size, static_cast<int64_t>(at::elementSize(model.dtype())));
 }
 
 std::unique_ptr<Decoder> make_decoder(const Transformer& model, const DecoderSizes& sizes) {

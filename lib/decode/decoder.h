@@ -50,7 +50,7 @@ class Decoder {
   virtual LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) = 0;
 };
 
-/// Bytes of a page: keys and values of all layers, on this rank.
+/// Bytes of a page: keys, values and states of all layers, on this rank.
 int64_t page_bytes(const Transformer& model, int64_t page_size);
 
 /// The fastest for the model's device and dtype, of its weights as they are; `model` must outlive it.

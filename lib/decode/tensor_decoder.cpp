@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace roll {
 
@@ -15,9 +16,15 @@ TensorDecoder::TensorDecoder(const Transformer& model, const DecoderSizes& sizes
       if (numbers > 0) tensors->push_back(at::empty({sizes.num_pages * sizes.page_size, numbers / 2}, options));
   };
   const int64_t tp = model.parallel().tp_size();
+  const auto wide = options.dtype(model.dtype() == at::kDouble ? at::kDouble : at::kFloat);
   for (const Layer& layer : model.spec().layers())
-    for (const Block& block : layer)
+    for (const Block& block : layer) {
       add_cache(std::visit([tp](const auto& mixer) { return mixer.own_cost(tp).cached; }, block.mixer));
+      if (const auto* net = std::get_if<GatedDeltaNet>(&block.mixer))
+        cache_.states.push_back(
+            {.heads = at::empty({sizes.num_pages, net->value_heads / tp, net->key_dim, net->value_dim}, wide),
+             .tails = at::empty({sizes.num_pages, net->kernel - 1, net->convolved() / tp}, wide)});
+    }
 }
 
 void TensorDecoder::copy_page(int64_t from, int64_t to) {
@@ -27,6 +34,8 @@ void TensorDecoder::copy_page(int64_t from, int64_t to) {
     for (const at::Tensor& rows : *tensors)
       rows.narrow(0, to * sizes_.page_size, sizes_.page_size)
           .copy_(rows.narrow(0, from * sizes_.page_size, sizes_.page_size));
+  for (const DeltaStates& states : cache_.states)
+    for (const at::Tensor& pages : {states.heads, states.tails}) pages[to].copy_(pages[from]);
 }
 
 LogitRows TensorDecoder::run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) {
@@ -67,7 +76,42 @@ CachedTokens TensorDecoder::lay_out_rows(std::span<const DecoderRow> rows) const
   tokens.positions = on_device(positions);
   tokens.rows = on_device(own);
   tokens.seen = on_device(seen);
+  if (!cache_.states.empty()) tokens.rounds = lay_out_states(rows);
   return tokens;
+}
+
+std::vector<StateRound> TensorDecoder::lay_out_states(std::span<const DecoderRow> rows) const {
+  struct Round {
+    std::vector<int64_t> tokens, from, to, cu{0};
+    std::vector<uint8_t> begins;
+  };
+  std::vector<Round> rounds;
+  std::unordered_map<int32_t, size_t> written;  // the first round behind that which writes a page's states
+  for (size_t i = 0; i < rows.size();) {
+    const int64_t page = rows[i].position / sizes_.page_size;
+    const bool begins = rows[i].position == 0;
+    const int32_t to = rows[i].pages[page];
+    const int32_t from = begins ? to : rows[i].pages[(rows[i].position - 1) / sizes_.page_size];
+    const auto before = written.find(from);
+    const size_t number = before == written.end() ? 0 : before->second;
+    if (number == rounds.size()) rounds.emplace_back();
+    Round& round = rounds[number];
+    round.from.push_back(from), round.to.push_back(to), round.begins.push_back(begins);
+    written[to] = number + 1;
+    const size_t first = i;
+    while (i < rows.size() && rows[i].pages == rows[first].pages && rows[i].position / sizes_.page_size == page)
+      round.tokens.push_back(static_cast<int64_t>(i++));
+    round.cu.push_back(std::ssize(round.tokens));
+  }
+  std::vector<StateRound> found;
+  const auto there = [&](const at::Tensor& x) { return x.to(model_.device()); };
+  for (const Round& round : rounds)
+    found.push_back({.tokens = there(at::tensor(round.tokens, at::kLong)),
+                     .from = there(at::tensor(round.from, at::kLong)),
+                     .to = there(at::tensor(round.to, at::kLong)),
+                     .begins = there(at::tensor(round.begins, at::kByte).to(at::kBool)),
+                     .plan = plan_delta(round.cu, model_.spec().delta->kernel, model_.device())});
+  return found;
 }
 
 }  // namespace roll

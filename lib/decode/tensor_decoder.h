@@ -20,6 +20,8 @@ class TensorDecoder : public Decoder {
  private:
   void record(std::span<const DecoderRow> rows, const at::Tensor& experts);
   CachedTokens lay_out_rows(std::span<const DecoderRow> rows) const;
+  /// The rows by sequence and page, so that states are in each page those behind its last token.
+  std::vector<StateRound> lay_out_states(std::span<const DecoderRow> rows) const;
 
   const Transformer& model_;
   DecoderSizes sizes_;

@@ -84,7 +84,7 @@ MixerBytes bytes_of_shared(const Attention& attention, int64_t hidden, const Num
   const bool has_norms = attention.q_norm.width > 0, is_grouped = kv < q;
   const double packed = q + 2 * kv, turned = has_norms ? q + kv : 0;
   const double gathered = cp > 1 ? 2 * kv * (static_cast<double>(cp) + 0.5) : 0;  // keys and values of all ranks
-  const double copies = n.rule.on_gpu ? 2 * kv * n.keys : 0;  // keys and values of all pieces
+  const double copies = n.rule.on_gpu ? 2 * kv * n.keys : 0;                      // keys and values of all pieces
   MixerBytes found;
   found.forward = packed + (n.rule.on_gpu ? turned : 0) + q + std::max(q, n.of(hidden)) + gathered + copies;
   if (n.rule.on_gpu && n.is_wide) {  // scaled queries and keys, values for each query head, probabilities, the result
@@ -142,6 +142,23 @@ MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n
     found.forward = std::max(found.forward, packed + 5 * q + 2 * (seen + gathered));
     found.backward = 10 * q + 2 * kv + 2 * (seen + own);
   }
+  return found;
+}
+
+/// Most of it in float32: rows around the convolution, heads in chunks, pairs of a chunk's tokens, a state of each
+/// chunk.
+MixerBytes bytes_of(const GatedDeltaNet& net, int64_t hidden, const Numbers& n) {
+  const auto tp = static_cast<double>(n.rule.tp), chunk = static_cast<double>(std::min<int64_t>(64, n.rule.longest));
+  const double heads = static_cast<double>(net.value_heads) / tp, mixed = static_cast<double>(net.convolved()) / tp;
+  const double keys = heads * static_cast<double>(net.key_dim), values = heads * static_cast<double>(net.value_dim);
+  const double pairs = heads * chunk, states = keys * static_cast<double>(net.value_dim) / chunk;
+  const double gathered = n.rule.cp > 1 ? static_cast<double>(n.rule.cp) : 1;  // each rank has all tokens
+  const double inside = 3 * mixed + 8 * keys + 4 * values + 5 * pairs + states;
+  MixerBytes found;
+  found.kept = 4 * gathered * inside + n.bytes * (n.is_wide ? 4 : 5) * values;
+  found.backward = 4 * gathered * (2 * mixed + 3 * keys + 3 * values + 2 * pairs + states);
+  found.forward =
+      4 * gathered * (2 * mixed + 7 * keys + 3 * values + 3 * pairs + states) + n.bytes * mixed + n.of(hidden);
   return found;
 }
 

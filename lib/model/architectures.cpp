@@ -51,6 +51,11 @@ Attention attention_of(const ModelSpec& spec, size_t layer, const LinearMaker& l
     return linear(name, count * size, hidden, spec.qkv_bias, {.dim = 0, .count = count, .width = size},
                   {names.qkv, heads_before * size, (heads + 2 * kv_heads) * size});
   };
+  const bool gated = spec.architecture->gated_attention;
+  const auto of_query = [&](const std::string& name, int64_t begin) {  // of each head first the query, then the gate
+    return linear(name, heads * size, hidden, spec.qkv_bias, {.dim = 0, .count = heads, .width = size},
+                  {.of = names.q, .begin = begin, .rows = 2 * size, .groups = heads});
+  };
   const auto norm = [&](const std::string& name, int64_t count) -> NormShape {
     if (!spec.qk_norm) return {name};
     if (!spec.architecture->wide_qk_norm) return {name, size, spec.norm_offset()};
@@ -59,12 +64,13 @@ Attention attention_of(const ModelSpec& spec, size_t layer, const LinearMaker& l
   return {.num_heads = heads,
           .num_kv_heads = kv_heads,
           .head_dim = size,
-          .q = rows(names.q, heads, 0),
+          .q = gated ? of_query(names.q_query, 0) : rows(names.q, heads, 0),
           .k = rows(names.k, kv_heads, heads),
           .v = rows(names.v, kv_heads, heads + kv_heads),
           .o = linear(names.o, hidden, heads * size, spec.o_bias, {.dim = 1, .count = heads, .width = size}),
           .q_norm = norm(names.q_norm, heads),
           .k_norm = norm(names.k_norm, kv_heads),
+          .gate = gated ? of_query(names.q_gate, size) : LinearShape(),
           .turning = turning_of(spec, layer),
           .window = ModelSpec::names(spec.slides, layer) ? spec.window : 0,
           .soft_cap = spec.score_cap,
@@ -96,7 +102,13 @@ std::vector<Layer> dense_layers(const ModelSpec& spec) {
   std::vector<Layer> layers;
   for (size_t i = 0; i < static_cast<size_t>(spec.num_layers); ++i) {
     const LinearMaker linear(spec, i);
-    layers.push_back({block(attention_of(spec, i, linear), names.input_norm, names.after_attention),
+    const MakeLinear unbiased = [&](const std::string& name, int64_t outputs, int64_t inputs, const Cut& cut,
+                                    const FusedRows& fused) {
+      return linear(name, outputs, inputs, false, cut, fused);
+    };
+    const Mixer first =
+        ModelSpec::names(spec.recurs, i) ? Mixer(delta_net_of(spec, unbiased)) : Mixer(attention_of(spec, i, linear));
+    layers.push_back({block(first, names.input_norm, names.after_attention),
                       block(mlp_of(spec, linear), names.post_norm, names.after_mlp)});
   }
   return layers;
@@ -291,12 +303,61 @@ Architectures gemma() {
   };
 }
 
+/// Gated delta nets in three of four layers, gated attention in the others.
+Architecture hybrid(Architecture row) {
+  row.qk_norm = true;
+  row.qkv_bias = row.o_bias = Bias::kByConfig;
+  row.head_dim = 256;
+  row.norm_offset = 1;
+  row.rope = {.partial = 0.25};
+  row.gated_attention = true;
+  row.kept = {"mtp."};  // which guesses further tokens
+  if (row.has_experts) row.has_shared_expert = row.renormalises = true;
+  if (row.has_experts) row.layers = mixture_layers;
+  return row;
+}
+
+/// Of a folder with a vision tower.
+Architecture beside_vision(Architecture row) {
+  row.has_more = true;
+  row.kept.emplace_back("model.visual.");
+  row.weights.embedding = "model.language_model.embed_tokens";
+  row.weights.final_norm = "model.language_model.norm";
+  row.weights.layer = "model.language_model.layers.";
+  return row;
+}
+
+Architectures hybrids() {
+  const Architecture qwen3_next = hybrid({.name = "qwen3_next",
+                                          .causal_class = "Qwen3NextForCausalLM",
+                                          .value_class = "Qwen3NextForTokenClassification",
+                                          .has_experts = true,
+                                          .delta_nets = DeltaNets::kByHeads});
+  const Architecture dense = hybrid({.name = "qwen3_5_text",
+                                     .causal_class = "Qwen3_5ForCausalLM",
+                                     .value_class = "Qwen3_5TextForSequenceClassification",
+                                     .delta_nets = DeltaNets::kSideBySide});
+  const Architecture mixture = hybrid({.name = "qwen3_5_moe_text",
+                                       .causal_class = "Qwen3_5MoeForCausalLM",
+                                       .value_class = "Qwen3_5MoeForTokenClassification",
+                                       .has_experts = true,
+                                       .delta_nets = DeltaNets::kSideBySide});
+  Architecture with_vision = beside_vision(dense), mixture_with_vision = beside_vision(mixture);
+  with_vision.name = "qwen3_5";
+  with_vision.causal_class = "Qwen3_5ForConditionalGeneration";
+  with_vision.value_class = "Qwen3_5ForTokenClassification";
+  mixture_with_vision.name = "qwen3_5_moe";
+  mixture_with_vision.causal_class = "Qwen3_5MoeForConditionalGeneration";
+  mixture_with_vision.stacks_experts = true;
+  return {qwen3_next, dense, mixture, with_vision, mixture_with_vision};
+}
+
 }  // namespace
 
 const Architectures& architectures() {
   static const Architectures rows = [] {
     Architectures all;
-    for (const auto family : {llama_and_qwen, mistral_and_smollm, olmo, phi_and_glm, gemma, mixtures})
+    for (const auto family : {llama_and_qwen, mistral_and_smollm, olmo, phi_and_glm, gemma, mixtures, hybrids})
       for (Architecture& row : family()) all.push_back(std::move(row));
     return all;
   }();

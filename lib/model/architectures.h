@@ -27,6 +27,10 @@ enum class NormPlace { kBefore, kBehind, kBoth };
 /// use_sliding_window asks for it; all where there is one; those of layer_types, else all but each n-th.
 enum class Windows { kNone, kOptIn, kAll, kPattern };
 
+/// Whether some layers have delta nets: none; those of layer_types, else all but each n-th (full_attention_interval).
+/// Their products lie in one tensor by key heads, or side by side.
+enum class DeltaNets { kNone, kByHeads, kSideBySide };
+
 /// What HF calls the weights; the defaults are Llama's, which most later models took over.
 struct WeightNames {
   std::string embedding = "model.embed_tokens", final_norm = "model.norm";
@@ -38,6 +42,7 @@ struct WeightNames {
   std::string q_norm = "self_attn.q_norm", k_norm = "self_attn.k_norm";
   std::string gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
   std::string qkv = "", gate_up = "";  // where a folder has q, k and v, or gate and up, in one tensor: its name
+  std::string q_query = "self_attn.query", q_gate = "self_attn.gate";  // parts of q's tensor, where it is gated
 };
 
 /// Attention, then a gated MLP, with the names, sizes and features of the spec.
@@ -65,6 +70,12 @@ struct Architecture {
   bool query_scalar = false;    // scores by 1 / sqrt(query_pre_attn_scalar)
   double usual_score_cap = 0, usual_logit_cap = 0;      // attn_ and final_logit_softcapping, where config.json has none
   bool has_experts = false, has_shared_expert = false;  // config.json's num_experts and the like
+  bool renormalises = false;                            // where it has no norm_topk_prob
+  bool stacks_experts = false;                          // a folder has all of a layer in one tensor
+  bool gated_attention = false;                         // Attention::gate, in one tensor with q
+  DeltaNets delta_nets = DeltaNets::kNone;
+  bool has_more = false;               // config.json has the language model's in text_config
+  std::vector<std::string> kept = {};  // what names of weights of other parts begin with, which are kept as they are
   WeightNames weights = {};
   std::vector<Layer> (*layers)(const ModelSpec& spec) = dense_layers;
 };

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "device/transfers.h"
 #include "dist/parallel_ops.h"
 #include "model/mixers.h"
 #include "model/parameter_shards.h"
@@ -66,12 +67,44 @@ ScoreRule rule_of(const Attention& attention) {
   return {attention.scale(), attention.window, attention.soft_cap};
 }
 
+/// The rows of all ranks that share sequences.
+DeltaRows gathered(const DeltaRows& rows, Communicator& cp) {
+  const at::Tensor scalars = gather_rows(at::stack({rows.decay, rows.rate}, 1), cp, "decays and rates");
+  return {.mixed = gather_rows(rows.mixed, cp, "delta net inputs"),
+          .taps = rows.taps,
+          .decay = scalars.select(1, 0),
+          .rate = scalars.select(1, 1)};
+}
+
 at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t times, int64_t times_in_backward) {
   if (!x.is_meta()) return x;
   if (at::GradMode::is_enabled() && !x.requires_grad()) x = x.detach().requires_grad_(true);  // so that it is undone
   for (Communicator* ranks : {parallel.tp, parallel.cp})
     if (ranks) x = roll::count_times(x, *ranks, times, times_in_backward);
   return x;
+}
+
+/// States come from pages and go to pages.
+at::Tensor advance_states(const DeltaHeads& heads, const DeltaRows& rows, const std::vector<StateRound>& rounds,
+                          const DeltaStates& pages) {
+  at::Tensor out = at::empty({rows.mixed.size(0), heads.value_heads, heads.value_dim}, rows.decay.options());
+  for (const StateRound& round : rounds) {
+    const auto before = [&](const at::Tensor& of_pages) {
+      const at::Tensor found = of_pages.index_select(0, round.from);
+      std::vector<int64_t> shape(static_cast<size_t>(found.dim()), 1);
+      shape[0] = -1;
+      return found.masked_fill(round.begins.view(shape), 0);
+    };
+    DeltaStates states{.heads = before(pages.heads), .tails = before(pages.tails)};
+    const auto own = [&](const at::Tensor& x) { return x.index_select(0, round.tokens); };
+    const DeltaRows some = {
+        .mixed = own(rows.mixed), .taps = rows.taps, .decay = own(rows.decay), .rate = own(rows.rate)};
+    out.index_copy_(0, round.tokens, gated_delta_rule(heads, some, round.plan, &states));
+    at::Tensor heads_of_pages = pages.heads, tails_of_pages = pages.tails;
+    heads_of_pages.index_copy_(0, round.to, states.heads);
+    tails_of_pages.index_copy_(0, round.to, states.tails.to(pages.tails.scalar_type()));
+  }
+  return out;
 }
 
 }  // namespace
@@ -89,7 +122,11 @@ LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& 
         parts_.emplace_back(part.name, Linear());
         return;
       }
-    Linear& linear = parts_.emplace_back(part.name, Linear{tensor(part.name, ".weight"), {}}).second;
+    constexpr bool is_product_or_norm = !requires {
+      part.deviation;
+    };
+    Linear& linear =
+        parts_.emplace_back(part.name, Linear{tensor(part.name, is_product_or_norm ? ".weight" : ""), {}}).second;
     if constexpr (requires { part.has_bias; }) {
       linear.dtype = tensor(first_norm(layer_), ".weight").scalar_type();
       if (part.quantised)
@@ -196,6 +233,30 @@ at::Tensor Backbone::embed(const at::Tensor& ids, const ParallelFlow& flow) cons
   return flow.leave(found.masked_fill(elsewhere.unsqueeze(1), 0));
 }
 
+/// A piece's tokens follow all those before them, which other ranks or branches may have: states are made of them too.
+std::function<at::Tensor(const DeltaHeads&, const DeltaRows&)> Backbone::recurrence(const TokenLayout& layout) const {
+  const at::Device device = layout.ids.device();
+  if (embedding_.is_meta())
+    return [cp = parallel_.cp](const DeltaHeads& heads, const DeltaRows& rows) {
+      const DeltaRows all = cp ? gathered(rows, *cp) : rows;
+      const int64_t width = heads.value_heads * heads.value_dim;
+      return rows.mixed.narrow(1, rows.mixed.size(1) - width, width).reshape({-1, heads.value_heads, heads.value_dim}) +
+             (all.mixed.sum() + all.decay.sum() + all.rate.sum() + rows.taps.sum());
+    };
+  std::vector<int64_t> own;  // of the rows of all pieces
+  for (size_t c = 0; layout.keys.defined() && c + 1 < layout.cu_keys.size(); ++c)
+    for (int64_t i = layout.cu_queries[c + 1] - layout.cu_queries[c]; i > 0; --i)
+      own.push_back(layout.cu_keys[c + 1] - i);
+  const at::Tensor own_rows = layout.keys.defined() ? sent(at::tensor(own, at::kLong), device) : at::Tensor();
+  return [plan = plan_delta(layout.cu_keys, spec_.delta->kernel, device), keys = layout.keys, own_rows,
+          cp = parallel_.cp](const DeltaHeads& heads, const DeltaRows& rows) {
+    if (!keys.defined()) return gated_delta_rule(heads, rows, plan);
+    DeltaRows all = cp ? gathered(rows, *cp) : rows;
+    for (at::Tensor* tensor : {&all.mixed, &all.decay, &all.rate}) *tensor = tensor->index_select(0, keys);
+    return gated_delta_rule(heads, all, plan).index_select(0, own_rows);
+  };
+}
+
 at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& recompute) const {
   Pieces pieces = layout.query_bounds.defined()
                       ? Pieces{layout.cu_queries, layout.cu_keys, layout.query_bounds, layout.key_bounds}
@@ -212,6 +273,7 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
       .eps = spec_.rms_norm_eps,
       .turns = turns(layout.positions, layout.num_positions),
       .attend = attend,
+      .recur = spec_.delta ? recurrence(layout) : Recur(),
       .flow = training_flow(),
       .tp = parallel_.tp,
       .launcher = launcher_.get(),
@@ -256,9 +318,14 @@ at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) con
     return packed_attention(q, keys.index_select(0, tokens.seen), values.index_select(0, tokens.seen), pieces,
                             rule_of(attention));
   };
+  size_t recurred = 0;  // delta nets that have been computed
+  const Recur recur = [&](const DeltaHeads& heads, const DeltaRows& rows) {
+    return advance_states(heads, rows, tokens.rounds, cache.states[recurred++]);
+  };
   const LayerPass pass = {.eps = spec_.rms_norm_eps,
                           .turns = turns(tokens.positions, tokens.num_positions),
                           .attend = attend,
+                          .recur = recur,
                           .flow = sampling_flow(),
                           .tp = parallel_.tp,
                           .launcher = launcher_.get(),

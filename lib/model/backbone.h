@@ -18,6 +18,7 @@
 #include "model/spec.h"
 #include "model/token_layout.h"
 #include "model/weights.h"
+#include "ops/delta_rule.h"
 #include "ops/layer_ops.h"
 #include "ops/recomputation.h"
 
@@ -38,6 +39,7 @@ class LayerWeights {
   const Linear& operator[](const LinearShape& part) const { return find(part.name); }
   /// Those of parts that follow each other, from the first one on.
   const std::pair<std::string_view, Linear>* from(const LinearShape& first) const;
+  at::Tensor operator[](const TensorShape& part) const { return find(part.name).weight; }
   /// Undefined where there is none.
   at::Tensor operator[](const NormShape& part) const { return part.width > 0 ? find(part.name).weight : at::Tensor(); }
   /// All, in the order of the parts.
@@ -57,9 +59,19 @@ struct ParallelFlow {
   std::function<at::Tensor(const at::Tensor& sum)> leave;  // partial sums of all tokens -> sums of the rank's
 };
 
-/// Keys and values of all attention, in the order of the blocks: [R, Hkv D] each.
+/// Keys and values of all attention, in the order of the blocks: [R, Hkv D] each; of all delta nets the states behind
+/// the last token of each page, [P, ...] each.
 struct KvRows {
   std::vector<at::Tensor> keys, values;
+  std::vector<DeltaStates> states;
+};
+
+/// New tokens that lie in one page each sequence, and whose states are computed together.
+struct StateRound {
+  at::Tensor tokens;    // [N] int64: which of the new ones
+  at::Tensor from, to;  // [B] int64: pages with the states before them, and for those behind them
+  at::Tensor begins;    // [B] bool: there are none before
+  DeltaPlan plan;
 };
 
 /// New tokens of sequences whose earlier ones have their keys and values in a cache.
@@ -70,6 +82,7 @@ struct CachedTokens {
   at::Tensor seen;            // [K] int64: rows of the cache that the sequences see, their own included, by position
   std::vector<int64_t> cu_queries, cu_keys;  // [B+1]: the tokens and the seen rows of each sequence
   at::Tensor routed_experts{};               // [N, choices_per_token()] int16: to be filled in; undefined: nobody asks
+  std::vector<StateRound> rounds{};          // one after the other; of a model without delta nets none
 };
 
 class Backbone {
@@ -98,6 +111,7 @@ class Backbone {
   at::Tensor embed(const at::Tensor& ids, const ParallelFlow& flow) const;
   at::Tensor last_norm(const at::Tensor& x) const;
   std::vector<HeadTurn> turns(const at::Tensor& positions, int64_t num_positions) const;
+  std::function<at::Tensor(const DeltaHeads&, const DeltaRows&)> recurrence(const TokenLayout& layout) const;
   ParallelFlow training_flow() const;
   ParallelFlow sampling_flow() const;
 

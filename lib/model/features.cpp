@@ -24,7 +24,12 @@ Features of_mixer(const Attention& attention) {
                                    turning.scale != 1 || turning.grows);
   found.add(Feature::kWideHeadNorm, attention.q_norm.width > attention.head_dim);
   found.add(Feature::kNormOffset, attention.q_norm.offset != 0);
+  found.add(Feature::kOutputGate, attention.gate.outputs > 0);
   return found;
+}
+
+Features of_mixer(const GatedDeltaNet&) {
+  return {Feature::kRecurrence};
 }
 
 Features of_mixer(const GatedMlp& mlp) {
@@ -64,6 +69,7 @@ std::vector<std::string> words_of(Features features) {
       {Feature::kNormBehind, "norms behind blocks"},    {Feature::kActivation, "another activation"},
       {Feature::kBranchScale, "scaled blocks"},         {Feature::kEmbeddingScale, "scaled embeddings"},
       {Feature::kLogitScale, "scaled logits"},          {Feature::kLogitCap, "capped logits"},
+      {Feature::kOutputGate, "gated attention"},        {Feature::kRecurrence, "gated delta nets"},
   };
   std::vector<std::string> words;
   for (const auto& [feature, text] : kWords)

@@ -26,6 +26,8 @@ enum class Feature : uint32_t {
   kEmbeddingScale = 1 << 9,  // embeddings are scaled
   kLogitScale = 1 << 10,     // logits are scaled
   kLogitCap = 1 << 11,       // logits are capped
+  kOutputGate = 1 << 12,     // what attention reads is gated
+  kRecurrence = 1 << 13,     // states that are carried from token to token
 };
 
 class Features {

@@ -15,12 +15,11 @@ int64_t vocabulary(const InitSizes& sizes, std::optional<int64_t> needed) {
   return sizes.vocab ? *sizes.vocab : *needed;
 }
 
-MixtureSpec mixture_of(const InitSizes& sizes, bool has_shared_expert) {
+MixtureSpec mixture_of(const InitSizes& sizes, bool renormalises) {
   MixtureSpec mixture{.num_experts = sizes.experts.value_or(8),
                       .chosen = sizes.experts_per_token.value_or(2),
                       .inner = sizes.expert_intermediate.value_or(sizes.hidden),
-                      .renormalises = !has_shared_expert};
-  if (has_shared_expert) mixture.shared_inner = mixture.inner;
+                      .renormalises = renormalises};
   if (mixture.chosen > mixture.num_experts)
     throw user_error("--experts-per-token = {}: must be at most --experts ({})", mixture.chosen, mixture.num_experts);
   return mixture;
@@ -53,7 +52,15 @@ ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
   check(spec);
   read_features(Json::object(), "--arch", spec);
   const Architecture& row = *spec.architecture;
-  if (row.has_experts) spec.mixture = mixture_of(sizes, row.has_shared_expert);
+  if (row.has_more)
+    throw user_error("--arch = {}: has parts that are not made here; take {}_text", sizes.arch, sizes.arch);
+  if (row.has_experts) spec.mixture = mixture_of(sizes, row.renormalises || !row.has_shared_expert);
+  if (row.has_shared_expert) spec.mixture->shared_inner = spec.mixture->inner;
+  if (spec.delta) {
+    spec.delta->key_heads = spec.num_kv_heads;
+    spec.delta->value_heads = spec.num_heads;
+    spec.delta->key_dim = spec.delta->value_dim = spec.head_dim;
+  }
   if (!row.has_experts && (sizes.experts || sizes.experts_per_token || sizes.expert_intermediate))
     throw user_error("--arch = {}: has no experts; leave out --experts, --experts-per-token and --expert-intermediate",
                      sizes.arch);

@@ -40,6 +40,7 @@ constexpr const char* kKnownKeys[] = {"_name_or_path",
                                       "embedding_multiplier",
                                       "eos_token_id",
                                       "final_logit_softcapping",
+                                      "full_attention_interval",
                                       "head_dim",
                                       "hidden_act",
                                       "hidden_activation",
@@ -49,6 +50,11 @@ constexpr const char* kKnownKeys[] = {"_name_or_path",
                                       "intermediate_size",
                                       "label2id",
                                       "layer_types",
+                                      "linear_conv_kernel_dim",
+                                      "linear_key_head_dim",
+                                      "linear_num_key_heads",
+                                      "linear_num_value_heads",
+                                      "linear_value_head_dim",
                                       "logits_scaling",
                                       "max_position_embeddings",
                                       "max_window_layers",
@@ -83,6 +89,7 @@ constexpr const char* kKnownKeys[] = {"_name_or_path",
                                       "shared_expert_intermediate_size",
                                       "sliding_window",
                                       "sliding_window_pattern",
+                                      "text_config",
                                       "tie_word_embeddings",
                                       "tokenizer_class",
                                       "torch_dtype",
@@ -151,6 +158,15 @@ std::string describe(const ModelSpec& spec) {
                       spec.num_layers, spec.num_heads, spec.num_kv_heads, spec.head_dim, spec.intermediate_size,
                       spec.hidden_size);
   if (sliding > 0) text += fmt::format("window: {} tokens in {} of the layers\n", spec.window, sliding);
+  if (spec.delta) {
+    const DeltaSpec& d = *spec.delta;
+    text += fmt::format(
+        "gated delta nets: in {} of the layers, {} value heads of {} numbers over {} key heads of {}, behind a "
+        "convolution of {} tokens; states {} for each sequence\n",
+        std::ranges::count_if(spec.recurs, [](char recurs) { return recurs != 0; }), d.value_heads, d.value_dim,
+        d.key_heads, d.key_dim, d.kernel, gigabytes(4.0 * static_cast<double>(cost.states)));
+  }
+  if (spec.architecture->has_more) text += "weights of other parts (vision) are kept and written back as they are\n";
   text += fmt::format("features beyond Llama's: {}\n", list(words_of(features_of(spec))));
   text += fmt::format("longest sequence: {} tokens\n", spec.max_positions);
   text += fmt::format("parameters: {}\n", spec.num_parameters());

@@ -9,6 +9,7 @@ LayerCost& LayerCost::operator+=(const LayerCost& other) {
   flops += other.flops;
   square_flops += other.square_flops;
   cached += other.cached;
+  states += other.states;
   for (const auto& [window, flops_of_pairs] : other.windowed) windowed[window] += flops_of_pairs;
   return *this;
 }
@@ -20,6 +21,18 @@ double LayerCost::pair_flops(double length) const {
     sum += flops_of_pairs * (2 * length - seen) * seen;
   }
   return sum;
+}
+
+int64_t LayerCost::page_bytes(int64_t tokens, int64_t number_bytes) const {
+  return tokens * cached * number_bytes + states * std::max<int64_t>(4, number_bytes);
+}
+
+int64_t LayerCost::page_tokens(int64_t least, int64_t number_bytes) const {
+  constexpr int64_t kMost = 1024;  // prompts share whole pages alone
+  if (states == 0) return least;
+  const int64_t token = std::max<int64_t>(1, cached * number_bytes);
+  const int64_t alike = (page_bytes(0, number_bytes) + token * least - 1) / (token * least) * least;
+  return std::clamp(alike, least, std::max(least, kMost / least * least));
 }
 
 double Attention::scale() const {
@@ -51,6 +64,17 @@ std::string Experts::sharing_rule(int64_t tp) const {
   if (tp > inner)
     return fmt::format("leaves ranks without a part of the {} rows of each of the model's experts", inner);
   return shared ? shared->sharing_rule(tp) : "";
+}
+
+LayerCost GatedDeltaNet::own_cost(int64_t tp) const {
+  // Per number of a state: it decays, is read under the key, corrected, and read by the query.
+  const auto of_states = static_cast<double>(value_heads * key_dim * value_dim);
+  return {.flops = 7 * of_states + 2 * static_cast<double>(kernel * convolved()),
+          .states = (value_heads * key_dim * value_dim + (kernel - 1) * convolved()) / tp};
+}
+
+std::string GatedDeltaNet::sharing_rule(int64_t tp) const {
+  return key_heads % tp == 0 ? "" : fmt::format("must divide the {} key heads of the model's delta nets", key_heads);
 }
 
 LayerCost cost_of(const Layer& layer, int64_t tp) {

@@ -41,11 +41,13 @@ struct ExpertPlace {
   int64_t owner(int64_t num_ranks) const { return number / (of / num_ranks); }
 };
 
-/// Where a folder has a product among others: rows from `begin` on, of `rows`, of one named `of`. Its adapter shares
-/// the A of the whole. Empty: it is there by itself.
+/// Where a folder has a product among others: rows from `begin` on, of `rows`, of one named `of`, which has `groups` of
+/// so many, one behind the other (of each head the rows of its query, then those of its gate). Its adapter shares the A
+/// of the whole. Empty: it is there by itself.
 struct FusedRows {
   std::string_view of;
-  int64_t begin = 0, rows = 0;
+  int64_t begin = 0, rows = 0, groups = 1;
+  int64_t stacked = 0;  // matrices that the tensor has in a dimension of their own, without ".weight"; 0: none
 };
 
 /// y = x W^T + b. Names are of HF, within the layer; those of an Architecture, or literals.
@@ -72,16 +74,30 @@ struct NormShape {
   Cut cut = {};       // of a norm over all heads of ranks that share them
 };
 
+/// Weights that are neither a product's nor a norm's. `name` is whole: nothing follows it.
+struct TensorShape {
+  std::string_view name;
+  std::vector<int64_t> shape;
+  Cut cut = {};
+  double initial = 0, deviation = 0;  // new numbers are normal around `initial`
+  FusedRows fused = {};
+};
+
 /// What a token costs: floating-point operations, and numbers that are cached of it.
 struct LayerCost {
   double flops = 0;                         // of a forward pass, whatever the sequence's length
   double square_flops = 0;                  // of a forward pass over a sequence, times its length squared
   int64_t cached = 0;                       // numbers in the KV cache of a tensor rank
+  int64_t states = 0;                       // numbers of recurrent states, which each page of the cache has
   std::map<int64_t, double> windowed = {};  // square_flops of attention with a window, by its width
 
   LayerCost& operator+=(const LayerCost& other);
   /// What attention costs beside products.
   double pair_flops(double length) const;
+  /// Of a page of so many tokens, whose numbers have `number_bytes`.
+  int64_t page_bytes(int64_t tokens, int64_t number_bytes) const;
+  /// Tokens of a page, at least: where it has states, so many that their keys and values weigh as much.
+  int64_t page_tokens(int64_t least, int64_t number_bytes) const;
 };
 
 // A kind of mixer says of itself: its parts in HF's order, what it costs beside its products, and the rule
@@ -101,6 +117,7 @@ struct Attention {
   int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
   LinearShape q, k, v, o;
   NormShape q_norm, k_norm;  // over each head, or over all of them
+  LinearShape gate = {};     // of what heads read, before o: it is multiplied by sigmoid(gate(x)); outputs of 0: none
   Turning turning = {};
   int64_t window = 0;          // a token sees so many, itself included; 0: all before it
   double soft_cap = 0;         // c: scores are c tanh(score / c); 0: they stay as they are
@@ -108,7 +125,9 @@ struct Attention {
 
   template <class F>
   void for_each_part(const F& f) const {
-    for (const LinearShape* linear : {&q, &k, &v, &o}) f(*linear);
+    f(q);
+    if (gate.outputs > 0) f(gate);
+    for (const LinearShape* linear : {&k, &v, &o}) f(*linear);
     for (const NormShape* norm : {&q_norm, &k_norm})
       if (norm->width > 0) f(*norm);
   }
@@ -165,7 +184,31 @@ struct Experts {
   std::string sharing_rule(int64_t tp) const;
 };
 
-using Mixer = std::variant<Attention, GatedMlp, Experts>;
+/// Gated delta net (Yang, Kautz, Hatamizadeh 2024): each head reads a state of its own, which decays and of which each
+/// token corrects what it holds under its key (ops/delta_rule.h). Queries, keys and values go through a short causal
+/// convolution first; what heads read is normed and multiplied by silu(z(x)). Value heads share keys as in grouped
+/// attention.
+struct GatedDeltaNet {
+  int64_t key_heads = 0, value_heads = 0, key_dim = 0, value_dim = 0;
+  int64_t kernel = 0;                  // tokens of the convolution
+  LinearShape q, k, v, z, b, a, o;     // b: how much is corrected; a: how much decays
+  TensorShape q_conv, k_conv, v_conv;  // [rows, 1, kernel]
+  TensorShape dt_bias, a_log;          // of each value head: states decay by exp(-exp(a_log) softplus(a + dt_bias))
+  NormShape norm;                      // over each value head
+
+  template <class F>
+  void for_each_part(const F& f) const {
+    for (const LinearShape* linear : {&q, &k, &v, &z, &b, &a, &o}) f(*linear);
+    for (const TensorShape* tensor : {&q_conv, &k_conv, &v_conv, &dt_bias, &a_log}) f(*tensor);
+    f(norm);
+  }
+  /// Numbers of the convolution's input.
+  int64_t convolved() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
+  LayerCost own_cost(int64_t tp) const;
+  std::string sharing_rule(int64_t tp) const;
+};
+
+using Mixer = std::variant<Attention, GatedMlp, Experts, GatedDeltaNet>;
 
 /// x += scale * after(mixer(norm(x))).
 struct Block {
@@ -179,7 +222,7 @@ struct Block {
 
 using Layer = std::vector<Block>;
 
-/// f(part) of each LinearShape and NormShape, in HF's order: first all mixers', then the blocks' norms.
+/// f(part) of each LinearShape, TensorShape and NormShape, in HF's order: first all mixers', then the blocks' norms.
 template <class F>
 void for_each_part(const Layer& layer, const F& f) {
   for (const Block& block : layer) std::visit([&](const auto& mixer) { mixer.for_each_part(f); }, block.mixer);

@@ -94,8 +94,28 @@ TurnedHeads heads_of(const Attention& attention, const LayerWeights& weights, co
 
 at::Tensor mix(const Attention& attention, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
   const TurnedHeads heads = heads_of(attention, weights, x, pass);
-  const at::Tensor mixed = pass.attend(attention, heads.q, heads.k, heads.v);
-  return apply_columns(weights[attention.o], mixed.reshape({x.size(0), -1}), pass);
+  at::Tensor mixed = pass.attend(attention, heads.q, heads.k, heads.v).reshape({x.size(0), -1});
+  if (attention.gate.outputs > 0) mixed = mixed * at::sigmoid(apply(weights[attention.gate], x, pass));
+  return apply_columns(weights[attention.o], mixed, pass);
+}
+
+at::Tensor mix(const GatedDeltaNet& net, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
+  const at::ScalarType wide = wide_dtype(x);
+  const auto of = [&](const LinearShape& part) { return apply(weights[part], x, pass); };
+  const at::Tensor taps = at::cat({weights[net.q_conv], weights[net.k_conv], weights[net.v_conv]}).squeeze(1);
+  const at::Tensor step = at::softplus(of(net.a).to(wide) + weights[net.dt_bias].to(wide));
+  const DeltaRows rows = {.mixed = at::cat({of(net.q), of(net.k), of(net.v)}, 1),
+                          .taps = taps,
+                          .decay = -weights[net.a_log].to(wide).exp() * step,
+                          .rate = at::sigmoid(of(net.b).to(wide))};
+  const int64_t value_heads = rows.decay.size(1);  // of this rank
+  const at::Tensor read = pass.recur({.key_heads = net.key_heads * value_heads / net.value_heads,
+                                      .value_heads = value_heads,
+                                      .key_dim = net.key_dim,
+                                      .value_dim = net.value_dim},
+                                     rows);
+  const at::Tensor normed = rms_norm(read.to(x.scalar_type()), weights[net.norm], pass.eps);
+  return apply_columns(weights[net.o], normed.reshape({x.size(0), -1}) * at::silu(of(net.z)), pass);
 }
 
 at::Tensor mix(const GatedMlp& mlp, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
@@ -120,6 +140,10 @@ bool takes(const Attention& attention, const LayerWeights& weights, const at::Te
 
 bool takes(const GatedMlp& mlp, const LayerWeights& weights, const at::Tensor& x) {
   return takes_layer(x, {weights[mlp.gate].weight.size(0)}, {});
+}
+
+bool takes(const GatedDeltaNet&, const LayerWeights&, const at::Tensor&) {
+  return false;
 }
 
 /// What experts compute takes no part in it.

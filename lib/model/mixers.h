@@ -16,6 +16,9 @@ namespace roll {
 using Attend = std::function<at::Tensor(const Attention& attention, const at::Tensor& q, const at::Tensor& k,
                                         const at::Tensor& v)>;
 
+/// What the heads of a delta net read, [T, value heads, D].
+using Recur = std::function<at::Tensor(const DeltaHeads& heads, const DeltaRows& rows)>;
+
 /// A rotation of the model's, and what queries are multiplied by beside it.
 struct HeadTurn {
   Rotation rotation;
@@ -33,6 +36,7 @@ struct LayerPass {
   double eps = 0;               // of norms
   std::vector<HeadTurn> turns;  // by Turning::rope
   Attend attend;
+  Recur recur;
   ParallelFlow flow;
   Communicator* tp = nullptr;               // the ranks that share the heads; null: this one has all
   const LayerLauncher* launcher = nullptr;  // null: what stands between products is LibTorch's operators or the CPU's

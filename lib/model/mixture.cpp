@@ -32,6 +32,17 @@ std::shared_ptr<const ExpertParts> parts_of(const ModelSpec& spec) {
   std::vector<LinearShape> downs;
   for (int64_t e = 0; e < mixture.num_experts; ++e) {
     GatedMlp mlp = mlp_named(parts->names[e], spec.hidden_size, mixture.inner);
+    if (spec.architecture->stacks_experts) {
+      const int64_t count = mixture.num_experts, rows = 2 * mixture.inner;
+      const FusedRows gate_up = {
+          .of = "mlp.experts.gate_up_proj", .begin = e * rows, .rows = count * rows, .stacked = count};
+      mlp.gate.fused = mlp.up.fused = gate_up;
+      mlp.up.fused.begin += mixture.inner;
+      mlp.down.fused = {.of = "mlp.experts.down_proj",
+                        .begin = e * spec.hidden_size,
+                        .rows = count * spec.hidden_size,
+                        .stacked = count};
+    }
     for (LinearShape* part : {&mlp.gate, &mlp.up, &mlp.down}) {
       part->expert = ExpertPlace{e, mixture.num_experts};
       part->share = static_cast<double>(mixture.chosen) / static_cast<double>(mixture.num_experts);
@@ -57,7 +68,7 @@ MixtureSpec read_mixture(const ConfigReader& config, const ModelSpec& spec) {
   if (mixture.chosen > mixture.num_experts)
     config.fail("num_experts_per_tok", fmt::format("must be at most {} ({})", number, mixture.num_experts));
   mixture.inner = config.count("moe_intermediate_size", SizeLimits::kIntermediate);
-  mixture.renormalises = config.flag("norm_topk_prob");
+  mixture.renormalises = config.flag("norm_topk_prob", spec.architecture->renormalises);
   mixture.sparse_step = config.count("decoder_sparse_step", SizeLimits::kLayers, 1);
   if (spec.architecture->has_shared_expert)
     mixture.shared_inner = config.count("shared_expert_intermediate_size", SizeLimits::kIntermediate);

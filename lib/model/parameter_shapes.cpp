@@ -10,10 +10,15 @@ namespace roll {
 
 namespace {
 
+FolderRows rows_in(const std::string& whole, const FusedRows& fused) {
+  if (fused.of.empty()) return {};
+  return {.name = whole, .begin = fused.begin, .rows = fused.rows, .groups = fused.groups, .stacked = fused.stacked};
+}
+
 void add(std::vector<ParameterShape>& list, const std::string& prefix, const LinearShape& linear) {
   const std::string name = prefix + std::string(linear.name), whole = prefix + std::string(linear.name_in_folder());
   const auto fused = [&](const std::string& end) {
-    return linear.fused.of.empty() ? FolderRows() : FolderRows{whole + end, linear.fused.begin, linear.fused.rows};
+    return rows_in(linear.fused.stacked > 0 ? whole : whole + end, linear.fused);
   };
   const bool cuts_rows = linear.cut.dim == 0, cuts_columns = linear.cut.dim == 1;
   list.push_back({.name = name + ".weight",
@@ -43,6 +48,15 @@ void add(std::vector<ParameterShape>& list, const std::string& prefix, const Nor
                   .shape = {norm.width},
                   .cut = norm.cut,
                   .initial = 1 - norm.offset});
+}
+
+void add(std::vector<ParameterShape>& list, const std::string& prefix, const TensorShape& tensor) {
+  list.push_back({.name = prefix + std::string(tensor.name),
+                  .shape = tensor.shape,
+                  .cut = tensor.cut,
+                  .initial = tensor.initial,
+                  .deviation = tensor.deviation,
+                  .fused = rows_in(prefix + std::string(tensor.fused.of), tensor.fused)});
 }
 
 /// The matrix [V, E] of that name, and its copy where adapters are trained with one.
@@ -75,9 +89,17 @@ std::vector<ParameterShape> in_folder(const std::vector<ParameterShape>& paramet
     ParameterShape& whole = list.emplace_back(parameter);
     if (parameter.fused.name.empty()) continue;
     whole.name = parameter.name_in_folder();
-    whole.shape[0] = parameter.fused.rows;
+    whole.shape = parameter.fused.whole_shape(parameter.shape);
   }
   return list;
+}
+
+std::vector<int64_t> FolderRows::whole_shape(std::vector<int64_t> part) const {
+  part[0] = rows * groups;
+  if (stacked == 0) return part;
+  part[0] /= stacked;
+  part.insert(part.begin(), stacked);
+  return part;
 }
 
 std::vector<ParameterShape> stored_shapes(const ParameterShape& parameter) {

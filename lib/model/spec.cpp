@@ -36,9 +36,11 @@ void read_window(const ConfigReader& config, ModelSpec& spec) {
   const Architecture& row = *spec.architecture;
   if (const Json* types = config.find("layer_types"))
     for (const Json& type : *types)
-      if (type != "full_attention" && (type != "sliding_attention" || row.windows == Windows::kNone))
+      if (type != "full_attention" && (type != "sliding_attention" || row.windows == Windows::kNone) &&
+          (type != "linear_attention" || row.delta_nets == DeltaNets::kNone))
         config.fail("layer_types",
-                    "only full_attention and, of architectures that have it, sliding_attention are supported");
+                    "only full_attention and, of architectures that have them, sliding_attention and linear_attention "
+                    "are supported");
   if (row.windows == Windows::kNone) {
     if (config.flag("use_sliding_window") && config.find("sliding_window"))
       config.fail("use_sliding_window",
@@ -121,7 +123,9 @@ void refuse_unknown_maths(const ConfigReader& config) {
 void read_sizes(const ConfigReader& config, ModelSpec& spec) {
   spec.vocab_size = config.count("vocab_size", SizeLimits::kVocab);
   spec.hidden_size = config.count("hidden_size", SizeLimits::kHidden);
-  spec.intermediate_size = config.count("intermediate_size", SizeLimits::kIntermediate);
+  const bool has_own = config.find("intermediate_size") || !spec.architecture->has_experts;
+  spec.intermediate_size =
+      config.count(has_own ? "intermediate_size" : "moe_intermediate_size", SizeLimits::kIntermediate);
   spec.num_layers = config.count("num_hidden_layers", SizeLimits::kLayers);
   spec.num_heads = config.count("num_attention_heads", SizeLimits::kHeads);
   spec.num_kv_heads = config.count("num_key_value_heads", SizeLimits::kHeads, spec.num_heads);
@@ -155,17 +159,39 @@ void read_features(const Json& json, const std::string& origin, ModelSpec& spec)
   read_scales(config, spec);
   read_unturned(config, spec);
   read_window(config, spec);
+  if (row.delta_nets != DeltaNets::kNone) {
+    spec.delta = read_delta(config);
+    spec.recurs = read_recurs(config, spec.num_layers);
+  }
   if (row.local_theta != 0) spec.local_rope.emplace();
   read_ropes(config, spec.head_dim, spec.max_positions, row.rope, spec.rope,
              spec.local_rope ? &*spec.local_rope : nullptr, row.local_theta);
 }
 
-ModelSpec parse_spec(const Json& json, const std::string& origin, const Architectures& known) {
-  const ConfigReader config(json, origin);
-  if (!config.find("model_type"))
-    throw user_error("{}: model_type: missing; only {} are supported", origin, architecture_list("and", known));
+namespace {
+
+/// Of the language model, where config.json describes others beside it.
+Json language_config(const Json& json, const ConfigReader& config) {
+  if (!config.find("text_config")) config.fail("text_config", "the language model's configuration is needed");
+  config.object("text_config");
+  Json own = json["text_config"];
+  for (const char* key : {"tie_word_embeddings", "quantization_config"})
+    if (config.find(key)) own[key] = json[key];
+  return own;
+}
+
+}  // namespace
+
+ModelSpec parse_spec(const Json& whole, const std::string& whole_origin, const Architectures& known) {
+  const ConfigReader outer(whole, whole_origin);
+  if (!outer.find("model_type"))
+    throw user_error("{}: model_type: missing; only {} are supported", whole_origin, architecture_list("and", known));
   ModelSpec spec;
-  spec.architecture = &find_architecture(config.text("model_type", ""), origin + ": model_type", known);
+  spec.architecture = &find_architecture(outer.text("model_type", ""), whole_origin + ": model_type", known);
+  const bool has_more = spec.architecture->has_more;
+  const Json json = has_more ? language_config(whole, outer) : whole;
+  const std::string origin = has_more ? whole_origin + ": text_config" : whole_origin;
+  const ConfigReader config(json, origin);
   read_sizes(config, spec);
   spec.rms_norm_eps = config.positive("rms_norm_eps", spec.architecture->norm_eps);
   read_features(json, origin, spec);
@@ -236,6 +262,7 @@ Json hf_config(const ModelSpec& spec) {
   write_rope(spec.rope, spec.head_dim, config);
   write_features(spec, config);
   if (spec.mixture) write_mixture(*spec.mixture, config);
+  if (spec.delta) write_delta(spec, config);
   return config;
 }
 

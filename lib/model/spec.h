@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "checkpoint/bitsandbytes_config.h"
 #include "model/architectures.h"
+#include "model/delta_net.h"
 #include "model/lora.h"
 #include "model/mixture.h"
 
@@ -33,6 +34,8 @@ struct ModelSpec {
   std::vector<char> unturned = {};      // by layer: whether queries and keys do not turn; empty: all do
   std::vector<char> slides = {};        // by layer: whether it sees `window` tokens; empty: none
   int64_t window = 0;
+  std::vector<char> recurs = {};  // by layer: whether it has a delta net in place of attention; empty: none
+  std::optional<DeltaSpec> delta = {};
   double embedding_scale = 1, branch_scale = 1, logit_scale = 1;
   double score_scale = 0, score_cap = 0, logit_cap = 0;  // 0: 1 / sqrt(head_dim), none
   Activation activation = Activation::kSilu;
@@ -77,10 +80,14 @@ void read_features(const Json& config, const std::string& origin, ModelSpec& spe
 /// A config.json that transformers opens as the CausalLM of that architecture (without dtype; hf_folder adds it).
 Json hf_config(const ModelSpec& spec);
 
-/// Where a folder has a parameter: rows from `begin` on of a tensor with `rows`; empty: under its own name, whole.
+/// Where a folder has a parameter: rows from `begin` on of each of `groups` runs of `rows`, of which a tensor is made;
+/// empty: under its own name, whole. `stacked`: the tensor has so many matrices in a dimension of their own, 0: none.
 struct FolderRows {
   std::string name = {};
-  int64_t begin = 0, rows = 0;
+  int64_t begin = 0, rows = 0, groups = 1, stacked = 0;
+
+  /// The tensor's shape, of which a part has this one.
+  std::vector<int64_t> whole_shape(std::vector<int64_t> part) const;
 };
 
 struct ParameterShape {
@@ -89,7 +96,8 @@ struct ParameterShape {
   Cut cut = {};
   bool is_adapter = false;  // all that is trained where the model has adapters; kept in float32
   std::optional<Quantisation> quantised = {};
-  double initial = 1;  // numbers of a new norm
+  double initial = 1;     // numbers of a new norm, and
+  double deviation = -1;  // theirs from it; below 0: what init_parameters() says
   FolderRows fused = {};
   std::optional<ExpertPlace> expert = {};
 

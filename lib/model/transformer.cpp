@@ -42,12 +42,14 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
   check_tied_copy(folder, spec);
   const auto parts = std::make_shared<const ParameterShards>(spec, policy_parameters(spec), parallel.tp, parallel.ep);
   const auto may_ignore = [&, head = lm_head_parameter(spec).name](const std::string& name) {
-    return is_derived_buffer(name) || (spec.tied_head && name == head) || parts->is_elsewhere(name);
+    return is_derived_buffer(name) || (spec.tied_head && name == head) || parts->is_elsewhere(name) ||
+           is_kept(*spec.architecture, name);
   };
   auto parameters = load_parameters(folder, held_by(policy_parameters(spec), parallel), *parts, may_ignore, device,
                                     dtype, {path, lora ? lora->seed : 0, base});
   Transformer model{spec, parts, parallel, std::move(parameters), folder.config(), companions_of(path)};
   model.base_ = folder.path();
+  model.kept_ = kept_tensors(folder, *spec.architecture);
   return model;
 }
 
@@ -100,7 +102,7 @@ at::Tensor Transformer::gather_vocabulary(const at::Tensor& mine) const {
 FileSums Transformer::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
                                   const HfSaveOptions& options) const {
   const NamedTensors fused = fused_tensors(policy_parameters(spec()), whole);
-  if (!spec().lora) return write_hf_files(folder, *config_, fused, *companions_, options);
+  if (!spec().lora) return write_hf_files(folder, *config_, fused, *companions_, options, kept_);
   return write_peft_files(folder, peft_config(spec(), policy_parameters(spec()), base_, "CAUSAL_LM"), fused,
                           *companions_);
 }
@@ -111,7 +113,7 @@ void Transformer::save(const std::filesystem::path& folder, const HfSaveOptions&
   const NamedTensors merged =
       fused_tensors(policy_parameters(plain), merged_parameters(backbone_, parameters_, policy_parameters(plain)));
   write_folder_atomic(folder, [&](const std::filesystem::path& temporary) {
-    write_hf_files(temporary, *config_, merged, *companions_, options);
+    write_hf_files(temporary, *config_, merged, *companions_, options, kept_);
   });
 }
 

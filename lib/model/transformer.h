@@ -101,6 +101,7 @@ class Transformer {
   std::shared_ptr<const Json> config_;
   std::shared_ptr<const Companions> companions_;  // of the folder it was loaded from
   std::filesystem::path base_{};                  // the folder of the model whose adapters these are
+  NamedTensors kept_{};                           // its weights that are not this model's
 };
 
 }  // namespace roll

@@ -73,7 +73,7 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
   for (const auto& part : head) (part.is_adapter || folder.find(part.name) ? wanted : absent).push_back(part);
   const auto parts = std::make_shared<const ParameterShards>(spec, critic_parameters(spec), parallel.tp, parallel.ep);
   const auto may_ignore = [&, lm_head = lm_head_parameter(spec).name](const std::string& name) {
-    return is_derived_buffer(name) || name == lm_head || parts->is_elsewhere(name);
+    return is_derived_buffer(name) || name == lm_head || parts->is_elsewhere(name) || is_kept(*spec.architecture, name);
   };
   NamedTensors parameters =
       load_parameters(folder, wanted, *parts, may_ignore, device, dtype, {path, lora ? lora->seed : 0, base});
@@ -85,6 +85,7 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
                    value_config(folder.config(), *spec.architecture),
                    companions_of(path)};
   model.base_ = folder.path();
+  model.kept_ = kept_tensors(folder, *spec.architecture);
   return model;
 }
 
@@ -98,7 +99,7 @@ at::Tensor ValueModel::values(const PackedTokens& tokens, const Recomputation& r
 FileSums ValueModel::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
                                  const HfSaveOptions& options) const {
   const NamedTensors fused = fused_tensors(critic_parameters(spec()), whole);
-  if (!spec().lora) return write_hf_files(folder, *config_, fused, *companions_, options);
+  if (!spec().lora) return write_hf_files(folder, *config_, fused, *companions_, options, kept_);
   return write_peft_files(folder, peft_config(spec(), critic_parameters(spec()), base_, "TOKEN_CLS"), fused,
                           *companions_);
 }
@@ -109,7 +110,7 @@ void ValueModel::save(const std::filesystem::path& folder, const HfSaveOptions& 
   const NamedTensors merged =
       fused_tensors(critic_parameters(plain), merged_parameters(backbone_, parameters_, critic_parameters(plain)));
   write_folder_atomic(folder, [&](const std::filesystem::path& temporary) {
-    write_hf_files(temporary, *config_, merged, *companions_, options);
+    write_hf_files(temporary, *config_, merged, *companions_, options, kept_);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -26,8 +27,17 @@ constexpr double kLargestBf16 = 3.39e38;  // a little more is rounded to infinit
 
 std::vector<std::string> names_of(const std::vector<ParameterShape>& wanted) {
   std::vector<std::string> names;
-  for (const auto& parameter : in_folder(wanted)) names.push_back(parameter.name);
+  for (const auto& parameter : wanted) names.push_back(parameter.name_in_folder());
   return names;
+}
+
+/// Parts of one tensor may lie in a folder each by itself, under their own names (experts, as transformers writes
+/// them).
+std::vector<ParameterShape> as_in(const HfFolder& folder, std::vector<ParameterShape> wanted) {
+  for (ParameterShape& parameter : wanted)
+    if (!parameter.fused.name.empty() && !folder.find(parameter.fused.name) && folder.find(parameter.name))
+      parameter.fused = {};
+  return wanted;
 }
 
 void check_nothing_unexpected(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
@@ -64,7 +74,12 @@ void check_one(const HfFolder& folder, const ParameterShape& wanted) {
 template <class Folder>
 at::Tensor read_parameter(const Folder& folder, const ParameterShape& parameter) {
   const at::Tensor there = folder.read(parameter.name_in_folder());
-  return parameter.fused.name.empty() ? there : there.narrow(0, parameter.fused.begin, parameter.shape[0]);
+  const FolderRows& fused = parameter.fused;
+  if (fused.name.empty()) return there;
+  std::vector<int64_t> runs = parameter.shape;
+  runs[0] = fused.rows;
+  runs.insert(runs.begin(), fused.groups);
+  return there.reshape(runs).narrow(1, fused.begin, parameter.shape[0] / fused.groups).reshape(parameter.shape);
 }
 
 /// This rank's part of a whole tensor, as a copy: training must not write into pages of a file.
@@ -78,16 +93,18 @@ at::Tensor own_part(const ParameterShards& parts, const std::string& name, const
 at::Tensor init_one(const ParameterShape& wanted, uint64_t seed, uint32_t number) {
   const auto options = at::TensorOptions().dtype(at::kFloat);
   if (wanted.name.ends_with(".bias")) return at::zeros(wanted.shape, options);
-  if (wanted.shape.size() == 1) return at::full(wanted.shape, wanted.initial, options);  // a norm
+  const bool is_constant = wanted.deviation < 0 ? wanted.shape.size() == 1 : wanted.deviation == 0;  // a norm, say
+  if (is_constant) return at::full(wanted.shape, wanted.initial, options);
+  const double deviation = wanted.deviation < 0 ? 0.02 : wanted.deviation;
   at::Tensor values = at::empty(wanted.shape, options);
   float* out = values.data_ptr<float>();
   at::parallel_for(0, values.numel(), 4096, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      out[i] = static_cast<float>(0.02 * random_normal({.seed = seed,
-                                                        .purpose = Purpose::kInit,
-                                                        .step = number,
-                                                        .sequence = static_cast<uint64_t>(i >> 32),
-                                                        .position = static_cast<uint32_t>(i)}));
+      out[i] = static_cast<float>(deviation * random_normal({.seed = seed,
+                                                             .purpose = Purpose::kInit,
+                                                             .step = number,
+                                                             .sequence = static_cast<uint64_t>(i >> 32),
+                                                             .position = static_cast<uint32_t>(i)}));
   });
   return values;
 }
@@ -179,7 +196,7 @@ void check_values(const at::Tensor& values, at::ScalarType dtype, const std::str
 }
 
 void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted) {
-  for (const auto& parameter : in_folder(wanted))
+  for (const auto& parameter : in_folder(as_in(folder, wanted)))
     if (!parameter.is_adapter) check_one(folder, parameter);
 }
 
@@ -193,9 +210,10 @@ void check_folder(const std::filesystem::path& folder, const ModelSpec& spec, Fo
         folder.string());
 }
 
-NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
+NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& asked,
                              const ParameterShards& parts, const std::function<bool(const std::string&)>& may_ignore,
                              at::Device device, at::ScalarType dtype, const AdapterSource& adapters) {
+  const std::vector<ParameterShape> wanted = as_in(folder, asked);
   check_parameters(folder, wanted);
   std::optional<PeftFolder> peft;
   if (!adapters.folder.empty() && is_peft_folder(adapters.folder))
@@ -234,26 +252,27 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
 }
 
 NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors) {
-  std::unordered_map<std::string_view, const FolderRows*> rows;  // of parts, by their names
-  std::unordered_map<std::string_view, std::vector<std::string>> parts_of;
+  std::unordered_map<std::string_view, const ParameterShape*> fused;  // parts, by their names
+  std::unordered_map<std::string_view, std::map<int64_t, std::string>> parts_of;
   for (const ParameterShape& parameter : parameters) {
     if (parameter.fused.name.empty()) continue;
-    rows.emplace(parameter.name, &parameter.fused);
-    parts_of[parameter.fused.name].push_back(parameter.name);
+    fused.emplace(parameter.name, &parameter);
+    parts_of[parameter.fused.name].emplace(parameter.fused.begin, parameter.name);
   }
   const ParameterIndex all(tensors);
   NamedTensors list;
   for (const auto& [name, tensor] : tensors) {
-    const auto part = rows.find(name);
-    if (part == rows.end()) {
+    const auto part = fused.find(name);
+    if (part == fused.end()) {
       list.emplace_back(name, tensor);
       continue;
     }
-    const FolderRows& fused = *part->second;
-    if (fused.begin > 0) continue;
-    std::vector<at::Tensor> parts;
-    for (const std::string& own : parts_of[fused.name]) parts.push_back(all[own]);
-    list.emplace_back(fused.name, at::cat(parts));
+    const FolderRows& place = part->second->fused;
+    if (place.begin > 0) continue;
+    std::vector<at::Tensor> parts;  // of each group
+    for (const auto& [begin, own] : parts_of[place.name])
+      parts.push_back(all[own].unflatten(0, {place.groups, all[own].size(0) / place.groups}));
+    list.emplace_back(place.name, at::cat(parts, 1).reshape(place.whole_shape(part->second->shape)));
   }
   return list;
 }
@@ -320,6 +339,17 @@ NamedTensors parameters_of(const NamedTensors& parameters, const std::vector<Par
 
 std::vector<ParameterShape> held_by(std::vector<ParameterShape> parameters, const ModelParallel& parallel) {
   return held_by(std::move(parameters), parallel.ep_rank(), parallel.ep_size());
+}
+
+bool is_kept(const Architecture& architecture, const std::string& name) {
+  return std::ranges::any_of(architecture.kept, [&](const std::string& begin) { return name.starts_with(begin); });
+}
+
+NamedTensors kept_tensors(const HfFolder& folder, const Architecture& architecture) {
+  NamedTensors kept;
+  for (const TensorEntry& entry : folder.entries())
+    if (is_kept(architecture, entry.name)) kept.emplace_back(entry.name, folder.read(entry.name));
+  return kept;
 }
 
 bool is_derived_buffer(const std::string& name) {

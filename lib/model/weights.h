@@ -51,8 +51,8 @@ void check_folder(const std::filesystem::path& folder, const ModelSpec& spec, Fo
 /// UserError "where: ...": the CPU tensor holds NaN or infinite values, or some that are infinite in `dtype`.
 void check_values(const at::Tensor& values, at::ScalarType dtype, const std::string& where);
 
-/// Normal with standard deviation 0.02 for matrices, 1 for norms, 0 for biases. Each number is named by seed, parameter
-/// and index, so that devices, dtypes and machines agree.
+/// Normal with standard deviation 0.02 for matrices, 1 for norms, 0 for biases, what a TensorShape says. Each number is
+/// named by seed, parameter and index, so that devices, dtypes and machines agree.
 NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t seed, at::Device device,
                              at::ScalarType dtype);
 
@@ -84,6 +84,10 @@ NamedTensors parameters_of(const NamedTensors& parameters, const std::vector<Par
 
 /// held_by() of this rank of those that share experts.
 std::vector<ParameterShape> held_by(std::vector<ParameterShape> parameters, const ModelParallel& parallel);
+
+/// A folder's tensors of parts that such a model does not compute (Architecture::kept), as they are stored.
+NamedTensors kept_tensors(const HfFolder& folder, const Architecture& architecture);
+bool is_kept(const Architecture& architecture, const std::string& name);
 
 /// Buffers that old checkpoints carry and that follow from config.json.
 bool is_derived_buffer(const std::string& name);

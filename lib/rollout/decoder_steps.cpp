@@ -145,7 +145,10 @@ class DecoderSteps : public StepModel {
 
 }  // namespace
 
-std::unique_ptr<StepModel> make_step_model(const Transformer& model, const EngineLimits& limits) {
+std::unique_ptr<StepModel> make_step_model(const Transformer& model, const EngineLimits& asked) {
+  EngineLimits limits = asked;
+  limits.page_size = cost_of(model.spec().layers(), model.parallel().tp_size())
+                         .page_tokens(asked.page_size, static_cast<int64_t>(at::elementSize(model.dtype())));
   if (limits.int8_weights && !has_cpu_decoder(model))
     throw user_error("dtype = int8: weights of 8 bits are read by a sampler on the CPU alone; on {} take fp32 or bf16",
                      model.device().str());

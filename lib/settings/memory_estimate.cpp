@@ -129,9 +129,16 @@ double kv_bytes(const Config& config, const ModelSpec& spec, double bytes) {
   const int64_t tp = tensor_ranks(config.actor_infer);
   const int64_t groups = std::max<int64_t>(1, std::ssize(config.actor_infer.ranks) / tp);
   const int64_t sequences = (config.most_prompts() * config.samples_per_prompt() + groups - 1) / groups;
-  const auto tokens = static_cast<double>(std::min(sequences, config.max_running_requests)) *
-                      static_cast<double>(config.sequence_length.value_or(0));
-  return tokens * bytes * static_cast<double>(cost_of(spec.layers(), tp).cached);
+  const auto running = static_cast<double>(std::min(sequences, config.max_running_requests));
+  const int64_t length = config.sequence_length.value_or(0);
+  const LayerCost cost = cost_of(spec.layers(), tp);
+  double states = 0;  // of a sequence
+  if (cost.states > 0) {
+    const int64_t page =
+        cost.page_tokens(config.actor_infer.strategy_args.strategy_config.block_size, static_cast<int64_t>(bytes));
+    states = static_cast<double>((length + page - 1) / page * cost.page_bytes(0, static_cast<int64_t>(bytes)));
+  }
+  return running * (static_cast<double>(length) * bytes * static_cast<double>(cost.cached) + states);
 }
 
 /// Whether the models of both are one folder's, of which either may have adapters.

@@ -39,6 +39,7 @@ LAYOUTS = {
     "2 context x 2 tensor ranks": (1, 2, 2, DEEP),
     "8 data ranks": (8, 1, 1, DEEP),
     "2 data x 2 context x 2 tensor ranks": (2, 2, 2, {}),
+    "2 context x 2 tensor ranks, gated delta nets": (1, 2, 2, dict(model="delta")),
 }
 failures = []
 
@@ -123,6 +124,7 @@ with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     rollouts = replay.record(folder)
     replay.make_model(folder, "deep", "qwen2", "--hidden", 128, "--layers", 3)
+    replay.make_model(folder, "delta", "qwen3_5_text", "--layers", 4)
     layouts(folder, rollouts)
     placements(folder, rollouts)
     distilled(folder, rollouts)

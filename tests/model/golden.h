@@ -28,6 +28,9 @@ inline const std::vector<std::string> kGoldenArchitectures = {
     "phi3",           "phi3_longrope",   "glm",     "glm4",           "gemma",        "gemma2", "gemma3",
     "llama_linear",   "llama_dynamic",   "granite"};
 
+/// Those of tests/oracles/make_golden_delta_nets.py.
+inline const std::vector<std::string> kGoldenDeltaNets = {"qwen3_next", "qwen3_5", "qwen3_5_moe"};
+
 inline Json read_golden(const std::string& name) {
   return read_json(std::filesystem::path(ROLL_SOURCE_DIR) / "tests/golden/model" / (name + ".json"));
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares `roll logprobs` with Hugging Face transformers in float32 on random-weight models.
 
-By hand, with torch and transformers installed:  tests/oracles/check_hf.py build/roll
+By hand, with torch and transformers installed:  tests/oracles/check_hf.py build/roll [name ...]
 For every architecture and variant: token log-probs of sequences of 1..700 tokens must agree within 2e-5 nats, and a folder
 that `roll export` wrote must open in transformers and give the same log-probs again.
 """
@@ -17,6 +17,7 @@ from transformers import (AutoModelForCausalLM, AutoModelForTokenClassification,
                           Qwen3MoeConfig)
 
 from make_golden_architectures import ROWS
+from make_golden_delta_nets import ROWS as DELTA_NETS
 
 LIMIT = 2e-5
 LENGTHS = [1, 2, 3, 7, 31, 64, 65, 127, 128, 129, 255, 300, 511, 512, 513, 640, 699, 700]
@@ -51,7 +52,7 @@ VARIANTS = {
     "qwen2 moe": (Qwen2MoeConfig(**SIZES, num_attention_heads=6, num_key_value_heads=6, num_experts=10, num_experts_per_tok=4,
                                  moe_intermediate_size=36, shared_expert_intermediate_size=90), torch.float32, "5GB"),
 }
-VARIANTS |= {name: (config, torch.float32, "5GB") for name, config in ROWS.items()}
+VARIANTS |= {name: (config, torch.float32, "5GB") for name, config in (ROWS | DELTA_NETS).items()}
 
 
 def random_model(config):
@@ -121,8 +122,9 @@ def check(binary, name, config, dtype, shard_size, folder):
     again = AutoModelForCausalLM.from_pretrained(folder / "out", dtype=torch.float32, attn_implementation="eager").eval()
     reopened = worst(hf_log_probs(again, rows), theirs)
     spread = torch.cat(theirs).std().item()
+    limit = 2e-4 if name in DELTA_NETS else LIMIT  # where transformers in float32 is as far from itself in float64
     close = 1e-6 if "moe" in name else 0  # grouped products of transformers depend on where weights lie
-    ok = difference <= LIMIT and reopened <= close and check_critic(binary, name, config, dtype, folder)
+    ok = difference <= limit and reopened <= close and check_critic(binary, name, config, dtype, folder)
     print(f"{'ok  ' if ok else 'FAIL'} {name:36} max |difference| {difference:.2e} nats (log-probs spread {spread:.2f}); "
           f"exported and opened by transformers: {reopened:.1e}", flush=True)
     return ok
@@ -133,6 +135,8 @@ def main():
     binary = sys.argv[1]
     results = []
     for name, (config, dtype, shard_size) in VARIANTS.items():
+        if len(sys.argv) > 2 and name not in sys.argv[2:]:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             results.append(check(binary, name, config, dtype, shard_size, pathlib.Path(folder)))
     print(f"{sum(results)} of {len(results)} agree")

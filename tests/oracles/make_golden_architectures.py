@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, AutoModelForTokenClassification
 from transformers import (Gemma2Config, Gemma3TextConfig, GemmaConfig, Glm4Config, GlmConfig, GraniteConfig, LlamaConfig,
                           Ministral3Config, MistralConfig, Olmo2Config, Olmo3Config, Phi3Config, Qwen2Config, SmolLM3Config)
 
-from make_golden_model import OUT, SIZES, causal, fill, probe, rounded, rows
+from make_golden_model import EAGER, OUT, SIZES, causal, fill, probe, rounded, rows
 
 TOKENS = dict(pad_token_id=None, eos_token_id=1, bos_token_id=2)
 YARN = {"rope_type": "yarn", "rope_theta": 1e6, "factor": 16.0, "original_max_position_embeddings": 32, "beta_fast": 32.0,
@@ -65,7 +65,7 @@ def critic(config, all_ids):
     """A value for each token; none where transformers has no such class."""
     config.num_labels = 1
     try:
-        model = fill(AutoModelForTokenClassification.from_config(config, dtype=torch.float64), "float32")
+        model = fill(AutoModelForTokenClassification.from_config(config, dtype=torch.float64, **EAGER), "float32")
         values = [model(torch.tensor([ids])).logits[0, :, 0] for ids in all_ids]
     except ValueError:
         return None
@@ -75,7 +75,7 @@ def critic(config, all_ids):
 
 @torch.no_grad()
 def greedy(config, ids):
-    model = fill(AutoModelForCausalLM.from_config(config, dtype=torch.float32), "float32")
+    model = fill(AutoModelForCausalLM.from_config(config, dtype=torch.float32, **EAGER), "float32")
     whole = list(ids)
     for _ in range(12):  # without a cache, whose use must not change anything
         whole.append(model(torch.tensor([whole]), use_cache=False).logits[0, -1].argmax().item())

@@ -192,6 +192,29 @@ TEST_CASE("what micro-batches take that compute a prompt once is estimated withi
   CHECK(training < 0.9 * whole);
 }
 
+TEST_CASE("what gated delta nets take is estimated within a quarter", "[train]") {
+  at::manual_seed(1);
+  InitSizes sizes;
+  sizes.arch = "qwen3_5_text";
+  sizes.vocab = 256;
+  sizes.hidden = 64;
+  sizes.kv_heads = 2;
+  const ModelSpec spec = make_spec(sizes, {});
+  Meter meter{at::kCPU};
+  const auto dtype = GENERATE(at::kBFloat16, at::kFloat);
+  const Recomputation recomputation = GENERATE(true, false) ? kEveryLayer : Recomputation{};
+  const test::Multiplying multiplying(false);
+  CAPTURE(dtype, recomputation.layers);
+  const Transformer model = Transformer::init(spec, 1, meter.device, dtype);
+  const Experience step = sequences_of(2 * kSequences);
+  Alone alone;
+  const ActivationRule rule = rule_for(meter, dtype, recomputation);
+  const double training = counted_policy(meter, alone.mesh, model, step, recomputation);
+  const double forward = counted_log_probs(meter, alone.mesh, model, step);
+  check_near("training", training_activation_bytes(spec, rule), training, 0.25);
+  check_near("log-probs", forward_activation_bytes(spec, rule), forward, 0.25);
+}
+
 TEST_CASE("what is kept where some layers are recomputed, or several together, is estimated within a tenth",
           "[train]") {
   const Kernels kernels;
