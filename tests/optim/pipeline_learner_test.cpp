@@ -104,7 +104,7 @@ std::string check_ends(const ValueModel&) {
 template <class Model>
 void check_stages(const Layout& layout) {
   const TemporaryFolder folder;
-  test::telling_model({.hidden = 16, .layers = 3, .heads = 4, .kv_heads = 2, .intermediate = 24, .vocab = 53, .tie = layout.tie})
+  test::telling_model({.hidden = 16, .layers = 3, .heads = 4, .kv_heads = 2, .intermediate = 24, .vocab = 71, .tie = layout.tie})
       .save(folder.path());
   Model model = Model::load(folder.path());
   const auto alone = make_single_communicator({.rank = 0, .size = 1});
