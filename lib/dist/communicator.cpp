@@ -113,6 +113,12 @@ std::unique_ptr<Pending> Communicator::start_all_reduce(const at::Tensor& tensor
   });
 }
 
+std::unique_ptr<Pending> Communicator::start_broadcast(const at::Tensor& tensor, int root, std::string_view name) {
+  return start([this, tensor = at::Tensor(tensor), root, what = std::string(name)]() mutable {
+    broadcast_dense(tensor, root, what);
+  });
+}
+
 std::unique_ptr<Pending> Communicator::start_all_gather(const at::Tensor& mine, const at::Tensor& all,
                                                         std::string_view name) {
   return start(

@@ -114,6 +114,8 @@ class Communicator {
   /// a view of; the rest of `all` is then undefined.
   std::unique_ptr<Pending> start_reduce_scatter(const at::Tensor& all, const at::Tensor& mine, std::string_view name);
   std::unique_ptr<Pending> start_all_reduce(const at::Tensor& tensor, std::string_view name);
+  /// The root's tensor, which stays as it is, to the others, which may call broadcast().
+  std::unique_ptr<Pending> start_broadcast(const at::Tensor& tensor, int root, std::string_view name);
   /// Every rank's `mine` into `all` [size * n]; `mine` may be this rank's part of `all`.
   std::unique_ptr<Pending> start_all_gather(const at::Tensor& mine, const at::Tensor& all, std::string_view name);
   /// All-to-all of equal blocks: block r of `out` [size * n] becomes block rank() of rank r's `in`. Of all NCCL's

@@ -47,6 +47,10 @@ struct StrategyConfig {
   std::optional<int64_t> ulysses_size;
   std::optional<int64_t> expert_model_parallel_size;
   std::optional<int64_t> expert_tensor_parallel_size;
+  std::optional<int64_t> pipeline_model_parallel_size;
+  std::optional<int64_t> num_layers_in_first_pipeline_stage, num_layers_in_last_pipeline_stage;
+  bool account_for_embedding_in_pipeline_split = false, account_for_loss_in_pipeline_split = false;
+  std::optional<std::string> pipeline_model_parallel_layout;
   double moe_aux_loss_coeff = 0, moe_z_loss_coeff = 0;
   bool use_distributed_optimizer = true;
   std::optional<Recompute> recompute_granularity;
@@ -63,8 +67,9 @@ struct StrategyConfig {
   int64_t tensor_parallel() const { return tensor_model_parallel_size.value_or(tensor_parallel_size.value_or(1)); }
   int64_t context_parallel() const { return context_parallel_size.value_or(ulysses_size.value_or(1)); }
   int64_t expert_parallel() const { return expert_model_parallel_size.value_or(1); }
+  int64_t pipeline_parallel() const { return pipeline_model_parallel_size.value_or(1); }
   /// Ranks that share one copy of the model and its sequences.
-  int64_t model_ranks() const { return tensor_parallel() * context_parallel(); }
+  int64_t model_ranks() const { return pipeline_parallel() * tensor_parallel() * context_parallel(); }
   /// Where anything is recomputed. Of all layers while choose_recomputation() has not put block in place of auto.
   Recomputation recomputation() const {
     if (recompute_method == RecomputeMethod::kBlock) return {.layers = recompute_num_layers.value_or(0)};
@@ -83,6 +88,7 @@ struct StrategyConfig {
       "ranks that share the experts of a mixture, of those that train with the same part of all else", rank_range());
     v("expert_tensor_parallel_size", expert_tensor_parallel_size,
       "ranks that share each expert's matrices; null: as tensor_model_parallel_size, which it must be", rank_range());
+    pipeline_fields(v);
     v("moe_aux_loss_coeff", moe_aux_loss_coeff,
       "of the cost of experts' unequal load, each sequence's on its own, that trains routers beside the loss",
       at_least(0));
@@ -109,10 +115,30 @@ struct StrategyConfig {
 
  private:
   template <class V>
+  void pipeline_fields(V& v) {
+    v("pipeline_model_parallel_size", pipeline_model_parallel_size,
+      "stages of a pipeline, each of which has some of the layers; of a role that trains or computes log-probs",
+      rank_range());
+    v("num_layers_in_first_pipeline_stage", num_layers_in_first_pipeline_stage,
+      "layers of the first stage, where the others share the rest evenly; null: as many as they have", at_least(1));
+    v("num_layers_in_last_pipeline_stage", num_layers_in_last_pipeline_stage, "of the last stage, likewise",
+      at_least(1));
+    v("account_for_embedding_in_pipeline_split", account_for_embedding_in_pipeline_split,
+      "the embedding counts as a layer: the first stage has one less");
+    v("account_for_loss_in_pipeline_split", account_for_loss_in_pipeline_split,
+      "the head and the loss count as a layer: the last stage has one less");
+    v("pipeline_model_parallel_layout", pipeline_model_parallel_layout,
+      "Megatron's text of the stages, as Et*3|t*4|t*3L: E the embedding, t a layer, L the loss, t*3 and (tt|)*3 as "
+      "often");
+    v.refused_above_one({"virtual_pipeline_model_parallel_size"},
+                        "needs interleaved stages, which this version does not have; set it to 1");
+  }
+
+  template <class V>
   void engine_fields(V& v) {
-    v.refused_above_one({"pipeline_model_parallel_size", "pipeline_parallel_size", "pp_size",
-                         "virtual_pipeline_model_parallel_size", "pipeline_model_parallel_layout"},
-                        "needs pipeline parallelism, which this version does not have; set it to 1");
+    v.refused_above_one({"pipeline_parallel_size", "pp_size"},
+                        "where responses are sampled, each group of tensor ranks has all layers; set it to 1, and "
+                        "pipeline_model_parallel_size for a role that trains");
     v.noted({"ep_size", "enable_expert_parallel"},
             "where responses are sampled, tensor ranks share every expert's matrices");
     v.noted({"moe_*"}, "tokens go to their experts in one way, none is dropped, and the router is float32");
@@ -132,8 +158,6 @@ struct StrategyConfig {
              "use_flash_attn",
              "cross_entropy_loss_fusion",
              "gradient_accumulation_fusion",
-             "account_for_loss_in_pipeline_split",
-             "account_for_embedding_in_pipeline_split",
              "recompute_modules",
              "accumulate_allreduce_grads_in_fp32",
              "enable_mix_precision",

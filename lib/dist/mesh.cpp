@@ -32,24 +32,45 @@ std::vector<int> all_of(int size) {
 }  // namespace
 
 MeshPlace mesh_place(int64_t rank, const MeshShape& shape) {
-  return {.dp = rank / shape.model_ranks(), .cp = rank / shape.tp % shape.cp, .tp = rank % shape.tp};
+  return {.dp = rank / shape.model_ranks(),
+          .cp = rank / shape.tp % shape.cp,
+          .tp = rank % shape.tp,
+          .pp = rank / shape.stage_ranks() % shape.pp};
 }
 
 Mesh::Mesh(Communicator& world, MeshShape shape)
     : world_(world), shape_(shape), place_(mesh_place(world.rank(), shape)) {
   ROLL_CHECK_EQ(world.size() % shape.model_ranks(), 0, "the configuration was checked");
-  const int64_t cp = shape.cp, tp = shape.tp;
-  dp_ = split_by(world, shape, "dp", [=](const MeshPlace& p) { return p.cp * tp + p.tp; });
-  cp_ = split_by(world, shape, "cp", [=](const MeshPlace& p) { return p.dp * tp + p.tp; });
-  tp_ = split_by(world, shape, "tp", [=](const MeshPlace& p) { return p.dp * cp + p.cp; });
-  shards_ = split_by(world, shape, "shards", [=](const MeshPlace& p) { return p.tp; });
+  const int64_t cp = shape.cp, tp = shape.tp, pp = shape.pp;
+  dp_ = split_by(world, shape, "dp", [=](const MeshPlace& p) { return (p.pp * cp + p.cp) * tp + p.tp; });
+  cp_ = split_by(world, shape, "cp", [=](const MeshPlace& p) { return (p.dp * pp + p.pp) * tp + p.tp; });
+  tp_ = split_by(world, shape, "tp", [=](const MeshPlace& p) { return (p.dp * pp + p.pp) * cp + p.cp; });
+  shards_ = split_by(world, shape, "shards", [=](const MeshPlace& p) { return p.pp * tp + p.tp; });
+  if (pp > 1) link_stages();
   if (shape.ep == 1) return;
+  ROLL_CHECK_EQ(pp, 1, "the configuration was checked");
   const int64_t ep = shape.ep;
   ROLL_CHECK_EQ(world.size() % (ep * tp), 0, "the configuration was checked");
   const auto shard = [=](const MeshPlace& p) { return p.dp * cp + p.cp; };
   experts_ = split_by(world, shape, "ep", [=](const MeshPlace& p) { return shard(p) / ep * tp + p.tp; });
   expert_shards_ =
       split_by(world, shape, "expert shards", [=](const MeshPlace& p) { return shard(p) % ep * tp + p.tp; });
+}
+
+void Mesh::link_stages() {
+  const int64_t pp = shape_.pp, cp = shape_.cp, tp = shape_.tp;
+  const auto pipeline = [=](const MeshPlace& p) { return (p.dp * cp + p.cp) * tp + p.tp; };
+  pp_ = split_by(world_, shape_, "pp", pipeline);
+  ends_ = split_by(world_, shape_, "pp ends",
+                   [=](const MeshPlace& p) { return pipeline(p) * pp + (p.pp == pp - 1 ? 0 : p.pp); });
+  // Links with an even stage before an odd one, then the others: a rank has one of each.
+  for (const int64_t odd : {0, 1}) {
+    if (odd >= pp - 1) break;
+    const auto pair = [=](const MeshPlace& p) { return pipeline(p) * pp + (p.pp + odd) / 2; };
+    StageLink& link = place_.pp % 2 == odd ? next_ : previous_;
+    link.activations = split_by(world_, shape_, "activations", pair);
+    link.gradients = split_by(world_, shape_, "gradients of activations", pair);
+  }
 }
 
 RoleMesh::RoleMesh(Communicator& world, std::vector<int> ranks, Communicator* own, MeshShape shape)

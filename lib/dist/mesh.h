@@ -1,6 +1,7 @@
-// The ranks as a grid of data x context x tensor parallelism. Tensor ranks stand next to each other (they talk most, so
-// they should share a host), then context ranks, then data ranks: rank = (dp_rank * cp + cp_rank) * tp + tp_rank.
-// Of the dp x cp ranks that hold the same weights, each ep neighbours share the experts of a mixture out instead.
+// The ranks as a grid of data x pipeline x context x tensor parallelism. Tensor ranks stand next to each other (they
+// talk most, so they should share a host), then context ranks, then the stages of a pipeline, then data ranks:
+// rank = ((dp_rank * pp + stage) * cp + cp_rank) * tp + tp_rank. Of the dp x cp ranks that hold the same weights, each
+// ep neighbours share the experts of a mixture out instead.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +21,34 @@ struct MeshShape {
   int64_t cp = 1;  // ranks that share each sequence
   int64_t tp = 1;  // ranks that share each weight matrix
   int64_t ep = 1;  // ranks that share the experts, of those with the same part of all else; divides dp x cp
+  int64_t pp = 1;  // stages, each of which has some of the layers
   auto operator<=>(const MeshShape&) const = default;
-  int64_t model_ranks() const { return cp * tp; }
+  int64_t stage_ranks() const { return cp * tp; }
+  int64_t model_ranks() const { return pp * stage_ranks(); }
 };
 
 /// Where a rank stands in a grid.
 struct MeshPlace {
-  int64_t dp = 0, cp = 0, tp = 0;
+  int64_t dp = 0, cp = 0, tp = 0, pp = 0;
 };
 MeshPlace mesh_place(int64_t rank, const MeshShape& shape);
 
+/// Two neighbouring stages' ways to each other: [2] ranks each, the earlier stage first.
+struct StageLink {
+  std::unique_ptr<Communicator> activations, gradients;
+};
+
 class Mesh {
  public:
-  /// **Collective** over `world`, which must outlive the mesh. Bug: its size is no multiple of cp * tp, or of ep * tp.
+  /// **Collective** over `world`, which must outlive the mesh. Bug: its size is no multiple of pp * cp * tp, or of
+  /// ep * tp.
   Mesh(Communicator& world, MeshShape shape);
 
   const MeshShape& shape() const { return shape_; }
   int64_t dp_size() const { return world_.size() / shape_.model_ranks(); }
   const MeshPlace& place() const { return place_; }
-  /// Whether this rank speaks for its group of cp * tp ranks, which compute the same results.
-  bool is_leader() const { return place_.cp == 0 && place_.tp == 0; }
+  /// Whether this rank speaks for its group of pp * cp * tp ranks: it is the first of those that compute results.
+  bool is_leader() const { return place_.cp == 0 && place_.tp == 0 && place_.pp == shape_.pp - 1; }
 
   Communicator& world() { return world_; }
   Communicator& dp() { return *dp_; }  // ranks that hold the same part of model and sequences
@@ -48,12 +57,20 @@ class Mesh {
   Communicator& shards() { return *shards_; }         // dp x cp: ranks that hold the same weights, beside experts
   Communicator* experts() { return experts_.get(); }  // ep ranks that share the experts; null where that is one
   Communicator& expert_shards() { return expert_shards_ ? *expert_shards_ : *shards_; }  // hold the same experts
+  // Of several stages:
+  Communicator& pp() { return *pp_; }                // all stages, for the same part of weights and sequences
+  Communicator& pipeline_ends() { return *ends_; }   // the first and the last
+  StageLink& next_stage() { return next_; }          // not of the last
+  StageLink& previous_stage() { return previous_; }  // not of the first
 
  private:
+  void link_stages();
+
   Communicator& world_;
   MeshShape shape_;
   MeshPlace place_;
-  std::unique_ptr<Communicator> dp_, cp_, tp_, shards_, experts_, expert_shards_;
+  std::unique_ptr<Communicator> dp_, cp_, tp_, shards_, experts_, expert_shards_, pp_, ends_;
+  StageLink next_, previous_;
 };
 
 /// Some ranks of a world, and their mesh. Every rank of the world has one, so that all know who is who; only those

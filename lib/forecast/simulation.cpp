@@ -40,6 +40,11 @@ void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, con
         "set "
         "it to 1 for --simulate",
         role, ep);
+  if (const int64_t pp = worker.strategy_args.strategy_config.pipeline_parallel(); pp > 1)
+    throw user_error(
+        "{}.strategy_args.strategy_config.pipeline_model_parallel_size = {}: stages of a pipeline are not planned; set "
+        "it to 1 for --simulate",
+        role, pp);
   const std::string whose = arch.empty() ? "" : fmt::format(" (--arch = {})", arch);
   if (!rule.empty())
     throw user_error("{}.strategy_args.strategy_config.tensor_model_parallel_size = {}: {}{}", role, tp, rule, whose);

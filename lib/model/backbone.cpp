@@ -22,6 +22,7 @@
 #include "ops/fused_layer.h"
 #include "ops/layer_ops.h"
 #include "ops/recompute.h"
+#include "pipeline/stage.h"
 
 namespace roll {
 
@@ -159,6 +160,10 @@ const Linear& LayerWeights::find(std::string_view name) const {
   return from(LinearShape{.name = name})->second;
 }
 
+const at::Tensor& LayerWeights::norm() const {
+  return find(first_norm(layer_)).weight;
+}
+
 std::vector<at::Tensor> LayerWeights::all() const {
   std::vector<at::Tensor> defined;
   const auto add = [&](const at::Tensor& tensor) {
@@ -177,16 +182,23 @@ std::vector<at::Tensor> LayerWeights::all() const {
 }
 
 Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const ModelParallel& parallel)
-    : spec_(spec),
-      parallel_(parallel),
-      embedding_(trained_copy(parameters, spec.architecture->weights.embedding)),
-      final_norm_(parameter(parameters, spec.architecture->weights.final_norm + ".weight")),
-      launcher_(make_layer_launcher(embedding_.device())) {
-  for (const Rope& rope : spec.ropes())
-    inverse_frequencies_.push_back(inverse_frequencies(rope).to(embedding_.device()));
+    : spec_(spec), parallel_(parallel) {
+  const PipelineStage* const stage = parallel.stage.get();
+  const WeightNames& names = spec.architecture->weights;
+  const auto is_embedding = [&](const auto& named) { return named.first == names.embedding + ".weight"; };
+  if (!stage || std::ranges::any_of(parameters, is_embedding)) embedding_ = trained_copy(parameters, names.embedding);
+  if (!stage || stage->is_last()) final_norm_ = parameter(parameters, names.final_norm + ".weight");
   const ParameterIndex all(parameters);
-  for (const Layer& layer : spec.layers())
-    layers_.emplace_back(layer, layers_.size(), layer_prefix(spec, layers_.size()), all, parallel.tp, parallel.ep);
+  const std::vector<Layer> layers = spec.layers();
+  for (size_t i = 0; i < layers.size(); ++i)
+    if (!stage || stage->has(static_cast<int64_t>(i)))
+      layers_.emplace_back(layers[i], i, layer_prefix(spec, i), all, parallel.tp, parallel.ep);
+  launcher_ = make_layer_launcher(device());
+  for (const Rope& rope : spec.ropes()) inverse_frequencies_.push_back(inverse_frequencies(rope).to(device()));
+}
+
+const at::Tensor& Backbone::a_norm() const {
+  return final_norm_.defined() ? final_norm_ : layers_.front().norm();
 }
 
 /// A token's row of the tables is its position.
@@ -282,7 +294,11 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
       .routed = {.replayed = layout.routed_experts, .recorded = {}},
       .dropout_names = layout.dropout_names,
   });
-  at::Tensor x = embed(layout.ids, pass->flow);
+  PipelineStage* const stage = parallel_.stage.get();
+  const auto options = at::TensorOptions().dtype(dtype()).device(device());
+  at::Tensor x = !stage || stage->is_first()
+                     ? embed(layout.ids, pass->flow)
+                     : stage->receive({layout.num_slots() / parallel_.tp_size(), spec_.hidden_size}, options);
   const std::vector<LayerUnit> units = layer_units(recompute, std::ssize(layers_));
   const bool one_stands_for_all = x.is_meta() && are_alike(layers_);
   int64_t before = 1;
@@ -292,7 +308,9 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
     x = run_unit(layers_, units[i - 1], count_times(x, parallel_, times, before), pass);
     before = times;
   }
-  return last_norm(count_times(x, parallel_, 1, before));
+  if (!stage || stage->is_last()) return last_norm(count_times(x, parallel_, 1, before));
+  stage->send(x);
+  return {};
 }
 
 double Backbone::embedding_scale() const {

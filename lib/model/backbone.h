@@ -42,6 +42,8 @@ class LayerWeights {
   at::Tensor operator[](const TensorShape& part) const { return find(part.name).weight; }
   /// Undefined where there is none.
   at::Tensor operator[](const NormShape& part) const { return part.width > 0 ? find(part.name).weight : at::Tensor(); }
+  /// The layer's first norm.
+  const at::Tensor& norm() const;
   /// All, in the order of the parts.
   std::vector<at::Tensor> all() const;
 
@@ -88,26 +90,29 @@ struct CachedTokens {
 class Backbone {
  public:
   /// Takes the backbone's tensors out of `parameters` by name (Bug if one is missing); shares their storage. Under
-  /// `parallel.tp` they are this rank's parts (parameter_shards.h).
+  /// `parallel.tp` they are this rank's parts (parameter_shards.h), under `parallel.stage` its layers.
   Backbone(const ModelSpec& spec, const NamedTensors& parameters, const ModelParallel& parallel = {});
 
   const ModelSpec& spec() const { return spec_; }
   const ModelParallel& parallel() const { return parallel_; }
-  /// [V, E], this rank's rows; in float32 where adapters are trained with it.
+  /// [V, E], this rank's rows; in float32 where adapters are trained with it. Undefined on a stage that needs none.
   const at::Tensor& embedding() const { return embedding_; }
   const at::Tensor& final_norm() const { return final_norm_; }
   const std::vector<LayerWeights>& layers() const { return layers_; }
-  at::Device device() const { return embedding_.device(); }
-  at::ScalarType dtype() const { return final_norm_.scalar_type(); }
+  at::Device device() const { return a_norm().device(); }
+  at::ScalarType dtype() const { return a_norm().scalar_type(); }
   /// What embeddings are multiplied by, rounded to the model's dtype, as it was in training.
   double embedding_scale() const;
 
-  /// [S / tp, E] after the final norm; see Transformer::forward.
+  /// [S / tp, E] after the final norm; see Transformer::forward. On a stage of a pipeline but the last: undefined, and
+  /// what it computed is on its way to the next one.
   at::Tensor forward(const TokenLayout& layout, const Recomputation& recompute) const;
   /// [N, E] of new tokens after the final norm; their keys and values are put into the cache. No gradients.
   at::Tensor extend(const CachedTokens& tokens, const KvRows& cache) const;
 
  private:
+  /// Of this rank's.
+  const at::Tensor& a_norm() const;
   at::Tensor embed(const at::Tensor& ids, const ParallelFlow& flow) const;
   at::Tensor last_norm(const at::Tensor& x) const;
   std::vector<HeadTurn> turns(const at::Tensor& positions, int64_t num_positions) const;
@@ -118,7 +123,7 @@ class Backbone {
   ModelSpec spec_;
   ModelParallel parallel_;
   at::Tensor embedding_, final_norm_;
-  std::vector<LayerWeights> layers_;
+  std::vector<LayerWeights> layers_;               // this rank's
   std::vector<at::Tensor> inverse_frequencies_;    // [R/2] float32 of each of the spec's ropes
   std::shared_ptr<const LayerLauncher> launcher_;  // null: LibTorch's operators and the CPU's own
 };

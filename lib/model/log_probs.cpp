@@ -47,6 +47,7 @@ TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& toke
   const LabelledSlots labelled = labelled_in(layout, tokens, wanted, parallel);
   options.rows = labelled.slots;
   at::Tensor hidden = model.forward(layout, recompute);
+  if (!hidden.defined()) return {.log_probs = {}, .entropy = {}, .routers = tokens.routers};
   if (parallel.tp_size() > 1) hidden = gather_rows(hidden, *parallel.tp, "hidden states");
   const LogProbs result = linear_log_prob(hidden, model.head_weight(), to_slots(layout, labels, 0), options);
   const auto packed = [&](const at::Tensor& x) {

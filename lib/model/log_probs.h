@@ -19,8 +19,8 @@ struct TokenLogProbs {
 /// All are 0 at each sequence's last index. With autograd unless a NoGradGuard is held, as it must be for the energy;
 /// full logits never exist.
 /// `wanted` ([T], not 0, on the host; undefined: all) computes only these positions, the others are 0 and carry no
-/// gradient: prompts cost nothing in the lm head. All ranks that share the model get all results. **Collective** over
-/// cp and tp.
+/// gradient: prompts cost nothing in the lm head. All ranks that share the model get all results, but of a pipeline's
+/// stages only the last; on others all is undefined. **Collective** over cp, tp and stages.
 TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& tokens, double temperature,
                               bool with_entropy, const Recomputation& recompute = {}, const at::Tensor& wanted = {},
                               bool with_energy = false);

@@ -67,10 +67,15 @@ void add_table(std::vector<ParameterShape>& list, const ModelSpec& spec, const s
     list.push_back({name + kSavedInfix + ".weight", shape, vocabulary_cut(spec), true});
 }
 
+void set_layer(std::vector<ParameterShape>& list, size_t from, int64_t layer) {
+  for (size_t i = from; i < list.size(); ++i) list[i].layer = layer;
+}
+
 /// Of a language model.
 std::vector<ParameterShape> head_parameters(const ModelSpec& spec) {
   std::vector<ParameterShape> list;
   add_table(list, spec, spec.architecture->weights.lm_head);
+  set_layer(list, 0, spec.num_layers);
   return list;
 }
 
@@ -123,9 +128,13 @@ std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec) {
   const std::vector<Layer> layers = spec.layers();
   std::vector<ParameterShape> list;
   add_table(list, spec, names.embedding);
-  for (size_t i = 0; i < layers.size(); ++i)
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const size_t from = list.size();
     for_each_part(layers[i], [&, prefix = layer_prefix(spec, i)](const auto& part) { add(list, prefix, part); });
+    set_layer(list, from, static_cast<int64_t>(i));
+  }
   add(list, "", NormShape{names.final_norm, spec.hidden_size, spec.norm_offset()});
+  list.back().layer = spec.num_layers;
   return list;
 }
 
@@ -145,12 +154,14 @@ std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec) {
   std::vector<ParameterShape> list;
   add(list, "", LinearShape{spec.architecture->weights.value_head, 1, spec.hidden_size, /*has_bias=*/true});
   for (ParameterShape& parameter : list) parameter.is_adapter = spec.lora.has_value();
+  set_layer(list, 0, spec.num_layers);
   return list;
 }
 
 std::vector<ParameterShape> policy_parameters(const ModelSpec& spec) {
   auto list = backbone_parameters(spec);
   if (!spec.tied_head) std::ranges::move(head_parameters(spec), std::back_inserter(list));
+  for (ParameterShape& parameter : list) parameter.is_at_both_ends = spec.tied_head && parameter.layer < 0;
   return list;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "pipeline/stage.h"
 
 namespace roll {
 
@@ -63,14 +64,16 @@ std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp) {
 }
 
 ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp,
-                                 Communicator* ep)
-    : tp_(tp), ep_(ep) {
+                                 Communicator* ep, std::shared_ptr<PipelineStage> stage)
+    : tp_(tp), ep_(ep), stage_(std::move(stage)) {
   ROLL_CHECK_EQ(tensor_parallel_rule(spec, size()), "", "the configuration was checked");
   for (const ParameterShape& parameter : whole)
     for (const ParameterShape& stored : stored_shapes(parameter)) {
       Entry& entry = entries_[stored.name];
       entry.shape = stored.shape;
       entry.expert = parameter.expert;
+      entry.layer = parameter.layer;
+      entry.is_at_both_ends = parameter.is_at_both_ends;
       for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(shard_of(stored.cut, rank, size()));
       places_.push_back(places_.empty() ? 0 : places_.back() + !is_elsewhere(order_.back()));
       order_.push_back(stored.name);
@@ -85,8 +88,14 @@ const ParameterShards::Entry& ParameterShards::entry(const std::string& name) co
 
 bool ParameterShards::is_elsewhere(const std::string& name) const {
   const auto found = entries_.find(name);
-  return ep_ && found != entries_.end() && found->second.expert &&
-         found->second.expert->owner(ep_->size()) != ep_->rank();
+  if (found == entries_.end()) return false;
+  const Entry& e = found->second;
+  if (stage_ && !is_of_stage(e) && !(e.is_at_both_ends && stage_->is_last())) return true;
+  return ep_ && e.expert && e.expert->owner(ep_->size()) != ep_->rank();
+}
+
+bool ParameterShards::is_of_stage(const Entry& e) const {
+  return !stage_ || stage_->has(e.layer);
 }
 
 const TensorShard& ParameterShards::part(const std::string& name) const {
@@ -118,28 +127,47 @@ at::Tensor ParameterShards::gather(const std::string& name, const at::Tensor& mi
 NamedTensors ParameterShards::gather_all(const NamedTensors& mine, bool keep) const {
   const std::map<std::string, at::Tensor> own(mine.begin(), mine.end());
   const bool has_experts = std::ranges::any_of(mine, [&](const auto& named) { return is_of_expert(named.first); });
+  const std::vector<char> is_known = stage_ ? known_to_stages(own) : std::vector<char>();
   NamedTensors whole;
-  for (const std::string& name : order_) {
+  for (size_t i = 0; i < order_.size(); ++i) {
+    const std::string& name = order_[i];
+    const Entry& e = entry(name);
     const auto found = own.find(name);
-    const bool is_mine = found != own.end(), is_shared = ep_ && has_experts && is_of_expert(name);
-    if (!is_mine && !is_shared) continue;
+    const bool is_mine = found != own.end() && is_of_stage(e), is_shared = ep_ && has_experts && e.expert;
+    if (stage_ ? !is_known[i] : !is_mine && !is_shared) continue;
     at::Tensor gathered = is_mine ? gather(name, found->second) : at::Tensor();
-    if (is_shared) gathered = whole_expert(name, gathered, mine.front().second);
+    const at::Tensor& like = mine.front().second;
+    if (is_shared) gathered = from_owner(name, gathered, like, *ep_, e.expert->owner(ep_->size()));
+    if (stage_) gathered = from_owner(name, gathered, like, stage_->ranks(), stage_->split().stage_of(e.layer));
     if (keep) whole.emplace_back(name, gathered.to(at::kCPU));
   }
   return whole;
 }
 
-at::Tensor ParameterShards::whole_expert(const std::string& name, const at::Tensor& mine,
-                                         const at::Tensor& like) const {
-  const Entry& e = entry(name);
-  at::Tensor tensor = mine.defined() ? mine.contiguous() : at::empty(e.shape, like.options().requires_grad(false));
-  ep_->broadcast(tensor, static_cast<int>(e.expert->owner(ep_->size())), name);
+at::Tensor ParameterShards::from_owner(const std::string& name, const at::Tensor& mine, const at::Tensor& like,
+                                       Communicator& ranks, int64_t owner) const {
+  at::Tensor tensor =
+      mine.defined() ? mine.contiguous() : at::empty(entry(name).shape, like.options().requires_grad(false));
+  ranks.broadcast(tensor, static_cast<int>(owner), name);
   return tensor;
+}
+
+std::vector<char> ParameterShards::known_to_stages(const std::map<std::string, at::Tensor>& mine) const {
+  at::Tensor known = at::empty({std::ssize(order_)}, at::kLong);
+  std::ranges::transform(order_, known.mutable_data_ptr<int64_t>(),
+                         [&](const std::string& name) { return mine.contains(name) ? 1 : 0; });
+  stage_->ranks().all_reduce_max(known, "names of parameters");
+  const auto* const begin = known.const_data_ptr<int64_t>();
+  return {begin, begin + known.numel()};
+}
+
+int64_t ParameterShards::copies_of(const std::string& name) const {
+  return part(name).copies * (stage_ && entry(name).is_at_both_ends ? 2 : 1);
 }
 
 void ParameterShards::sum_copies(const std::string& name, at::Tensor& gradient) const {
   const TensorShard& own = part(name);
+  if (stage_ && entry(name).is_at_both_ends) stage_->ends().all_reduce_sum(gradient, name);
   if (own.copies == 1) return;
   if (own.dim < 0) return tp_->all_reduce_sum(gradient, name);
   // Each head's sum in its own rows, so that one collective serves all groups of copies.
@@ -153,11 +181,12 @@ int64_t ParameterShards::checksum(const NamedTensors& mine) const {
   constexpr uint64_t kFold = (uint64_t{1} << 48) - 1;  // sums of so many bits of all ranks fit
   uint64_t sum = 0, of_experts = 0;
   for (const auto& [name, tensor] : mine)
-    if (rank() % part(name).copies == 0)
+    if (rank() % part(name).copies == 0 && is_of_stage(entry(name)))
       (is_of_expert(name) ? of_experts : sum) += static_cast<uint64_t>(bit_sum(tensor).item<int64_t>());
   auto experts = static_cast<int64_t>(of_experts & kFold);
   if (ep_) experts = ep_->all_reduce_sum(experts, "checksum of the experts");
   auto folded = static_cast<int64_t>((sum + static_cast<uint64_t>(experts)) & kFold);
+  if (stage_) folded = stage_->ranks().all_reduce_sum(folded, "checksum of the stages") & static_cast<int64_t>(kFold);
   if (!is_whole()) folded = tp_->all_reduce_sum(folded, "checksum of the weights");
   return static_cast<int64_t>(static_cast<uint64_t>(folded) & kFold);
 }

@@ -9,6 +9,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@
 #include "model/spec.h"
 
 namespace roll {
+
+class PipelineStage;
 
 /// [begin, end) of dimension `dim`; dim -1: the whole tensor.
 struct TensorShard {
@@ -40,9 +43,9 @@ at::Tensor bit_sum(const at::Tensor& tensor);
 class ParameterShards {
  public:
   /// `whole`: all parameters. `tp`: the ranks that share them, `ep`: those that share the experts; must outlive this.
-  /// Null: this process holds all.
+  /// Null: this process holds all. `stage`: which layers it has; null: all.
   ParameterShards(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp,
-                  Communicator* ep = nullptr);
+                  Communicator* ep = nullptr, std::shared_ptr<PipelineStage> stage = nullptr);
 
   bool is_whole() const { return tp_ == nullptr || tp_->size() == 1; }
   const TensorShard& part(const std::string& name) const;
@@ -52,30 +55,40 @@ class ParameterShards {
   at::Tensor cut(const std::string& name, const at::Tensor& whole) const;
   /// The whole tensor on every rank, out of all parts. **Collective** over tp.
   at::Tensor gather(const std::string& name, const at::Tensor& mine) const;
-  /// All of them, one after the other, on the host, experts of other ranks among them; ranks that do not `keep` get an
-  /// empty list. **Collective** over tp and ep.
+  /// All of them, one after the other, on the host, experts and layers of other ranks among them; ranks that do not
+  /// `keep` get an empty list. **Collective** over tp, ep and stages.
   NamedTensors gather_all(const NamedTensors& mine, bool keep) const;
-  /// Adds up the gradients that the ranks with copies of this part hold, in place. **Collective** over tp.
+  /// Ranks of this rank's group that hold this very part.
+  int64_t copies_of(const std::string& name) const;
+  /// Adds up the gradients that they hold, in place. **Collective** over tp, and the ends of a pipeline.
   void sum_copies(const std::string& name, at::Tensor& gradient) const;
-  /// Where parameter `number` of the whole stands in this rank's list, which lacks experts of other ranks.
+  /// Where parameter `number` of the whole stands in this rank's list, which lacks experts and layers of other ranks.
   int64_t place_of(int64_t number) const { return places_[number]; }
-  /// Whether another expert rank has it.
+  /// Whether another expert rank, or stage, has it.
   bool is_elsewhere(const std::string& name) const;
   /// Whether expert ranks share it out.
   bool is_of_expert(const std::string& name) const { return entry(name).expert.has_value(); }
-  /// Sum of the bit patterns of the whole parameters. **Collective** over tp and ep.
+  /// Sum of the bit patterns of the whole parameters. **Collective** over tp, ep and stages.
   int64_t checksum(const NamedTensors& mine) const;
 
   Communicator* tp() const { return tp_; }
+  PipelineStage* stage() const { return stage_.get(); }
 
  private:
   struct Entry {
     std::vector<int64_t> shape;  // of the whole tensor
     std::vector<TensorShard> parts;
     std::optional<ExpertPlace> expert;
+    int64_t layer = -1;
+    bool is_at_both_ends = false;
   };
-  /// `mine`: on its owner; elsewhere undefined.
-  at::Tensor whole_expert(const std::string& name, const at::Tensor& mine, const at::Tensor& like) const;
+  /// `mine`: on its owner, of `ranks`; elsewhere undefined.
+  at::Tensor from_owner(const std::string& name, const at::Tensor& mine, const at::Tensor& like, Communicator& ranks,
+                        int64_t owner) const;
+  /// Of the whole's parameters, those that some stage has among `mine`.
+  std::vector<char> known_to_stages(const std::map<std::string, at::Tensor>& mine) const;
+  /// Whether this stage speaks for it: it alone has it, or is the first to.
+  bool is_of_stage(const Entry& entry) const;
   const Entry& entry(const std::string& name) const;
   int64_t rank() const { return tp_ ? tp_->rank() : 0; }
   int64_t size() const { return tp_ ? tp_->size() : 1; }
@@ -84,6 +97,7 @@ class ParameterShards {
   std::vector<std::string> order_;  // of the whole
   std::vector<int64_t> places_;     // of each of these
   Communicator *tp_, *ep_;
+  std::shared_ptr<PipelineStage> stage_;
 };
 
 }  // namespace roll

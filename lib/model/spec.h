@@ -100,6 +100,8 @@ struct ParameterShape {
   double deviation = -1;  // theirs from it; below 0: what init_parameters() says
   FolderRows fused = {};
   std::optional<ExpertPlace> expert = {};
+  int64_t layer = -1;            // -1: before all layers, num_layers: behind them
+  bool is_at_both_ends = false;  // an embedding that is the head, too
 
   const std::string& name_in_folder() const { return fused.name.empty() ? name : fused.name; }
 };

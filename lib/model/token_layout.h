@@ -8,6 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "dist/communicator.h"
@@ -15,11 +16,14 @@
 
 namespace roll {
 
+class PipelineStage;
+
 /// The ranks that share one copy of a model and its sequences. Null: this process alone.
 struct ModelParallel {
-  Communicator* tp = nullptr;  // share each weight matrix
-  Communicator* cp = nullptr;  // share each sequence
-  Communicator* ep = nullptr;  // share the experts, and may have other sequences
+  Communicator* tp = nullptr;                 // share each weight matrix
+  Communicator* cp = nullptr;                 // share each sequence
+  Communicator* ep = nullptr;                 // share the experts, and may have other sequences
+  std::shared_ptr<PipelineStage> stage = {};  // of several, which share the layers
 
   int64_t tp_size() const { return tp ? tp->size() : 1; }
   int64_t tp_rank() const { return tp ? tp->rank() : 0; }

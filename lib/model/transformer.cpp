@@ -8,6 +8,7 @@
 #include "model/spec.h"
 #include "model/weights.h"
 #include "ops/linear_log_prob.h"
+#include "pipeline/stage.h"
 
 namespace roll {
 
@@ -30,7 +31,9 @@ Transformer::Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterS
       parameters_(std::move(parameters)),
       trained_(parameters_of(parameters_, trained_of(spec, held_by(policy_parameters(spec), parallel)))),
       backbone_(spec, parameters_, parallel),
-      head_(spec.tied_head ? backbone_.embedding() : trained_copy(parameters_, spec.architecture->weights.lm_head)),
+      head_(parallel.stage && !parallel.stage->is_last() ? at::Tensor()
+            : spec.tied_head                             ? backbone_.embedding()
+                             : trained_copy(parameters_, spec.architecture->weights.lm_head)),
       config_(std::make_shared<const Json>(std::move(config))),
       companions_(std::make_shared<const Companions>(std::move(companions))) {}
 
@@ -40,7 +43,8 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
   const ModelSpec spec = with_adapters(read_spec(path, known), lora, path.string());
   const HfFolder folder = HfFolder::open(base_folder(path));
   check_tied_copy(folder, spec);
-  const auto parts = std::make_shared<const ParameterShards>(spec, policy_parameters(spec), parallel.tp, parallel.ep);
+  const auto parts =
+      std::make_shared<const ParameterShards>(spec, policy_parameters(spec), parallel.tp, parallel.ep, parallel.stage);
   const auto may_ignore = [&, head = lm_head_parameter(spec).name](const std::string& name) {
     return is_derived_buffer(name) || (spec.tied_head && name == head) || parts->is_elsewhere(name) ||
            is_kept(*spec.architecture, name);
@@ -70,13 +74,14 @@ Transformer Transformer::init(const ModelSpec& spec, uint64_t seed, at::Device d
 }
 
 Transformer Transformer::planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel) {
-  const auto parts = std::make_shared<const ParameterShards>(spec, policy_parameters(spec), parallel.tp, parallel.ep);
+  const auto parts =
+      std::make_shared<const ParameterShards>(spec, policy_parameters(spec), parallel.tp, parallel.ep, parallel.stage);
   const auto held = held_by(policy_parameters(spec), parallel);
   return {spec, parts, parallel, planned_parameters(held, *parts, dtype), {}, {}};
 }
 
 at::Tensor Transformer::for_head(const at::Tensor& hidden) const {
-  return spec().logit_scale == 1 ? hidden : hidden * spec().logit_scale;
+  return spec().logit_scale == 1 || !hidden.defined() ? hidden : hidden * spec().logit_scale;
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {

@@ -57,7 +57,8 @@ class Transformer {
 
   /// [S / tp, E] for the head: after the final norm, scaled as logits are, with autograd unless a NoGradGuard is held:
   /// the rank's slots of the layout, of which each tp rank has as many. `recompute` keeps only each layer's input and
-  /// computes the layer again in backward; the gradient is the same to the bit. **Collective** over cp and tp.
+  /// computes the layer again in backward; the gradient is the same to the bit. On a stage of a pipeline but the last:
+  /// undefined, see Backbone::forward(). **Collective** over cp, tp and stages.
   at::Tensor forward(const TokenLayout& layout, const Recomputation& recompute = {}) const {
     return for_head(backbone_.forward(layout, recompute));
   }

@@ -10,6 +10,7 @@
 #include "model/weights.h"
 #include "ops/planned_tensors.h"
 #include "ops/products.h"
+#include "pipeline/stage.h"
 
 namespace roll {
 
@@ -52,13 +53,16 @@ ValueModel::ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterSha
       parameters_(std::move(parameters)),
       trained_(parameters_of(parameters_, trained_of(spec, held_by(critic_parameters(spec), parallel)))),
       backbone_(spec, parameters_, parallel),
-      head_weight_(parameter(parameters_, spec.architecture->weights.value_head + ".weight")),
-      head_bias_(parameter(parameters_, spec.architecture->weights.value_head + ".bias")),
       config_(std::make_shared<const Json>(std::move(config))),
-      companions_(std::make_shared<const Companions>(std::move(companions))) {}
+      companions_(std::make_shared<const Companions>(std::move(companions))) {
+  if (parallel.stage && !parallel.stage->is_last()) return;
+  head_weight_ = parameter(parameters_, spec.architecture->weights.value_head + ".weight");
+  head_bias_ = parameter(parameters_, spec.architecture->weights.value_head + ".bias");
+}
 
 ValueModel ValueModel::planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel) {
-  const auto parts = std::make_shared<const ParameterShards>(spec, critic_parameters(spec), parallel.tp, parallel.ep);
+  const auto parts =
+      std::make_shared<const ParameterShards>(spec, critic_parameters(spec), parallel.tp, parallel.ep, parallel.stage);
   const auto held = held_by(critic_parameters(spec), parallel);
   return {spec, parts, parallel, planned_parameters(held, *parts, dtype), {}, {}};
 }
@@ -68,10 +72,11 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
                             const std::optional<LoraSpec>& lora, const NamedTensors* base) {
   const ModelSpec spec = with_adapters(read_spec(path, known), lora, path.string());
   const HfFolder folder = HfFolder::open(base_folder(path));
-  const std::vector<ParameterShape> head = value_head_parameters(spec);
+  const std::vector<ParameterShape> head = held_by(value_head_parameters(spec), parallel);
   std::vector<ParameterShape> wanted = held_by(backbone_parameters(spec), parallel), absent;
   for (const auto& part : head) (part.is_adapter || folder.find(part.name) ? wanted : absent).push_back(part);
-  const auto parts = std::make_shared<const ParameterShards>(spec, critic_parameters(spec), parallel.tp, parallel.ep);
+  const auto parts =
+      std::make_shared<const ParameterShards>(spec, critic_parameters(spec), parallel.tp, parallel.ep, parallel.stage);
   const auto may_ignore = [&, lm_head = lm_head_parameter(spec).name](const std::string& name) {
     return is_derived_buffer(name) || name == lm_head || parts->is_elsewhere(name) || is_kept(*spec.architecture, name);
   };
@@ -91,7 +96,9 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
 
 at::Tensor ValueModel::values(const PackedTokens& tokens, const Recomputation& recompute) const {
   const TokenLayout layout = lay_out(tokens, parallel());
-  at::Tensor values = values_of(backbone_.forward(layout, recompute), head_weight_, head_bias_);
+  const at::Tensor hidden = backbone_.forward(layout, recompute);
+  if (!hidden.defined()) return {};
+  at::Tensor values = values_of(hidden, head_weight_, head_bias_);
   if (parallel().tp_size() > 1) values = gather_results(values, *parallel().tp, "values");
   return numbers_of(to_packed(layout, values, parallel()));
 }

@@ -52,7 +52,8 @@ class ValueModel {
 
   /// [T] float32 (float64 for a float64 model): the value of the state after token t, which is before token t + 1. With
   /// autograd unless a NoGradGuard is held; every index holds a value, the last of a sequence too.
-  /// All ranks that share the model get all values. **Collective** over cp and tp.
+  /// All ranks that share the model get all values, but of a pipeline's stages only the last; on others: undefined.
+  /// **Collective** over cp, tp and stages.
   at::Tensor values(const PackedTokens& tokens, const Recomputation& recompute = {}) const;
 
   void save(const std::filesystem::path& folder, const HfSaveOptions& options = {}) const;
@@ -67,7 +68,7 @@ class ValueModel {
   std::shared_ptr<const ParameterShards> parts_;
   NamedTensors parameters_, trained_;
   Backbone backbone_;
-  at::Tensor head_weight_, head_bias_;  // [1, E], [1]
+  at::Tensor head_weight_, head_bias_;  // [1, E], [1]; of a pipeline's last stage
   std::shared_ptr<const Json> config_;
   std::shared_ptr<const Companions> companions_;  // of the folder it was loaded from
   std::filesystem::path base_{};                  // the folder of the model whose adapters these are

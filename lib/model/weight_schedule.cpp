@@ -97,7 +97,8 @@ WeightSchedule::WeightSchedule(const ModelSpec& spec, const std::vector<Paramete
     for (int64_t rank = 0; rank < trainer_.tp; ++rank) parameter.trainer.push_back(shard_of(cut, rank, trainer_.tp));
     for (int64_t rank = 0; rank < sampler_.tp; ++rank) parameter.sampler.push_back(shard_of(cut, rank, sampler_.tp));
     parameter.copies = parameter.trainer[0].copies;
-    if (whole.expert && trainer_.ep > 1) parameter.owner = whole.expert->owner(trainer_.ep);
+    if (whole.expert && trainer_.ep > 1) parameter.owner.expert = whole.expert->owner(trainer_.ep);
+    parameter.owner.stage = trainer_.stages.stage_of(whole.layer);
   }
 }
 
@@ -117,12 +118,16 @@ WeightBlock WeightSchedule::overlap(int64_t index, int64_t trainer_tp, int64_t s
   return block;
 }
 
-WeightSchedule::Stream WeightSchedule::stream(int64_t copies, int64_t owner, int64_t group, int64_t sampler_tp) const {
+WeightSchedule::Stream WeightSchedule::stream(int64_t copies, const WeightOwner& owner, int64_t group,
+                                              int64_t sampler_tp) const {
   Stream stream;
   for (int64_t i = 0; i < std::ssize(parameters_); ++i)
     if (parameters_[i].copies == copies && parameters_[i].owner == owner)
       stream.add(overlap(i, group * copies, sampler_tp));
-  const auto is_owner = [&](int64_t place) { return owner < 0 || place / trainer_.tp % trainer_.ep == owner; };
+  const auto is_owner = [&](int64_t place) {
+    return (owner.expert < 0 || place / trainer_.tp % trainer_.ep == owner.expert) &&
+           trainer_.stage_of(place) == owner.stage;
+  };
   const auto holds = [&](int64_t place) {
     return place >= 0 && is_owner(place) && place % trainer_.tp / copies == group;
   };
@@ -136,10 +141,10 @@ WeightSchedule::Stream WeightSchedule::stream(int64_t copies, int64_t owner, int
   return stream;
 }
 
-/// Parameters with as many copies, of one expert rank, go together: their holders are the same.
+/// Parameters with as many copies, of one expert rank and stage, go together: their holders are the same.
 template <class F>
 void WeightSchedule::for_each_stream(const F& use) const {
-  std::set<std::pair<int64_t, int64_t>> kinds;
+  std::set<std::pair<int64_t, WeightOwner>> kinds;
   for (const Parameter& parameter : parameters_) kinds.emplace(parameter.copies, parameter.owner);
   for (const auto& [copies, owner] : kinds)
     for (int64_t group = 0; group < trainer_.tp / copies; ++group)

@@ -12,6 +12,7 @@
 
 #include "model/parameter_shards.h"
 #include "model/spec.h"
+#include "pipeline/stage_split.h"
 
 namespace roll {
 
@@ -19,7 +20,12 @@ namespace roll {
 struct WeightLayout {
   std::vector<int> ranks;
   int64_t tp = 1;
-  int64_t ep = 1;  // of the trainer; the sampler's ranks hold all experts
+  // Of the trainer; the sampler's ranks hold all experts and layers.
+  int64_t ep = 1;
+  int64_t cp = 1;
+  StageSplit stages{};  // each has cp * tp ranks of each data rank
+
+  int64_t stage_of(int64_t place) const { return place / (cp * tp) % stages.num_stages(); }
 };
 
 /// Rows and columns of a whole parameter; a vector is one column.
@@ -30,6 +36,13 @@ struct WeightBlock {
   bool operator==(const WeightBlock&) const = default;
 };
 using WeightBlocks = std::vector<WeightBlock>;
+
+/// Which of the trainer's ranks have a parameter.
+struct WeightOwner {
+  int64_t expert = -1;  // those of that expert rank; -1: all
+  int64_t stage = 0;    // of that stage; of an embedding that the last one has, too, the first
+  auto operator<=>(const WeightOwner&) const = default;
+};
 
 /// What a rank does.
 struct WeightMoves {
@@ -58,12 +71,12 @@ class WeightSchedule {
  private:
   struct Parameter {
     int64_t num_rows, num_columns, copies;  // `copies`: of each of the trainer's parts, among its tensor ranks
-    int64_t owner = -1;                     // the trainer's expert rank that has it; -1: all
+    WeightOwner owner{};
     std::vector<TensorShard> trainer, sampler;
   };
   struct Stream;
   WeightBlock overlap(int64_t parameter, int64_t trainer_tp, int64_t sampler_tp) const;
-  Stream stream(int64_t copies, int64_t owner, int64_t group, int64_t sampler_tp) const;
+  Stream stream(int64_t copies, const WeightOwner& owner, int64_t group, int64_t sampler_tp) const;
   template <class F>
   void for_each_stream(const F& use) const;
 

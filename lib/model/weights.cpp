@@ -338,6 +338,10 @@ NamedTensors parameters_of(const NamedTensors& parameters, const std::vector<Par
 }
 
 std::vector<ParameterShape> held_by(std::vector<ParameterShape> parameters, const ModelParallel& parallel) {
+  if (parallel.stage)
+    std::erase_if(parameters, [&stage = *parallel.stage](const ParameterShape& p) {
+      return !stage.has(p.layer) && !(p.is_at_both_ends && stage.is_last());
+    });
   return held_by(std::move(parameters), parallel.ep_rank(), parallel.ep_size());
 }
 

@@ -82,7 +82,7 @@ const at::Tensor& trained_copy(const NamedTensors& parameters, const std::string
 /// Those of them that are `trained`, in that order.
 NamedTensors parameters_of(const NamedTensors& parameters, const std::vector<ParameterShape>& trained);
 
-/// held_by() of this rank of those that share experts.
+/// held_by() of this rank of those that share experts, and layers.
 std::vector<ParameterShape> held_by(std::vector<ParameterShape> parameters, const ModelParallel& parallel);
 
 /// A folder's tensors of parts that such a model does not compute (Architecture::kept), as they are stored.

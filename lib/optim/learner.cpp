@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -11,12 +12,15 @@
 #include "base/error.h"
 #include "device/device_timer.h"
 #include "device/transfers.h"
+#include "pipeline/stage.h"
 
 namespace roll {
 
 namespace {
 
-NamedTensors trainable(const std::string& who, const NamedTensors& parameters, const std::vector<std::string>& frozen) {
+/// **Collective** over the stages of a pipeline.
+NamedTensors trainable(const std::string& who, const NamedTensors& parameters, const std::vector<std::string>& frozen,
+                       PipelineStage* stage) {
   NamedTensors kept;
   for (const auto& [name, tensor] : parameters) {
     const bool trains = !is_frozen(name, frozen);
@@ -24,7 +28,9 @@ NamedTensors trainable(const std::string& who, const NamedTensors& parameters, c
     if (trains) kept.emplace_back(name, tensor);
   }
   if (kept.empty()) throw user_error("{}: freeze_module_prefix: leaves no parameter to train; name fewer", who);
-  if (!frozen.empty() && kept.size() == parameters.size())
+  auto num_frozen = static_cast<int64_t>(parameters.size() - kept.size());
+  if (stage && !frozen.empty()) num_frozen = stage->ranks().all_reduce_sum(num_frozen, "frozen parameters");
+  if (!frozen.empty() && num_frozen == 0)
     throw user_error("{}: freeze_module_prefix = {}: no parameter's name starts so; names look like {}", who,
                      frozen.front(), parameters.front().first);
   return kept;
@@ -36,7 +42,7 @@ SliceOptions slices_of(const LearnerOptions& options, const LearnerRanks& ranks,
     slices.num_slices = holders.size();
     slices.own = holders.rank();
   }
-  if (ranks.parts) slices.copies = [parts = ranks.parts](const std::string& name) { return parts->part(name).copies; };
+  if (ranks.parts) slices.copies = [parts = ranks.parts](const std::string& name) { return parts->copies_of(name); };
   return slices;
 }
 
@@ -51,7 +57,7 @@ Learner::Learner(std::string name, const NamedTensors& parameters, LearnerOption
     : name_(std::move(name)),
       options_(std::move(options)),
       ranks_(ranks),
-      parameters_(trainable(name_, parameters, options_.frozen_prefixes)) {
+      parameters_(trainable(name_, parameters, options_.frozen_prefixes, ranks.stage())) {
   add_part(/*of_experts=*/false);
   if (ranks_.experts) add_part(/*of_experts=*/true);
 }
@@ -94,15 +100,28 @@ Learner::Accumulated Learner::accumulate(int64_t num_micro_batches,
                                          const std::function<MicroLoss(int64_t)>& micro_loss) {
   Accumulated all;
   for (const auto& part : all_) part->optimizer.zero_grad();
-  for (int64_t k = 0; k < num_micro_batches; ++k) {
-    const MicroLoss micro = micro_loss(k);
+  PipelineStage* const stage = ranks_.stage();
+  std::deque<at::Tensor> losses;  // of forwards whose backward is to come
+  for (const auto& [is_forward, k] : one_forward_one_backward(
+           stage ? stage->index() : 0, stage ? stage->split().num_stages() : 1, num_micro_batches)) {
+    if (is_forward) {
+      const MicroLoss micro = micro_loss(k);
+      losses.push_back(micro.loss);
+      all.numbers.insert(all.numbers.end(), micro.numbers.begin(), micro.numbers.end());
+      continue;
+    }
     if (k + 1 == num_micro_batches) expect_last();
-    all.numbers.insert(all.numbers.end(), micro.numbers.begin(), micro.numbers.end());
-    if (!micro.loss.defined() || !micro.loss.requires_grad()) continue;
-    micro.loss.backward();
-    all.losses.push_back(micro.loss.detach());
+    const at::Tensor loss = std::move(losses.front());
+    losses.pop_front();
+    const bool is_differentiable = loss.defined() && loss.requires_grad();
+    if (stage)
+      stage->backward(loss);
+    else if (is_differentiable)
+      loss.backward();
+    if (is_differentiable) all.losses.push_back(loss.detach());
   }
   if (num_micro_batches == 0) expect_last();
+  if (stage) stage->finish();
   return all;
 }
 
@@ -189,6 +208,7 @@ void Learner::fetch(const Accumulated& accumulated, UpdateResult& result) {
   double local_loss = 0;
   for (int64_t k = 0; k < num_losses; ++k) local_loss += found[k].item<double>();
   result.loss = ranks_.dp.all_reduce_sum(local_loss, name_ + " loss");
+  if (ranks_.stage()) result.loss = ranks_.stage()->ranks().all_reduce_sum(result.loss, name_ + " loss");
   result.grad_norm = gradient_norm(found[num_losses], result.loss);
   result.numbers.assign(found.begin() + num_losses + 1, found.end());
 }
@@ -206,6 +226,7 @@ double Learner::gradient_norm(const at::Tensor& of_parts, double loss) {
     squares = ranks_.shards.all_reduce_sum(squares, name_ + " gradient norm");
   if (ranks_.parts && !ranks_.parts->is_whole())
     squares = ranks_.parts->tp()->all_reduce_sum(squares, name_ + " gradient norm");
+  if (ranks_.stage()) squares = ranks_.stage()->ranks().all_reduce_sum(squares, name_ + " gradient norm");
   return std::sqrt(squares);
 }
 
@@ -219,7 +240,7 @@ void Learner::keep_gradient() {
     for (int64_t i = 0; i < std::ssize(optimizer.names()); ++i)
       own.emplace_back(optimizer.names()[i], optimizer.named_gradient(i));
   }
-  if (ranks_.parts && ranks_.experts) {
+  if (ranks_.experts || ranks_.stage()) {
     kept_gradient_ = ranks_.parts->gather_all(own, /*keep=*/true);
     for (auto& [name, gradient] : kept_gradient_) gradient = gradient.clone();
     return;

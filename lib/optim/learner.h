@@ -48,6 +48,8 @@ struct LearnerRanks {
   const ParameterShards* parts = nullptr;
   Communicator* experts = nullptr;        // share the experts out; null: each of `shards` holds them all
   Communicator* expert_shards = nullptr;  // hold the same experts: not null where `experts` is not
+
+  PipelineStage* stage() const { return parts ? parts->stage() : nullptr; }  // null: this rank has all layers
 };
 
 /// Of a micro-batch: its loss, undefined where it has no valid token, and numbers that are fetched with the update's.
@@ -75,8 +77,9 @@ class Learner {
   Learner(std::string name, const NamedTensors& parameters, LearnerOptions options, const LearnerRanks& ranks);
 
   /// Nothing is fetched from the device until all are computed. Runs micro_loss(k) and its backward for k =
-  /// 0..num_micro_batches-1 (this rank's; the number may differ between ranks), sums the gradients over the ranks,
-  /// clips, and updates. An undefined loss counts as 0 (a micro-batch without a valid token). Where the loss or the
+  /// 0..num_micro_batches-1 (this rank's; the number may differ between data ranks), in a pipeline's order where stages
+  /// share the model, sums the gradients over the ranks, clips, and updates. An undefined loss counts as 0 (a
+  /// micro-batch without a valid token, or on a stage that is not the last). Where the loss or the
   /// gradient's norm is not finite, nothing but the schedule moves on, and the result says `skipped`, on every rank.
   /// **Collective**.
   UpdateResult update(int64_t num_micro_batches, const std::function<MicroLoss(int64_t)>& micro_loss);

@@ -4,6 +4,7 @@
 
 #include "base/ranges.h"
 #include "model/parameter_shards.h"
+#include "pipeline/split_rule.h"
 #include "settings/checks.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"
@@ -20,15 +21,48 @@ const std::optional<int64_t>& one_spelling(const std::optional<int64_t>& name, c
   return name ? name : other;
 }
 
+/// What a pipeline cannot do, and keys that say nothing without one.
+void check_stages(const WorkerConfig& worker, Checker& check) {
+  const StrategyConfig& s = worker.strategy_args.strategy_config;
+  const auto& pp = s.pipeline_model_parallel_size;
+  const auto &first = s.num_layers_in_first_pipeline_stage, &last = s.num_layers_in_last_pipeline_stage;
+  const bool says_ends = first || last;
+  const auto& layout = s.pipeline_model_parallel_layout;
+  const auto check_several = [&](const auto& key) {
+    check.require(!key || pp.value_or(1) > 1, key, "says nothing of one stage: set {} above 1, or remove it",
+                  check.key(pp));
+  };
+  check_several(first);
+  check_several(last);
+  check_several(layout);
+  check.require(!says_ends || !layout, layout, "says what all stages have; remove it, or {}",
+                first ? check.name(first) : check.name(last));
+  for (const bool* counts : {&s.account_for_embedding_in_pipeline_split, &s.account_for_loss_in_pipeline_split})
+    check.require(!*counts || (!says_ends && !layout), *counts,
+                  "is for an even split, but other keys say how many layers stages have; remove it, or these");
+  if (pp.value_or(1) == 1) return;
+  check.require(s.expert_parallel() == 1, pp, "with {}: stages do not share experts yet; set one of the two to 1",
+                check.name(s.expert_model_parallel_size));
+  const ModelArgs& model = worker.model_args;
+  check.require(!model.trains_adapters(), pp, "with {}: stages do not train adapters yet; set it to 1",
+                model.lora_target.empty() ? check.name(model.lora_rank) : check.name(model.lora_target));
+}
+
 /// The role's ranks can be cut into groups that share a model.
 void check_sizes(const WorkerConfig& worker, Checker& check) {
   const StrategyConfig& s = worker.strategy_args.strategy_config;
   const auto& tp = one_spelling(s.tensor_model_parallel_size, s.tensor_parallel_size, check);
   const auto& cp = one_spelling(s.context_parallel_size, s.ulysses_size, check);
-  check.require(std::ssize(worker.ranks) % s.model_ranks() == 0, tp ? tp : cp,
-                "{} tensor x {} context ranks share a model, so the {} ranks of the role must be a multiple of {}; "
+  const int64_t pp = s.pipeline_parallel();
+  check.require(std::ssize(worker.ranks) % s.model_ranks() == 0,
+                tp   ? tp
+                : cp ? cp
+                     : s.pipeline_model_parallel_size,
+                "{}{} tensor x {} context ranks share a model, so the {} ranks of the role must be a multiple of {}; "
                 "change the sizes, device_mapping or -n",
-                s.tensor_parallel(), s.context_parallel(), worker.ranks.size(), s.model_ranks());
+                pp > 1 ? fmt::format("{} stages x ", pp) : "", s.tensor_parallel(), s.context_parallel(),
+                worker.ranks.size(), s.model_ranks());
+  check_stages(worker, check);
   check.require(std::ssize(worker.ranks) / s.tensor_parallel() % s.expert_parallel() == 0, s.expert_model_parallel_size,
                 "must divide the {} data x context ranks of the role; change the sizes, device_mapping or -n",
                 std::ssize(worker.ranks) / s.tensor_parallel());
@@ -40,7 +74,10 @@ void check_sizes(const WorkerConfig& worker, Checker& check) {
 }
 
 /// Such ranks work apart from each other, and expert ranks would wait for them.
-void check_without_experts(const WorkerConfig& worker, Checker& check) {
+void check_requested(const WorkerConfig& worker, Checker& check) {
+  const auto& pp = worker.strategy_args.strategy_config.pipeline_model_parallel_size;
+  check.require(pp.value_or(1) == 1, pp,
+                "a role that answers requests holds all layers on each group of tensor ranks; set it to 1");
   const auto& ep = worker.strategy_args.strategy_config.expert_model_parallel_size;
   check.require(ep.value_or(1) == 1, ep,
                 "a role that answers requests holds all experts on each group of tensor ranks; set it to 1");
@@ -115,7 +152,7 @@ void check_layout(const Config& config, Checker& check) {
   check_layout(config.actor_train, check);
   const WorkerConfig& sampler = config.actor_infer;
   check_sizes(sampler, check);
-  check_without_experts(sampler, check);
+  check_requested(sampler, check);
   note_sampler_context(sampler.strategy_args.strategy_config, check);
   const int64_t tp = sampler.strategy_args.strategy_config.tensor_parallel();
   check.require(sampler.num_gpus_per_worker.value_or(tp) == tp, sampler.num_gpus_per_worker,
@@ -132,10 +169,30 @@ void check_layout(const Config& config, Checker& check) {
   if (config.uses_critic()) check_layout(config.critic, check);
   for (const JudgingModel& judge : judging_models(config)) {
     check_sizes(*judge.worker, check);
-    check_without_experts(*judge.worker, check);
+    check_requested(*judge.worker, check);
     if (judge.writes()) note_sampler_context(judge.worker->strategy_args.strategy_config, check);
   }
 }
+
+namespace {
+
+/// The model's layers can be shared out over the stages.
+void check_split(const StrategyConfig& s, const ModelSpec& spec, Checker& check) {
+  const auto found = try_stage_split(s, spec.num_layers);
+  if (const auto* fault = std::get_if<SplitFault>(&found)) {
+    using Key = SplitFault::Key;
+    check.require(fault->key != Key::kSize, s.pipeline_model_parallel_size, "{}", fault->rule);
+    check.require(fault->key != Key::kFirst, s.num_layers_in_first_pipeline_stage, "{}", fault->rule);
+    check.require(fault->key != Key::kLast, s.num_layers_in_last_pipeline_stage, "{}", fault->rule);
+    check.require(fault->key != Key::kLayout, s.pipeline_model_parallel_layout, "{}", fault->rule);
+  }
+  check.require(!spec.mixture || s.pipeline_parallel() == 1, s.pipeline_model_parallel_size,
+                "the model has experts, which stages do not compute yet; set it to 1");
+  check.require(!spec.lora || s.pipeline_parallel() == 1, s.pipeline_model_parallel_size,
+                "the model has adapters, which stages do not compute yet; set it to 1");
+}
+
+}  // namespace
 
 void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Checker& check) {
   const StrategyConfig& s = strategy.strategy_config;
@@ -144,6 +201,7 @@ void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Che
   for (const double* coefficient : {&s.moe_aux_loss_coeff, &s.moe_z_loss_coeff})
     check.require(spec.mixture || *coefficient == 0, *coefficient, "the model has no experts; leave it out");
   check.require(rule.empty(), tp, "{}", rule);
+  check_split(s, spec, check);
   check.require(s.recompute_num_layers.value_or(0) <= spec.num_layers, s.recompute_num_layers,
                 "must be at most the model's layers, which are {}", spec.num_layers);
   const auto& ep = s.expert_model_parallel_size;

@@ -72,7 +72,10 @@ std::vector<int64_t> devices_of(const std::vector<PlacedRole>& roles) {
 
 MeshShape mesh_shape(const WorkerConfig& worker) {
   const StrategyConfig& sizes = worker.strategy_args.strategy_config;
-  return {.cp = sizes.context_parallel(), .tp = sizes.tensor_parallel(), .ep = sizes.expert_parallel()};
+  return {.cp = sizes.context_parallel(),
+          .tp = sizes.tensor_parallel(),
+          .ep = sizes.expert_parallel(),
+          .pp = sizes.pipeline_parallel()};
 }
 
 std::vector<int> all_ranks(int64_t num_ranks) {
@@ -98,7 +101,8 @@ bool shares_weights(const Config& config, int rank) {
   const std::vector<int>&trainer = config.actor_train.ranks, &sampler = config.actor_infer.ranks;
   const int64_t tp = config.actor_infer.strategy_args.strategy_config.tensor_parallel();
   const StrategyConfig& training = config.actor_train.strategy_args.strategy_config;
-  if (tp != training.tensor_parallel() || training.expert_parallel() > 1) return false;
+  if (tp != training.tensor_parallel() || training.expert_parallel() > 1 || training.pipeline_parallel() > 1)
+    return false;
   const auto place = std::ranges::find(sampler, rank) - sampler.begin();
   if (place == std::ssize(sampler)) return false;
   const auto group = sampler.begin() + place / tp * tp;

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include "pipeline/stage.h"
 #include "step/roles.h"
 
 namespace roll {
@@ -22,13 +23,16 @@ at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at:
     }
     Batch part = select(share, sequences);
     if (sharing > 0) part.tokens.tree = prefix_tree(part.tokens, sharing);
-    computed.push_back(compute(to_device(std::move(part), device, parallel)).to(at::kFloat));
+    if (const at::Tensor found = compute(to_device(std::move(part), device, parallel)); found.defined())
+      computed.push_back(found.to(at::kFloat));
     places.push_back(token_indices(share, sequences));
   }
   const int64_t num_tokens = share.tokens.num_tokens();
-  if (computed.empty()) return at::zeros({num_tokens}, at::kFloat);
+  if (compute.stage) compute.stage->finish();
+  if (places.empty()) return at::zeros({num_tokens}, at::kFloat);
   // Fetched together: a device need not wait for the host between micro-batches.
-  const at::Tensor together = at::cat(computed, -1).to(at::kCPU);
+  at::Tensor together = computed.empty() ? at::Tensor() : at::cat(computed, -1).to(at::kCPU);
+  if (compute.stage) together = compute.stage->broadcast_result(together);
   std::vector<int64_t> sizes = together.sizes().vec();
   sizes.back() = num_tokens;
   return at::zeros(sizes, at::kFloat).index_copy_(-1, at::cat(places), together);

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <memory>
 
 #include "dist/mesh.h"
 #include "experience/batch.h"
@@ -17,6 +18,7 @@ namespace roll {
 struct ForwardPass : std::function<at::Tensor(const Batch& micro_batch)> {
   using function::function;
   std::function<at::Tensor()> empty_pass{};  // of a micro-batch that holds nothing; null: it needs none
+  std::shared_ptr<PipelineStage> stage{};    // whose last one alone gives something, for all of them; null: each does
 };
 
 /// `micro_batches` holds each sequence of `share` once. Returns what `compute` gives for the share: [T] or [N, T]

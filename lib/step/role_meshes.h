@@ -3,10 +3,12 @@
 // the ranks that sample. Otherwise they are all ranks.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "dist/mesh.h"
+#include "pipeline/stage_split.h"
 
 namespace roll {
 
@@ -14,6 +16,7 @@ namespace roll {
 struct RolePlace {
   std::vector<int> ranks{0};
   MeshShape shape{};
+  std::function<StageSplit(int64_t num_layers)> stages{};  // of a model with so many layers; null: one
 };
 
 /// A role that a run does not have is where the actor is.

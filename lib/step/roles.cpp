@@ -7,13 +7,15 @@
 
 #include "base/error.h"
 #include "model/model_folder.h"
+#include "pipeline/stage.h"
 
 namespace roll {
 
-ModelParallel model_parallel(Mesh& mesh) {
+ModelParallel model_parallel(Mesh& mesh, const StageSplit& stages) {
   return {.tp = mesh.shape().tp > 1 ? &mesh.tp() : nullptr,
           .cp = mesh.shape().cp > 1 ? &mesh.cp() : nullptr,
-          .ep = mesh.experts()};
+          .ep = mesh.experts(),
+          .stage = stages.num_stages() > 1 ? std::make_shared<PipelineStage>(stages, mesh) : nullptr};
 }
 
 namespace {
@@ -26,8 +28,10 @@ void check_vocabulary(const char* role, const RoleModel& model, const ModelSpec&
 
 /// This rank's part; with adapters maybe beside the base that is there.
 template <class Model>
-Model make_model(const RoleModel& model, RoleMesh& role, at::Device device, const Roles& others = {}) {
-  const ModelParallel parallel = model_parallel(role.mesh());
+Model make_model(const RoleModel& model, RoleMesh& role, const StageSplit& stages, at::Device device,
+                 const Roles& others = {}) {
+  ROLL_CHECK_EQ(stages.num_stages(), role.shape().pp, "a role's place says its stages");
+  const ModelParallel parallel = model_parallel(role.mesh(), stages);
   if (model.folder.empty()) return Model::planned(model.spec, model.dtype, parallel);
   const NamedTensors* base =
       model.spec.lora ? others.base_for(model.folder, model.dtype, role, model.spec.quantised) : nullptr;
@@ -71,7 +75,12 @@ RoleModels models_in(const RoleFolders& folders, const RoleDtypes& dtypes) {
 Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleMeshes& meshes, at::Device device,
                  bool references_wait) {
   Roles roles{.policy_spec = models.actor.spec};
-  if (meshes.actor.is_here()) roles.actor = make_model<Transformer>(models.actor, meshes.actor, device);
+  const auto stages_of = [](const RolePlace& place, const RoleModel& model) {
+    return place.stages ? place.stages(model.spec.num_layers) : StageSplit();
+  };
+  roles.actor_stages = stages_of(places.actor, models.actor);
+  if (meshes.actor.is_here())
+    roles.actor = make_model<Transformer>(models.actor, meshes.actor, roles.actor_stages, device);
   if (roles.actor && models.actor.spec.lora && !models.actor.folder.empty())
     roles.base =
         FrozenBase{base_folder(models.actor.folder), models.actor.dtype, models.actor.spec.quantised, &meshes.actor};
@@ -84,16 +93,19 @@ Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleM
       reference = roles.actor->without_adapters();
       continue;
     }
-    reference = make_model<Transformer>(models.references[i], *meshes.references[i], device);
+    reference = make_model<Transformer>(models.references[i], *meshes.references[i],
+                                        stages_of(places.references[i], models.references[i]), device);
     for (auto& [name, tensor] : reference->parameters()) tensor.set_requires_grad(false);
     if (references_wait) waiting.emplace(reference->parameters());
   }
   if (models.critic) {
     roles.critic_spec = models.critic->spec;
-    if (meshes.critic.is_here()) roles.critic = make_model<ValueModel>(*models.critic, meshes.critic, device, roles);
+    if (meshes.critic.is_here())
+      roles.critic = make_model<ValueModel>(*models.critic, meshes.critic, stages_of(places.critic, *models.critic),
+                                            device, roles);
   }
   if (std::ranges::binary_search(places.sampler_copies, meshes.sampler.world().rank()))
-    roles.sampler = make_model<Transformer>(models.actor, meshes.sampler, device);
+    roles.sampler = make_model<Transformer>(models.actor, meshes.sampler, StageSplit(), device);
   return roles;
 }
 
@@ -114,7 +126,9 @@ void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic) {
   traffic.set_phase("model_update");
   if (!roles.to_sampler) {
     const WeightSchedule schedule =
-        policy_schedule(roles.policy_spec, {meshes.actor.ranks(), meshes.actor.shape().tp, meshes.actor.shape().ep},
+        policy_schedule(roles.policy_spec,
+                        {meshes.actor.ranks(), meshes.actor.shape().tp, meshes.actor.shape().ep,
+                         meshes.actor.shape().cp, roles.actor_stages},
                         {meshes.sampler.ranks(), meshes.sampler.shape().tp});
     roles.to_sampler.emplace(schedule, *meshes.movers);
   }

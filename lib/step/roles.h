@@ -10,6 +10,7 @@
 #include "model/transformer.h"
 #include "model/value_model.h"
 #include "model/weight_transfer.h"
+#include "pipeline/stage_split.h"
 #include "step/role_meshes.h"
 #include "step/visiting_weights.h"
 
@@ -36,6 +37,7 @@ struct Roles {
   std::optional<WeightTransfer> to_sampler;             // what fills all such copies, made when first needed
 
   std::optional<FrozenBase> base;  // the actor's
+  StageSplit actor_stages{};
 
   const Transformer& sampling_policy() const { return sampler ? *sampler : *actor; }
   /// The actor's tensors, where a model of this folder that is never trained, or has adapters of its own, may share
@@ -44,8 +46,9 @@ struct Roles {
                                const std::optional<Quantisation>& quantised = {}) const;
 };
 
-/// The ranks of a mesh that share a model; null where it is this rank alone.
-ModelParallel model_parallel(Mesh& mesh);
+/// The ranks of a mesh that share a model; null where it is this rank alone. `stages`: its layers on several, which
+/// are needed where it computes.
+ModelParallel model_parallel(Mesh& mesh, const StageSplit& stages = StageSplit());
 
 /// The folders of the roles that a run has.
 struct RoleFolders {

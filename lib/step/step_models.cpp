@@ -19,9 +19,10 @@ ForwardPass log_probs_of(const Transformer& model, double temperature, bool with
     const at::Tensor wanted = micro_batch.host_mask("response_mask");
     const TokenLogProbs found = token_log_probs(model, micro_batch.tokens, temperature, /*with_entropy=*/false,
                                                 /*recompute=*/{}, wanted, with_energies);
-    return with_energies ? at::stack({found.log_probs, found.energy}) : found.log_probs;
+    return with_energies && found.energy.defined() ? at::stack({found.log_probs, found.energy}) : found.log_probs;
   };
   pass.empty_pass = empty_pass(model.backbone(), {});
+  pass.stage = model.parallel().stage;
   return pass;
 }
 
@@ -50,6 +51,7 @@ StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device
   if (roles.critic) {
     models.values = [&model = *roles.critic](const Batch& part) { return model.values(part.tokens); };
     models.values.empty_pass = empty_pass(roles.critic->backbone(), {});
+    models.values.stage = roles.critic->parallel().stage;
     const auto forward = [&model = *roles.critic, settings](const Experience& e) {
       return model.values(freely_routed(e.tokens), settings.critic_recomputes);
     };

@@ -19,7 +19,7 @@ template <class Computed>
 struct Trained {
   NamedTensors parameters;  // updated in place; they must stay these tensors
   LearnerRanks ranks;
-  std::function<Computed(const Experience& micro_batch)> forward;  // with gradient
+  std::function<Computed(const Experience& micro_batch)> forward;  // with gradient; undefined on a stage but the last
   std::function<at::Tensor()> empty_pass{};                        // as UpdatePlan has it
 };
 using TrainedPolicy = Trained<TokenLogProbs>;  // of the response tokens; 0 elsewhere

@@ -6,6 +6,7 @@
 #include "checkpoint/hub_cache.h"
 #include "model/device.h"
 #include "packing/alignment.h"
+#include "pipeline/split_rule.h"
 #include "settings/batch_plan.h"
 #include "settings/placement.h"
 
@@ -13,20 +14,16 @@ namespace roll {
 
 namespace {
 
-RolePlace place_of(const WorkerConfig& worker) {
-  return {worker.ranks, mesh_shape(worker)};
-}
-
-RolePlaces role_places(const Config& config) {
-  RolePlaces places{.actor = place_of(config.actor_train),
-                    .critic = place_of(config.uses_critic() ? config.critic : config.actor_train),
-                    .sampler = place_of(config.actor_infer),
+RolePlaces places_of(const Config& config) {
+  RolePlaces places{.actor = role_place(config.actor_train),
+                    .critic = role_place(config.uses_critic() ? config.critic : config.actor_train),
+                    .sampler = role_place(config.actor_infer),
                     .references = {},
                     .learners = learner_ranks(config),
                     .sampler_copies = {}};
   // The sampler's sequences are short to begin with and grow token by token: only its weights are shared out.
   places.sampler.shape.cp = 1;
-  for (const auto& [name, worker] : reference_roles(config)) places.references.push_back(place_of(*worker));
+  for (const auto& [name, worker] : reference_roles(config)) places.references.push_back(role_place(*worker));
   for (const int rank : places.sampler.ranks)
     if (!shares_weights(config, rank)) places.sampler_copies.push_back(rank);
   return places;
@@ -64,6 +61,12 @@ RolloutFiles rollout_files(const Config& config) {
 
 }  // namespace
 
+RolePlace role_place(const WorkerConfig& worker) {
+  const StrategyConfig& strategy = worker.strategy_args.strategy_config;
+  return {worker.ranks, mesh_shape(worker),
+          [strategy](int64_t num_layers) { return stage_split(strategy, num_layers); }};
+}
+
 RouterCosts router_costs(const StrategyConfig& strategy) {
   return {.balance = strategy.moe_aux_loss_coeff, .z = strategy.moe_z_loss_coeff};
 }
@@ -72,7 +75,7 @@ StepSettings step_settings(const Config& config) {
   const WorkerConfig &actor = config.actor_train, &critic = config.critic;
   const double temperature = config.actor_infer.generating_args.temperature;
   StepSettings settings{
-      .places = role_places(config),
+      .places = places_of(config),
       .num_groups = config.prompts_per_step(),
       .group_size = config.num_return_sequences_in_group,
       .critic_warmup = config.critic_warmup,

@@ -40,6 +40,9 @@ struct StepSettings {
 /// Of a configuration that is complete.
 StepSettings step_settings(const Config& config);
 
+/// On which ranks a role lives, and how these share its model.
+RolePlace role_place(const WorkerConfig& worker);
+
 /// What trains a role's routers beside its loss.
 RouterCosts router_costs(const StrategyConfig& strategy);
 

@@ -148,6 +148,7 @@ TrainingStep StepTrainer::training_step(const RlStep& step, const EpochRule& epo
 Metrics StepTrainer::train_actor(TrainingStep step, const StepHooks& hooks) {
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     const TokenLogProbs computed = models_.actor->forward(e);
+    if (!computed.log_probs.defined()) return LossResult();  // a later stage of the pipeline has them
     hooks.on_log_probs(e, computed.log_probs);
     LossResult result = (*actor_loss_)(e, computed, counts);
     add_router_metrics("actor", computed.routers.get(), result);
@@ -166,7 +167,8 @@ Metrics StepTrainer::train_actor(TrainingStep step, const StepHooks& hooks) {
 
 Metrics StepTrainer::train_critic(TrainingStep step, const StepHooks& hooks) {
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
-    return (*critic_loss_)(e, models_.critic->forward(e), counts);
+    const at::Tensor values = models_.critic->forward(e);
+    return values.defined() ? (*critic_loss_)(e, values, counts) : LossResult();
   };
   step.empty_pass = models_.critic->empty_pass;
   return critic_->train(std::move(step), loss, hooks.first ? &hooks.first->critic : nullptr);

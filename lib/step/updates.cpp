@@ -148,13 +148,19 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
                     const MicroBatchLoss<B>& micro_batch_loss, const Prepare<B>& prepare) {
   const UpdateSettings& settings = plan.settings;
   const std::string& prefix = settings.prefix;
+  const auto own_of = [&](const std::vector<Partition>& plans) {
+    Partition own = plans[mesh.place().dp];
+    // A filler, as another rank has one micro-batch more, is left out where nobody waits for it.
+    if (!plan.empty_pass) std::erase_if(own, [](const auto& micro_batch) { return micro_batch.empty(); });
+    return own;
+  };
   mesh.world().traffic().set_phase("train_" + prefix);
   const ModelParallel parallel = model_parallel(mesh);
   std::vector<std::vector<Partition>> all_plans;
   int64_t num_micro_batches = 0;
   for (const auto& sequences : plan.mini_batches) {
     all_plans.push_back(plan_ranks(plan.sizes.select(sequences), plan.rule, mesh.dp_size()));
-    num_micro_batches += std::ssize(all_plans.back()[mesh.place().dp]);
+    num_micro_batches += std::ssize(own_of(all_plans.back()));
   }
   std::optional<Progress> progress;
   if (plan.phase.log) progress.emplace(*plan.phase.log, plan.phase.name, num_micro_batches, "micro-batches");
@@ -163,7 +169,7 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
   for (size_t update = 0; update < plan.mini_batches.size(); ++update) {
     const auto& sequences = plan.mini_batches[update];
     const auto& plans = all_plans[update];
-    const OwnPart own = flat_shard(places, sequences, plans[mesh.place().dp]);
+    const OwnPart own = flat_shard(places, sequences, own_of(plans));
     B mini_batch = select(here, own.sequences);
     if (prepare) prepare(mini_batch, sequences);
     const auto counts = count_masks(mini_batch, settings.counted_masks, plan.num_groups, mesh.dp());
@@ -185,8 +191,7 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
     std::vector<Deferred> deferred;
     const auto result = learner.update(static_cast<int64_t>(mine.size()), [&](int64_t k) -> MicroLoss {
       if (progress) progress->advance();
-      // A filler: another rank has one micro-batch more.
-      if (mine[k].empty()) return plan.empty_pass ? MicroLoss(plan.empty_pass()) : MicroLoss();
+      if (mine[k].empty()) return plan.empty_pass();
       B part = micro_batch_of(mini_batch, mine[k], plan, told);
       if (!plan.device.is_cpu() && !plan.device.is_meta()) {
         add_weights(part, settings.weights, counts);
@@ -197,10 +202,12 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
       std::vector<at::Tensor> numbers;
       for (Deferred& later : loss.deferred) numbers.push_back(std::exchange(later.numbers, {}));
       std::ranges::move(loss.deferred, std::back_inserter(deferred));
-      return {scale == 1.0 ? loss.loss : loss.loss * scale, numbers};
+      return {scale == 1.0 || !loss.loss.defined() ? loss.loss : loss.loss * scale, numbers};
     });
     for (size_t i = 0; i < deferred.size(); ++i) deferred[i].add(result.numbers[i], of_update);
-    add_update_metrics(prefix, result, merge_over_ranks(of_update, mesh.dp()), over_updates);
+    Metrics of_all = merge_over_ranks(of_update, mesh.dp());
+    if (mesh.shape().pp > 1) of_all = merge_over_ranks(of_all, mesh.pp());  // of the last stage, the others have none
+    add_update_metrics(prefix, result, of_all, over_updates);
     if (result.skipped) log_skipped(plan, update, result, learner, mesh.world());
     add_packing_metrics(prefix, batch_stats(plans, sizes, plan.rule.packing), over_updates);
     add_wait_metric(prefix, result.compute_s, mesh.world(), over_updates);

@@ -14,7 +14,6 @@
 #include "model/device.h"
 #include "model/experts.h"
 #include "run/memory_watch.h"
-#include "settings/placement.h"
 #include "step/role_forwards.h"
 #include "step/schedule_change.h"
 #include "step/step_metrics.h"
@@ -51,11 +50,11 @@ DpoData load_dpo_data(const DpoConfig& config, const RunStart& start, Log& log) 
 }
 
 RolePlaces places_of_dpo(const DpoConfig& config) {
-  const RolePlace actor{config.sft_train.ranks, mesh_shape(config.sft_train)};
+  const RolePlace actor = role_place(config.sft_train);
   return {.actor = actor,
           .critic = actor,
           .sampler = actor,
-          .references = {{config.reference.ranks, mesh_shape(config.reference)}},
+          .references = {role_place(config.reference)},
           .learners = config.sft_train.ranks,
           .sampler_copies = {}};
 }
@@ -196,6 +195,7 @@ Metrics Dpo::train(int64_t update) {
         with_routers(e.tokens, roles_.actor->spec(), router_costs(config_.sft_train.strategy_args.strategy_config));
     const auto out = token_log_probs(*roles_.actor, tokens, /*temperature=*/1.0, /*with_entropy=*/false,
                                      config_.sft_train.recomputation(), e.host_mask("response_mask"));
+    if (!out.log_probs.defined()) return LossResult();  // a later stage of the pipeline has them
     LossResult result = loss_of(e, out.log_probs, counts);
     add_router_metrics("dpo", out.routers.get(), result);
     return result;

@@ -11,6 +11,8 @@
 #include "model/device.h"
 #include "model/experts.h"
 #include "model/log_probs.h"
+#include "model/model_folder.h"
+#include "pipeline/split_rule.h"
 #include "run/memory_watch.h"
 #include "run/run.h"
 #include "settings/placement.h"
@@ -73,6 +75,10 @@ RunFace sft_face(const SftConfig& config, const ModelSpec& spec) {
           .curves = std::move(curves)};
 }
 
+StageSplit stages_of(const WorkerConfig& worker, const std::filesystem::path& folder) {
+  return stage_split(worker.strategy_args.strategy_config, read_spec(folder).num_layers);
+}
+
 class Sft {
  public:
   Sft(const SftConfig& config, SftData data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
@@ -115,7 +121,7 @@ Sft::Sft(const SftConfig& config, SftData data, RunPlan plan, at::Device device,
       meshes_(ranks),
       mesh_(meshes_.of(mesh_shape(config.sft_train))),
       model_(Transformer::load(data.model_folder, device, model_dtype(config.sft_train.model_args, device),
-                               model_parallel(mesh_), architectures(),
+                               model_parallel(mesh_, stages_of(config.sft_train, data.model_folder)), architectures(),
                                lora_of(config.sft_train.model_args, config.seed))),
       options_(learner_options(config.sft_train, config.max_grad_norm, total_updates_)),
       learner_("sft_train", model_.trained(), options_, {mesh_, model_.parts()}),
@@ -172,6 +178,7 @@ Metrics Sft::train(int64_t update) {
         with_routers(b.tokens, model_.spec(), router_costs(config_.sft_train.strategy_args.strategy_config));
     const auto out = token_log_probs(model_, tokens, /*temperature=*/1.0, /*with_entropy=*/false, recompute,
                                      b.host_mask("labels_mask"));
+    if (!out.log_probs.defined()) return LossResult();  // a later stage of the pipeline has them
     LossResult result =
         loss_ ? call_plugin(*loss_, plugin_inputs(b, {{"log_probs", out.log_probs}}), counts, settings_.modes)
               : sft_loss({.axis = b.axis(), .log_probs = out.log_probs, .labels_mask = labels_mask}, counts, settings_);
@@ -188,6 +195,7 @@ Metrics Sft::validate(int64_t update) {
     return token_log_probs(model_, b.tokens, 1.0, false, {}, b.host_mask("labels_mask")).log_probs;
   };
   forward.empty_pass = empty_pass(model_.backbone(), {});
+  forward.stage = model_.parallel().stage;
   const Phase phase{&log_, fmt::format("step {}: validate", update)};
   const at::Tensor log_probs = forward_step(batch, rule, model_.device(), mesh_, forward, phase);
   Metrics metrics;

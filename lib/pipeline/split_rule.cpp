@@ -1,0 +1,124 @@
+#include "pipeline/split_rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "dist/config.h"
+
+namespace roll {
+
+namespace {
+
+using Key = SplitFault::Key;
+using Found = std::variant<StageSplit, SplitFault>;
+
+/// Megatron's text with its repetitions written out: t*3 and (tt|)*3. Nothing where it is no such text.
+std::optional<std::string> written_out(const std::string& text) {
+  constexpr size_t kLongest = 1 << 16;
+  std::string all;
+  size_t group = std::string::npos;  // where the open one begins in `all`
+  size_t last = 0;                   // where what a * repeats begins
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == ',' || c == ' ') continue;
+    if (c == '(') {
+      if (group != std::string::npos) return std::nullopt;
+      group = all.size();
+    } else if (c == ')') {
+      if (group == std::string::npos) return std::nullopt;
+      last = std::exchange(group, std::string::npos);
+    } else if (c == '*') {
+      size_t times = 0;
+      const auto [end, error] = std::from_chars(text.data() + i + 1, text.data() + text.size(), times);
+      const std::string repeated = all.substr(last);
+      if (error != std::errc() || times == 0 || repeated.empty() || times > kLongest / repeated.size())
+        return std::nullopt;
+      for (size_t k = 1; k < times; ++k) all += repeated;
+      i = static_cast<size_t>(end - text.data()) - 1;
+    } else {
+      last = all.size();
+      all += c;
+    }
+  }
+  return group == std::string::npos ? std::optional(all) : std::nullopt;
+}
+
+Found by_layout(const std::string& text, int64_t num_stages, int64_t num_layers) {
+  const auto fault = [](std::string rule) { return SplitFault{Key::kLayout, std::move(rule)}; };
+  const std::optional<std::string> all = written_out(text);
+  if (!all || all->empty() || all->front() != 'E' || all->back() != 'L' ||
+      all->find_first_not_of("t|", 1) != all->size() - 1)
+    return fault("is no such text: write the stages as Et*3|t*4|t*3L, with E first and L last");
+  std::vector<int64_t> sizes{0};
+  for (const char c : *all) {
+    if (c == 't') ++sizes.back();
+    if (c == '|') sizes.push_back(0);
+  }
+  if (std::ssize(sizes) != num_stages)
+    return fault(fmt::format("names {} stages, but pipeline_model_parallel_size = {}; make them equal", sizes.size(),
+                             num_stages));
+  if (std::ranges::find(sizes, 0) != sizes.end())
+    return fault("leaves a stage without a layer; give each at least one");
+  const int64_t layers = std::reduce(sizes.begin(), sizes.end());
+  if (layers != num_layers) return fault(fmt::format("has {} layers, but the model {}", layers, num_layers));
+  return StageSplit(sizes);
+}
+
+/// `given`: of first and last, what they have; the rest is shared evenly.
+Found by_ends(const std::optional<int64_t>& first, const std::optional<int64_t>& last, int64_t num_stages,
+              int64_t num_layers) {
+  const Key key = first ? Key::kFirst : Key::kLast;
+  const int64_t between = num_layers - first.value_or(0) - last.value_or(0);
+  const int64_t sharing = num_stages - first.has_value() - last.has_value();
+  const bool fits = sharing == 0 ? between == 0 : between >= sharing && between % sharing == 0;
+  if (!fits)
+    return SplitFault{key,
+                      fmt::format("leaves {} of the model's {} layers to {} stages, which is no equal number of at "
+                                  "least 1; change it, or say all with pipeline_model_parallel_layout",
+                                  between, num_layers, sharing)};
+  std::vector<int64_t> sizes(num_stages, sharing == 0 ? 0 : between / sharing);
+  if (first) sizes.front() = *first;
+  if (last) sizes.back() = *last;
+  return StageSplit(sizes);
+}
+
+Found evenly(bool counts_embedding, bool counts_loss, int64_t num_stages, int64_t num_layers) {
+  const int64_t counted = num_layers + counts_embedding + counts_loss;
+  const int64_t each = counted / num_stages;
+  if (counted % num_stages != 0 || each - counts_embedding < 1 || each - counts_loss < 1)
+    return SplitFault{Key::kSize,
+                      fmt::format("must divide the model's {} layers{}, with one for each stage; set another size, "
+                                  "num_layers_in_first_pipeline_stage or pipeline_model_parallel_layout",
+                                  num_layers, counted > num_layers ? " and what counts as a layer" : "")};
+  std::vector<int64_t> sizes(num_stages, each);
+  sizes.front() -= counts_embedding;
+  sizes.back() -= counts_loss;
+  return StageSplit(sizes);
+}
+
+}  // namespace
+
+Found try_stage_split(const StrategyConfig& s, int64_t num_layers) {
+  const int64_t num_stages = s.pipeline_parallel();
+  if (num_stages == 1) return StageSplit();
+  if (s.pipeline_model_parallel_layout) return by_layout(*s.pipeline_model_parallel_layout, num_stages, num_layers);
+  const auto &first = s.num_layers_in_first_pipeline_stage, &last = s.num_layers_in_last_pipeline_stage;
+  if (first || last) return by_ends(first, last, num_stages, num_layers);
+  return evenly(s.account_for_embedding_in_pipeline_split, s.account_for_loss_in_pipeline_split, num_stages,
+                num_layers);
+}
+
+StageSplit stage_split(const StrategyConfig& strategy, int64_t num_layers) {
+  auto found = try_stage_split(strategy, num_layers);
+  if (const auto* fault = std::get_if<SplitFault>(&found))
+    ROLL_CHECK_EQ(fault->rule, "", "the configuration was checked");
+  return std::get<StageSplit>(std::move(found));
+}
+
+}  // namespace roll

@@ -1,0 +1,85 @@
+#include "pipeline/stage.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace roll {
+
+PipelineStage::PipelineStage(StageSplit split, Mesh& mesh) : split_(std::move(split)), mesh_(mesh) {
+  ROLL_CHECK_EQ(split_.num_stages(), mesh.shape().pp, "each stage has ranks");
+}
+
+at::Tensor PipelineStage::receive(at::IntArrayRef sizes, const at::TensorOptions& options) {
+  at::Tensor input = await(*mesh_.previous_stage().activations, sizes, options, "activations");
+  if (at::GradMode::is_enabled()) under_way_.push_back({input.set_requires_grad(true), {}});
+  return input;
+}
+
+void PipelineStage::send(const at::Tensor& output) {
+  start(*mesh_.next_stage().activations, output.detach(), "activations");
+  if (!at::GradMode::is_enabled()) return;
+  if (is_first()) under_way_.emplace_back();
+  under_way_.back().output = output;
+}
+
+void PipelineStage::backward(const at::Tensor& loss) {
+  ROLL_CHECK(!under_way_.empty(), "a forward comes before its backward");
+  const auto [input, output] = std::move(under_way_.front());
+  under_way_.pop_front();
+  if (!is_last()) {
+    const at::Tensor gradient =
+        await(*mesh_.next_stage().gradients, output.sizes(), output.options().requires_grad(false), "their gradients");
+    torch::autograd::backward({output}, {gradient});
+  } else if (loss.defined() && loss.requires_grad()) {
+    loss.backward();
+  }
+  if (is_first()) return;
+  const at::Tensor& gradient = input.grad();
+  start(*mesh_.previous_stage().gradients, gradient.defined() ? gradient : at::zeros_like(input), "their gradients");
+}
+
+at::Tensor PipelineStage::broadcast_result(const at::Tensor& result) {
+  const int root = ranks().size() - 1;
+  at::Tensor sizes = is_last() ? at::tensor(result.sizes(), at::kLong) : at::Tensor();
+  at::Tensor dims = at::full({1}, is_last() ? result.dim() : 0, at::kLong);
+  ranks().broadcast(dims, root, "dimensions of forward results");
+  if (!is_last()) sizes = at::empty({dims.item<int64_t>()}, at::kLong);
+  ranks().broadcast(sizes, root, "sizes of forward results");
+  at::Tensor all = result;
+  if (!is_last()) all = at::empty({sizes.const_data_ptr<int64_t>(), static_cast<size_t>(sizes.numel())}, at::kFloat);
+  ranks().broadcast(all, root, "forward results");
+  return all;
+}
+
+void PipelineStage::finish() {
+  ROLL_CHECK(under_way_.empty(), "each forward has had its backward");
+  const Stopwatch watch;
+  for (; !sent_.empty(); sent_.pop_front()) sent_.front()->wait();
+  waited_s_ += watch.seconds();
+}
+
+double PipelineStage::take_waited_s() {
+  return std::exchange(waited_s_, 0);
+}
+
+void PipelineStage::start(Communicator& channel, const at::Tensor& tensor, const char* name) {
+  for (; !sent_.empty() && sent_.front()->is_done(); sent_.pop_front()) sent_.front()->wait();
+  sent_.push_back(channel.start_broadcast(tensor.contiguous(), channel.rank(), name));
+}
+
+at::Tensor PipelineStage::await(Communicator& channel, at::IntArrayRef sizes, const at::TensorOptions& options,
+                                const char* name) {
+  const Stopwatch watch;
+  at::Tensor received = at::empty(sizes, options);
+  channel.broadcast(received, 1 - channel.rank(), name);
+  waited_s_ += watch.seconds();
+  return received;
+}
+
+}  // namespace roll

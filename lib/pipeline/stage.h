@@ -1,0 +1,64 @@
+// A rank's stage of a model that a pipeline of ranks shares, and its channel to the stages beside it: activations go
+// forward, their gradients backward. Who sends does not wait; who receives knows shapes, so nothing but numbers
+// travels. Each direction between two stages is a communicator of its own, in which messages keep their order, so
+// micro-batches may be of any size.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+#include "dist/mesh.h"
+#include "pipeline/schedule.h"
+#include "pipeline/stage_split.h"
+
+namespace roll {
+
+class PipelineStage {
+ public:
+  /// `mesh` must outlive the stage, and have as many of them as `split`.
+  PipelineStage(StageSplit split, Mesh& mesh);
+
+  const StageSplit& split() const { return split_; }
+  int64_t index() const { return mesh_.place().pp; }
+  bool is_first() const { return index() == 0; }
+  bool is_last() const { return index() == split_.num_stages() - 1; }
+  bool has(int64_t layer) const { return split_.stage_of(layer) == index(); }
+  Communicator& ranks() { return mesh_.pp(); }
+  Communicator& ends() { return mesh_.pipeline_ends(); }
+
+  /// What a stage but the first computes on. In training a leaf whose gradient backward() sends back. Waits.
+  at::Tensor receive(at::IntArrayRef sizes, const at::TensorOptions& options);
+  /// What a stage but the last has computed goes on to the next one.
+  void send(const at::Tensor& output);
+
+  /// Of the oldest micro-batch whose forward was run with gradients: from `loss` on the last stage (undefined, or not
+  /// of what was received: its gradients are 0), elsewhere from the gradient that the next stage sends. Waits for that.
+  void backward(const at::Tensor& loss);
+
+  /// What the last stage has computed, on all of them; elsewhere `result` is not looked at. **Collective** over
+  /// ranks().
+  at::Tensor broadcast_result(const at::Tensor& result);
+
+  /// Waits until all is sent.
+  void finish();
+  /// Seconds that it has waited for others since the last call.
+  double take_waited_s();
+
+ private:
+  struct UnderWay {
+    at::Tensor input, output;
+  };
+  void start(Communicator& channel, const at::Tensor& tensor, const char* name);
+  at::Tensor await(Communicator& channel, at::IntArrayRef sizes, const at::TensorOptions& options, const char* name);
+
+  StageSplit split_;
+  Mesh& mesh_;
+  std::deque<UnderWay> under_way_;
+  std::deque<std::unique_ptr<Pending>> sent_;
+  double waited_s_ = 0;
+};
+
+}  // namespace roll

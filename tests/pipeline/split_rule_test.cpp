@@ -1,0 +1,73 @@
+#include "pipeline/split_rule.h"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "dist/config.h"
+
+using namespace roll;
+
+namespace {
+
+/// "0-3 3-8", or the rule that is broken.
+std::string text_of(const StrategyConfig& strategy, int64_t num_layers) {
+  const auto found = try_stage_split(strategy, num_layers);
+  if (const auto* fault = std::get_if<SplitFault>(&found)) return fault->rule;
+  const auto& split = std::get<StageSplit>(found);
+  std::string text;
+  for (int64_t s = 0; s < split.num_stages(); ++s)
+    text += fmt::format("{}{}-{}", s ? " " : "", split.layers_of(s).first, split.layers_of(s).second);
+  return text;
+}
+
+std::string by_layout(const char* layout, int64_t stages, int64_t num_layers) {
+  return text_of({.pipeline_model_parallel_size = stages, .pipeline_model_parallel_layout = layout}, num_layers);
+}
+
+}  // namespace
+
+TEST_CASE("Layers are split evenly, by the ends, by what counts as a layer, or by Megatron's text", "[pipeline]") {
+  CHECK(text_of({.pipeline_model_parallel_size = 3}, 6) == "0-2 2-4 4-6");
+  CHECK(text_of({.pipeline_model_parallel_size = 3, .num_layers_in_first_pipeline_stage = 1}, 5) == "0-1 1-3 3-5");
+  CHECK(text_of({.pipeline_model_parallel_size = 3, .num_layers_in_last_pipeline_stage = 1}, 5) == "0-2 2-4 4-5");
+  CHECK(text_of({.pipeline_model_parallel_size = 2,
+                 .num_layers_in_first_pipeline_stage = 1,
+                 .num_layers_in_last_pipeline_stage = 4},
+                5) == "0-1 1-5");
+  CHECK(text_of({.pipeline_model_parallel_size = 2, .account_for_embedding_in_pipeline_split = true}, 5) == "0-2 2-5");
+  CHECK(text_of({.pipeline_model_parallel_size = 2, .account_for_loss_in_pipeline_split = true}, 5) == "0-3 3-5");
+  CHECK(text_of({.pipeline_model_parallel_size = 4,
+                 .account_for_embedding_in_pipeline_split = true,
+                 .account_for_loss_in_pipeline_split = true},
+                14) == "0-3 3-7 7-11 11-14");
+  CHECK(by_layout("Et|ttt|tL", 3, 5) == "0-1 1-4 4-5");
+  CHECK(by_layout("Et*2|(t,t|)*2t*3L", 4, 9) == "0-2 2-4 4-6 6-9");
+}
+
+TEST_CASE("A split that does not fit says why", "[pipeline]") {
+  CHECK_THAT(text_of({.pipeline_model_parallel_size = 2}, 5), Catch::Contains("must divide the model's 5 layers"));
+  CHECK_THAT(text_of({.pipeline_model_parallel_size = 4}, 2), Catch::Contains("must divide the model's 2 layers"));
+  CHECK_THAT(text_of({.pipeline_model_parallel_size = 3, .num_layers_in_first_pipeline_stage = 2}, 5),
+             Catch::Contains("leaves 3 of the model's 5 layers to 2 stages"));
+  CHECK_THAT(text_of({.pipeline_model_parallel_size = 2, .account_for_loss_in_pipeline_split = true}, 1),
+             Catch::Contains("with one for each stage"));
+  CHECK_THAT(by_layout("Et|tL", 3, 2), Catch::Contains("names 2 stages"));
+  CHECK_THAT(by_layout("Et|t|L", 3, 2), Catch::Contains("leaves a stage without a layer"));
+  CHECK_THAT(by_layout("Et|ttL", 2, 5), Catch::Contains("has 3 layers, but the model 5"));
+  for (const char* wrong : {"", "tt|t", "Et|t", "t|tL", "Et|mtL", "E(t|tL", "Et)|tL", "Et*|tL", "E*0t|tL",
+                            "Et*99999999|tL", "*3Et|tL", "E((t|))tL"})
+    CHECK_THAT(by_layout(wrong, 2, 2), Catch::Contains("is no such text"));
+}
+
+TEST_CASE("What lies before the layers is the first stage's, what lies behind them the last one's", "[pipeline]") {
+  const StageSplit split({2, 1, 3});
+  CHECK(split.stage_of(-1) == 0);
+  CHECK(split.stage_of(0) == 0);
+  CHECK(split.stage_of(2) == 1);
+  CHECK(split.stage_of(3) == 2);
+  CHECK(split.stage_of(6) == 2);
+  CHECK(StageSplit().num_stages() == 1);
+  CHECK(StageSplit().stage_of(5) == 0);
+}
