@@ -10,7 +10,8 @@ namespace roll {
 /// R3: experts as the sampler's routers chose them (rollout routing replay).
 enum class RouterReplayMode { kDisable, kR3 };
 constexpr auto names_of(RouterReplayMode) {
-  return std::to_array<Named<RouterReplayMode>>({{RouterReplayMode::kDisable, "disable"}, {RouterReplayMode::kR3, "R3"}});
+  return std::to_array<Named<RouterReplayMode>>(
+      {{RouterReplayMode::kDisable, "disable"}, {RouterReplayMode::kR3, "R3"}});
 }
 
 struct RouterReplay {
