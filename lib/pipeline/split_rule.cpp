@@ -63,7 +63,8 @@ Found by_layout(const std::string& text, int64_t num_stages, int64_t num_layers)
   if (std::ssize(sizes) != num_stages)
     return fault(fmt::format("names {} stages, but pipeline_model_parallel_size = {}; make them equal", sizes.size(),
                              num_stages));
-  if (std::ranges::find(sizes, 0) != sizes.end()) return fault("leaves a stage without a layer; give each at least one");
+  if (std::ranges::find(sizes, 0) != sizes.end())
+    return fault("leaves a stage without a layer; give each at least one");
   const int64_t layers = std::reduce(sizes.begin(), sizes.end());
   if (layers != num_layers) return fault(fmt::format("has {} layers, but the model {}", layers, num_layers));
   return StageSplit(sizes);
@@ -77,9 +78,10 @@ Found by_ends(const std::optional<int64_t>& first, const std::optional<int64_t>&
   const int64_t sharing = num_stages - first.has_value() - last.has_value();
   const bool fits = sharing == 0 ? between == 0 : between >= sharing && between % sharing == 0;
   if (!fits)
-    return SplitFault{key, fmt::format("leaves {} of the model's {} layers to {} stages, which is no equal number of at "
-                                       "least 1; change it, or say all with pipeline_model_parallel_layout",
-                                       between, num_layers, sharing)};
+    return SplitFault{key,
+                      fmt::format("leaves {} of the model's {} layers to {} stages, which is no equal number of at "
+                                  "least 1; change it, or say all with pipeline_model_parallel_layout",
+                                  between, num_layers, sharing)};
   std::vector<int64_t> sizes(num_stages, sharing == 0 ? 0 : between / sharing);
   if (first) sizes.front() = *first;
   if (last) sizes.back() = *last;
@@ -114,7 +116,8 @@ Found try_stage_split(const StrategyConfig& s, int64_t num_layers) {
 
 StageSplit stage_split(const StrategyConfig& strategy, int64_t num_layers) {
   auto found = try_stage_split(strategy, num_layers);
-  if (const auto* fault = std::get_if<SplitFault>(&found)) ROLL_CHECK_EQ(fault->rule, "", "the configuration was checked");
+  if (const auto* fault = std::get_if<SplitFault>(&found))
+    ROLL_CHECK_EQ(fault->rule, "", "the configuration was checked");
   return std::get<StageSplit>(std::move(found));
 }
 

@@ -34,11 +34,12 @@ class PipelineStage {
   /// What a stage but the last has computed goes on to the next one.
   void send(const at::Tensor& output);
 
-  /// Of the oldest micro-batch whose forward was run with gradients: from `loss` on the last stage (undefined, or not of
-  /// what was received: its gradients are 0), elsewhere from the gradient that the next stage sends. Waits for that.
+  /// Of the oldest micro-batch whose forward was run with gradients: from `loss` on the last stage (undefined, or not
+  /// of what was received: its gradients are 0), elsewhere from the gradient that the next stage sends. Waits for that.
   void backward(const at::Tensor& loss);
 
-  /// What the last stage has computed, on all of them; elsewhere `result` is not looked at. **Collective** over ranks().
+  /// What the last stage has computed, on all of them; elsewhere `result` is not looked at. **Collective** over
+  /// ranks().
   at::Tensor broadcast_result(const at::Tensor& result);
 
   /// Waits until all is sent.

@@ -55,6 +55,27 @@ TEST_CASE("eight ranks make the groups of 2 x 2 x 2", "[dist]") {
   CHECK(said[7] == "111 2 dp 37 cp 57 tp 67 shards 1357");
 }
 
+TEST_CASE("stages have links to their neighbours, and the last ones lead", "[dist]") {
+  const auto said = run_local_ranks(6, [](Communicator& world) {
+    Mesh mesh(world, {.tp = 2, .pp = 3});
+    const std::string own = std::to_string(world.rank());
+    std::string text = fmt::format("{}{}", mesh.place().pp, mesh.place().tp);
+    std::vector<Communicator*> groups = {&mesh.tp(), &mesh.shards(), &mesh.pp(), &mesh.pipeline_ends()};
+    if (mesh.place().pp > 0) groups.push_back(mesh.previous_stage().gradients.get());
+    if (mesh.place().pp < 2) groups.push_back(mesh.next_stage().gradients.get());
+    for (Communicator* group : groups)
+      text += fmt::format(" {}", fmt::join(group->all_gather_bytes(own, "members"), ""));
+    world.barrier("all have met");
+    return text + (mesh.is_leader() ? " leads" : "");
+  });
+  CHECK(said[0] == "00 01 0 024 04 02");
+  CHECK(said[1] == "01 01 1 135 15 13");
+  CHECK(said[2] == "10 23 2 024 2 02 24");
+  CHECK(said[3] == "11 23 3 135 3 13 35");
+  CHECK(said[4] == "20 45 4 024 04 24 leads");
+  CHECK(said[5] == "21 45 5 135 15 35");
+}
+
 TEST_CASE("roles of one shape share a mesh", "[dist]") {
   const auto said = run_local_ranks(2, [](Communicator& world) {
     Meshes meshes(world);

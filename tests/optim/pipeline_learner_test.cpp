@@ -104,7 +104,8 @@ std::string check_ends(const ValueModel&) {
 template <class Model>
 void check_stages(const Layout& layout) {
   const TemporaryFolder folder;
-  test::telling_model({.hidden = 16, .layers = 3, .heads = 4, .kv_heads = 2, .intermediate = 24, .vocab = 53, .tie = layout.tie})
+  test::telling_model(
+      {.hidden = 16, .layers = 3, .heads = 4, .kv_heads = 2, .intermediate = 24, .vocab = 53, .tie = layout.tie})
       .save(folder.path());
   Model model = Model::load(folder.path());
   const auto alone = make_single_communicator({.rank = 0, .size = 1});
@@ -126,8 +127,12 @@ void check_stages(const Layout& layout) {
 }  // namespace
 
 TEST_CASE("Stages of a pipeline train together as one rank trains the whole", "[pipeline][learner]") {
-  SECTION("two, tied, two data ranks") { check_stages<Transformer>({{.pp = 2}, {2, 1}}); }
-  SECTION("three, untied, tensor ranks") { check_stages<Transformer>({{.tp = 2, .pp = 3}, {1, 1, 1}, false}); }
+  SECTION("two, tied, two data ranks") {
+    check_stages<Transformer>({{.pp = 2}, {2, 1}});
+  }
+  SECTION("three, untied, tensor ranks") {
+    check_stages<Transformer>({{.tp = 2, .pp = 3}, {1, 1, 1}, false});
+  }
   SECTION("two, tied, tensor ranks, whole optimizers") {
     check_stages<Transformer>({{.tp = 2, .pp = 2}, {1, 2}, true, /*shares=*/false});
   }
@@ -137,7 +142,9 @@ TEST_CASE("Stages of a pipeline train together as one rank trains the whole", "[
   SECTION("three, tied, a part frozen that one of them has") {
     check_stages<Transformer>({{.pp = 3}, {1, 1, 1}, true, true, false, {"model.layers.1.mlp"}});
   }
-  SECTION("three, a value head") { check_stages<ValueModel>({{.pp = 3}, {1, 1, 1}}); }
+  SECTION("three, a value head") {
+    check_stages<ValueModel>({{.pp = 3}, {1, 1, 1}});
+  }
 }
 
 }  // namespace roll

@@ -16,8 +16,8 @@ std::string text_of(int64_t stage, int64_t num_stages, int64_t num_micro_batches
   return text;
 }
 
-/// Plays all stages, each pass in one unit of time once what it needs is there; when the last one ends. -1: they wait for
-/// each other.
+/// Plays all stages, each pass in one unit of time once what it needs is there; when the last one ends. -1: they wait
+/// for each other.
 int64_t played(int64_t num_stages, int64_t num_micro_batches, int64_t& most_under_way) {
   std::map<std::pair<int64_t, int64_t>, int64_t> forward_at, backward_at;  // by stage and micro-batch: when it ended
   std::vector<std::vector<PipelinePass>> passes;

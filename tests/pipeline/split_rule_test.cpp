@@ -56,8 +56,8 @@ TEST_CASE("A split that does not fit says why", "[pipeline]") {
   CHECK_THAT(by_layout("Et|tL", 3, 2), Catch::Contains("names 2 stages"));
   CHECK_THAT(by_layout("Et|t|L", 3, 2), Catch::Contains("leaves a stage without a layer"));
   CHECK_THAT(by_layout("Et|ttL", 2, 5), Catch::Contains("has 3 layers, but the model 5"));
-  for (const char* wrong : {"", "tt|t", "Et|t", "t|tL", "Et|mtL", "E(t|tL", "Et)|tL", "Et*|tL", "E*0t|tL", "Et*99999999|tL",
-                            "*3Et|tL", "E((t|))tL"})
+  for (const char* wrong : {"", "tt|t", "Et|t", "t|tL", "Et|mtL", "E(t|tL", "Et)|tL", "Et*|tL", "E*0t|tL",
+                            "Et*99999999|tL", "*3Et|tL", "E((t|))tL"})
     CHECK_THAT(by_layout(wrong, 2, 2), Catch::Contains("is no such text"));
 }
 
