@@ -280,7 +280,8 @@ double training_activation_bytes(const ModelSpec& spec, const ActivationRule& ru
   }
   kept += input;  // of the last norm
   most = std::max({most, kept + head.forward, kept + head.backward});
-  return most + static_cast<double>(std::max(rule.tokens, rule.whole)) * kOfToken + bytes_of_angles(spec, rule);
+  const double of_one = static_cast<double>(std::max(rule.tokens, rule.whole)) * kOfToken + bytes_of_angles(spec, rule);
+  return most + of_one + static_cast<double>(rule.under_way - 1) * (kept + of_one);
 }
 
 double forward_activation_bytes(const ModelSpec& spec, const ActivationRule& rule) {

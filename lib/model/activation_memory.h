@@ -21,6 +21,7 @@ struct ActivationRule {
   Recomputation recomputation{};
   bool deterministic = false;  // a GPU's sums have one order
   bool has_lm_head = true;     // else one number for each token
+  int64_t under_way = 1;       // micro-batches whose backward is to come: of a pipeline's stage several
 };
 
 /// The most bytes that live at once while a micro-batch goes forward and back, on each rank.

@@ -127,6 +127,7 @@ Learner::Accumulated Learner::accumulate(int64_t num_micro_batches,
 
 UpdateResult Learner::update(int64_t num_micro_batches, const std::function<MicroLoss(int64_t)>& micro_loss) {
   trace_.begin_s = monotonic_s();
+  if (ranks_.stage()) ranks_.stage()->take_waited_s();  // of forwards before
   DeviceTimer timer(parameters_.front().second.device());
   const Accumulated accumulated = accumulate(num_micro_batches, micro_loss);
   timer.stop();
@@ -139,6 +140,7 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<Micr
   trace_.reduced_s = monotonic_s();
   fetch(accumulated, result);
   result.compute_s = timer.seconds();
+  if (ranks_.stage()) result.stage_wait_s = ranks_.stage()->take_waited_s();
   trace_.last_end_s = trace_.begin_s + result.compute_s;
   last_loss_ = result.loss;
   if (keeps_gradient_) keep_gradient();

@@ -67,6 +67,7 @@ struct UpdateResult {
   double clip_coef = 1;  // by which clipping scales the gradient
   double lr = 0;
   double compute_s = 0;               // of this rank, from the start to where it waits for the other ranks' gradients
+  double stage_wait_s = 0;            // of these, for other stages of a pipeline; on a GPU nobody waits here
   bool skipped = false;               // loss or norm were not finite: weights and moments are as they were
   std::vector<at::Tensor> numbers{};  // of all micro-batches: [n] float64 each, on the host
 };

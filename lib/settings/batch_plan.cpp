@@ -8,6 +8,7 @@
 #include "experience/build.h"
 #include "packing/alignment.h"
 #include "packing/shared_prompts.h"
+#include "pipeline/schedule.h"
 
 namespace roll {
 
@@ -24,23 +25,34 @@ int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
+/// "; of 4 stages each idles about 27 % of an update", or nothing; `most`: micro-batches, of packed ones at most.
+std::string bubble(const WorkerConfig& worker, int64_t most) {
+  const int64_t pp = worker.strategy_args.strategy_config.pipeline_parallel();
+  if (pp == 1) return "";
+  return fmt::format("; of {} stages each idles {} {:.0f} % of an update", pp,
+                     worker.packing.budget(/*trains=*/true) ? "at least" : "about", 100 * bubble_share(pp, most));
+}
+
 /// "at most 13 micro-batches of 8192 tokens" or "4 micro-batches of 8 sequences".
 std::string micro_batches(int64_t sequence_length, const WorkerConfig& worker, const char* unit = "sequence") {
   const auto budget = worker.packing.budget(/*trains=*/true);
-  if (!budget)
-    return fmt::format("{} of {} each per rank",
-                       count(ceil_div(worker.mini_batch_per_rank(), worker.micro_batch()), "micro-batch"),
-                       count(worker.micro_batch(), unit));
+  if (!budget) {
+    const int64_t all = ceil_div(worker.mini_batch_per_rank(), worker.micro_batch());
+    return fmt::format("{} of {} each per rank{}", count(all, "micro-batch"), count(worker.micro_batch(), unit),
+                       bubble(worker, all));
+  }
   // Sequences are whole, so a micro-batch of full-length ones may leave the rest of its budget unused.
   const int64_t full = std::max<int64_t>(1, *budget / sequence_length);
-  return fmt::format("at most {} of {} tokens each per rank",
-                     count(ceil_div(worker.mini_batch_per_rank(), full), "micro-batch"), *budget);
+  const int64_t most = ceil_div(worker.mini_batch_per_rank(), full);
+  return fmt::format("at most {} of {} tokens each per rank{}", count(most, "micro-batch"), *budget,
+                     bubble(worker, most));
 }
 
-/// "2 data-parallel ranks x 2 context x 4 tensor".
+/// "2 data-parallel ranks x 2 stages x 2 context x 4 tensor".
 std::string layout(const WorkerConfig& worker) {
   const StrategyConfig& strategy = worker.strategy_args.strategy_config;
   std::string text = count(worker.data_ranks(), "data-parallel rank");
+  if (strategy.pipeline_parallel() > 1) text += fmt::format(" x {} stages", strategy.pipeline_parallel());
   if (strategy.context_parallel() > 1) text += fmt::format(" x {} context", strategy.context_parallel());
   if (strategy.tensor_parallel() > 1) text += fmt::format(" x {} tensor", strategy.tensor_parallel());
   return text;

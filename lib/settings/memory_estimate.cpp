@@ -12,6 +12,7 @@
 #include "model/workload.h"
 #include "optim/flat_layout.h"
 #include "optim/learner.h"
+#include "pipeline/split_rule.h"
 #include "settings/batch_plan.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"
@@ -33,10 +34,39 @@ double frozen_bytes(const ParameterShape& parameter, int64_t tp, double bytes) {
   return numel(stored[0]) + 4 * numel(stored[1]);
 }
 
+/// The stage of a role's model that lives on a rank.
+struct OwnStage {
+  StageSplit split{};
+  int64_t index = 0;
+
+  bool is_last() const { return index == split.num_stages() - 1; }
+  std::vector<ParameterShape> of(std::vector<ParameterShape> parameters) const {
+    std::erase_if(parameters, [this](const ParameterShape& p) {
+      return split.stage_of(p.layer) != index && !(p.is_at_both_ends && is_last());
+    });
+    return parameters;
+  }
+  /// As a model of its own.
+  ModelSpec of(ModelSpec spec) const {
+    if (split.num_stages() == 1) return spec;
+    const auto [begin, end] = split.layers_of(index);
+    spec.num_layers = end - begin;
+    return spec;
+  }
+};
+
+OwnStage stage_on(int rank, const WorkerConfig& worker, const ModelSpec& spec) {
+  const auto split = try_stage_split(worker.strategy_args.strategy_config, spec.num_layers);
+  if (!std::holds_alternative<StageSplit>(split)) return {};
+  const auto place = std::ranges::lower_bound(worker.ranks, rank) - worker.ranks.begin();
+  return {std::get<StageSplit>(split), mesh_place(place, mesh_shape(worker)).pp};
+}
+
 /// Of the weights without adapters; `is_dense`: of what they are quantised from.
-double policy_bytes(const ModelSpec& spec, int64_t tp, double bytes, bool is_dense = false, int64_t ep = 1) {
+double policy_bytes(const ModelSpec& spec, int64_t tp, double bytes, bool is_dense = false, int64_t ep = 1,
+                    const OwnStage& stage = {}) {
   double all = 0;
-  for (ParameterShape parameter : held_by(policy_parameters(spec), 0, ep)) {
+  for (ParameterShape parameter : stage.of(held_by(policy_parameters(spec), 0, ep))) {
     if (is_dense) parameter.quantised.reset();
     if (!parameter.is_adapter) all += frozen_bytes(parameter, tp, bytes);
   }
@@ -64,7 +94,8 @@ void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::
   const double master = has_adapters ? 0 : dtype == at::kBFloat16 ? 2 : dtype == at::kHalf ? 4 : 0;
   const int64_t tp = tensor_ranks(worker);
   const bool shares = worker.strategy_args.strategy_config.use_distributed_optimizer;
-  const int64_t holders = std::max<int64_t>(1, std::ssize(worker.ranks) / tp);
+  const int64_t pp = worker.strategy_args.strategy_config.pipeline_parallel();
+  const int64_t holders = std::max<int64_t>(1, std::ssize(worker.ranks) / (tp * pp));
   const int64_t ep = worker.strategy_args.strategy_config.expert_parallel();
   struct Trained {
     std::vector<FlatParameter> parameters;
@@ -72,7 +103,8 @@ void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::
   };
   Trained of_all, of_experts;  // held by all, and by those with the same experts
   for (const auto& parameter : held_by(parameters, 0, ep)) {
-    const FlatParameter own = largest_part(parameter, tp);
+    FlatParameter own = largest_part(parameter, tp);
+    if (pp > 1 && parameter.is_at_both_ends) own.copies *= 2;
     const bool is_base = has_adapters && !parameter.is_adapter;
     if (is_base || is_frozen(parameter.name, worker.model_args.freeze_module_prefix)) {
       memory.weights += frozen_bytes(parameter, tp, bytes);
@@ -108,17 +140,20 @@ ActivationRule rule_of(const Config& config, const WorkerConfig& worker, const M
           .deterministic = config.deterministic};
 }
 
-double training_bytes(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, bool on_gpu) {
+double training_bytes(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, const OwnStage& stage,
+                      bool on_gpu) {
   ActivationRule rule = rule_of(config, worker, spec, on_gpu, /*trains=*/true);
   rule.recomputation = worker.recomputation();
-  rule.has_lm_head = &worker != &config.critic;
-  return training_activation_bytes(spec, rule);
+  rule.has_lm_head = &worker != &config.critic && stage.is_last();
+  rule.under_way = stage.split.num_stages() - stage.index;
+  return training_activation_bytes(stage.of(spec), rule);
 }
 
-double forward_bytes(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, bool on_gpu) {
+double forward_bytes(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, const OwnStage& stage,
+                     bool on_gpu) {
   ActivationRule rule = rule_of(config, worker, spec, on_gpu, /*trains=*/false);
-  rule.has_lm_head = &worker != &config.critic;
-  return forward_activation_bytes(spec, rule);
+  rule.has_lm_head = &worker != &config.critic && stage.is_last();
+  return forward_activation_bytes(stage.of(spec), rule);
 }
 
 bool computes_old_log_probs(const Config& config) {
@@ -213,14 +248,15 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     const auto bytes = static_cast<double>(bytes_per_number(worker.model_args, device));
     const MemoryEstimate before = memory;
     if (&worker == &config.critic && is_on_policy_base(config, models)) parameters = trained_of(spec, parameters);
-    add_trained(memory, worker, parameters, model_dtype(worker.model_args, device));
+    const OwnStage stage = stage_on(rank, worker, spec);
+    add_trained(memory, worker, stage.of(parameters), model_dtype(worker.model_args, device));
     if (offloads) {
       memory.put_away += memory.gradients + memory.optimizer - before.gradients - before.optimizer;
       if (&worker == &config.critic) memory.put_away += memory.weights - before.weights;
     }
-    memory.activations = std::max(memory.activations, training_bytes(config, worker, spec, on_gpu));
+    memory.activations = std::max(memory.activations, training_bytes(config, worker, spec, stage, on_gpu));
     if (&worker == &config.critic || computes_old_log_probs(config))
-      memory.activations = std::max(memory.activations, forward_bytes(config, worker, spec, on_gpu));
+      memory.activations = std::max(memory.activations, forward_bytes(config, worker, spec, stage, on_gpu));
     memory.checkpoint += memory.optimizer - before.optimizer;
     if (rank != worker.ranks.front()) return;
     for (const auto& parameter : trained_of(spec, parameters))
@@ -232,13 +268,14 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
   for (size_t i = 0; i < references.size(); ++i) {
     const WorkerConfig& worker = *references[i].worker;
     if (!lives(worker)) continue;
+    const ModelSpec spec = reference_spec(models, i);
+    const OwnStage stage = stage_on(rank, worker, spec);
     const double reference =
         is_policy_base(config, models, i)
             ? 0
-            : policy_bytes(reference_spec(models, i), tensor_ranks(worker),
-                           static_cast<double>(bytes_per_number(worker.model_args, device)),
-                           /*is_dense=*/false, worker.strategy_args.strategy_config.expert_parallel());
-    const double forward = forward_bytes(config, worker, reference_spec(models, i), on_gpu);
+            : policy_bytes(spec, tensor_ranks(worker), static_cast<double>(bytes_per_number(worker.model_args, device)),
+                           /*is_dense=*/false, worker.strategy_args.strategy_config.expert_parallel(), stage);
+    const double forward = forward_bytes(config, worker, spec, stage, on_gpu);
     if (offloads) {
       memory.visiting = std::max(memory.visiting, reference + forward);
     } else {

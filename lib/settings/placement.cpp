@@ -22,6 +22,12 @@ std::vector<int> ranks_of(const DeviceMapping& mapping, const std::vector<int64_
   return ranks;
 }
 
+/// Of a worker's rank at that place: " (stage 1 of 4)", or nothing.
+std::string stage_text(const WorkerConfig& worker, int64_t place) {
+  const MeshShape shape = mesh_shape(worker);
+  return shape.pp == 1 ? "" : fmt::format(" (stage {} of {})", mesh_place(place, shape).pp + 1, shape.pp);
+}
+
 template <class Worker, class C>
 std::vector<Placed<Worker>> references_of(C& config) {
   std::vector<Placed<Worker>> roles;
@@ -133,7 +139,8 @@ std::vector<int> training_ranks(const Config& config) {
 std::vector<RankClass> rank_classes(const Config& config) {
   std::map<int, std::vector<std::string>> roles;  // by rank
   for (const auto& [name, worker] : placed_roles(config))
-    for (const int rank : worker->ranks) roles[rank].push_back(name);
+    for (int64_t place = 0; place < std::ssize(worker->ranks); ++place)
+      roles[worker->ranks[place]].push_back(name + stage_text(*worker, place));
   std::vector<RankClass> classes;
   for (const auto& [rank, names] : roles) {
     const auto found = std::ranges::find(classes, names, &RankClass::roles);

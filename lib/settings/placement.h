@@ -55,7 +55,7 @@ std::vector<int> learner_ranks(const Config& config);
 /// Those that hold a model that is trained. Ascending.
 std::vector<int> training_ranks(const Config& config);
 
-/// Ranks on which the same roles live.
+/// Ranks on which the same roles live, and the same stages of them.
 struct RankClass {
   std::vector<int> ranks;
   std::vector<std::string> roles;
@@ -63,7 +63,7 @@ struct RankClass {
 /// By their first ranks.
 std::vector<RankClass> rank_classes(const Config& config);
 
-/// "ranks 0 to 3: actor_train, reference", a line for each class; empty where all roles live on all ranks.
+/// "ranks 0 to 3: actor_train, reference", a line for each class; empty where there is but one.
 std::string placement_text(const Config& config);
 
 }  // namespace roll

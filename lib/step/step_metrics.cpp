@@ -1,6 +1,7 @@
 #include "step/step_metrics.h"
 
 #include "model/router_training.h"
+#include "pipeline/schedule.h"
 
 namespace roll {
 
@@ -22,6 +23,14 @@ void add_wait_metric(const std::string& who, double compute_s, Communicator& ran
   const double slowest = ranks.all_reduce_max(compute_s, "slowest rank's time");
   const double mean = ranks.all_reduce_sum(compute_s, "ranks' time") / ranks.size();
   metrics.add(packing_prefix(who) + "wait_s@sum", slowest - mean);
+}
+
+void add_pipeline_metrics(const std::string& who, int64_t num_stages, int64_t num_micro_batches,
+                          const UpdateResult& update, Communicator& ranks, Metrics& metrics) {
+  const double waited = ranks.all_reduce_sum(update.stage_wait_s, "waits of stages");
+  const double all = ranks.all_reduce_sum(update.compute_s, "times of stages");
+  metrics.add(fmt::format("pipeline/{}/bubble", who), bubble_share(num_stages, num_micro_batches));
+  if (all > 0) metrics.add(fmt::format("pipeline/{}/waiting", who), waited / all);
 }
 
 void add_traffic_metrics(Traffic& traffic, Metrics& metrics) {

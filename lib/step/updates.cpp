@@ -211,6 +211,8 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
     if (result.skipped) log_skipped(plan, update, result, learner, mesh.world());
     add_packing_metrics(prefix, batch_stats(plans, sizes, plan.rule.packing), over_updates);
     add_wait_metric(prefix, result.compute_s, mesh.world(), over_updates);
+    if (mesh.shape().pp > 1)
+      add_pipeline_metrics(prefix, mesh.shape().pp, std::ssize(mine), result, mesh.world(), over_updates);
     if (mesh.shards().size() > 1) add_reduction_metrics(prefix, learner.trace(), over_updates);
   }
   over_updates.add("memory/" + prefix + "/optimizer_bytes", static_cast<double>(learner.optimizer_bytes()));

@@ -109,6 +109,8 @@ struct Case {
     if (tp < 0) return false;
     const TensorShard part = shard_of(parameters()[parameter].cut, tp, layout.tp);
     const int64_t place = part.dim == 0 ? row : column;
+    const auto in_layout = std::ranges::find(layout.ranks, rank) - layout.ranks.begin();
+    if (layout.stage_of(in_layout) != layout.stages.stage_of(parameters()[parameter].layer)) return false;
     return part.dim < 0 || (part.begin <= place && place < part.end);
   }
 };
@@ -117,24 +119,33 @@ std::vector<Case> cases() {
   const auto of = [](const ModelSpec& spec, int first, int count, int64_t tp, int to, int to_count, int64_t to_tp) {
     return Case{spec, {ranks_from(first, count), tp}, {ranks_from(to, to_count), to_tp}};
   };
+  const auto staged = [](Case c, int64_t cp, const std::vector<int64_t>& sizes) {
+    c.spec.num_layers = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
+    c.trainer.cp = cp;
+    c.trainer.stages = StageSplit(sizes);
+    return c;
+  };
   const ModelSpec six = small_spec(), two = few_heads();
   return {
-      of(six, 0, 1, 1, 1, 2, 2),     // apart
-      of(six, 0, 2, 2, 2, 2, 2),     // apart, alike
-      of(six, 0, 2, 2, 2, 1, 1),     //
-      of(six, 0, 2, 2, 0, 2, 1),     // the same ranks
-      of(six, 0, 2, 1, 0, 2, 2),     //
-      of(two, 0, 4, 2, 0, 4, 4),     // to copies of key/value heads
-      of(two, 0, 4, 4, 0, 4, 2),     // from copies of them
-      of(two, 0, 4, 4, 4, 4, 1),     //
-      of(six, 0, 3, 3, 3, 2, 2),     // boundaries that cross
-      of(six, 2, 6, 3, 0, 4, 2),     // overlapping
-      of(six, 0, 12, 12, 12, 3, 3),  //
-      of(six, 0, 6, 2, 6, 1, 1),     // three replicas to one
-      of(six, 3, 1, 1, 0, 3, 1),     // one to three
-      of(six, 0, 4, 2, 1, 2, 2),     // shifted groups
-      of(six, 0, 3, 1, 1, 5, 1),     // some have all of it
-      of(two, 0, 8, 4, 6, 5, 1),     // copies, overlapping
+      staged(of(six, 0, 2, 1, 0, 2, 1), 1, {1, 2}),       // of two stages, to the same ranks
+      staged(of(six, 0, 8, 2, 0, 4, 2), 1, {2, 1}),       // of two data ranks, stages and tensor ranks each
+      staged(of(two, 1, 12, 2, 10, 4, 4), 2, {1, 1, 1}),  // and context ranks, of three stages
+      of(six, 0, 1, 1, 1, 2, 2),                          // apart
+      of(six, 0, 2, 2, 2, 2, 2),                          // apart, alike
+      of(six, 0, 2, 2, 2, 1, 1),                          //
+      of(six, 0, 2, 2, 0, 2, 1),                          // the same ranks
+      of(six, 0, 2, 1, 0, 2, 2),                          //
+      of(two, 0, 4, 2, 0, 4, 4),                          // to copies of key/value heads
+      of(two, 0, 4, 4, 0, 4, 2),                          // from copies of them
+      of(two, 0, 4, 4, 4, 4, 1),                          //
+      of(six, 0, 3, 3, 3, 2, 2),                          // boundaries that cross
+      of(six, 2, 6, 3, 0, 4, 2),                          // overlapping
+      of(six, 0, 12, 12, 12, 3, 3),                       //
+      of(six, 0, 6, 2, 6, 1, 1),                          // three replicas to one
+      of(six, 3, 1, 1, 0, 3, 1),                          // one to three
+      of(six, 0, 4, 2, 1, 2, 2),                          // shifted groups
+      of(six, 0, 3, 1, 1, 5, 1),                          // some have all of it
+      of(two, 0, 8, 4, 6, 5, 1),                          // copies, overlapping
       {six, {{1, 4, 6, 7}, 2}, {{0, 2, 4, 7, 8, 9}, 3}},
   };
 }

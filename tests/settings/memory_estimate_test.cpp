@@ -11,8 +11,10 @@
 #include "model/activation_memory.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
+#include "model/weights.h"
 #include "optim/allocated.h"
 #include "optim/learner.h"
+#include "pipeline/stage.h"
 #include "settings/step_cost.h"
 
 namespace roll {
@@ -109,6 +111,37 @@ TEST_CASE("the parts of tensor ranks are estimated to the byte, copies of key/va
     return fmt::format("{}", static_cast<double>(allocated.live()));
   });
   CHECK(bytes[0] == fmt::format("{}", expected));
+}
+
+TEST_CASE("the parts of stages are estimated to the byte", "[train]") {
+  const bool tied = GENERATE(true, false);
+  const ModelSpec spec = small_spec(tied);
+  Config config = config_of(false, true);
+  StrategyConfig& strategy = config.actor_train.strategy_args.strategy_config;
+  strategy.pipeline_model_parallel_size = 2;
+  strategy.num_layers_in_first_pipeline_stage = 1;
+  strategy.tensor_model_parallel_size = config.actor_infer.strategy_args.strategy_config.tensor_parallel_size = 2;
+  place_roles(config, 8);
+  const std::vector<ParameterShape> shapes = policy_parameters(spec);
+  double sampler = 0;  // holds all layers
+  for (const ParameterShape& shape : shapes) sampler += 2.0 * static_cast<double>(flat_shard(shape, 0, 2).numel);
+  const auto bytes = test::run_local_ranks(8, [&](Communicator& ranks) {
+    Mesh mesh(ranks, {.tp = 2, .pp = 2});
+    const auto stage = std::make_shared<PipelineStage>(StageSplit({1, 2}), mesh);
+    const test::Allocated allocated;
+    const ParameterShards parts(spec, shapes, &mesh.tp(), nullptr, stage);
+    NamedTensors mine;
+    for (const ParameterShape& shape : held_by(shapes, {.tp = &mesh.tp(), .stage = stage}))
+      mine.emplace_back(shape.name, parts.cut(shape.name, at::zeros(shape.shape, at::kBFloat16)).clone());
+    const Learner learner("actor", mine, {}, {mesh, parts});
+    return fmt::format("{}", static_cast<double>(allocated.live()));
+  });
+  for (const int rank : {0, 2, 4, 6}) {  // first tensor ranks, of which none holds less
+    MemoryEstimate memory = estimate_memory(config, {.policy = spec, .critic = {}}, true, rank);
+    memory.weights -= sampler;
+    INFO("rank " << rank << ", tied " << tied);
+    CHECK(bytes[rank] == fmt::format("{}", model_bytes(memory)));
+  }
 }
 
 TEST_CASE("the parts of ranks that share experts are estimated to the byte", "[train]") {
