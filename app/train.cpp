@@ -10,6 +10,7 @@
 #include "job/world.h"
 #include "machine/machine.h"
 #include "model/device.h"
+#include "settings/choose_recomputation.h"
 #include "settings/load_config.h"
 #include "train/dpo.h"
 #include "train/rlvr.h"

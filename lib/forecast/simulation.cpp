@@ -11,6 +11,7 @@
 #include "forecast/peer_count.h"
 #include "forecast/step_source.h"
 #include "model/parameter_shards.h"
+#include "settings/choose_recomputation.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"
 

@@ -1,4 +1,4 @@
-// About how much memory a rank needs, before anything is loaded; and with how few recomputed layers it has enough.
+// About how much memory a rank needs, before anything is loaded.
 #pragma once
 
 #include <algorithm>
@@ -58,21 +58,5 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
 
 /// "weights 15.2 GB + gradients ... = 96.1 GB".
 std::string memory_text(const MemoryEstimate& memory);
-
-/// Whether a role that is trained leaves to the machine which layers backward computes again.
-bool chooses_recomputation(const Config& config);
-bool chooses_recomputation(const SftConfig& config);
-
-/// There puts the fewest layers with which training fits into `bytes`, which each rank has, the estimate's error
-/// included; all of them where even these do not fit. A line for each such role says so.
-std::vector<std::string> choose_recomputation(Config& config, const PlannedModels& models, bool on_gpu, double bytes);
-/// The same for fine-tuning, and for preferences, where models.references is the reference.
-std::vector<std::string> choose_recomputation(SftConfig& config, const PlannedModels& models, bool on_gpu,
-                                              double bytes);
-std::vector<std::string> choose_recomputation(DpoConfig& config, const PlannedModels& models, bool on_gpu,
-                                              double bytes);
-
-/// What choose_recomputation() would come to, in words: a line for each such role.
-std::vector<std::string> recomputation_text(const Config& config, const PlannedModels& models, bool on_gpu);
 
 }  // namespace roll

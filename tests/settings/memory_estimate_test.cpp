@@ -15,34 +15,16 @@
 #include "optim/allocated.h"
 #include "optim/learner.h"
 #include "pipeline/stage.h"
+#include "settings/choose_recomputation.h"
+#include "settings/small_config.h"
 #include "settings/step_cost.h"
 
 namespace roll {
 
+using test::config_of;
+using test::small_spec;
+
 namespace {
-
-/// Sizes that no number of slices divides.
-ModelSpec small_spec(bool tied_head) {
-  return {.vocab_size = 301,
-          .hidden_size = 36,
-          .intermediate_size = 77,
-          .num_layers = 3,
-          .num_heads = 6,
-          .num_kv_heads = 2,
-          .head_dim = 6,
-          .tied_head = tied_head,
-          .qkv_bias = true};
-}
-
-Config config_of(bool is_fp32, bool shares, std::vector<std::string> frozen = {}) {
-  Config config;
-  for (WorkerConfig* worker : {&config.actor_train, &config.critic, &config.reference}) {
-    worker->model_args.dtype = is_fp32 ? Dtype::kFp32 : Dtype::kBf16;
-    worker->model_args.freeze_module_prefix = frozen;
-    worker->strategy_args.strategy_config.use_distributed_optimizer = shares;
-  }
-  return config;
-}
 
 double model_bytes(const MemoryEstimate& memory) {
   return memory.weights + memory.gradients + memory.optimizer;
@@ -331,79 +313,6 @@ TEST_CASE(
   };
   CHECK(layers(SharePrompts::kAuto) == layers(SharePrompts::kFalse));
   CHECK(layers(SharePrompts::kTrue) < layers(SharePrompts::kFalse));
-}
-
-TEST_CASE("of memory as much is used as there is: as few layers are recomputed as fit, all where none do", "[train]") {
-  Config config = config_of(false, true);
-  config.sequence_length = 4000;
-  config.experience.adv_estimator = "grpo";
-  config.actor_train.packing.use_sequence_packing = true;
-  config.actor_train.packing.sequence_packing_args.max_packed_sequence_length_train = 1'000'000;
-  StrategyConfig& strategy = config.actor_train.strategy_args.strategy_config;
-  place_roles(config, 2);
-  ModelSpec spec = small_spec(true);
-  spec.num_layers = 12;
-  const PlannedModels models{.policy = spec, .critic = {}};
-  CHECK_FALSE(chooses_recomputation(config));
-  strategy.recompute_method = RecomputeMethod::kAuto;
-  CHECK_FALSE(chooses_recomputation(config));  // nothing is recomputed
-  strategy.recompute_granularity = Recompute::kFull;
-  CHECK(chooses_recomputation(config));
-  CHECK(config.actor_train.recomputation().layers == kEveryLayer.layers);  // while nobody has chosen
-  const auto chosen = [&](double bytes) {
-    Config settled = config;
-    const auto lines = choose_recomputation(settled, models, true, bytes);
-    CHECK(lines.size() == 1);
-    CHECK_FALSE(chooses_recomputation(settled));
-    const Recomputation found = settled.actor_train.recomputation();
-    const MemoryEstimate memory = estimate_memory(settled, models, true, 0);
-    const double needed = memory.training() + 0.1 * memory.activations + 1e9;
-    CHECK((needed <= bytes || found.layers == spec.num_layers));
-    CHECK((needed > bytes) == (lines[0].find("more than there is") != std::string::npos));
-    return found.layers;
-  };
-  const auto needed_with = [&](int64_t layers) {
-    Config fixed = config;
-    fixed.actor_train.strategy_args.strategy_config.recompute_method = RecomputeMethod::kBlock;
-    fixed.actor_train.strategy_args.strategy_config.recompute_num_layers = layers;
-    const MemoryEstimate memory = estimate_memory(fixed, models, true, 0);
-    return memory.training() + 0.1 * memory.activations + 1e9;
-  };
-  CHECK(chosen(1e15) == 0);
-  CHECK(chosen(1e6) == 12);
-  for (const int64_t layers : {0, 1, 5, 12}) {
-    CHECK(chosen(needed_with(layers) + 1) == layers);
-    CHECK(chosen(needed_with(layers) - 1) == std::min<int64_t>(12, layers + 1));
-  }
-  CHECK(step_cost(config, models).training == Approx(step_cost(config, models).sampling * 4));
-  strategy.recompute_method = RecomputeMethod::kBlock;
-  strategy.recompute_num_layers = 3;
-  CHECK(step_cost(config, models).training == Approx(step_cost(config, models).sampling * 3.25));
-}
-
-TEST_CASE("fine-tuning chooses as a pipeline whose only model it is, and counts a pair as two sequences", "[train]") {
-  SftConfig sft;
-  DpoConfig dpo;
-  const ModelSpec spec = small_spec(true);
-  for (SftConfig* config : {&sft, static_cast<SftConfig*>(&dpo)}) {
-    config->sequence_length = 4000;
-    config->sft_train.model_args.dtype = Dtype::kBf16;
-    config->sft_train.training_args.per_device_train_batch_size = 100;
-    config->sft_train.strategy_args.strategy_config.recompute_granularity = Recompute::kFull;
-    config->sft_train.strategy_args.strategy_config.recompute_method = RecomputeMethod::kAuto;
-    CHECK(chooses_recomputation(*config));
-  }
-  const PlannedModels models{.policy = spec, .critic = {}};
-  const auto layers = [&](auto config, double bytes) {
-    choose_recomputation(config, models, true, bytes);
-    return config.sft_train.recomputation().layers;
-  };
-  CHECK(layers(sft, 1e15) == 0);
-  CHECK(layers(sft, 1e6) == 3);
-  double enough = 1e9;
-  while (layers(sft, enough) > 0) enough *= 1.05;
-  CHECK(layers(dpo, enough) > 0);
-  CHECK(layers(dpo, 1e9 + 2 * (enough - 1e9)) == 0);
 }
 
 TEST_CASE("the cache holds greedy responses too", "[train]") {

@@ -1,0 +1,138 @@
+#include "settings/choose_recomputation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "settings/batch_plan.h"
+#include "settings/placement.h"
+
+namespace roll {
+
+namespace {
+
+/// With what the estimate leaves out: its error, and the program itself.
+double bytes_for_training(const MemoryEstimate& memory, bool on_gpu) {
+  const double error = 0.1 * std::max(memory.activations, memory.visiting);
+  return memory.training() + error + (on_gpu ? 1e9 : memory.checkpoint + kProgramOnCpu);
+}
+
+bool chooses(const WorkerConfig& worker) {
+  return worker.recomputes() && worker.strategy_args.strategy_config.recompute_method == RecomputeMethod::kAuto;
+}
+
+/// A role that chooses.
+struct ChoosingRole {
+  const char* name;
+  WorkerConfig& worker;
+  int64_t num_layers;
+};
+
+std::vector<ChoosingRole> choosing_roles(Config& config, const PlannedModels& models) {
+  std::vector<ChoosingRole> roles;
+  const auto add = [&](const char* name, WorkerConfig& worker, const ModelSpec& spec) {
+    if (chooses(worker)) roles.push_back({name, worker, spec.num_layers});
+  };
+  add("actor_train", config.actor_train, models.policy);
+  if (config.uses_critic() && models.critic) add("critic", config.critic, *models.critic);
+  return roles;
+}
+
+/// Where auto shares no prompts: of a step whose prompts are mostly short, some may be long.
+Config without_sharing(Config config) {
+  const auto decide = [](WorkerConfig& worker) {
+    if (worker.packing.share_prompts == SharePrompts::kAuto) worker.packing.share_prompts = SharePrompts::kFalse;
+  };
+  for (WorkerConfig* worker : {&config.actor_train, &config.critic, &config.reference}) decide(*worker);
+  return config;
+}
+
+/// What the rank that needs most takes with so many recomputed layers of the role, and as many as may be of others.
+double bytes_with(int64_t layers, const ChoosingRole& role, const Config& config, const PlannedModels& models,
+                  bool on_gpu) {
+  StrategyConfig& strategy = role.worker.strategy_args.strategy_config;
+  strategy.recompute_method = RecomputeMethod::kBlock;
+  strategy.recompute_num_layers = layers;
+  const Config fullest = without_sharing(config);
+  double most = 0;
+  for (const RankClass& same : rank_classes(config))
+    if (std::ranges::binary_search(role.worker.ranks, same.ranks.front()))
+      most = std::max(most, bytes_for_training(estimate_memory(fullest, models, on_gpu, same.ranks.front()), on_gpu));
+  return most;
+}
+
+/// A run of which this is the only role that learns.
+Config as_pipeline(const SftConfig& config) {
+  Config pipeline;
+  pipeline.actor_train = config.sft_train;
+  pipeline.actor_infer.ranks.clear();
+  pipeline.sequence_length = config.sequence_length;
+  pipeline.num_return_sequences_in_group = 1;
+  return pipeline;
+}
+
+std::vector<std::string> choose_in(Config pipeline, SftConfig& config, const PlannedModels& models, bool on_gpu,
+                                   double bytes) {
+  const auto lines = choose_recomputation(pipeline, models, on_gpu, bytes);
+  config.sft_train.strategy_args = pipeline.actor_train.strategy_args;
+  return lines;
+}
+
+}  // namespace
+
+bool chooses_recomputation(const Config& config) {
+  return chooses(config.actor_train) || (config.uses_critic() && chooses(config.critic));
+}
+
+bool chooses_recomputation(const SftConfig& config) {
+  return chooses(config.sft_train);
+}
+
+std::vector<std::string> choose_recomputation(Config& config, const PlannedModels& models, bool on_gpu, double bytes) {
+  std::vector<std::string> lines;
+  for (const ChoosingRole& role : choosing_roles(config, models)) {
+    int64_t layers = 0, most = role.num_layers;
+    while (layers < most) {  // the more are recomputed, the less is taken
+      const int64_t middle = (layers + most) / 2;
+      if (bytes_with(middle, role, config, models, on_gpu) > bytes)
+        layers = middle + 1;
+      else
+        most = middle;
+    }
+    const double needed = bytes_with(layers, role, config, models, on_gpu);
+    lines.push_back(fmt::format("{}: backward recomputes {} of {} layers, so that training takes {:.3g} of {:.3g} GB{}",
+                                role.name, layers, role.num_layers, needed / 1e9, bytes / 1e9,
+                                needed > bytes ? ", which is more than there is" : ""));
+  }
+  return lines;
+}
+
+std::vector<std::string> choose_recomputation(SftConfig& config, const PlannedModels& models, bool on_gpu,
+                                              double bytes) {
+  return choose_in(as_pipeline(config), config, models, on_gpu, bytes);
+}
+
+std::vector<std::string> choose_recomputation(DpoConfig& config, const PlannedModels& models, bool on_gpu,
+                                              double bytes) {
+  Config pipeline = as_pipeline(config);
+  pipeline.enable_reference = true;
+  pipeline.reference = config.reference;
+  TrainingArgs& batch = pipeline.actor_train.training_args;  // of pairs
+  batch.per_device_train_batch_size *= 2;
+  if (batch.train_batch_size) *batch.train_batch_size *= 2;
+  return choose_in(std::move(pipeline), config, models, on_gpu, bytes);
+}
+
+std::vector<std::string> recomputation_text(const Config& config, const PlannedModels& models, bool on_gpu) {
+  std::vector<std::string> lines;
+  Config tried = config;
+  for (const ChoosingRole& role : choosing_roles(tried, models)) {
+    const auto gb = [&](int64_t layers) { return bytes_with(layers, role, tried, models, on_gpu) / 1e9; };
+    lines.push_back(fmt::format(
+        "{}: recompute_method = auto: training takes {:.3g} GB with no layer recomputed, {:.3g} GB with all {}",
+        role.name, gb(0), gb(role.num_layers), role.num_layers));
+  }
+  return lines;
+}
+
+}  // namespace roll
