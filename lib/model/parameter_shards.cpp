@@ -67,7 +67,8 @@ ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<Parame
                                  Communicator* ep, std::shared_ptr<PipelineStage> stage)
     : tp_(tp), ep_(ep), stage_(std::move(stage)) {
   ROLL_CHECK_EQ(tensor_parallel_rule(spec, size()), "", "the configuration was checked");
-  for (const ParameterShape& parameter : whole)
+  for (const ParameterShape& parameter : whole) {
+    if (!parameter.fused.name.empty()) in_tensors_[parameter.fused.name] = parameter.name;
     for (const ParameterShape& stored : stored_shapes(parameter)) {
       Entry& entry = entries_[stored.name];
       entry.shape = stored.shape;
@@ -78,6 +79,7 @@ ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<Parame
       places_.push_back(places_.empty() ? 0 : places_.back() + !is_elsewhere(order_.back()));
       order_.push_back(stored.name);
     }
+  }
 }
 
 const ParameterShards::Entry& ParameterShards::entry(const std::string& name) const {
@@ -87,7 +89,8 @@ const ParameterShards::Entry& ParameterShards::entry(const std::string& name) co
 }
 
 bool ParameterShards::is_elsewhere(const std::string& name) const {
-  const auto found = entries_.find(name);
+  const auto tensor = in_tensors_.find(name);
+  const auto found = entries_.find(tensor == in_tensors_.end() ? name : tensor->second);
   if (found == entries_.end()) return false;
   const Entry& e = found->second;
   if (stage_ && !is_of_stage(e) && !(e.is_at_both_ends && stage_->is_last())) return true;

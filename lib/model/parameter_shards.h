@@ -64,7 +64,7 @@ class ParameterShards {
   void sum_copies(const std::string& name, at::Tensor& gradient) const;
   /// Where parameter `number` of the whole stands in this rank's list, which lacks experts and layers of other ranks.
   int64_t place_of(int64_t number) const { return places_[number]; }
-  /// Whether another expert rank, or stage, has it.
+  /// Whether another expert rank, or stage, has it: a parameter, or one of the tensors in which a folder has several.
   bool is_elsewhere(const std::string& name) const;
   /// Whether expert ranks share it out.
   bool is_of_expert(const std::string& name) const { return entry(name).expert.has_value(); }
@@ -94,8 +94,9 @@ class ParameterShards {
   int64_t size() const { return tp_ ? tp_->size() : 1; }
 
   std::map<std::string, Entry> entries_;
-  std::vector<std::string> order_;  // of the whole
-  std::vector<int64_t> places_;     // of each of these
+  std::map<std::string, std::string> in_tensors_;  // a folder's tensor -> a parameter in it
+  std::vector<std::string> order_;                 // of the whole
+  std::vector<int64_t> places_;                    // of each of these
   Communicator *tp_, *ep_;
   std::shared_ptr<PipelineStage> stage_;
 };

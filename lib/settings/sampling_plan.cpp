@@ -24,7 +24,7 @@ SamplingPlan sampling_plan(const Config& config) {
                     .filters = {},
                     .limits = {.num_slots = config.max_running_requests,
                                .int8_weights = config.actor_infer.model_args.reads_int8(),
-                               .records_experts = config.routing_replay.value()},
+                               .records_experts = config.routing_replay.value_or(false)},
                     .cache = cache_settings(engine)};
   for (const auto& [domain, worker] : config.rewards) plan.filters[domain] = worker.reward.query_filter_config;
   plan.limits.max_length = config.prompt_length + (plan.plays ? plan.response_length : plan.training.max_new_tokens);

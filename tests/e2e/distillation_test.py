@@ -33,7 +33,7 @@ def layouts(folder, rollouts):
     where = {"actor_train.device_mapping": "[0, 1]", "actor_infer.device_mapping": "[0, 1]"}
     for name, ranks, accumulation, of_first, of_second in (
             ("packed", 1, 8, packed, packed),
-            ("on two ranks", 2, 4, "", packed),
+            ("on two ranks", 2, 4, ", strategy_args: {strategy_config: {pipeline_model_parallel_size: 2, num_layers_in_first_pipeline_stage: 1}}", packed),
             ("apart", 4, 4, ", device_mapping: [2, 3], " + shape(2, 1), ", device_mapping: [1, 2], " + shape(1, 2) + packed)):
         run = replay.train(folder, name, ranks, accumulation=accumulation, rollout_replay=rollouts, **MIXED, **teachers(folder, of_first, of_second),
                            **(where if ranks == 4 else {}))

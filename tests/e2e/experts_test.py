@@ -27,7 +27,7 @@ def check_routing_replay(folder):
     replay.make_model(folder, "wide", "qwen3_moe", "--experts", 16, "--experts-per-token", 4, "--expert-intermediate", 24)
     file = folder / "wide/model.safetensors"  # what layers add to random embeddings has to matter
     save_file({n: t * 8 if t.ndim == 2 and "layers" in n else t for n, t in load_file(file).items()}, file, metadata={"format": "pt"})
-    keys = dict(rows=8, accumulation=1, model="wide", max_steps=1, enable_old_logprobs_recompute="true", **WHOLE,
+    keys = dict(rows=8, accumulation=1, model="wide", max_steps=1, enable_old_logprobs_recompute="true",
                 **{f"{role}.model_args.dtype": "bf16" for role in ("actor_train", "actor_infer")})
     replays = {f"{role}.router_replay.mode": "R3" for role in ("actor_train", "actor_infer")}  # ROLL's spelling
     sampled = replay.train(folder, "routed", **keys, **replays)

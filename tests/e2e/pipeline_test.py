@@ -40,6 +40,11 @@ def main():
             train(f"resumed_{before}", pp=before, max_steps=2, **replayed)
             run = train(f"resumed_{before}", pp=after, resume_from_checkpoint="true", **replayed)
             replay.compare(run, base, f"pp {before} goes on as pp {after}", bound=BOUND)
+        # A folder of such a model has several parameters in one tensor, and of qwen3_5_text in runs of rows.
+        for arch in ("phi3", "qwen3_5_text"):
+            replay.make_model(folder, arch, arch, "--layers", 4)
+            runs = [replay.train(folder, f"{arch}_{pp}", pp, rows=8, accumulation=1, pp=pp, model=arch, **replayed) for pp in (1, 2)]
+            replay.compare(runs[1], runs[0], f"{arch}, pp 2", bound=BOUND)
         # Sampled, not replayed: with the weights of all stages.
         ids = lambda run: [line["response_ids"] for step in (1, 2) for line in rollout_lines(run, step)]
         sampled = [ids(train(f"sampled_{pp}", pp=pp, max_steps=2, estimator="grpo")) for pp in (1, 2)]

@@ -147,7 +147,7 @@ def compare(run, base, what, only=("actor/", *OF_STEP), terms=1, bound=1e-6, met
     `terms`: how many terms of size 1 a loss sums up."""
     worst, worst_name = 0.0, ""
     mine, theirs = weights(run), weights(base)
-    assert mine.keys() == theirs.keys(), what
+    assert theirs and mine.keys() == theirs.keys(), what
     for name, tensor in theirs.items():
         norm = max(numpy.linalg.norm(tensor), 1e-3)
         gap = numpy.linalg.norm(mine[name] - tensor) / norm

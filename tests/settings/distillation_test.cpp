@@ -129,8 +129,8 @@ TEST_CASE("what contradicts a distillation is refused", "[train]") {
   CHECK_THAT(why_not_distilled(kStudents), Catch::Contains("needs a teacher"));
   CHECK_THAT(why_not_distilled(yaml + "actor_train: {device_mapping: [0]}\n"),
              Catch::Contains("student_train.device_mapping: is another name of actor_train.device_mapping"));
-  CHECK_THAT(why_not_distilled(yaml, {"teacher.strategy_args.strategy_config.pipeline_model_parallel_size=2"}),
-             Catch::Contains("pipeline_model_parallel_size"));
+  CHECK_THAT(why_not_distilled(yaml, {"teacher.strategy_args.strategy_config.num_layers_in_first_pipeline_stage=2"}),
+             Catch::Contains("says nothing of one stage"));
   const auto mixed = distilled(yaml, {"is_pure_opd=false", "use_opd=true", "adv_estimator=grpo"});
   CHECK_THAT(mixed.algorithm, Catch::Contains("on-policy distillation"));
 }
