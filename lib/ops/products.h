@@ -11,8 +11,9 @@ namespace roll {
 /// The dtype in which statistics, sums and log-probs of x are: float64 for float64, else float32.
 at::ScalarType wide_dtype(const at::Tensor& x);
 
-/// How many times as fast as the fastest products of float32 those of bfloat16 are here: measured once, in some
-/// milliseconds.
+/// How many times as fast as LibTorch's products of float32 those of bfloat16 are here: measured once, in some
+/// milliseconds. Not against the fastest ones, oneDNN's: a quotient of two measurements near 1 changes with the load of
+/// the machine, and a run that goes on would get other bits.
 double bfloat16_speedup();
 
 /// Whether the CPU multiplies bfloat16 as such: as was said last, else where that is clearly faster.
