@@ -12,44 +12,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char *kConfigFile = "adapter_config.json", *kWeightsFile = "adapter_model.safetensors";
+constexpr const char* const kConfigFile = kPeftConfigFile;
+constexpr const char* const kWeightsFile = "adapter_model.safetensors";
 constexpr const char *kPeftPrefix = "base_model.model.", *kPeftInfix = ".modules_to_save";
 
-Json read_peft_config(const fs::path& folder) {
-  Json config = read_json(folder / kConfigFile);
-  if (!config.is_object() || config.value("peft_type", Json()) != "LORA")
-    throw user_error("{}: peft_type: must be LORA, the only adapters that are known here",
-                     (folder / kConfigFile).string());
-  return config;
-}
-
 }  // namespace
-
-bool is_peft_folder(const fs::path& folder) {
-  return is_there(folder / kConfigFile);
-}
-
-fs::path base_folder(const fs::path& folder) {
-  if (!is_peft_folder(folder)) return folder;
-  const std::string where = (folder / kConfigFile).string() + ": base_model_name_or_path";
-  const Json config = read_peft_config(folder);
-  const auto name = config.find("base_model_name_or_path");
-  if (name == config.end() || !name->is_string())
-    throw user_error("{}: missing; name the folder of the model that the adapters belong to", where);
-  const auto found = find_model_folder(name->get<std::string>());
-  if (!found) throw user_error("{} = {}: {}", where, name->get<std::string>(), missing_model(name->get<std::string>()));
-  if (is_peft_folder(*found))
-    throw user_error("{} = {}: holds adapters itself; merge them first: roll export --merge", where, found->string());
-  return *found;
-}
 
 std::string without_saved_infix(const std::string& name) {
   const size_t at = name.find(kPeftInfix);
   return at == std::string::npos ? name : name.substr(0, at) + name.substr(at + std::string_view(kPeftInfix).size());
-}
-
-fs::path tokenizer_folder(const fs::path& folder) {
-  return is_there(folder / "tokenizer.json") ? folder : base_folder(folder);
 }
 
 PeftFolder::PeftFolder(const fs::path& folder)

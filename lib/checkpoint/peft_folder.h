@@ -14,6 +14,10 @@
 
 namespace roll {
 
+inline constexpr const char* kPeftConfigFile = "adapter_config.json";
+/// UserError: it is not of LoRA.
+Json read_peft_config(const std::filesystem::path& folder);
+
 bool is_peft_folder(const std::filesystem::path& folder);
 
 /// The folder of the model whose adapters `folder` holds; without any itself. UserError: adapter_config.json names

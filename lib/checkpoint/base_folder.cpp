@@ -1,0 +1,41 @@
+// What of PEFT's folders needs no tensors.
+#include "base/error.h"
+#include "base/file.h"
+#include "checkpoint/hub_cache.h"
+#include "checkpoint/peft_folder.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+Json read_peft_config(const fs::path& folder) {
+  Json config = read_json(folder / kPeftConfigFile);
+  if (!config.is_object() || config.value("peft_type", Json()) != "LORA")
+    throw user_error("{}: peft_type: must be LORA, the only adapters that are known here",
+                     (folder / kPeftConfigFile).string());
+  return config;
+}
+
+bool is_peft_folder(const fs::path& folder) {
+  return is_there(folder / kPeftConfigFile);
+}
+
+fs::path base_folder(const fs::path& folder) {
+  if (!is_peft_folder(folder)) return folder;
+  const std::string where = (folder / kPeftConfigFile).string() + ": base_model_name_or_path";
+  const Json config = read_peft_config(folder);
+  const auto name = config.find("base_model_name_or_path");
+  if (name == config.end() || !name->is_string())
+    throw user_error("{}: missing; name the folder of the model that the adapters belong to", where);
+  const auto found = find_model_folder(name->get<std::string>());
+  if (!found) throw user_error("{} = {}: {}", where, name->get<std::string>(), missing_model(name->get<std::string>()));
+  if (is_peft_folder(*found))
+    throw user_error("{} = {}: holds adapters itself; merge them first: roll export --merge", where, found->string());
+  return *found;
+}
+
+fs::path tokenizer_folder(const fs::path& folder) {
+  return is_there(folder / "tokenizer.json") ? folder : base_folder(folder);
+}
+
+}  // namespace roll
