@@ -1,8 +1,8 @@
-// What of PEFT's folders needs no tensors.
+#include "checkpoint/base_folder.h"
+
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/hub_cache.h"
-#include "checkpoint/peft_folder.h"
 
 namespace roll {
 

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "checkpoint/hub_cache.h"
 
 namespace roll {
 
@@ -12,7 +11,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* const kConfigFile = kPeftConfigFile;
 constexpr const char* const kWeightsFile = "adapter_model.safetensors";
 constexpr const char *kPeftPrefix = "base_model.model.", *kPeftInfix = ".modules_to_save";
 
@@ -27,7 +25,7 @@ PeftFolder::PeftFolder(const fs::path& folder)
     : path_(folder), config_(read_peft_config(folder)), file_(folder / kWeightsFile) {}
 
 std::string PeftFolder::config_file() const {
-  return (path_ / kConfigFile).string();
+  return (path_ / kPeftConfigFile).string();
 }
 
 std::string PeftFolder::weights_file() const {
@@ -64,7 +62,7 @@ FileSums write_peft_files(const fs::path& folder, const Json& config, const Name
     stored.emplace_back(kPeftPrefix + without_saved_infix(name), tensor.detach());
   FileSums sums = write_companions(companions, folder);
   sums[kWeightsFile] = write_safetensors(folder / kWeightsFile, stored);
-  sums[kConfigFile] = write_file_atomic(folder / kConfigFile, config.dump(2) + "\n");
+  sums[kPeftConfigFile] = write_file_atomic(folder / kPeftConfigFile, config.dump(2) + "\n");
   return sums;
 }
 

@@ -10,22 +10,10 @@
 #include <vector>
 
 #include "base/json.h"
+#include "checkpoint/base_folder.h"
 #include "checkpoint/hf_folder.h"
 
 namespace roll {
-
-inline constexpr const char* kPeftConfigFile = "adapter_config.json";
-/// UserError: it is not of LoRA.
-Json read_peft_config(const std::filesystem::path& folder);
-
-bool is_peft_folder(const std::filesystem::path& folder);
-
-/// The folder of the model whose adapters `folder` holds; without any itself. UserError: adapter_config.json names
-/// none, or one that is not here.
-std::filesystem::path base_folder(const std::filesystem::path& folder);
-
-/// Where a model's tokenizer and template lie: in its folder; of adapters without one in their model's.
-std::filesystem::path tokenizer_folder(const std::filesystem::path& folder);
 
 /// "lm_head.modules_to_save.weight" -> "lm_head.weight".
 std::string without_saved_infix(const std::string& name);

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "checkpoint/base_folder.h"
 #include "checkpoint/hf_folder.h"
-#include "checkpoint/peft_folder.h"
 #include "model/features.h"
 #include "model/model_folder.h"
 #include "model/spec.h"

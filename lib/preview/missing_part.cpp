@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "checkpoint/base_folder.h"
 #include "checkpoint/hub_cache.h"
-#include "checkpoint/peft_folder.h"
 #include "data/row_files.h"
 
 namespace roll {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <span>
 
-#include "checkpoint/peft_folder.h"
+#include "checkpoint/base_folder.h"
 #include "model/activation_memory.h"
 #include "model/device.h"
 #include "model/spec.h"

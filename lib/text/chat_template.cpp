@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/nearest.h"
-#include "checkpoint/peft_folder.h"
+#include "checkpoint/base_folder.h"
 #include "jinja/template.h"
 #include "text/builtin_templates.h"
 #include "text/json_view.h"

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/utf8.h"
-#include "checkpoint/peft_folder.h"
+#include "checkpoint/base_folder.h"
 #include "text/added_tokens.h"
 #include "text/byte_pairs.h"
 #include "text/byte_symbols.h"
