@@ -101,32 +101,31 @@ void EnvironmentPool::wait(double seconds) {
   has_answer_.wait_for(lock, std::chrono::duration<double>(seconds));
 }
 
+std::optional<int64_t> EnvironmentPool::next_waiting(const std::string& tag, std::unique_lock<std::mutex>& lock) {
+  std::deque<int64_t>& waiting = threads_.at(tag).waiting;
+  has_work_.wait(lock, [&] { return is_ending_ || !waiting.empty(); });
+  if (is_ending_) return std::nullopt;
+  const int64_t number = waiting.front();
+  waiting.pop_front();
+  return number;
+}
+
 /// A thread with a program: plays one trajectory after the other, to its end.
 void EnvironmentPool::play_all(const std::string& tag) {
   const EnvironmentConfig& config = environments_.at(tag);
   const std::unique_ptr<Environment> environment = make_environment(config, tag);
   std::unique_lock lock(mutex_);
-  std::deque<int64_t>& waiting = threads_.at(tag).waiting;
-  while (true) {
-    has_work_.wait(lock, [&] { return is_ending_ || !waiting.empty(); });
-    if (is_ending_) return;
-    const int64_t number = waiting.front();
-    waiting.pop_front();
-    play(*environment, number, lock);
-    trajectories_.erase(number);
+  while (const auto number = next_waiting(tag, lock)) {
+    play(*environment, *number, lock);
+    trajectories_.erase(*number);
   }
 }
 
 /// A thread that asks the environments of trajectories, one message after the other.
 void EnvironmentPool::answer_all(const std::string& tag) {
   std::unique_lock lock(mutex_);
-  std::deque<int64_t>& waiting = threads_.at(tag).waiting;
-  while (true) {
-    has_work_.wait(lock, [&] { return is_ending_ || !waiting.empty(); });
-    if (is_ending_) return;
-    const int64_t number = waiting.front();
-    waiting.pop_front();
-    Trajectory& trajectory = trajectories_.at(number);
+  while (const auto number = next_waiting(tag, lock)) {
+    Trajectory& trajectory = trajectories_.at(*number);
     trajectory.is_asked = true;
     const std::string message = std::move(*std::exchange(trajectory.message, std::nullopt));
     lock.unlock();
@@ -134,7 +133,7 @@ void EnvironmentPool::answer_all(const std::string& tag) {
     lock.lock();
     trajectory.is_asked = false;
     if (trajectory.is_over)
-      trajectories_.erase(number);
+      trajectories_.erase(*number);
     else
       trajectory.answer = std::move(answer);
     has_answer_.notify_all();

@@ -64,6 +64,8 @@ class EnvironmentPool {
     std::deque<int64_t> waiting{};  // trajectories that have no program, or whose own environment is to be asked
     std::vector<std::thread> threads{};
   };
+  /// The next trajectory that waits for a thread of that kind; nothing: the pool ends.
+  std::optional<int64_t> next_waiting(const std::string& tag, std::unique_lock<std::mutex>& lock);
   void play_all(const std::string& tag);
   void answer_all(const std::string& tag);
   void play(Environment& environment, int64_t number, std::unique_lock<std::mutex>& lock);
