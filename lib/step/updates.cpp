@@ -90,6 +90,29 @@ struct OfUpdate {
   uint32_t number;
 };
 
+/// Of an update, as `plans` share it out over the data ranks.
+Partition own_micro_batches(const std::vector<Partition>& plans, const UpdatePlan& plan, const Mesh& mesh) {
+  Partition own = plans[mesh.place().dp];
+  // A filler, as another rank has one micro-batch more, is left out where nobody waits for it.
+  if (!plan.empty_pass) std::erase_if(own, [](const auto& micro_batch) { return micro_batch.empty(); });
+  return own;
+}
+
+/// Of what the micro-batches measured. **Collective**.
+Metrics merge_over_mesh(const Metrics& of_update, Mesh& mesh) {
+  Metrics merged = merge_over_ranks(of_update, mesh.dp());
+  if (mesh.shape().pp > 1) merged = merge_over_ranks(merged, mesh.pp());  // of the last stage, the others have none
+  return merged;
+}
+
+/// How long the update's ranks waited for each other. **Collective**.
+void add_waits(const std::string& prefix, const UpdateResult& result, const Learner& learner, int64_t num_micro_batches,
+               Mesh& mesh, Metrics& over) {
+  add_wait_metric(prefix, result.compute_s, mesh.world(), over);
+  if (mesh.shape().pp > 1) add_pipeline_metrics(prefix, mesh.shape().pp, num_micro_batches, result, mesh.world(), over);
+  if (mesh.shards().size() > 1) add_reduction_metrics(prefix, learner.trace(), over);
+}
+
 /// The micro-batch of those sequences, in `plan`'s way.
 template <class B>
 B micro_batch_of(const B& mini_batch, const std::vector<int64_t>& sequences, const UpdatePlan& plan,
@@ -148,19 +171,13 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
                     const MicroBatchLoss<B>& micro_batch_loss, const Prepare<B>& prepare) {
   const UpdateSettings& settings = plan.settings;
   const std::string& prefix = settings.prefix;
-  const auto own_of = [&](const std::vector<Partition>& plans) {
-    Partition own = plans[mesh.place().dp];
-    // A filler, as another rank has one micro-batch more, is left out where nobody waits for it.
-    if (!plan.empty_pass) std::erase_if(own, [](const auto& micro_batch) { return micro_batch.empty(); });
-    return own;
-  };
   mesh.world().traffic().set_phase("train_" + prefix);
   const ModelParallel parallel = model_parallel(mesh);
   std::vector<std::vector<Partition>> all_plans;
   int64_t num_micro_batches = 0;
   for (const auto& sequences : plan.mini_batches) {
     all_plans.push_back(plan_ranks(plan.sizes.select(sequences), plan.rule, mesh.dp_size()));
-    num_micro_batches += std::ssize(own_of(all_plans.back()));
+    num_micro_batches += std::ssize(own_micro_batches(all_plans.back(), plan, mesh));
   }
   std::optional<Progress> progress;
   if (plan.phase.log) progress.emplace(*plan.phase.log, plan.phase.name, num_micro_batches, "micro-batches");
@@ -169,7 +186,7 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
   for (size_t update = 0; update < plan.mini_batches.size(); ++update) {
     const auto& sequences = plan.mini_batches[update];
     const auto& plans = all_plans[update];
-    const OwnPart own = flat_shard(places, sequences, own_of(plans));
+    const OwnPart own = flat_shard(places, sequences, own_micro_batches(plans, plan, mesh));
     B mini_batch = select(here, own.sequences);
     if (prepare) prepare(mini_batch, sequences);
     const auto counts = count_masks(mini_batch, settings.counted_masks, plan.num_groups, mesh.dp());
@@ -205,15 +222,10 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
       return {scale == 1.0 || !loss.loss.defined() ? loss.loss : loss.loss * scale, numbers};
     });
     for (size_t i = 0; i < deferred.size(); ++i) deferred[i].add(result.numbers[i], of_update);
-    Metrics of_all = merge_over_ranks(of_update, mesh.dp());
-    if (mesh.shape().pp > 1) of_all = merge_over_ranks(of_all, mesh.pp());  // of the last stage, the others have none
-    add_update_metrics(prefix, result, of_all, over_updates);
+    add_update_metrics(prefix, result, merge_over_mesh(of_update, mesh), over_updates);
     if (result.skipped) log_skipped(plan, update, result, learner, mesh.world());
     add_packing_metrics(prefix, batch_stats(plans, sizes, plan.rule.packing), over_updates);
-    add_wait_metric(prefix, result.compute_s, mesh.world(), over_updates);
-    if (mesh.shape().pp > 1)
-      add_pipeline_metrics(prefix, mesh.shape().pp, std::ssize(mine), result, mesh.world(), over_updates);
-    if (mesh.shards().size() > 1) add_reduction_metrics(prefix, learner.trace(), over_updates);
+    add_waits(prefix, result, learner, std::ssize(mine), mesh, over_updates);
   }
   over_updates.add("memory/" + prefix + "/optimizer_bytes", static_cast<double>(learner.optimizer_bytes()));
   return over_updates;
