@@ -52,8 +52,7 @@ RolloutRecord record_of(const Row& row, const SampleIndex& sample, const Generat
   record.prompt_ids = row.prompt_ids;
   record.response_ids = generation.ids;
   record.log_probs = generation.log_probs;
-  if (std::ssize(generation.routed_experts) % record.num_routed() == 0)
-    record.routed_experts = generation.routed_experts;
+  record.routed_experts = generation.routed_experts;
   record.finish_reason = name_of(generation.finish_reason);
   record.ground_truth = row.ground_truth;
   record.tag = row.tag;

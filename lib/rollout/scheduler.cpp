@@ -28,6 +28,7 @@ void Scheduler::add(std::vector<GenerationRequest> requests) {
                "two responses would share their random numbers");
     waiting_.push_back(std::ssize(requests_));
     generations_.push_back(std::move(request.begun));
+    generations_.back().routed_experts.clear();  // of fewer tokens
     requests_.push_back(std::move(request));
   }
 }

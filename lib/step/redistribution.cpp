@@ -15,10 +15,40 @@ namespace {
 /// The masks that follow from no facts.
 constexpr std::array kComputedMasks = {"final_response_mask", "positive_response_mask"};
 
-/// Bytes of a token in a column [T] or [T, N].
-int64_t bytes_of_token(const at::Tensor& column) {
-  return column.element_size() * (column.dim() == 1 ? 1 : column.size(1));
-}
+/// The tokens of columns [T] or [T, N] as they lie in a message: of a sequence one column after the other.
+class ColumnBytes {
+ public:
+  explicit ColumnBytes(const std::vector<at::Tensor>& columns) {
+    for (const at::Tensor& column : columns) {
+      ROLL_CHECK(column.is_cpu() && column.is_contiguous(), "a column's bytes can be sent");
+      const int64_t of_token = column.element_size() * (column.dim() == 1 ? 1 : column.size(1));
+      columns_.push_back({static_cast<std::byte*>(column.data_ptr()), of_token});
+      of_token_ += of_token;
+    }
+  }
+
+  int64_t of_token() const { return of_token_; }
+  void write(int64_t begin, int64_t count, std::byte* message) const {
+    for (const auto& [data, of_token] : columns_) {
+      std::memcpy(message, data + begin * of_token, count * of_token);
+      message += count * of_token;
+    }
+  }
+  void read(int64_t begin, int64_t count, const std::byte* message) const {
+    for (const auto& [data, of_token] : columns_) {
+      std::memcpy(data + begin * of_token, message, count * of_token);
+      message += count * of_token;
+    }
+  }
+
+ private:
+  struct Column {
+    std::byte* data;
+    int64_t of_token;
+  };
+  std::vector<Column> columns_;
+  int64_t of_token_ = 0;
+};
 
 std::vector<int64_t> offsets_of(const std::vector<int64_t>& sequences, const std::vector<int64_t>& lengths) {
   std::vector<int64_t> offsets = {0};
@@ -82,18 +112,9 @@ std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, con
   const std::vector<int64_t> offsets = offsets_of(mine, lengths);
   std::vector<int64_t> offset_of(lengths.size(), -1);
   for (size_t i = 0; i < mine.size(); ++i) offset_of[mine[i]] = offsets[i];
-  struct Column {
-    const std::byte* data;
-    int64_t width;  // bytes of a token
-  };
-  std::vector<Column> bytes;
-  int64_t width = 0;  // of all columns
-  for (const at::Tensor& column : columns) {
-    ROLL_CHECK(column.is_cpu() && column.is_contiguous(), "a column's bytes can be sent");
+  for (const at::Tensor& column : columns)
     ROLL_CHECK_EQ(column.size(0), offsets.back(), "a column covers the sequences that are here");
-    bytes.push_back({static_cast<const std::byte*>(column.const_data_ptr()), bytes_of_token(column)});
-    width += bytes.back().width;
-  }
+  const ColumnBytes here(columns);
   // A message: sequence after sequence in the receiver's order, column after column.
   std::vector<at::Tensor> out(ranks.size());
   std::vector<at::Tensor> in(ranks.size());
@@ -102,19 +123,17 @@ std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, con
       int64_t num_tokens = 0;
       for (const int64_t s : to.shares[group]) num_tokens += sender(s, rank) == own ? lengths[s] : 0;
       if (num_tokens == 0) continue;
-      out[rank] = at::empty({num_tokens * width}, at::kByte);
+      out[rank] = at::empty({num_tokens * here.of_token()}, at::kByte);
       auto* place = static_cast<std::byte*>(out[rank].mutable_data_ptr());
       for (const int64_t s : to.shares[group]) {
         if (sender(s, rank) != own) continue;
-        for (const auto& [data, size] : bytes) {
-          std::memcpy(place, data + offset_of[s] * size, lengths[s] * size);
-          place += lengths[s] * size;
-        }
+        here.write(offset_of[s], lengths[s], place);
+        place += lengths[s] * here.of_token();
       }
     }
   const std::vector<int64_t>& wanted = to.share_of(own);
   std::vector<int64_t> num_bytes(ranks.size());
-  for (const int64_t s : wanted) num_bytes[sender(s, own)] += lengths[s] * width;
+  for (const int64_t s : wanted) num_bytes[sender(s, own)] += lengths[s] * here.of_token();
   for (int rank = 0; rank < ranks.size(); ++rank)
     if (num_bytes[rank] > 0) in[rank] = at::empty({num_bytes[rank]}, at::kByte);
   ranks.exchange(out, in, name);
@@ -125,23 +144,15 @@ std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, con
     sizes[0] = places.back();
     redistributed.push_back(at::empty(sizes, column.options()));
   }
-  std::vector<int64_t> read(ranks.size());
+  const ColumnBytes there(redistributed);
+  std::vector<int64_t> num_read(ranks.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
     const int giver = sender(wanted[i], own);
-    for (at::Tensor& column : redistributed) {
-      const int64_t of_token = bytes_of_token(column), size = lengths[wanted[i]] * of_token;
-      const auto* source = static_cast<const std::byte*>(in[giver].const_data_ptr()) + read[giver];
-      std::memcpy(static_cast<std::byte*>(column.mutable_data_ptr()) + places[i] * of_token, source, size);
-      read[giver] += size;
-    }
+    there.read(places[i], lengths[wanted[i]],
+               static_cast<const std::byte*>(in[giver].const_data_ptr()) + num_read[giver]);
+    num_read[giver] += lengths[wanted[i]] * there.of_token();
   }
   return redistributed;
-}
-
-at::Tensor expert_column(const Experience& here, Communicator& ranks) {
-  const at::Tensor& own = here.tokens.routed_experts;
-  const int64_t width = ranks.all_reduce_max(own.defined() ? own.size(1) : int64_t{0}, "experts known of a token");
-  return own.defined() || width == 0 ? own : at::empty({0, width}, at::kShort);
 }
 
 Experience redistribute(const Experience& here, const StepFacts& step, const Distribution& from, const Distribution& to,
@@ -155,7 +166,6 @@ Experience redistribute(const Experience& here, const StepFacts& step, const Dis
   for (size_t i = 0; has_any && i < kComputedMasks.size(); ++i)
     if (here.masks.contains(kComputedMasks[i])) defined |= int64_t{1} << (32 + i);
   defined = ranks.all_reduce_max(defined, "what is known of a step");
-  const at::Tensor experts = expert_column(here, ranks);
   const auto is_defined = [&](size_t bit) { return (defined >> bit & 1) != 0; };
 
   const at::Tensor none = at::empty({0}, at::kFloat);
@@ -164,6 +174,7 @@ Experience redistribute(const Experience& here, const StepFacts& step, const Dis
     if (is_defined(i)) columns.push_back(has_any ? here.*Experience::kTokenTensors[i] : none);
   for (size_t i = 0; i < kComputedMasks.size(); ++i)
     if (is_defined(32 + i)) columns.push_back(has_any ? here.mask(kComputedMasks[i]) : none);
+  const at::Tensor& experts = here.tokens.routed_experts;  // of a rank without sequences [0, N]
   if (experts.defined()) columns.push_back(experts);
   const std::vector<int64_t> lengths = step.lengths();
   const std::vector<at::Tensor> redistributed = redistribute(columns, lengths, from, to, ranks, "sequences");

@@ -41,10 +41,6 @@ std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, con
                                      const Distribution& from, const Distribution& to, Communicator& ranks,
                                      std::string_view name);
 
-/// A column of the experts that the sampler's routers chose, [T, N] int16, also where there are no sequences: [0, N].
-/// Undefined: nobody knows of any. **Collective** over `ranks`.
-at::Tensor expert_column(const Experience& here, Communicator& ranks);
-
 /// What is here of a step, from one distribution to another: tokens with their experts, masks and all [T] tensors that
 /// are defined anywhere. **Collective** over `ranks`.
 Experience redistribute(const Experience& here, const StepFacts& step, const Distribution& from, const Distribution& to,

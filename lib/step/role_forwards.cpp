@@ -156,8 +156,8 @@ void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModel
     plan(pass, sizes);
     std::vector<at::Tensor> columns;
     columns.push_back(step.here.tokens.ids.to(at::kInt));
-    if (pass.is_policy)
-      if (const at::Tensor experts = expert_column(step.here, learners); experts.defined()) columns.push_back(experts);
+    if (const at::Tensor& experts = step.here.tokens.routed_experts; pass.is_policy && experts.defined())
+      columns.push_back(experts);
     const std::vector<at::Tensor> there = redistribute(columns, lengths, step.home, pass.at, learners, "tokens");
     pass.share = make_experience(step.facts, pass.at.share_of(learners.rank()), there[0].to(at::kLong));
     if (there.size() > 1) pass.share.tokens.routed_experts = there[1];

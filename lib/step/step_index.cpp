@@ -125,12 +125,8 @@ StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world, bool w
 
 namespace {
 
-/// [T, experts of a token] int16, -1 where a record does not say; undefined: no record has some.
-at::Tensor routed_experts_of(const std::vector<RolloutRecord>& records, const PackedTokens& tokens) {
-  int64_t width = 0;
-  for (const RolloutRecord& record : records)
-    if (!record.is_baseline) width = std::max(width, std::ssize(record.routed_experts) / record.num_routed());
-  if (width == 0) return {};
+/// [T, width] int16, -1 where a record does not say.
+at::Tensor routed_experts_of(const std::vector<RolloutRecord>& records, const PackedTokens& tokens, int64_t width) {
   at::Tensor all = at::full({tokens.num_tokens(), width}, -1, at::kShort);
   auto* const numbers = all.mutable_data_ptr<int16_t>();
   size_t sequence = 0;
@@ -142,7 +138,7 @@ at::Tensor routed_experts_of(const std::vector<RolloutRecord>& records, const Pa
 }  // namespace
 
 Experience experience_of(const std::vector<RolloutRecord>& mine, const StepFacts& step,
-                         const std::vector<int64_t>& share) {
+                         const std::vector<int64_t>& share, int64_t num_experts) {
   std::vector<int64_t> ids;
   std::vector<float> log_probs;
   for (const RolloutRecord& record : mine) {
@@ -155,7 +151,7 @@ Experience experience_of(const std::vector<RolloutRecord>& mine, const StepFacts
   }
   Experience experience = make_experience(step, share, at::tensor(ids, at::kLong));
   experience.sampler_log_probs = at::tensor(log_probs, at::kFloat);
-  experience.tokens.routed_experts = routed_experts_of(mine, experience.tokens);
+  if (num_experts > 0) experience.tokens.routed_experts = routed_experts_of(mine, experience.tokens, num_experts);
   return experience;
 }
 

@@ -31,9 +31,9 @@ FactsMessage facts_message(const std::vector<RolloutRecord>& records, bool with_
 /// those of their rewards. **Collective** over `world`. UserError: a response that two ranks have.
 StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world, bool with_parts = false);
 
-/// This rank's `share` of the sequences, with the sampler's log-probs and, where records have them, experts. `mine` as
-/// index_of() left it.
+/// This rank's `share` of the sequences, with the sampler's log-probs, and of each token the `num_experts` that the
+/// records say it went through; 0: the routers choose anew. `mine` as index_of() left it.
 Experience experience_of(const std::vector<RolloutRecord>& mine, const StepFacts& step,
-                         const std::vector<int64_t>& share);
+                         const std::vector<int64_t>& share, int64_t num_experts = 0);
 
 }  // namespace roll

@@ -79,6 +79,7 @@ StepSettings step_settings(const Config& config) {
       .num_groups = config.prompts_per_step(),
       .group_size = config.num_return_sequences_in_group,
       .critic_warmup = config.critic_warmup,
+      .replays_routing = config.routing_replay.value_or(false),
       .replay = config.rollout_replay.value_or(""),
       .rollouts = rollout_files(config),
       .models = {.temperature = temperature == 0 ? 1.0 : temperature,

@@ -28,7 +28,8 @@ struct StepSettings {
   int64_t num_groups = 0;     // prompts of a step
   int64_t group_size = 1;     // responses to each
   int64_t critic_warmup = 0;  // first steps in which the actor is not trained
-  std::string replay;         // folder of the responses that are trained on; empty: they are sampled
+  bool replays_routing = false;
+  std::string replay;  // folder of the responses that are trained on; empty: they are sampled
   RolloutFiles rollouts;
   ModelSettings models;
   ForwardSettings forwards;

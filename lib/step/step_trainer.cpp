@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "dist/merged_metrics.h"
 #include "dist/messages.h"
+#include "model/mixture.h"
 #include "records/messages.h"
 #include "step/role_forwards.h"
 #include "step/step_index.h"
@@ -68,8 +69,9 @@ void StepTrainer::distribute(RlStep& step, std::vector<RolloutRecord>& mine) {
                 "a step has all its responses");
   step.facts = std::move(index.facts);
   step.home = {world_groups(meshes_.actor), epoch_shares(actor_epochs_, step.facts.sizes(), step.number, 0)};
-  step.here = redistribute(experience_of(mine, step.facts, index.holders.share_of(world.rank())), step.facts,
-                           index.holders, step.home, world);
+  const int64_t num_experts = settings_.replays_routing ? choices_per_token(models_.policy_spec) : 0;
+  step.here = redistribute(experience_of(mine, step.facts, index.holders.share_of(world.rank()), num_experts),
+                           step.facts, index.holders, step.home, world);
 }
 
 /// **Collective** over the learners, which all get the metrics.

@@ -261,8 +261,6 @@ std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
     check_vocabulary(mine, policy.vocab_size, origin);
     if (config_.routing_replay.value())
       check_routed_experts(mine, choices_per_token(policy), policy.mixture->num_experts, origin);
-    else
-      for (RolloutRecord& record : mine) record.routed_experts.clear();
   });
   return mine;
 }

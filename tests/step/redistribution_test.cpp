@@ -94,8 +94,9 @@ TEST_CASE("an experience arrives with all that is known of it, also on ranks tha
     whole.masks["final_response_mask"] = at::arange(7, at::kFloat) * 2;
     const StepFacts facts = facts_of(whole);
     const Distribution from{{{0}}, {{0, 1}}}, to{{{1}}, {{1, 0}}};
-    const Experience there = redistribute(
-        ranks.is_first() ? whole : make_experience(facts, {}, at::empty({0}, at::kLong)), facts, from, to, ranks);
+    Experience none = make_experience(facts, {}, at::empty({0}, at::kLong));
+    none.tokens.routed_experts = at::empty({0, 3}, at::kShort);
+    const Experience there = redistribute(ranks.is_first() ? whole : none, facts, from, to, ranks);
     if (ranks.is_first())
       return std::string(there.num_sequences() == 0 && there.advantages.defined() ? "" : "not empty");
     const Experience expected = select(whole, {1, 0});

@@ -98,10 +98,12 @@ TEST_CASE("experts come with a rank's responses, of tokens without them none", "
   run_thread_ranks(1, [&](Communicator& ranks) {
     std::vector<RolloutRecord> mine = part_of({{0, 3}}, ranks.rank());
     const StepIndex step = index_of(mine, ranks);
-    const auto own = [&] { return experience_of(mine, step.facts, {0, 1}).tokens.routed_experts; };
-    CHECK_FALSE(own().defined());
+    const auto own = [&](int64_t width) {
+      return experience_of(mine, step.facts, {0, 1}, width).tokens.routed_experts;
+    };
+    CHECK_FALSE(own(0).defined());
     for (int64_t i = 0; i < 2 * mine[1].num_routed(); ++i) mine[1].routed_experts.push_back(static_cast<int16_t>(i));
-    const at::Tensor found = own(), known = at::arange(2 * mine[1].num_routed(), at::kShort).view({-1, 2});
+    const at::Tensor found = own(2), known = at::arange(2 * mine[1].num_routed(), at::kShort).view({-1, 2});
     const int64_t first = mine[0].num_routed() + 1;
     CHECK(found.size(0) == first + known.size(0) + 1);
     CHECK(at::equal(found.narrow(0, first, known.size(0)), known));
