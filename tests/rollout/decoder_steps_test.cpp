@@ -10,6 +10,7 @@
 #include "model/transformer.h"
 #include "rollout/fake_model.h"
 #include "rollout/sampler.h"
+#include "rollout/sampling_params.h"
 
 namespace roll {
 
@@ -34,16 +35,6 @@ Transformer tiny_model() {
   return model;
 }
 
-SamplingParams params_of(double temperature) {
-  SamplingParams params;
-  params.generating.temperature = temperature;
-  params.generating.top_p = 1;
-  params.generating.top_k = 0;
-  params.generating.max_new_tokens = 20;
-  params.eos_ids = {0};
-  return params;
-}
-
 std::vector<GenerationRequest> make_requests() {
   std::vector<GenerationRequest> requests;
   for (int64_t g = 0; g < 6; ++g) {
@@ -66,7 +57,7 @@ TEST_CASE("sampler log-probs are those of the packed forward pass", "[rollout]")
   const Transformer model = tiny_model();
   const auto requests = make_requests();
   const double temperature = GENERATE(1.0, 0.6);
-  const auto generations = run(model, params_of(temperature), 7, requests);
+  const auto generations = run(model, test::sampling_params(temperature), 7, requests);
   const at::NoGradGuard no_grad;
   for (size_t i = 0; i < requests.size(); ++i) {
     std::vector<int64_t> ids = requests[i].prompt_ids;
@@ -83,7 +74,7 @@ TEST_CASE("sampler log-probs are those of the packed forward pass", "[rollout]")
 TEST_CASE("greedy tokens are the argmax of the packed forward pass", "[rollout]") {
   const Transformer model = tiny_model();
   const auto requests = make_requests();
-  const auto generations = run(model, params_of(0), 100, requests);
+  const auto generations = run(model, test::sampling_params(0), 100, requests);
   const at::NoGradGuard no_grad;
   for (size_t i = 0; i < requests.size(); i += 3) {
     std::vector<int64_t> ids = requests[i].prompt_ids;
@@ -100,7 +91,7 @@ TEST_CASE("responses do not depend on slots, pages, pieces or evictions, to the 
   const auto [is_narrow, int8_weights] = GENERATE(table<bool, bool>({{false, false}, {true, false}, {false, true}}));
   const Transformer model = is_narrow ? test::Rounded(tiny_model()).in(at::kBFloat16) : tiny_model();
   const auto requests = make_requests();
-  SamplingParams params = params_of(1);
+  SamplingParams params = test::sampling_params(1);
   const auto together = run(model, params, 100, requests, int8_weights);
   params.shares_prefill = GENERATE(true, false);
   const auto [num_slots, pages, max_rows] =

@@ -11,6 +11,7 @@
 #include "model/transformer.h"
 #include "rollout/fake_model.h"
 #include "rollout/sampler.h"
+#include "rollout/sampling_params.h"
 
 namespace roll {
 
@@ -22,16 +23,6 @@ Transformer load(const std::string& name) {
   const test::TemporaryFolder folder;
   return Transformer::load(test::write_golden_folder(test::read_golden(name), false, folder / "m"), at::kCPU,
                            at::kDouble);
-}
-
-SamplingParams sampling() {
-  SamplingParams params;
-  params.generating.temperature = 1;
-  params.generating.top_p = 1;
-  params.generating.top_k = 0;
-  params.generating.max_new_tokens = 20;
-  params.eos_ids = {0};
-  return params;
 }
 
 /// Five prompts for three responses each, and again: neighbours are forked, later ones find pages that begin as they
@@ -68,7 +59,7 @@ double worst_gap(const Transformer& model, const std::vector<GenerationRequest>&
 TEST_CASE("a recurrent model samples as it trains, in any batch, forked, shared and evicted", "[rollout]") {
   const Transformer model = load(GENERATE(from_range(test::kGoldenDeltaNets)));
   const auto requests = some_requests();
-  SamplingParams params = sampling();
+  SamplingParams params = test::sampling_params();
   params.shares_prefill = GENERATE(true, false);
   const auto [num_slots, pages, max_rows] =
       GENERATE(table<int64_t, int64_t, int64_t>({{1, 8, 100}, {4, 40, 5}, {18, 14, 20}, {64, 300, 512}}));

@@ -10,6 +10,7 @@
 #include "model/transformer.h"
 #include "rollout/device_steps.h"
 #include "rollout/fake_model.h"
+#include "rollout/sampling_params.h"
 
 namespace roll::test {
 
@@ -69,16 +70,6 @@ inline std::vector<GenerationRequest> grouped_requests(int64_t longest) {
     for (int64_t i = 0; i < 3; ++i) requests.push_back({prompt, static_cast<uint64_t>(10 * g + i)});
   }
   return requests;
-}
-
-inline SamplingParams sampling_params() {
-  SamplingParams params;
-  params.generating.temperature = 1;
-  params.generating.top_p = 1;
-  params.generating.top_k = 0;
-  params.generating.max_new_tokens = 20;
-  params.eos_ids = {0};
-  return params;
 }
 
 inline void require_same(const std::vector<Generation>& found, const std::vector<Generation>& expected, double margin) {
