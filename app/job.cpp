@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 
 #include <CLI/CLI.hpp>
 #include <fstream>
@@ -27,6 +26,7 @@
 #include "job/time_limit.h"
 #include "job/world.h"
 #include "model/device.h"
+#include "process/pipe_signal.h"
 #include "process/stop.h"
 #include "run/run_start.h"
 
@@ -237,7 +237,7 @@ void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<voi
     return;
   }
   catch_stop_signals();
-  std::signal(SIGPIPE, SIG_IGN);  // a run goes on where nobody reads its lines any more; log.txt has them
+  outlive_readers();  // log.txt has what nobody reads
   if (limit) stop_at(*limit);
   run_rank(flags, plan, work);
 }

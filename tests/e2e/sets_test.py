@@ -66,7 +66,7 @@ def check_ended(folder, told, how):
         block.unlink()
         said = run.communicate(timeout=60)[1]
     if how == signal.SIGTERM:
-        assert run.returncode == 143 and "what was judged is kept; go on with: roll evaluate" in said and said.strip().endswith("--resume"), (run.returncode, said)
+        assert run.returncode == 143 and "what was judged is kept; go on with: roll evaluate" in said and said.strip().endswith("--resume"), (run.returncode, said, (out / "log.txt").read_text()[-1000:])
     assert not pieces[2].exists() and (how == signal.SIGTERM or not pieces[1].exists())
     own = sorted((out / "rollouts").glob("val_000000-00001-of-*.jsonl"))
     assert len(own) == 1, "the validation's own rows are not kept in pieces"
