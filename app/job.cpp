@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <iostream>
