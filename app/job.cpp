@@ -3,9 +3,9 @@
 #include <ATen/Context.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <CLI/CLI.hpp>
 #include <fstream>
 #include <iostream>
 

@@ -4,7 +4,7 @@
 #   scripts/bench_step.sh [build/roll] [rounds] [case...]
 # Random Qwen2 models of `roll init-model`, responses as long as allowed. Ratios are medians over the rounds of response
 # tokens a second of whole steps, sampling, rewards (each response's length), reference, log-probs and update; the first
-# step, which warms up, and loading are left out. Cases of bfloat16 are measured against TRL's float32, its autocast and its
+# step, which warms up, and loading are left out; share_prompts is auto, as by default. Cases of bfloat16 are measured against TRL's float32, its autocast and its
 # bfloat16 weights, whichever is fastest. "shared" is one prompt of 512 tokens with 8 responses of as many, under share_prompts. Needs a Python with torch, transformers, datasets and trl (BENCH_PYTHON). THREADS: 2.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -47,7 +47,7 @@ def ours(folder, case, model, tokens, dtype):
     """Response tokens a second of the steps after the first."""
     with tempfile.TemporaryDirectory(dir=folder) as work:
         work = pathlib.Path(work)
-        shape = dict(texts=TEXTS) if case != SHARED else dict(texts=[LONG], prompt_length=512, share="true", budget=8192, forward_budget=8192)
+        shape = dict(texts=TEXTS, share="auto") if case != SHARED else dict(texts=[LONG], prompt_length=512, share="true", budget=8192, forward_budget=8192)
         prepare_step(work, f"{model}_endless", responses=RESPONSES, tokens=tokens, steps=STEPS, dtype=dtype, **shape)
         done = subprocess.run([binary, "train", "--config", work / "run.yaml", "-n", "1", "--device", "cpu"], capture_output=True, text=True)
         if done.returncode:

@@ -4,8 +4,10 @@
 #include <ATen/Dispatch.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
-#include "ops/blas.h"
+#include "ops/block_product.h"
 #include "ops/parallel_tasks.h"
 #include "ops/simd.h"
 
@@ -14,6 +16,22 @@ namespace roll {
 namespace {
 
 constexpr int64_t kQueryBlock = 64;
+
+/// What `columns` keys take in a row of scores, or of transposed keys: whole vectors.
+int64_t padded(int64_t columns) {
+  return (columns + kVectorColumns - 1) / kVectorColumns * kVectorColumns;
+}
+
+/// x [count, width] -> [width, padded(count)] in `room`, zeros behind, for products with x^T.
+template <class T>
+Rows<const T> transposed(Rows<const T> x, int64_t count, int64_t width, T* room) {
+  const int64_t stride = padded(count);
+  for (int64_t begin = 0; begin < stride; begin += kVectorColumns)
+    for (int64_t d = 0; d < width; ++d)
+      for (int64_t j = begin; j < begin + kVectorColumns; ++j)
+        room[d * stride + j] = j < count ? x.data[j * x.stride + d] : T(0);
+  return {room, stride};
+}
 
 /// The keys [first, end) that a query sees, of so many of its block.
 struct Seen {
@@ -134,8 +152,8 @@ struct Shape {
       std::copy_n(data + (named[pieces.cu_keys[piece] + j] * kv_heads + head) * width, width, room + j * width);
     return {room, width};
   }
-  /// The most keys that a block of queries sees.
-  int64_t widest() const { return rule.window > 0 ? std::min(longest, rule.window + kQueryBlock) : longest; }
+  /// The most keys that a block of queries sees, as padded() scores.
+  int64_t widest() const { return padded(rule.window > 0 ? std::min(longest, rule.window + kQueryBlock) : longest); }
   /// The first key that the query behind `earlier` keys sees.
   int64_t first_key(int64_t earlier) const {
     return rule.window > 0 ? std::max<int64_t>(0, earlier + 1 - rule.window) : 0;
@@ -144,8 +162,28 @@ struct Shape {
   Seen seen(int64_t earlier, int64_t from, int64_t length) const {
     return {first_key(earlier) - from, earlier + 1 - from, length};
   }
-  /// Numbers that a task needs: `blocks` blocks of queries by keys, then keys and values.
-  int64_t scratch(int64_t blocks) const { return blocks * kQueryBlock * widest() + (named ? 2 * width * longest : 0); }
+  /// Numbers that a task needs: `blocks` blocks of queries by keys, as many of transposed keys or values, and where
+  /// they are named copies of both. What products read behind the last of the transposed keys is there, too.
+  int64_t scratch(int64_t blocks) const {
+    return blocks * (kQueryBlock * widest() + width * padded(longest) + kVectorColumns) +
+           (named ? 2 * width * longest : 0);
+  }
+};
+
+/// What is where in a task's scratch().
+template <class T>
+struct Places {
+  Places(const Shape& shape, int64_t num_blocks, std::vector<T>& scratch) {
+    T* next = scratch.data();
+    const auto take = [&](int64_t size) { return std::exchange(next, next + size); };
+    for (int64_t i = 0; i < num_blocks; ++i) blocks[i] = take(kQueryBlock * shape.widest());
+    for (int64_t i = 0; i < num_blocks; ++i) turned[i] = take(shape.width * padded(shape.longest) + kVectorColumns);
+    if (!shape.named) return;
+    k = take(shape.width * shape.longest);
+    v = take(shape.width * shape.longest);
+  }
+  std::array<T*, 2> blocks{}, turned{};
+  T *k = nullptr, *v = nullptr;  // where the keys are named
 };
 
 template <class T>
@@ -160,27 +198,29 @@ struct ForwardPointers {
 };
 
 template <class T>
-void forward_task(const Shape& shape, const ForwardPointers<T>& p, int64_t task, T scale, std::vector<T>& scores) {
+void forward_task(const Shape& shape, const ForwardPointers<T>& p, int64_t task, T scale, std::vector<T>& scratch) {
   const int64_t piece = task / shape.heads, head = task % shape.heads, kv_head = head / shape.group();
   const int64_t num_queries = shape.pieces.num_queries(piece), earlier = shape.earlier(piece), width = shape.width;
   const Rows<const T> q = shape.query_rows(p.q, piece, head);
-  T* room = scores.data() + kQueryBlock * shape.widest();
+  const Places<T> at(shape, 1, scratch);
   const T cap = static_cast<T>(shape.rule.cap);
-  const Rows<const T> k = shape.keys(p.k, piece, kv_head, room);
-  const Rows<const T> v = shape.keys(p.v, piece, kv_head, room + shape.longest * width);
+  const Rows<const T> k =
+      transposed(shape.keys(p.k, piece, kv_head, at.k), shape.pieces.num_keys(piece), width, at.turned[0]);
+  const Rows<const T> v = shape.keys(p.v, piece, kv_head, at.v);
   const Rows<T> out = shape.query_rows(p.out, piece, head);
   T* logsumexp = p.logsumexp + shape.pieces.cu_queries[piece] * shape.heads + head;
   for (int64_t begin = 0; begin < num_queries; begin += kQueryBlock) {
     const int64_t n = std::min(num_queries - begin, kQueryBlock), from = shape.first_key(earlier + begin),
                   keys = earlier + begin + n - from;
-    const Rows<T> s = {scores.data(), keys};
-    gemm<T>(Op::kPlain, Op::kTransposed, n, keys, width, scale, skip(q, begin), skip(k, from), T(0), s);
+    const Rows<T> s = {at.blocks[0], padded(keys)};
+    multiply<T>({n, s.stride, width, scale, Op::kPlain, skip(q, begin), {k.data + from, k.stride}, false, s});
     for (int64_t i = 0; i < n; ++i) {
       const Seen seen = shape.seen(earlier + begin + i, from, keys);
-      if (cap > 0) cap_scores(s.data + i * keys, seen, cap);
-      logsumexp[(begin + i) * shape.heads] = softmax(s.data + i * keys, seen);
+      T* row = s.data + i * s.stride;
+      if (cap > 0) cap_scores(row, seen, cap);
+      logsumexp[(begin + i) * shape.heads] = softmax(row, seen);
     }
-    gemm<T>(Op::kPlain, Op::kPlain, n, width, keys, T(1), {s.data, keys}, skip(v, from), T(0), skip(out, begin));
+    multiply<T>({n, width, keys, T(1), Op::kPlain, {s.data, s.stride}, skip(v, from), false, skip(out, begin)});
   }
 }
 
@@ -194,15 +234,15 @@ struct BackwardPointers {
 template <class T>
 void backward_task(const Shape& shape, const BackwardPointers<T>& p, int64_t task, T scale, std::vector<T>& scratch) {
   const int64_t piece = task / shape.kv_heads, kv_head = task % shape.kv_heads;
-  const int64_t num_queries = shape.pieces.num_queries(piece), earlier = shape.earlier(piece), width = shape.width;
-  T* room = scratch.data() + 2 * kQueryBlock * shape.widest();
+  const int64_t num_queries = shape.pieces.num_queries(piece), num_keys = shape.pieces.num_keys(piece),
+                earlier = shape.earlier(piece), width = shape.width;
+  const Places<T> at(shape, 2, scratch);
   const T cap = static_cast<T>(shape.rule.cap);
-  const Rows<const T> k = shape.keys(p.k, piece, kv_head, room);
-  const Rows<const T> v = shape.keys(p.v, piece, kv_head, room + shape.longest * width);
+  const Rows<const T> k = shape.keys(p.k, piece, kv_head, at.k);
+  const Rows<const T> turned_k = transposed(k, num_keys, width, at.turned[0]);
+  const Rows<const T> turned_v = transposed(shape.keys(p.v, piece, kv_head, at.v), num_keys, width, at.turned[1]);
   const Rows<T> dk = shape.key_rows(p.dk, piece, kv_head);
   const Rows<T> dv = shape.key_rows(p.dv, piece, kv_head);
-  T* probabilities = scratch.data();
-  T* grads = scratch.data() + kQueryBlock * shape.widest();
   for (int64_t head = kv_head * shape.group(); head < (kv_head + 1) * shape.group(); ++head) {
     const Rows<const T> q = shape.query_rows(p.q, piece, head);
     const Rows<const T> out = shape.query_rows(p.out, piece, head);
@@ -211,25 +251,41 @@ void backward_task(const Shape& shape, const BackwardPointers<T>& p, int64_t tas
     const T* logsumexp = p.logsumexp + shape.pieces.cu_queries[piece] * shape.heads + head;
     for (int64_t begin = 0; begin < num_queries; begin += kQueryBlock) {
       const int64_t n = std::min(num_queries - begin, kQueryBlock), from = shape.first_key(earlier + begin),
-                    keys = earlier + begin + n - from;
-      const Rows<const T> prob = {probabilities, keys}, grad = {grads, keys};
-      gemm<T>(Op::kPlain, Op::kTransposed, n, keys, width, scale, skip(q, begin), skip(k, from), T(0),
-              {probabilities, keys});
-      gemm<T>(Op::kPlain, Op::kTransposed, n, keys, width, T(1), skip(dout, begin), skip(v, from), T(0), {grads, keys});
+                    keys = earlier + begin + n - from, stride = padded(keys);
+      const Rows<T> probabilities = {at.blocks[0], stride}, grads = {at.blocks[1], stride};
+      multiply<T>({n,
+                   stride,
+                   width,
+                   scale,
+                   Op::kPlain,
+                   skip(q, begin),
+                   {turned_k.data + from, turned_k.stride},
+                   false,
+                   probabilities});
+      multiply<T>({n,
+                   stride,
+                   width,
+                   T(1),
+                   Op::kPlain,
+                   skip(dout, begin),
+                   {turned_v.data + from, turned_v.stride},
+                   false,
+                   grads});
       for (int64_t i = 0; i < n; ++i) {
         const Seen seen = shape.seen(earlier + begin + i, from, keys);
+        T *probability_of = probabilities.data + i * stride, *grad = grads.data + i * stride;
+        const T *dout_row = skip(dout, begin + i).data, *out_row = skip(out, begin + i).data;
         if (cap > 0) {
-          cap_scores(probabilities + i * keys, seen, cap);
-          uncap_gradients(probabilities + i * keys, grads + i * keys,
-                          dot(skip(dout, begin + i).data, skip(out, begin + i).data, width), seen, cap);
+          cap_scores(probability_of, seen, cap);
+          uncap_gradients(probability_of, grad, dot(dout_row, out_row, width), seen, cap);
         }
-        probability(probabilities + i * keys, logsumexp[(begin + i) * shape.heads], seen);
-        score_gradient(probabilities + i * keys, grads + i * keys, skip(dout, begin + i).data,
-                       skip(out, begin + i).data, width, keys, scale);
+        probability(probability_of, logsumexp[(begin + i) * shape.heads], seen);
+        score_gradient(probability_of, grad, dout_row, out_row, width, keys, scale);
       }
-      gemm<T>(Op::kPlain, Op::kPlain, n, width, keys, T(1), grad, skip(k, from), T(0), skip(dq, begin));
-      gemm<T>(Op::kTransposed, Op::kPlain, keys, width, n, T(1), grad, skip(q, begin), T(1), skip(dk, from));
-      gemm<T>(Op::kTransposed, Op::kPlain, keys, width, n, T(1), prob, skip(dout, begin), T(1), skip(dv, from));
+      const Rows<const T> prob = {probabilities.data, stride}, grad = {grads.data, stride};
+      multiply<T>({n, width, keys, T(1), Op::kPlain, grad, skip(k, from), false, skip(dq, begin)});
+      multiply<T>({keys, width, n, T(1), Op::kTransposed, grad, skip(q, begin), true, skip(dk, from)});
+      multiply<T>({keys, width, n, T(1), Op::kTransposed, prob, skip(dout, begin), true, skip(dv, from)});
     }
   }
 }

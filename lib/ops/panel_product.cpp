@@ -131,8 +131,6 @@ ROLL_INLINE void multiply_byte_rows(const BytePanel& panel, int64_t inputs, cons
 }
 
 #ifdef __x86_64__
-#define ROLL_V4 __attribute__((target("arch=x86-64-v4")))
-#define ROLL_V3 __attribute__((target("arch=x86-64-v3")))
 // 7 x 4 sums and 4 weights fill the 32 registers of AVX-512; with three constants to widen bytes 6 rows do.
 ROLL_V4 void multiply_v4(const float* panel, int64_t inputs, const PanelRows& rows, const float* next) {
   multiply_ahead<7, 4>(panel, inputs, rows, next);

@@ -14,6 +14,11 @@
 #else
 #define ROLL_SIMD
 #endif
+#ifdef __x86_64__
+// For one kind of processor, where there is a version written for each.
+#define ROLL_V4 __attribute__((target("arch=x86-64-v4")))
+#define ROLL_V3 __attribute__((target("arch=x86-64-v3")))
+#endif
 // Inner pieces must be inlined to be compiled for the same processor.
 #define ROLL_INLINE inline __attribute__((always_inline))
 

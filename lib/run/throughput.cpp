@@ -2,10 +2,17 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "machine/device_speed.h"
 #include "model/spec.h"
 
 namespace roll {
+
+namespace {
+
+constexpr double kMeasuredShare = 0.01;  // of the time that training takes
+
+}  // namespace
 
 double training_flops(const StepFacts& step, const ModelSpec& spec, bool with_lm_head) {
   int64_t wanted = 0;
@@ -24,8 +31,13 @@ double training_flops(const StepFacts& step, const Roles& roles, bool trains_act
 }
 
 void Throughput::add_training(double flops, double seconds, Metrics& metrics) {
-  // Again every step: beside other work, one measurement may be far below what the device can do.
-  peak_ = std::max(peak_, measure_matmul_peak(device_, dtype_));
+  // Again and again: beside other work, one measurement may be far below what the device can do.
+  trained_s_ += seconds;
+  if (measured_s_ <= kMeasuredShare * trained_s_) {
+    const Stopwatch watch;
+    peak_ = std::max(peak_, measure_matmul_peak(device_, dtype_));
+    measured_s_ += watch.seconds();
+  }
   metrics.add("time/step_train", seconds);
   metrics.add("perf/mfu", flops / (seconds * static_cast<double>(num_training_) * peak_));
 }

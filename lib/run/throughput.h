@@ -29,7 +29,8 @@ class Throughput {
   at::Device device_;
   at::ScalarType dtype_;
   int64_t num_ranks_, num_training_;
-  double peak_ = 0;  // floating-point operations per second of this rank
+  double peak_ = 0;                        // floating-point operations per second of this rank
+  double trained_s_ = 0, measured_s_ = 0;  // in all, and what measuring the peak took of it
 };
 
 }  // namespace roll
