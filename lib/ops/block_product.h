@@ -1,6 +1,6 @@
 // Small matrix products inside our own parallel loops, where a tensor per block would cost more than the product. Those
-// of float32 with whole vectors of columns are ours: MKL has half their speed where the processor is not Intel's. Others
-// go to the BLAS that LibTorch contains.
+// of float32 with whole vectors of columns are ours: MKL has half their speed where the processor is not Intel's.
+// Others go to the BLAS that LibTorch contains.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ struct BlockProduct {
 template <class T>
 void multiply(const BlockProduct<T>& product);
 
-/// Ours, for columns that are a multiple of kVectorColumns, one for each kind of processor that this one is, the fastest
-/// first. Each element is summed in the order of `inner`: a row's bits do not depend on its neighbours.
+/// Ours, for columns that are a multiple of kVectorColumns, one for each kind of processor that this one is, the
+/// fastest first. Each element is summed in the order of `inner`: a row's bits do not depend on its neighbours.
 const std::vector<void (*)(const BlockProduct<float>&)>& block_products();
 
 }  // namespace roll

@@ -71,9 +71,11 @@ TEST_CASE("log-probs, entropy and all gradients of tiny models equal those of tr
   INFO(name << " in " << at::toString(dtype));
   const Json golden = read_golden(name), &expected = golden["causal"];
   // transformers takes norms and, where scores are capped, softmax in float32 whatever the dtype. What a delta net
-  // reads is normed however small it is: in float32 transformers is 2e-4 from itself in float64.
+  // reads is normed however small it is: in float32 transformers is 2e-4 from itself in float64. Of gemma3 it is 1.5e-5
+  // (eager) to 2.4e-5 (sdpa).
   const bool has_delta_nets = golden["config"].contains("linear_num_key_heads");
-  const double tolerance = dtype == at::kFloat                                   ? (has_delta_nets ? 2e-4 : 2e-5)
+  const double of_float = has_delta_nets ? 2e-4 : name == std::string("gemma3") ? 2.4e-5 : 2e-5;
+  const double tolerance = dtype == at::kFloat                                   ? of_float
                            : golden["config"].contains("attn_logit_softcapping") ? 1e-5
                                                                                  : 5e-6;
   const TemporaryFolder folder;

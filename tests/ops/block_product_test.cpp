@@ -33,7 +33,14 @@ std::vector<float> product_of(const Case& of, void (*version)(const BlockProduct
   const std::vector<float> a = numbers(std::max(of.rows, of.inner) * a_stride, 1), b = numbers(of.inner * stride, 2);
   std::vector<float> c(of.rows * stride, kUntouched);
   const float* from = a.data() + first * (of.op == Op::kPlain ? a_stride : 1);
-  version({count, of.columns, of.inner, 0.5f, of.op, {from, a_stride}, {b.data(), stride}, of.adds,
+  version({count,
+           of.columns,
+           of.inner,
+           0.5f,
+           of.op,
+           {from, a_stride},
+           {b.data(), stride},
+           of.adds,
            {c.data() + first * stride, stride}});
   return c;
 }
