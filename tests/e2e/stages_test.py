@@ -50,6 +50,7 @@ def main():
         expect(sampled[0] == sampled[1] and len(sampled[0]) == 32, "stages give the sampler the experts of one rank")
         replay.make_model(folder, "dense", "qwen2", "--layers", 4)
         check_layouts(folder, "adapters", OF_ADAPTERS, 1e-5, rollout_replay=rollouts, model="dense", **ADAPTERS)
+        train(folder, "adapters_sampled", (1, 1, 2, 1, 1), max_steps=1, estimator="grpo", model="dense", **ADAPTERS)  # sums of what the sampler has
     finish("stages with experts, adapters and chunks")
 
 
