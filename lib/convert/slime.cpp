@@ -129,8 +129,15 @@ constexpr ForeignRow kRows[] = {
     {"tensor-model-parallel-size", kCombined, "", "1"},
     {"context-parallel-size", kCombined, "", "1"},
     {"sequence-parallel", kAutomatic, "always, where tensor ranks are several"},
-    {"pipeline-model-parallel-size", kRefused, "pipeline stages; share the weights by tensor ranks instead", "1"},
-    {"decoder-last-pipeline-num-layers", kNothing, "nothing without pipeline stages"},
+    {"pipeline-model-parallel-size", kCombined, "", "1"},
+    {"num-virtual-stages-per-pipeline-rank", kCombined},
+    {"num-layers-per-virtual-pipeline-stage", kRefused,
+     "chunks by their layers, of which the model has so many; give --num-virtual-stages-per-pipeline-rank"},
+    {"decoder-first-pipeline-num-layers", kCombined},
+    {"decoder-last-pipeline-num-layers", kCombined},
+    {"account-for-embedding-in-pipeline-split", kCombined},
+    {"account-for-loss-in-pipeline-split", kCombined},
+    {"pipeline-model-parallel-layout", kCombined},
     {"expert-model-parallel-size", kCopied, "actor_train.strategy_args.strategy_config.expert_model_parallel_size"},
     {"expert-tensor-parallel-size", kCopied, "actor_train.strategy_args.strategy_config.expert_tensor_parallel_size"},
     {"num-experts", kAutomatic, "the model's config.json says it"},
@@ -240,6 +247,16 @@ void combine_kl(Conversion& c) {
   c.set_from("init_kl_coef", "kl-coef");
 }
 
+constexpr std::pair<const char*, const char*> kStageKeys[] = {
+    {"pipeline-model-parallel-size", "pipeline_model_parallel_size"},
+    {"num-virtual-stages-per-pipeline-rank", "virtual_pipeline_model_parallel_size"},
+    {"decoder-first-pipeline-num-layers", "num_layers_in_first_pipeline_stage"},
+    {"decoder-last-pipeline-num-layers", "num_layers_in_last_pipeline_stage"},
+    {"account-for-embedding-in-pipeline-split", "account_for_embedding_in_pipeline_split"},
+    {"account-for-loss-in-pipeline-split", "account_for_loss_in_pipeline_split"},
+    {"pipeline-model-parallel-layout", "pipeline_model_parallel_layout"},
+};
+
 void combine_devices(Conversion& c) {
   c.set_num_ranks("actor-num-gpus-per-node", "actor-num-nodes");
   set_devices(c, {"actor-num-gpus-per-node", "actor-num-nodes"});
@@ -255,6 +272,7 @@ void combine_devices(Conversion& c) {
     c.set_from(layout + "tensor_model_parallel_size", "tensor-model-parallel-size");
     c.set_from(layout + "context_parallel_size", "context-parallel-size");
   }
+  set_stages(c, kStageKeys);
 }
 
 void combine_batches(Conversion& c) {
@@ -272,7 +290,8 @@ void combine_batches(Conversion& c) {
   const bool packs = c.is_true("use-dynamic-batch-size");
   for (const char* role : {"actor_train", "critic"})
     set_updates(c, {role, update, origin, packs ? 1 : c.count("micro-batch-size"),
-                    c.count("tensor-model-parallel-size") * c.count("context-parallel-size")});
+                    c.count("tensor-model-parallel-size") * c.count("context-parallel-size") *
+                        c.count("pipeline-model-parallel-size")});
   if (!packs || !c.is_set("max-tokens-per-gpu")) return;
   const std::string tokens = c.text("max-tokens-per-gpu"), forward = c.text("log-probs-max-tokens-per-gpu");
   set_packing(c, tokens, forward.empty() ? tokens : forward,

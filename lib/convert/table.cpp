@@ -56,15 +56,13 @@ bool known_name(const ForeignKey& key, std::string_view ours) {
   return key.unknown.empty() && (ours != "exp_name" || key.value.find(kFromEnvironment) == std::string::npos);
 }
 
-/// LoRA and pipeline stages are ways to train; all else that is refused is another training.
+/// LoRA is a way to train; all else that is refused is another training.
 std::string with_remedy(const ForeignKey& key, const std::string& why) {
-  const bool is_lora = why.starts_with("LoRA"), is_layout = why.starts_with("pipeline stages");
-  if (!is_lora && !is_layout) return why;
+  if (!why.starts_with("LoRA")) return why;
   const bool is_number = parse_number(key.value).has_value(), is_switch = parse_bool(key.value).has_value();
   std::string given = given_as(key);
-  given.replace(given.rfind("VALUE"), 5, is_layout ? "1" : is_number ? "0" : is_switch ? "false" : "None");
-  return fmt::format("{}; for that give {} behind the file{}", why, given,
-                     is_lora ? ", and the learning rate that suits it" : "");
+  given.replace(given.rfind("VALUE"), 5, is_number ? "0" : is_switch ? "false" : "None");
+  return fmt::format("{}; for that give {} behind the file, and the learning rate that suits it", why, given);
 }
 
 /// Python's and YAML's words as ours; nothing for none.
@@ -255,6 +253,17 @@ void set_updates(Conversion& conversion, const TrainedLayout& plan) {
   conversion.set(training + "per_device_train_batch_size",
                  fmt::format("{}", std::clamp<int64_t>(plan.micro_batch, 1, of_rank)),
                  "sequences of a micro-batch of a rank");
+}
+
+int64_t set_stages(Conversion& conversion, StageKeys keys) {
+  const int64_t num_stages = conversion.count(keys.front().first);
+  if (num_stages == 1) return 1;
+  for (const char* role : {"actor_train", "reference", "critic"})
+    for (const auto& [theirs, ours] : keys)
+      if (const std::string value = conversion.text(theirs); !value.empty())
+        conversion.set(fmt::format("{}.strategy_args.strategy_config.{}", role, ours),
+                       value.find('|') == value.npos ? value : quoted_yaml(value), conversion.origin(theirs));
+  return num_stages;
 }
 
 void set_packing(Conversion& conversion, const std::string& train_tokens, const std::string& forward_tokens,

@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -134,6 +135,10 @@ struct TrainedLayout {
   int64_t model_ranks = 1;  // ranks that share a copy of the model
 };
 void set_updates(Conversion& conversion, const TrainedLayout& plan);
+/// Megatron's keys of a pipeline's stages, theirs and ours, of all roles that have forwards; the first one says how
+/// many there are, and with one stage the others mean nothing. That number.
+using StageKeys = std::span<const std::pair<const char*, const char*>>;
+int64_t set_stages(Conversion& conversion, StageKeys keys);
 /// Token budgets of packed micro-batches, of all roles that have forwards.
 void set_packing(Conversion& conversion, const std::string& train_tokens, const std::string& forward_tokens,
                  const std::string& origin);

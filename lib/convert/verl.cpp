@@ -5,6 +5,7 @@
 
 #include "convert/table.h"
 #include "convert/verl_correction.h"
+#include "convert/verl_layout.h"
 
 namespace roll {
 
@@ -25,7 +26,6 @@ constexpr const char* kSampler = "the sampler is built in";
 constexpr const char* kPython = "Python that is loaded at run time";
 constexpr const char* kLora = "LoRA, which is not converted: actor_train.model_args.lora_rank asks for it here";
 constexpr const char* kNoLora = "nothing without LoRA";
-constexpr const char* kStages = "pipeline stages; share the weights by tensor ranks instead";
 constexpr const char* kTurns = "several turns; one response to each prompt is sampled here";
 using enum Fate;
 
@@ -99,8 +99,11 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "ulysses_sequence_parallel_size", kCombined, "", "1"},
     {ACTOR "megatron.tensor_model_parallel_size", kCombined, "", "1"},
     {ACTOR "megatron.context_parallel_size", kCombined, "", "1"},
-    {ACTOR "megatron.pipeline_model_parallel_size", kRefused, kStages, "1"},
-    {ACTOR "megatron.virtual_pipeline_model_parallel_size", kRefused, kStages, "1"},
+    {ACTOR "megatron.pipeline_model_parallel_size", kCombined, "", "1"},
+    {ACTOR "megatron.virtual_pipeline_model_parallel_size", kCombined},
+    {ACTOR "megatron.override_transformer_config.num_layers_in_*", kCombined},
+    {ACTOR "megatron.override_transformer_config.account_for_*", kCombined},
+    {ACTOR "megatron.override_transformer_config.pipeline_model_parallel_layout", kCombined},
     {ACTOR "megatron.expert_model_parallel_size", kCopied,
      "actor_train.strategy_args.strategy_config.expert_model_parallel_size"},
     {ACTOR "megatron.*", kAutomatic, "one built-in back-end"},
@@ -163,7 +166,6 @@ constexpr ForeignRow kRows[] = {
     {"critic.model.path", kCopied, "reward_pretrain"},
     {"critic.model.lora_rank", kRefused, kLora},
     {"critic.model.*", kAutomatic, "as the policy's"},
-    {"critic.megatron.pipeline_model_parallel_size", kRefused, kStages, "1"},
     {"critic.cliprange_value", kCopied, "value_clip", "0.5"},
     {"critic.ppo_max_token_len_per_gpu", kAutomatic, "as the policy's; critic.sequence_packing_args changes it"},
     {"critic.*", kAutomatic, "as the policy's"},
@@ -326,29 +328,14 @@ void check_configuration(Conversion& c) {
 void combine_batches(Conversion& c) {
   c.set_num_ranks("trainer.n_gpus_per_node", "trainer.nnodes");
   set_devices(c, {"trainer.n_gpus_per_node", "trainer.nnodes"});
-  const int64_t context =
-      std::max(c.count(ACTOR "ulysses_sequence_parallel_size"), c.count(ACTOR "megatron.context_parallel_size"));
-  const int64_t tensor = c.count(ACTOR "megatron.tensor_model_parallel_size");
-  const int64_t sampler = std::min(c.num_ranks, c.count(ROLLOUT "tensor_model_parallel_size"));
-  for (const char* role : {"actor_train", "reference", "critic"}) {
-    const std::string layout = std::string(role) + ".strategy_args.strategy_config.";
-    if (context > 1)
-      c.set(layout + "context_parallel_size", fmt::format("{}", context),
-            c.origin({ACTOR "ulysses_sequence_parallel_size", ACTOR "megatron.context_parallel_size"}));
-    if (tensor > 1)
-      c.set(layout + "tensor_model_parallel_size", fmt::format("{}", tensor),
-            c.origin(ACTOR "megatron.tensor_model_parallel_size"));
-  }
-  c.set("actor_infer.strategy_args.strategy_config.tensor_parallel_size", fmt::format("{}", sampler),
-        c.origin(ROLLOUT "tensor_model_parallel_size"));
-
+  const int64_t model_ranks = set_verl_layout(c);
   const bool packs = c.is_true(ACTOR "use_dynamic_bsz");
   const std::string micro = c.text(ACTOR "ppo_micro_batch_size_per_gpu");
   const int64_t sequences = c.count(ACTOR "ppo_mini_batch_size") * c.count(ROLLOUT "n");
   const std::string origin = c.origin(ACTOR "ppo_mini_batch_size") + " prompts x " + c.origin(ROLLOUT "n");
   for (const char* role : {"actor_train", "critic"})
     set_updates(c, {role, sequences, origin, packs || micro.empty() ? 1 : c.count(ACTOR "ppo_micro_batch_size_per_gpu"),
-                    context * tensor});
+                    model_ranks});
   if (!packs) return;
   const std::string tokens = c.text(ACTOR "ppo_max_token_len_per_gpu"),
                     forward = c.text(REF "log_prob_max_token_len_per_gpu");

@@ -47,7 +47,7 @@ struct StrategyConfig {
   std::optional<int64_t> ulysses_size;
   std::optional<int64_t> expert_model_parallel_size;
   std::optional<int64_t> expert_tensor_parallel_size;
-  std::optional<int64_t> pipeline_model_parallel_size;
+  std::optional<int64_t> pipeline_model_parallel_size, virtual_pipeline_model_parallel_size;
   std::optional<int64_t> num_layers_in_first_pipeline_stage, num_layers_in_last_pipeline_stage;
   bool account_for_embedding_in_pipeline_split = false, account_for_loss_in_pipeline_split = false;
   std::optional<std::string> pipeline_model_parallel_layout;
@@ -119,6 +119,10 @@ struct StrategyConfig {
     v("pipeline_model_parallel_size", pipeline_model_parallel_size,
       "stages of a pipeline, each of which has some of the layers; of a role that trains or computes log-probs",
       rank_range());
+    v("virtual_pipeline_model_parallel_size", virtual_pipeline_model_parallel_size,
+      "chunks of layers of each stage, between which lie those of the others (interleaved): the bubble is so much "
+      "smaller, there are as many times the messages; null: as many as pipeline_model_parallel_layout says, or 1",
+      within(1, 4096));
     v("num_layers_in_first_pipeline_stage", num_layers_in_first_pipeline_stage,
       "layers of the first stage, where the others share the rest evenly; null: as many as they have", at_least(1));
     v("num_layers_in_last_pipeline_stage", num_layers_in_last_pipeline_stage, "of the last stage, likewise",
@@ -129,9 +133,7 @@ struct StrategyConfig {
       "the head and the loss count as a layer: the last stage has one less");
     v("pipeline_model_parallel_layout", pipeline_model_parallel_layout,
       "Megatron's text of the stages, as Et*3|t*4|t*3L: E the embedding, t a layer, L the loss, t*3 and (tt|)*3 as "
-      "often");
-    v.refused_above_one({"virtual_pipeline_model_parallel_size"},
-                        "needs interleaved stages, which this version does not have; set it to 1");
+      "often; of interleaved stages the first chunks of all, then the second ones, and so on");
   }
 
   template <class V>

@@ -48,21 +48,20 @@ Mesh::Mesh(Communicator& world, MeshShape shape)
   shards_ = split_by(world, shape, "shards", [=](const MeshPlace& p) { return p.pp * tp + p.tp; });
   if (pp > 1) link_stages();
   if (shape.ep == 1) return;
-  ROLL_CHECK_EQ(pp, 1, "the configuration was checked");
   const int64_t ep = shape.ep;
-  ROLL_CHECK_EQ(world.size() % (ep * tp), 0, "the configuration was checked");
+  ROLL_CHECK_EQ(world.size() % (ep * tp * pp), 0, "the configuration was checked");
   const auto shard = [=](const MeshPlace& p) { return p.dp * cp + p.cp; };
-  experts_ = split_by(world, shape, "ep", [=](const MeshPlace& p) { return shard(p) / ep * tp + p.tp; });
+  const auto part = [=](const MeshPlace& p) { return p.pp * tp + p.tp; };
+  experts_ = split_by(world, shape, "ep", [=](const MeshPlace& p) { return shard(p) / ep * pp * tp + part(p); });
   expert_shards_ =
-      split_by(world, shape, "expert shards", [=](const MeshPlace& p) { return shard(p) % ep * tp + p.tp; });
+      split_by(world, shape, "expert shards", [=](const MeshPlace& p) { return shard(p) % ep * pp * tp + part(p); });
 }
 
 void Mesh::link_stages() {
   const int64_t pp = shape_.pp, cp = shape_.cp, tp = shape_.tp;
   const auto pipeline = [=](const MeshPlace& p) { return (p.dp * cp + p.cp) * tp + p.tp; };
   pp_ = split_by(world_, shape_, "pp", pipeline);
-  ends_ = split_by(world_, shape_, "pp ends",
-                   [=](const MeshPlace& p) { return pipeline(p) * pp + (p.pp == pp - 1 ? 0 : p.pp); });
+  ends_ = split_by(world_, shape_, "pp ends", [=](const MeshPlace& p) { return pipeline(p) * pp + p.pp % (pp - 1); });
   // Links with an even stage before an odd one, then the others: a rank has one of each.
   for (const int64_t odd : {0, 1}) {
     if (odd >= pp - 1) break;
@@ -71,6 +70,12 @@ void Mesh::link_stages() {
     link.activations = split_by(world_, shape_, "activations", pair);
     link.gradients = split_by(world_, shape_, "gradients of activations", pair);
   }
+  if (!shape_.ring) return;
+  const auto ends = [=](const MeshPlace& p) { return pipeline(p) * pp + p.pp % (pp - 1); };
+  StageLink link{split_by(world_, shape_, "activations of the ring", ends),
+                 split_by(world_, shape_, "gradients of the ring", ends)};
+  if (place_.pp == pp - 1) next_ = std::move(link);
+  if (place_.pp == 0) previous_ = std::move(link);
 }
 
 RoleMesh::RoleMesh(Communicator& world, std::vector<int> ranks, Communicator* own, MeshShape shape)

@@ -18,10 +18,11 @@
 namespace roll {
 
 struct MeshShape {
-  int64_t cp = 1;  // ranks that share each sequence
-  int64_t tp = 1;  // ranks that share each weight matrix
-  int64_t ep = 1;  // ranks that share the experts, of those with the same part of all else; divides dp x cp
-  int64_t pp = 1;  // stages, each of which has some of the layers
+  int64_t cp = 1;     // ranks that share each sequence
+  int64_t tp = 1;     // ranks that share each weight matrix
+  int64_t ep = 1;     // ranks that share the experts, of those with the same part of all else; divides dp x cp
+  int64_t pp = 1;     // stages, each of which has some of the layers
+  bool ring = false;  // the last stage is followed by the first: each has several chunks of layers
   auto operator<=>(const MeshShape&) const = default;
   int64_t stage_ranks() const { return cp * tp; }
   int64_t model_ranks() const { return pp * stage_ranks(); }
@@ -33,7 +34,7 @@ struct MeshPlace {
 };
 MeshPlace mesh_place(int64_t rank, const MeshShape& shape);
 
-/// Two neighbouring stages' ways to each other: [2] ranks each, the earlier stage first.
+/// Two neighbouring stages' ways to each other: [2] ranks each.
 struct StageLink {
   std::unique_ptr<Communicator> activations, gradients;
 };
@@ -41,7 +42,7 @@ struct StageLink {
 class Mesh {
  public:
   /// **Collective** over `world`, which must outlive the mesh. Bug: its size is no multiple of pp * cp * tp, or of
-  /// ep * tp.
+  /// ep * pp * tp.
   Mesh(Communicator& world, MeshShape shape);
 
   const MeshShape& shape() const { return shape_; }
@@ -60,8 +61,8 @@ class Mesh {
   // Of several stages:
   Communicator& pp() { return *pp_; }                // all stages, for the same part of weights and sequences
   Communicator& pipeline_ends() { return *ends_; }   // the first and the last
-  StageLink& next_stage() { return next_; }          // not of the last
-  StageLink& previous_stage() { return previous_; }  // not of the first
+  StageLink& next_stage() { return next_; }          // not of the last, but in a ring
+  StageLink& previous_stage() { return previous_; }  // not of the first, likewise
 
  private:
   void link_stages();

@@ -9,6 +9,7 @@
 #include "dist/merged_metrics.h"
 #include "forecast/sampling_traffic.h"
 #include "model/spec.h"
+#include "pipeline/stage.h"
 #include "reward/shaped.h"
 #include "rollout/engine.h"
 #include "step/step_index.h"
@@ -57,13 +58,27 @@ RoleModels planned_models(const Config& config, const PlannedModels& models, at:
   return planned;
 }
 
-/// The model's function, which also counts what it computes of a micro-batch: `passes` forward ones, shared by the
-/// ranks of `role` that share the model.
-template <class Function>
-void count_flops(Function& forward, const ModelSpec& spec, bool gives_values, double passes, const RoleMesh& role,
-                 double& flops) {
-  const double share = passes / static_cast<double>(role.shape().model_ranks());
-  forward = [forward, gives_values, share, of_model = ForwardFlops(spec), &flops](const auto& micro_batch) {
+/// What a rank computes of a role's model: all, or its stage.
+ForwardFlops flops_of(const ModelSpec& spec, const PipelineStage* stage) {
+  if (!stage) return ForwardFlops(spec);
+  const std::vector<Layer> all = spec.layers();
+  std::vector<Layer> own;
+  for (const int64_t layer : stage->split().layers_of(stage->index())) own.push_back(all[layer]);
+  return {spec, own, stage->is_last()};
+}
+
+/// The model's function, which also counts what it computes of a micro-batch: `times` forward ones, shared by the
+/// context and tensor ranks of `role`. Of interleaved stages the first chunk's pass stands for all.
+template <class R, class B, class Model>
+void count_flops(std::function<R(const B&)>& forward, const Model& model, bool gives_values, double times,
+                 const RoleMesh& role, const std::string& phase, PlannedWork& work) {
+  const double share = times / static_cast<double>(role.shape().stage_ranks());
+  const std::shared_ptr<PipelineStage> stage = model.parallel().stage;
+  double &flops = work.flops[phase], &passes = work.passes[phase];
+  forward = [forward, gives_values, share, stage, of_model = flops_of(model.spec(), stage.get()), &flops,
+             &passes](const B& micro_batch) {
+    ++passes;
+    if (stage && stage->chunk() > 0) return forward(micro_batch);
     const int64_t responses = gives_values ? 0 : micro_batch.mask("response_mask").sum().template item<int64_t>();
     double all = of_model(0, responses);
     for (const int64_t length : lengths_of(micro_batch)) all += of_model(length, 0);
@@ -77,7 +92,7 @@ void count_flops(Function& forward, const ModelSpec& spec, bool gives_values, do
 class PlannedRank {
  public:
   PlannedRank(const SimulatedWorld& world, const ThinStep& step, const Distribution& holders, Communicator& ranks,
-              std::map<std::string, double>& flops)
+              PlannedWork& work)
       : config_(world.planned),
         on_device_(world.ranks.path == Path::kDevice),
         step_(step),
@@ -89,7 +104,7 @@ class PlannedRank {
         mesh_of_(role_meshes(settings_.places, meshes_)),
         roles_(make_roles(planned_models(config_, world.models, on_device_ ? at::kCUDA : at::kCPU), settings_.places,
                           mesh_of_, at::kMeta)),
-        trainer_(settings_, counted_models(flops), mesh_of_, log_) {}
+        trainer_(settings_, counted_models(work), mesh_of_, log_) {}
 
   /// Makes what only a run's first step makes.
   void prepare() {
@@ -107,24 +122,25 @@ class PlannedRank {
   }
 
  private:
-  StepModels counted_models(std::map<std::string, double>& flops) {
+  StepModels counted_models(PlannedWork& work) {
     const ModelSettings& how = settings_.models;
     StepModels models = step_models(roles_, mesh_of_, at::kMeta, how);
-    const ModelSpec& policy = models.policy_spec;
     for (size_t i = 0; i < roles_.references.size(); ++i)
       if (roles_.references[i])
-        count_flops(models.references[i], roles_.reference_specs[i], false, 1, *mesh_of_.references[i],
-                    flops["reference"]);
+        count_flops(models.references[i], *roles_.references[i], false, 1, *mesh_of_.references[i], "reference", work);
+    const auto times = [](const Recomputation& recomputes, const auto& model) {
+      const StageSplit split = model.parallel().stage ? model.parallel().stage->split() : StageSplit();
+      return 3 + recomputes.share_of(std::max<int64_t>(1, model.spec().num_layers / split.num_parts()));
+    };
     if (roles_.actor) {
-      count_flops(models.old_log_probs, policy, false, 1, mesh_of_.actor, flops["old_log_probs"]);
-      count_flops(models.actor->forward, policy, false, 3 + how.actor_recomputes.share_of(policy.num_layers),
-                  mesh_of_.actor, flops["train_actor"]);
+      count_flops(models.old_log_probs, *roles_.actor, false, 1, mesh_of_.actor, "old_log_probs", work);
+      count_flops(models.actor->forward, *roles_.actor, false, times(how.actor_recomputes, *roles_.actor),
+                  mesh_of_.actor, "train_actor", work);
     }
     if (roles_.critic) {
-      const ModelSpec& critic = *models.critic_spec;
-      count_flops(models.values, critic, true, 1, mesh_of_.critic, flops["values"]);
-      count_flops(models.critic->forward, critic, true, 3 + how.critic_recomputes.share_of(critic.num_layers),
-                  mesh_of_.critic, flops["train_critic"]);
+      count_flops(models.values, *roles_.critic, true, 1, mesh_of_.critic, "values", work);
+      count_flops(models.critic->forward, *roles_.critic, true, times(how.critic_recomputes, *roles_.critic),
+                  mesh_of_.critic, "train_critic", work);
     }
     return models;
   }
@@ -174,7 +190,7 @@ std::vector<PlannedWork> run_planned_step(const SimulatedWorld& world, const Thi
   };
   run_planned_ranks(world.ranks, make_groups, absent, [&](int rank, Communicator& ranks, RankTraffic& counted) {
     PlannedWork& work = all[std::ranges::lower_bound(world.ranks.running, rank) - world.ranks.running.begin()];
-    PlannedRank planned(world, step, holders, ranks, work.flops);
+    PlannedRank planned(world, step, holders, ranks, work);
     planned.prepare();
     counted = {};
     planned.run();

@@ -15,7 +15,8 @@ namespace roll {
 /// What one rank sends, and what its models compute.
 struct PlannedWork {
   RankTraffic traffic;
-  std::map<std::string, double> flops;  // by phase
+  std::map<std::string, double> flops;   // by phase
+  std::map<std::string, double> passes;  // forward, by phase
 };
 
 /// Of each running rank: a step as after the first one of a run, from the end of the one before. `holders`: who has

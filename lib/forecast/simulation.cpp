@@ -11,6 +11,9 @@
 #include "forecast/peer_count.h"
 #include "forecast/step_source.h"
 #include "model/parameter_shards.h"
+#include "pipeline/schedule.h"
+#include "pipeline/split_rule.h"
+#include "settings/batch_plan.h"
 #include "settings/choose_recomputation.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"
@@ -41,11 +44,10 @@ void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, con
         "set "
         "it to 1 for --simulate",
         role, ep);
-  if (const int64_t pp = worker.strategy_args.strategy_config.pipeline_parallel(); pp > 1)
-    throw user_error(
-        "{}.strategy_args.strategy_config.pipeline_model_parallel_size = {}: stages of a pipeline are not planned; set "
-        "it to 1 for --simulate",
-        role, pp);
+  const auto split = try_stage_split(worker.strategy_args.strategy_config, spec.num_layers);
+  if (const auto* fault = std::get_if<SplitFault>(&split))
+    throw user_error("{}.strategy_args.strategy_config: its {} stages: {}", role,
+                     worker.strategy_args.strategy_config.pipeline_parallel(), fault->rule);
   const std::string whose = arch.empty() ? "" : fmt::format(" (--arch = {})", arch);
   if (!rule.empty())
     throw user_error("{}.strategy_args.strategy_config.tensor_model_parallel_size = {}: {}{}", role, tp, rule, whose);
@@ -75,12 +77,17 @@ void copy_recomputation(const Config& from, Config& to) {
 }
 
 /// What a reader might miss.
-std::vector<std::string> notes_of(const Config& config, const ThinStep& step) {
+std::vector<std::string> notes_of(const Config& config, const ThinStep& step,
+                                  const std::vector<PhaseSimulation>& phases) {
   std::vector<std::string> notes;
   if (config.rollout_replay) notes.emplace_back("rollouts are replayed: sampling is left out");
   if (step.number <= config.critic_warmup)
     notes.push_back(fmt::format("step {} is within critic_warmup: the actor is not trained", step.number));
   if (!judging_models(config).empty()) notes.emplace_back("what models that judge compute and send is left out");
+  for (const PhaseSimulation& phase : phases)
+    if (phase.idle_share > 0)
+      notes.push_back(
+          fmt::format("{}: stages of the pipeline idle {:.0f} % of it", phase.name, 100 * phase.idle_share));
   return notes;
 }
 
@@ -144,8 +151,43 @@ void add_work(const std::vector<RankForecast>& ranks, const SimulatedMachine& ma
   }
 }
 
+/// The role whose stages compute in a phase; null: there are none.
+const WorkerConfig* staged_role(const Config& config, const std::string& phase) {
+  const bool is_of_critic = phase == "values" || phase == "train_critic";
+  const bool is_of_actor = phase == "old_log_probs" || phase == "train_actor";
+  const WorkerConfig* role = is_of_critic ? &config.critic : is_of_actor ? &config.actor_train : nullptr;
+  if (phase == "reference") role = reference_roles(config).front().worker;
+  return role && role->strategy_args.strategy_config.pipeline_parallel() > 1 ? role : nullptr;
+}
+
+/// Stages of a pipeline wait for each other: all take as long as the whole, of which they idle a share.
+void add_idling(const SimulatedWorld& world, const std::vector<RankForecast>& forecast, PhaseSimulation& phase) {
+  const WorkerConfig* const role = phase.seconds > 0 ? staged_role(world.planned, phase.name) : nullptr;
+  if (!role) return;
+  const MeshShape shape = mesh_shape(*role);
+  std::vector<double> busy_s(shape.pp);
+  std::vector<size_t> own;
+  double passes = 0;
+  for (size_t i = 0; i < forecast.size(); ++i) {
+    const auto found = std::ranges::lower_bound(role->ranks, world.ranks.running[i]);
+    if (found == role->ranks.end() || *found != world.ranks.running[i]) continue;
+    double& busy = busy_s[mesh_place(found - role->ranks.begin(), shape).pp];
+    busy = std::max(busy, phase.rank_seconds[i]);
+    own.push_back(i);
+    if (const auto counted = forecast[i].passes.find(phase.name); counted != forecast[i].passes.end())
+      passes = std::max(passes, counted->second);
+  }
+  const auto times = static_cast<double>(phase.name == "reference"         ? std::ssize(reference_roles(world.planned))
+                                         : phase.name.starts_with("train") ? updates_per_step(world.planned, *role)
+                                                                           : 1);
+  const double seconds = pipeline_seconds(busy_s, passes / times);
+  for (const size_t i : own) phase.rank_seconds[i] = seconds;
+  phase.seconds = std::max(phase.seconds, seconds);
+  phase.idle_share = 1 - std::reduce(busy_s.begin(), busy_s.end()) / (static_cast<double>(shape.pp) * seconds);
+}
+
 std::vector<PhaseSimulation> phases_of(const std::vector<RankForecast>& forecast, const std::vector<double>& stand_for,
-                                       const SimulatedMachine& machine) {
+                                       const SimulatedWorld& world, const SimulatedMachine& machine) {
   std::vector<PhaseSimulation> phases;
   for (const char* name : kPhases) {
     PhaseSimulation phase{.name = name};
@@ -161,6 +203,7 @@ std::vector<PhaseSimulation> phases_of(const std::vector<RankForecast>& forecast
       phase.seconds = std::max(phase.seconds, spent.seconds());
       phase.rank_seconds.push_back(spent.seconds());
     }
+    add_idling(world, forecast, phase);
     if (phase.seconds > 0) phases.push_back(std::move(phase));
   }
   return phases;
@@ -193,6 +236,23 @@ int64_t tokens_of_rank(const Config& config, const ThinStep& step) {
   return std::reduce(lengths.begin(), lengths.end()) / data_ranks;
 }
 
+/// Ranks of a pipeline need what those of its other stages compute.
+void add_other_stages(const Config& config, std::map<int, double>& running) {
+  for (size_t before = 0; before != running.size();) {
+    before = running.size();
+    for (const auto& [name, worker] : placed_roles(config)) {
+      const MeshShape shape = mesh_shape(*worker);
+      for (const auto& [rank, count] : std::map(running)) {
+        const auto found = std::ranges::lower_bound(worker->ranks, rank);
+        if (shape.pp == 1 || found == worker->ranks.end() || *found != rank) continue;
+        const int64_t place = found - worker->ranks.begin(), stage = mesh_place(place, shape).pp;
+        for (int64_t other = 0; other < shape.pp; ++other)
+          running.try_emplace(worker->ranks[place + (other - stage) * shape.stage_ranks()], 0);
+      }
+    }
+  }
+}
+
 /// The planned ranks that run, and for how many each of them stands: all where that is little work. Else of each class
 /// of ranks that has the same roles one more of those that share a model, beside first ones of such about as large a
 /// part; and the first ranks of all roles, which speak for them.
@@ -217,6 +277,7 @@ std::map<int, double> running_ranks(const Config& config, int64_t num_ranks, con
           static_cast<double>(num_models) / static_cast<double>(wanted);
     if (size > num_models) running[same.ranks[1]] = static_cast<double>(size - num_models);
   }
+  add_other_stages(config, running);
   return running;
 }
 
@@ -291,13 +352,13 @@ Simulation Simulator::at(int64_t num_ranks) const {
                     .num_prompts = world.asked.prompts_per_step(),
                     .num_sequences = world.asked.sequences_per_step(),
                     .most_sockets = most_sockets(world.asked, num_ranks),
-                    .phases = phases_of(forecast, stand_for, request_.machine),
+                    .phases = phases_of(forecast, stand_for, world, request_.machine),
                     .largest_message = most_at_once(forecast).largest_message,
                     .largest_key = most_at_once(forecast).largest_key,
                     .notes = std::move(notes)};
   result.timeline =
       timeline_of(classes_of(world, result.phases, on_gpu), std::min(1.0, world.asked.async_generation_ratio));
-  std::ranges::move(notes_of(world.asked, step), std::back_inserter(result.notes));
+  std::ranges::move(notes_of(world.asked, step, result.phases), std::back_inserter(result.notes));
   for (const int64_t length : step.lengths()) result.mean_length += static_cast<double>(length);
   result.mean_length /= static_cast<double>(step.num_sequences());
   for (const RankClass& same : rank_classes(world.asked))

@@ -48,7 +48,8 @@ struct PhaseSimulation {
   RankBytes all_sent, all_received;
   double compute_s = 0, memory_s = 0, traffic_s = 0;  // of the rank that takes longest of each
   double seconds = 0;                                 // of the rank that takes longest of all
-  std::vector<double> rank_seconds;                   // [running rank]
+  double idle_share = 0;               // of it, what stages of a pipeline have nothing to do, in the mean
+  std::vector<double> rank_seconds{};  // [running rank]
 };
 
 struct Simulation {

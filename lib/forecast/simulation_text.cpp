@@ -57,6 +57,7 @@ Json phase_json(const PhaseSimulation& phase) {
   json["memory_s"] = phase.memory_s;
   json["traffic_s"] = phase.traffic_s;
   json["seconds"] = phase.seconds;
+  if (phase.idle_share > 0) json["idle_share"] = phase.idle_share;
   json["bound_by"] = bound_by(phase);
   return json;
 }

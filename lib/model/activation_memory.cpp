@@ -263,11 +263,19 @@ double bytes_of_angles(const ModelSpec& spec, const ActivationRule& rule) {
   return 4.0 * static_cast<double>(rule.longest * spec.head_dim);
 }
 
+std::vector<Layer> layers_of(const ModelSpec& spec, const ActivationRule& rule) {
+  const std::vector<Layer> all = spec.layers();
+  if (rule.layers.empty()) return all;
+  std::vector<Layer> own;
+  for (const int64_t layer : rule.layers) own.push_back(all[layer]);
+  return own;
+}
+
 }  // namespace
 
 double training_activation_bytes(const ModelSpec& spec, const ActivationRule& rule) {
   const Numbers n(rule);
-  const std::vector<Layer> layers = spec.layers();
+  const std::vector<Layer> layers = layers_of(spec, rule);
   const double input = n.tokens * n.stream(spec.hidden_size);
   const HeadBytes head = head_bytes(spec, n);
   double kept = 0, most = head.embedding;
@@ -281,13 +289,13 @@ double training_activation_bytes(const ModelSpec& spec, const ActivationRule& ru
   kept += input;  // of the last norm
   most = std::max({most, kept + head.forward, kept + head.backward});
   const double of_one = static_cast<double>(std::max(rule.tokens, rule.whole)) * kOfToken + bytes_of_angles(spec, rule);
-  return most + of_one + static_cast<double>(rule.under_way - 1) * (kept + of_one);
+  return most + of_one + (rule.under_way - 1) * (kept + of_one);
 }
 
 double forward_activation_bytes(const ModelSpec& spec, const ActivationRule& rule) {
   const Numbers n(rule);
   double most = head_bytes(spec, n).forward;
-  for (const Layer& layer : spec.layers()) most = std::max(most, n.tokens * bytes_of(layer, n).forward);
+  for (const Layer& layer : layers_of(spec, rule)) most = std::max(most, n.tokens * bytes_of(layer, n).forward);
   return most + static_cast<double>(std::max(rule.tokens, rule.whole)) * kOfToken / 2 + bytes_of_angles(spec, rule);
 }
 

@@ -6,6 +6,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "model/spec.h"
 #include "ops/recomputation.h"
 
@@ -19,9 +22,10 @@ struct ActivationRule {
   at::ScalarType dtype = at::kBFloat16;
   bool on_gpu = true;
   Recomputation recomputation{};
-  bool deterministic = false;  // a GPU's sums have one order
-  bool has_lm_head = true;     // else one number for each token
-  int64_t under_way = 1;       // micro-batches whose backward is to come: of a pipeline's stage several
+  std::vector<int64_t> layers{};  // that the rank has; empty: all
+  bool deterministic = false;     // a GPU's sums have one order
+  bool has_lm_head = true;        // else one number for each token
+  double under_way = 1;           // micro-batches whose backward is to come: of a pipeline's stage several
 };
 
 /// The most bytes that live at once while a micro-batch goes forward and back, on each rank.

@@ -29,7 +29,7 @@ namespace roll {
 namespace {
 
 /// Whether all have the same weights and are trained alike. Without data, one of them then stands for all.
-bool are_alike(const std::vector<LayerWeights>& layers) {
+bool are_alike(std::span<const LayerWeights> layers) {
   const auto same = [](const at::Tensor& a, const at::Tensor& b) {
     return a.sizes() == b.sizes() && a.requires_grad() == b.requires_grad();
   };
@@ -45,13 +45,13 @@ int64_t count_alike(std::span<const LayerUnit> units) {
   return other - units.begin();
 }
 
-at::Tensor run_unit(const std::vector<LayerWeights>& layers, const LayerUnit& unit, const at::Tensor& x,
+at::Tensor run_unit(std::span<const LayerWeights> layers, const LayerUnit& unit, const at::Tensor& x,
                     const std::shared_ptr<const LayerPass>& pass) {
   const auto run = [&pass = *pass](std::span<const LayerWeights> unit_layers, at::Tensor input) {
     for (const LayerWeights& layer : unit_layers) input = run_layer(layer, input, pass);
     return input;
   };
-  const std::span own = std::span(layers).subspan(unit.first, unit.size);
+  const std::span own = layers.subspan(unit.first, unit.size);
   if (!unit.again) return run(own, x);
   std::vector<at::Tensor> weights;
   for (const LayerWeights& layer : own) std::ranges::move(layer.all(), std::back_inserter(weights));
@@ -201,6 +201,18 @@ const at::Tensor& Backbone::a_norm() const {
   return final_norm_.defined() ? final_norm_ : layers_.front().norm();
 }
 
+std::span<const LayerWeights> Backbone::entered_layers() const {
+  const PipelineStage* const stage = parallel_.stage.get();
+  if (!stage) return layers_;
+  int64_t before = 0, size = 0;
+  for (int64_t chunk = 0; chunk <= stage->chunk(); ++chunk) {
+    const auto [first, last] = stage->split().layers_of(stage->index(), chunk);
+    before += size;
+    size = last - first;
+  }
+  return std::span(layers_).subspan(before, size);
+}
+
 /// A token's row of the tables is its position.
 std::vector<HeadTurn> Backbone::turns(const at::Tensor& positions, int64_t num_positions) const {
   const std::vector<Rope> ropes = spec_.ropes();
@@ -296,19 +308,20 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
   });
   PipelineStage* const stage = parallel_.stage.get();
   const auto options = at::TensorOptions().dtype(dtype()).device(device());
-  at::Tensor x = !stage || stage->is_first()
+  at::Tensor x = !stage || stage->is_begin()
                      ? embed(layout.ids, pass->flow)
                      : stage->receive({layout.num_slots() / parallel_.tp_size(), spec_.hidden_size}, options);
-  const std::vector<LayerUnit> units = layer_units(recompute, std::ssize(layers_));
-  const bool one_stands_for_all = x.is_meta() && are_alike(layers_);
+  const std::span<const LayerWeights> layers = entered_layers();
+  const std::vector<LayerUnit> units = layer_units(recompute, std::ssize(layers));
+  const bool one_stands_for_all = x.is_meta() && are_alike(layers);
   int64_t before = 1;
   for (size_t i = 0; i < units.size();) {
     const int64_t times = one_stands_for_all ? count_alike(std::span(units).subspan(i)) : 1;
     i += times;
-    x = run_unit(layers_, units[i - 1], count_times(x, parallel_, times, before), pass);
+    x = run_unit(layers, units[i - 1], count_times(x, parallel_, times, before), pass);
     before = times;
   }
-  if (!stage || stage->is_last()) return last_norm(count_times(x, parallel_, 1, before));
+  if (!stage || stage->is_end()) return last_norm(count_times(x, parallel_, 1, before));
   stage->send(x);
   return {};
 }

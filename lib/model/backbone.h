@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -104,8 +105,8 @@ class Backbone {
   /// What embeddings are multiplied by, rounded to the model's dtype, as it was in training.
   double embedding_scale() const;
 
-  /// [S / tp, E] after the final norm; see Transformer::forward. On a stage of a pipeline but the last: undefined, and
-  /// what it computed is on its way to the next one.
+  /// [S / tp, E] after the final norm; see Transformer::forward. In a pipeline through the chunk that the stage has
+  /// entered; where that is not the model's end: undefined, and what it computed is on its way to the next stage.
   at::Tensor forward(const TokenLayout& layout, const Recomputation& recompute) const;
   /// [N, E] of new tokens after the final norm; their keys and values are put into the cache. No gradients.
   at::Tensor extend(const CachedTokens& tokens, const KvRows& cache) const;
@@ -113,6 +114,8 @@ class Backbone {
  private:
   /// Of this rank's.
   const at::Tensor& a_norm() const;
+  /// Those of the chunk that the stage has entered, or all.
+  std::span<const LayerWeights> entered_layers() const;
   at::Tensor embed(const at::Tensor& ids, const ParallelFlow& flow) const;
   at::Tensor last_norm(const at::Tensor& x) const;
   std::vector<HeadTurn> turns(const at::Tensor& positions, int64_t num_positions) const;

@@ -95,7 +95,8 @@ std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputa
   if (backbone.parallel().ep_size() == 1) return {};
   return [&backbone, recompute] {
     const TokenLayout layout = lay_out(pack_tokens({{0}}, backbone.device()), backbone.parallel());
-    return backbone.forward(layout, recompute).narrow(0, 0, 0).sum();
+    const at::Tensor hidden = backbone.forward(layout, recompute);
+    return hidden.defined() ? hidden.narrow(0, 0, 0).sum() : hidden;
   };
 }
 

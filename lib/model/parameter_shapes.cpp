@@ -188,8 +188,9 @@ int64_t ModelSpec::num_parameters() const {
   return total;
 }
 
-ForwardFlops::ForwardFlops(const ModelSpec& spec)
-    : layers_(cost_of(spec.layers())), head_row_(2.0 * static_cast<double>(spec.vocab_size * spec.hidden_size)) {}
+ForwardFlops::ForwardFlops(const ModelSpec& spec, const std::vector<Layer>& layers, bool has_head)
+    : layers_(cost_of(layers)),
+      head_row_(has_head ? 2.0 * static_cast<double>(spec.vocab_size * spec.hidden_size) : 0) {}
 
 double ForwardFlops::operator()(int64_t length, int64_t head_rows) const {
   const auto n = static_cast<double>(length);

@@ -67,7 +67,9 @@ ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<Parame
                                  Communicator* ep, std::shared_ptr<PipelineStage> stage)
     : tp_(tp), ep_(ep), stage_(std::move(stage)) {
   ROLL_CHECK_EQ(tensor_parallel_rule(spec, size()), "", "the configuration was checked");
-  for (const ParameterShape& parameter : whole) {
+  int64_t place = 0;
+  for (int64_t number = 0; const ParameterShape& parameter : whole) {
+    ++number;
     if (!parameter.fused.name.empty()) in_tensors_[parameter.fused.name] = parameter.name;
     for (const ParameterShape& stored : stored_shapes(parameter)) {
       Entry& entry = entries_[stored.name];
@@ -76,8 +78,11 @@ ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<Parame
       entry.layer = parameter.layer;
       entry.is_at_both_ends = parameter.is_at_both_ends;
       for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(shard_of(stored.cut, rank, size()));
-      places_.push_back(places_.empty() ? 0 : places_.back() + !is_elsewhere(order_.back()));
+      entry.number = number;
       order_.push_back(stored.name);
+      if (spec.lora && !parameter.is_adapter) continue;
+      places_.push_back(place);
+      place += !is_elsewhere(stored.name);
     }
   }
 }
@@ -130,13 +135,14 @@ at::Tensor ParameterShards::gather(const std::string& name, const at::Tensor& mi
 NamedTensors ParameterShards::gather_all(const NamedTensors& mine, bool keep) const {
   const std::map<std::string, at::Tensor> own(mine.begin(), mine.end());
   const bool has_experts = std::ranges::any_of(mine, [&](const auto& named) { return is_of_expert(named.first); });
-  const std::vector<char> is_known = stage_ ? known_to_stages(own) : std::vector<char>();
+  const std::vector<char> is_known = stage_ ? known_to_all(own) : std::vector<char>();
   NamedTensors whole;
   for (size_t i = 0; i < order_.size(); ++i) {
     const std::string& name = order_[i];
     const Entry& e = entry(name);
     const auto found = own.find(name);
-    const bool is_mine = found != own.end() && is_of_stage(e), is_shared = ep_ && has_experts && e.expert;
+    const bool is_mine = found != own.end() && is_of_stage(e);
+    const bool is_shared = ep_ && has_experts && e.expert && is_of_stage(e);
     if (stage_ ? !is_known[i] : !is_mine && !is_shared) continue;
     at::Tensor gathered = is_mine ? gather(name, found->second) : at::Tensor();
     const at::Tensor& like = mine.front().second;
@@ -155,11 +161,12 @@ at::Tensor ParameterShards::from_owner(const std::string& name, const at::Tensor
   return tensor;
 }
 
-std::vector<char> ParameterShards::known_to_stages(const std::map<std::string, at::Tensor>& mine) const {
+std::vector<char> ParameterShards::known_to_all(const std::map<std::string, at::Tensor>& mine) const {
   at::Tensor known = at::empty({std::ssize(order_)}, at::kLong);
   std::ranges::transform(order_, known.mutable_data_ptr<int64_t>(),
                          [&](const std::string& name) { return mine.contains(name) ? 1 : 0; });
   stage_->ranks().all_reduce_max(known, "names of parameters");
+  if (ep_) ep_->all_reduce_max(known, "names of parameters");
   const auto* const begin = known.const_data_ptr<int64_t>();
   return {begin, begin + known.numel()};
 }

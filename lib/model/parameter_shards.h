@@ -62,8 +62,11 @@ class ParameterShards {
   int64_t copies_of(const std::string& name) const;
   /// Adds up the gradients that they hold, in place. **Collective** over tp, and the ends of a pipeline.
   void sum_copies(const std::string& name, at::Tensor& gradient) const;
-  /// Where parameter `number` of the whole stands in this rank's list, which lacks experts and layers of other ranks.
+  /// Where the trained parameter `number` of the whole stands in this rank's list of these, which lacks experts and
+  /// layers of other ranks.
   int64_t place_of(int64_t number) const { return places_[number]; }
+  /// A parameter's place in the list of all, whoever holds them.
+  int64_t number_of(const std::string& name) const { return entry(name).number; }
   /// Whether another expert rank, or stage, has it: a parameter, or one of the tensors in which a folder has several.
   bool is_elsewhere(const std::string& name) const;
   /// Whether expert ranks share it out.
@@ -81,12 +84,13 @@ class ParameterShards {
     std::optional<ExpertPlace> expert;
     int64_t layer = -1;
     bool is_at_both_ends = false;
+    int64_t number = 0;  // of the parameter
   };
   /// `mine`: on its owner, of `ranks`; elsewhere undefined.
   at::Tensor from_owner(const std::string& name, const at::Tensor& mine, const at::Tensor& like, Communicator& ranks,
                         int64_t owner) const;
-  /// Of the whole's parameters, those that some stage has among `mine`.
-  std::vector<char> known_to_stages(const std::map<std::string, at::Tensor>& mine) const;
+  /// Of the whole's parameters, those that some rank has among `mine`.
+  std::vector<char> known_to_all(const std::map<std::string, at::Tensor>& mine) const;
   /// Whether this stage speaks for it: it alone has it, or is the first to.
   bool is_of_stage(const Entry& entry) const;
   const Entry& entry(const std::string& name) const;
@@ -96,7 +100,7 @@ class ParameterShards {
   std::map<std::string, Entry> entries_;
   std::map<std::string, std::string> in_tensors_;  // a folder's tensor -> a parameter in it
   std::vector<std::string> order_;                 // of the whole
-  std::vector<int64_t> places_;                    // of each of these
+  std::vector<int64_t> places_;                    // of each of these that is trained
   Communicator *tp_, *ep_;
   std::shared_ptr<PipelineStage> stage_;
 };

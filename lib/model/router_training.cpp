@@ -37,7 +37,8 @@ at::Tensor share_of_others(const at::Tensor& chosen, const at::Tensor& own) {
 
 PackedTokens with_routers(PackedTokens tokens, const ModelSpec& spec, RouterCosts costs) {
   if (spec.mixture && tokens.token_weight > 0)
-    tokens.routers = std::make_shared<RouterTraining>(costs, tokens.token_weight, tokens.loss_scale,
+    tokens.routers = std::make_shared<RouterTraining>(costs, choices_per_token(spec) / spec.mixture->chosen,
+                                                      tokens.token_weight, tokens.loss_scale,
                                                       /*replays=*/tokens.routed_experts.defined());
   return tokens;
 }
@@ -95,7 +96,7 @@ std::vector<std::string> RouterTraining::names(const std::string& prefix) const 
 
 std::vector<at::Tensor> RouterTraining::sums() const {
   at::Tensor sum = at::zeros({replays_ ? 5 : 4}, at::kDouble);
-  for (const auto& [router, own] : sums_) sum = sum.to(own.device()) + own / static_cast<double>(sums_.size());
+  for (const auto& [router, own] : sums_) sum = sum.to(own.device()) + own / static_cast<double>(num_routers_);
   if (cp_) cp_->all_reduce_sum(sum, "what is measured of routers");
   return sum.unbind();
 }

@@ -38,10 +38,14 @@ PackedTokens with_routers(PackedTokens tokens, const ModelSpec& spec, RouterCost
 /// Of one micro-batch.
 class RouterTraining {
  public:
-  /// `token_weight`: 1 / T. `loss_scale`: by which the loss is multiplied before it goes back.
-  /// `replays`: tokens go through experts that are not the router's own choice.
-  RouterTraining(RouterCosts costs, double token_weight, double loss_scale, bool replays = false)
-      : costs_(costs), token_weight_(token_weight), loss_scale_(loss_scale), replays_(replays) {}
+  /// `num_routers`: of the model. `token_weight`: 1 / T. `loss_scale`: by which the loss is multiplied before it goes
+  /// back. `replays`: tokens go through experts that are not the router's own choice.
+  RouterTraining(RouterCosts costs, int64_t num_routers, double token_weight, double loss_scale, bool replays = false)
+      : costs_(costs),
+        num_routers_(num_routers),
+        token_weight_(token_weight),
+        loss_scale_(loss_scale),
+        replays_(replays) {}
 
   /// How the micro-batch lies on this rank: token i of sequence sequences[i] in slots[i], [M] int64; `slots` undefined:
   /// 0, 1, 2, ...
@@ -53,13 +57,15 @@ class RouterTraining {
   at::Tensor train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& own, const at::Tensor& router);
 
   std::vector<std::string> names(const std::string& prefix) const;
-  /// Under these names, means over layers, 0-dim each: balance and z costs without their coefficients, the entropy of
+  /// Under these names, means over the model's layers, 0-dim each, of which those of other stages count as 0 here:
+  /// balance and z costs without their coefficients, the entropy of
   /// the probabilities (nats), the load of a sequence's busiest expert over an even one, and where it replays, the
   /// share of the experts gone through that are not the router's own choice. **Collective** over cp.
   std::vector<at::Tensor> sums() const;
 
  private:
   RouterCosts costs_;
+  int64_t num_routers_;
   double token_weight_, loss_scale_;
   bool replays_;
   at::Tensor slots_, sequences_;

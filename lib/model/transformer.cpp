@@ -64,7 +64,7 @@ Transformer Transformer::without_adapters() const {
   model.parameters_ = parameters_of(parameters_, held_by(policy_parameters(plain), parallel()));
   model.trained_.clear();
   model.backbone_ = Backbone(plain, model.parameters_, parallel());
-  if (!plain.tied_head) model.head_ = parameter(model.parameters_, lm_head_parameter(plain).name);
+  if (!plain.tied_head && head_.defined()) model.head_ = parameter(model.parameters_, lm_head_parameter(plain).name);
   return model;
 }
 

@@ -125,7 +125,7 @@ WeightSchedule::Stream WeightSchedule::stream(int64_t copies, const WeightOwner&
     if (parameters_[i].copies == copies && parameters_[i].owner == owner)
       stream.add(overlap(i, group * copies, sampler_tp));
   const auto is_owner = [&](int64_t place) {
-    return (owner.expert < 0 || place / trainer_.tp % trainer_.ep == owner.expert) &&
+    return (owner.expert < 0 || trainer_.expert_rank_of(place) == owner.expert) &&
            trainer_.stage_of(place) == owner.stage;
   };
   const auto holds = [&](int64_t place) {

@@ -26,6 +26,9 @@ struct WeightLayout {
   StageSplit stages{};  // each has cp * tp ranks of each data rank
 
   int64_t stage_of(int64_t place) const { return place / (cp * tp) % stages.num_stages(); }
+  int64_t expert_rank_of(int64_t place) const {
+    return (place / (stages.num_stages() * cp * tp) * cp + place / tp % cp) % ep;
+  }
 };
 
 /// Rows and columns of a whole parameter; a vector is one column.

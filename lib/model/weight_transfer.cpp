@@ -46,8 +46,7 @@ at::ScalarType dtype_of(const Transformer& model) {
 
 /// A block as this rank's parameters hold it: a view.
 at::Tensor view_of(const Transformer& model, const WeightBlock& block) {
-  const int64_t place = model.spec().lora ? block.parameter : model.parts().place_of(block.parameter);
-  const auto& [name, tensor] = model.trained()[place];
+  const auto& [name, tensor] = model.trained()[model.parts().place_of(block.parameter)];
   const TensorShard& part = model.parts().part(name);
   const at::Tensor matrix = tensor.dim() == 1 ? tensor.detach().unsqueeze(1) : tensor.detach();
   return matrix.narrow(0, block.row - (part.dim == 0 ? part.begin : 0), block.num_rows)

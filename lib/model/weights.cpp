@@ -16,6 +16,7 @@
 #include "checkpoint/peft_folder.h"
 #include "model/linear.h"
 #include "ops/quantised.h"
+#include "pipeline/stage.h"
 
 namespace roll {
 
@@ -220,10 +221,8 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
     check_adapters(peft.emplace(adapters.folder), wanted);
   const bool has_adapters = std::ranges::any_of(wanted, &ParameterShape::is_adapter);
   NamedTensors parameters;
-  uint32_t number = 0;  // of the parameter, which names a new adapter's numbers
   for (const auto& parameter : wanted) {
     const std::string& name = parameter.name;
-    ++number;
     if (adapters.base && !parameter.is_adapter) {
       for (const ParameterShape& stored : stored_shapes(parameter))
         parameters.emplace_back(stored.name, roll::parameter(*adapters.base, stored.name));
@@ -241,6 +240,7 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
       parameters.back().second.requires_grad_(!has_adapters);
       continue;
     }
+    const auto number = static_cast<uint32_t>(parts.number_of(name));  // which names a new adapter's numbers
     const at::Tensor whole =
         peft ? read_parameter(*peft, parameter) : new_adapter(folder, wanted, parameter, adapters.seed, number);
     const std::string file = peft ? peft->weights_file() : "new adapters";

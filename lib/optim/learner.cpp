@@ -101,24 +101,37 @@ Learner::Accumulated Learner::accumulate(int64_t num_micro_batches,
   Accumulated all;
   for (const auto& part : all_) part->optimizer.zero_grad();
   PipelineStage* const stage = ranks_.stage();
-  std::deque<at::Tensor> losses;  // of forwards whose backward is to come
-  for (const auto& [is_forward, k] : one_forward_one_backward(
-           stage ? stage->index() : 0, stage ? stage->split().num_stages() : 1, num_micro_batches)) {
-    if (is_forward) {
-      const MicroLoss micro = micro_loss(k);
-      losses.push_back(micro.loss);
+  const PipelineShape shape = stage ? stage->shape() : PipelineShape();
+  std::vector<std::deque<at::Tensor>> losses(shape.num_chunks);  // of forwards whose backward is to come
+  const auto passes = one_forward_one_backward(stage ? stage->index() : 0, shape, num_micro_batches);
+  const auto run = [&](const PipelinePass& pass) {
+    auto& of_chunk = losses[pass.chunk];
+    if (pass.is_forward) {
+      const MicroLoss micro = micro_loss(pass.micro_batch);
+      of_chunk.push_back(micro.loss);
       all.numbers.insert(all.numbers.end(), micro.numbers.begin(), micro.numbers.end());
-      continue;
+      return;
     }
-    if (k + 1 == num_micro_batches) expect_last();
-    const at::Tensor loss = std::move(losses.front());
-    losses.pop_front();
+    if (&pass == &passes.back()) expect_last();
+    const at::Tensor loss = std::move(of_chunk.front());
+    of_chunk.pop_front();
     const bool is_differentiable = loss.defined() && loss.requires_grad();
     if (stage)
       stage->backward(loss);
     else if (is_differentiable)
       loss.backward();
     if (is_differentiable) all.losses.push_back(loss.detach());
+  };
+  if (stage && !parameters_.front().second.is_cuda()) all.pass_s.emplace();
+  for (const PipelinePass& pass : passes) {
+    if (!stage) {
+      run(pass);
+      continue;
+    }
+    stage->enter(pass.chunk);
+    const double before_s = thread_cpu_s() - stage->receiving_cpu_s();
+    run(pass);
+    if (all.pass_s) all.pass_s->push_back(thread_cpu_s() - stage->receiving_cpu_s() - before_s);
   }
   if (num_micro_batches == 0) expect_last();
   if (stage) stage->finish();
@@ -131,7 +144,7 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<Micr
   DeviceTimer timer(parameters_.front().second.device());
   const Accumulated accumulated = accumulate(num_micro_batches, micro_loss);
   timer.stop();
-  UpdateResult result{.lr = lr()};
+  UpdateResult result{.lr = lr(), .pass_s = accumulated.pass_s};
   trace_.buckets.clear();
   for (const auto& part : all_) {
     part->reducer.finish([&](const Bucket& bucket, int64_t index) { sum_copies(part->optimizer, bucket, index); });

@@ -66,10 +66,11 @@ struct UpdateResult {
   double grad_norm = 0;  // before clipping, over all ranks
   double clip_coef = 1;  // by which clipping scales the gradient
   double lr = 0;
-  double compute_s = 0;               // of this rank, from the start to where it waits for the other ranks' gradients
-  double stage_wait_s = 0;            // of these, for other stages of a pipeline; on a GPU nobody waits here
-  bool skipped = false;               // loss or norm were not finite: weights and moments are as they were
-  std::vector<at::Tensor> numbers{};  // of all micro-batches: [n] float64 each, on the host
+  double compute_s = 0;     // of this rank, from the start to where it waits for the other ranks' gradients
+  double stage_wait_s = 0;  // of these, for other stages of a pipeline; on a GPU nobody waits here
+  std::optional<std::vector<double>> pass_s{};  // of a core, of each pass of a pipeline's stage; not on a GPU
+  bool skipped = false;                         // loss or norm were not finite: weights and moments are as they were
+  std::vector<at::Tensor> numbers{};            // of all micro-batches: [n] float64 each, on the host
 };
 
 class Learner {
@@ -109,6 +110,7 @@ class Learner {
   /// Updates so far, those that were skipped among them.
   int64_t num_updates() const { return num_updates_; }
   double lr() const { return options_.schedule.at(num_updates_); }
+  const PipelineStage* stage() const { return ranks_.stage(); }  // as LearnerRanks has it
   /// Trained parameters, and bytes of optimizer state, of this rank.
   int64_t num_parameters() const;
   int64_t optimizer_bytes() const;
@@ -120,6 +122,7 @@ class Learner {
   /// Of this rank's micro-batches: what is fetched once their gradients are summed.
   struct Accumulated {
     std::vector<at::Tensor> losses, numbers;
+    std::optional<std::vector<double>> pass_s{};
   };
   /// Forward and backward.
   Accumulated accumulate(int64_t num_micro_batches, const std::function<MicroLoss(int64_t)>& micro_loss);

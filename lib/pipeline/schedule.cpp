@@ -1,22 +1,115 @@
 #include "pipeline/schedule.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "base/error.h"
 
 namespace roll {
 
-std::vector<PipelinePass> one_forward_one_backward(int64_t stage, int64_t num_stages, int64_t num_micro_batches) {
-  const int64_t ahead = std::min(num_stages - 1 - stage, num_micro_batches);
+namespace {
+
+/// Passes of one direction, in the order of all stages. Where chunks take turns, micro-batches that would make the last
+/// turn whole are among them: left out, they leave a schedule in which nobody waits for them.
+class Turns {
+ public:
+  Turns(const PipelineShape& shape, int64_t num_micro_batches)
+      : shape_(shape),
+        num_micro_batches_(num_micro_batches),
+        turn_(shape.num_chunks == 1 ? 1 : shape.num_stages),
+        whole_((num_micro_batches + turn_ - 1) / turn_ * turn_ * shape.num_chunks) {}
+
+  int64_t size() const { return whole_; }
+
+  void add(int64_t k, bool is_forward, std::vector<PipelinePass>& passes) const {
+    const int64_t of_turn = turn_ * shape_.num_chunks, chunk = k % of_turn / turn_;
+    const int64_t micro_batch = k / of_turn * turn_ + k % turn_;
+    if (micro_batch < num_micro_batches_)
+      passes.push_back({is_forward, micro_batch, is_forward ? chunk : shape_.num_chunks - 1 - chunk});
+  }
+
+ private:
+  PipelineShape shape_;
+  int64_t num_micro_batches_, turn_, whole_;
+};
+
+/// Forwards of a stage before its first backward.
+int64_t most_ahead(int64_t stage, const PipelineShape& shape) {
+  const int64_t behind = shape.num_stages - 1 - stage;
+  return shape.num_chunks == 1 ? behind : 2 * behind + (shape.num_chunks - 1) * shape.num_stages;
+}
+
+}  // namespace
+
+std::vector<PipelinePass> one_forward_one_backward(int64_t stage, const PipelineShape& shape,
+                                                   int64_t num_micro_batches) {
+  const Turns turns(shape, num_micro_batches);
+  const int64_t ahead = std::min(most_ahead(stage, shape), turns.size());
   std::vector<PipelinePass> passes;
-  for (int64_t k = 0; k < num_micro_batches + ahead; ++k) {
-    if (k < num_micro_batches) passes.push_back({true, k});
-    if (k >= ahead) passes.push_back({false, k - ahead});
+  for (int64_t k = 0; k < turns.size() + ahead; ++k) {
+    if (k < turns.size()) turns.add(k, /*is_forward=*/true, passes);
+    if (k >= ahead) turns.add(k - ahead, /*is_forward=*/false, passes);
   }
   return passes;
 }
 
-double bubble_share(int64_t num_stages, int64_t num_micro_batches) {
-  const auto idle = static_cast<double>(num_stages - 1);
-  return idle / (static_cast<double>(num_micro_batches) + idle);
+std::vector<PipelinePass> forwards(const PipelineShape& shape, int64_t num_micro_batches) {
+  const Turns turns(shape, num_micro_batches);
+  std::vector<PipelinePass> passes;
+  for (int64_t k = 0; k < turns.size(); ++k) turns.add(k, /*is_forward=*/true, passes);
+  return passes;
+}
+
+double most_under_way(int64_t stage, const PipelineShape& shape) {
+  return static_cast<double>(most_ahead(stage, shape) + 1) / static_cast<double>(shape.num_chunks);
+}
+
+double pipeline_seconds(const std::vector<double>& busy_s, double num_passes) {
+  const double most = std::ranges::max(busy_s), all = std::reduce(busy_s.begin(), busy_s.end());
+  return most + (all - most) / std::max(num_passes, 1.0);
+}
+
+double idle_share(const PipelineShape& shape, int64_t num_micro_batches,
+                  const std::vector<std::vector<double>>& seconds) {
+  const int64_t num_parts = shape.num_stages * shape.num_chunks;
+  std::vector<std::vector<PipelinePass>> passes;
+  for (int64_t s = 0; s < shape.num_stages; ++s)
+    passes.push_back(one_forward_one_backward(s, shape, num_micro_batches));
+  std::map<std::tuple<bool, int64_t, int64_t>, double> ended;  // by direction, part and micro-batch: when
+  std::vector<size_t> next(shape.num_stages);
+  std::vector<double> free_at(shape.num_stages);
+  double busy = 0;
+  /// Of a stage's next pass: whether what it needs was there.
+  const auto advances = [&](int64_t s) {
+    if (next[s] == passes[s].size()) return false;
+    const auto [is_forward, k, chunk] = passes[s][next[s]];
+    const int64_t part = chunk * shape.num_stages + s;
+    double from = free_at[s];
+    if (part != (is_forward ? 0 : num_parts - 1)) {
+      const auto source = ended.find({is_forward, is_forward ? part - 1 : part + 1, k});
+      if (source == ended.end()) return false;
+      from = std::max(from, source->second);
+    }
+    const double took = seconds[s][next[s]++];
+    busy += took;
+    free_at[s] = ended[{is_forward, part, k}] = from + took;
+    return true;
+  };
+  for (bool moves = true; moves;) {
+    moves = false;
+    for (int64_t s = 0; s < shape.num_stages; ++s)
+      while (advances(s)) moves = true;
+  }
+  for (int64_t s = 0; s < shape.num_stages; ++s) ROLL_CHECK_EQ(next[s], passes[s].size(), "no stage waits for ever");
+  const double end = std::ranges::max(free_at);
+  return end == 0 ? 0 : 1 - busy / (static_cast<double>(shape.num_stages) * end);
+}
+
+double bubble_share(const PipelineShape& shape, int64_t num_micro_batches) {
+  const auto idle = static_cast<double>(shape.num_stages - 1);
+  return idle / (static_cast<double>(shape.num_chunks * num_micro_batches) + idle);
 }
 
 }  // namespace roll

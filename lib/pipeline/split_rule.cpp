@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "dist/config.h"
+#include "pipeline/schedule.h"
 
 namespace roll {
 
@@ -49,30 +50,46 @@ std::optional<std::string> written_out(const std::string& text) {
   return group == std::string::npos ? std::optional(all) : std::nullopt;
 }
 
-Found by_layout(const std::string& text, int64_t num_stages, int64_t num_layers) {
-  const auto fault = [](std::string rule) { return SplitFault{Key::kLayout, std::move(rule)}; };
+/// Layers of each part that Megatron's text names; nothing where it is no such text.
+std::optional<std::vector<int64_t>> named_parts(const std::string& text) {
   const std::optional<std::string> all = written_out(text);
   if (!all || all->empty() || all->front() != 'E' || all->back() != 'L' ||
       all->find_first_not_of("t|", 1) != all->size() - 1)
-    return fault("is no such text: write the stages as Et*3|t*4|t*3L, with E first and L last");
+    return std::nullopt;
   std::vector<int64_t> sizes{0};
   for (const char c : *all) {
     if (c == 't') ++sizes.back();
     if (c == '|') sizes.push_back(0);
   }
-  if (std::ssize(sizes) != num_stages)
-    return fault(fmt::format("names {} stages, but pipeline_model_parallel_size = {}; make them equal", sizes.size(),
-                             num_stages));
-  if (std::ranges::find(sizes, 0) != sizes.end())
-    return fault("leaves a stage without a layer; give each at least one");
-  const int64_t layers = std::reduce(sizes.begin(), sizes.end());
+  return sizes;
+}
+
+/// What is wrong where a stage has no layer; else empty.
+std::string without_layer(const StageSplit& split) {
+  for (int64_t stage = 0; stage < split.num_stages(); ++stage)
+    if (split.layers_of(stage).empty()) return "leaves a stage without a layer; give each at least one";
+  return "";
+}
+
+Found by_layout(const std::string& text, const PipelineShape& shape, int64_t num_layers) {
+  const auto fault = [](std::string rule) { return SplitFault{Key::kLayout, std::move(rule)}; };
+  const auto sizes = named_parts(text);
+  if (!sizes) return fault("is no such text: write the stages as Et*3|t*4|t*3L, with E first and L last");
+  if (std::ssize(*sizes) != shape.num_stages * shape.num_chunks)
+    return fault(fmt::format("names {} stages, but pipeline_model_parallel_size = {}{}; make them equal", sizes->size(),
+                             shape.num_stages,
+                             shape.num_chunks == 1 ? "" : fmt::format(", with {} chunks each", shape.num_chunks)));
+  StageSplit split(*sizes, shape.num_chunks);
+  if (const std::string rule = without_layer(split); !rule.empty()) return fault(rule);
+  const int64_t layers = std::reduce(sizes->begin(), sizes->end());
   if (layers != num_layers) return fault(fmt::format("has {} layers, but the model {}", layers, num_layers));
-  return StageSplit(sizes);
+  return split;
 }
 
 /// `given`: of first and last, what they have; the rest is shared evenly.
-Found by_ends(const std::optional<int64_t>& first, const std::optional<int64_t>& last, int64_t num_stages,
+Found by_ends(const std::optional<int64_t>& first, const std::optional<int64_t>& last, const PipelineShape& shape,
               int64_t num_layers) {
+  const auto [num_stages, num_chunks] = shape;
   const Key key = first ? Key::kFirst : Key::kLast;
   const int64_t between = num_layers - first.value_or(0) - last.value_or(0);
   const int64_t sharing = num_stages - first.has_value() - last.has_value();
@@ -85,33 +102,50 @@ Found by_ends(const std::optional<int64_t>& first, const std::optional<int64_t>&
   std::vector<int64_t> sizes(num_stages, sharing == 0 ? 0 : between / sharing);
   if (first) sizes.front() = *first;
   if (last) sizes.back() = *last;
-  return StageSplit(sizes);
+  std::vector<int64_t> parts;
+  for (int64_t chunk = 0; chunk < num_chunks; ++chunk)
+    for (const int64_t size : sizes) {
+      if (size % num_chunks != 0)
+        return SplitFault{Key::kChunks, fmt::format("must divide the {} layers of each stage; set another number, or "
+                                                    "say all with pipeline_model_parallel_layout",
+                                                    size)};
+      parts.push_back(size / num_chunks);
+    }
+  return StageSplit(parts, num_chunks);
 }
 
-Found evenly(bool counts_embedding, bool counts_loss, int64_t num_stages, int64_t num_layers) {
+Found evenly(bool counts_embedding, bool counts_loss, const PipelineShape& shape, int64_t num_layers) {
   const int64_t counted = num_layers + counts_embedding + counts_loss;
-  const int64_t each = counted / num_stages;
-  if (counted % num_stages != 0 || each - counts_embedding < 1 || each - counts_loss < 1)
-    return SplitFault{Key::kSize,
-                      fmt::format("must divide the model's {} layers{}, with one for each stage; set another size, "
-                                  "num_layers_in_first_pipeline_stage or pipeline_model_parallel_layout",
-                                  num_layers, counted > num_layers ? " and what counts as a layer" : "")};
-  std::vector<int64_t> sizes(num_stages, each);
+  const int64_t num_parts = shape.num_stages * shape.num_chunks, each = counted / num_parts;
+  std::vector<int64_t> sizes(num_parts, each);
   sizes.front() -= counts_embedding;
   sizes.back() -= counts_loss;
-  return StageSplit(sizes);
+  StageSplit split(sizes, shape.num_chunks);
+  if (counted % num_parts == 0 && each > 0 && without_layer(split).empty()) return split;
+  const std::string of_chunks =
+      shape.num_chunks == 1 ? "" : fmt::format(", with {} chunks of each stage,", shape.num_chunks);
+  return SplitFault{Key::kSize,
+                    fmt::format("must{} divide the model's {} layers{}, with one for each stage; set another size, "
+                                "num_layers_in_first_pipeline_stage or pipeline_model_parallel_layout",
+                                of_chunks, num_layers, counted > num_layers ? " and what counts as a layer" : "")};
 }
 
 }  // namespace
 
+int64_t num_chunks(const StrategyConfig& s) {
+  const auto& named = s.virtual_pipeline_model_parallel_size;
+  if (named || !s.pipeline_model_parallel_layout) return named.value_or(1);
+  const auto parts = named_parts(*s.pipeline_model_parallel_layout);
+  return parts && std::ssize(*parts) % s.pipeline_parallel() == 0 ? std::ssize(*parts) / s.pipeline_parallel() : 1;
+}
+
 Found try_stage_split(const StrategyConfig& s, int64_t num_layers) {
-  const int64_t num_stages = s.pipeline_parallel();
-  if (num_stages == 1) return StageSplit();
-  if (s.pipeline_model_parallel_layout) return by_layout(*s.pipeline_model_parallel_layout, num_stages, num_layers);
+  const PipelineShape shape{s.pipeline_parallel(), num_chunks(s)};
+  if (shape.num_stages == 1) return StageSplit();
+  if (s.pipeline_model_parallel_layout) return by_layout(*s.pipeline_model_parallel_layout, shape, num_layers);
   const auto &first = s.num_layers_in_first_pipeline_stage, &last = s.num_layers_in_last_pipeline_stage;
-  if (first || last) return by_ends(first, last, num_stages, num_layers);
-  return evenly(s.account_for_embedding_in_pipeline_split, s.account_for_loss_in_pipeline_split, num_stages,
-                num_layers);
+  if (first || last) return by_ends(first, last, shape, num_layers);
+  return evenly(s.account_for_embedding_in_pipeline_split, s.account_for_loss_in_pipeline_split, shape, num_layers);
 }
 
 StageSplit stage_split(const StrategyConfig& strategy, int64_t num_layers) {

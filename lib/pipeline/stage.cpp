@@ -11,35 +11,37 @@
 
 namespace roll {
 
-PipelineStage::PipelineStage(StageSplit split, Mesh& mesh) : split_(std::move(split)), mesh_(mesh) {
+PipelineStage::PipelineStage(StageSplit split, Mesh& mesh)
+    : split_(std::move(split)), mesh_(mesh), under_way_(static_cast<size_t>(split_.num_chunks())) {
   ROLL_CHECK_EQ(split_.num_stages(), mesh.shape().pp, "each stage has ranks");
 }
 
 at::Tensor PipelineStage::receive(at::IntArrayRef sizes, const at::TensorOptions& options) {
   at::Tensor input = await(*mesh_.previous_stage().activations, sizes, options, "activations");
-  if (at::GradMode::is_enabled()) under_way_.push_back({input.set_requires_grad(true), {}});
+  if (at::GradMode::is_enabled()) under_way_[chunk_].push_back({input.set_requires_grad(true), {}});
   return input;
 }
 
 void PipelineStage::send(const at::Tensor& output) {
   start(*mesh_.next_stage().activations, output.detach(), "activations");
   if (!at::GradMode::is_enabled()) return;
-  if (is_first()) under_way_.emplace_back();
-  under_way_.back().output = output;
+  if (is_begin()) under_way_[chunk_].emplace_back();
+  under_way_[chunk_].back().output = output;
 }
 
 void PipelineStage::backward(const at::Tensor& loss) {
-  ROLL_CHECK(!under_way_.empty(), "a forward comes before its backward");
-  const auto [input, output] = std::move(under_way_.front());
-  under_way_.pop_front();
-  if (!is_last()) {
+  auto& under_way = under_way_[chunk_];
+  ROLL_CHECK(!under_way.empty(), "a forward comes before its backward");
+  const auto [input, output] = std::move(under_way.front());
+  under_way.pop_front();
+  if (!is_end()) {
     const at::Tensor gradient =
         await(*mesh_.next_stage().gradients, output.sizes(), output.options().requires_grad(false), "their gradients");
-    torch::autograd::backward({output}, {gradient});
+    if (output.requires_grad()) torch::autograd::backward({output}, {gradient});  // else nothing before is trained
   } else if (loss.defined() && loss.requires_grad()) {
     loss.backward();
   }
-  if (is_first()) return;
+  if (is_begin()) return;
   const at::Tensor& gradient = input.grad();
   start(*mesh_.previous_stage().gradients, gradient.defined() ? gradient : at::zeros_like(input), "their gradients");
 }
@@ -58,7 +60,7 @@ at::Tensor PipelineStage::broadcast_result(const at::Tensor& result) {
 }
 
 void PipelineStage::finish() {
-  ROLL_CHECK(under_way_.empty(), "each forward has had its backward");
+  for (const auto& under_way : under_way_) ROLL_CHECK(under_way.empty(), "each forward has had its backward");
   const Stopwatch watch;
   for (; !sent_.empty(); sent_.pop_front()) sent_.front()->wait();
   waited_s_ += watch.seconds();
@@ -76,9 +78,11 @@ void PipelineStage::start(Communicator& channel, const at::Tensor& tensor, const
 at::Tensor PipelineStage::await(Communicator& channel, at::IntArrayRef sizes, const at::TensorOptions& options,
                                 const char* name) {
   const Stopwatch watch;
+  const double before_s = thread_cpu_s();
   at::Tensor received = at::empty(sizes, options);
   channel.broadcast(received, 1 - channel.rank(), name);
   waited_s_ += watch.seconds();
+  receiving_cpu_s_ += thread_cpu_s() - before_s;
   return received;
 }
 

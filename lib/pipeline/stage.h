@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "dist/mesh.h"
 #include "pipeline/schedule.h"
@@ -23,19 +24,27 @@ class PipelineStage {
 
   const StageSplit& split() const { return split_; }
   int64_t index() const { return mesh_.place().pp; }
+  PipelineShape shape() const { return {split_.num_stages(), split_.num_chunks()}; }
   bool is_first() const { return index() == 0; }
   bool is_last() const { return index() == split_.num_stages() - 1; }
   bool has(int64_t layer) const { return split_.stage_of(layer) == index(); }
+  /// Passes from here on are through this chunk of the stage's layers.
+  void enter(int64_t chunk) { chunk_ = chunk; }
+  int64_t chunk() const { return chunk_; }
+  /// Whether these begin, or end, the model.
+  bool is_begin() const { return is_first() && chunk_ == 0; }
+  bool is_end() const { return is_last() && chunk_ == split_.num_chunks() - 1; }
   Communicator& ranks() { return mesh_.pp(); }
   Communicator& ends() { return mesh_.pipeline_ends(); }
 
-  /// What a stage but the first computes on. In training a leaf whose gradient backward() sends back. Waits.
+  /// What all but the model's first chunk computes on. In training a leaf whose gradient backward() sends back. Waits.
   at::Tensor receive(at::IntArrayRef sizes, const at::TensorOptions& options);
-  /// What a stage but the last has computed goes on to the next one.
+  /// What all but the model's last chunk has computed goes on to the next one.
   void send(const at::Tensor& output);
 
-  /// Of the oldest micro-batch whose forward was run with gradients: from `loss` on the last stage (undefined, or not
-  /// of what was received: its gradients are 0), elsewhere from the gradient that the next stage sends. Waits for that.
+  /// Of the oldest micro-batch whose forward was run with gradients through this chunk: from `loss` at the model's end
+  /// (undefined, or not of what was received: its gradients are 0), elsewhere from the gradient that is sent back.
+  /// Waits for that.
   void backward(const at::Tensor& loss);
 
   /// What the last stage has computed, on all of them; elsewhere `result` is not looked at. **Collective** over
@@ -46,6 +55,8 @@ class PipelineStage {
   void finish();
   /// Seconds that it has waited for others since the last call.
   double take_waited_s();
+  /// Seconds of a core that receiving has taken so far.
+  double receiving_cpu_s() const { return receiving_cpu_s_; }
 
  private:
   struct UnderWay {
@@ -56,9 +67,10 @@ class PipelineStage {
 
   StageSplit split_;
   Mesh& mesh_;
-  std::deque<UnderWay> under_way_;
+  int64_t chunk_ = 0;
+  std::vector<std::deque<UnderWay>> under_way_;  // of each chunk
   std::deque<std::unique_ptr<Pending>> sent_;
-  double waited_s_ = 0;
+  double waited_s_ = 0, receiving_cpu_s_ = 0;
 };
 
 }  // namespace roll

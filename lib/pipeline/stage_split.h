@@ -1,4 +1,6 @@
-// Which stage of a pipeline has which layers of a model.
+// Which stage of a pipeline has which layers of a model. A stage may have several chunks of them, between which lie
+// those of the other stages (interleaved, Narayanan et al. 2021): the layers are cut into stages x chunks parts, and
+// part k is chunk k / stages of stage k % stages.
 #pragma once
 
 #include <algorithm>
@@ -12,22 +14,38 @@ class StageSplit {
  public:
   /// One stage that has everything.
   StageSplit() = default;
-  /// `sizes`: layers of each stage, at least one.
-  explicit StageSplit(const std::vector<int64_t>& sizes) : begins_{0} {
+  /// `sizes`: layers of each part, of which each stage has `num_chunks`.
+  explicit StageSplit(const std::vector<int64_t>& sizes, int64_t num_chunks = 1) : begins_{0}, num_chunks_(num_chunks) {
     for (const int64_t size : sizes) begins_.push_back(begins_.back() + size);
   }
 
-  int64_t num_stages() const { return std::max<int64_t>(1, std::ssize(begins_) - 1); }
-  /// [first, last) layers of a stage of several.
-  std::pair<int64_t, int64_t> layers_of(int64_t stage) const { return {begins_[stage], begins_[stage + 1]}; }
+  int64_t num_stages() const { return num_parts() / num_chunks_; }
+  int64_t num_chunks() const { return num_chunks_; }
+  int64_t num_parts() const { return std::max<int64_t>(1, std::ssize(begins_) - 1); }
+  /// [first, last) layers of a chunk of a stage of several.
+  std::pair<int64_t, int64_t> layers_of(int64_t stage, int64_t chunk) const {
+    const int64_t part = chunk * num_stages() + stage;
+    return {begins_[part], begins_[part + 1]};
+  }
+  /// All that such a stage has, ascending.
+  std::vector<int64_t> layers_of(int64_t stage) const {
+    std::vector<int64_t> layers;
+    for (int64_t chunk = 0; chunk < num_chunks_; ++chunk) {
+      const auto [first, last] = layers_of(stage, chunk);
+      for (int64_t layer = first; layer < last; ++layer) layers.push_back(layer);
+    }
+    return layers;
+  }
   /// The stage of a layer; the first for what lies before the layers (-1), the last for what lies behind them.
   int64_t stage_of(int64_t layer) const {
     const auto behind = std::upper_bound(begins_.begin(), begins_.end(), layer);
-    return std::clamp<int64_t>(behind - begins_.begin() - 1, 0, num_stages() - 1);
+    return std::clamp<int64_t>(behind - begins_.begin() - 1, 0, num_parts() - 1) % num_stages();
   }
+  bool operator==(const StageSplit&) const = default;
 
  private:
   std::vector<int64_t> begins_;  // and where the last ends
+  int64_t num_chunks_ = 1;
 };
 
 }  // namespace roll

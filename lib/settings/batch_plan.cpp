@@ -9,6 +9,7 @@
 #include "packing/alignment.h"
 #include "packing/shared_prompts.h"
 #include "pipeline/schedule.h"
+#include "pipeline/split_rule.h"
 
 namespace roll {
 
@@ -27,10 +28,14 @@ int64_t ceil_div(int64_t a, int64_t b) {
 
 /// "; of 4 stages each idles about 27 % of an update", or nothing; `most`: micro-batches, of packed ones at most.
 std::string bubble(const WorkerConfig& worker, int64_t most) {
-  const int64_t pp = worker.strategy_args.strategy_config.pipeline_parallel();
-  if (pp == 1) return "";
-  return fmt::format("; of {} stages each idles {} {:.0f} % of an update", pp,
-                     worker.packing.budget(/*trains=*/true) ? "at least" : "about", 100 * bubble_share(pp, most));
+  const StrategyConfig& strategy = worker.strategy_args.strategy_config;
+  const PipelineShape shape{strategy.pipeline_parallel(), num_chunks(strategy)};
+  if (shape.num_stages == 1) return "";
+  const bool is_least =
+      worker.packing.budget(/*trains=*/true) || (shape.num_chunks > 1 && most % shape.num_stages != 0);
+  return fmt::format("; of {} stages{} each idles {} {:.0f} % of an update", shape.num_stages,
+                     shape.num_chunks == 1 ? "" : fmt::format(" with {} chunks of layers", shape.num_chunks),
+                     is_least ? "at least" : "about", 100 * bubble_share(shape, most));
 }
 
 /// "at most 13 micro-batches of 8192 tokens" or "4 micro-batches of 8 sequences".

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <set>
 
 #include "base/ranges.h"
 #include "model/parameter_shards.h"
@@ -35,17 +36,13 @@ void check_stages(const WorkerConfig& worker, Checker& check) {
   check_several(first);
   check_several(last);
   check_several(layout);
+  const auto& chunks = s.virtual_pipeline_model_parallel_size;
+  if (chunks.value_or(1) > 1) check_several(chunks);
   check.require(!says_ends || !layout, layout, "says what all stages have; remove it, or {}",
                 first ? check.name(first) : check.name(last));
   for (const bool* counts : {&s.account_for_embedding_in_pipeline_split, &s.account_for_loss_in_pipeline_split})
     check.require(!*counts || (!says_ends && !layout), *counts,
                   "is for an even split, but other keys say how many layers stages have; remove it, or these");
-  if (pp.value_or(1) == 1) return;
-  check.require(s.expert_parallel() == 1, pp, "with {}: stages do not share experts yet; set one of the two to 1",
-                check.name(s.expert_model_parallel_size));
-  const ModelArgs& model = worker.model_args;
-  check.require(!model.trains_adapters(), pp, "with {}: stages do not train adapters yet; set it to 1",
-                model.lora_target.empty() ? check.name(model.lora_rank) : check.name(model.lora_target));
 }
 
 /// The role's ranks can be cut into groups that share a model.
@@ -63,9 +60,10 @@ void check_sizes(const WorkerConfig& worker, Checker& check) {
                 pp > 1 ? fmt::format("{} stages x ", pp) : "", s.tensor_parallel(), s.context_parallel(),
                 worker.ranks.size(), s.model_ranks());
   check_stages(worker, check);
-  check.require(std::ssize(worker.ranks) / s.tensor_parallel() % s.expert_parallel() == 0, s.expert_model_parallel_size,
-                "must divide the {} data x context ranks of the role; change the sizes, device_mapping or -n",
-                std::ssize(worker.ranks) / s.tensor_parallel());
+  const int64_t shards = std::ssize(worker.ranks) / (pp * s.tensor_parallel());
+  check.require(shards % s.expert_parallel() == 0, s.expert_model_parallel_size,
+                "must divide the {} data x context ranks of {}; change the sizes, device_mapping or -n", shards,
+                pp > 1 ? "a stage of the role" : "the role");
   check.require(
       s.expert_tensor_parallel_size.value_or(s.tensor_parallel()) == s.tensor_parallel(), s.expert_tensor_parallel_size,
       "must be the role's tensor_model_parallel_size, which is {}: tensor ranks share experts' matrices as all "
@@ -182,14 +180,21 @@ void check_split(const StrategyConfig& s, const ModelSpec& spec, Checker& check)
   if (const auto* fault = std::get_if<SplitFault>(&found)) {
     using Key = SplitFault::Key;
     check.require(fault->key != Key::kSize, s.pipeline_model_parallel_size, "{}", fault->rule);
+    check.require(fault->key != Key::kChunks, s.virtual_pipeline_model_parallel_size, "{}", fault->rule);
     check.require(fault->key != Key::kFirst, s.num_layers_in_first_pipeline_stage, "{}", fault->rule);
     check.require(fault->key != Key::kLast, s.num_layers_in_last_pipeline_stage, "{}", fault->rule);
     check.require(fault->key != Key::kLayout, s.pipeline_model_parallel_layout, "{}", fault->rule);
   }
-  check.require(!spec.mixture || s.pipeline_parallel() == 1, s.pipeline_model_parallel_size,
-                "the model has experts, which stages do not compute yet; set it to 1");
-  check.require(!spec.lora || s.pipeline_parallel() == 1, s.pipeline_model_parallel_size,
-                "the model has adapters, which stages do not compute yet; set it to 1");
+  if (!spec.lora || !std::holds_alternative<StageSplit>(found)) return;
+  const auto& split = std::get<StageSplit>(found);
+  std::set<int64_t> with_adapters;
+  for (const ParameterShape& parameter : trained_of(spec, backbone_parameters(spec)))
+    with_adapters.insert(split.stage_of(parameter.layer));
+  for (int64_t stage = 0; stage < split.num_stages(); ++stage)
+    check.require(with_adapters.contains(stage), s.pipeline_model_parallel_size,
+                  "no product of stage {} has adapters, so it would train nothing; name more in lora_target, or change "
+                  "the stages",
+                  stage + 1);
 }
 
 }  // namespace

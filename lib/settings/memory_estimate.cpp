@@ -12,6 +12,7 @@
 #include "model/workload.h"
 #include "optim/flat_layout.h"
 #include "optim/learner.h"
+#include "pipeline/schedule.h"
 #include "pipeline/split_rule.h"
 #include "settings/batch_plan.h"
 #include "settings/judging_models.h"
@@ -46,12 +47,9 @@ struct OwnStage {
     });
     return parameters;
   }
-  /// As a model of its own.
-  ModelSpec of(ModelSpec spec) const {
-    if (split.num_stages() == 1) return spec;
-    const auto [begin, end] = split.layers_of(index);
-    spec.num_layers = end - begin;
-    return spec;
+  /// Empty: all.
+  std::vector<int64_t> layers() const {
+    return split.num_stages() == 1 ? std::vector<int64_t>() : split.layers_of(index);
   }
 };
 
@@ -145,15 +143,17 @@ double training_bytes(const Config& config, const WorkerConfig& worker, const Mo
   ActivationRule rule = rule_of(config, worker, spec, on_gpu, /*trains=*/true);
   rule.recomputation = worker.recomputation();
   rule.has_lm_head = &worker != &config.critic && stage.is_last();
-  rule.under_way = stage.split.num_stages() - stage.index;
-  return training_activation_bytes(stage.of(spec), rule);
+  rule.layers = stage.layers();
+  rule.under_way = most_under_way(stage.index, {stage.split.num_stages(), stage.split.num_chunks()});
+  return training_activation_bytes(spec, rule);
 }
 
 double forward_bytes(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, const OwnStage& stage,
                      bool on_gpu) {
   ActivationRule rule = rule_of(config, worker, spec, on_gpu, /*trains=*/false);
   rule.has_lm_head = &worker != &config.critic && stage.is_last();
-  return forward_activation_bytes(stage.of(spec), rule);
+  rule.layers = stage.layers();
+  return forward_activation_bytes(spec, rule);
 }
 
 bool computes_old_log_probs(const Config& config) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/ranges.h"
+#include "pipeline/split_rule.h"
 
 namespace roll {
 
@@ -81,7 +82,8 @@ MeshShape mesh_shape(const WorkerConfig& worker) {
   return {.cp = sizes.context_parallel(),
           .tp = sizes.tensor_parallel(),
           .ep = sizes.expert_parallel(),
-          .pp = sizes.pipeline_parallel()};
+          .pp = sizes.pipeline_parallel(),
+          .ring = num_chunks(sizes) > 1};
 }
 
 std::vector<int> all_ranks(int64_t num_ranks) {

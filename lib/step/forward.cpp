@@ -13,10 +13,13 @@ at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at:
                          int64_t sharing) {
   const at::NoGradGuard no_grad;
   std::optional<Progress> progress;
-  if (phase.log) progress.emplace(*phase.log, phase.name, std::ssize(micro_batches), "micro-batches");
+  const auto passes = forwards(compute.stage ? compute.stage->shape() : PipelineShape(), std::ssize(micro_batches));
+  if (phase.log) progress.emplace(*phase.log, phase.name, std::ssize(passes), "micro-batches");
   std::vector<at::Tensor> computed, places;
-  for (const auto& sequences : micro_batches) {
+  for (const PipelinePass& pass : passes) {
     if (progress) progress->advance();
+    if (compute.stage) compute.stage->enter(pass.chunk);
+    const auto& sequences = micro_batches[pass.micro_batch];
     if (sequences.empty()) {
       if (compute.empty_pass) compute.empty_pass();
       continue;
@@ -25,7 +28,7 @@ at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at:
     if (sharing > 0) part.tokens.tree = prefix_tree(part.tokens, sharing);
     if (const at::Tensor found = compute(to_device(std::move(part), device, parallel)); found.defined())
       computed.push_back(found.to(at::kFloat));
-    places.push_back(token_indices(share, sequences));
+    if (pass.chunk == 0) places.push_back(token_indices(share, sequences));
   }
   const int64_t num_tokens = share.tokens.num_tokens();
   if (compute.stage) compute.stage->finish();

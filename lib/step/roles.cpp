@@ -33,8 +33,9 @@ Model make_model(const RoleModel& model, RoleMesh& role, const StageSplit& stage
   ROLL_CHECK_EQ(stages.num_stages(), role.shape().pp, "a role's place says its stages");
   const ModelParallel parallel = model_parallel(role.mesh(), stages);
   if (model.folder.empty()) return Model::planned(model.spec, model.dtype, parallel);
-  const NamedTensors* base =
-      model.spec.lora ? others.base_for(model.folder, model.dtype, role, model.spec.quantised) : nullptr;
+  const NamedTensors* base = model.spec.lora && stages == others.actor_stages
+                                 ? others.base_for(model.folder, model.dtype, role, model.spec.quantised)
+                                 : nullptr;
   return Model::load(model.folder, device, model.dtype, parallel, architectures(), model.lora, base);
 }
 

@@ -1,5 +1,7 @@
 #include "step/step_metrics.h"
 
+#include <ATen/ATen.h>
+
 #include "model/router_training.h"
 #include "pipeline/schedule.h"
 
@@ -25,12 +27,22 @@ void add_wait_metric(const std::string& who, double compute_s, Communicator& ran
   metrics.add(packing_prefix(who) + "wait_s@sum", slowest - mean);
 }
 
-void add_pipeline_metrics(const std::string& who, int64_t num_stages, int64_t num_micro_batches,
-                          const UpdateResult& update, Communicator& ranks, Metrics& metrics) {
+void add_pipeline_metrics(const std::string& who, const PipelineShape& shape, int64_t num_micro_batches,
+                          const UpdateResult& update, Mesh& mesh, Metrics& metrics) {
+  Communicator& ranks = mesh.world();
   const double waited = ranks.all_reduce_sum(update.stage_wait_s, "waits of stages");
   const double all = ranks.all_reduce_sum(update.compute_s, "times of stages");
-  metrics.add(fmt::format("pipeline/{}/bubble", who), bubble_share(num_stages, num_micro_batches));
+  metrics.add(fmt::format("pipeline/{}/bubble", who), bubble_share(shape, num_micro_batches));
   if (all > 0) metrics.add(fmt::format("pipeline/{}/waiting", who), waited / all);
+  if (!update.pass_s) return;
+  std::vector<std::vector<double>> of_stages;
+  for (const at::Tensor& stage : mesh.pp().all_gather(at::tensor(*update.pass_s, at::kDouble), "times of passes"))
+    of_stages.emplace_back(stage.const_data_ptr<double>(), stage.const_data_ptr<double>() + stage.numel());
+  const int64_t has_passes = num_micro_batches > 0 ? 1 : 0;
+  const double own = has_passes == 1 ? idle_share(shape, num_micro_batches, of_stages) : 0;
+  const double idle = ranks.all_reduce_sum(own, "idle shares");
+  metrics.add(fmt::format("pipeline/{}/idle", who),
+              idle / static_cast<double>(ranks.all_reduce_sum(has_passes, "ranks with passes")));
 }
 
 void add_traffic_metrics(Traffic& traffic, Metrics& metrics) {

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "dist/communicator.h"
+#include "dist/mesh.h"
 #include "loss/losses.h"
 #include "optim/learner.h"
 #include "packing/statistics.h"
+#include "pipeline/schedule.h"
 #include "step/batches.h"
 #include "track/metrics.h"
 
@@ -33,11 +35,11 @@ void add_packing_metrics(const std::string& who, const BatchStats& stats, Metric
 /// gradient: the time that uneven work costs. `compute_s`: this rank's seconds of one update. **Collective**.
 void add_wait_metric(const std::string& who, double compute_s, Communicator& ranks, Metrics& metrics);
 
-/// pipeline/<who>/bubble: share of an update in which a stage of `num_stages` has nothing to do, were all its
-/// micro-batches as long; waiting: share of it that stages waited for each other, in the mean over ranks (on a CPU).
-/// **Collective**.
-void add_pipeline_metrics(const std::string& who, int64_t num_stages, int64_t num_micro_batches,
-                          const UpdateResult& update, Communicator& ranks, Metrics& metrics);
+/// pipeline/<who>/bubble: share of an update in which a stage has nothing to do, were all its micro-batches as long;
+/// idle: the same by what the passes took of a core, whatever else the machine does; waiting: share of it that stages
+/// waited for each other; these two in the mean over ranks, on a CPU. **Collective**.
+void add_pipeline_metrics(const std::string& who, const PipelineShape& shape, int64_t num_micro_batches,
+                          const UpdateResult& update, Mesh& mesh, Metrics& metrics);
 
 /// "comm/<phase>/<group>/<collective>_bytes" that this rank sent since the last call; nothing where nothing was sent.
 void add_traffic_metrics(Traffic& traffic, Metrics& metrics);

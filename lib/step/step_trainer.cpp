@@ -150,12 +150,15 @@ TrainingStep StepTrainer::training_step(const RlStep& step, const EpochRule& epo
 Metrics StepTrainer::train_actor(TrainingStep step, const StepHooks& hooks) {
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     const TokenLogProbs computed = models_.actor->forward(e);
-    if (!computed.log_probs.defined()) return LossResult();  // a later stage of the pipeline has them
-    hooks.on_log_probs(e, computed.log_probs);
-    LossResult result = (*actor_loss_)(e, computed, counts);
+    LossResult result;
+    const bool is_here = computed.log_probs.defined();  // else a later stage of the pipeline has them
+    if (is_here) {
+      hooks.on_log_probs(e, computed.log_probs);
+      result = (*actor_loss_)(e, computed, counts);
+    }
     add_router_metrics("actor", computed.routers.get(), result);
     // Without a pass for old log-probs the step has one update, whose log-probs these are.
-    if (!e.old_log_probs.defined())
+    if (is_here && !e.old_log_probs.defined())
       result.deferred.push_back(
           {computed.log_probs.detach(), [e = e.host()](const at::Tensor& found, Metrics& metrics) {
              add_sampler_gap(e, found.to(at::kFloat), metrics);

@@ -11,6 +11,7 @@
 #include "base/nearest.h"
 #include "dist/merged_metrics.h"
 #include "ops/dropout.h"
+#include "pipeline/stage.h"
 #include "step/roles.h"
 #include "step/step_metrics.h"
 
@@ -109,7 +110,8 @@ Metrics merge_over_mesh(const Metrics& of_update, Mesh& mesh) {
 void add_waits(const std::string& prefix, const UpdateResult& result, const Learner& learner, int64_t num_micro_batches,
                Mesh& mesh, Metrics& over) {
   add_wait_metric(prefix, result.compute_s, mesh.world(), over);
-  if (mesh.shape().pp > 1) add_pipeline_metrics(prefix, mesh.shape().pp, num_micro_batches, result, mesh.world(), over);
+  if (const PipelineStage* const stage = learner.stage())
+    add_pipeline_metrics(prefix, stage->shape(), num_micro_batches, result, mesh, over);
   if (mesh.shards().size() > 1) add_reduction_metrics(prefix, learner.trace(), over);
 }
 
@@ -174,10 +176,11 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
   mesh.world().traffic().set_phase("train_" + prefix);
   const ModelParallel parallel = model_parallel(mesh);
   std::vector<std::vector<Partition>> all_plans;
-  int64_t num_micro_batches = 0;
+  const int64_t num_chunks = learner.stage() ? learner.stage()->shape().num_chunks : 1;
+  int64_t num_micro_batches = 0;  // as often as they go through this rank
   for (const auto& sequences : plan.mini_batches) {
     all_plans.push_back(plan_ranks(plan.sizes.select(sequences), plan.rule, mesh.dp_size()));
-    num_micro_batches += std::ssize(own_micro_batches(all_plans.back(), plan, mesh));
+    num_micro_batches += num_chunks * std::ssize(own_micro_batches(all_plans.back(), plan, mesh));
   }
   std::optional<Progress> progress;
   if (plan.phase.log) progress.emplace(*plan.phase.log, plan.phase.name, num_micro_batches, "micro-batches");

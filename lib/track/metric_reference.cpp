@@ -164,7 +164,9 @@ constexpr MetricWords kSpeed[] = {
     {"packing/*/imbalance", "", "the same of another role's or pass's micro-batches"},
     {"packing/*/imbalance_tokens", "", "the same of another role's or pass's micro-batches"},
     {"pipeline/*/bubble", "",
-     "share of an update that a stage idles, were its micro-batches all as long: (p - 1) / (m + p - 1)"},
+     "share of an update that a stage idles, were its micro-batches all as long: (p - 1) / (v m + p - 1), of v chunks "
+     "a stage"},
+    {"pipeline/*/idle", "", "the same by what each pass took of a core (on a CPU)"},
     {"pipeline/*/waiting", "", "share of an update that stages waited for each other (on a CPU)"},
     {"packing/*/wait_s", "s", "the same of another role's or pass's micro-batches"},
     {"comm/*/*/*_bytes", "bytes", "sent by rank 0 in a phase, to a group, by a kind of collective"},

@@ -195,8 +195,8 @@ Metrics Dpo::train(int64_t update) {
         with_routers(e.tokens, roles_.actor->spec(), router_costs(config_.sft_train.strategy_args.strategy_config));
     const auto out = token_log_probs(*roles_.actor, tokens, /*temperature=*/1.0, /*with_entropy=*/false,
                                      config_.sft_train.recomputation(), e.host_mask("response_mask"));
-    if (!out.log_probs.defined()) return LossResult();  // a later stage of the pipeline has them
-    LossResult result = loss_of(e, out.log_probs, counts);
+    LossResult result;
+    if (out.log_probs.defined()) result = loss_of(e, out.log_probs, counts);  // else a later stage has them
     add_router_metrics("dpo", out.routers.get(), result);
     return result;
   };

@@ -178,10 +178,11 @@ Metrics Sft::train(int64_t update) {
         with_routers(b.tokens, model_.spec(), router_costs(config_.sft_train.strategy_args.strategy_config));
     const auto out = token_log_probs(model_, tokens, /*temperature=*/1.0, /*with_entropy=*/false, recompute,
                                      b.host_mask("labels_mask"));
-    if (!out.log_probs.defined()) return LossResult();  // a later stage of the pipeline has them
-    LossResult result =
-        loss_ ? call_plugin(*loss_, plugin_inputs(b, {{"log_probs", out.log_probs}}), counts, settings_.modes)
-              : sft_loss({.axis = b.axis(), .log_probs = out.log_probs, .labels_mask = labels_mask}, counts, settings_);
+    LossResult result;
+    if (out.log_probs.defined())  // else a later stage of the pipeline has them
+      result = loss_ ? call_plugin(*loss_, plugin_inputs(b, {{"log_probs", out.log_probs}}), counts, settings_.modes)
+                     : sft_loss({.axis = b.axis(), .log_probs = out.log_probs, .labels_mask = labels_mask}, counts,
+                                settings_);
     add_router_metrics("sft", out.routers.get(), result);
     return result;
   };

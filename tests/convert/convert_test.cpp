@@ -106,7 +106,6 @@ TEST_CASE("a training of another kind is refused by the key that makes it one", 
       {"path=Qwen/Qwen2.5-VL-7B-Instruct", "by its name a model that reads images"},
       {"path=m data.image_key=images", "data.image_key = images: images"},
       {"path=m actor_rollout_ref.rollout.multi_turn.enable=True", "several turns"},
-      {"path=m actor_rollout_ref.actor.megatron.pipeline_model_parallel_size=2", "pipeline stages"},
       {"path=m actor_rollout_ref.actor.policy_loss.loss_mode=sapo", "loss_mode = sapo: a policy loss that is not here"},
       {"path=m algorithm.adv_estimator=tir_optimal_token_baseline",
        "tir_optimal_token_baseline: an estimator that is not here"},
@@ -246,17 +245,39 @@ TEST_CASE("a reward model is the reward, and what shapes it goes with it", "[con
   CHECK_THAT(converted(openrlhf + "--reward.remote_url r.py").yaml, Contains("type: math_rule"));
 }
 
-TEST_CASE("LoRA and pipeline stages are refused with what takes them out", "[convert]") {
+TEST_CASE("LoRA is refused with what takes it out", "[convert]") {
   const std::string verl = "-m verl.trainer.main_ppo actor_rollout_ref.model.path=m actor_rollout_ref.model.";
   CHECK_THROWS_WITH(converted(verl + "lora_rank=32"), Contains("give actor_rollout_ref.model.lora_rank=0 behind"));
   CHECK_THROWS_WITH(converted(verl + "lora_adapter_path=a"), Contains("lora_adapter_path=None behind"));
   const std::string trl = "-m trl.grpo --model_name_or_path m --num_generations 8 --use_peft";
   CHECK_THROWS_WITH(converted(trl), Contains("give --use_peft false behind the file"));
   CHECK_NOTHROW(converted(trl + " false"));
-  const std::string stages = "actor_rollout_ref.actor.megatron.pipeline_model_parallel_size=";
-  CHECK_THROWS_WITH(converted("-m verl.trainer.main_ppo " + stages + "2"), Contains("give " + stages + "1 behind"));
   CHECK_THROWS_WITH(converted("-m verl.trainer.main_ppo actor_rollout_ref.rollout.multi_turn.enable=True"),
                     !Contains("behind the file"));
+}
+
+TEST_CASE("stages of a pipeline are those of all roles that train", "[convert]") {
+  const std::string actor = " actor_rollout_ref.actor.megatron.",
+                    verl = "-m verl.trainer.main_ppo data.train_files=a" +
+                           std::string(" actor_rollout_ref.model.path=m trainer.n_gpus_per_node=8 trainer.nnodes=2");
+  const std::string two = verl + actor + "pipeline_model_parallel_size=2" + actor +
+                          "virtual_pipeline_model_parallel_size=4" + actor +
+                          "override_transformer_config.account_for_loss_in_pipeline_split=True";
+  const std::string text = converted(two).yaml;
+  for (const char* key : {"pipeline_model_parallel_size: 2", "virtual_pipeline_model_parallel_size: 4",
+                          "account_for_loss_in_pipeline_split: true"})
+    for (const char* role : {"actor_train:", "critic:"}) {
+      INFO(key << " of " << role);
+      CHECK_THAT(text.substr(text.find(std::string("\n") + role)), Contains(key));
+    }
+  CHECK_THAT(converted(verl + actor + "virtual_pipeline_model_parallel_size=null").yaml,
+             !Contains("pipeline_model_parallel_size:"));
+  const std::string slime = "train.py --hf-checkpoint m --actor-num-gpus-per-node 8 --pipeline-model-parallel-size 2 ";
+  CHECK_THAT(
+      converted(slime + "--pipeline-model-parallel-layout 'Et|tt|tL' --decoder-last-pipeline-num-layers 3").yaml,
+      Contains("pipeline_model_parallel_layout: \"Et|tt|tL\"") && Contains("num_layers_in_last_pipeline_stage: 3"));
+  CHECK_THROWS_WITH(converted(slime + "--num-layers-per-virtual-pipeline-stage 2"),
+                    Contains("give --num-virtual-stages-per-pipeline-rank"));
 }
 
 TEST_CASE("a configuration of ROLL is not another trainer's", "[convert]") {

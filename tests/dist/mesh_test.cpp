@@ -1,5 +1,6 @@
 #include "dist/mesh.h"
 
+#include <ATen/ATen.h>
 #include <fmt/ranges.h>
 
 #include <catch2/catch.hpp>
@@ -74,6 +75,32 @@ TEST_CASE("stages have links to their neighbours, and the last ones lead", "[dis
   CHECK(said[3] == "11 23 3 135 3 13 35");
   CHECK(said[4] == "20 45 4 024 04 24 leads");
   CHECK(said[5] == "21 45 5 135 15 35");
+}
+
+TEST_CASE("interleaved stages are a ring, and ranks of one stage share its experts", "[dist]") {
+  const auto said = run_local_ranks(8, [](Communicator& world) {
+    Mesh mesh(world, {.ep = 2, .pp = 4, .ring = true});
+    std::string text;
+    for (Communicator* group : {mesh.experts(), &mesh.expert_shards()})
+      text += fmt::format("{} ", fmt::join(group->all_gather_bytes(std::to_string(world.rank()), "members"), ""));
+    const auto told_by = [&](Communicator& to, Communicator& from) {
+      const auto sent = to.start_broadcast(at::full({1}, world.rank(), at::kLong), to.rank(), "to a neighbour");
+      at::Tensor received = at::empty({1}, at::kLong);
+      from.broadcast(received, 1 - from.rank(), "to a neighbour");
+      sent->wait();
+      return received.item<int64_t>();
+    };
+    StageLink &next = mesh.next_stage(), &previous = mesh.previous_stage();
+    text += fmt::format("{} {}", told_by(*next.activations, *previous.activations),
+                        told_by(*previous.gradients, *next.gradients));
+    world.barrier("all have met");
+    return text;
+  });
+  CHECK(said[0] == "04 0 3 1");
+  CHECK(said[1] == "15 1 0 2");
+  CHECK(said[3] == "37 3 2 0");
+  CHECK(said[4] == "04 4 7 5");
+  CHECK(said[7] == "37 7 6 4");
 }
 
 TEST_CASE("roles of one shape share a mesh", "[dist]") {

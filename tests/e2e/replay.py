@@ -108,20 +108,21 @@ def give_rewards(rollouts):
         file.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def config_text(tp=1, cp=1, sampler_tp=None, ep=1, pp=1, **values):
-    """The configuration; `values` fill CONFIG. All roles lie on pp stages x tp tensor x cp context ranks, the sampler on sampler_tp (tp); ep ranks
+def config_text(tp=1, cp=1, sampler_tp=None, ep=1, pp=1, chunks=1, **values):
+    """The configuration; `values` fill CONFIG. All roles lie on pp stages (of so many chunks) x tp tensor x cp context ranks, the sampler on sampler_tp (tp); ep ranks
     share experts."""
     strategy = "strategy_args: {{strategy_config: {{tensor_model_parallel_size: {}, context_parallel_size: {}{}}}}}"
-    others = f", expert_model_parallel_size: {ep}" if ep > 1 else f", pipeline_model_parallel_size: {pp}" if pp > 1 else ""
+    sizes = {"expert": ep, "pipeline": pp, "virtual_pipeline": chunks}
+    others = "".join(f", {name}_model_parallel_size: {size}" for name, size in sizes.items() if size > 1)
     return CONFIG.format(layout=strategy.format(tp, cp, others), sampler_layout=strategy.format(tp if sampler_tp is None else sampler_tp, 1, ""),
                          **values)
 
 
 def train(folder, name, ranks=1, mode="seq-mean-token-mean", estimator="gae", rows=4, accumulation=4, packing="", extra="", adam=SHARP, tp=1, cp=1,
-          sampler_tp=None, ep=1, pp=1, model="model", launch=roll, device="cpu", **flags):
+          sampler_tp=None, ep=1, pp=1, chunks=1, model="model", launch=roll, device="cpu", **flags):
     out = folder / name
     config = folder / f"{name}.yaml"
-    config.write_text(config_text(tp, cp, sampler_tp, ep, pp, out=out, model=folder / model, data=folder / "rows.jsonl", mode=mode, estimator=estimator,
+    config.write_text(config_text(tp, cp, sampler_tp, ep, pp, chunks, out=out, model=folder / model, data=folder / "rows.jsonl", mode=mode, estimator=estimator,
                                   rows=rows, accumulation=accumulation, packing=packing, extra=extra, adam=adam))
     launch("train", "--config", config, "-n", ranks, "--device", device, *[f"{k}={v}" for k, v in flags.items()])
     return out

@@ -18,7 +18,7 @@ WHOLE_OPTIMIZER = {f"{role}.strategy_args.strategy_config.use_distributed_optimi
 BF16 = {f"{role}.model_args": "{dtype: bf16}" for role in ROLES if role != "actor_infer"}
 SHARED = {f"{role}.share_prompts": "true" for role in (*BOTH, "reference")}
 DEEP = dict(model="deep", packing=PACKED)
-# Name -> data, context and tensor ranks, and what else the run is given.
+# Name -> data, context and tensor ranks, and what else the run is given, stages among it.
 LAYOUTS = {
     "2 data ranks": (2, 1, 1, {}),
     "2 data ranks, packed, larger": (2, 1, 1, DEEP),
@@ -33,6 +33,8 @@ LAYOUTS = {
     "2 context ranks": (1, 2, 1, DEEP),
     "2 context ranks, recomputed": (1, 2, 1, RECOMPUTED),
     "2 context ranks, shared prompts": (1, 2, 1, DEEP | SHARED),
+    "2 stages, recomputed": (1, 1, 1, DEEP | RECOMPUTED | dict(pp=2)),
+    "2 data ranks x 2 stages of 2 chunks": (2, 1, 1, DEEP | dict(pp=2, chunks=2)),
     "4 data ranks": (4, 1, 1, DEEP),
     "4 tensor ranks, 2 heads of keys": (1, 1, 4, DEEP),
     "2 data x 2 tensor ranks": (2, 1, 2, DEEP),
@@ -82,9 +84,10 @@ def layouts(folder, rollouts):
     arguments = replay.train.__code__.co_varnames
     for name, (dp, cp, tp, given) in LAYOUTS.items():
         flags = dict(rollout_replay=rollouts, max_steps=STEP) | {key: value for key, value in given.items() if key not in arguments}
-        run = replay.train(folder, name, dp * cp * tp, rows=8 // dp, accumulation=1, tp=tp, cp=cp,
+        ranks = dp * cp * tp * given.get("pp", 1)
+        run = replay.train(folder, name, ranks, rows=8 // dp, accumulation=1, tp=tp, cp=cp,
                            **{key: value for key, value in given.items() if key in arguments}, **flags)
-        compare(name, forecast(folder, name, dp * cp * tp, **flags), counted(run))
+        compare(name, forecast(folder, name, ranks, **flags), counted(run))
 
 
 def placements(folder, rollouts):
@@ -123,7 +126,7 @@ def sampled(folder):
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     rollouts = replay.record(folder)
-    replay.make_model(folder, "deep", "qwen2", "--hidden", 128, "--layers", 3)
+    replay.make_model(folder, "deep", "qwen2", "--hidden", 128, "--layers", 4)
     replay.make_model(folder, "delta", "qwen3_5_text", "--layers", 4)
     layouts(folder, rollouts)
     placements(folder, rollouts)

@@ -9,7 +9,8 @@ namespace {
 constexpr double kPolicy_bytes = 2 * 7'615'616'512.0;  // Qwen2.5-7B in bfloat16
 
 /// The 7B recipe with the policy trained on 16 of 24 ranks, eight a host, and sampled on the others.
-Simulator apart(int64_t train_tp, int64_t sampler_tp, int64_t ranks_per_host = 8) {
+Simulator apart(int64_t train_tp, int64_t sampler_tp, int64_t ranks_per_host = 8, int64_t train_pp = 1,
+                int64_t num_chunks = 1) {
   std::vector<std::string> overrides = {"actor_infer.device_mapping=list(range(16,24))",
                                         "async_generation_ratio=0.5",
                                         "adv_estimator=grpo",
@@ -18,7 +19,11 @@ Simulator apart(int64_t train_tp, int64_t sampler_tp, int64_t ranks_per_host = 8
                                         "offload=false"};
   for (const std::string role : {"actor_train", "reference", "critic"}) {
     overrides.push_back(role + ".device_mapping=list(range(0,16))");
-    overrides.push_back(fmt::format("{}.strategy_args.strategy_config.tensor_model_parallel_size={}", role, train_tp));
+    const std::string layout = role + ".strategy_args.strategy_config.";
+    overrides.push_back(fmt::format("{}tensor_model_parallel_size={}", layout, train_tp));
+    if (train_pp > 1) overrides.push_back(fmt::format("{}pipeline_model_parallel_size={}", layout, train_pp));
+    if (num_chunks > 1)
+      overrides.push_back(fmt::format("{}virtual_pipeline_model_parallel_size={}", layout, num_chunks));
   }
   overrides.push_back(
       fmt::format("actor_infer.strategy_args.strategy_config.tensor_model_parallel_size={}", sampler_tp));
@@ -55,6 +60,18 @@ TEST_CASE("sequences take as long as the rank that gets most", "[preview]") {
   CHECK(received.most > received.mean);  // samplers get none
   CHECK(received.mean == rollouts.sent.at("world/all_to_all").mean);
   CHECK(rollouts.traffic_s >= static_cast<double>(received.most) / (SimulatedMachine().gbps_inter * 1e9));
+}
+
+TEST_CASE("stages of a pipeline take as long as the whole, idling included", "[preview]") {
+  const PhaseSimulation chunks = phase_of(apart(1, 4, 8, 4, /*num_chunks=*/7).at(24), "train_actor");
+  CHECK(chunks.seconds * (1 - chunks.idle_share) < chunks.compute_s + chunks.traffic_s);
+  CHECK(chunks.seconds > chunks.compute_s);
+  CHECK(chunks.sent.contains("activations/broadcast"));
+  // Of many ranks some run, and with each the other stages of its pipeline.
+  const Simulation many = apart(1, 4, 8, 4).at(768);
+  CHECK(many.num_running < 768);
+  CHECK(phase_of(many, "train_actor").idle_share > chunks.idle_share);
+  CHECK(chunks.idle_share > 0);
 }
 
 }  // namespace roll

@@ -39,7 +39,7 @@ TEST_CASE("routers get the gradient of their costs, each sequence's by its own l
   const at::Tensor logits = at::randn({11, kExperts}, at::kDouble).requires_grad_(true);
   at::Tensor by_hand = logits.detach().clone().requires_grad_(true);
   const int64_t tokens = 20;  // of the mini-batch, others of which are elsewhere
-  RouterTraining training(costs, 1.0 / tokens, /*loss_scale=*/3);
+  RouterTraining training(costs, /*num_routers=*/1, 1.0 / tokens, /*loss_scale=*/3);
   training.lie(slots, sequences.index_select(0, slots), 3, {});
   const Routing routing = route(logits, kChosen, true, &training, logits);
   (routing.weights.sum() * 0).backward();
@@ -55,7 +55,7 @@ TEST_CASE("a token that two sequences begin with counts for both, in costs, grad
   const at::Tensor logits = at::randn({5, kExperts}, at::kDouble).requires_grad_(true);
   at::Tensor by_hand = logits.detach().clone().requires_grad_(true);
   const at::Tensor whole = by_hand.index_select(0, slots);
-  RouterTraining training(costs, 1.0 / 7, /*loss_scale=*/1);
+  RouterTraining training(costs, 1, 1.0 / 7, /*loss_scale=*/1);
   training.lie(slots, sequences, 2, {});
   (route(logits, kChosen, true, &training, logits).weights.sum() * 0).backward();
   cost_by_definition(whole, sequences, costs, 7).backward();
@@ -69,7 +69,7 @@ TEST_CASE("what is measured of routers is a mean over tokens and layers, counted
   const at::Tensor even = at::zeros({4, 4}, at::kDouble), slots = at::tensor({0, 1, 3}, at::kLong);
   at::Tensor sharp = at::zeros({4, 4}, at::kDouble);
   sharp.select(1, 2).fill_(40);
-  RouterTraining training({}, 1.0 / 3, 1);
+  RouterTraining training({}, /*num_routers=*/2, 1.0 / 3, 1);
   training.lie(slots, at::zeros_like(slots), 1, {});
   for (const at::Tensor& logits : {even, sharp, even})  // the last one is the first layer's, recomputed
     route(logits, 1, true, &training, logits.is_same(sharp) ? sharp : even);
@@ -87,7 +87,7 @@ TEST_CASE("of experts that are gone through again it is measured how many the ro
           "[model]") {
   at::Tensor logits = at::zeros({3, 4}, at::kDouble);
   logits.select(1, 3).fill_(2), logits.select(1, 1).fill_(1);  // all would go to 3 and 1
-  RouterTraining training({}, 1.0 / 2, 1, /*replays=*/true);
+  RouterTraining training({}, 1, 1.0 / 2, 1, /*replays=*/true);
   training.lie(at::tensor({0, 1}, at::kLong), at::zeros({2}, at::kLong), 1, {});
   route(logits, 2, true, &training, logits, at::tensor({1, 3, 0, 3, 0, 2}, at::kShort).view({3, 2}));
   CHECK(training.names("actor").back() == "actor/moe/replayed_otherwise@sum");

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "dist/mesh.h"
 #include "model/spec.h"
 
 namespace roll {
@@ -110,7 +111,10 @@ struct Case {
     const TensorShard part = shard_of(parameters()[parameter].cut, tp, layout.tp);
     const int64_t place = part.dim == 0 ? row : column;
     const auto in_layout = std::ranges::find(layout.ranks, rank) - layout.ranks.begin();
-    if (layout.stage_of(in_layout) != layout.stages.stage_of(parameters()[parameter].layer)) return false;
+    const MeshPlace mesh = mesh_place(in_layout, {.cp = layout.cp, .tp = layout.tp, .pp = layout.stages.num_stages()});
+    if (mesh.pp != layout.stages.stage_of(parameters()[parameter].layer)) return false;
+    const auto& expert = parameters()[parameter].expert;
+    if (expert && expert->owner(layout.ep) != (mesh.dp * layout.cp + mesh.cp) % layout.ep) return false;
     return part.dim < 0 || (part.begin <= place && place < part.end);
   }
 };
@@ -125,27 +129,36 @@ std::vector<Case> cases() {
     c.trainer.stages = StageSplit(sizes);
     return c;
   };
+  const auto sharing_experts = [](Case c, int64_t ep) {
+    c.spec.architecture = &find_architecture("qwen3_moe", "test");
+    c.spec.qkv_bias = c.spec.o_bias = false;
+    c.spec.mixture = MixtureSpec{.num_experts = 4, .chosen = 2, .inner = 9};
+    c.trainer.ep = ep;
+    return c;
+  };
   const ModelSpec six = small_spec(), two = few_heads();
   return {
       staged(of(six, 0, 2, 1, 0, 2, 1), 1, {1, 2}),       // of two stages, to the same ranks
       staged(of(six, 0, 8, 2, 0, 4, 2), 1, {2, 1}),       // of two data ranks, stages and tensor ranks each
       staged(of(two, 1, 12, 2, 10, 4, 4), 2, {1, 1, 1}),  // and context ranks, of three stages
-      of(six, 0, 1, 1, 1, 2, 2),                          // apart
-      of(six, 0, 2, 2, 2, 2, 2),                          // apart, alike
-      of(six, 0, 2, 2, 2, 1, 1),                          //
-      of(six, 0, 2, 2, 0, 2, 1),                          // the same ranks
-      of(six, 0, 2, 1, 0, 2, 2),                          //
-      of(two, 0, 4, 2, 0, 4, 4),                          // to copies of key/value heads
-      of(two, 0, 4, 4, 0, 4, 2),                          // from copies of them
-      of(two, 0, 4, 4, 4, 4, 1),                          //
-      of(six, 0, 3, 3, 3, 2, 2),                          // boundaries that cross
-      of(six, 2, 6, 3, 0, 4, 2),                          // overlapping
-      of(six, 0, 12, 12, 12, 3, 3),                       //
-      of(six, 0, 6, 2, 6, 1, 1),                          // three replicas to one
-      of(six, 3, 1, 1, 0, 3, 1),                          // one to three
-      of(six, 0, 4, 2, 1, 2, 2),                          // shifted groups
-      of(six, 0, 3, 1, 1, 5, 1),                          // some have all of it
-      of(two, 0, 8, 4, 6, 5, 1),                          // copies, overlapping
+      sharing_experts(staged(of(six, 0, 4, 1, 0, 4, 2), 1, {1, 1}), 2),  // of experts shared within each stage
+      sharing_experts(staged(of(six, 0, 8, 1, 6, 2, 1), 2, {1, 1}), 4),  // over data and context ranks
+      of(six, 0, 1, 1, 1, 2, 2),                                         // apart
+      of(six, 0, 2, 2, 2, 2, 2),                                         // apart, alike
+      of(six, 0, 2, 2, 2, 1, 1),                                         //
+      of(six, 0, 2, 2, 0, 2, 1),                                         // the same ranks
+      of(six, 0, 2, 1, 0, 2, 2),                                         //
+      of(two, 0, 4, 2, 0, 4, 4),                                         // to copies of key/value heads
+      of(two, 0, 4, 4, 0, 4, 2),                                         // from copies of them
+      of(two, 0, 4, 4, 4, 4, 1),                                         //
+      of(six, 0, 3, 3, 3, 2, 2),                                         // boundaries that cross
+      of(six, 2, 6, 3, 0, 4, 2),                                         // overlapping
+      of(six, 0, 12, 12, 12, 3, 3),                                      //
+      of(six, 0, 6, 2, 6, 1, 1),                                         // three replicas to one
+      of(six, 3, 1, 1, 0, 3, 1),                                         // one to three
+      of(six, 0, 4, 2, 1, 2, 2),                                         // shifted groups
+      of(six, 0, 3, 1, 1, 5, 1),                                         // some have all of it
+      of(two, 0, 8, 4, 6, 5, 1),                                         // copies, overlapping
       {six, {{1, 4, 6, 7}, 2}, {{0, 2, 4, 7, 8, 9}, 3}},
   };
 }

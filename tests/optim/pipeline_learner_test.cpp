@@ -22,9 +22,10 @@ namespace {
 
 struct Layout {
   MeshShape shape;
-  std::vector<int64_t> sizes;  // of the stages
+  std::vector<int64_t> sizes;  // of the stages, or of interleaved ones' chunks
   bool tie = true, shares = true, recomputes = false;
   std::vector<std::string> frozen = {};
+  int64_t num_chunks() const { return std::ssize(sizes) / shape.pp; }
 };
 
 LearnerOptions options_of(const Layout& layout) {
@@ -114,7 +115,7 @@ void check_stages(const Layout& layout) {
   for (const auto& wrong : run_local_ranks(static_cast<int>(dp * layout.shape.model_ranks()), [&](Communicator& world) {
          Mesh mesh(world, layout.shape);
          ModelParallel parallel = test::parallel_of(mesh);
-         parallel.stage = std::make_shared<PipelineStage>(StageSplit(layout.sizes), mesh);
+         parallel.stage = std::make_shared<PipelineStage>(StageSplit(layout.sizes, layout.num_chunks()), mesh);
          Model own = Model::load(folder.path(), at::kCPU, at::kFloat, parallel);
          const Outcome outcome = outcome_of(own, layout, {mesh, own.parts()}, dp, mesh.place().dp);
          std::string wrong = differences(outcome, whole) + check_ends(own);
@@ -141,6 +142,12 @@ TEST_CASE("Stages of a pipeline train together as one rank trains the whole", "[
   }
   SECTION("three, tied, a part frozen that one of them has") {
     check_stages<Transformer>({{.pp = 3}, {1, 1, 1}, true, true, false, {"model.layers.1.mlp"}});
+  }
+  SECTION("two with three chunks each, tied, two data ranks, recomputed") {
+    check_stages<Transformer>({{.pp = 2, .ring = true}, {1, 0, 0, 1, 1, 0}, true, true, /*recomputes=*/true});
+  }
+  SECTION("two with two chunks each, untied, tensor ranks") {
+    check_stages<Transformer>({{.tp = 2, .pp = 2, .ring = true}, {0, 1, 1, 1}, false});
   }
   SECTION("three, a value head") {
     check_stages<ValueModel>({{.pp = 3}, {1, 1, 1}});

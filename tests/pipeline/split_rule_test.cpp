@@ -17,8 +17,13 @@ std::string text_of(const StrategyConfig& strategy, int64_t num_layers) {
   if (const auto* fault = std::get_if<SplitFault>(&found)) return fault->rule;
   const auto& split = std::get<StageSplit>(found);
   std::string text;
-  for (int64_t s = 0; s < split.num_stages(); ++s)
-    text += fmt::format("{}{}-{}", s ? " " : "", split.layers_of(s).first, split.layers_of(s).second);
+  for (int64_t chunk = 0; chunk < split.num_chunks(); ++chunk)
+    for (int64_t s = 0; s < split.num_stages(); ++s)
+      text += fmt::format("{}{}-{}",
+                          text.empty() ? ""
+                          : s          ? " "
+                                       : "; ",
+                          split.layers_of(s, chunk).first, split.layers_of(s, chunk).second);
   return text;
 }
 
@@ -44,6 +49,40 @@ TEST_CASE("Layers are split evenly, by the ends, by what counts as a layer, or b
                 14) == "0-3 3-7 7-11 11-14");
   CHECK(by_layout("Et|ttt|tL", 3, 5) == "0-1 1-4 4-5");
   CHECK(by_layout("Et*2|(t,t|)*2t*3L", 4, 9) == "0-2 2-4 4-6 6-9");
+}
+
+TEST_CASE("Interleaved stages have a chunk of layers each, then each a second one", "[pipeline]") {
+  CHECK(text_of({.pipeline_model_parallel_size = 2, .virtual_pipeline_model_parallel_size = 2}, 8) ==
+        "0-2 2-4; 4-6 6-8");
+  CHECK(text_of({.pipeline_model_parallel_size = 2,
+                 .virtual_pipeline_model_parallel_size = 2,
+                 .account_for_embedding_in_pipeline_split = true,
+                 .account_for_loss_in_pipeline_split = true},
+                6) == "0-1 1-3; 3-5 5-6");
+  CHECK(text_of({.pipeline_model_parallel_size = 3,
+                 .virtual_pipeline_model_parallel_size = 2,
+                 .num_layers_in_first_pipeline_stage = 2},
+                10) == "0-1 1-3 3-5; 5-6 6-8 8-10");
+  CHECK(by_layout("Et|tt|t|L", 2, 4) == "0-1 1-3; 3-4 4-4");
+  CHECK(by_layout("E|t|t|tL", 2, 3) == "0-0 0-1; 1-2 2-3");
+  CHECK_THAT(text_of({.pipeline_model_parallel_size = 2, .virtual_pipeline_model_parallel_size = 3}, 8),
+             Catch::Contains("with 3 chunks of each stage, divide the model's 8 layers"));
+  CHECK_THAT(text_of({.pipeline_model_parallel_size = 2,
+                      .virtual_pipeline_model_parallel_size = 2,
+                      .num_layers_in_last_pipeline_stage = 3},
+                     7),
+             Catch::Contains("must divide the 3 layers"));
+  CHECK_THAT(text_of({.pipeline_model_parallel_size = 2,
+                      .virtual_pipeline_model_parallel_size = 2,
+                      .pipeline_model_parallel_layout = "Et|tL"},
+                     2),
+             Catch::Contains("names 2 stages, but pipeline_model_parallel_size = 2, with 2 chunks each"));
+  CHECK_THAT(by_layout("Et|t|t|L", 4, 3), Catch::Contains("leaves a stage without a layer"));
+  const StageSplit split({1, 2, 0, 3}, 2);
+  CHECK(split.layers_of(0) == std::vector<int64_t>{0});
+  CHECK(split.layers_of(1) == std::vector<int64_t>{1, 2, 3, 4, 5});
+  for (const auto& [layer, stage] : {std::pair{-1, 0}, {0, 0}, {1, 1}, {3, 1}, {6, 1}})
+    CHECK(split.stage_of(layer) == stage);
 }
 
 TEST_CASE("A split that does not fit says why", "[pipeline]") {

@@ -101,15 +101,20 @@ TEST_CASE("the parts of stages are estimated to the byte", "[train]") {
   Config config = config_of(false, true);
   StrategyConfig& strategy = config.actor_train.strategy_args.strategy_config;
   strategy.pipeline_model_parallel_size = 2;
-  strategy.num_layers_in_first_pipeline_stage = 1;
+  const bool is_interleaved = GENERATE(false, true);
+  if (is_interleaved)
+    strategy.pipeline_model_parallel_layout = "Et|t|t|L";
+  else
+    strategy.num_layers_in_first_pipeline_stage = 1;
   strategy.tensor_model_parallel_size = config.actor_infer.strategy_args.strategy_config.tensor_parallel_size = 2;
   place_roles(config, 8);
   const std::vector<ParameterShape> shapes = policy_parameters(spec);
   double sampler = 0;  // holds all layers
   for (const ParameterShape& shape : shapes) sampler += 2.0 * static_cast<double>(flat_shard(shape, 0, 2).numel);
   const auto bytes = test::run_local_ranks(8, [&](Communicator& ranks) {
-    Mesh mesh(ranks, {.tp = 2, .pp = 2});
-    const auto stage = std::make_shared<PipelineStage>(StageSplit({1, 2}), mesh);
+    Mesh mesh(ranks, {.tp = 2, .pp = 2, .ring = is_interleaved});
+    const StageSplit split = is_interleaved ? StageSplit({1, 1, 1, 0}, 2) : StageSplit({1, 2});
+    const auto stage = std::make_shared<PipelineStage>(split, mesh);
     const test::Allocated allocated;
     const ParameterShards parts(spec, shapes, &mesh.tp(), nullptr, stage);
     NamedTensors mine;
@@ -121,7 +126,7 @@ TEST_CASE("the parts of stages are estimated to the byte", "[train]") {
   for (const int rank : {0, 2, 4, 6}) {  // first tensor ranks, of which none holds less
     MemoryEstimate memory = estimate_memory(config, {.policy = spec, .critic = {}}, true, rank);
     memory.weights -= sampler;
-    INFO("rank " << rank << ", tied " << tied);
+    INFO("rank " << rank << ", tied " << tied << ", interleaved " << is_interleaved);
     CHECK(bytes[rank] == fmt::format("{}", model_bytes(memory)));
   }
 }

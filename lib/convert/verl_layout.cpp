@@ -1,0 +1,43 @@
+#include "convert/verl_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#define ACTOR "actor_rollout_ref.actor."
+#define MEGATRON ACTOR "megatron."
+#define OVERRIDE MEGATRON "override_transformer_config."
+#define SAMPLER_RANKS "actor_rollout_ref.rollout.tensor_model_parallel_size"
+
+namespace roll {
+
+int64_t set_verl_layout(Conversion& c) {
+  static constexpr std::pair<const char*, const char*> kStages[] = {
+      {MEGATRON "pipeline_model_parallel_size", "pipeline_model_parallel_size"},
+      {MEGATRON "virtual_pipeline_model_parallel_size", "virtual_pipeline_model_parallel_size"},
+      {OVERRIDE "num_layers_in_first_pipeline_stage", "num_layers_in_first_pipeline_stage"},
+      {OVERRIDE "num_layers_in_last_pipeline_stage", "num_layers_in_last_pipeline_stage"},
+      {OVERRIDE "account_for_embedding_in_pipeline_split", "account_for_embedding_in_pipeline_split"},
+      {OVERRIDE "account_for_loss_in_pipeline_split", "account_for_loss_in_pipeline_split"},
+      {OVERRIDE "pipeline_model_parallel_layout", "pipeline_model_parallel_layout"},
+  };
+  const int64_t context =
+      std::max(c.count(ACTOR "ulysses_sequence_parallel_size"), c.count(MEGATRON "context_parallel_size"));
+  const int64_t tensor = c.count(MEGATRON "tensor_model_parallel_size");
+  const int64_t sampler = std::min(c.num_ranks, c.count(SAMPLER_RANKS));
+  const int64_t stages = set_stages(c, kStages);
+  for (const char* role : {"actor_train", "reference", "critic"}) {
+    const std::string layout = std::string(role) + ".strategy_args.strategy_config.";
+    if (context > 1)
+      c.set(layout + "context_parallel_size", fmt::format("{}", context),
+            c.origin({ACTOR "ulysses_sequence_parallel_size", MEGATRON "context_parallel_size"}));
+    if (tensor > 1)
+      c.set(layout + "tensor_model_parallel_size", fmt::format("{}", tensor),
+            c.origin(MEGATRON "tensor_model_parallel_size"));
+  }
+  c.set("actor_infer.strategy_args.strategy_config.tensor_parallel_size", fmt::format("{}", sampler),
+        c.origin(SAMPLER_RANKS));
+  return context * tensor * stages;
+}
+
+}  // namespace roll

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Stages of a pipeline whose layers have experts or adapters, and stages with several chunks of layers, train as one rank does; their runs go on
+under other layouts, and the sampler has the weights of all. Argument: the roll binary."""
+import json
+import pathlib
+import sys
+import tempfile
+
+import replay
+from rollouts import rollout_lines
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+from expecting import expect, finish
+
+COSTS = {f"actor_train.strategy_args.strategy_config.{key}": value for key, value in (("moe_aux_loss_coeff", 0.1), ("moe_z_loss_coeff", 0.01))}
+ADAPTERS = {f"{role}.model_args": json.dumps(dict(lora_rank=4, lora_target="q_proj,down_proj", lora_dropout=0.2)) for role in ("actor_train", "critic")}
+# dp, tp, pp, chunks, ep
+OF_EXPERTS = [(1, 1, 4, 1, 1), (2, 2, 2, 2, 2)]
+OF_ADAPTERS = [(1, 2, 2, 2, 1)]
+
+
+def train(folder, name, layout=(1, 1, 1, 1, 1), **flags):
+    dp, tp, pp, chunks, ep = layout
+    packing = replay.PACKED.format("load_balance", 90) if dp > 1 else ""  # ranks without a micro-batch take part all the same
+    return replay.train(folder, name, dp * tp * pp, rows=4 // dp, accumulation=2, tp=tp, pp=pp, chunks=chunks, ep=ep, packing=packing, **flags)
+
+
+def check_layouts(folder, kind, layouts, bound, **flags):
+    base = train(folder, kind, **flags)
+    for layout in layouts:
+        run = train(folder, f"{kind}_" + "".join(map(str, layout)), layout, **flags)
+        replay.compare(run, base, f"{kind}: dp %d tp %d pp %d chunks %d ep %d" % layout, bound=bound)
+    return base
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        rollouts = replay.record(folder, "qwen2_moe", "--experts", 4, "--experts-per-token", 2, "--expert-intermediate", 24, "--layers", 4,
+                                 routing_replay="true")
+        mixture = dict(rollout_replay=rollouts, routing_replay="true") | COSTS
+        base = check_layouts(folder, "experts", OF_EXPERTS, 1e-6, **mixture)
+        # Another layout goes on.
+        interleaved = (2, 1, 2, 2, 2)
+        train(folder, "resumed", interleaved, max_steps=2, **mixture)
+        replay.compare(train(folder, "resumed", resume_from_checkpoint="true", **mixture), base, "interleaved stages go on as one rank")
+        # Sampled, not replayed.
+        ids = lambda run: [line["response_ids"] for step in (1, 2) for line in rollout_lines(run, step)]
+        sampled = [ids(train(folder, f"sampled_{layout[2]}", layout, max_steps=2, estimator="grpo")) for layout in ((1, 1, 1, 1, 1), interleaved)]
+        expect(sampled[0] == sampled[1] and len(sampled[0]) == 32, "stages give the sampler the experts of one rank")
+        replay.make_model(folder, "dense", "qwen2", "--layers", 4)
+        check_layouts(folder, "adapters", OF_ADAPTERS, 1e-5, rollout_replay=rollouts, model="dense", **ADAPTERS)
+        train(folder, "adapters_sampled", (1, 1, 2, 1, 1), max_steps=1, estimator="grpo", model="dense", **ADAPTERS)  # sums of what the sampler has
+    finish("stages with experts, adapters and chunks")
+
+
+main()
