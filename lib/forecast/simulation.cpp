@@ -35,12 +35,6 @@ void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, con
                         const std::string& arch) {
   const int64_t tp = worker.strategy_args.strategy_config.tensor_parallel();
   const std::string rule = tensor_parallel_rule(spec, tp);
-  if (const int64_t ep = worker.strategy_args.strategy_config.expert_parallel(); ep > 1)
-    throw user_error(
-        "{}.strategy_args.strategy_config.expert_model_parallel_size = {}: ranks that share experts are not planned; "
-        "set "
-        "it to 1 for --simulate",
-        role, ep);
   if (const int64_t pp = worker.strategy_args.strategy_config.pipeline_parallel(); pp > 1)
     throw user_error(
         "{}.strategy_args.strategy_config.pipeline_model_parallel_size = {}: stages of a pipeline are not planned; set "

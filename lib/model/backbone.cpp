@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "device/transfers.h"
 #include "dist/parallel_ops.h"
+#include "model/layer_store.h"
 #include "model/mixers.h"
 #include "model/parameter_shards.h"
 #include "model/weights.h"
@@ -45,18 +46,43 @@ int64_t count_alike(std::span<const LayerUnit> units) {
   return other - units.begin();
 }
 
+/// Those of layers [first, first + size), as far as there are some.
+std::vector<at::Tensor> weights_of(const std::vector<LayerWeights>& layers, int64_t first, int64_t size) {
+  std::vector<at::Tensor> weights;
+  for (int64_t i = std::max<int64_t>(0, first); i < std::min(first + size, std::ssize(layers)); ++i)
+    std::ranges::move(layers[i].all(), std::back_inserter(weights));
+  return weights;
+}
+
 at::Tensor run_unit(const std::vector<LayerWeights>& layers, const LayerUnit& unit, const at::Tensor& x,
                     const std::shared_ptr<const LayerPass>& pass) {
+  LayerStore* const store = LayerStore::current();
+  LayerStore::Weights weights, behind;
+  if (store || unit.again) weights = weights_of(layers, unit.first, unit.size);
+  if (store) behind = weights_of(layers, unit.first + unit.size, 1);
   const auto run = [&pass = *pass](std::span<const LayerWeights> unit_layers, at::Tensor input) {
     for (const LayerWeights& layer : unit_layers) input = run_layer(layer, input, pass);
     return input;
   };
   const std::span own = std::span(layers).subspan(unit.first, unit.size);
-  if (!unit.again) return run(own, x);
-  std::vector<at::Tensor> weights;
-  for (const LayerWeights& layer : own) std::ranges::move(layer.all(), std::back_inserter(weights));
+  if (!unit.again) {
+    if (store) store->enter(weights, behind, LayerStore::Pass::kKept);
+    return run(own, x);
+  }
   const std::vector<LayerWeights> kept(own.begin(), own.end());
-  return recomputed([kept, pass, run](const at::Tensor& input) { return run(kept, input); }, x, weights);
+  if (!store) return recomputed([kept, pass, run](const at::Tensor& input) { return run(kept, input); }, x, weights);
+  const std::vector<at::Tensor> before = weights_of(layers, unit.first - 1, 1);
+  const auto block = [=](const at::Tensor& input) {
+    if (at::GradMode::is_enabled()) {
+      store->enter(weights, before, LayerStore::Pass::kBackward);
+      return run(kept, input);
+    }
+    store->enter(weights, behind, LayerStore::Pass::kForward);
+    at::Tensor output = run(kept, input);
+    store->leave(weights);
+    return output;
+  };
+  return recomputed(block, x, weights);
 }
 
 std::string_view first_norm(const Layer& layer) {
@@ -80,7 +106,7 @@ DeltaRows gathered(const DeltaRows& rows, Communicator& cp) {
 at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t times, int64_t times_in_backward) {
   if (!x.is_meta()) return x;
   if (at::GradMode::is_enabled() && !x.requires_grad()) x = x.detach().requires_grad_(true);  // so that it is undone
-  for (Communicator* ranks : {parallel.tp, parallel.cp})
+  for (Communicator* ranks : {parallel.tp, parallel.cp, parallel.ep})
     if (ranks) x = roll::count_times(x, *ranks, times, times_in_backward);
   return x;
 }
@@ -300,7 +326,7 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
                      ? embed(layout.ids, pass->flow)
                      : stage->receive({layout.num_slots() / parallel_.tp_size(), spec_.hidden_size}, options);
   const std::vector<LayerUnit> units = layer_units(recompute, std::ssize(layers_));
-  const bool one_stands_for_all = x.is_meta() && are_alike(layers_);
+  const bool one_stands_for_all = x.is_meta() && !LayerStore::current() && are_alike(layers_);
   int64_t before = 1;
   for (size_t i = 0; i < units.size();) {
     const int64_t times = one_stands_for_all ? count_alike(std::span(units).subspan(i)) : 1;

@@ -48,6 +48,7 @@ void GradientReducer::send_ready() {
   const FlatLayout& layout = optimizer_.layout();
   for (; next_ < layout.reduce_order.size(); ++next_) {
     const int64_t bucket = layout.reduce_order[next_];
+    if (optimizer_.is_gathered(bucket)) continue;  // summed layer by layer (gathered_layers.h)
     // The copies of a parameter are summed over the tensor ranks first, and a collective with them must not start in
     // the middle of their backward.
     if (missing_[bucket] > 0 || layout.buckets[bucket].copies > 1) return;
@@ -72,6 +73,7 @@ void GradientReducer::finish(const std::function<void(const Bucket&, int64_t)>& 
   for (; next_ < layout.reduce_order.size(); ++next_) {
     const int64_t bucket = layout.reduce_order[next_];
     const Bucket& b = layout.buckets[bucket];
+    if (optimizer_.is_gathered(bucket)) continue;
     if (b.copies > 1) sum_copies(b, bucket);
     send(bucket);
   }
