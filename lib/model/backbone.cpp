@@ -56,33 +56,20 @@ std::vector<at::Tensor> weights_of(const std::vector<LayerWeights>& layers, int6
 
 at::Tensor run_unit(const std::vector<LayerWeights>& layers, const LayerUnit& unit, const at::Tensor& x,
                     const std::shared_ptr<const LayerPass>& pass) {
+  using Pass = LayerStore::Pass;
   LayerStore* const store = LayerStore::current();
-  LayerStore::Weights weights, behind;
-  if (store || unit.again) weights = weights_of(layers, unit.first, unit.size);
-  if (store) behind = weights_of(layers, unit.first + unit.size, 1);
-  const auto run = [&pass = *pass](std::span<const LayerWeights> unit_layers, at::Tensor input) {
-    for (const LayerWeights& layer : unit_layers) input = run_layer(layer, input, pass);
+  const auto neighbour = [&](int64_t i) { return store ? weights_of(layers, i, 1) : LayerStore::Weights(); };
+  const LayerStore::Weights weights = weights_of(layers, unit.first, unit.size), before = neighbour(unit.first - 1),
+                            behind = neighbour(unit.first + unit.size);
+  const std::vector<LayerWeights> own(layers.begin() + unit.first, layers.begin() + unit.first + unit.size);
+  const auto run = [=, again = unit.again](at::Tensor input) {
+    const Pass kind = !again ? Pass::kKept : at::GradMode::is_enabled() ? Pass::kBackward : Pass::kForward;
+    if (store) store->enter(weights, kind == Pass::kBackward ? before : behind, kind);
+    for (const LayerWeights& layer : own) input = run_layer(layer, input, *pass);
+    if (store && kind == Pass::kForward) store->leave(weights);
     return input;
   };
-  const std::span own = std::span(layers).subspan(unit.first, unit.size);
-  if (!unit.again) {
-    if (store) store->enter(weights, behind, LayerStore::Pass::kKept);
-    return run(own, x);
-  }
-  const std::vector<LayerWeights> kept(own.begin(), own.end());
-  if (!store) return recomputed([kept, pass, run](const at::Tensor& input) { return run(kept, input); }, x, weights);
-  const std::vector<at::Tensor> before = weights_of(layers, unit.first - 1, 1);
-  const auto block = [=](const at::Tensor& input) {
-    if (at::GradMode::is_enabled()) {
-      store->enter(weights, before, LayerStore::Pass::kBackward);
-      return run(kept, input);
-    }
-    store->enter(weights, behind, LayerStore::Pass::kForward);
-    at::Tensor output = run(kept, input);
-    store->leave(weights);
-    return output;
-  };
-  return recomputed(block, x, weights);
+  return unit.again ? recomputed(run, x, weights) : run(x);
 }
 
 std::string_view first_norm(const Layer& layer) {
@@ -326,7 +313,7 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
                      ? embed(layout.ids, pass->flow)
                      : stage->receive({layout.num_slots() / parallel_.tp_size(), spec_.hidden_size}, options);
   const std::vector<LayerUnit> units = layer_units(recompute, std::ssize(layers_));
-  const bool one_stands_for_all = x.is_meta() && !LayerStore::current() && are_alike(layers_);
+  const bool one_stands_for_all = x.is_meta() && are_alike(layers_);
   int64_t before = 1;
   for (size_t i = 0; i < units.size();) {
     const int64_t times = one_stands_for_all ? count_alike(std::span(units).subspan(i)) : 1;

@@ -94,7 +94,8 @@ at::Tensor shared_of(const Experts& experts, const LayerWeights& weights, const 
 std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputation& recompute, bool is_waited_for) {
   if (backbone.parallel().ep_size() == 1 && !is_waited_for) return {};
   return [&backbone, recompute] {
-    const TokenLayout layout = lay_out(pack_tokens({{0}}, backbone.device()), backbone.parallel());
+    const at::Device device = backbone.device().is_meta() ? at::kCPU : backbone.device();  // as all micro-batches
+    const TokenLayout layout = lay_out(pack_tokens({{0}}, device), backbone.parallel());
     return backbone.forward(layout, recompute).narrow(0, 0, 0).sum();
   };
 }

@@ -63,6 +63,7 @@ Learner::Learner(std::string name, const NamedTensors& parameters, LearnerOption
       options_(std::move(options)),
       ranks_(ranks),
       parameters_(trainable(name_, parameters, options_.frozen_prefixes, ranks.stage())) {
+  if (parameters_.front().second.is_meta()) options_.gathers_layers = false;  // one layer stands for all there
   add_part(/*of_experts=*/false);
   if (ranks_.experts) add_part(/*of_experts=*/true);
 }

@@ -19,10 +19,11 @@ FlatLayout layout_of(const NamedTensors& parameters, const SliceOptions& slices)
   int64_t total = 0;
   for (const auto& [name, tensor] : parameters) {
     const bool is_matrix = tensor.dim() >= 2;
+    const int64_t copies = slices.copies ? slices.copies(name) : 1;
     sizes.push_back({.numel = tensor.numel(),
                      .is_matrix = is_matrix,
-                     .unit = is_matrix && slices.unit ? slices.unit(name) : -1,
-                     .copies = slices.copies ? slices.copies(name) : 1});
+                     .unit = is_matrix && copies == 1 && slices.unit ? slices.unit(name) : -1,
+                     .copies = copies});
     total += tensor.numel();
   }
   return plan_flat_layout(sizes, slices.num_slices, bucket_elements_for(total));

@@ -103,7 +103,10 @@ void take_away_layers(MemoryEstimate& memory, const WorkerConfig& worker, const 
       layers[parameter.layer] += static_cast<double>(own.numel);
   }
   double all = 0, largest = 0;
-  for (const auto& [layer, numel] : layers) all += numel, largest = std::max(largest, numel);
+  for (const auto& [layer, numel] : layers) {
+    all += numel;
+    largest = std::max(largest, numel);
+  }
   const double away = all * (1 - 1 / holders);
   memory.gathered += std::max(0.0, away - 2 * largest) * bytes;
   memory.gradients -= std::max(0.0, away - largest) * 4;

@@ -13,6 +13,8 @@ from expecting import expect, finish
 
 BOTH = ("actor_train", "critic")
 GATHERED = {f"{role}.strategy_args.strategy_name": "fsdp2_train" for role in BOTH}
+BY_KEY = {f"{role}.strategy_args.strategy_config.{key}": value for role in BOTH
+          for key, value in (("reshard_after_forward", "true"), ("recompute_granularity", "full"))}  # under megatron_train, which packs
 KEPT = {f"{role}.model_args.disable_gradient_checkpointing": "true" for role in BOTH}
 PACKED = replay.PACKED.format("load_balance", 90)
 
@@ -32,14 +34,14 @@ def main():
         whole = replay.train(folder, "whole", 2, rows=4, accumulation=1, **replayed)
         # Name -> data, context and tensor ranks, and what else the run is given.
         for what, (dp, cp, tp, keys) in {
-            "2 data ranks": (2, 1, 1, {}),
-            "4 data ranks, packed": (4, 1, 1, dict(packing=PACKED)),  # some have a micro-batch more than others
-            "2 data ranks, 2 micro-batches, kept": (2, 1, 1, dict(rows=2, accumulation=2) | KEPT),
-            "2 context ranks": (1, 2, 1, {}),
-            "2 data x 2 tensor ranks": (2, 1, 2, {}),
+            "2 data ranks": (2, 1, 1, GATHERED),
+            "4 data ranks, packed": (4, 1, 1, dict(packing=PACKED) | BY_KEY),  # some have a micro-batch more than others
+            "2 data ranks, 2 micro-batches, kept": (2, 1, 1, dict(rows=2, accumulation=2) | GATHERED | KEPT),
+            "2 context ranks": (1, 2, 1, GATHERED),
+            "2 data x 2 tensor ranks": (2, 1, 2, GATHERED),
         }.items():
             run = replay.train(folder, what.replace(" ", "_"), dp * cp * tp, tp=tp, cp=cp,
-                               **dict(rows=8 // dp, accumulation=1) | replayed | GATHERED | keys)
+                               **dict(rows=8 // dp, accumulation=1) | replayed | keys)
             replay.compare(run, base, what)
             if what == "2 data ranks":
                 expect(sent(run) > 1.5 * sent(whole), f"layers are gathered in both passes: {sent(run)} bytes, {sent(whole)} where they are whole")

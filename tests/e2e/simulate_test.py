@@ -16,7 +16,6 @@ BOTH = ("actor_train", "critic")
 RECOMPUTED = {f"{role}.strategy_args.strategy_config.recompute_granularity": "full" for role in BOTH}
 WHOLE_OPTIMIZER = {f"{role}.strategy_args.strategy_config.use_distributed_optimizer": "false" for role in BOTH}
 BF16 = {f"{role}.model_args": "{dtype: bf16}" for role in ROLES if role != "actor_infer"}
-GATHERED = {f"{role}.strategy_args.strategy_name": "fsdp2_train" for role in BOTH}
 SHARED = {f"{role}.share_prompts": "true" for role in (*BOTH, "reference")}
 DEEP = dict(model="deep", packing=PACKED)
 # Name -> data, context and tensor ranks, and what else the run is given.
@@ -41,7 +40,6 @@ LAYOUTS = {
     "8 data ranks": (8, 1, 1, DEEP),
     "2 data x 2 context x 2 tensor ranks": (2, 2, 2, {}),
     "2 context x 2 tensor ranks, gated delta nets": (1, 2, 2, dict(model="delta")),
-    "2 data ranks that gather layers": (2, 1, 1, DEEP | GATHERED),
     "2 data x 2 tensor ranks that share experts": (2, 1, 2, dict(model="mixture", ep=2)),
 }
 failures = []

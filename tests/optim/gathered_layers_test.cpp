@@ -21,7 +21,7 @@ using test::TemporaryFolder;
 
 namespace {
 
-constexpr int64_t kLayers = 3;
+constexpr int64_t kNumLayers = 3;
 
 struct Way {
   bool gathers = true;
@@ -40,15 +40,15 @@ int64_t num_here(const Transformer& model) {
 /// Each layer's matrices are there, or not, together.
 constexpr int64_t kOfLayer = 7;
 
-struct Outcome {
+struct Trained {
   std::vector<double> numbers;  // losses and norms
   NamedTensors gradients, weights;
   int64_t here_at_start = 0, here_behind_forward = 0, here_between = 0;
 };
 
-Outcome trained(const std::filesystem::path& folder, Communicator& ranks, const Way& way) {
+Trained train_by(const std::filesystem::path& folder, Communicator& ranks, const Way& way) {
   Transformer model = Transformer::load(folder, at::kCPU, way.dtype);
-  Outcome outcome;
+  Trained outcome;
   Learner learner("test", model.trained(),
                   {.adamw = {.epsilon = 1e-4, .weight_decay = 0.1},
                    .schedule = {.type = LrScheduleType::kConstant, .peak_lr = 1e-2},
@@ -73,37 +73,37 @@ Outcome trained(const std::filesystem::path& folder, Communicator& ranks, const 
   return outcome;
 }
 
-std::string differences(const Outcome& own, const Outcome& whole, double bound) {
+std::string differences(const Trained& own, const Trained& whole, double bound) {
   std::string wrong;
   for (size_t i = 0; i < whole.numbers.size(); ++i)
     if (own.numbers[i] != Approx(whole.numbers[i]).epsilon(bound)) wrong += fmt::format("number {}; ", i);
-  for (const auto list : {&Outcome::gradients, &Outcome::weights})
+  for (const auto list : {&Trained::gradients, &Trained::weights})
     for (size_t i = 0; i < (whole.*list).size(); ++i)
       if (!at::allclose((own.*list)[i].second.to(at::kDouble), (whole.*list)[i].second.to(at::kDouble), bound, bound))
         wrong +=
-            fmt::format("{} {}; ", list == &Outcome::gradients ? "gradient of" : "weights of", (whole.*list)[i].first);
+            fmt::format("{} {}; ", list == &Trained::gradients ? "gradient of" : "weights of", (whole.*list)[i].first);
   return wrong;
 }
 
 void check(const Way& way, bool tie, double bound) {
   const TemporaryFolder folder;
   test::telling_model(
-      {.hidden = 16, .layers = kLayers, .heads = 4, .kv_heads = 2, .intermediate = 24, .vocab = 71, .tie = tie})
+      {.hidden = 16, .layers = kNumLayers, .heads = 4, .kv_heads = 2, .intermediate = 24, .vocab = 71, .tie = tie})
       .save(folder.path());
   const auto said = run_local_ranks(2, [&](Communicator& ranks) {
-    const Outcome own = trained(folder.path(), ranks, way);
+    const Trained own = train_by(folder.path(), ranks, way);
     Way plain = way;
     plain.gathers = false;
-    const Outcome whole = trained(folder.path(), ranks, plain);
+    const Trained whole = train_by(folder.path(), ranks, plain);
     std::string wrong = differences(own, whole, bound);
     const auto expect = [&](const char* what, int64_t found, int64_t expected) {
       if (found != expected) wrong += fmt::format("{}: {} matrices, not {}; ", what, found, expected);
     };
-    const int64_t kept = kLayers - std::min(way.recompute.layers, kLayers);
-    expect("whole ranks", whole.here_behind_forward, kLayers * kOfLayer);
+    const int64_t kept = kNumLayers - std::min(way.recompute.layers, kNumLayers);
+    expect("whole ranks", whole.here_behind_forward, kNumLayers * kOfLayer);
     expect("at a micro-batch's start", own.here_at_start, 0);
     expect("behind its forward", own.here_behind_forward, kept * kOfLayer);
-    expect("between updates", own.here_between, kLayers * kOfLayer);
+    expect("between updates", own.here_between, kNumLayers * kOfLayer);
     return wrong;
   });
   for (const std::string& wrong : said) CHECK(wrong == "");
