@@ -9,6 +9,7 @@
 #include "ops/accumulating_linear.h"
 #include "ops/grouped_linear.h"
 #include "ops/layer_ops.h"
+#include "ops/planned_tensors.h"
 #include "ops/products.h"
 #include "ops/sorted_rows.h"
 
@@ -96,7 +97,7 @@ std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputa
   return [&backbone, recompute] {
     const at::Device device = backbone.device().is_meta() ? at::kCPU : backbone.device();  // as all micro-batches
     const TokenLayout layout = lay_out(pack_tokens({{0}}, device), backbone.parallel());
-    return backbone.forward(layout, recompute).narrow(0, 0, 0).sum();
+    return numbers_of(backbone.forward(layout, recompute).narrow(0, 0, 0).sum());
   };
 }
 
