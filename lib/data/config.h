@@ -50,7 +50,7 @@ struct DataArgs {
   DataSampler sampler = DataSampler::kShuffled;
   double sampler_floor = 0.1;
   std::optional<std::string> messages;
-  std::optional<std::string> question;
+  std::optional<std::string> question, query;
   std::optional<std::string> prompt;
   std::optional<std::string> response;
   std::optional<std::string> ground_truth;
@@ -85,6 +85,7 @@ struct DataArgs {
     v("messages", messages,
       "column of chat messages, which go through the template; columns may be paths, as reward_model.ground_truth");
     v("question", question, "column of a text that becomes the user's message, and goes through the template");
+    v("query", query, "column of a text that follows the question's on a line of its own, where a row has one");
     v("prompt", prompt, "column of raw prompt text, which the template does not touch");
     v("response", response, "column of the response text (supervised fine-tuning)");
     v("ground_truth", ground_truth, "column of the right answer; null: ground_truth, where the prompt's is named");

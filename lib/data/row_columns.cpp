@@ -104,6 +104,7 @@ bool has_own_columns(const Json& row) {
 RowColumns columns_of(const DataArgs& data) {
   return {.messages = data.messages,
           .question = data.question,
+          .query = data.query,
           .prompt = data.prompt,
           .ground_truth = data.ground_truth,
           .tag = data.tag,
@@ -118,6 +119,7 @@ std::string to_text(const RowColumns& columns, const std::string& separator) {
   };
   add("messages", columns.messages);
   add("question", columns.question);
+  add("query", columns.query);
   add("prompt", columns.prompt);
   add("ground_truth", columns.ground_truth);
   if (columns.ground_truth_part != Part::kWhole)

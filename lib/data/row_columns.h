@@ -13,7 +13,7 @@ namespace roll {
 /// Columns by name, or by a path into objects, `reward_model.ground_truth`. A column that is not named has its own
 /// name: messages, prompt, ground_truth, tag, domain.
 struct RowColumns {
-  std::optional<std::string> messages{}, question{}, prompt{}, ground_truth{}, tag{}, domain{};
+  std::optional<std::string> messages{}, question{}, query{}, prompt{}, ground_truth{}, tag{}, domain{};
   GroundTruthPart ground_truth_part = GroundTruthPart::kWhole;
 
   bool names_prompt() const { return messages || question || prompt; }

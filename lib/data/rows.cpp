@@ -104,7 +104,10 @@ void read_prompt(Row& row, RowColumns columns) {
   if (const Json* chat = prompt_column(row, columns.messages)) {
     row.messages = parse_messages(*chat, row.origin, *columns.messages);
   } else if (const Json* question = prompt_column(row, columns.question)) {
-    row.messages = Json{{{"role", "user"}, {"content", text_of_prompt(row, *columns.question, *question)}}};
+    std::string content = text_of_prompt(row, *columns.question, *question);
+    if (const Json* query = prompt_column(row, columns.query))
+      if (const std::string more = text_of_prompt(row, *columns.query, *query); !more.empty()) content += "\n" + more;
+    row.messages = Json{{{"role", "user"}, {"content", content}}};
   } else if (const Json* text = prompt_column(row, columns.prompt)) {
     row.prompt = text_of_prompt(row, *columns.prompt, *text);
   } else {
@@ -169,7 +172,10 @@ Json own_columns(const Row& row, const RowColumns& columns) {
     keep(name);
     moved.emplace_back(name);  // also where it is null
   }
-  if (row.messages && !prompt_column(row, columns.messages)) moved.push_back(columns.question);
+  if (row.messages && !prompt_column(row, columns.messages)) {
+    moved.push_back(columns.question);
+    moved.push_back(columns.query);
+  }
   if (columns.ground_truth_part == GroundTruthPart::kWhole) moved.push_back(columns.ground_truth);
   for (const auto& [name, value] : row.raw.items())
     if (!own.contains(name) && std::ranges::find(moved, name) == moved.end()) own[name] = value;

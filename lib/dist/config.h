@@ -45,7 +45,7 @@ struct StrategyConfig {
   std::optional<int64_t> tensor_parallel_size;
   std::optional<int64_t> context_parallel_size;
   std::optional<int64_t> ulysses_size;
-  std::optional<int64_t> expert_model_parallel_size;
+  std::optional<int64_t> expert_model_parallel_size, ep_size;
   std::optional<int64_t> expert_tensor_parallel_size;
   std::optional<int64_t> pipeline_model_parallel_size, virtual_pipeline_model_parallel_size;
   std::optional<int64_t> num_layers_in_first_pipeline_stage, num_layers_in_last_pipeline_stage;
@@ -53,6 +53,7 @@ struct StrategyConfig {
   std::optional<std::string> pipeline_model_parallel_layout;
   double moe_aux_loss_coeff = 0, moe_z_loss_coeff = 0;
   bool use_distributed_optimizer = true;
+  std::optional<bool> reshard_after_forward;
   std::optional<Recompute> recompute_granularity;
   std::optional<RecomputeMethod> recompute_method;
   std::optional<int64_t> recompute_num_layers;
@@ -86,6 +87,7 @@ struct StrategyConfig {
     v("ulysses_size", ulysses_size, "taken as context_parallel_size", rank_range());
     v("expert_model_parallel_size", expert_model_parallel_size,
       "ranks that share the experts of a mixture, of those that train with the same part of all else", rank_range());
+    v("ep_size", ep_size, "under fsdp2 another spelling of expert_model_parallel_size", rank_range());
     v("expert_tensor_parallel_size", expert_tensor_parallel_size,
       "ranks that share each expert's matrices; null: as tensor_model_parallel_size, which it must be", rank_range());
     pipeline_fields(v);
@@ -94,6 +96,9 @@ struct StrategyConfig {
       at_least(0));
     v("moe_z_loss_coeff", moe_z_loss_coeff, "of the cost of large logits of routers", at_least(0));
     v("use_distributed_optimizer", use_distributed_optimizer, "data ranks share the optimizer's state (ZeRO-1)");
+    v("reshard_after_forward", reshard_after_forward,
+      "in an update data ranks share layers and gradients too, and gather each layer when it is computed (ZeRO-3); "
+      "null: under fsdp2_train");
     v("recompute_granularity", recompute_granularity, "activations recomputed backwards, both ways layer by layer");
     v("recompute_method", recompute_method,
       "of recomputation: uniform: all layers, recompute_num_layers at a time; block: the first recompute_num_layers; "
@@ -141,21 +146,20 @@ struct StrategyConfig {
     v.refused_above_one({"pipeline_parallel_size", "pp_size"},
                         "where responses are sampled, each group of tensor ranks has all layers; set it to 1, and "
                         "pipeline_model_parallel_size for a role that trains");
-    v.noted({"ep_size", "enable_expert_parallel"},
-            "where responses are sampled, tensor ranks share every expert's matrices");
+    v.noted({"enable_expert_parallel"}, "where responses are sampled, tensor ranks share every expert's matrices");
     v.noted({"moe_*"}, "tokens go to their experts in one way, none is dropped, and the router is float32");
     v.noted({"lora_*", "enable_lora", "max_loras", "max_lora_rank"}, "the sampler has the adapters of actor_train");
     v.noted({"sequence_parallel"}, "tensor parallelism always shares the tokens between its products too");
     v.noted({"distrib_optim_fully_reshardable*", "use_distributed_model_checkpoint", "zero_*", "fsdp_size",
-             "reshard_after_forward", "offload_policy", "wrap_policy", "optimizer_cpu_offload",
-             "optimizer_offload_fraction", "overlap_cpu_optimizer_d2h_h2d", "use_precision_aware_optimizer",
-             "offload_backend"},
+             "efsdp_size", "offload_policy", "wrap_policy", "optimizer_cpu_offload", "optimizer_offload_fraction",
+             "overlap_cpu_optimizer_d2h_h2d", "use_precision_aware_optimizer", "offload_backend"},
             "use_distributed_optimizer decides, and offload; results do not depend on it");
     v.noted({"overlap_grad_reduce",
              "overlap_param_gather",
              "bias_activation_fusion",
              "apply_rope_fusion",
              "apply_tiled_mlp",
+             "apply_expert_patch",
              "tiled_num_shards",
              "use_flash_attn",
              "cross_entropy_loss_fusion",
@@ -240,6 +244,9 @@ constexpr auto names_of(Strategy) {
 constexpr bool trains(Strategy strategy) {
   return strategy == Strategy::kMegatronTrain || strategy == Strategy::kDeepspeedTrain ||
          strategy == Strategy::kFsdp2Train;
+}
+constexpr bool is_fsdp2(Strategy strategy) {
+  return strategy == Strategy::kFsdp2Train || strategy == Strategy::kFsdp2Infer;
 }
 /// ROLL packs sequences under these alone, and recomputes by recompute_granularity.
 constexpr bool is_megatron(Strategy strategy) {

@@ -46,9 +46,11 @@ int64_t most_sockets(const Config& config, int64_t num_ranks) {
   }
   for (const auto& [ranks, shape] : meshes) {
     const int64_t shards = std::ssize(ranks) / (shape.tp * shape.pp), dp = shards / shape.cp;
+    const int64_t of_experts = shape.ep == 1 ? 0 : shape.ep - 1 + shards / shape.ep - 1;
     const int64_t neighbours = shape.ring ? 2 : std::min<int64_t>(2, shape.pp - 1);
     const int64_t of_stages = shape.pp == 1 ? 0 : shape.pp - 1 + 1 + 2 * neighbours;
-    for (const int rank : ranks) sockets[rank] += dp - 1 + shape.cp - 1 + shape.tp - 1 + shards - 1 + of_stages;
+    for (const int rank : ranks)
+      sockets[rank] += dp - 1 + shape.cp - 1 + shape.tp - 1 + shards - 1 + of_experts + of_stages;
   }
   return std::ranges::max(sockets);
 }

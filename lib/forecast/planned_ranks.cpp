@@ -182,7 +182,9 @@ class PlannedCommunicator : public ImmediateCommunicator {
   void count_message(int peer, int64_t sent, int64_t received) {
     const std::vector<int>& ranks = group_.members;
     const bool is_far = world_.host_of(ranks[peer]) != world_.host_of(ranks[rank()]);
-    const auto flow = [&](int64_t bytes) { return Flow{bytes, is_far ? static_cast<double>(bytes) : 0}; };
+    const auto flow = [&](int64_t bytes) {
+      return Flow{bytes * times(), is_far ? static_cast<double>(bytes * times()) : 0};
+    };
     counted_.add(traffic().key(asked_->name, "all_to_all"), {flow(sent), flow(received)}, sent);
   }
 

@@ -28,8 +28,11 @@ ScaledConfig::ScaledConfig(ScaleRequest request)
       base_(load(request_, {}, request_.num_ranks)),
       is_shared_(rank_classes(base_.config).size() == 1),
       model_ranks_(1) {
-  for (const auto& [name, worker] : placed_roles(std::as_const(base_.config)))
-    model_ranks_ = std::lcm(model_ranks_, worker->strategy_args.strategy_config.model_ranks());
+  for (const auto& [name, worker] : placed_roles(std::as_const(base_.config))) {
+    const StrategyConfig& layout = worker->strategy_args.strategy_config;
+    const int64_t shares_experts = layout.pipeline_parallel() * layout.tensor_parallel() * layout.expert_parallel();
+    model_ranks_ = std::lcm(model_ranks_, std::lcm(layout.model_ranks(), shares_experts));
+  }
 }
 
 int64_t ScaledConfig::scaled_data_ranks(int64_t num_ranks) const {

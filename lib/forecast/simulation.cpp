@@ -38,12 +38,6 @@ void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, con
                         const std::string& arch) {
   const int64_t tp = worker.strategy_args.strategy_config.tensor_parallel();
   const std::string rule = tensor_parallel_rule(spec, tp);
-  if (const int64_t ep = worker.strategy_args.strategy_config.expert_parallel(); ep > 1)
-    throw user_error(
-        "{}.strategy_args.strategy_config.expert_model_parallel_size = {}: ranks that share experts are not planned; "
-        "set "
-        "it to 1 for --simulate",
-        role, ep);
   const auto split = try_stage_split(worker.strategy_args.strategy_config, spec.num_layers);
   if (const auto* fault = std::get_if<SplitFault>(&split))
     throw user_error("{}.strategy_args.strategy_config: its {} stages: {}", role,
@@ -83,6 +77,10 @@ std::vector<std::string> notes_of(const Config& config, const ThinStep& step,
   if (config.rollout_replay) notes.emplace_back("rollouts are replayed: sampling is left out");
   if (step.number <= config.critic_warmup)
     notes.push_back(fmt::format("step {} is within critic_warmup: the actor is not trained", step.number));
+  if (config.actor_train.gathers_layers() || (config.uses_critic() && config.critic.gathers_layers()))
+    notes.emplace_back(
+        "layers that an update gathers one by one are counted as if they were whole: each is gathered "
+        "once an update, and not in each pass");
   if (!judging_models(config).empty()) notes.emplace_back("what models that judge compute and send is left out");
   for (const PhaseSimulation& phase : phases)
     if (phase.idle_share > 0)

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "device/transfers.h"
 #include "dist/parallel_ops.h"
+#include "model/layer_store.h"
 #include "model/mixers.h"
 #include "model/parameter_shards.h"
 #include "model/weights.h"
@@ -45,18 +46,30 @@ int64_t count_alike(std::span<const LayerUnit> units) {
   return other - units.begin();
 }
 
+/// Those of layers [first, first + size), as far as there are some.
+std::vector<at::Tensor> weights_of(std::span<const LayerWeights> layers, int64_t first, int64_t size) {
+  std::vector<at::Tensor> weights;
+  for (int64_t i = std::max<int64_t>(0, first); i < std::min(first + size, std::ssize(layers)); ++i)
+    std::ranges::move(layers[i].all(), std::back_inserter(weights));
+  return weights;
+}
+
 at::Tensor run_unit(std::span<const LayerWeights> layers, const LayerUnit& unit, const at::Tensor& x,
                     const std::shared_ptr<const LayerPass>& pass) {
-  const auto run = [&pass = *pass](std::span<const LayerWeights> unit_layers, at::Tensor input) {
-    for (const LayerWeights& layer : unit_layers) input = run_layer(layer, input, pass);
+  using Pass = LayerStore::Pass;
+  LayerStore* const store = LayerStore::current();
+  const auto neighbour = [&](int64_t i) { return store ? weights_of(layers, i, 1) : LayerStore::Weights(); };
+  const LayerStore::Weights weights = weights_of(layers, unit.first, unit.size), before = neighbour(unit.first - 1),
+                            behind = neighbour(unit.first + unit.size);
+  const std::vector<LayerWeights> own(layers.begin() + unit.first, layers.begin() + unit.first + unit.size);
+  const auto run = [=, again = unit.again](at::Tensor input) {
+    const Pass kind = !again ? Pass::kKept : at::GradMode::is_enabled() ? Pass::kBackward : Pass::kForward;
+    if (store) store->enter(weights, kind == Pass::kBackward ? before : behind, kind);
+    for (const LayerWeights& layer : own) input = run_layer(layer, input, *pass);
+    if (store && kind == Pass::kForward) store->leave(weights);
     return input;
   };
-  const std::span own = layers.subspan(unit.first, unit.size);
-  if (!unit.again) return run(own, x);
-  std::vector<at::Tensor> weights;
-  for (const LayerWeights& layer : own) std::ranges::move(layer.all(), std::back_inserter(weights));
-  const std::vector<LayerWeights> kept(own.begin(), own.end());
-  return recomputed([kept, pass, run](const at::Tensor& input) { return run(kept, input); }, x, weights);
+  return unit.again ? recomputed(run, x, weights) : run(x);
 }
 
 std::string_view first_norm(const Layer& layer) {
@@ -80,7 +93,7 @@ DeltaRows gathered(const DeltaRows& rows, Communicator& cp) {
 at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t times, int64_t times_in_backward) {
   if (!x.is_meta()) return x;
   if (at::GradMode::is_enabled() && !x.requires_grad()) x = x.detach().requires_grad_(true);  // so that it is undone
-  for (Communicator* ranks : {parallel.tp, parallel.cp})
+  for (Communicator* ranks : {parallel.tp, parallel.cp, parallel.ep})
     if (ranks) x = roll::count_times(x, *ranks, times, times_in_backward);
   return x;
 }

@@ -9,6 +9,7 @@
 #include "ops/accumulating_linear.h"
 #include "ops/grouped_linear.h"
 #include "ops/layer_ops.h"
+#include "ops/planned_tensors.h"
 #include "ops/products.h"
 #include "ops/sorted_rows.h"
 
@@ -91,12 +92,13 @@ at::Tensor shared_of(const Experts& experts, const LayerWeights& weights, const 
 
 }  // namespace
 
-std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputation& recompute) {
-  if (backbone.parallel().ep_size() == 1) return {};
+std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputation& recompute, bool is_waited_for) {
+  if (backbone.parallel().ep_size() == 1 && !is_waited_for) return {};
   return [&backbone, recompute] {
-    const TokenLayout layout = lay_out(pack_tokens({{0}}, backbone.device()), backbone.parallel());
+    const at::Device device = backbone.device().is_meta() ? at::kCPU : backbone.device();  // as all micro-batches
+    const TokenLayout layout = lay_out(pack_tokens({{0}}, device), backbone.parallel());
     const at::Tensor hidden = backbone.forward(layout, recompute);
-    return hidden.defined() ? hidden.narrow(0, 0, 0).sum() : hidden;
+    return hidden.defined() ? numbers_of(hidden.narrow(0, 0, 0).sum()) : hidden;
   };
 }
 

@@ -27,7 +27,8 @@ at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, cons
 
 /// The pass of a micro-batch that holds nothing, where ranks share experts and so none of them may stay away: 0, with a
 /// graph through all layers. Null where they do not. **Collective** as a forward.
-std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputation& recompute);
+std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputation& recompute,
+                                       bool is_waited_for = false);
 
 /// The chosen experts of each token and their weights.
 struct Routing {

@@ -57,6 +57,21 @@ constexpr MixtureRow kMixtureRows[] = {
     {{"Qwen3-235B-A22B", "qwen3_moe", 151936, 4096, 12288, 94, 64, 4, 128, false}, 128, 8, 1536, 0},
 };
 
+struct HybridRow {
+  ShapeRow shape;
+  int64_t value_heads;
+  int64_t num_experts = 0, chosen = 0, inner = 0;  // of a mixture, whose shared expert is as wide as the others
+};
+
+// Of Qwen3.5 the text half.
+constexpr HybridRow kHybridRows[] = {
+    {{"Qwen3-Next-80B-A3B", "qwen3_next", 151936, 2048, 5120, 48, 16, 2, 256, false}, 32, 512, 10, 512},
+    {{"Qwen3.5-27B", "qwen3_5_text", 248320, 5120, 17408, 64, 24, 4, 256, false}, 48},
+    {{"Qwen3.5-35B-A3B", "qwen3_5_moe_text", 248320, 2048, 512, 40, 16, 2, 256, false}, 32, 256, 8, 512},
+    {{"Qwen3.5-122B-A10B", "qwen3_5_moe_text", 248320, 3072, 1024, 48, 32, 2, 256, false}, 64, 256, 8, 1024},
+    {{"Qwen3.5-397B-A17B", "qwen3_5_moe_text", 248320, 4096, 1024, 60, 32, 2, 256, false}, 64, 512, 10, 1024},
+};
+
 // Parts of a name that say who made a model or what it was trained for, and nothing of its shape.
 constexpr const char* kShapeless[] = {"meta", "base", "instruct", "thinking", "2507", "math", "coder"};
 
@@ -81,6 +96,16 @@ KnownShape shape(const MixtureRow& row) {
                            {"num_experts_per_tok", row.chosen},
                            {"moe_intermediate_size", row.inner},
                            {"shared_expert_intermediate_size", row.shared_inner}});
+}
+
+KnownShape shape(const HybridRow& row) {
+  Json more = {{"linear_num_key_heads", 16}, {"linear_num_value_heads", row.value_heads}};
+  if (row.num_experts > 0)
+    more.update({{"num_experts", row.num_experts},
+                 {"num_experts_per_tok", row.chosen},
+                 {"moe_intermediate_size", row.inner},
+                 {"shared_expert_intermediate_size", row.inner}});
+  return shape(row.shape, more);
 }
 
 std::string lower(std::string text) {
@@ -110,6 +135,7 @@ const std::vector<KnownShape>& known_shapes() {
     std::vector<KnownShape> all;
     for (const ShapeRow& row : kShapeRows) all.push_back(shape(row));
     for (const MixtureRow& row : kMixtureRows) all.push_back(shape(row));
+    for (const HybridRow& row : kHybridRows) all.push_back(shape(row));
     return all;
   }();
   return shapes;

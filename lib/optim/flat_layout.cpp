@@ -63,10 +63,10 @@ FlatLayout plan_flat_layout(const std::vector<FlatParameter>& parameters, int64_
   for (const int64_t i : order) {
     const FlatParameter& p = parameters[i];
     const bool fits = !layout.buckets.empty() && layout.buckets.back().size < bucket_elements &&
-                      kind_of(layout.buckets.back()) == kind_of(p);
+                      layout.buckets.back().unit == p.unit && kind_of(layout.buckets.back()) == kind_of(p);
     if (!fits) {
       close();
-      layout.buckets.push_back({.begin = layout.total, .is_matrix = p.is_matrix, .copies = p.copies});
+      layout.buckets.push_back({.begin = layout.total, .is_matrix = p.is_matrix, .unit = p.unit, .copies = p.copies});
     }
     Bucket& bucket = layout.buckets.back();
     layout.offsets[i] = bucket.begin + bucket.size;

@@ -12,7 +12,8 @@ namespace roll {
 struct FlatParameter {
   int64_t numel = 0;
   bool is_matrix = false;  // matrices decay, vectors (norms, biases) never do
-  int64_t copies = 1;      // tensor ranks that hold the same numbers; their gradients are added before all else
+  int64_t unit = -1;   // what is gathered at once, with its neighbours of the same one (gathered_layers.h); -1: never
+  int64_t copies = 1;  // tensor ranks that hold the same numbers; their gradients are added before all else
 };
 
 /// What tensor rank `rank` of `size` trains of a parameter, from shapes alone.
@@ -21,7 +22,7 @@ FlatParameter flat_shard(const ParameterShape& parameter, int64_t rank, int64_t 
 struct Bucket {
   int64_t begin = 0, size = 0;  // elements; size is a multiple of the number of slices: the end may be padding
   bool is_matrix = false;
-  int64_t copies = 1;
+  int64_t unit = -1, copies = 1;
   std::vector<int64_t> members;  // parameters, in order
 };
 

@@ -19,6 +19,8 @@ struct GradientReducer::Hook : torch::autograd::PostAccumulateGradHook {
 GradientReducer::GradientReducer(FlatAdamW& optimizer, const NamedTensors& parameters, Communicator& ranks,
                                  bool scatters)
     : optimizer_(optimizer), parameters_(parameters), ranks_(ranks), scatters_(scatters) {
+  for (int64_t b = 0; b < std::ssize(optimizer_.layout().buckets); ++b)
+    gathers_ = gathers_ || optimizer_.is_gathered(b);
   for (size_t i = 0; i < parameters_.size(); ++i)
     torch::autograd::impl::set_post_acc_grad_hooks(parameters_[i].second, std::make_unique<Hook>(*this, i));
 }
@@ -39,7 +41,7 @@ void GradientReducer::expect_last() {
 void GradientReducer::on_gradient(int64_t parameter) {
   ROLL_CHECK(parameters_[parameter].second.grad().is_alias_of(optimizer_.named_gradient(parameter)),
              "autograd accumulates into the flat buffer");
-  if (!is_last_) return;
+  if (!is_last_ || gathers_) return;
   --missing_[optimizer_.layout().bucket_of[parameter]];
   send_ready();
 }
@@ -72,6 +74,7 @@ void GradientReducer::finish(const std::function<void(const Bucket&, int64_t)>& 
   for (; next_ < layout.reduce_order.size(); ++next_) {
     const int64_t bucket = layout.reduce_order[next_];
     const Bucket& b = layout.buckets[bucket];
+    if (optimizer_.is_gathered(bucket)) continue;  // summed layer by layer (gathered_layers.h)
     if (b.copies > 1) sum_copies(b, bucket);
     send(bucket);
   }

@@ -40,6 +40,8 @@ class GradientReducer {
   NamedTensors parameters_;
   Communicator& ranks_;
   bool scatters_;
+  // Then nothing is sent before backward has ended: between collectives of layers, ranks would disagree on the order.
+  bool gathers_ = false;
   bool is_last_ = false;
   size_t next_ = 0;               // in the layout's reduce_order
   std::vector<int64_t> missing_;  // gradients that each bucket waits for

@@ -36,12 +36,17 @@ NamedTensors trainable(const std::string& who, const NamedTensors& parameters, c
   return kept;
 }
 
+bool gathers(const LearnerOptions& options, const Communicator& holders) {
+  return options.gathers_layers && options.shares_optimizer && holders.communicates();
+}
+
 SliceOptions slices_of(const LearnerOptions& options, const LearnerRanks& ranks, const Communicator& holders) {
   SliceOptions slices;
   if (options.shares_optimizer) {
     slices.num_slices = holders.size();
     slices.own = holders.rank();
   }
+  if (gathers(options, holders)) slices.unit = layer_number;
   if (ranks.parts) slices.copies = [parts = ranks.parts](const std::string& name) { return parts->copies_of(name); };
   return slices;
 }
@@ -58,6 +63,7 @@ Learner::Learner(std::string name, const NamedTensors& parameters, LearnerOption
       options_(std::move(options)),
       ranks_(ranks),
       parameters_(trainable(name_, parameters, options_.frozen_prefixes, ranks.stage())) {
+  if (parameters_.front().second.is_meta()) options_.gathers_layers = false;  // one layer stands for all there
   add_part(/*of_experts=*/false);
   if (ranks_.experts) add_part(/*of_experts=*/true);
 }
@@ -67,7 +73,9 @@ Learner::Part::Part(const NamedTensors& own, const LearnerOptions& options, cons
       is_of_experts(of_experts),
       shards(of_experts ? *ranks.expert_shards : ranks.shards),
       optimizer(parameters, options.adamw, slices_of(options, ranks, shards)),
-      reducer(optimizer, parameters, shards, options.shares_optimizer) {}
+      reducer(optimizer, parameters, shards, options.shares_optimizer) {
+  if (gathers(options, shards)) layers = std::make_unique<GatheredLayers>(optimizer, parameters, shards);
+}
 
 void Learner::add_part(bool of_experts) {
   NamedTensors own;
@@ -100,6 +108,9 @@ Learner::Accumulated Learner::accumulate(int64_t num_micro_batches,
                                          const std::function<MicroLoss(int64_t)>& micro_loss) {
   Accumulated all;
   for (const auto& part : all_) part->optimizer.zero_grad();
+  GatheredLayers* const layers = all_.front()->layers.get();
+  if (layers) layers->begin();
+  const LayerStore::Guard guard(layers);
   PipelineStage* const stage = ranks_.stage();
   const PipelineShape shape = stage ? stage->shape() : PipelineShape();
   std::vector<std::deque<at::Tensor>> losses(shape.num_chunks);  // of forwards whose backward is to come
@@ -120,6 +131,7 @@ Learner::Accumulated Learner::accumulate(int64_t num_micro_batches,
       stage->backward(loss);
     else if (is_differentiable)
       loss.backward();
+    if (layers) layers->end_backward();
     if (is_differentiable) all.losses.push_back(loss.detach());
   };
   if (stage && !parameters_.front().second.is_cuda()) all.pass_s.emplace();
@@ -164,6 +176,7 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<Micr
     for (const auto& part : all_) part->optimizer.step(result.lr, result.grad_norm, options_.max_grad_norm);
     gather_parameters();
   }
+  if (gathers_layers()) all_.front()->layers->end();
   trace_.end_s = monotonic_s();
   ++num_updates_;
   return result;
@@ -250,10 +263,14 @@ void Learner::keep_gradient() {
   for (const auto& part : all_) {
     FlatAdamW& optimizer = part->optimizer;
     if (options_.shares_optimizer)
-      for (int64_t b = 0; b < std::ssize(optimizer.layout().buckets); ++b)
+      for (int64_t b = 0; b < std::ssize(optimizer.layout().buckets); ++b) {
+        if (optimizer.is_gathered(b)) optimizer.open_gradient(b);
         part->shards.start_all_gather(optimizer.gradient_slice(b), optimizer.gradient(b), name_ + " gradient")->wait();
+      }
     for (int64_t i = 0; i < std::ssize(optimizer.names()); ++i)
       own.emplace_back(optimizer.names()[i], optimizer.named_gradient(i));
+    for (int64_t b = 0; b < std::ssize(optimizer.layout().buckets); ++b)
+      if (optimizer.is_gathered(b)) optimizer.close_gradient(b);
   }
   if (ranks_.experts || ranks_.stage()) {
     kept_gradient_ = ranks_.parts->gather_all(own, /*keep=*/true);
@@ -271,8 +288,9 @@ void Learner::gather_parameters() {
   for (const auto& part : all_) {
     const FlatAdamW& optimizer = part->optimizer;
     for (int64_t b = 0; part->shards.communicates() && b < std::ssize(optimizer.layout().buckets); ++b)
-      sent.push_back(
-          part->shards.start_all_gather(optimizer.parameter_slice(b), optimizer.parameters(b), name_ + " parameters"));
+      if (!optimizer.is_gathered(b))
+        sent.push_back(part->shards.start_all_gather(optimizer.parameter_slice(b), optimizer.parameters(b),
+                                                     name_ + " parameters"));
   }
   for (const auto& pending : sent) pending->wait();
 }

@@ -15,6 +15,7 @@
 #include "dist/communicator.h"
 #include "dist/mesh.h"
 #include "model/parameter_shards.h"
+#include "optim/gathered_layers.h"
 #include "optim/gradient_reducer.h"
 #include "optim/optimizer.h"
 #include "optim/optimizer_shard.h"
@@ -27,6 +28,7 @@ struct LearnerOptions {
   LrSchedule schedule;
   double max_grad_norm = 1.0;                // <= 0: no clipping
   std::vector<std::string> frozen_prefixes;  // parameters whose names start so are not trained
+  bool gathers_layers = false;               // each data rank holds a slice of the layers too (gathered_layers.h)
   bool shares_optimizer = true;              // each data rank holds a slice of the optimizer's state; else all of it
 };
 
@@ -109,6 +111,8 @@ class Learner {
 
   /// Updates so far, those that were skipped among them.
   int64_t num_updates() const { return num_updates_; }
+  /// Whether all data ranks must go through as many micro-batches, as they gather layers in each.
+  bool gathers_layers() const { return all_.front()->layers != nullptr; }
   double lr() const { return options_.schedule.at(num_updates_); }
   const PipelineStage* stage() const { return ranks_.stage(); }  // as LearnerRanks has it
   /// Trained parameters, and bytes of optimizer state, of this rank.
@@ -138,6 +142,7 @@ class Learner {
     Communicator& shards;
     FlatAdamW optimizer;
     GradientReducer reducer;
+    std::unique_ptr<GatheredLayers> layers;  // null: all are always here
   };
   void add_part(bool of_experts);
   void sum_copies(const FlatAdamW& optimizer, const Bucket& bucket, int64_t index);

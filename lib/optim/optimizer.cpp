@@ -18,8 +18,12 @@ FlatLayout layout_of(const NamedTensors& parameters, const SliceOptions& slices)
   std::vector<FlatParameter> sizes;
   int64_t total = 0;
   for (const auto& [name, tensor] : parameters) {
-    sizes.push_back(
-        {.numel = tensor.numel(), .is_matrix = tensor.dim() >= 2, .copies = slices.copies ? slices.copies(name) : 1});
+    const bool is_matrix = tensor.dim() >= 2;
+    const int64_t copies = slices.copies ? slices.copies(name) : 1;
+    sizes.push_back({.numel = tensor.numel(),
+                     .is_matrix = is_matrix,
+                     .unit = is_matrix && copies == 1 && slices.unit ? slices.unit(name) : -1,
+                     .copies = copies});
     total += tensor.numel();
   }
   return plan_flat_layout(sizes, slices.num_slices, bucket_elements_for(total));
@@ -41,29 +45,69 @@ FlatAdamW::FlatAdamW(const NamedTensors& parameters, AdamWConfig config, const S
     tensors_.push_back(tensor);
   }
   const at::NoGradGuard no_grad;
-  parameters_ = at::zeros({layout_.total}, tensors_.front().options().requires_grad(false));
+  options_ = tensors_.front().options().requires_grad(false);
+  parameters_ = make_buffers(options_);
+  parameter_slices_.resize(parameters_.size());
   for (size_t i = 0; i < tensors_.size(); ++i) view_in(parameters_, i).copy_(tensors_[i]);
   bind_parameters();
-  const auto wide = parameters_.options().dtype(at::kFloat);
+  const auto wide = options_.dtype(at::kFloat);
   first_moment_ = at::zeros({layout_.total / slices_.num_slices}, wide);
   second_moment_ = at::zeros_like(first_moment_);
-  if (parameters_.scalar_type() == at::kBFloat16) {
+  const at::ScalarType dtype = tensors_.front().scalar_type();
+  if (dtype == at::kBFloat16) {
     low_bits_ = at::zeros_like(first_moment_, at::kShort);
-  } else if (parameters_.scalar_type() != at::kFloat) {
+  } else if (dtype != at::kFloat) {
     masters_ = at::empty_like(first_moment_);
     for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) state_of(masters_, b).copy_(parameter_slice(b));
   }
   bind_gradients();
 }
 
-at::Tensor FlatAdamW::view_in(const at::Tensor& flat, int64_t parameter) const {
-  const at::Tensor& tensor = tensors_[parameter];
-  return flat.narrow(0, layout_.offsets[parameter], tensor.numel()).view(tensor.sizes());
+FlatAdamW::Buffers FlatAdamW::make_buffers(const at::TensorOptions& options) const {
+  const bool is_one = std::ranges::all_of(layout_.buckets, [](const Bucket& b) { return b.unit < 0; });
+  const at::Tensor all = is_one ? at::zeros({layout_.total}, options) : at::Tensor();
+  Buffers buffers;
+  for (const Bucket& b : layout_.buckets)
+    buffers.push_back(is_one ? all.narrow(0, b.begin, b.size) : at::zeros({b.size}, options));
+  return buffers;
 }
 
-at::Tensor FlatAdamW::bucket_of(const at::Tensor& flat, int64_t bucket) const {
-  const Bucket& b = layout_.buckets[bucket];
-  return flat.narrow(0, b.begin, b.size);
+FlatAdamW::Buffers FlatAdamW::storages_of(const Buffers& buffers) const {
+  const at::Tensor& first = buffers.front();
+  if (buffers.size() > 1 && buffers[1].is_alias_of(first)) return {first.as_strided({layout_.total}, {1}, 0)};
+  return buffers;
+}
+
+at::Tensor FlatAdamW::view_in(const Buffers& buffers, int64_t parameter) const {
+  const at::Tensor& tensor = tensors_[parameter];
+  const int64_t bucket = layout_.bucket_of[parameter];
+  const int64_t begin = layout_.offsets[parameter] - layout_.buckets[bucket].begin;
+  return buffers[bucket].narrow(0, begin, tensor.numel()).view(tensor.sizes());
+}
+
+void FlatAdamW::keep_slice(int64_t bucket) {
+  const at::NoGradGuard no_grad;
+  if (!parameter_slices_[bucket].defined()) parameter_slices_[bucket] = own_slice(parameters_[bucket]).clone();
+  parameters_[bucket].reset();
+  // Whoever reads one meanwhile reads that it is no number.
+  const at::Tensor absent = at::full({}, std::nan(""), options_);
+  for (const int64_t i : layout_.buckets[bucket].members) tensors_[i].set_data(absent.expand(tensors_[i].sizes()));
+}
+
+void FlatAdamW::make_whole(int64_t bucket) {
+  const at::NoGradGuard no_grad;
+  parameters_[bucket] = at::empty({layout_.buckets[bucket].size}, options_);
+  for (const int64_t i : layout_.buckets[bucket].members) tensors_[i].set_data(view_in(parameters_, i));
+}
+
+void FlatAdamW::open_gradient(int64_t bucket) {
+  gradients_[bucket] = at::zeros({layout_.buckets[bucket].size}, options_.dtype(at::kFloat));
+  for (const int64_t i : layout_.buckets[bucket].members) tensors_[i].mutable_grad() = view_in(gradients_, i);
+}
+
+void FlatAdamW::close_gradient(int64_t bucket) {
+  for (const int64_t i : layout_.buckets[bucket].members) tensors_[i].mutable_grad().reset();
+  gradients_[bucket].reset();
 }
 
 at::Tensor FlatAdamW::own_slice(const at::Tensor& bucket) const {
@@ -82,20 +126,29 @@ void FlatAdamW::bind_parameters() {
 
 // Autograd adds in place into a gradient that is already there, in its dtype: float32 also of parameters in less.
 void FlatAdamW::bind_gradients() {
-  gradient_ = at::zeros_like(parameters_, at::kFloat);
-  for (size_t i = 0; i < tensors_.size(); ++i) tensors_[i].mutable_grad() = view_in(gradient_, i);
+  gradients_ = make_buffers(options_.dtype(at::kFloat));
+  gradient_slices_.assign(gradients_.size(), {});
+  for (int64_t b = 0; b < std::ssize(gradients_); ++b)
+    if (is_gathered(b)) {
+      gradient_slices_[b] = at::zeros_like(own_slice(gradients_[b]));
+      gradients_[b].reset();
+    }
+  for (size_t i = 0; i < tensors_.size(); ++i)
+    if (!is_gathered(layout_.bucket_of[i])) tensors_[i].mutable_grad() = view_in(gradients_, i);
 }
 
 void FlatAdamW::zero_grad() {
-  gradient_.zero_();
+  for (const Buffers* buffers : {&gradients_, &gradient_slices_})
+    for (const at::Tensor& gradient : *buffers)
+      if (gradient.defined()) gradient.zero_();
 }
 
 at::Tensor FlatAdamW::squared_gradient() const {
-  if (!gradient_.is_cpu() && !gradient_.is_meta()) return squared_on_device();
+  if (!options_.device().is_cpu() && !options_.device().is_meta()) return squared_on_device();
   // A float32 sum of squares over 1e9 elements loses digits; the sum over blocks in double doesn't.
   constexpr int64_t kBlock = int64_t{1} << 22;
   double total = 0;
-  if (gradient_.is_meta()) return at::scalar_tensor(total, at::kDouble);
+  if (options_.device().is_meta()) return at::scalar_tensor(total, at::kDouble);
   for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) {
     const at::Tensor slice = gradient_slice(b);
     double squares = 0;
@@ -123,7 +176,7 @@ void FlatAdamW::step(double lr, double norm, double max_norm) {
   const double scale = max_norm / (norm + 1e-6);
   const bool clips = max_norm > 0 && scale < 1;
   ++num_steps_;
-  if (gradient_.is_meta()) return;
+  if (options_.device().is_meta()) return;
   await_states();
   if (low_bits_.defined()) return step_split_slices(lr, clips ? scale : 1);
   for (const bool is_matrix : {true, false}) {
@@ -209,26 +262,27 @@ void FlatAdamW::await_states() const {
 void FlatAdamW::offload(bool keeps_parameters) {
   const at::NoGradGuard no_grad;
   await_states();
-  home_ = parameters_.device();
+  home_ = options_.device();
   if (!saved_states_) saved_states_.emplace(home_), saved_parameters_.emplace(home_);
   for (at::Tensor& tensor : tensors_) tensor.mutable_grad().reset();
-  gradient_.reset();
+  gradients_.clear();
+  gradient_slices_.clear();
   saved_states_->save(states());
   move_states(at::kMeta);
   keeps_parameters_ = keeps_parameters;
   if (keeps_parameters) return;
-  saved_parameters_->save({parameters_});
+  saved_parameters_->save(storages_of(parameters_));
   // Whoever reads one meanwhile reads that it is no number.
-  const at::Tensor absent = at::full({}, std::nan(""), parameters_.options());
+  const at::Tensor absent = at::full({}, std::nan(""), options_);
   for (at::Tensor& tensor : tensors_) tensor.set_data(absent.expand(tensor.sizes()));
-  parameters_ = at::empty_like(parameters_, parameters_.options().device(at::kMeta));
+  parameters_ = make_buffers(options_.device(at::kMeta));
 }
 
 void FlatAdamW::reload() {
   const at::NoGradGuard no_grad;
   if (!keeps_parameters_) {
-    parameters_ = at::empty_like(parameters_, parameters_.options().device(home_));
-    saved_parameters_->load({parameters_});
+    parameters_ = make_buffers(options_);
+    saved_parameters_->load(storages_of(parameters_));
     bind_parameters();
   }
   move_states(home_);

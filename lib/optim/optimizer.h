@@ -33,6 +33,7 @@ struct SliceOptions {
   int64_t num_slices = 1;
   int64_t own = 0;                                              // this rank's
   std::function<int64_t(const std::string& name)> copies = {};  // see FlatParameter; empty: 1
+  std::function<int64_t(const std::string& name)> unit = {};    // likewise, of matrices; empty: -1
 };
 
 /// What an optimizer holds of one parameter: elements [begin, end) of the (possibly tensor-parallel) tensor, flattened.
@@ -58,11 +59,25 @@ class FlatAdamW {
   at::IntArrayRef shape(int64_t parameter) const { return tensors_[parameter].sizes(); }
 
   /// [size] float32: the gradient of a bucket, and this rank's slice of it.
-  at::Tensor gradient(int64_t bucket) const { return bucket_of(gradient_, bucket); }
-  at::Tensor gradient_slice(int64_t bucket) const { return own_slice(gradient(bucket)); }
+  at::Tensor gradient(int64_t bucket) const { return gradients_[bucket]; }
+  at::Tensor gradient_slice(int64_t bucket) const {
+    return is_gathered(bucket) ? gradient_slices_[bucket] : own_slice(gradient(bucket));
+  }
   /// [size] model dtype: the parameters of a bucket, and this rank's slice of them.
-  at::Tensor parameters(int64_t bucket) const { return bucket_of(parameters_, bucket); }
-  at::Tensor parameter_slice(int64_t bucket) const { return own_slice(parameters(bucket)); }
+  at::Tensor parameters(int64_t bucket) const { return parameters_[bucket]; }
+  at::Tensor parameter_slice(int64_t bucket) const {
+    return parameter_slices_[bucket].defined() ? parameter_slices_[bucket] : own_slice(parameters(bucket));
+  }
+
+  /// Of buckets that have a unit: what is more than this rank's slice may go (ZeRO stage 3), and comes back as memory
+  /// that the caller fills; so may the gradient, whose slice stays.
+  bool is_gathered(int64_t bucket) const { return layout_.buckets[bucket].unit >= 0; }
+  bool is_whole(int64_t bucket) const { return parameters_[bucket].defined(); }
+  void keep_slice(int64_t bucket);
+  void make_whole(int64_t bucket);
+  void forget_slice(int64_t bucket) { parameter_slices_[bucket].reset(); }  // the whole one has it
+  void open_gradient(int64_t bucket);                                       // zero
+  void close_gradient(int64_t bucket);
 
   /// Sum of squares over this rank's slices, 0-dim float64, still on its device; a parameter with n copies counts 1/n.
   at::Tensor squared_gradient() const;
@@ -73,7 +88,7 @@ class FlatAdamW {
   void step(double lr, double norm, double max_norm);
 
   /// The gradient of a parameter: a view of gradient().
-  at::Tensor named_gradient(int64_t parameter) const { return view_in(gradient_, parameter); }
+  at::Tensor named_gradient(int64_t parameter) const { return view_in(gradients_, parameter); }
 
   /// All of this rank's state, for saving and loading, in order of parameters; one of which it holds nothing is left
   /// out.
@@ -92,8 +107,12 @@ class FlatAdamW {
   void reload();
 
  private:
-  at::Tensor view_in(const at::Tensor& flat, int64_t parameter) const;
-  at::Tensor bucket_of(const at::Tensor& flat, int64_t bucket) const;
+  using Buffers = std::vector<at::Tensor>;  // [size] of each bucket; undefined: not here
+  /// Of which buckets lie one behind the other, unless some are gathered.
+  Buffers make_buffers(const at::TensorOptions& options) const;
+  /// Tensors that hold all of them, and nothing else.
+  Buffers storages_of(const Buffers& buffers) const;
+  at::Tensor view_in(const Buffers& buffers, int64_t parameter) const;
   at::Tensor own_slice(const at::Tensor& bucket) const;
   /// This rank's slice of a bucket in a buffer that holds nothing but such slices.
   at::Tensor state_of(const at::Tensor& states, int64_t bucket) const;
@@ -113,8 +132,10 @@ class FlatAdamW {
   std::vector<std::string> names_;
   std::vector<at::Tensor> tensors_;
   FlatLayout layout_;
-  at::Tensor parameters_;     // [N] model dtype
-  at::Tensor gradient_;       // [N] float32
+  at::TensorOptions options_;                   // of the parameters
+  Buffers parameters_;                          // in the model's dtype
+  Buffers gradients_;                           // in float32
+  Buffers parameter_slices_, gradient_slices_;  // this rank's of gathered buckets, the first where these are not whole
   at::Tensor low_bits_;       // [N / num_slices] int16, of bfloat16 parameters: what rounding their masters left
   at::Tensor masters_;        // [N / num_slices] float32, of float16 ones
   at::Tensor first_moment_;   // [N / num_slices] float32

@@ -97,6 +97,14 @@ void check_trainer(const WorkerConfig& worker, Checker& check) {
   const auto& name = worker.strategy_args.strategy_name;
   check.require(trains(name), name, "a role that is trained needs a *_train strategy, e.g. megatron_train");
   check_recomputation(worker.strategy_args.strategy_config, check);
+  if (worker.wants_gathered_layers() && !worker.gathers_layers())
+    check.note(fmt::format(
+        "{}: the layers stay whole on every rank: they are not shared with adapters, with stages, with ranks that "
+        "share experts, or where {} is false",
+        check.is_set(worker.strategy_args.strategy_config.reshard_after_forward)
+            ? check.name(worker.strategy_args.strategy_config.reshard_after_forward)
+            : check.name(name),
+        check.key(worker.strategy_args.strategy_config.use_distributed_optimizer)));
 }
 
 /// Each domain runs ahead by the same share of its own groups, rounded down.
@@ -153,8 +161,12 @@ void check_layout(const Config& config, Checker& check) {
   check_requested(sampler, check);
   note_sampler_context(sampler.strategy_args.strategy_config, check);
   const int64_t tp = sampler.strategy_args.strategy_config.tensor_parallel();
-  check.require(sampler.num_gpus_per_worker.value_or(tp) == tp, sampler.num_gpus_per_worker,
+  const auto& devices = sampler.num_gpus_per_worker;
+  const bool decides = sampler.strategy_args.strategy_name == Strategy::kVllm;  // as in ROLL
+  check.require(decides || devices.value_or(tp) == tp, devices,
                 "must equal the sampler's tensor_parallel_size, which is {}", tp);
+  if (decides && devices.value_or(tp) != tp)
+    check.note(fmt::format("{}: under vllm tensor_parallel_size decides, which is {}", check.name(devices), tp));
   const int64_t& block = sampler.strategy_args.strategy_config.block_size;
   check.require(block % 8 == 0, block, "must be a multiple of 8");
   const auto& pages = sampler.strategy_args.strategy_config.num_gpu_blocks_override;

@@ -109,6 +109,7 @@ void complete_data(DataArgs& training, DataArgs& validation, const std::optional
   if (!validation.names_prompt()) {
     validation.messages = training.messages;
     validation.question = training.question;
+    validation.query = training.query;
     validation.prompt = training.prompt;
     validation.response = training.response;
     if (!validation.ground_truth) {
@@ -254,6 +255,38 @@ void complete_ulysses(WorkerConfig& worker, Checker& check) {
   size = wanted;
 }
 
+/// ROLL's place for it under fsdp2; what samples shares no experts.
+void complete_expert_ranks(WorkerConfig& worker, Checker& check) {
+  StrategyArgs& strategy = worker.strategy_args;
+  const auto& wanted = strategy.strategy_config.ep_size;
+  auto& size = strategy.strategy_config.expert_model_parallel_size;
+  if (!wanted) return;
+  if (!is_fsdp2(strategy.strategy_name))
+    return check.note(
+        fmt::format("{}: tensor ranks share every expert's matrices; {} says what a role that trains does",
+                    check.key(wanted), check.key(size)));
+  check.require(!size || *size == *wanted, wanted, "is another spelling of {}; keep one of the two", check.name(size));
+  size = wanted;
+}
+
+/// Another spelling, at the top level.
+void complete_column(const std::optional<std::string>& wanted, std::optional<std::string>& column, Checker& check) {
+  if (!wanted) return;
+  check.require(!column || *column == *wanted, wanted, "is another spelling of {}; keep one of the two",
+                check.name(column));
+  column = wanted;
+}
+
+/// ROLL gives the last domain what the others leave.
+void complete_shares(DataArgs& data, Checker& check) {
+  double sum = 0;
+  for (const auto& [domain, share] : data.domain_interleave_probs) sum += share;
+  if (sum <= 0 || sum > 1 - 1e-6 || !data.domain_interleave_schedule.empty()) return;
+  for (auto& [domain, share] : data.domain_interleave_probs) share /= sum;
+  check.note(fmt::format("{}: the shares sum to {:.6g}, and each is divided by that",
+                         check.key(data.domain_interleave_probs), sum));
+}
+
 }  // namespace
 
 void complete_judging_models(Config& config) {
@@ -298,8 +331,11 @@ void complete(Config& config, Checker& check) {
   for (const JudgingModel& judge : judging_models(config)) strategies.push_back(&judge.worker->strategy_args);
   note_strategies(strategies, check);
   for (WorkerConfig* worker : {&config.actor_train, &config.reference, &config.critic})
-    complete_ulysses(*worker, check);
-  for (auto& [name, teacher] : config.teacher) complete_ulysses(teacher.model, check);
+    complete_ulysses(*worker, check), complete_expert_ranks(*worker, check);
+  for (auto& [name, teacher] : config.teacher)
+    complete_ulysses(teacher.model, check), complete_expert_ranks(teacher.model, check);
+  complete_expert_ranks(config.actor_infer, check);
+  complete_shares(config.actor_train.data_args, check);
   for (WorkerConfig* worker : {&config.actor_train, &config.critic}) complete_names(worker->model_args);
   complete_names(config.actor_infer.model_args);
 }
@@ -312,8 +348,16 @@ void complete(SftConfig& config, Checker& check) {
   check.require(!epochs || !check.is_set(config.num_train_epochs) || *epochs == config.num_train_epochs, epochs,
                 "differs from {}; keep one of the two", check.name(config.num_train_epochs));
   if (epochs) config.num_train_epochs = *epochs;
-  complete_data(config.sft_train.data_args, config.validation.data_args, config.global_template);
+  DataArgs& data = config.sft_train.data_args;
+  complete_column(config.prompt_key, data.question, check);
+  complete_column(config.query_key, data.query, check);
+  complete_column(config.response_key, data.response, check);
+  check.require(!data.query || data.question, data.query, "follows a question: name its column in {}",
+                check.key(data.question));
+  complete_data(data, config.validation.data_args, config.global_template);
   complete_divisor(config.loss, config.sequence_length);
+  complete_ulysses(config.sft_train, check);
+  complete_expert_ranks(config.sft_train, check);
   complete_trackers(config.track, check);
   note_strategies({&config.sft_train.strategy_args}, check);
   complete_names(config.sft_train.model_args);

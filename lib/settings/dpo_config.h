@@ -34,7 +34,8 @@ struct DpoConfig : SftConfig {
     v("actor_train", sft_train, "the policy in training; its batch sizes count pairs");
     v("reference", reference, "the frozen policy, on the ranks of actor_train");
     v("validation", validation, "data of the validation");
-    v.noted({"num_nodes", "local_rank", "rpc_timeout", "is_offload_states", "base_dir"},
+    v.noted({"num_nodes", "local_rank", "rpc_timeout", "is_offload_states", "is_offload_optimizer_states_in_train_step",
+             "base_dir"},
             "one program runs all roles; there are no remote calls to tune");
   }
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <span>
 
 #include "checkpoint/base_folder.h"
@@ -85,6 +86,30 @@ int64_t tensor_ranks(const WorkerConfig& worker) {
   return worker.strategy_args.strategy_config.tensor_parallel();
 }
 
+/// What an update that gathers layers does without: weights, of which two layers are here at a time, and gradients, of
+/// one.
+void take_away_layers(MemoryEstimate& memory, const WorkerConfig& worker, const std::vector<ParameterShape>& parameters,
+                      double bytes) {
+  const auto holders = static_cast<double>(worker.ranks.size()) / static_cast<double>(tensor_ranks(worker));
+  if (!worker.gathers_layers() || holders <= 1) return;
+  std::map<int64_t, double> layers;  // numbers of those that are recomputed; the others wait for their backward
+  for (const ParameterShape& parameter : parameters) {
+    const FlatParameter own = largest_part(parameter, tensor_ranks(worker));
+    if (parameter.layer >= 0 && own.is_matrix && own.copies == 1 && layer_number(parameter.name) >= 0 &&
+        parameter.layer < worker.recomputation().layers &&
+        !is_frozen(parameter.name, worker.model_args.freeze_module_prefix))
+      layers[parameter.layer] += static_cast<double>(own.numel);
+  }
+  double all = 0, largest = 0;
+  for (const auto& [layer, numel] : layers) {
+    all += numel;
+    largest = std::max(largest, numel);
+  }
+  const double away = all * (1 - 1 / holders);
+  memory.gathered += std::max(0.0, away - 2 * largest) * bytes;
+  memory.gradients -= std::max(0.0, away - largest) * 4;
+}
+
 void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::vector<ParameterShape>& parameters,
                  at::ScalarType dtype) {
   const auto bytes = static_cast<double>(c10::elementSize(dtype));
@@ -121,6 +146,7 @@ void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::
     memory.gradients += 4 * numel;
     memory.optimizer += (8 + master) * numel / static_cast<double>(shards);
   }
+  take_away_layers(memory, worker, parameters, bytes);
 }
 
 /// Of micro-batches, of training or of log-probs and values.
@@ -294,7 +320,8 @@ std::string memory_text(const MemoryEstimate& memory) {
   const auto gb = [](double bytes) {
     return fmt::format("{:.{}f}", bytes / 1e9, bytes < 1e9 ? 3 : bytes < 1e10 ? 2 : 1);
   };
-  std::string text = fmt::format("weights {}", gb(memory.weights));
+  std::string text = fmt::format("weights {}", gb(memory.weights - memory.gathered));
+  if (memory.gathered > 0) text += fmt::format(" (layers gathered one by one, {} between updates)", gb(memory.weights));
   if (memory.activations > 0)
     text += fmt::format(" + gradients {} + optimizer {} + {} {} = {}", gb(memory.gradients), gb(memory.optimizer),
                         memory.visiting > memory.activations ? "a reference's forward" : "activations",

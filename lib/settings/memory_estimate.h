@@ -27,11 +27,12 @@ struct MemoryEstimate {
   double kv_cache = 0;     // of max_running_requests sequences at full length; a GPU without so much room makes do
   double merged = 0;       // of a GPU's sampler, which adds adapters to a copy of the layers' weights
   double put_away = 0;     // of the first three, what `offload` moves to host memory while a GPU samples
+  double gathered = 0;     // of weights, what an update has not where it gathers layers
   double visiting = 0;     // the largest reference that waits in host memory, during its forward, and what that takes
   double checkpoint = 0;   // on the host: optimizer state, and on a role's first rank the whole model
 
   /// Of the device, by what it does.
-  double training() const { return weights + gradients + optimizer + std::max(activations, visiting); }
+  double training() const { return weights - gathered + gradients + optimizer + std::max(activations, visiting); }
   double sampling() const { return weights + gradients + optimizer - put_away + merged + kv_cache; }
   double total() const { return std::max(training(), sampling()); }
   /// Of the host, where the rank computes on the CPU: a checkpoint is copied beside everything else.

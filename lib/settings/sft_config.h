@@ -27,6 +27,7 @@ struct SftConfig {
   int64_t sequence_length = 1024;
   double max_grad_norm = 1;
   std::optional<std::string> global_template;
+  std::optional<std::string> prompt_key, query_key, response_key;
   LossConfig loss = sft_loss();  // only its aggregation keys
   WorkerConfig sft_train{.duties = {.is_policy = false, .samples = false}};
   WorkerConfig validation{.duties = {.has_model = false,
@@ -40,6 +41,9 @@ struct SftConfig {
   void fields(V& v) {
     run_fields(v);
     loss.aggregation_fields(v);
+    v("prompt_key", prompt_key, "ROLL's spelling of sft_train.data_args.question");
+    v("query_key", query_key, "ROLL's spelling of sft_train.data_args.query");
+    v("response_key", response_key, "ROLL's spelling of sft_train.data_args.response");
     v("sft_train", sft_train, "the model in training");
     v("validation", validation, "data of the validation");
   }

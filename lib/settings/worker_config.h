@@ -64,6 +64,17 @@ struct WorkerConfig {
     return recomputes() ? strategy_args.strategy_config.recomputation() : Recomputation{};
   }
 
+  /// Whether an update gathers each layer when it is computed (optim/gathered_layers.h).
+  bool wants_gathered_layers() const {
+    return strategy_args.strategy_config.reshard_after_forward.value_or(strategy_args.strategy_name ==
+                                                                        Strategy::kFsdp2Train);
+  }
+  bool gathers_layers() const {
+    const StrategyConfig& layout = strategy_args.strategy_config;
+    return wants_gathered_layers() && layout.use_distributed_optimizer && layout.pipeline_parallel() == 1 &&
+           layout.expert_parallel() == 1 && !model_args.trains_adapters();
+  }
+
   /// Of its ranks those that work on different sequences: the rest share sequences and weights.
   int64_t data_ranks() const {
     return std::max<int64_t>(1, std::ssize(ranks) / strategy_args.strategy_config.model_ranks());

@@ -43,10 +43,11 @@ StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device
       return token_log_probs(model, with_routers(e.tokens, model.spec(), settings.routers), settings.temperature,
                              /*with_entropy=*/true, settings.actor_recomputes, e.host_mask("response_mask"));
     };
-    models.actor.emplace(TrainedPolicy{roles.actor->trained(),
-                                       {meshes.actor.mesh(), roles.actor->parts()},
-                                       forward,
-                                       empty_pass(roles.actor->backbone(), settings.actor_recomputes)});
+    models.actor.emplace(
+        TrainedPolicy{roles.actor->trained(),
+                      {meshes.actor.mesh(), roles.actor->parts()},
+                      forward,
+                      empty_pass(roles.actor->backbone(), settings.actor_recomputes, settings.actor_gathers)});
   }
   if (roles.critic) {
     models.values = [&model = *roles.critic](const Batch& part) { return model.values(part.tokens); };
@@ -55,10 +56,11 @@ StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device
     const auto forward = [&model = *roles.critic, settings](const Experience& e) {
       return model.values(freely_routed(e.tokens), settings.critic_recomputes);
     };
-    models.critic.emplace(TrainedCritic{roles.critic->trained(),
-                                        {meshes.critic.mesh(), roles.critic->parts()},
-                                        forward,
-                                        empty_pass(roles.critic->backbone(), settings.critic_recomputes)});
+    models.critic.emplace(
+        TrainedCritic{roles.critic->trained(),
+                      {meshes.critic.mesh(), roles.critic->parts()},
+                      forward,
+                      empty_pass(roles.critic->backbone(), settings.critic_recomputes, settings.critic_gathers)});
   }
   return models;
 }

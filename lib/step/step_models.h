@@ -46,8 +46,9 @@ struct StepModels {
 struct ModelSettings {
   double temperature = 1;  // of log-probs: the sampler's, or 1 where that is greedy
   Recomputation actor_recomputes{}, critic_recomputes{};
-  bool with_energies = false;  // old_log_probs gives [2, T]: these, and the energies
-  RouterCosts routers{};       // of the actor's experts
+  bool with_energies = false;                          // old_log_probs gives [2, T]: these, and the energies
+  bool actor_gathers = false, critic_gathers = false;  // layers, in each micro-batch of an update
+  RouterCosts routers{};                               // of the actor's experts
 };
 /// Of transformers; `roles` and `meshes` must outlive what is given back.
 StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device, const ModelSettings& settings);

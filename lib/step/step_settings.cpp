@@ -86,6 +86,8 @@ StepSettings step_settings(const Config& config) {
                  .actor_recomputes = actor.recomputation(),
                  .critic_recomputes = critic.recomputation(),
                  .with_energies = old_log_prob_reasons(config).energies,
+                 .actor_gathers = actor.gathers_layers(),
+                 .critic_gathers = critic.gathers_layers(),
                  .routers = router_costs(actor.strategy_args.strategy_config)},
       .forwards = forward_settings(config),
       .experience = config.experience,
@@ -187,6 +189,7 @@ LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm,
           .schedule = schedule_of(args, total_updates),
           .max_grad_norm = max_grad_norm,
           .frozen_prefixes = worker.model_args.freeze_module_prefix,
+          .gathers_layers = worker.gathers_layers(),
           .shares_optimizer = worker.strategy_args.strategy_config.use_distributed_optimizer};
 }
 

@@ -189,7 +189,8 @@ Metrics Dpo::train(int64_t update) {
                         .phase = {&log_, fmt::format("step {}: train", update)},
                         .step = update,
                         .source = [&] { return write_origins(run_.folder(), update, pairs); },
-                        .empty_pass = empty_pass(roles_.actor->backbone(), config_.sft_train.recomputation())};
+                        .empty_pass = empty_pass(roles_.actor->backbone(), config_.sft_train.recomputation(),
+                                                 config_.sft_train.gathers_layers())};
   const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     const PackedTokens tokens =
         with_routers(e.tokens, roles_.actor->spec(), router_costs(config_.sft_train.strategy_args.strategy_config));

@@ -171,7 +171,7 @@ Metrics Sft::train(int64_t update) {
                         .phase = {&log_, fmt::format("step {}: train", update)},
                         .step = update,
                         .source = [&] { return write_origins(run_.folder(), update, rows); },
-                        .empty_pass = empty_pass(model_.backbone(), recompute)};
+                        .empty_pass = empty_pass(model_.backbone(), recompute, config_.sft_train.gathers_layers())};
   const MicroBatchLoss<Batch> loss = [&](const Batch& b, const MiniBatchCounts& counts) {
     const at::Tensor& labels_mask = b.mask("labels_mask");
     const PackedTokens tokens =

@@ -105,6 +105,16 @@ TEST_CASE("the named columns decide where a prompt comes from", "[data]") {
   CHECK(row_of(both, {.messages = "messages", .prompt = "text"}).messages);
 }
 
+TEST_CASE("a query follows its question on a line of its own, where a row has one", "[data]") {
+  const auto content = [](const std::string& query) {
+    const std::string row = R"({"instruction": "Add up.", "output": "3")" + query + "}";
+    return (*row_of(row, {.question = "instruction", .query = "input"}).messages)[0]["content"].get<std::string>();
+  };
+  CHECK(content(R"(, "input": "1 + 2")") == "Add up.\n1 + 2");
+  CHECK(content(R"(, "input": "")") == "Add up.");
+  CHECK(content("") == "Add up.");
+}
+
 TEST_CASE("a broken row is an error that names file, line, column and rule", "[data]") {
   using Catch::Contains;
   CHECK_THAT(row_error(R"({"id": 1})"),

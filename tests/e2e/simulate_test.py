@@ -42,6 +42,7 @@ LAYOUTS = {
     "8 data ranks": (8, 1, 1, DEEP),
     "2 data x 2 context x 2 tensor ranks": (2, 2, 2, {}),
     "2 context x 2 tensor ranks, gated delta nets": (1, 2, 2, dict(model="delta")),
+    "2 data x 2 tensor ranks that share experts": (2, 1, 2, dict(model="mixture", ep=2)),
 }
 failures = []
 
@@ -72,7 +73,16 @@ def forecast(folder, name, ranks, *options, **flags):
     return {key: value for key, value in sent.items() if value > 0 and not is_text(key)}
 
 
+def drop_rows(expected, found):
+    """Rows of experts go where routers send them, and the forecast's routers choose all alike."""
+    for key in [key for key in found if key.endswith("/ep/all_to_all")]:
+        if not 0.75 < expected.get(key, 0) / found[key] < 1.25:
+            failures.append(f"{key}: forecast {expected.get(key)}, counted {found[key]}")
+        expected[key] = found[key]
+
+
 def compare(name, expected, found):
+    drop_rows(expected, found)
     wrong = {key: (expected.get(key), found.get(key)) for key in expected.keys() | found.keys() if expected.get(key) != found.get(key)}
     print(f"{'FAILED' if wrong else 'ok    '} {name}: {len(found)} counters, {sum(found.values()):,} bytes", flush=True)
     for key, (forecast_bytes, bytes_sent) in sorted(wrong.items()):
@@ -128,6 +138,7 @@ with tempfile.TemporaryDirectory() as name:
     rollouts = replay.record(folder)
     replay.make_model(folder, "deep", "qwen2", "--hidden", 128, "--layers", 4)
     replay.make_model(folder, "delta", "qwen3_5_text", "--layers", 4)
+    replay.make_model(folder, "mixture", "qwen3_moe", "--layers", 3, "--experts", 8, "--experts-per-token", 4, "--expert-intermediate", 24)
     layouts(folder, rollouts)
     placements(folder, rollouts)
     distilled(folder, rollouts)

@@ -241,7 +241,8 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
       {{"difficulty_mask=true", "difficulty_low_threshold=0.9", "difficulty_high_threshold=0.9"}, "must be below"},
       {{"error_max_len_clip=true", "error_max_len_threshold=null"}, "needs error_max_len_threshold"},
       {{"bootstrap_truncated=true", "adv_estimator=reinforce"}, "takes the critic's value"},
-      {{"actor_infer.num_gpus_per_worker=2"}, "tensor_parallel_size, which is 1"},
+      {{"actor_infer.num_gpus_per_worker=2", "actor_infer.strategy_args.strategy_name=sglang"},
+       "tensor_parallel_size, which is 1"},
       {{"async_generation_ratio=1"}, "needs devices that only sample"},
       {{"async_generation_ratio=65"}, "must be in 0..64"},
       {{"actor_train.strategy_args.strategy_name=megatron_infer"}, "needs a *_train strategy"},
@@ -279,7 +280,7 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
       {{"ppo_epochs=0"}, "ppo_epochs"},
       {{"dual_clip_c=1"}, "must be above 1"},
       {{"actor_train.data_args.domain_interleave_probs={math_rule: 1.5}"}, "must be in 0..1"},
-      {{"actor_train.data_args.domain_interleave_probs={math_rule: 0.5}"}, "must sum to 1"},
+      {{"actor_train.data_args.domain_interleave_probs={math_rule: 0.5, other: 0.6}"}, "must sum to 1"},
       {{"actor_train.data_args.domain_interleave_probs={math_rul: 1}"}, "has no reward"},
   };
   for (const Rule& rule : rules) {

@@ -67,6 +67,26 @@ TEST_CASE("weights, gradients and optimizer are estimated to the byte", "[train]
   for (const std::string& found : bytes) CHECK(found == fmt::format("{}", expected));
 }
 
+TEST_CASE("of layers that are gathered an update has slices, two layers, and the gradients of one", "[train]") {
+  const ModelSpec spec = small_spec(true);
+  Config config = config_of(false, true);
+  config.actor_train.strategy_args.strategy_name = Strategy::kFsdp2Train;
+  place_roles(config, 6);
+  const PlannedModels models = {.policy = spec, .critic = {}};
+  const MemoryEstimate gathered = estimate_memory(config, models, true, 0);
+  config.actor_train.strategy_args.strategy_config.reshard_after_forward = false;
+  const MemoryEstimate whole = estimate_memory(config, models, true, 0);
+  const double layer = 36 * (6 * 6 + 2 * 2 * 6 + 6 * 6 + 3 * 77);  // q, k and v, o, gate, up and down
+  CHECK(whole.gathered == 0);
+  CHECK(gathered.gathered == Approx(2 * (3 * layer * 5 / 6 - 2 * layer)));
+  CHECK(whole.gradients - gathered.gradients == Approx(4 * (3 * layer * 5 / 6 - layer)));
+  CHECK(gathered.weights == whole.weights);  // between updates
+  CHECK(gathered.training() == Approx(whole.training() - gathered.gathered - (whole.gradients - gathered.gradients)));
+  config.actor_train.strategy_args.strategy_config.reshard_after_forward.reset();
+  config.actor_train.model_args.disable_gradient_checkpointing = true;  // each waits for its backward
+  CHECK(estimate_memory(config, models, true, 0).gathered == 0);
+}
+
 TEST_CASE("the parts of tensor ranks are estimated to the byte, copies of key/value heads too", "[train]") {
   const bool is_fp32 = GENERATE(true, false);
   ModelSpec spec = small_spec(false);

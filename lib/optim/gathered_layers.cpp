@@ -1,0 +1,97 @@
+#include "optim/gathered_layers.h"
+
+#include <ATen/ATen.h>
+
+#include <charconv>
+
+namespace roll {
+
+int64_t layer_number(const std::string& name) {
+  constexpr std::string_view kLayers = "layers.";
+  const size_t found = name.find(kLayers);
+  if (found == std::string::npos) return -1;
+  int64_t number = -1;
+  std::from_chars(name.data() + found + kLayers.size(), name.data() + name.size(), number);
+  return number;
+}
+
+GatheredLayers::GatheredLayers(FlatAdamW& optimizer, const NamedTensors& parameters, Communicator& ranks)
+    : optimizer_(optimizer), ranks_(ranks) {
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (const int64_t b = optimizer.layout().bucket_of[i]; optimizer.is_gathered(b))
+      buckets_[parameters[i].second.unsafeGetTensorImpl()] = b;
+}
+
+std::set<int64_t> GatheredLayers::buckets_of(const Weights& weights) const {
+  std::set<int64_t> found;
+  for (const at::Tensor& weight : weights)
+    if (const auto bucket = buckets_.find(weight.unsafeGetTensorImpl()); bucket != buckets_.end())
+      found.insert(bucket->second);
+  return found;
+}
+
+void GatheredLayers::start(int64_t bucket) {
+  if (optimizer_.is_whole(bucket)) return;
+  optimizer_.make_whole(bucket);
+  coming_[bucket] = ranks_.start_all_gather(optimizer_.parameter_slice(bucket), optimizer_.parameters(bucket),
+                                            "parameters of a layer");
+}
+
+void GatheredLayers::gather(int64_t bucket) {
+  start(bucket);
+  const auto found = coming_.find(bucket);
+  if (found == coming_.end()) return;
+  found->second->wait();
+  coming_.erase(found);
+}
+
+void GatheredLayers::reduce(int64_t bucket) {
+  const at::Tensor sum = at::empty_like(optimizer_.gradient_slice(bucket));
+  ranks_.start_reduce_scatter(optimizer_.gradient(bucket), sum, "gradients of a layer")->wait();
+  optimizer_.gradient_slice(bucket).add_(sum);
+  optimizer_.close_gradient(bucket);
+  optimizer_.keep_slice(bucket);
+}
+
+void GatheredLayers::enter(const Weights& weights, const Weights& next, Pass pass) {
+  const std::set<int64_t> wanted = buckets_of(weights);
+  if (pass == Pass::kBackward)
+    std::erase_if(open_, [&](int64_t bucket) {
+      if (wanted.contains(bucket)) return false;
+      reduce(bucket);
+      return true;
+    });
+  for (const int64_t bucket : wanted) {
+    gather(bucket);
+    if (pass != Pass::kForward && open_.insert(bucket).second) optimizer_.open_gradient(bucket);
+  }
+  for (const int64_t bucket : buckets_of(next)) start(bucket);
+}
+
+void GatheredLayers::leave(const Weights& weights) {
+  for (const int64_t bucket : buckets_of(weights))
+    if (!open_.contains(bucket)) optimizer_.keep_slice(bucket);
+}
+
+void GatheredLayers::begin() {
+  for (const auto& [parameter, bucket] : buckets_)
+    if (optimizer_.is_whole(bucket)) {
+      gather(bucket);
+      optimizer_.keep_slice(bucket);
+    }
+}
+
+void GatheredLayers::end_backward() {
+  for (const int64_t bucket : open_) reduce(bucket);
+  open_.clear();
+}
+
+void GatheredLayers::end() {
+  begin();  // what was gathered last is of before the update
+  for (int64_t b = 0; b < std::ssize(optimizer_.layout().buckets); ++b)
+    if (optimizer_.is_gathered(b)) start(b);
+  for (int64_t b = 0; b < std::ssize(optimizer_.layout().buckets); ++b)
+    if (optimizer_.is_gathered(b)) gather(b), optimizer_.forget_slice(b);
+}
+
+}  // namespace roll

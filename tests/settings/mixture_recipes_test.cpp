@@ -1,0 +1,103 @@
+// Keys that ROLL's recipes for mixtures of experts have, and those of its fine-tuning (qwen3-30BA3B-rlvr_fsdp2,
+// qwen3-30BA3B-sft_fsdp2, qwen3-30BA3B-dpo_megatron of its examples), mean what they mean there.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+#include "checkpoint/temporary_folder.h"
+#include "error_of.h"
+#include "settings/load_config.h"
+#include "settings/recipe.h"
+
+namespace roll {
+
+namespace {
+
+using test::TemporaryFolder;
+using testing::error_of;
+
+const LoadOptions kOffline{.num_ranks = {}, .offline = true};
+
+const std::string kSft = R"(
+pretrain: Qwen/Qwen3-30B-A3B-Base
+sequence_length: 2048
+prompt_key: instruction
+query_key: input
+response_key: output
+validation: {data_args: {file_name: ./data/code_alpaca_500.json, template: qwen2_5}}
+sft_train:
+  model_args: {dtype: bf16, ulysses_size: 2}
+  training_args: {num_train_epochs: 1, per_device_train_batch_size: 1, gradient_accumulation_steps: 1, learning_rate: 5.0e-6}
+  data_args: {file_name: ./data/code_alpaca_20k.json, template: qwen2_5, preprocessing_num_workers: 4}
+  strategy_args:
+    strategy_name: fsdp2_train
+    strategy_config: {fsdp_size: 8, efsdp_size: 1, ep_size: 8, moe_use_grouped_mm: false, param_dtype: bf16, reduce_dtype: bf16,
+                      offload_policy: false, reshard_after_forward: true, apply_expert_patch: true, wrap_policy: {wrap_embeddings: true}}
+  device_mapping: list(range(0,8))
+)";
+
+const std::string kDpo = R"(
+pretrain: Qwen/Qwen3-30B-A3B
+max_steps: 500
+sequence_length: 4096
+chosen_key: chosen
+rejected_key: rejected
+is_offload_states: true
+is_offload_optimizer_states_in_train_step: true
+actor_train:
+  training_args: {learning_rate: 1.0e-6, per_device_train_batch_size: 1, gradient_accumulation_steps: 16}
+  data_args: {file_name: [data/pairs.json]}
+  strategy_args: {strategy_name: megatron_train, strategy_config: {expert_model_parallel_size: 8, moe_token_dispatcher_type: alltoall}}
+  device_mapping: list(range(0,16))
+)";
+
+auto sft(const std::vector<std::string>& overrides = {}) {
+  const TemporaryFolder folder;
+  return load_sft_config(folder.write("sft.yaml", kSft), overrides, kOffline);
+}
+
+bool has_note(const std::vector<std::string>& notes, const std::string& part) {
+  return std::ranges::any_of(notes, [&](const std::string& note) { return mentions(note, part); });
+}
+
+}  // namespace
+
+TEST_CASE("ROLL's fine-tuning of a mixture under fsdp2 is valid, and its words arrive", "[settings]") {
+  const SftConfig config = sft().config;
+  const StrategyConfig& strategy = config.sft_train.strategy_args.strategy_config;
+  CHECK(strategy.expert_parallel() == 8);
+  CHECK(strategy.context_parallel() == 2);
+  CHECK(config.sft_train.data_args.question == "instruction");
+  CHECK(config.sft_train.data_args.query == "input");
+  CHECK(config.sft_train.data_args.response == "output");
+  CHECK(config.validation.data_args.query == "input");
+}
+
+TEST_CASE("two spellings of a fine-tuning's keys must agree", "[settings]") {
+  const auto error = [](const std::string& override) { return error_of([&] { sft({override}); }); };
+  CHECK(mentions(error("sft_train.strategy_args.strategy_config.expert_model_parallel_size=4"),
+                 "ep_size = 8: is another spelling of"));
+  CHECK(mentions(error("sft_train.data_args.question=q"), "prompt_key = instruction: is another spelling of"));
+  CHECK(mentions(error("~prompt_key"), "query = input: follows a question"));
+  CHECK(mentions(error("sft_train.strategy_args.strategy_config.ep_size=3"), "must divide the 8 data x context ranks"));
+}
+
+TEST_CASE("ROLL's pairs for a mixture are valid", "[settings]") {
+  const TemporaryFolder folder;
+  const DpoConfig config = load_dpo_config(folder.write("dpo.yaml", kDpo), {}, kOffline).config;
+  CHECK(config.sft_train.strategy_args.strategy_config.expert_parallel() == 8);
+}
+
+TEST_CASE("what a recipe says too little or twice is noted", "[settings]") {
+  const auto read = [](const std::vector<std::string>& overrides) { return load_config(kRecipe, overrides, kOffline); };
+  const auto shares = read({"actor_train.data_args.domain_interleave_probs={math_rule: 0.9}"});
+  CHECK(shares.config.actor_train.data_args.domain_interleave_probs.at("math_rule") == Approx(1));
+  CHECK(has_note(shares.notes, "the shares sum to 0.9, and each is divided by that"));
+  CHECK(has_note(read({"actor_infer.strategy_args.strategy_name=vllm", "actor_infer.num_gpus_per_worker=2"}).notes,
+                 "num_gpus_per_worker = 2: under vllm tensor_parallel_size decides, which is 1"));
+  const auto sampler = read({"actor_infer.strategy_args.strategy_config.ep_size=2"});
+  CHECK(has_note(sampler.notes, "ep_size: tensor ranks share every expert's matrices"));
+  CHECK(sampler.config.actor_infer.strategy_args.strategy_config.expert_parallel() == 1);
+}
+
+}  // namespace roll
