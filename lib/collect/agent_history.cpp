@@ -110,7 +110,8 @@ AgentPlace place_of_ids(const std::vector<AgentNode>& nodes, const std::vector<i
   for (size_t i = 0; i < nodes.size(); ++i) {
     const std::vector<int64_t> ids = all_ids(nodes[i]);
     const auto alike = static_cast<size_t>(std::ranges::mismatch(ids, prompt).in1 - ids.begin());
-    if (alike >= longest) nearest = i, longest = alike;
+    if (alike >= longest) nearest = i;
+    longest = std::max(longest, alike);
     const bool is_before = alike == ids.size() && (i > 0 || alike == prompt.size());
     if (is_before && (!found || ids.size() >= all_ids(nodes[*found]).size())) found = i;
   }

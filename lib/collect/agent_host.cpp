@@ -23,7 +23,8 @@ std::string random_key() {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-/// Programs that take sessions. One that ends is started again, and its session is over.
+/// Programs that take sessions. One that ends is started again, and its session is over; one whose
+/// session failed is ended.
 class AgentPrograms {
  public:
   AgentPrograms(const EnvironmentArgs& args, std::string base_url, std::string key, AgentSessions& sessions)
@@ -54,7 +55,7 @@ class AgentPrograms {
 
   void look_at(Program& program, const std::string& name) {
     if (program.child) {
-      if (program.child->is_running()) return;
+      if (program.child->is_running() && !sessions_.is_to_end(name)) return;
       const std::string said = program.child->stderr_tail();
       const std::string how = fmt::format("ended ({}) before its reward{}", program.child->end(0),
                                           said.empty() ? "" : "; it said: " + said);

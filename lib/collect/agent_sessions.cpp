@@ -192,13 +192,20 @@ void AgentSessions::end_with(Session& session, TurnAnswer ending) {
 }
 
 void AgentSessions::fail(Session& session, EnvironmentFault fault, const std::string& why) {
+  if (session.is_taken && !session.who.empty()) failed_.insert(session.who);
   end_with(session, {.fault = fault, .why = why});
+}
+
+bool AgentSessions::is_to_end(const std::string& who) {
+  const std::lock_guard lock(mutex_);
+  return failed_.erase(who) > 0;
 }
 
 bool AgentSessions::agent_ended(const std::string& who, const std::string& why) {
   const std::lock_guard lock(mutex_);
   for (auto& [number, session] : sessions_)
     if (session.is_taken && session.who == who && !session.ending) fail(session, EnvironmentFault::kCrash, why);
+  failed_.erase(who);
   return num_taken_.erase(who) > 0;
 }
 

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,8 @@ class AgentSessions : public SessionDesk {
 
   /// An agent that was known as `who` has ended. False: it had never taken a session.
   bool agent_ended(const std::string& who, const std::string& why);
+  /// Whether a session of this agent failed while it ran: it is to be ended. Once for each.
+  bool is_to_end(const std::string& who);
   /// No agent can be had: sessions that nobody has taken are over.
   void fail_untaken(EnvironmentFault fault, const std::string& why);
   /// Who still waits is told so, and so is whoever comes.
@@ -108,6 +111,7 @@ class AgentSessions : public SessionDesk {
   std::map<std::string, int64_t> by_id_;
   std::deque<int64_t> untaken_;
   std::map<std::string, int64_t> num_taken_;  // by who, since it began
+  std::set<std::string> failed_;              // agents that are to be ended
   int64_t num_playing_ = 0;                   // that are taken and not over
   Stopwatch since_free_;                      // since a session was first to be had, taken or over
   std::string closed_;

@@ -202,6 +202,6 @@ with tempfile.TemporaryDirectory() as name:
     pair, told = train(folder, "pair", AGENT, 2, number=4, actor_infer=dict(generating_args=dict(temperature=1.0, top_p=1.0, top_k=0),
                                                                             strategy_args=dict(strategy_config=dict(tensor_model_parallel_size=2))))
     check_trained(pair, told)
-    check_failures(train(folder, "failing", FAILING, number=8, seed=9, environment=dict(timeout_s=2.5))[0])
+    check_failures(train(folder, "failing", FAILING, number=8, seed=9, environment=dict(timeout_s=3))[0])
     check_trained(*train(folder, "client", OPENAI, number=2, environment=dict(world_size=1)))
 finish("agents that ask the policy")
