@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kMostWaiting = 64;        // turns of a session that wait for their draw
 constexpr int64_t kMostDrawsOfATurn = 16;  // mean of a session
+constexpr double kStartTimes = 10;         // timeout_s, in which some agent must come: programs take long to start
 constexpr int64_t kMostRefused = 20;       // requests of a session
 constexpr const char* kIsOver = "the session is over";
 
@@ -124,8 +125,9 @@ void AgentSessions::look_for_silence(Session& session) {
   const double limit_s = rules_.environment.env_config.timeout_s;
   const auto& longest_s = rules_.environment.max_seconds;
   if (!session.is_taken) {
-    if (num_playing_ == 0 && since_free_.seconds() > limit_s)
-      fail(session, EnvironmentFault::kTimeout, fmt::format("was taken by no agent within {:g} s", limit_s));
+    if (num_playing_ == 0 && since_free_.seconds() > kStartTimes * limit_s)
+      fail(session, EnvironmentFault::kTimeout,
+           fmt::format("was taken by no agent within {:g} s", kStartTimes * limit_s));
   } else if (session.since_heard.seconds() > limit_s) {
     fail(session, EnvironmentFault::kTimeout, fmt::format("heard nothing of its agent for {:g} s", limit_s));
   } else if (longest_s && session.since_taken.seconds() > *longest_s) {
