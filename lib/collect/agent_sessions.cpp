@@ -200,7 +200,7 @@ void AgentSessions::fail(Session& session, EnvironmentFault fault, const std::st
 
 bool AgentSessions::is_to_end(const std::string& who) {
   const std::lock_guard lock(mutex_);
-  return failed_.erase(who) > 0;
+  return failed_.contains(who);
 }
 
 bool AgentSessions::agent_ended(const std::string& who, const std::string& why) {
@@ -230,7 +230,7 @@ std::optional<Json> AgentSessions::take(const std::string& who, std::chrono::mil
   std::unique_lock lock(mutex_);
   has_session_.wait_for(lock, patience, [&] { return !untaken_.empty() || !closed_.empty(); });
   if (!closed_.empty()) throw Unavailable(closed_);
-  if (untaken_.empty()) return std::nullopt;
+  if (untaken_.empty() || failed_.contains(who)) return std::nullopt;
   Session& session = sessions_.at(untaken_.front());
   untaken_.pop_front();
   since_free_.restart();

@@ -57,7 +57,7 @@ class AgentSessions : public SessionDesk {
 
   /// An agent that was known as `who` has ended. False: it had never taken a session.
   bool agent_ended(const std::string& who, const std::string& why);
-  /// Whether a session of this agent failed while it ran: it is to be ended. Once for each.
+  /// Whether a session of this agent failed while it ran: it is to be ended, and takes no other.
   bool is_to_end(const std::string& who);
   /// No agent can be had: sessions that nobody has taken are over.
   void fail_untaken(EnvironmentFault fault, const std::string& why);
