@@ -26,8 +26,10 @@ void reset_to(Environment& environment, uint64_t seed, const std::string& observ
                             fmt::format("the level of seed {} began otherwise than before; a seed is one level", seed));
 }
 
-EnvironmentPool::EnvironmentPool(const EnvironmentsByTag& environments) : environments_(environments) {
+EnvironmentPool::EnvironmentPool(const EnvironmentsByTag& environments, Agents agents)
+    : environments_(environments), agents_(std::move(agents)) {
   for (const auto& [tag, config] : environments) {
+    if (config.env_type->is_agent) continue;
     first_[tag] = make_environment(config, tag);
     if (config.env_type->is_program || config.env_type->is_slow) threads_[tag];
   }
@@ -65,6 +67,19 @@ int64_t EnvironmentPool::begin(const std::string& tag, uint64_t seed, std::strin
   return number;
 }
 
+int64_t EnvironmentPool::begin(const std::string& tag, AgentSessions::Terms terms) {
+  const std::lock_guard lock(mutex_);
+  const int64_t number = num_begun_++;
+  trajectories_[number] = {.tag = tag, .seed = terms.seed};
+  agents_.at(tag)->sessions().begin(number, std::move(terms));
+  return number;
+}
+
+AgentSessions& EnvironmentPool::sessions(int64_t number) {
+  const std::lock_guard lock(mutex_);
+  return agents_.at(trajectories_.at(number).tag)->sessions();
+}
+
 void EnvironmentPool::step(int64_t number, std::string message) {
   const std::lock_guard lock(mutex_);
   Trajectory& trajectory = trajectories_.at(number);
@@ -80,12 +95,20 @@ void EnvironmentPool::step(int64_t number, std::string message) {
 
 std::optional<TurnAnswer> EnvironmentPool::take(int64_t number) {
   const std::lock_guard lock(mutex_);
-  return std::exchange(trajectories_.at(number).answer, std::nullopt);
+  Trajectory& trajectory = trajectories_.at(number);
+  if (const auto agent = agents_.find(trajectory.tag); agent != agents_.end())
+    return agent->second->sessions().next(number);
+  return std::exchange(trajectory.answer, std::nullopt);
 }
 
 void EnvironmentPool::end(int64_t number) {
   const std::lock_guard lock(mutex_);
   Trajectory& trajectory = trajectories_.at(number);
+  if (const auto agent = agents_.find(trajectory.tag); agent != agents_.end()) {
+    agent->second->sessions().end(number);
+    trajectories_.erase(number);
+    return;
+  }
   const auto its = threads_.find(trajectory.tag);
   const bool waits = its != threads_.end() && std::erase(its->second.waiting, number) > 0;
   if (waits || (trajectory.own && !trajectory.is_asked)) {

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "collect/agent_host.h"
+#include "collect/turn_answer.h"
 #include "environment/config.h"
 #include "environment/environment.h"
 
@@ -20,18 +22,11 @@ namespace roll {
 
 using EnvironmentsByTag = std::map<std::string, EnvironmentConfig>;
 
-/// An answer to a message, or why there is none.
-struct TurnAnswer {
-  Reaction reaction{};
-  std::optional<EnvironmentFault> fault{};
-  std::string why{};     // of a fault
-  bool is_late = false;  // its trajectory has had its time
-};
-
 class EnvironmentPool {
  public:
+  using Agents = std::map<std::string, std::unique_ptr<AgentHost>>;  // by tag
   /// UserError: an environment that cannot be made. `environments` must outlive it.
-  explicit EnvironmentPool(const EnvironmentsByTag& environments);
+  explicit EnvironmentPool(const EnvironmentsByTag& environments, Agents agents = {});
   /// Ends the programs; waits for a question that is under way, which has its time limit.
   ~EnvironmentPool();
   EnvironmentPool(const EnvironmentPool&) = delete;
@@ -39,6 +34,10 @@ class EnvironmentPool {
 
   /// A trajectory of its own; it begins when there is an environment for it. `observation`: what the level must show.
   int64_t begin(const std::string& tag, uint64_t seed, std::string observation);
+  /// A trajectory of an agent's, who asks: take() gives the first turn.
+  int64_t begin(const std::string& tag, AgentSessions::Terms terms);
+  /// The sessions of the agent whose trajectory it is.
+  AgentSessions& sessions(int64_t trajectory);
   /// One at a time for each trajectory.
   void step(int64_t trajectory, std::string message);
   /// The answer to the last step, once it is there.
@@ -71,6 +70,7 @@ class EnvironmentPool {
   void play(Environment& environment, int64_t number, std::unique_lock<std::mutex>& lock);
 
   const EnvironmentsByTag& environments_;
+  const Agents agents_;
   std::mutex mutex_;
   std::condition_variable has_work_, has_answer_;
   std::map<int64_t, Trajectory> trajectories_;

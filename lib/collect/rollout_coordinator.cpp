@@ -52,8 +52,12 @@ void RolloutCoordinator::end(const std::vector<Generation>& generations) {
 }
 
 std::vector<WeightsRun> RolloutCoordinator::weights_of(int64_t request, int64_t num_tokens) const {
-  std::vector<WeightsRun> weights = requests_.at(request).weights;
-  for (const WeightsRun& run : weights) num_tokens -= run.num_tokens;
+  std::vector<WeightsRun> weights;
+  for (WeightsRun run : requests_.at(request).weights) {
+    run.num_tokens = std::min(run.num_tokens, num_tokens);  // an agent may have gone back
+    if (run.num_tokens > 0) weights.push_back(run);
+    num_tokens -= run.num_tokens;
+  }
   if (num_tokens > 0) weights.push_back({.version = terms_.version, .num_tokens = num_tokens});
   return weights;
 }

@@ -14,14 +14,24 @@
 namespace roll {
 
 RolloutWorker::RolloutWorker(const RewardsByDomain& rewards, int64_t response_length, RewardModels& models,
-                             RoleMesh& ranks, Log& log, Games games)
+                             RoleMesh& ranks, Log& log, Games games, const Tokenizer* tokenizer)
     : models_(models),
       ranks_(ranks),
       mesh_(ranks.mesh()),
       log_(log),
       rewards_(rewards, response_length, mesh_.dp_size(), &log),
       games_(std::move(games)) {
-  if (!games_.environments.empty()) pool_.emplace(games_.environments);
+  EnvironmentPool::Agents agents;
+  for (const auto& [tag, environment] : games_.environments)
+    if (environment.env_type->is_agent && mesh_.is_leader())
+      agents[tag] = std::make_unique<AgentHost>(tag, environment,
+                                                AgentPolicy{.chat_template = games_.chat_template.value(),
+                                                            .tokenizer = *tokenizer,
+                                                            .tokens = games_.tokens.value(),
+                                                            .prompt_length = games_.prompt_length,
+                                                            .response_length = response_length},
+                                                mesh_.dp().rank(), log);
+  if (!games_.environments.empty()) pool_.emplace(games_.environments, std::move(agents));
   for (const auto& [domain, reward] : rewards) domains_.push_back(domain);
 }
 
@@ -49,7 +59,7 @@ RolloutRecord record_of(const Row& row, const SampleIndex& sample, const Generat
   record.group_index = sample.prompt;
   record.sample_index = sample.number;
   record.response = generation.text;
-  record.prompt_ids = row.prompt_ids;
+  record.prompt_ids = trajectory && trajectory->agent ? trajectory->agent->prompt_ids : row.prompt_ids;
   record.response_ids = generation.ids;
   record.log_probs = generation.log_probs;
   record.routed_experts = generation.routed_experts;
@@ -156,7 +166,7 @@ void RolloutWorker::serve(RolloutJob& job, Engine& engine, const Tokenizer& toke
     RolloutRecord& record = job.records[index] =
         record_of(row, collection.sample(index), generation, job.request, trajectory);
     if (trajectory) record.response = tokenizer.decode(record.response_ids);
-    record.prompt = tokenizer.decode(row.prompt_ids);
+    record.prompt = tokenizer.decode(record.prompt_ids);
     const std::vector<WeightsRun> weights = collection.weights_of(index, std::ssize(generation.ids));
     if (weights.size() > 1 || weights.front().version != job.request.version) record.weights = weights;
     record.weights_sum = engine.weights_sum();
@@ -193,7 +203,13 @@ std::vector<Generation> RolloutWorker::sample(RolloutJob& job, Engine& engine, S
   TurnSource turns(collection, mesh_, {games_.environments, *pool_, *games_.tokens},
                    {job.request.response_length, params.generating}, job.trajectories, on_over);
   const auto on_done = [&](int64_t served, const Generation& generation) { turns.generated(served, generation); };
-  return turns.by_request(engine.serve(turns, params, on_done, hooks));
+  SamplerHooks own = hooks;
+  if (has_agents()) own.on_token = [&](int64_t served, const Generation& so_far) { turns.drew(served, so_far); };
+  return turns.by_request(engine.serve(turns, params, on_done, own));
+}
+
+bool RolloutWorker::has_agents() const {
+  return std::ranges::any_of(games_.environments, [](const auto& entry) { return entry.second.env_type->is_agent; });
 }
 
 /// Models score when nothing is left to sample, and what they say may want more samples.

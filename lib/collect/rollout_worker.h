@@ -55,13 +55,15 @@ struct RolloutJob {
 struct Games {
   EnvironmentsByTag environments{};
   std::optional<TurnTokens> tokens{};  // where there are some
+  std::optional<ChatTemplate> chat_template{};
+  int64_t prompt_length = 0;  // of what agents begin with
 };
 
 class RolloutWorker {
  public:
-  /// UserError: a reward or an environment that cannot be made.
+  /// `tokenizer`, for environments, must outlive it. UserError: a reward or an environment that cannot be made.
   RolloutWorker(const RewardsByDomain& rewards, int64_t response_length, RewardModels& models, RoleMesh& ranks,
-                Log& log, Games games = {});
+                Log& log, Games games = {}, const Tokenizer* tokenizer = nullptr);
 
   /// Random numbers are named by prompt and sample, so the responses do not depend on who samples them beside what.
   std::unique_ptr<RolloutJob> begin(RolloutRequest request);
@@ -84,6 +86,7 @@ class RolloutWorker {
              const std::function<bool()>& should_pause);
   std::vector<Generation> sample(RolloutJob& job, Engine& engine, SamplerCounts& counts,
                                  const TurnSource::OnOver& on_over);
+  bool has_agents() const;
   void all_gather_lengths(const std::vector<RolloutRecord>& mine, const RolloutCoordinator& collection);
   void warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step);
 

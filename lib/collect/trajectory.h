@@ -23,9 +23,10 @@ constexpr auto names_of(TrajectoryCut) {
 }
 
 struct Trajectory {
-  Generation said{};            // all of its tokens, the environment's with log-probs of 0
-  std::vector<Turn> turns{};    // the last one may be under way
-  std::vector<Json> answers{};  // of the environment, between them, as lists of messages
+  Generation said{};                 // all of its tokens, the environment's with log-probs of 0
+  std::vector<Turn> turns{};         // the last one may be under way
+  std::optional<AgentTurn> agent{};  // what its agent last asked
+  std::vector<Json> answers{};       // of the environment, between them, as lists of messages
   std::optional<bool> succeeded{};
   std::optional<ToolCounts> tools{};  // of all turns, where there are tools
   bool is_done = false;

@@ -27,7 +27,8 @@ EnvironmentAnswers::Answer told(int64_t request, const TurnAnswer& answer) {
           .tool_answers = answers,
           .fault = answer.fault,
           .why = answer.why,
-          .is_late = answer.is_late};
+          .is_late = answer.is_late,
+          .agent = answer.agent};
 }
 
 TurnAnswer heard(const EnvironmentAnswers::Answer& told) {
@@ -40,7 +41,8 @@ TurnAnswer heard(const EnvironmentAnswers::Answer& told) {
                        .answers = told.tool_answers},
           .fault = told.fault,
           .why = told.why,
-          .is_late = told.is_late};
+          .is_late = told.is_late,
+          .agent = told.agent};
 }
 
 uint32_t state_of(const std::string& observation) {
@@ -51,6 +53,15 @@ void append(Generation& said, const std::vector<int64_t>& ids) {
   said.ids.insert(said.ids.end(), ids.begin(), ids.end());
   said.log_probs.resize(said.ids.size());
   said.processed_log_probs.resize(said.ids.size());
+}
+
+/// Where an agent's request goes on, or its trajectory ends.
+void go_back_to(Trajectory& trajectory, const AgentTurn& turn) {
+  trajectory.said.ids = turn.ids;
+  trajectory.said.log_probs = turn.log_probs;
+  trajectory.said.processed_log_probs.resize(turn.ids.size());
+  trajectory.turns = turn.turns;
+  trajectory.agent = turn;
 }
 
 }  // namespace
@@ -79,7 +90,7 @@ RequestSource::Change TurnSource::next(const Queue& queue) {
   int64_t num_begun = std::ssize(waiting_);
   for (const int64_t served : queue.waiting) {
     const int64_t request = owners_.at(served);
-    const bool has_begun = is_played(request) && !trajectory(request).said.ids.empty();
+    const bool has_begun = is_agent(request) || (is_played(request) && !trajectory(request).said.ids.empty());
     if (has_begun)
       ++num_begun;
     else
@@ -103,14 +114,24 @@ void TurnSource::start(GenerationRequest asked, Change& change) {
   if (!is_played(request)) return send(request, std::move(asked), change);
   const auto [found, is_new] = open_.try_emplace(coordinator_.sample(first_ + request));
   Trajectory& its = found->second;
-  if (is_new) {
-    const std::string observation = row(request).raw.at("observation").get<std::string>();
-    its.next_state = state_of(observation);
-    if (mesh_.is_leader())
-      its.session = game_.pool.begin(row(request).domain, row(request).raw.at("seed").get<uint64_t>(), observation);
-  }
+  if (is_new) begin(request, its);
   if (its.awaits_answer) return waiting_.push_back(request);  // a pause came between
   draw_turn(request, change);
+}
+
+void TurnSource::begin(int64_t request, Trajectory& its) {
+  const std::string observation = row(request).raw.at("observation").get<std::string>();
+  const auto seed = row(request).raw.at("seed").get<uint64_t>();
+  its.next_state = state_of(observation);
+  its.awaits_answer = is_agent(request);
+  if (!mesh_.is_leader()) return;
+  const std::string& tag = row(request).domain;
+  its.session =
+      its.awaits_answer
+          ? game_.pool.begin(tag, {.seed = seed,
+                                   .response_length = limits_.response_length,
+                                   .sampling = requests_[request].asked.generating.value_or(limits_.generating)})
+          : game_.pool.begin(tag, seed, observation);
 }
 
 void TurnSource::send(int64_t request, GenerationRequest asked, Change& change) {
@@ -124,7 +145,15 @@ void TurnSource::draw_turn(int64_t request, Change& change) {
   const Trajectory& its = trajectory(request);
   GenerationRequest asked = requests_[request].asked;
   SamplingSettings generating = asked.generating.value_or(limits_.generating);
-  const int64_t most = std::min({room(request), generating.max_new_tokens, environment(request).max_tokens_per_step});
+  int64_t most = std::min({room(request), generating.max_new_tokens, environment(request).max_tokens_per_step});
+  if (its.agent) {
+    asked.prompt_ids = its.agent->prompt_ids;
+    asked.seed = its.agent->seed;
+    generating.stop_strings = its.agent->stop_strings;
+    generating.include_stop_str_in_output = its.agent->include_stop_str_in_output;
+    generating.skip_special_tokens = its.agent->skip_special_tokens;
+    most = std::min(most, its.agent->max_new_tokens);
+  }
   asked.num_given = std::ssize(its.said.ids);
   generating.max_new_tokens = asked.num_given + most;
   asked.generating = std::move(generating);
@@ -146,11 +175,23 @@ void TurnSource::generated(int64_t served, const Generation& generation) {
   const std::string message = generation.text;
   its.said = generation;
   its.turns.push_back({.num_tokens = std::ssize(generation.ids) - num_given, .state = its.next_state});
-  its.awaits_answer = true;
-  waiting_.push_back(request);
   ended_.push_back(served);
   requests_[request].in_engine = -1;
-  if (mesh_.is_leader()) game_.pool.step(its.session, message);
+  if (its.failed) return finish(request);
+  its.awaits_answer = true;
+  waiting_.push_back(request);
+  if (!mesh_.is_leader()) return;
+  if (its.agent)
+    game_.pool.sessions(its.session).hear_turn(its.session, generation, its.turns);
+  else
+    game_.pool.step(its.session, message);
+}
+
+void TurnSource::drew(int64_t served, const Generation& so_far) {
+  const int64_t request = owners_.at(served);
+  if (!mesh_.is_leader() || !is_agent(request)) return;
+  const Trajectory& its = trajectory(request);
+  if (!its.failed) game_.pool.sessions(its.session).hear_token(its.session, so_far);
 }
 
 /// **Collective** over the group, where some wait.
@@ -181,9 +222,14 @@ void TurnSource::hear(int64_t request, TurnAnswer answer, Change& change) {
   Trajectory& its = trajectory(request);
   const EnvironmentConfig& config = environment(request);
   its.awaits_answer = false;
+  if (answer.agent) go_back_to(its, *answer.agent);
   if (answer.fault) {
     its.failed = std::move(answer);
-    return finish(request);
+    return its.turns.empty() ? draw_turn(request, change) : finish(request);
+  }
+  if (answer.agent && !answer.reaction.is_done) {
+    requests_[request].asked.begun = {};  // which may be of a branch that was left
+    return draw_turn(request, change);
   }
   const Reaction& reaction = answer.reaction;
   its.turns.back().reward = as_written(reaction.reward);
@@ -198,8 +244,8 @@ void TurnSource::hear(int64_t request, TurnAnswer answer, Change& change) {
   if (its.is_done) return finish(request);
   const int64_t num_turns = std::ssize(its.turns);
   const Json answers = messages_between(config, reaction, num_turns);
-  const auto ids =
-      game_.tokens.behind({*row(request).messages, row(request).tools, its.answers}, answers, its.said.ids.back());
+  const Json variables = tool_variables(row(request).tools);
+  const auto ids = game_.tokens.behind({*row(request).messages, variables, its.answers}, answers, its.said.ids.back());
   if (num_turns >= config.max_steps)
     its.cut = TrajectoryCut::kTurns;
   else if (room(request) <= std::ssize(ids))

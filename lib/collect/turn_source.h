@@ -39,6 +39,8 @@ class TurnSource : public RequestSource {
   Change next(const Queue& queue) override;
   /// For the engine, as a response or a turn ends.
   void generated(int64_t served, const Generation& generation);
+  /// For the engine, with every token.
+  void drew(int64_t served, const Generation& so_far);
   /// What the engine gave back, as the coordinator would have had it without turns.
   std::vector<Generation> by_request(std::vector<Generation> generations);
 
@@ -49,6 +51,8 @@ class TurnSource : public RequestSource {
     bool is_over = false;
   };
   bool is_played(int64_t request) const;
+  bool is_agent(int64_t request) const { return is_played(request) && environment(request).env_type->is_agent; }
+  void begin(int64_t request, Trajectory& its);
   Trajectory& trajectory(int64_t request) { return open_.at(coordinator_.sample(first_ + request)); }
   void start(GenerationRequest asked, Change& change);
   void send(int64_t request, GenerationRequest asked, Change& change);

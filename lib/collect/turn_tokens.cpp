@@ -16,10 +16,6 @@ Json message(const char* role, const std::string& text) {
   return {{"role", role}, {"content", text}};
 }
 
-Json variables_of(const Json& tools) {
-  return tools.is_null() ? Json::object() : Json{{"tools", tools}};
-}
-
 std::string shown(const std::string& text, size_t from) {
   return from >= text.size() ? "its end" : to_line(Json(text.substr(from, kShown)));
 }
@@ -37,18 +33,22 @@ std::string rest_behind(const std::string& before, const std::string& after) {
 
 }  // namespace
 
+Json tool_variables(const Json& tools) {
+  return tools.is_null() ? Json::object() : Json{{"tools", tools}};
+}
+
 TurnTokens::TurnTokens(ChatTemplate chat_template, const Tokenizer& tokenizer)
     : template_(std::move(chat_template)), tokenizer_(tokenizer) {}
 
 void TurnTokens::check(const char* role, const Json& tools) const {
-  const Json first = Json::array({message("user", "a level")});
+  const Json first = Json::array({message("user", "a level")}), variables = tool_variables(tools);
   for (const char* turn : {kStandIn, " a turn \n", "<think>\na thought\n</think>\n\na turn"}) {
-    const std::string text = text_behind(first, turn, Json::array({message(role, "an answer")}), tools);
+    const std::string text = text_behind(first, turn, Json::array({message(role, "an answer")}), variables);
     if (text.find("an answer") == std::string::npos)
       throw user_error("template: a message of role {} does not appear in what it writes; choose another, as chatml",
                        role);
   }
-  const std::string opening = template_.render(first, /*add_generation_prompt=*/true, variables_of(tools));
+  const std::string opening = template_.render(first, /*add_generation_prompt=*/true, variables);
   for (const Json& tool : tools)
     if (const auto& name = tool["function"]["name"].get_ref<const std::string&>();
         opening.find(name) == std::string::npos)
@@ -59,8 +59,7 @@ void TurnTokens::check(const char* role, const Json& tools) const {
 }
 
 std::string TurnTokens::text_behind(Json messages, const std::string& turn, const Json& answer,
-                                    const Json& tools) const {
-  const Json variables = variables_of(tools);
+                                    const Json& variables) const {
   const std::string before = template_.render(messages, /*add_generation_prompt=*/true, variables) + turn;
   messages.push_back(message("assistant", turn));
   for (const Json& part : answer) messages.push_back(part);
@@ -74,7 +73,7 @@ std::vector<int64_t> TurnTokens::behind(const Before& before, Json answer, int64
     for (const Json& part : earlier) messages.push_back(part);
   }
   for (Json& part : answer) part["content"] = tokenizer_.disarmed(part["content"]);
-  std::vector<int64_t> ids = tokenizer_.encode(text_behind(std::move(messages), kStandIn, answer, before.tools),
+  std::vector<int64_t> ids = tokenizer_.encode(text_behind(std::move(messages), kStandIn, answer, before.variables),
                                                /*parse_special=*/true, /*add_special=*/false);
   const auto& ends = tokenizer_.eos_ids();
   const bool is_ended = std::ranges::find(ends, last_id) != ends.end();

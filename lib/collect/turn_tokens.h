@@ -14,6 +14,9 @@
 
 namespace roll {
 
+/// The template's variables that say which tools there are; null: none.
+Json tool_variables(const Json& tools);
+
 class TurnTokens {
  public:
   TurnTokens(ChatTemplate chat_template, const Tokenizer& tokenizer);
@@ -26,7 +29,7 @@ class TurnTokens {
   /// What was before a turn, beside the model's own turns.
   struct Before {
     const Json& first;                 // messages before its first turn
-    const Json& tools;                 // null: none
+    const Json& variables;             // of the template, with tools where there are some
     const std::vector<Json>& answers;  // lists of messages, between turns
   };
   /// The tokens from the end of the model's turn to where it speaks again, with a list of messages between.
@@ -34,7 +37,7 @@ class TurnTokens {
   std::vector<int64_t> behind(const Before& before, Json answer, int64_t last_id) const;
 
  private:
-  std::string text_behind(Json messages, const std::string& turn, const Json& answer, const Json& tools) const;
+  std::string text_behind(Json messages, const std::string& turn, const Json& answer, const Json& variables) const;
 
   ChatTemplate template_;
   const Tokenizer& tokenizer_;

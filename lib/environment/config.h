@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/range.h"
+#include "config/secret.h"
 #include "environment/tool_calls.h"
 #include "environment/types.h"
 
@@ -46,6 +47,9 @@ struct EnvironmentArgs {
   double timeout_s = 10;
   int64_t world_size = 4;
   std::map<std::string, std::string> config;
+  std::string host = "127.0.0.1";
+  int64_t port = 0;
+  Secret api_key;
 
   template <class V>
   void fields(V& v) {
@@ -80,12 +84,21 @@ struct EnvironmentArgs {
       within(-1'000'000, 1'000'000));
     v("max_number", max_number, "guess_the_number: the greatest secret; tools: the greatest number of arithmetic",
       within(-1'000'000, 1'000'000));
-    v("command", command, "command: program and arguments, which answers JSON lines (environment/command.h)");
-    v("timeout_s", timeout_s, "command, tools: seconds that an answer may take", above_to(0, 86400));
+    v("command", command,
+      "command: program and arguments, which answers JSON lines (environment/command.h); openai: an agent, which takes "
+      "sessions; empty: agents run elsewhere");
+    v("timeout_s", timeout_s,
+      "command, tools: seconds that an answer may take; openai: between two requests of a session", above_to(0, 86400));
     v("world_size", world_size,
-      "command: how many of it run, each of which plays a level at a time; tools: threads; on each rank that samples",
+      "command, openai: how many of it run, each of which plays a level at a time; tools: threads; on each rank that "
+      "samples",
       within(1, 4096));
-    v("config", config, "command: what the program is told with each reset");
+    v("config", config, "command, openai: what the program is told with each level");
+    v("host", host, "openai: the address that listens for agents");
+    v("port", port, "openai: where; ranks that sample take the next ones; 0: free ones, which the log names",
+      within(0, 65535));
+    v("api_key", api_key,
+      "openai: what agents must send (Authorization: Bearer ...); null: one that only `command` knows");
     v.noted({"render_mode", "use_thread_lock", "special_token_list", "seed", "map_seed"},
             "levels come from named seeds, as text");
   }

@@ -1,5 +1,6 @@
 #include "environment/types.h"
 
+#include "environment/agent.h"
 #include "environment/command.h"
 #include "environment/config.h"
 #include "environment/environment.h"
@@ -16,6 +17,7 @@ std::span<const EnvironmentType> rows_of(const EnvironmentType*) {
       {.name = "sokoban", .make = make_sokoban, .shows_level = true},
       {.name = "guess_the_number", .make = make_guess_the_number},
       {.name = "command", .make = make_command_environment, .is_program = true, .check = check_command},
+      {.name = "openai", .make = make_agent_environment, .is_agent = true, .check = check_agent},
       {.name = "tools",
        .make = make_tool_use,
        .shows_level = true,

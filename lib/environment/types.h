@@ -20,6 +20,7 @@ struct EnvironmentType {
   bool shows_level = false;    // levels that begin with one observation are the same
   bool is_program = false;     // of the user: slow, and trusted with nothing
   bool is_slow = false;        // its answers take time: they are made by threads of their own
+  bool is_agent = false;       // it asks the policy, over HTTP
   bool answers_calls = false;  // what it says between turns are tools' answers
   /// UserError: this machine lacks what it needs; null: it needs nothing.
   void (*check)(const EnvironmentArgs& args, const std::string& where) = nullptr;

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -50,7 +51,8 @@ void never_block(const Descriptor& fd) {
 }
 
 /// In the child, between fork and exec: only async-signal-safe calls.
-[[noreturn]] void become(const std::vector<char*>& argv, int in, int out, int err, int status) {
+[[noreturn]] void become(const std::vector<char*>& argv, const std::vector<char*>& variables, int in, int out, int err,
+                         int status) {
   setpgid(0, 0);
   // Both outlast exec. The second ends the shell when this process is killed, for only the program reads our pipe.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -63,8 +65,21 @@ void never_block(const Descriptor& fd) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int number : {SIGPIPE, SIGINT, SIGTERM}) signal(number, SIG_DFL);
-  execv(argv[0], argv.data());
+  execve(argv[0], argv.data(), variables.data());
   _exit(127);
+}
+
+/// As execve() takes them.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+bool is_set_in(const std::vector<std::string>& variables, std::string_view entry) {
+  const std::string_view name = entry.substr(0, entry.find('=') + 1);
+  return std::ranges::any_of(variables, [&](const std::string& own) { return own.starts_with(name); });
 }
 
 bool is_executable(const std::string& file) {
@@ -130,17 +145,20 @@ void check_executable(const std::string& program) {
   throw user_error("{}: cannot be started{}", program, errno_text());
 }
 
-ChildProcess::ChildProcess(const std::vector<std::string>& command) {
+ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::vector<std::string>& variables) {
   if (command.empty()) throw user_error("no program to start");
   check_executable(command[0]);
   std::vector<std::string> words{"/bin/sh", "-c", kGatherer, "sh"};
   words.insert(words.end(), command.begin(), command.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
+  std::vector<std::string> own = variables;
+  std::vector<char*> argv = pointers_to(words), all = pointers_to(own);
+  all.pop_back();
+  for (char** entry = environ; *entry; ++entry)
+    if (!is_set_in(variables, *entry)) all.push_back(*entry);
+  all.push_back(nullptr);
   Pipe in = child_pipe(), out = child_pipe(), err = child_pipe(), status = child_pipe();
   pid_ = fork();
-  if (pid_ == 0) become(argv, in.read_end.get(), out.write_end.get(), err.write_end.get(), status.write_end.get());
+  if (pid_ == 0) become(argv, all, in.read_end.get(), out.write_end.get(), err.write_end.get(), status.write_end.get());
   if (pid_ < 0) throw system_error("{}: cannot be started{}", command[0], errno_text());
   setpgid(pid_, pid_);  // both sides, so that it holds whoever comes first
   input_ = std::move(in.write_end);
@@ -174,6 +192,13 @@ bool ChildProcess::has_ended() {
   const int code = n == 0 ? 128 + SIGKILL : std::atoi(text.data());       // nothing: somebody killed the shell
   exit_code_ = code > 128 && code <= 128 + SIGRTMAX ? 128 - code : code;  // as shells say it
   return true;
+}
+
+bool ChildProcess::is_running() {
+  read_output();
+  unread_.clear();
+  read_errors();
+  return !has_ended();
 }
 
 std::string ChildProcess::end(double timeout_s) {

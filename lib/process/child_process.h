@@ -24,8 +24,9 @@ class ChildProcess {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Starts `command` (program, found on PATH, and its arguments). UserError as check_executable().
-  explicit ChildProcess(const std::vector<std::string>& command);
+  /// Starts `command` (program, found on PATH, and its arguments) with these variables ("NAME=value") beside this
+  /// process's own. UserError as check_executable().
+  explicit ChildProcess(const std::vector<std::string>& command, const std::vector<std::string>& variables = {});
   /// Kills all of it.
   ~ChildProcess();
 
@@ -39,6 +40,9 @@ class ChildProcess {
 
   /// Writes `line` and a newline and waits for one line in `reply`. Output is read while input is written.
   Outcome ask(std::string_view line, double timeout_s, std::string& reply);
+
+  /// Whether it runs, of one that is never asked: what it prints is thrown away.
+  bool is_running();
 
   /// SIGKILL to all of it, then reaps.
   void kill();

@@ -16,6 +16,7 @@
 #include "experience/turns.h"
 #include "optim/update_trace.h"
 #include "process/stop.h"
+#include "records/agent_turn.h"
 #include "records/rollout_record.h"
 #include "records/sample_index.h"
 #include "reward/parts.h"
@@ -116,7 +117,7 @@ struct GroupMessage {
 
 /// Within a group of sampling ranks: what environments have answered, from its leader, whose they are.
 struct EnvironmentAnswers {
-  static constexpr MessageKind kMessage{"ANSW", 2, "answers of environments"};
+  static constexpr MessageKind kMessage{"ANSW", 3, "answers of environments"};
   struct Answer {
     int64_t request = 0;
     std::string observation;
@@ -128,12 +129,13 @@ struct EnvironmentAnswers {
     std::optional<EnvironmentFault> fault;
     std::string why;
     bool is_late = false;
+    std::optional<AgentTurn> agent;
     template <class F>
     void fields(F& field) {
       field("request", request), field("observation", observation), field("reward", reward);
       field("is_done", is_done), field("is_valid", is_valid), field("succeeded", succeeded);
       field("tools", tools), field("tool_answers", tool_answers);
-      field("fault", fault), field("why", why), field("is_late", is_late);
+      field("fault", fault), field("why", why), field("is_late", is_late), field("agent", agent);
     }
   };
   std::vector<Answer> answers;

@@ -176,21 +176,23 @@ std::optional<std::vector<int64_t>> ids_of(const Json& list) {
   return ids;
 }
 
-std::vector<std::vector<int64_t>> prompts_of(const Json& prompt, const ServedModel& model) {
+void read_prompts(const Json& prompt, const ServedModel& model, CompletionRequest& request) {
   constexpr const char* kWanted = "a text, a list of texts, a list of token ids, or a list of such lists";
-  const auto one = [&](const Json& value) {
-    if (value.is_string()) return model.tokenizer.encode(value.get_ref<const std::string&>());
+  const auto add = [&](const Json& value) {
+    if (value.is_string()) {
+      request.texts.push_back(value.get<std::string>());
+      request.prompts.push_back(model.tokenizer.encode(request.texts.back()));
+      return;
+    }
     auto ids = value.is_array() && !value.empty() ? ids_of(value) : std::nullopt;
     if (!ids) fail_type("prompt", prompt, kWanted);
-    return *std::move(ids);
+    request.prompts.push_back(*std::move(ids));
   };
   if (prompt.is_null()) throw user_error("prompt: is missing; give {}", kWanted);
-  if (prompt.is_string() || (prompt.is_array() && !prompt.empty() && prompt.front().is_number())) return {one(prompt)};
+  if (prompt.is_string() || (prompt.is_array() && !prompt.empty() && prompt.front().is_number())) return add(prompt);
   if (!prompt.is_array() || prompt.empty()) fail_type("prompt", prompt, kWanted);
   if (prompt.size() > kMostPrompts) throw user_error("prompt: has {} prompts; at most {}", prompt.size(), kMostPrompts);
-  std::vector<std::vector<int64_t>> prompts;
-  for (const Json& value : prompt) prompts.push_back(one(value));
-  return prompts;
+  for (const Json& value : prompt) add(value);
 }
 
 std::string joined_text(const std::string& key, const Json& parts) {
@@ -260,8 +262,9 @@ void read_chat(const Body& body, bool add_generation_prompt, const ServedModel& 
   Json variables = body["chat_template_kwargs"].is_null() ? Json::object() : body["chat_template_kwargs"];
   if (!variables.is_object()) fail_type("chat_template_kwargs", variables, "an object");
   request.has_tools = read_tools(body, variables);
-  const std::string prompt =
-      model.chat_template->render(messages_of(body["messages"]), add_generation_prompt, variables);
+  request.messages = messages_of(body["messages"]);
+  const std::string prompt = model.chat_template->render(request.messages, add_generation_prompt, variables);
+  request.variables = std::move(variables);
   request.prompts = {model.tokenizer.encode(prompt, true, false)};  // the template writes the special tokens itself
 }
 
@@ -302,11 +305,12 @@ CompletionRequest read_completion(CompletionKind kind, const Json& json, const S
                             .streams = fields.stream,
                             .with_usage = usage_of(body["stream_options"]),
                             .with_log_probs = log_probs_of(kind, body["logprobs"]),
-                            .with_token_ids = fields.return_token_ids};
+                            .with_token_ids = fields.return_token_ids,
+                            .given = body.scalars()};
   if (!body["stop"].is_null()) request.sampling.stop_strings = stops_of(body["stop"]);
   if (!body["logit_bias"].is_null()) request.sampling.logit_bias = biases_of(body["logit_bias"], model.vocab_size);
   if (kind == CompletionKind::kText)
-    request.prompts = prompts_of(body["prompt"], model);
+    read_prompts(body["prompt"], model, request);
   else
     read_chat(body, fields.add_generation_prompt, model, request);
   check_prompts(request, model);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,12 +32,16 @@ enum class CompletionKind { kChat, kText };
 struct CompletionRequest {
   CompletionKind kind = CompletionKind::kText;
   std::vector<std::vector<int64_t>> prompts;  // one of a chat
+  std::vector<std::string> texts{};           // these as they were given; empty: as ids, or as messages
+  Json messages{};                            // of a chat, else null
+  Json variables = Json::object();            // what its template was given beside them, tools included
   int64_t num_choices = 1;                    // of each prompt
   SamplingSettings sampling;
   std::optional<uint64_t> seed;
   bool streams = false, with_usage = false;  // usage: in a chunk of its own at the end
   bool with_log_probs = false, with_token_ids = false;
-  bool has_tools = false;  // which may be called
+  bool has_tools = false;       // which may be called
+  Json given = Json::object();  // the body's numbers and flags, as they are there
 };
 
 /// The request names a model that is not served.

@@ -2,7 +2,6 @@
 // drawn for them out.
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -13,55 +12,19 @@
 #include <vector>
 
 #include "rollout/sampler.h"
-#include "serve/completion_request.h"
+#include "serve/pending_answer.h"
 
 namespace roll {
 
-/// What has been drawn since one last looked, of one choice.
-struct ChoiceNews {
-  size_t choice = 0;
-  std::vector<int64_t> ids;
-  std::vector<float> log_probs;
-  std::optional<Generation> ended;  // whole
-};
-
-/// The request cannot be answered; 503, or after a while.
-struct Unavailable : SystemError {
-  using SystemError::SystemError;
-};
-
-/// The responses to one request, as they come. Any thread.
-class PendingAnswer {
- public:
-  /// `hears_tokens`: news come with every token, else only at the end of each choice.
-  explicit PendingAnswer(bool hears_tokens) : hears_tokens_(hears_tokens) {}
-
-  /// All news; none if nothing came within `patience`. Unavailable: there will be no more.
-  std::vector<ChoiceNews> take(std::chrono::milliseconds patience);
-
-  bool hears_tokens() const { return hears_tokens_; }
-  void put(ChoiceNews news);
-  void fail(const std::string& why);
-
- private:
-  const bool hears_tokens_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<ChoiceNews> news_;
-  std::string failure_;
-};
-
-class RequestQueue : public RequestSource {
+class RequestQueue : public RequestSource, public CompletionSink {
  public:
   /// `max_waiting`: choices that wait for a slot.
   explicit RequestQueue(int64_t max_waiting) : max_waiting_(max_waiting) {}
 
   // For those who ask.
 
-  /// One choice after the other of each prompt. Null: too many wait already. Unavailable: the queue is closed.
-  std::shared_ptr<PendingAnswer> submit(const CompletionRequest& request);
-  /// Nobody waits for it any more.
-  void cancel(const std::shared_ptr<PendingAnswer>& answer);
+  std::shared_ptr<PendingAnswer> submit(const CompletionRequest& request) override;
+  void cancel(const std::shared_ptr<PendingAnswer>& answer) override;
 
   // For the thread of the engine.
 

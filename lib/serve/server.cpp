@@ -17,8 +17,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kPatience_s = 10;     // with a client that says nothing
-constexpr milliseconds kLook{200};  // for a client that has hung up
+constexpr int kPatience_s = 10;        // with a client that says nothing
+constexpr milliseconds kLook{200};     // for a client that has hung up
+constexpr double kSessionWait_s = 10;  // for a session that may be taken
 constexpr const char* kJson = "application/json";
 
 /// What becomes an answer with that status.
@@ -58,14 +59,15 @@ std::string event(const Json& chunk) {
 /// One request on its way to its answer. Takes itself back where it ends early.
 class Asked {
  public:
-  Asked(CompletionRequest request, const ServedModel& model, RequestQueue& queue, std::string id, double timeout_s)
+  Asked(CompletionRequest request, const ServedModel& model, std::shared_ptr<CompletionSink> sink, std::string id,
+        double timeout_s)
       : request_(std::move(request)),
-        queue_(queue),
+        sink_(std::move(sink)),
         answer_(request_, model, std::move(id), static_cast<int64_t>(wall_clock_s())),
         timeout_s_(timeout_s),
-        pending_(queue.submit(request_)) {}
+        pending_(sink_->submit(request_)) {}
   ~Asked() {
-    if (pending_ && !answer_.is_whole()) queue_.cancel(pending_);
+    if (pending_ && !answer_.is_whole()) sink_->cancel(pending_);
   }
   Asked(const Asked&) = delete;
   Asked& operator=(const Asked&) = delete;
@@ -86,7 +88,7 @@ class Asked {
 
  private:
   CompletionRequest request_;
-  RequestQueue& queue_;
+  std::shared_ptr<CompletionSink> sink_;
   CompletionAnswer answer_;
   double timeout_s_;
   Stopwatch watch_;
@@ -117,18 +119,22 @@ bool write_events(Asked& asked, httplib::DataSink& sink) {
 }  // namespace
 
 struct CompletionServer::Parts {
-  Parts(const ServedModel& served, RequestQueue& requests, ServerSettings given)
-      : model(served), queue(requests), settings(std::move(given)) {}
+  Parts(const ServedModel& served, std::shared_ptr<CompletionSink> requests, SessionDesk* sessions,
+        ServerSettings given)
+      : model(served), sink(std::move(requests)), desk(sessions), settings(std::move(given)) {}
 
   void complete(CompletionKind kind, const httplib::Request& request, httplib::Response& response,
                 const httplib::ContentReader& reader) {
     answer_safely(response, [&] {
       admit(request);
-      const Json body = parse_json(read_body(request, reader), "the body");
+      const std::string text = read_body(request, reader);
+      std::shared_ptr<CompletionSink> asked_of = desk ? desk->find(request.matches[1]) : sink;
+      if (!asked_of) throw no_session(request);
+      const Json body = parse_json(text, "the body");
       CompletionRequest wanted = read_completion(kind, body, model);
       const std::string id =
           fmt::format("{}-{:016x}{:08x}", kind == CompletionKind::kChat ? "chatcmpl" : "cmpl", start, ++num_asked);
-      const auto asked = std::make_shared<Asked>(std::move(wanted), model, queue, id, settings.timeout_s);
+      const auto asked = std::make_shared<Asked>(std::move(wanted), model, std::move(asked_of), id, settings.timeout_s);
       if (!asked->is_taken()) throw Refusal{429, "rate_limit_error", "too many requests wait already; try again"};
       if (asked->streams()) {
         response.set_chunked_content_provider(
@@ -143,13 +149,22 @@ struct CompletionServer::Parts {
     });
   }
 
-  /// Throws Refusal: it may not ask.
-  void admit(const httplib::Request& request) const {
+  /// Who asks: what stands behind the key and a point, mostly nothing. Throws Refusal: it may not ask.
+  std::string admit(const httplib::Request& request) const {
     if (settings.api_key.empty()) {
       if (!names_this_machine(request)) throw Refusal{403, "permission_error", "the Host is not this machine"};
-    } else if (!are_same(request.get_header_value("Authorization"), "Bearer " + settings.api_key)) {
-      throw Refusal{401, "authentication_error", "the API key is missing or wrong (Authorization: Bearer ...)"};
+      return "";
     }
+    const std::string said = request.get_header_value("Authorization"), key = "Bearer " + settings.api_key;
+    const std::string rest = said.substr(std::min(said.size(), key.size()));
+    if (!are_same(said.substr(0, key.size()), key) || !(rest.empty() || (desk && rest.front() == '.')))
+      throw Refusal{401, "authentication_error", "the API key is missing or wrong (Authorization: Bearer ...)"};
+    return rest.empty() ? "" : rest.substr(1);
+  }
+
+  static Refusal no_session(const httplib::Request& request) {
+    return {404, "invalid_request_error",
+            fmt::format("session {} is over, or was never taken", request.matches[1].str())};
   }
 
   std::string read_body(const httplib::Request& request, const httplib::ContentReader& reader) const {
@@ -186,10 +201,10 @@ struct CompletionServer::Parts {
   }
 
   void add_routes() {
-    for (const auto& [path, kind] : {std::pair("/v1/chat/completions", CompletionKind::kChat),
-                                     std::pair("/v1/completions", CompletionKind::kText)})
-      server.Post(path, [this, kind = kind](const httplib::Request& request, httplib::Response& response,
-                                            const httplib::ContentReader& reader) {
+    for (const auto& [path, kind] :
+         {std::pair("/chat/completions", CompletionKind::kChat), std::pair("/completions", CompletionKind::kText)})
+      server.Post(base() + path, [this, kind = kind](const httplib::Request& request, httplib::Response& response,
+                                                     const httplib::ContentReader& reader) {
         complete(kind, request, response, reader);
       });
     server.Get("/health", [](const httplib::Request&, httplib::Response& response) {
@@ -202,33 +217,66 @@ struct CompletionServer::Parts {
                   {"owned_by", "roll"},
                   {"max_model_len", model.max_length}};
     };
-    server.Get("/v1/models", [this, describe](const httplib::Request& request, httplib::Response& response) {
+    server.Get(base() + "/models", [this, describe](const httplib::Request& request, httplib::Response& response) {
       answer_safely(response, [&] {
         admit(request);
         response.set_content(to_line({{"object", "list"}, {"data", Json::array({describe()})}}), kJson);
       });
     });
-    server.Get(R"(/v1/models/(.+))", [this, describe](const httplib::Request& request, httplib::Response& response) {
+    server.Get(base() + "/models/(.+)", [this, describe](const httplib::Request& request, httplib::Response& response) {
       answer_safely(response, [&] {
         admit(request);
-        if (request.matches[1] != model.name) throw UnknownModel(fmt::format("only {} is served", model.name));
+        if (request.matches[request.matches.size() - 1] != model.name)
+          throw UnknownModel(fmt::format("only {} is served", model.name));
         response.set_content(to_line(describe()), kJson);
       });
     });
-    server.set_error_handler([](const httplib::Request& request, httplib::Response& response) {
-      if (!response.body.empty()) return;
+    if (desk) add_session_routes();
+    server.set_error_handler([this](const httplib::Request& request, httplib::Response& response) {
+      if (!response.body.empty() || response.status == 204) return;
       const std::string message =
           response.status == 404
-              ? fmt::format(
-                    "there is no {} {}; POST /v1/chat/completions and /v1/completions, GET /v1/models and /health",
-                    request.method, request.path)
+              ? fmt::format("there is no {} {}; POST {}/chat/completions and {}/completions, GET {}/models and /health",
+                            request.method, request.path, shown_base(), shown_base(), shown_base())
               : "the request is no HTTP that is understood here";
       response.set_content(error_body({response.status, "invalid_request_error", message}), kJson);
     });
   }
 
+  /// Before the paths of OpenAI's API.
+  std::string base() const { return desk ? "/v1/sessions/([^/]+)" : "/v1"; }
+  const char* shown_base() const { return desk ? "/v1/sessions/ID" : "/v1"; }
+
+  void add_session_routes() {
+    server.Post("/v1/sessions", [this](const httplib::Request& request, httplib::Response& response,
+                                       const httplib::ContentReader& reader) {
+      answer_safely(response, [&] {
+        const std::string who = admit(request);
+        read_body(request, reader);
+        std::optional<Json> session;
+        for (const Stopwatch watch; !session && watch.seconds() < kSessionWait_s && !has_hung_up(request);)
+          session = desk->take(who, kLook);
+        response.status = session ? 200 : 204;
+        if (!session) return;
+        const std::string id = session->at("id").get<std::string>();
+        (*session)["base_url"] = fmt::format("http://{}/v1/sessions/{}", request.get_header_value("Host"), id);
+        response.set_content(to_line(*session), kJson);
+      });
+    });
+    server.Post(base() + "/reward", [this](const httplib::Request& request, httplib::Response& response,
+                                           const httplib::ContentReader& reader) {
+      answer_safely(response, [&] {
+        admit(request);
+        if (!desk->end(request.matches[1], parse_json(read_body(request, reader), "the body")))
+          throw no_session(request);
+        response.set_content(R"({"status":"ok"})", kJson);
+      });
+    });
+  }
+
   const ServedModel& model;
-  RequestQueue& queue;
+  const std::shared_ptr<CompletionSink> sink;
+  SessionDesk* const desk;  // null: there are no sessions
   const ServerSettings settings;
   const double start_s = wall_clock_s();
   const uint64_t start = static_cast<uint64_t>(start_s * 1e6);
@@ -238,8 +286,19 @@ struct CompletionServer::Parts {
   std::thread listening;
 };
 
-CompletionServer::CompletionServer(const ServedModel& model, RequestQueue& queue, const ServerSettings& settings)
-    : parts_(std::make_unique<Parts>(model, queue, settings)) {
+CompletionServer::CompletionServer(const ServedModel& model, CompletionSink& sink, const ServerSettings& settings)
+    : parts_(std::make_unique<Parts>(model, std::shared_ptr<CompletionSink>(std::shared_ptr<void>(), &sink), nullptr,
+                                     settings)) {
+  listen();
+}
+
+CompletionServer::CompletionServer(const ServedModel& model, SessionDesk& desk, const ServerSettings& settings)
+    : parts_(std::make_unique<Parts>(model, nullptr, &desk, settings)) {
+  listen();
+}
+
+void CompletionServer::listen() {
+  const ServerSettings& settings = parts_->settings;
   if (settings.api_key.empty() && !is_loopback(settings.host))
     throw user_error(
         "--host {}: others could reach the server and need no key; set ROLL_API_KEY, or leave the host at 127.0.0.1",
@@ -247,8 +306,8 @@ CompletionServer::CompletionServer(const ServedModel& model, RequestQueue& queue
   parts_->add_routes();
   parts_->port = bind_listener(parts_->server, settings.host, settings.port, kPatience_s);
   if (parts_->port < 0)
-    throw user_error("--port {}: is taken, or {} is no address of this machine; 0 is a free port", settings.port,
-                     settings.host);
+    throw user_error("{} {}: is taken, or {} is no address of this machine; 0 is a free port", settings.port_key,
+                     settings.port, settings.host);
   parts_->listening = std::thread([this] { parts_->server.listen_after_bind(); });
 }
 

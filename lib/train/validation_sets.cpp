@@ -33,7 +33,9 @@ Games games_of(const Config& config, const std::filesystem::path& model_folder, 
   Games games{.environments = played_environments(config)};
   const DataArgs& data = config.actor_train.data_args;
   if (games.environments.empty()) return games;
-  games.tokens.emplace(ChatTemplate::load(model_folder, data.template_name.value(), data.enable_thinking), tokenizer);
+  games.chat_template = ChatTemplate::load(model_folder, data.template_name.value(), data.enable_thinking);
+  games.tokens.emplace(*games.chat_template, tokenizer);
+  games.prompt_length = config.prompt_length;
   for (const auto& [tag, environment] : games.environments)
     games.tokens->check(environment.env_type->answers_calls ? "tool" : "user",
                         make_environment(environment, tag)->tools());
@@ -50,7 +52,7 @@ std::optional<RolloutWorker> rollout_worker_of(const Config& config, const std::
   for (const auto& [domain, worker] : config.rewards)
     rewards[domain] = {worker.reward, worker.has_own_model() || worker.shares_model()};
   return std::optional<RolloutWorker>(std::in_place, rewards, config.response_length.value(), models, sampler, log,
-                                      games_of(config, model_folder, tokenizer));
+                                      games_of(config, model_folder, tokenizer), &tokenizer);
 }
 
 Metrics tell_validation(const std::string& title, const std::vector<RolloutRecord>& records,

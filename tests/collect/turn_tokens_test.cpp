@@ -20,8 +20,8 @@ Json user(const std::string& text) {
 /// Behind a turn that ends with `last_id`, after as many answers of `earlier`.
 std::vector<int64_t> behind(const TurnTokens& tokens, const std::vector<Json>& earlier, const std::string& answer,
                             int64_t last_id) {
-  const Json first = user("go"), tools;
-  return tokens.behind({first, tools, earlier}, user(answer), last_id);
+  const Json first = user("go"), variables = Json::object();
+  return tokens.behind({first, variables, earlier}, user(answer), last_id);
 }
 
 }  // namespace

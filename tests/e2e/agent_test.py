@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Agents that ask the policy in training, over HTTP: what was sampled for them is what is trained, on any number of ranks, whatever they ask; who
+dies, says nothing, floods or lies is counted and never a reward; OpenAI's own client plays as any other. Argument: the roll binary."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+
+import one_step
+from metric_words import unknown_metrics
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+from expecting import expect, finish
+from rollouts import rollout_lines
+
+binary = pathlib.Path(sys.argv[1]).resolve()
+# Plays one session after the other, each by its seed, and writes down what it was told.
+COMMON = r'''
+import http.client, json, os, sys, time
+log, base, key = open(sys.argv[1], "a"), os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"]
+link = http.client.HTTPConnection(base.split("/")[2], timeout=60)
+
+def post(path, body, key=key, link=link):
+    link.request("POST", path, json.dumps(body), {"Authorization": "Bearer " + key})
+    answer = link.getresponse()
+    text = answer.read().decode()
+    if answer.getheader("Content-Type") == "text/event-stream":
+        return answer.status, [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
+    return answer.status, json.loads(text or "null")
+
+def sessions():
+    while True:
+        try:
+            status, session = post("/v1/sessions", {})
+        except OSError:
+            return
+        if status == 503:
+            return
+        if status == 200:
+            yield session, "/v1/sessions/" + session["id"], session["seed"] // 8 % 8
+
+def told(**what):
+    log.write(json.dumps(what) + "\n"), log.flush()
+'''
+AGENT = COMMON + r'''
+for session, path, kind in sessions():
+    assert session["config"] == {"task": "sums"} and session["base_url"].endswith(path)
+    assert post("/v1/sessions/0-0/chat/completions", {"messages": []})[0] == 404 and post(path + "/reward", {}, "wrong", http.client.HTTPConnection(base.split("/")[2]))[0] == 401
+    messages, turns = [{"role": "user", "content": f"level {session['seed'] % 100}"}], []
+    said = dict(return_token_ids=True, logprobs=True)
+    while len(turns) < 2:
+        if kind == 1:   # asks once more, and goes on with what it heard last
+            post(path + "/chat/completions", {**said, "messages": messages})
+        if kind == 2:   # streams
+            status, chunks = post(path + "/chat/completions", {**said, "messages": messages, "stream": True})
+            ids = [id for chunk in chunks for choice in chunk["choices"] for id in choice.get("token_ids", [])]
+            message = {"role": "assistant", "content": "".join(c["delta"].get("content") or "" for chunk in chunks for c in chunk["choices"])}
+            prompt = None
+        elif kind == 3:  # of three, the second
+            status, answer = post(path + "/chat/completions", {**said, "messages": messages, "n": 3})
+            choice, prompt = answer["choices"][1], answer["choices"][1]["prompt_token_ids"]
+            ids, message = choice["token_ids"], choice["message"]
+        elif kind == 4:  # texts
+            text = f"level {session['seed'] % 100}: " if not turns else text + choice["text"] + " and "
+            status, answer = post(path + "/completions", {**said, "logprobs": 1, "prompt": text, "max_tokens": 3, "seed": 5})
+            choice = answer["choices"][0]
+            ids, message, prompt = choice["token_ids"], {"role": "assistant", "content": ""}, choice["prompt_token_ids"]
+        elif kind == 5:  # token ids
+            known = [5, 6, 7] if not turns else known + ids + [8]
+            status, answer = post(path + "/completions", {**said, "logprobs": 1, "prompt": known, "max_tokens": 3})
+            ids, prompt, message = answer["choices"][0]["token_ids"], [5, 6, 7], {"role": "assistant", "content": ""}
+        else:
+            status, answer = post(path + "/chat/completions", {**said, "messages": messages, "max_tokens": 4})
+            assert status == 200, answer
+            choice = answer["choices"][0]
+            ids, message, prompt = choice["token_ids"], choice["message"], choice["prompt_token_ids"]
+            assert len(choice["logprobs"]["content"]) == len(ids)
+        if not turns: first_prompt = prompt
+        turns.append(ids)
+        if kind == 6 and len(turns) == 1:  # forgets what was said
+            status, answer = post(path + "/chat/completions", {"messages": messages + [{"role": "assistant", "content": "x" + message["content"]}, messages[0]]})
+            assert status == 400 and answer["error"]["message"].startswith("messages[1]: in its content, at character 0 there was"), answer
+            status, answer = post(path + "/chat/completions", {"messages": messages, "temperature": 0.5})
+            assert status == 400 and "temperature = 0.5: the policy is trained as it is sampled, at 1" in answer["error"]["message"], answer
+        messages += [message, {"role": "tool" if kind == 7 else "user", "content": f"turn {len(turns)}"}]
+    if kind == 3:  # the turn that is drawn last ends the trajectory
+        status, answer = post(path + "/chat/completions", {**said, "messages": messages, "max_tokens": 2})
+        turns.append(answer["choices"][0]["token_ids"])
+    assert post(path + "/reward", {"reward": "much"})[0] == 400
+    reward = sum(map(sum, turns)) % 7
+    told(seed=session["seed"], prompt=first_prompt, turns=turns, reward=reward, kind=kind)
+    assert post(path + "/reward", {"reward": reward, "success": reward > 3})[0] == 200
+    assert post(path + "/reward", {"reward": reward})[0] == 404
+'''
+FAILING = COMMON + r'''
+for session, path, kind in sessions():
+    messages = [{"role": "user", "content": "go"}]
+    status, answer = post(path + "/chat/completions", {"messages": messages, "max_tokens": 1})
+    if kind % 5 == 1: sys.exit("no more")
+    if kind % 5 == 2:
+        time.sleep(60)
+        continue
+    for i in range(21 * (kind % 5 == 3)): post(path + "/chat/completions", {"messages": [*messages, {"role": "assistant", "content": "what it never said"}, *messages]})
+    for i in range(49 * (kind % 5 == 4)): post(path + "/chat/completions", {"messages": messages, "max_tokens": 1})
+    post(path + "/reward", {"reward": 1})
+'''
+OPENAI = r'''
+import os, sys, json, urllib.request
+import openai
+log, base, key = open(sys.argv[1], "a"), os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"]
+TOOLS = [{"type": "function", "function": {"name": "add", "description": "", "parameters": {"type": "object", "properties": {}}}}]
+def post(url, body):
+    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), {"Authorization": "Bearer " + key})) as answer:
+        return json.loads(answer.read() or b"null")
+while session := post(base + "/sessions", {}):
+    client = openai.OpenAI(base_url=session["base_url"], api_key=key)
+    messages = [{"role": "user", "content": "hello"}]
+    answer = client.chat.completions.create(model="policy", messages=messages, tools=TOOLS, extra_body=dict(return_token_ids=True))
+    messages += [answer.choices[0].message, {"role": "user", "content": "more"}]
+    streamed = client.chat.completions.create(model="policy", messages=messages, tools=TOOLS, stream=True, extra_body=dict(return_token_ids=True))
+    ids = [id for chunk in streamed for id in (chunk.choices[0].model_extra or {}).get("token_ids") or []]
+    log.write(json.dumps(dict(seed=session["seed"], turns=[answer.choices[0].model_extra["token_ids"], ids])) + "\n"), log.flush()
+    post(session["base_url"] + "/reward", {"reward": 1.0})
+'''
+
+
+def train(folder, name, agent, ranks=1, number=4, environment=None, **keys):
+    (folder / f"{name}.py").write_text(agent)
+    told = folder / f"{name}.told"
+    args = dict(command=[sys.executable, str(folder / f"{name}.py"), str(told)], world_size=3, timeout_s=20, config=dict(task="sums")) | (environment or {})
+    config = dict(exp_name="agents", seed=5, output_dir=str(folder / name), max_steps=1, save_steps=1, track_with=["jsonl"], pretrain=str(folder / "model"),
+                  rollout_batch_size=4 * number, prompt_length=160, response_length=150, adv_estimator="grpo", dump_experience=True,
+                  custom_envs=dict(Agent=dict(env_type="openai", max_steps=3, max_tokens_per_step=6, env_config=args)),
+                  train_env_manager=dict(tags=["Agent"], num_env_groups=1, group_size=4, num_levels=4 * number),
+                  actor_train=dict(training_args=dict(learning_rate=1e-3, train_batch_size=8, lr_scheduler_type="constant"), use_sequence_packing=True,
+                                   sequence_packing_args=dict(algorithm="load_balance", max_packed_sequence_length_train=600,
+                                                              max_packed_sequence_length_forward=600)),
+                  actor_infer=dict(generating_args=dict(temperature=1.0, top_p=1.0, top_k=0)))
+    (folder / f"{name}.yaml").write_text(json.dumps(config | keys))
+    done = subprocess.run([binary, "train", "--config", folder / f"{name}.yaml", "-n", str(ranks), "--device", "cpu"], capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        sys.exit(f"{name}: exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}")
+    return folder / name, [json.loads(line) for line in open(told)] if told.exists() else []
+
+
+def spoken(line):
+    """What the model said in a trajectory, turn by turn."""
+    ids, turns = line["response_ids"], []
+    for turn in line["turns"]:
+        turns.append(ids[:turn["tokens"]])
+        ids = ids[turn["tokens"] + turn["environment_tokens"]:]
+    return turns
+
+
+def check_trained(run, told):
+    """The tokens that the agents were told are those that are trained, where the model spoke and nowhere else."""
+    by_turns = {(t["seed"], json.dumps(t["turns"])): t for t in told}
+    experience = [json.loads(line) for line in open(run / "experience/step_000001.jsonl")]
+    for line, trained in zip(rollout_lines(run, 1), experience):
+        heard = by_turns.get((int(line["prompt_id"].split(":")[1]), json.dumps(spoken(line))))
+        expect(heard is not None, f"{line['prompt_id']}: what was sampled was told: {spoken(line)}, {line['reward_detail']}")
+        if heard is None: continue
+        expect(heard.get("prompt") in (None, line["prompt_ids"]), f"kind {heard.get('kind')}: the prompt is the first request")
+        expect(heard.get("reward", 1) == line["reward"], f"the reward is what was posted: {heard}, {line['reward']}")
+        own = [x for turn in line["turns"] for x in [1.0] * turn["tokens"] + [0.0] * turn["environment_tokens"]]
+        expect(trained["response_ids"] == line["response_ids"] and trained["response_mask"] == own, "what was sampled is trained, and nothing else")
+        gap = max(abs(a - b) for a, b, m in zip(trained["old_log_probs"], line["log_probs"], own) if m)
+        expect(gap < 1e-4, f"kind {heard.get('kind')}: the trainer finds the sampler's log-probs: {gap}")
+        expect(all(turn["environment_tokens"] > 0 for turn in line["turns"][:-1]), "between turns lies what the agent said")
+
+
+def check_failures(run):
+    kinds, seen = {1: "crash", 2: "timeout", 3: "protocol", 4: "flood"}, set()
+    for line in [json.loads(line) for line in open(run / "experience/step_000001.jsonl")]:
+        kind = kinds.get(int(line["prompt_id"].split(":")[1]) // 8 % 8 % 5)
+        seen.add(kind)
+        expect(line["reward_detail"].get("environment") == kind, f"{kind}: the failure is told: {line['reward_detail']}")
+        expect((line["reward"] is None) == (kind is not None), f"{kind}: a failure is no reward, and never 0")
+        expect(any(line["final_response_mask"]) == (kind is None), "who failed teaches nothing")
+    expect(seen == {None, *kinds.values()}, f"all kinds came: {seen}")
+    told = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
+    expect(all(told.get(f"environment/failed/{kind}") for kind in kinds.values()), "failures are counted by kind")
+
+
+with tempfile.TemporaryDirectory() as name:
+    folder = pathlib.Path(name)
+    one_step.make_model(binary, folder / "model", 1, False)
+    one, told = train(folder, "one", AGENT, number=16)
+    expect({t["kind"] for t in told} == set(range(8)), f"all kinds of sessions came: {sorted({t['kind'] for t in told})}")
+    check_trained(one, told)
+    metrics = json.loads((one / "metrics.jsonl").read_text().splitlines()[-1])
+    expect(not unknown_metrics(binary, metrics), f"metrics that nobody knows: {unknown_metrics(binary, metrics)}")
+    two, told = train(folder, "two", AGENT, 2, number=16)
+    check_trained(two, told)
+    same = [[{k: v for k, v in line.items() if k != "log_probs"} for line in rollout_lines(run, 1)] for run in (one, two)]
+    expect(same[0] == same[1], "2 ranks have the same trajectories")
+    ours, theirs = (one_step.model_weights(run / "checkpoints/step_000001/actor") for run in (one, two))
+    distance = max(float(abs(ours[name] - theirs[name]).max()) for name in ours)
+    expect(distance < 2e-6, f"and the same weights: {distance}")
+    pair, told = train(folder, "pair", AGENT, 2, number=4, actor_infer=dict(generating_args=dict(temperature=1.0, top_p=1.0, top_k=0),
+                                                                            strategy_args=dict(strategy_config=dict(tensor_model_parallel_size=2))))
+    check_trained(pair, told)
+    check_failures(train(folder, "failing", FAILING, number=8, seed=9, environment=dict(timeout_s=3))[0])
+    check_trained(*train(folder, "client", OPENAI, number=2, environment=dict(world_size=1)))
+finish("agents that ask the policy")
