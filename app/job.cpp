@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <fstream>
 #include <iostream>
 
@@ -25,7 +26,6 @@
 #include "job/time_limit.h"
 #include "job/world.h"
 #include "model/device.h"
-#include "process/pipe_signal.h"
 #include "process/stop.h"
 #include "run/run_start.h"
 
@@ -236,7 +236,7 @@ void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<voi
     return;
   }
   catch_stop_signals();
-  outlive_readers();  // log.txt has what nobody reads
+  std::signal(SIGPIPE, SIG_IGN);  // a run goes on where nobody reads its lines any more; log.txt has them
   if (limit) stop_at(*limit);
   run_rank(flags, plan, work);
 }

@@ -6,11 +6,8 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <map>
-#include <memory>
-#include <span>
 
 #include "base/error.h"
 #include "device/transfers.h"
@@ -18,7 +15,6 @@
 #include "model/layer_store.h"
 #include "model/mixers.h"
 #include "model/parameter_shards.h"
-#include "model/weights.h"
 #include "ops/attention.h"
 #include "ops/fused_layer.h"
 #include "ops/layer_ops.h"

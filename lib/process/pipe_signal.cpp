@@ -4,24 +4,9 @@
 
 namespace roll {
 
-namespace {
-
-sigset_t only_pipe() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGPIPE);
-  return set;
-}
-
-}  // namespace
-
-void outlive_readers() {
-  std::signal(SIGPIPE, SIG_IGN);
-  const sigset_t pipe = only_pipe();
-  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
-}
-
-PipeSignalBlocked::PipeSignalBlocked() : pipe_(only_pipe()) {
+PipeSignalBlocked::PipeSignalBlocked() {
+  sigemptyset(&pipe_);
+  sigaddset(&pipe_, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
 }
 

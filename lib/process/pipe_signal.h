@@ -5,10 +5,6 @@
 
 namespace roll {
 
-/// For a process that works on when nobody reads it any more: SIGPIPE is ignored, and blocked in this thread and those
-/// that it starts from now on (a run in CI once died of one that it ignored).
-void outlive_readers();
-
 /// While it lives, SIGPIPE is blocked in this thread; at its end a pending one is taken away.
 class PipeSignalBlocked {
  public:

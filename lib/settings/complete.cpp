@@ -352,8 +352,9 @@ void complete(SftConfig& config, Checker& check) {
   complete_column(config.prompt_key, data.question, check);
   complete_column(config.query_key, data.query, check);
   complete_column(config.response_key, data.response, check);
-  check.require(!data.query || data.question, data.query, "follows a question: name its column in {}",
-                check.key(data.question));
+  const bool is_at_top = config.query_key.has_value();
+  check.require(!data.query || data.question, is_at_top ? config.query_key : data.query,
+                "follows a question: name its column in {}", check.key(is_at_top ? config.prompt_key : data.question));
   complete_data(data, config.validation.data_args, config.global_template);
   complete_divisor(config.loss, config.sequence_length);
   complete_ulysses(config.sft_train, check);

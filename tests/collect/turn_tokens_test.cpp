@@ -82,8 +82,8 @@ TEST_CASE("answers of tools stand where templates of models that call them put t
   const TurnTokens tokens = tokens_of("qwen25");
   CHECK_NOTHROW(tokens.check("tool", tools));
   const Json first = user("go");
-  const auto ids =
-      tokens.behind({first, tools, {Json::array({answer("1")})}}, Json::array({answer("2"), answer("3")}), end);
+  const auto ids = tokens.behind({first, tool_variables(tools), {Json::array({answer("1")})}},
+                                 Json::array({answer("2"), answer("3")}), end);
   CHECK(tokenizer.decode(ids) ==
         "\n<|im_start|>user\n<tool_response>\n2\n</tool_response>\n<tool_response>\n3\n</tool_response><|im_end|>\n"
         "<|im_start|>assistant\n");

@@ -78,7 +78,7 @@ TEST_CASE("two spellings of a fine-tuning's keys must agree", "[settings]") {
   CHECK(mentions(error("sft_train.strategy_args.strategy_config.expert_model_parallel_size=4"),
                  "ep_size = 8: is another spelling of"));
   CHECK(mentions(error("sft_train.data_args.question=q"), "prompt_key = instruction: is another spelling of"));
-  CHECK(mentions(error("~prompt_key"), "query = input: follows a question"));
+  CHECK(mentions(error("~prompt_key"), "query_key = input: follows a question: name its column in prompt_key"));
   CHECK(mentions(error("sft_train.strategy_args.strategy_config.ep_size=3"), "must divide the 8 data x context ranks"));
 }
 
