@@ -57,15 +57,15 @@ class AgentPrograms {
     if (program.child) {
       if (program.child->is_running() && !sessions_.is_to_end(name)) return;
       const std::string said = program.child->stderr_tail();
-      const std::string how = fmt::format("ended ({}) before its reward{}", program.child->end(0),
+      const std::string why = fmt::format("ended ({}) before its reward{}", program.child->end(0),
                                           said.empty() ? "" : "; it said: " + said);
       program.child.reset();
       program.since_end.restart();
-      program.pauses = !sessions_.agent_ended(name, how);
+      program.pauses = !sessions_.agent_ended(name, why);
       num_futile_ = program.pauses ? num_futile_ + 1 : 0;
       if (num_futile_ >= kMostFutile)
         sessions_.fail_untaken(EnvironmentFault::kCrash,
-                               fmt::format("{}, {} times before a session was taken", how, num_futile_));
+                               fmt::format("{}, {} times before a session was taken", why, num_futile_));
     }
     if (!program.pauses || program.since_end.seconds() > kPause_s) start(program, name);
   }

@@ -63,7 +63,7 @@ ROLL_INLINE void product_columns(const Product& p, int64_t column) {
     if (column < p.columns) product_columns<R, C - 1>(p, column);
 }
 
-#ifdef __x86_64__
+#ifdef ROLL_V4
 // 7 x 4 sums and 4 vectors fill the 32 registers of AVX-512.
 ROLL_V4 void product_v4(const Product& p) {
   product_columns<7, 4>(p, 0);
@@ -79,7 +79,7 @@ void product_plain(const Product& p) {
 
 std::vector<void (*)(const Product&)> product_versions() {
   std::vector<void (*)(const Product&)> found;
-#ifdef __x86_64__
+#ifdef ROLL_V4
   if (__builtin_cpu_supports("x86-64-v4")) found.push_back(product_v4);
   if (__builtin_cpu_supports("x86-64-v3")) found.push_back(product_v3);
 #endif

@@ -13,7 +13,7 @@ namespace roll {
 namespace {
 
 typedef float Vector __attribute__((vector_size(64), aligned(alignof(float)), may_alias));
-constexpr int kLine = 16;  // floats of a cache line, and of a Vector
+constexpr int64_t kLine = 16;  // floats of a cache line, and of a Vector
 
 /// R rows with C vectors of outputs; the sums stay in registers. Reads L lines ahead for each input.
 template <int R, int C, int L>
@@ -130,7 +130,7 @@ ROLL_INLINE void multiply_byte_rows(const BytePanel& panel, int64_t inputs, cons
   }
 }
 
-#ifdef __x86_64__
+#ifdef ROLL_V4
 // 7 x 4 sums and 4 weights fill the 32 registers of AVX-512; with three constants to widen bytes 6 rows do.
 ROLL_V4 void multiply_v4(const float* panel, int64_t inputs, const PanelRows& rows, const float* next) {
   multiply_ahead<7, 4>(panel, inputs, rows, next);
@@ -203,7 +203,7 @@ void multiply_bytes_plain(const BytePanel& panel, int64_t inputs, const PanelRow
 
 std::vector<PanelProducts> find_products() {
   std::vector<PanelProducts> found;
-#ifdef __x86_64__
+#ifdef ROLL_V4
   if (__builtin_cpu_supports("x86-64-v4"))
     found.push_back(
         {multiply_v4, multiply_bytes_v4, __builtin_cpu_supports("avx512bf16") ? multiply_pairs_v4 : nullptr});

@@ -14,8 +14,8 @@
 #else
 #define ROLL_SIMD
 #endif
-#ifdef __x86_64__
-// For one kind of processor, where there is a version written for each.
+#if defined(__x86_64__) && !defined(__clang__)
+// For one kind of processor, where there is a version written for each. (clang 14 cannot ask which this is.)
 #define ROLL_V4 __attribute__((target("arch=x86-64-v4")))
 #define ROLL_V3 __attribute__((target("arch=x86-64-v3")))
 #endif
