@@ -4,22 +4,18 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "collect/text_difference.h"
 
 namespace roll {
 
 namespace {
 
-constexpr size_t kShown = 40;
 constexpr const char* kRule = "what was sampled stays as it was: send back what was answered, and add to it";
-
-std::string shown(const std::string& text, size_t from) {
-  return from >= text.size() ? "its end" : to_line(Json(text.substr(from, kShown)));
-}
 
 /// Where two texts first differ.
 std::string text_difference(const std::string& before, const std::string& now) {
-  const auto at = static_cast<size_t>(std::ranges::mismatch(before, now).in1 - before.begin());
-  return fmt::format("at character {} there was {} and is now {}", at, shown(before, at), shown(now, at));
+  const auto [at, was, is] = first_difference(before, now);
+  return fmt::format("at character {} there was {} and is now {}", at, was, is);
 }
 
 /// Names and arguments of calls; what else clients write of them means nothing.

@@ -4,31 +4,27 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "collect/text_difference.h"
 
 namespace roll {
 
 namespace {
 
 constexpr const char* kStandIn = "a turn";
-constexpr size_t kShown = 40;
 
 Json message(const char* role, const std::string& text) {
   return {{"role", role}, {"content", text}};
 }
 
-std::string shown(const std::string& text, size_t from) {
-  return from >= text.size() ? "its end" : to_line(Json(text.substr(from, kShown)));
-}
-
 /// `after` without `before`, with which it must begin.
 std::string rest_behind(const std::string& before, const std::string& after) {
   if (after.starts_with(before)) return after.substr(before.size());
-  const auto at = static_cast<size_t>(std::ranges::mismatch(before, after).in1 - before.begin());
+  const auto [at, first, then] = first_difference(before, after);
   throw user_error(
       "template: it changes what was said before once more follows: at character {} it first wrote {} and then {}, but "
       "sampled tokens stay as they are; choose a template that keeps all turns, as actor_train.data_args.template: "
       "chatml",
-      at, shown(before, at), shown(after, at));
+      at, first, then);
 }
 
 }  // namespace

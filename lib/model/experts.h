@@ -25,8 +25,9 @@ struct ExpertPass {
 at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, const at::Tensor& x,
                        const ExpertPass& pass);
 
-/// The pass of a micro-batch that holds nothing, where ranks share experts and so none of them may stay away: 0, with a
-/// graph through all layers. Null where they do not. **Collective** as a forward.
+/// The pass of a micro-batch that holds nothing: 0, with a graph through all layers. Null where a rank without tokens
+/// may stay away: others wait for it where ranks share experts, and where `is_waited_for` says so, as they gather
+/// layers. **Collective** as a forward.
 std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputation& recompute,
                                        bool is_waited_for = false);
 

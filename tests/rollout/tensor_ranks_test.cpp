@@ -7,6 +7,7 @@
 #include "dist/local_ranks.h"
 #include "rollout/fake_model.h"
 #include "rollout/sampler.h"
+#include "rollout/sampling_params.h"
 
 namespace roll {
 
@@ -35,12 +36,8 @@ class SharedModel : public FakeModel {
 };
 
 std::string responses(SharedModel& model, double temperature) {
-  SamplingParams params;
-  params.generating.temperature = temperature;
-  params.generating.top_p = 1;
-  params.generating.top_k = 0;
+  SamplingParams params = test::sampling_params(temperature);
   params.generating.max_new_tokens = 12;
-  params.eos_ids = {0};
   std::vector<GenerationRequest> requests;
   for (uint64_t i = 0; i < 8; ++i) requests.push_back({{static_cast<int64_t>(1 + i % 3), 7}, i});
   std::string text;
