@@ -7,7 +7,7 @@
 namespace roll {
 
 struct TextDifference {
-  size_t at = 0;               // characters that are alike
+  size_t at = 0;              // characters that are alike
   std::string before, after;  // what each has there, as JSON, or "its end"
 };
 
