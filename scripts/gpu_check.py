@@ -18,8 +18,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 
 from gpu_sizes import SIZES, decode_cost, step_cost, train_cost
 from gpu_table import table
@@ -62,7 +64,7 @@ class Check:
     def __init__(self, file, device, budget_s, environment, folder):
         self.file, self.device, self.environment, self.folder = file, device, environment, folder
         self.sizes, self.end = SIZES[device], time.monotonic() + budget_s
-        self.model = folder / "model"
+        self.model, self.adding = folder / "model", threading.Lock()
         self.report = dict(device=device, budget_s=budget_s, machine={}, results=[], figures={}, passed=None)
 
     def save(self):
@@ -72,30 +74,39 @@ class Check:
 
     def add(self, name, result, **more):
         """result: passed, skipped, failed, or out of time."""
-        self.report["results"].append(dict(name=name, result=result, **more))
-        self.save()
-        print(f"gpu_check: {name}: {result}" + "".join(f", {more[key]}" for key in ("seconds", "why") if key in more), flush=True)
-        if result == "failed":
-            print(more.get("output", "")[-1500:], flush=True)
+        with self.adding:
+            self.report["results"].append(dict(name=name, result=result, **more))
+            self.save()
+            print(f"gpu_check: {name}: {result}" + "".join(f", {more[key]}" for key in ("seconds", "why") if key in more), flush=True)
+            if result == "failed":
+                print(more.get("output", "")[-1500:], flush=True)
 
     def run(self, name, command, limit):
         """Its output, or None where it did not end well. Exit code 77 says that it skipped itself."""
+        return self.run_all([(name, command)], limit, 1)[0]
+
+    def run_all(self, commands, limit, together):
+        """So many beside each other."""
+        try:
+            with ThreadPoolExecutor(together) as pool:
+                return list(pool.map(lambda one: self.run_beside(*one, limit), commands))
+        finally:
+            end_all_below()
+
+    def run_beside(self, name, command, limit):
         left = self.end - time.monotonic()
         if left < ENOUGH_S:
             self.add(name, "out of time", why="not begun: the budget is spent")
             return None
         begin, code = time.monotonic(), None
         with tempfile.TemporaryFile() as said:
+            process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
+                                       env=self.environment, cwd=here, start_new_session=True)
             try:
-                process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
-                                           env=self.environment, cwd=here, start_new_session=True)
-                try:
-                    code = process.wait(min(limit, left))
-                except subprocess.TimeoutExpired:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
-            finally:
-                end_all_below()
+                code = process.wait(min(limit, left))
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
             said.seek(0)
             output = said.read().decode(errors="replace")
         more = dict(seconds=round(time.monotonic() - begin, 1), exit_code=code)
@@ -168,14 +179,17 @@ def ceilings(check):
 
 
 def smoke(check):
-    """Each test case that wants a GPU (elsewhere: some kernels on simulated lanes) is a process."""
-    tests = here / "roll_tests"
-    listed = subprocess.run([tests, "-#", "--list-test-names-only", check.sizes["tests"]], capture_output=True, text=True, env=check.environment, cwd=here)
-    names = listed.stdout.splitlines()
-    if not names:
+    """Each test case that wants a GPU (elsewhere: some kernels on simulated lanes) is a process; those that are tagged [alone] judge what
+    others may change."""
+    tests, found = here / "roll_tests", 0
+    for chosen, together in ((check.sizes["tests"] + "~[alone]", max(1, os.cpu_count() // 2)), (check.sizes["tests"] + "[alone]", 1)):
+        listed = subprocess.run([tests, "-#", "--list-test-names-only", chosen], capture_output=True, text=True, env=check.environment, cwd=here)
+        names = listed.stdout.splitlines()
+        commands = [[tests, "-w", "NoTests", "-r", "compact", name.replace("\\", "\\\\").replace(",", "\\,").replace("[", "\\[")] for name in names]
+        check.run_all([(f"smoke: {name}", command) for name, command in zip(names, commands)], 90, together)
+        found += len(names)
+    if not found:
         check.add("smoke", "failed", output=listed.stdout + listed.stderr)
-    for name in names:
-        check.run(f"smoke: {name}", [tests, "-w", "NoTests", "-r", "compact", name.replace("\\", "\\\\").replace(",", "\\,").replace("[", "\\[")], 90)
 
 
 def decode(check):

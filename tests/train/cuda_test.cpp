@@ -22,7 +22,7 @@ NamedTensors two_parameters(at::ScalarType dtype) {
 
 }  // namespace
 
-TEST_CASE("an optimizer on a GPU comes back from the host as it was", "[gpu]") {
+TEST_CASE("an optimizer on a GPU comes back from the host as it was", "[gpu][alone]") {
   const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
   const bool keeps_parameters = GENERATE(true, false);
   const NamedTensors stayed = two_parameters(dtype), moved = two_parameters(dtype);
@@ -68,7 +68,7 @@ TEST_CASE("AdamW on halves of float32 masters is the same on a GPU and a CPU", "
   CHECK(at::allclose(on_gpu.high.cpu().to(at::kFloat), on_cpu.high.to(at::kFloat), 1e-2, 1e-5));
 }
 
-TEST_CASE("memory of a GPU that the allocator keeps between tensors counts as unused", "[gpu]") {
+TEST_CASE("memory of a GPU that the allocator keeps between tensors counts as unused", "[gpu][alone]") {
   const int64_t size = 2 << 20;  // several lie in a segment
   std::vector<at::Tensor> tensors;
   for (int i = 0; i < 64; ++i) tensors.push_back(at::empty({size}, at::TensorOptions(at::kCUDA).dtype(at::kByte)));
@@ -79,7 +79,7 @@ TEST_CASE("memory of a GPU that the allocator keeps between tensors counts as un
   CHECK(after.all() - before == 32 * size);
 }
 
-TEST_CASE("a GPU's matrix products and memory are measured", "[gpu]") {
+TEST_CASE("a GPU's matrix products and memory are measured", "[gpu][alone]") {
   CHECK(measure_matmul_peak(at::kCUDA, at::kBFloat16) > 1e12);
   CHECK(measure_read_bandwidth(at::kCUDA, int64_t{1} << 30) > 1e11);
 }
