@@ -25,4 +25,13 @@ void launch_layer_kernel(const LayerKernelOf<Bf16>& kernel, void* stream) {
   std::visit(LaunchLayer{stream}, kernel);
 }
 
+int compute_capability() {
+  int device = 0, major = 0, minor = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+  check_launch("compute_capability");
+  return 10 * major + minor;
+}
+
 }  // namespace roll::cuda

@@ -19,6 +19,9 @@ namespace cuda {
 void launch_layer_kernel(const LayerKernelOf<float>& kernel, void* stream);
 void launch_layer_kernel(const LayerKernelOf<Bf16>& kernel, void* stream);
 
+/// Of the thread's device: 90 of an H100.
+int compute_capability();
+
 }  // namespace cuda
 
 }  // namespace roll

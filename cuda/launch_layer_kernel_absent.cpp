@@ -12,4 +12,8 @@ void launch_layer_kernel(const LayerKernelOf<Bf16>&, void*) {
   throw SystemError("launch_layer_kernel: this program was built without CUDA");
 }
 
+int compute_capability() {
+  throw SystemError("compute_capability: this program was built without CUDA");
+}
+
 }  // namespace roll::cuda

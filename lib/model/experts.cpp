@@ -4,9 +4,11 @@
 
 #include <numeric>
 
+#include "device/transfers.h"
 #include "dist/parallel_ops.h"
 #include "model/router_training.h"
 #include "ops/accumulating_linear.h"
+#include "ops/fused_layer.h"
 #include "ops/grouped_linear.h"
 #include "ops/layer_ops.h"
 #include "ops/planned_tensors.h"
@@ -26,14 +28,18 @@ std::vector<at::Tensor> weights_of(const NamedLinear* first, int64_t count, int6
   return found;
 }
 
-/// The MLPs of experts first, first + 1, ..., of each of which x has counts[...] rows, one behind the other.
+/// The MLPs of experts first, first + 1, ..., of each of which x has some rows, one behind the other.
 at::Tensor run_experts(const Experts& experts, const LayerWeights& weights, const at::Tensor& x,
-                       const std::vector<int64_t>& counts, int64_t first) {
+                       const RowGroups& groups, int64_t first, const LayerLauncher* launcher) {
   const NamedLinear* const parts = weights.from(experts.parts->linears.front());
-  const auto num = std::ssize(counts);
-  const at::Tensor gated = swiglu(grouped_linear(x, counts, weights_of(parts + 2 * first, num, 2)),
-                                  grouped_linear(x, counts, weights_of(parts + 2 * first + 1, num, 2)));
-  return grouped_linear(gated, counts, weights_of(parts + 2 * experts.count + first, num, 1));
+  const NamedLinear *const gate_up = parts + 2 * first, *const down = parts + 2 * experts.count + first;
+  const int64_t num = groups.size();
+  const bool is_fused = launcher && takes_layer(x, {down->second.inputs()}, {});
+  const at::Tensor gated = is_fused
+                               ? fused_gate(*launcher, grouped_linear(x, groups, weights_of(gate_up, 2 * num, 1), 2))
+                               : swiglu(grouped_linear(x, groups, weights_of(gate_up, num, 2)),
+                                        grouped_linear(x, groups, weights_of(gate_up + 1, num, 2)));
+  return grouped_linear(gated, groups, weights_of(down, num, 1));
 }
 
 /// The rows of all ranks that this one's experts get: [rank][expert], and in which order they are multiplied.
@@ -75,12 +81,14 @@ class ExpertRows {
 
 /// Rows sorted by expert, of experts that `ranks` share.
 at::Tensor run_everywhere(const Experts& experts, const LayerWeights& weights, const at::Tensor& x,
-                          const std::vector<int64_t>& counts, Communicator& ranks) {
+                          const std::vector<int64_t>& counts, const ExpertPass& pass) {
+  Communicator& ranks = *pass.ranks;
   const ExpertRows rows(counts, ranks);
   const at::Tensor here = exchange_rows(x, rows.send, rows.receive, ranks, "rows to experts");
-  const at::Tensor done = run_experts(experts, weights, select_rows(here, rows.order.to(x.device())), rows.of_experts,
-                                      ranks.rank() * std::ssize(rows.of_experts));
-  return exchange_rows(select_rows(done, rows.places.to(x.device())), rows.receive, rows.send, ranks,
+  const at::Tensor done =
+      run_experts(experts, weights, select_rows(here, sent(rows.order, x.device())), RowGroups(rows.of_experts),
+                  ranks.rank() * std::ssize(rows.of_experts), pass.launcher);
+  return exchange_rows(select_rows(done, sent(rows.places, x.device())), rows.receive, rows.send, ranks,
                        "rows from experts");
 }
 
@@ -129,8 +137,8 @@ at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, cons
   if (pass.routed.recorded.defined()) own_of(pass.routed.recorded).copy_(routing.experts);
   const SortedRows rows = sort_rows(routing.experts, experts.count);
   const at::Tensor spread = spread_rows(x, rows);
-  const at::Tensor results = pass.ranks ? run_everywhere(experts, weights, spread, rows.counts, *pass.ranks)
-                                        : run_experts(experts, weights, spread, rows.counts, 0);
+  const at::Tensor results = pass.ranks ? run_everywhere(experts, weights, spread, rows.groups.counts(), pass)
+                                        : run_experts(experts, weights, spread, rows.groups, 0, pass.launcher);
   const at::Tensor sum = combine_rows(results, routing.weights, rows);
   return experts.shared ? sum + shared_of(experts, weights, x) : sum;
 }

@@ -17,6 +17,7 @@ namespace roll {
 struct ExpertPass {
   Communicator* ranks = nullptr;  // that share the experts: rows go to them, results come from them; null: none
   RouterTraining* routers = nullptr;
+  const LayerLauncher* launcher = nullptr;  // as LayerPass has it
   RoutedExperts routed{};
 };
 

@@ -127,7 +127,8 @@ at::Tensor mix(const GatedMlp& mlp, const LayerWeights& weights, const at::Tenso
 }
 
 at::Tensor mix(const Experts& experts, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
-  return pass.flow.leave(mix_experts(experts, weights, x, {pass.experts, pass.routers.get(), pass.routed}));
+  return pass.flow.leave(
+      mix_experts(experts, weights, x, {pass.experts, pass.routers.get(), pass.launcher, pass.routed}));
 }
 
 bool takes(const Attention& attention, const LayerWeights& weights, const at::Tensor& x) {

@@ -95,8 +95,9 @@ std::vector<std::string> RouterTraining::names(const std::string& prefix) const 
 }
 
 std::vector<at::Tensor> RouterTraining::sums() const {
-  at::Tensor sum = at::zeros({replays_ ? 5 : 4}, at::kDouble);
-  for (const auto& [router, own] : sums_) sum = sum.to(own.device()) + own / static_cast<double>(num_routers_);
+  const at::Device device = sums_.empty() ? at::Device(at::kCPU) : sums_.front().second.device();
+  at::Tensor sum = at::zeros({replays_ ? 5 : 4}, at::TensorOptions(device).dtype(at::kDouble));
+  for (const auto& [router, own] : sums_) sum = sum + own / static_cast<double>(num_routers_);
   if (cp_) cp_->all_reduce_sum(sum, "what is measured of routers");
   return sum.unbind();
 }

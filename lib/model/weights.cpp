@@ -110,6 +110,31 @@ at::Tensor init_one(const ParameterShape& wanted, uint64_t seed, uint32_t number
   return values;
 }
 
+/// Lets a layer's experts lie one behind the other on a device, where the products of one kind are one kernel
+/// (ops/grouped_products.h).
+void stack_experts(NamedTensors& parameters, const std::vector<ParameterShape>& wanted) {
+  std::unordered_set<std::string_view> of_experts;
+  for (const ParameterShape& parameter : wanted)
+    if (parameter.expert) of_experts.insert(parameter.name);
+  for (auto first = parameters.begin(); first != parameters.end();) {
+    const auto other = [&](const auto& named) {
+      return !of_experts.contains(named.first) || named.second.sizes() != first->second.sizes();
+    };
+    const auto end = std::find_if(first, parameters.end(), other);
+    if (end == first || first->second.is_cpu()) {
+      ++first;
+      continue;
+    }
+    std::vector<int64_t> sizes = first->second.sizes().vec();
+    sizes.insert(sizes.begin(), end - first);
+    const at::Tensor all = at::empty(sizes, first->second.options().requires_grad(false));
+    for (int64_t i = 0; first != end; ++first, ++i) {
+      const bool is_trained = first->second.requires_grad();
+      first->second = all[i].copy_(first->second.detach()).detach().requires_grad_(is_trained);
+    }
+  }
+}
+
 /// float32, of a float64 model float64.
 at::ScalarType adapter_dtype(at::ScalarType model) {
   return at::promote_types(model, at::kFloat);
@@ -248,6 +273,7 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
     parameters.back().second.requires_grad_(true);
   }
   check_nothing_unexpected(folder, wanted, may_ignore);
+  if (!adapters.base) stack_experts(parameters, wanted);
   return parameters;
 }
 
@@ -283,6 +309,7 @@ NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t
   for (size_t i = 0; i < wanted.size(); ++i)
     parameters.emplace_back(wanted[i].name,
                             init_one(wanted[i], seed, static_cast<uint32_t>(i)).to(device, dtype).requires_grad_(true));
+  stack_experts(parameters, wanted);
   return parameters;
 }
 

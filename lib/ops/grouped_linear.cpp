@@ -3,8 +3,11 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/accumulating_linear.h"
+#include "ops/grouped_products.h"
 #include "ops/products.h"
 
 namespace roll {
@@ -14,24 +17,24 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// f(g, its first row, their number) of each group that has rows.
-template <class F>
-void for_each_group(at::IntArrayRef counts, const F& f) {
-  int64_t first = 0;
-  for (int64_t g = 0; g < std::ssize(counts); first += counts[g++])
-    if (counts[g] > 0) f(g, first, counts[g]);
+variable_list saved_of(const at::Tensor& x, at::TensorList weights) {
+  variable_list saved = {x};
+  saved.insert(saved.end(), weights.begin(), weights.end());
+  return saved;
 }
 
-class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
+/// One product after the other.
+class LoopedLinear : public torch::autograd::Function<LoopedLinear> {
  public:
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::IntArrayRef counts, at::TensorList weights) {
-    variable_list saved = {x};
-    saved.insert(saved.end(), weights.begin(), weights.end());
-    ctx->save_for_backward(saved);
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::IntArrayRef counts, int64_t parts,
+                            at::TensorList weights) {
+    ctx->save_for_backward(saved_of(x, weights));
     ctx->saved_data["counts"] = counts.vec();
-    const at::Tensor y = at::empty({x.size(0), weights[0].size(0)}, x.options());
-    for_each_group(counts, [&](int64_t g, int64_t first, int64_t count) {
-      y.narrow(0, first, count).copy_(matrix_product(x.narrow(0, first, count), weights[g].t()));
+    ctx->saved_data["parts"] = parts;
+    const int64_t outputs = weights[0].size(0);
+    const at::Tensor y = at::empty({x.size(0), parts * outputs}, x.options());
+    for_each_product(counts, parts, outputs, [&](int64_t i, const Place& at) {
+      at.in_columns(y).copy_(matrix_product(at.rows_of(x), weights[i].t()));
     });
     return y;
   }
@@ -39,24 +42,91 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
     const variable_list saved = ctx->get_saved_variables();
     const std::vector<int64_t> counts = ctx->saved_data["counts"].toIntVector();
+    const int64_t parts = ctx->saved_data["parts"].toInt(), outputs = saved[1].size(0);
     const at::Tensor &x = saved[0], d_out = grads[0].contiguous();
-    variable_list found(saved.size() + 1);  // of x, the counts, the weights
+    variable_list found(saved.size() + 2);  // of x, the counts, the parts, the weights
     if (ctx->needs_input_grad(0)) found[0] = at::empty_like(x);
-    for_each_group(counts, [&](int64_t g, int64_t first, int64_t count) {
-      const at::Tensor &weight = saved[1 + g], rows = d_out.narrow(0, first, count), inputs = x.narrow(0, first, count);
-      if (found[0].defined()) found[0].narrow(0, first, count).copy_(matrix_product(rows, weight));
-      if (ctx->needs_input_grad(1 + g)) found[2 + g] = weight_gradient(rows, inputs, weight);
+    for_each_product(counts, parts, outputs, [&](int64_t i, const Place& at) {
+      const at::Tensor &weight = saved[1 + i], d = at.in_columns(d_out);
+      if (found[0].defined()) {
+        const at::Tensor rows = at.rows_of(found[0]), own = matrix_product(d, weight);
+        i % parts == 0 ? rows.copy_(own) : rows.add_(own);
+      }
+      if (ctx->needs_input_grad(1 + i)) found[3 + i] = weight_gradient(d, at.rows_of(x), weight);
     });
     return found;
+  }
+
+ private:
+  /// The rows of a group, and columns of its part.
+  struct Place {
+    int64_t first, count, column, width;
+    at::Tensor rows_of(const at::Tensor& x) const { return x.narrow(0, first, count); }
+    at::Tensor in_columns(const at::Tensor& x) const { return rows_of(x).narrow(1, column, width); }
+  };
+
+  /// f(weight, its place) of each group that has rows.
+  template <class F>
+  static void for_each_product(at::IntArrayRef counts, int64_t parts, int64_t outputs, const F& f) {
+    int64_t first = 0;
+    for (int64_t g = 0; g < std::ssize(counts); first += counts[g++])
+      for (int64_t part = 0; counts[g] > 0 && part < parts; ++part)
+        f(g * parts + part, Place{first, counts[g], part * outputs, outputs});
+  }
+};
+
+/// All products in one kernel.
+class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const RowGroups& groups, int64_t parts,
+                            at::TensorList weights) {
+    variable_list saved = saved_of(x, weights);
+    const at::Tensor ends = groups.ends(x.device());
+    saved.push_back(ends);
+    ctx->save_for_backward(saved);
+    ctx->saved_data["parts"] = parts;
+    return grouped_product(x, stacked(weights.vec(), parts), ends);
+  }
+
+  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    const variable_list saved = ctx->get_saved_variables(), weights(saved.begin() + 1, saved.end() - 1);
+    const int64_t parts = ctx->saved_data["parts"].toInt();
+    const at::Tensor &x = saved.front(), &ends = saved.back(), &d_out = grads[0];
+    variable_list found(weights.size() + 3);  // of x, the groups, the parts, the weights
+    if (ctx->needs_input_grad(0)) found[0] = grouped_input_gradient(d_out, stacked(weights, parts), ends);
+    std::vector<size_t> trained;
+    for (size_t i = 0; i < weights.size(); ++i)
+      if (ctx->needs_input_grad(1 + i)) trained.push_back(i);
+    if (trained.empty() || x.size(0) == 0) return found;
+    const at::Tensor gradient = grouped_weight_gradient(d_out, x, ends);
+    if (trained.size() == weights.size() && adds(weights, parts, gradient)) return found;
+    const variable_list each = gradient.view({std::ssize(weights), -1, x.size(1)}).unbind();
+    for (const size_t i : trained) {
+      const at::Tensor kept = weights[i].grad();
+      kept.defined() ? kept.add_(each[i]) : found[3 + i] = each[i];
+    }
+    return found;
+  }
+
+ private:
+  /// Whether it was added to gradients that lie as the weights of one stack do.
+  static bool adds(const variable_list& weights, int64_t parts, const at::Tensor& gradient) {
+    std::vector<at::Tensor> kept;
+    for (const at::Tensor& weight : weights) kept.push_back(weight.grad());
+    const at::Tensor whole = stacked_in_place(kept, parts);
+    if (whole.defined()) whole.add_(gradient);
+    return whole.defined();
   }
 };
 
 }  // namespace
 
-at::Tensor grouped_linear(const at::Tensor& x, const std::vector<int64_t>& counts,
-                          const std::vector<at::Tensor>& weights) {
-  ROLL_CHECK_EQ(counts.size(), weights.size(), "each group has a weight");
-  return GroupedLinear::apply(x, at::IntArrayRef(counts), at::TensorList(weights));
+at::Tensor grouped_linear(const at::Tensor& x, const RowGroups& groups, const std::vector<at::Tensor>& weights,
+                          int64_t parts) {
+  ROLL_CHECK_EQ(groups.size() * parts, std::ssize(weights), "each group has its weights");
+  if (has_grouped_products(x, groups.size(), weights.front().size(0)))
+    return GroupedLinear::apply(x, groups, parts, at::TensorList(weights));
+  return LoopedLinear::apply(x, at::IntArrayRef(groups.counts()), parts, at::TensorList(weights));
 }
 
 }  // namespace roll

@@ -66,21 +66,17 @@ class CombineRows : public torch::autograd::Function<CombineRows> {
 
 SortedRows sort_rows(const at::Tensor& groups, int64_t num_groups) {
   const int64_t rows = groups.numel();
-  SortedRows sorted;
   if (groups.is_meta()) {
-    for (int64_t g = 0; g < num_groups; ++g)
-      sorted.counts.push_back(rows * (g + 1) / num_groups - rows * g / num_groups);
-    sorted.order = at::empty({rows}, groups.options());
-    sorted.places = at::empty(groups.sizes(), groups.options());
-    return sorted;
+    std::vector<int64_t> counts;
+    for (int64_t g = 0; g < num_groups; ++g) counts.push_back(rows * (g + 1) / num_groups - rows * g / num_groups);
+    return {at::empty({rows}, groups.options()), at::empty(groups.sizes(), groups.options()),
+            RowGroups(std::move(counts))};
   }
-  const at::Tensor flat = groups.reshape({-1}), counts = at::bincount(flat, {}, num_groups).to(at::kCPU);
-  sorted.counts.assign(counts.const_data_ptr<int64_t>(), counts.const_data_ptr<int64_t>() + num_groups);
-  sorted.order = at::argsort(flat, /*stable=*/true, /*dim=*/0, /*descending=*/false);
-  sorted.places = at::empty_like(flat);
-  sorted.places.index_copy_(0, sorted.order, at::arange(rows, flat.options()));
-  sorted.places = sorted.places.view(groups.sizes());
-  return sorted;
+  const auto [sorted, order] = at::sort(groups.reshape({-1}), /*stable=*/true, /*dim=*/0, /*descending=*/false);
+  at::Tensor places = at::empty_like(order);
+  places.index_copy_(0, order, at::arange(rows, order.options()));
+  at::Tensor ends = at::searchsorted(sorted, at::arange(num_groups, sorted.options()), /*out_int32=*/true, true);
+  return {order, places.view(groups.sizes()), RowGroups(std::move(ends))};
 }
 
 at::Tensor spread_rows(const at::Tensor& x, const SortedRows& rows) {

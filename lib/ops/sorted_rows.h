@@ -6,17 +6,18 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <vector>
+
+#include "ops/row_groups.h"
 
 namespace roll {
 
 struct SortedRows {
-  at::Tensor order;             // [T K] int64: of each sorted row, which of the T K choices it is
-  at::Tensor places;            // [T, K] int64: where each choice's row lies
-  std::vector<int64_t> counts;  // [G], on the host: rows of each group
+  at::Tensor order;   // [T K] int64: of each sorted row, which of the T K choices it is
+  at::Tensor places;  // [T, K] int64: where each choice's row lies
+  RowGroups groups;   // [G]
 };
 
-/// groups [T, K] int64 in [0, G); without data, as many rows for each.
+/// groups [T, K] int64 in [0, G); without data, as many rows for each. Nobody waits for the device.
 SortedRows sort_rows(const at::Tensor& groups, int64_t num_groups);
 
 /// x [T, E] -> [T K, E]: the row of each choice, sorted. Gradients of a token's rows are added in float32.

@@ -53,7 +53,7 @@ TEST_CASE("experts that were chosen before are gone through again, weighed by th
 TEST_CASE("rows go to their groups in order, and come back weighted, with gradients as by hand", "[model]") {
   const at::Tensor groups = at::tensor({2, 0, 0, 3, 2, 3, 0, 2}, at::kLong).view({4, 2});
   const SortedRows rows = sort_rows(groups, 5);
-  CHECK(rows.counts == std::vector<int64_t>{3, 0, 3, 2, 0});
+  CHECK(rows.groups.counts() == std::vector<int64_t>{3, 0, 3, 2, 0});
   at::Tensor x = at::randn({4, 3}, at::kDouble).requires_grad_(true), plain = x.detach().clone().requires_grad_(true);
   at::Tensor w = at::rand({4, 2}, at::kDouble).requires_grad_(true), plain_w = w.detach().clone().requires_grad_(true);
   std::vector<at::Tensor> weights;
@@ -62,7 +62,7 @@ TEST_CASE("rows go to their groups in order, and come back weighted, with gradie
   CHECK(at::equal(spread[0], x[0]));  // of the first choice of group 0, which is token 0's second
   CHECK(at::equal(spread[1], x[1]));
   CHECK(at::equal(spread[2], x[3]));
-  const at::Tensor sum = combine_rows(grouped_linear(spread, rows.counts, weights), w, rows);
+  const at::Tensor sum = combine_rows(grouped_linear(spread, rows.groups, weights), w, rows);
   std::vector<at::Tensor> by_hand;
   for (int64_t t = 0; t < 4; ++t) {
     at::Tensor of_token = at::zeros({6}, at::kDouble);
@@ -83,7 +83,7 @@ TEST_CASE("rows go to their groups in order, and come back weighted, with gradie
                               at::outer(ramp[2] * plain_w[2][1].detach(), plain[2].detach());
   CHECK(at::allclose(weights[3].grad(), of_three));
   const at::Tensor once = weights[3].grad().clone();  // what is there is added to, in place
-  combine_rows(grouped_linear(spread_rows(x.detach(), rows), rows.counts, weights), w.detach(), rows)
+  combine_rows(grouped_linear(spread_rows(x.detach(), rows), rows.groups, weights), w.detach(), rows)
       .mul(ramp)
       .sum()
       .backward();
