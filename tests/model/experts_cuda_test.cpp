@@ -75,12 +75,12 @@ TEST_CASE("a mixture of experts on CUDA can be recorded: nothing in it waits for
 
 TEST_CASE("a mixture is trained on CUDA as on the CPU", "[gpu]") {
   use_device({at::kCUDA, 0});
-  const auto [dtype, tolerance] = GENERATE(table<at::ScalarType, double>({{at::kBFloat16, 6e-2}, {at::kFloat, 2e-3}}));
+  const auto [dtype, tolerance] = GENERATE(table<at::ScalarType, double>({{at::kBFloat16, 8e-2}, {at::kFloat, 2e-3}}));
   const char* const arch = GENERATE("qwen3_moe", "qwen2_moe");
   const auto recompute = GENERATE(Recomputation{}, kEveryLayer);
   INFO(arch << " in " << at::toString(dtype));
-  test::check_trained_mixture(test::mixture_spec(arch, 256, 16, 4), at::kCUDA, dtype, tolerance,
-                              dtype == at::kBFloat16, recompute);
+  test::check_trained_mixture(test::mixture_spec(arch, 256, 16, 4), at::kCUDA, dtype, tolerance, dtype == at::kBFloat16,
+                              recompute);
 }
 
 TEST_CASE("a mixture on CUDA decodes what it computes whole, through the experts that it says", "[gpu]") {
@@ -89,8 +89,7 @@ TEST_CASE("a mixture on CUDA decodes what it computes whole, through the experts
   const auto [dtype, tolerance] = GENERATE(table<at::ScalarType, double>({{at::kBFloat16, 5e-2}, {at::kFloat, 1e-4}}));
   INFO("in " << at::toString(dtype));
   const Transformer model = Transformer::init(test::mixture_spec("qwen3_moe", 256, 16, 4), 1, at::kCUDA, dtype);
-  const DecoderSizes sizes{
-      .page_size = 16, .num_pages = 8, .max_length = 80, .max_rows = 80, .records_experts = true};
+  const DecoderSizes sizes{.page_size = 16, .num_pages = 8, .max_length = 80, .max_rows = 80, .records_experts = true};
   const auto decoder = make_decoder(model, sizes);
   test::Decoding sequences(*decoder, sizes, model.spec().vocab_size, 1);
   std::vector<int64_t> ids;

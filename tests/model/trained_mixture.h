@@ -49,8 +49,7 @@ inline void check_trained_mixture(const ModelSpec& spec, at::Device device, at::
   for (size_t i = 0; i < here.parameters().size(); ++i) {
     const auto& [name, parameter] = here.parameters()[i];
     const at::Tensor exact = parameter.grad().defined() ? parameter.grad() : at::zeros_like(parameter);
-    INFO("gradient of " << name << " " << parameter.sizes() << ", largest number "
-                        << exact.abs().max().item<float>());
+    INFO("gradient of " << name << " " << parameter.sizes() << ", largest number " << exact.abs().max().item<float>());
     CHECK(relative_difference(there.parameters()[i].second.grad(), exact) < tolerance);
   }
 }

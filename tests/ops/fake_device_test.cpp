@@ -296,43 +296,6 @@ at::Tensor mm_wide(const at::Tensor& a, const at::Tensor& b, at::ScalarType dtyp
   return on_fake(at::mm(test::memory_of(a).to(dtype), test::memory_of(b).to(dtype)));
 }
 
-/// What CUDA's grouped products demand of matrices of bfloat16: whether columns are contiguous.
-bool is_transposed(const at::Tensor& x) {
-  const int64_t rows = x.size(-2), columns = x.size(-1), down = x.stride(-2), along = x.stride(-1);
-  TORCH_CHECK(x.scalar_type() == at::kBFloat16 && reinterpret_cast<uintptr_t>(x.const_data_ptr()) % 16 == 0);
-  const bool transposed = down == 1 && along >= rows;
-  TORCH_CHECK(transposed || (along == 1 && down >= columns), "strides ", x.strides(), " of ", x.sizes());
-  TORCH_CHECK((transposed ? along : down) % 8 == 0, "rows must begin at 16 bytes, strides ", x.strides());
-  return transposed;
-}
-
-/// As PyTorch's GroupMM.cu: rows, or what is summed over, by where groups end, which it reads on the device. Nothing is
-/// written of what no group has, as on some GPUs.
-at::Tensor grouped_mm(const at::Tensor& a, const at::Tensor& b, const std::optional<at::Tensor>& ends,
-                      const std::optional<at::Tensor>&, std::optional<at::ScalarType>) {
-  count(&test::DeviceCounts::launches, "aten::_grouped_mm");
-  const bool sums_rows = b.dim() == 2;
-  const bool a_transposed = is_transposed(a), b_transposed = is_transposed(b);
-  TORCH_CHECK(ends->scalar_type() == at::kInt && ends->dim() == 1 && ends->device() == a.device() && a.dim() == 2);
-  TORCH_CHECK(sums_rows ? a_transposed && !b_transposed && a.size(1) == b.size(0)
-                        : !a_transposed && a.size(1) == b.size(1) && ends->size(0) == b.size(0));
-  const at::Tensor x = test::memory_of(a).to(at::kFloat), w = test::memory_of(b).to(at::kFloat);
-  std::vector<int64_t> sizes = {a.size(0), b.size(-1)};
-  if (sums_rows) sizes.insert(sizes.begin(), ends->size(0));
-  const at::Tensor out = at::full(sizes, std::nan(""), at::kFloat);
-  int64_t first = 0;
-  for (int64_t g = 0; g < ends->size(0); ++g) {
-    const int64_t count = test::memory_of(*ends)[g].item<int32_t>() - first;
-    TORCH_CHECK(count >= 0 && first + count <= (sums_rows ? a.size(1) : a.size(0)));
-    if (sums_rows && count > 0)
-      out[g].copy_(at::mm(x.narrow(1, first, count), w.narrow(0, first, count)));
-    else if (count > 0)
-      out.narrow(0, first, count).copy_(at::mm(x.narrow(0, first, count), w[g]));
-    first += count;
-  }
-  return on_fake(out.to(at::kBFloat16));
-}
-
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
 }
@@ -343,7 +306,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_copy_from", &copy_from);
   m.impl("addmm.dtype_out", &addmm_wide);
   m.impl("mm.dtype", &mm_wide);
-  m.impl("_grouped_mm", &grouped_mm);
   m.impl("as_strided", TORCH_FN(at::native::as_strided_tensorimpl));
   m.impl("view", TORCH_FN(at::native::view));
   m.impl("_reshape_alias", TORCH_FN(at::native::_reshape_alias));

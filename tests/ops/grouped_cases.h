@@ -41,8 +41,8 @@ inline std::vector<at::Tensor> lying(const std::vector<at::Tensor>& numbers, Lyi
   const at::Tensor all = at::zeros({std::ssize(numbers) * step, numbers[0].size(0), numbers[0].size(1)},
                                    numbers[0].options().device(device));
   for (size_t i = 0; i < numbers.size(); ++i) {
-    const at::Tensor own = how == Lying::kApart ? numbers[i].to(device).clone()
-                                                : all[static_cast<int64_t>(i) * step].copy_(numbers[i]);
+    const at::Tensor own =
+        how == Lying::kApart ? numbers[i].to(device).clone() : all[static_cast<int64_t>(i) * step].copy_(numbers[i]);
     leaves.push_back(own.detach().requires_grad_(true));
   }
   return leaves;
@@ -78,7 +78,8 @@ inline void check_grouped(at::Device device, at::ScalarType dtype, double tolera
   found.backward(slopes.to(device));
 
   CHECK(found.scalar_type() == dtype);
-  const double of_products = relative_difference(found, exact), of_inputs = relative_difference(own_x.grad(), exact_x.grad());
+  const double of_products = relative_difference(found, exact),
+               of_inputs = relative_difference(own_x.grad(), exact_x.grad());
   CHECK(of_products < tolerance);
   CHECK(of_inputs < tolerance);
   for (int64_t i = 0; i < groups * c.parts; ++i) {
