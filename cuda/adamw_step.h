@@ -26,19 +26,20 @@ ROLL_HOST_DEVICE float joined_float(SplitFloat x) {
 }
 
 struct AdamWStep {
-  float scale = 1;  // of the gradient
-  float decay = 1;  // 1 - lr * weight decay
-  float beta1 = 0, beta2 = 0;
-  float step_size = 0;      // lr / (1 - beta1^t)
-  float second_factor = 1;  // 1 / sqrt(1 - beta2^t)
+  float scale = 1;                          // of the gradient
+  float decay = 1;                          // 1 - lr * weight decay
+  float first_rate = 1;                     // 1 - beta1, rounded once: 1 - float(0.999) is 5e-5 off
+  float second_decay = 0, second_rate = 1;  // beta2, 1 - beta2
+  float step_size = 0;                      // lr / (1 - beta1^t)
+  float second_factor = 1;                  // 1 / sqrt(1 - beta2^t)
   float epsilon = 0;
 };
 
 /// Loshchilov & Hutter 2019, algorithm 2, with the corrections of the moments' bias taken out of the loop.
 ROLL_HOST_DEVICE void adamw(const AdamWStep& step, float gradient, float& weight, float& first, float& second) {
   gradient *= step.scale;
-  first += (1 - step.beta1) * (gradient - first);
-  second = step.beta2 * second + (1 - step.beta2) * gradient * gradient;
+  first += step.first_rate * (gradient - first);
+  second = step.second_decay * second + step.second_rate * gradient * gradient;
   weight =
       weight * step.decay - quotient_of(step.step_size * first, root_of(second) * step.second_factor + step.epsilon);
 }

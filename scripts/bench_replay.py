@@ -16,6 +16,7 @@ track_with: [jsonl]
 max_steps: {steps}
 save_steps: 0
 eval_steps: 0
+profiler_timeline: {timeline}
 """
 TAIL = """
 actor_infer: {{generating_args: {{temperature: 1.0, top_p: 1.0, top_k: 0}}}}
@@ -31,7 +32,7 @@ init_kl_coef: 0
 loss_agg_mode: token-mean
 rollout_replay: {folder}/rollouts
 actor_train:
-  model_args: {{disable_gradient_checkpointing: true, dtype: {dtype}}}
+  model_args: {{disable_gradient_checkpointing: {keeps_all}, dtype: {dtype}}}
   training_args: {{learning_rate: 1.0e-5, per_device_train_batch_size: 32, gradient_accumulation_steps: 1, lr_scheduler_type: constant}}
   data_args: {{file_name: {folder}/rows.jsonl, prompt: prompt}}
   use_sequence_packing: true
@@ -73,7 +74,7 @@ def never_ends(model, vocabulary):
     (model / "tokenizer_config.json").write_text(json.dumps(config))
 
 
-def prepare(folder, model, vocabulary, steps, processes=1, budget=1024, dtype="fp32", lengths=LENGTHS):
+def prepare(folder, model, vocabulary, steps, processes=1, budget=1024, dtype="fp32", lengths=LENGTHS, keeps_all="true", timeline="false"):
     """run.yaml and what it reads, in a new folder; 32 lengths for each process. Returns the sequences."""
     rng = numpy.random.default_rng(1)
     (folder / "rollouts").mkdir(parents=True)
@@ -84,17 +85,19 @@ def prepare(folder, model, vocabulary, steps, processes=1, budget=1024, dtype="f
                       tag="d") for i, s in enumerate(sequences)]
         (folder / f"rollouts/step_{step:06}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (folder / "rows.jsonl").write_text('{"id": "1", "prompt": "a", "ground_truth": "1", "tag": "d"}\n')
-    (folder / "run.yaml").write_text(CONFIG.format(folder=folder, model=model, steps=steps, sequences=len(sequences), budget=budget, dtype=dtype))
+    (folder / "run.yaml").write_text(CONFIG.format(folder=folder, model=model, steps=steps, sequences=len(sequences), budget=budget, dtype=dtype,
+                                                    keeps_all=keeps_all, timeline=timeline))
     return sequences
 
 
-def prepare_step(folder, model, texts, responses, tokens, steps, dtype, budget=2048, forward_budget=4096, prompt_length=64, share="false"):
+def prepare_step(folder, model, texts, responses, tokens, steps, dtype, budget=2048, forward_budget=4096, prompt_length=64, share="false", timeline="false"):
     """run.yaml of steps on `texts`, and its rows."""
     folder.mkdir(exist_ok=True)
     (folder / "rows.jsonl").write_text("".join(json.dumps(dict(id=str(i), prompt=text, ground_truth="1", tag="d")) + "\n"
                                                for i, text in enumerate(texts)))
     (folder / "run.yaml").write_text(STEP_CONFIG.format(folder=folder, model=model, steps=steps, prompts=len(texts), responses=responses, tokens=tokens,
-                                                        sequences=len(texts) * responses, dtype=dtype, budget=budget, forward_budget=forward_budget, prompt_length=prompt_length, share=share))
+                                                        sequences=len(texts) * responses, dtype=dtype, budget=budget, forward_budget=forward_budget, prompt_length=prompt_length, share=share,
+                                                        timeline=timeline))
 
 
 def step_seconds(binary, folder, processes=1):

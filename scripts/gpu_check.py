@@ -23,7 +23,7 @@ import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 
-from gpu_sizes import SIZES, decode_cost, step_cost, train_cost
+from gpu_sizes import MODELS, attention_cost, decode_cost, sizes_of, step_cost, train_cost
 from gpu_table import table
 
 here = pathlib.Path(__file__).resolve().parent
@@ -61,11 +61,11 @@ def end_all_below():
 
 
 class Check:
-    def __init__(self, file, device, budget_s, environment, folder):
+    def __init__(self, file, device, model, budget_s, environment, folder):
         self.file, self.device, self.environment, self.folder = file, device, environment, folder
-        self.sizes, self.end = SIZES[device], time.monotonic() + budget_s
+        self.sizes, self.end = sizes_of(device, model), time.monotonic() + budget_s
         self.model, self.adding = folder / "model", threading.Lock()
-        self.report = dict(device=device, budget_s=budget_s, machine={}, results=[], figures={}, passed=None)
+        self.report = dict(device=device, model=model, budget_s=budget_s, machine={}, results=[], figures={}, passed=None)
 
     def save(self):
         partial = self.file.with_suffix(".partial")
@@ -144,7 +144,8 @@ class Check:
         least = max(cost["bytes"] / ceilings["bytes_per_s"], cost["flops"] / ceilings["flops_per_s"]) if ceilings else None
         self.report["figures"][work] = dict(seconds=seconds, **cost, ceilings=ceilings, share=least / seconds if least else None, **more)
         self.save()
-        print(f"gpu_check: {work}: {json.dumps(self.report['figures'][work])}", flush=True)
+        said = {key: value for key, value in self.report["figures"][work].items() if key not in ("ceilings", "kernels")}
+        print(f"gpu_check: {work}: {json.dumps(said)}", flush=True)
 
     def make_model(self):
         if self.model.exists():
@@ -152,9 +153,9 @@ class Check:
         if not importlib.util.find_spec("numpy"):
             self.add("the model", "skipped", why="this python3 has no numpy")
             return False
-        shape = self.sizes["shape"]
-        flags = [word for key, value in shape.items() for word in (f"--{key.replace('_', '-')}", value)]
-        if self.run("the model", [here / "roll", "init-model", "--arch", "qwen3", *flags, "--tie", "--dtype", "bf16", "--out", self.model], 180) is None:
+        shape = dict(self.sizes["shape"])
+        flags = ["--tie" if shape.pop("tie") else "--no-tie"] + [word for key, value in shape.items() for word in (f"--{key.replace('_', '-')}", value)]
+        if self.run("the model", [here / "roll", "init-model", *flags, "--dtype", "bf16", "--out", self.model], 180) is None:
             shutil.rmtree(self.model, ignore_errors=True)
             return False
         import bench_replay
@@ -162,9 +163,27 @@ class Check:
         return True
 
 
-def bench(check, name, batch, prompt, new):
+def bench(check, name, batch, prompt, new, *options):
     return check.lines(name, [here / "roll", "generate", "--bench", "--json", "--model", check.model, "--device", check.device, "--dtype", "bf16", "--batch",
-                              batch, "--prompt-tokens", prompt, "--max-new-tokens", new], 120)
+                              batch, "--prompt-tokens", prompt, "--max-new-tokens", new, *options], 120)
+
+
+def kernels_of(file):
+    """Of a timeline: the share of its time in which no kernel ran, and the kernels, by name and blocks, those that took longest first."""
+    if not file.exists():
+        return None
+    events = [one for one in json.loads(file.read_text())["traceEvents"] if one.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+    if not events:
+        return None  # of a CPU
+    found, busy, end = {}, 0, -math.inf
+    for one in sorted(events, key=lambda one: one["ts"]):
+        busy += max(0, one["ts"] + one["dur"] - max(one["ts"], end))
+        end = max(end, one["ts"] + one["dur"])
+        kernel = found.setdefault((one["name"][:150], str(one["args"].get("grid", ""))), dict(name=one["name"][:150], blocks=one["args"].get("grid"), count=0, seconds=0))
+        kernel["count"] += 1
+        kernel["seconds"] += one["dur"] / 1e6
+    span = end - min(one["ts"] for one in events)
+    return dict(seconds=span / 1e6, idle=1 - busy / span, kernels=sorted(found.values(), key=lambda one: -one["seconds"])[:60])
 
 
 def ceilings(check):
@@ -178,18 +197,22 @@ def ceilings(check):
         check.save()
 
 
+def test_cases(check, chosen):
+    """(name, command) of each test case."""
+    tests = here / "roll_tests"
+    listed = subprocess.run([tests, "-#", "--list-test-names-only", chosen], capture_output=True, text=True, env=check.environment, cwd=here)
+    return [(name, [tests, "-w", "NoTests", "-r", "compact", name.replace("\\", "\\\\").replace(",", "\\,").replace("[", "\\[")])
+            for name in listed.stdout.splitlines()]
+
+
 def smoke(check):
     """Each test case that wants a GPU (elsewhere: some kernels on simulated lanes) is a process; those that are tagged [alone] judge what
     others may change."""
-    tests, found = here / "roll_tests", 0
-    for chosen, together in ((check.sizes["tests"] + "~[alone]", max(1, os.cpu_count() // 2)), (check.sizes["tests"] + "[alone]", 1)):
-        listed = subprocess.run([tests, "-#", "--list-test-names-only", chosen], capture_output=True, text=True, env=check.environment, cwd=here)
-        names = listed.stdout.splitlines()
-        commands = [[tests, "-w", "NoTests", "-r", "compact", name.replace("\\", "\\\\").replace(",", "\\,").replace("[", "\\[")] for name in names]
-        check.run_all([(f"smoke: {name}", command) for name, command in zip(names, commands)], 90, together)
-        found += len(names)
-    if not found:
-        check.add("smoke", "failed", output=listed.stdout + listed.stderr)
+    beside, alone = (test_cases(check, check.sizes["tests"] + which) for which in ("~[alone]", "[alone]"))
+    if not beside + alone:
+        check.add("smoke", "failed", output="roll_tests lists no test case")
+    for cases, together in ((beside, max(1, os.cpu_count() // 2)), (alone, 1)):
+        check.run_all([(f"smoke: {name}", command) for name, command in cases], 90, together)
 
 
 def decode(check):
@@ -201,6 +224,12 @@ def decode(check):
             check.figure(f"decode {batch}", row["decode_step_ms"] / 1e3, dict(bytes=row["decode_step_bytes"], flops=row["decode_step_flops"]),
                          tokens_per_s=row["decode_tokens_per_s"], tokens=batch, prompt_tokens=prompt,
                          prefill_tokens_per_s=row["prefill_tokens_per_s"])
+    batch, file = max(check.sizes["batches"]), check.folder / "decode.json"
+    bench(check, f"decode, {batch} sequences, traced", batch, prompt, 16, "--trace", file)
+    if kernels := kernels_of(file):
+        check.report["figures"].setdefault(f"decode {batch}", {})["kernels"] = kernels
+        attention = max((one for one in kernels["kernels"] if "AttendPages" in one["name"]), key=lambda one: one["count"])  # decoding's
+        check.figure(f"attention {batch}", attention["seconds"] / attention["count"], attention_cost(check.sizes["shape"], batch, prompt + 6))
     for row in check.peers("decode", 200):
         if "tokens_per_s" in row:
             check.report["figures"].setdefault(f"decode {row['batch']}", {})["peer"] = row
@@ -219,9 +248,14 @@ def some_of(metrics, *groups):
 
 
 def add_best_peer(check, work, rows):
-    if rows:
+    if rows := [row for row in rows if "tokens_per_s" in row]:
         check.report["figures"].setdefault(work, {})["peer"] = max(rows, key=lambda row: row["tokens_per_s"])
     check.save()
+
+
+def timeline_of(folder):
+    kernels = kernels_of(folder / "run/timeline/step_000002_rank_0.json")
+    return dict(kernels=kernels) if kernels else {}
 
 
 def train(check):
@@ -230,25 +264,28 @@ def train(check):
     count, length = check.sizes["train"]
     folder = check.folder / "train"
     if check.make_model():
-        bench_replay.prepare(folder, check.model, check.sizes["shape"]["vocab"], 4, budget=count * length, dtype="bf16", lengths=[length] * count)
+        bench_replay.prepare(folder, check.model, check.sizes["shape"]["vocab"], 4, budget=count * length, dtype="bf16", lengths=[length] * count,
+                             keeps_all=check.sizes["keeps_all"], timeline="true")
         if steps := metrics_of(check, "train, roll", folder, 180):
             seconds = statistics.median(step["time/step_train"] for step in steps)
             check.figure("train", seconds, train_cost(check.sizes["shape"], count, length), tokens_per_s=count * length / seconds, tokens=count * length,
-                         metrics=some_of(steps[-1], "perf/", "time/", "memory/"))
+                         metrics=some_of(steps[-1], "perf/", "time/", "memory/"), **timeline_of(folder))
     add_best_peer(check, "train", check.peers("train", 120))
 
 
 def step(check):
     """A GRPO step: sampling, rewards, the reference's log-probs, one update."""
     import bench_replay
+    if not check.sizes["step"]:
+        return
     prompts, responses, new = check.sizes["step"]
     folder, texts = check.folder / "step", [f"{17 * i + 3} plus {29 * i + 11} is " for i in range(prompts)]
     if check.make_model():
-        bench_replay.prepare_step(folder, check.model, texts, responses, new, 4, "bf16", budget=16384, forward_budget=16384)
+        bench_replay.prepare_step(folder, check.model, texts, responses, new, 4, "bf16", budget=16384, forward_budget=16384, timeline="true")
         if steps := metrics_of(check, "step, roll", folder, 180):
             seconds = statistics.median(one["time/step_total"] for one in steps)
             check.figure("step", seconds, step_cost(check.sizes["shape"], prompts * responses, check.sizes["step_prompt"], new), tokens_per_s=prompts * responses * new / seconds,
-                         tokens=prompts * responses * new, metrics=some_of(steps[-1], "time/", "memory/"))
+                         tokens=prompts * responses * new, metrics=some_of(steps[-1], "actor/sampler_log_prob_gap", "time/", "memory/"), **timeline_of(folder))
     add_best_peer(check, "step", check.peers("step", 150))
 
 
@@ -272,9 +309,12 @@ def sanitizer(check):
     if not tool:
         check.add("sanitizer", "skipped", why="this machine has no compute-sanitizer")
         return
-    # Races can only be in our own kernels; the others are LibTorch's.
-    for kind, specification in (("memcheck", "[gpu]"), ("racecheck", "the head*[gpu],the device*[gpu]")):
-        check.run(f"sanitizer, {kind}", [tool, "--tool", kind, "--target-processes", "all", "--error-exitcode", 9, here / "roll_tests", specification], 600)
+    def checked(kind, cases):
+        command = [tool, "--tool", kind, "--target-processes", "all", "--error-exitcode", 9]
+        check.run_all([(f"{kind}: {name}", command + case) for name, case in cases], 180, max(1, os.cpu_count() // 2))
+
+    checked("memcheck", test_cases(check, "[gpu]~[alone]"))
+    checked("racecheck", test_cases(check, "the head*[gpu],the device*[gpu]"))  # of our own kernels; the others are LibTorch's
 
 
 STAGES = [ceilings, smoke, decode, train, step, generate, mesh, sanitizer]
@@ -285,6 +325,7 @@ def parsed():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", type=float, default=86400, metavar="S", help="seconds in all; what they do not reach is not begun (default: a day)")
     parser.add_argument("--only", metavar="NAMES", type=lambda text: text.split(","), default=names, help=f"some of {','.join(names)}")
+    parser.add_argument("--model", choices=MODELS, default="qwen3-0.6b", help="whose shape the models have that are measured (default: qwen3-0.6b)")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu tries the check out, with small sizes (default: cuda)")
     parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("gpu_check.json"), help="the report (default: gpu_check.json)")
     parser.add_argument("--torch", help="folder with lib/libtorch_cpu.so; default: this python3's torch")
@@ -303,7 +344,8 @@ def end_on_signal(*_):
 def main():
     options = parsed()
     if options.table:
-        sys.exit(table(json.loads(options.table.read_text()), SIZES["cuda"]))
+        report = json.loads(options.table.read_text())
+        sys.exit(table(report, sizes_of("cuda", report["model"])))
     found = importlib.util.find_spec("torch")
     torch = options.torch or (found.submodule_search_locations[0] if found else "")
     if not (pathlib.Path(torch or "/nowhere") / "lib/libtorch_cpu.so").exists():
@@ -311,7 +353,7 @@ def main():
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
     signal.signal(signal.SIGTERM, end_on_signal)
     with tempfile.TemporaryDirectory() as name:
-        check = Check(options.json.resolve(), options.device, options.budget,
+        check = Check(options.json.resolve(), options.device, options.model, options.budget,
                       {**os.environ, "ROLL_TORCH": str(pathlib.Path(torch).resolve()), "ROLL_PEERS": "yes" if found else ""}, pathlib.Path(name))
         smi = shutil.which("nvidia-smi")
         gpus = subprocess.run([smi, "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"], capture_output=True, text=True).stdout if smi else ""

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What gpu_check.py compares with, in PyTorch: `gpu_peers.py WORK SIZES`, where SIZES is its JSON of sizes. The model is that of transformers where it
 is installed, else a plain one of the same shape that stands below. Prints lines of JSON."""
+import gc
 import json
 import statistics
 import sys
@@ -16,7 +17,7 @@ except ImportError:
 
 
 class Plain(torch.nn.Module):
-    """Qwen3: norms of queries and keys, grouped heads, SwiGLU, a head that is the embedding."""
+    """Like Qwen3: norms of queries and keys, grouped heads, SwiGLU, a head that is the embedding."""
 
     def __init__(self, s):
         super().__init__()
@@ -71,9 +72,11 @@ class Plain(torch.nn.Module):
 class HuggingFace(torch.nn.Module):
     def __init__(self, s):
         super().__init__()
-        self.model = transformers.Qwen3ForCausalLM(transformers.Qwen3Config(
+        config, model = dict(qwen3=(transformers.Qwen3Config, transformers.Qwen3ForCausalLM),
+                             qwen2=(transformers.Qwen2Config, transformers.Qwen2ForCausalLM))[s["arch"]]
+        self.model = model(config(
             hidden_size=s["hidden"], intermediate_size=s["intermediate"], num_hidden_layers=s["layers"], num_attention_heads=s["heads"],
-            num_key_value_heads=s["kv_heads"], head_dim=s["head_dim"], vocab_size=s["vocab"], tie_word_embeddings=True,
+            num_key_value_heads=s["kv_heads"], head_dim=s["head_dim"], vocab_size=s["vocab"], tie_word_embeddings=s["tie"],
             max_position_embeddings=32768, bos_token_id=None, eos_token_id=None, pad_token_id=None, attn_implementation="sdpa"))
 
     def forward(self, ids):
@@ -125,7 +128,7 @@ class Peer:
     @torch.no_grad()
     def decode(self):
         """The time of many tokens less that of one."""
-        model, (prompt, new) = self.model(torch.bfloat16).eval(), self.sizes["decode"]
+        model, prompt, new = self.model(torch.bfloat16).eval(), self.sizes["decode"][0], self.sizes["peer_new"]
         for batch in self.sizes["batches"]:
             try:
                 ids = self.ids(batch, prompt)
@@ -149,16 +152,21 @@ class Peer:
         return model, torch.optim.AdamW(model.parameters(), lr=1e-6, fused=True)
 
     def train(self):
-        """An update on sequences of one length, four at a time; float32 weights under autocast, and bfloat16 weights."""
+        """An update on sequences of one length, four at a time and 16; float32 weights under autocast, and bfloat16 weights."""
         count, length = self.sizes["train"]
-        rows = self.ids(count, length).split(4)
+        ids = self.ids(count, length)
         for kind in ("autocast", "bfloat16 weights"):
-            model, optimizer = self.trained(kind)
-            update = lambda: self.update(model, optimizer, rows, lambda lp: -lp.sum() / (count * length), kind == "autocast")
-            update()
-            seconds = statistics.median(self.seconds(update) for _ in range(3))
-            self.say(kind=kind, seconds=seconds, tokens_per_s=count * length / seconds)
-            del model, optimizer, update
+            try:
+                model, optimizer = self.trained(kind)
+                for together in (4, 16):
+                    update = lambda rows=ids.split(together): self.update(model, optimizer, rows, lambda lp: -lp.sum() / (count * length), kind == "autocast")
+                    update()
+                    seconds = statistics.median(self.seconds(update) for _ in range(3))
+                    self.say(kind=f"{kind}, {together} at a time", seconds=seconds, tokens_per_s=count * length / seconds)
+            except torch.OutOfMemoryError:
+                self.say(kind=kind, failed="out of memory")
+            model = optimizer = update = None
+            gc.collect()
 
     def step(self):
         """Sampling, the reference's log-probs, one update with a KL loss; bfloat16 weights."""
@@ -167,7 +175,7 @@ class Peer:
         reference = self.model(torch.bfloat16).eval()
         ids = self.ids(prompts, self.sizes["step_prompt"]).repeat_interleave(responses, 0)
 
-        def one():
+        def one(new):
             with torch.no_grad():
                 rows = model.sample(ids, new).split(16)
                 fixed = iter([-F.cross_entropy(reference(r[:, :-1]).float().flatten(0, 1), r[:, 1:].flatten(), reduction="none") for r in rows])
@@ -176,8 +184,8 @@ class Peer:
                 gap = next(fixed) - lp
                 return (-(lp - lp.detach()).exp() * torch.randn_like(lp) + 0.04 * (gap.exp() - gap - 1)).mean() / len(rows)
             self.update(model, optimizer, rows, loss_of, False)
-        one()
-        seconds = statistics.median(self.seconds(one) for _ in range(2))
+        one(8)
+        seconds = self.seconds(lambda: one(new))
         self.say(seconds=seconds, tokens_per_s=prompts * responses * new / seconds)
 
 

@@ -1,16 +1,25 @@
 """What gpu_check.py runs, how large, and what that costs at least in bytes of memory and in FLOPs."""
 
-SIZES = {
-    "cuda": dict(  # of Qwen3-0.6B's shape
-        shape=dict(hidden=1024, intermediate=3072, layers=28, heads=16, kv_heads=8, head_dim=128, vocab=151936),
-        ceilings=(8192, 10), tests="[gpu]", batches=(1, 64, 256), decode=(1024, 128), train=(32, 512), step=(8, 8, 256), step_prompt=13),
-    "cpu": dict(
-        shape=dict(hidden=64, intermediate=128, layers=2, heads=4, kv_heads=2, head_dim=16, vocab=512),
-        ceilings=(256, 1), tests="[#decode_kernels_test]", batches=(1, 4), decode=(32, 16), train=(32, 32), step=(2, 2, 16), step_prompt=13)}
+# `keeps_all`: nothing is computed again in the backward pass. Of the larger models, whose names say how large, no GRPO step is made.
+MODELS = {
+    "qwen3-0.6b": dict(shape=dict(arch="qwen3", hidden=1024, intermediate=3072, layers=28, heads=16, kv_heads=8, head_dim=128, vocab=151936, tie=True),
+                       batches=(1, 64, 256), train=(32, 512), keeps_all="true", step=(8, 8, 256)),
+    "qwen2.5-1.5b": dict(shape=dict(arch="qwen2", hidden=1536, intermediate=8960, layers=28, heads=12, kv_heads=2, head_dim=128, vocab=151936, tie=True),
+                         batches=(64,), train=(32, 512), keeps_all="true", step=None),
+    "qwen2.5-7b": dict(shape=dict(arch="qwen2", hidden=3584, intermediate=18944, layers=28, heads=28, kv_heads=4, head_dim=128, vocab=152064, tie=False),
+                       batches=(64,), train=(16, 512), keeps_all="false", step=None)}
+ON_GPU = dict(ceilings=(8192, 10), tests="[gpu]", decode=(1024, 128), peer_new=32, step_prompt=13)
+ON_CPU = dict(shape=dict(arch="qwen3", hidden=64, intermediate=128, layers=2, heads=4, kv_heads=2, head_dim=16, vocab=512, tie=True),
+              ceilings=(256, 1), tests="[#decode_kernels_test]", batches=(1, 4), decode=(32, 16), peer_new=16, train=(32, 32), keeps_all="true",
+              step=(2, 2, 16), step_prompt=13)
+
+
+def sizes_of(device, model):
+    return ON_GPU | MODELS[model] if device == "cuda" else ON_CPU
 
 
 def parameters(s):
-    """Of the layers, and of the embedding, which is the head too."""
+    """Of the layers, and of the head, which may be the embedding too."""
     attention = s["hidden"] * s["head_dim"] * (2 * s["heads"] + 2 * s["kv_heads"])
     return s["layers"] * (attention + 3 * s["hidden"] * s["intermediate"]), s["vocab"] * s["hidden"]
 
@@ -27,10 +36,16 @@ def decode_cost(s, count, begin, end):
     return dict(bytes=2 * sum(sum(parameters(s)) + cached * length for length in range(begin, end)), flops=forward_flops(s, count, begin, end))
 
 
+def attention_cost(s, count, length):
+    """A layer's attention of one token of each of `count` sequences that have `length`."""
+    return dict(bytes=4 * s["kv_heads"] * s["head_dim"] * count * length, flops=4 * s["heads"] * s["head_dim"] * count * length)
+
+
 def train_cost(s, count, length):
     """An update: weights are read by the forward pass and twice by the backward one, float32 masters and both moments read and written,
     gradients written and read, weights written."""
-    return dict(bytes=(3 * 2 + 3 * 8 + 2 * 4 + 2) * sum(parameters(s)), flops=3 * forward_flops(s, count, 0, length))
+    embedding = 0 if s["tie"] else parameters(s)[1]  # of which the passes read some rows
+    return dict(bytes=3 * 2 * sum(parameters(s)) + (3 * 8 + 2 * 4 + 2) * (sum(parameters(s)) + embedding), flops=3 * forward_flops(s, count, 0, length))
 
 
 def step_cost(s, count, prompt, new):

@@ -3,11 +3,13 @@
 
 def rows_of(sizes):
     """(work of a figure, its words, its unit)"""
-    prompt, new = sizes["decode"]
-    prompts, responses, length = sizes["step"]
-    return [*((f"decode {batch}", f"decoding, {batch} sequence{'s' if batch > 1 else ''} from {prompt:,} tokens on", "tokens/s") for batch in sizes["batches"]),
-            ("train", f"one update in bfloat16 on {sizes['train'][0] * sizes['train'][1]:,} tokens", "tokens/s"),
-            ("step", f"a GRPO step, {prompts} prompts x {responses} responses of {length} tokens", "response tokens/s")]
+    prompt = sizes["decode"][0]
+    rows = [*((f"decode {batch}", f"decoding, {batch} sequence{'s' if batch > 1 else ''} from {prompt:,} tokens on", "tokens/s") for batch in sizes["batches"]),
+            ("train", f"one update in bfloat16 on {sizes['train'][0] * sizes['train'][1]:,} tokens", "tokens/s")]
+    if sizes["step"]:
+        prompts, responses, length = sizes["step"]
+        rows.append(("step", f"a GRPO step, {prompts} prompts x {responses} responses of {length} tokens", "response tokens/s"))
+    return rows
 
 
 def missing_of(report, sizes):
@@ -29,7 +31,7 @@ def table(report, sizes):
     figures = report["figures"]
     ceilings = figures["ceilings"]
     print(f"On {report['machine']['gpus'][0]}, which copies {ceilings['bytes_per_s'] / 1e12:.2f} TB/s and multiplies bfloat16 matrices at "
-          f"{ceilings['flops_per_s'] / 1e12:.0f} TFLOP/s (measured in the same run); Qwen3-0.6B's shape, bfloat16.\n")
+          f"{ceilings['flops_per_s'] / 1e12:.0f} TFLOP/s (measured in the same run); the shape of {report['model']}, bfloat16.\n")
     print("| work | roll | beside it | ratio | bytes | FLOPs | share of what the machine allows |\n|---|---|---|---|---|---|---|")
     for work, words, unit in rows_of(sizes):
         one, peer = figures[work], figures[work]["peer"]

@@ -67,7 +67,7 @@ void check_uses(const CLI::App& sub) {
     for (const char* other : others)
       if (is_given(flag) && is_given(other))
         throw user_error("{} and {}: do not go together, since {}; leave one out", flag, other, reason);
-  for (const char* flag : {"--prompt-tokens", "--batch", "--json"})
+  for (const char* flag : {"--prompt-tokens", "--batch", "--json", "--trace"})
     if (is_given(flag) && !is_given("--bench")) throw user_error("{}: belongs to --bench; add it", flag);
   if (is_given("--as-message") && !is_given("--prompt")) throw user_error("--as-message: is about --prompt; give one");
   if (is_given("--system") && !is_given("--chat") && !is_given("--as-message"))
@@ -144,6 +144,9 @@ void add_machine_flags(CLI::App& sub, GenerateFlags& flags) {
       ->capture_default_str();
   sub.add_option("--prompt-tokens", flags.prompt_tokens, "for --bench: of each sequence")->capture_default_str();
   sub.add_flag("--json", flags.writes_json, "for --bench: JSON lines instead of a table");
+  sub.add_option("--trace", flags.trace,
+                 "for --bench: file for when which operator and GPU kernel ran, which ui.perfetto.dev shows; it slows "
+                 "what is measured");
 }
 
 void run(const CLI::App& sub, GenerateFlags& flags) {

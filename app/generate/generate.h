@@ -14,7 +14,7 @@ namespace roll {
 struct GenerateFlags {
   std::string model, template_name = "native", device = "cpu", dtype = "auto";
   std::string input = "-";
-  std::optional<std::string> output, system;
+  std::optional<std::string> output, system, trace;
   std::vector<std::string> prompts;
   bool as_message = false, chats = false, benches = false, keeps_special = false, writes_json = false,
        with_processed = false;

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "app/generate/generate.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "decode/decoder.h"
+#include "device/operator_trace.h"
 #include "job/threads.h"
 #include "machine/device_speed.h"
 #include "model/device.h"
@@ -124,11 +126,14 @@ void bench_generation(const GenerateFlags& flags) {
   catch_stop_signals();
   Bench bench(flags, model);
   if (!flags.writes_json) print_head(model, flags);
+  std::optional<OperatorTrace> trace;
+  if (flags.trace) trace.emplace(*flags.trace);
   for (uint32_t round = 0; round < flags.batches.size(); ++round) {
     const Json row = bench.row(flags.batches[round], round);
     flags.writes_json ? fmt::print("{}\n", to_line(row)) : print_row(row);
     std::fflush(stdout);
   }
+  if (trace) trace->save();
   if (!flags.writes_json)
     fmt::print(
         "share of what the machine allows: memory is read no faster, or products are computed no faster, each measured "

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -24,10 +25,14 @@ c10::cuda::CUDAStream capture_stream(c10::DeviceIndex device) {
   return *stream;
 }
 
+using Pool = std::shared_ptr<const at::cuda::MempoolId_t>;
+
 class CudaGraph : public DeviceGraph {
  public:
-  void record(const std::function<void()>& work, at::cuda::MempoolId_t pool) {
-    graph_.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
+  explicit CudaGraph(Pool pool) : pool_(std::move(pool)) {}
+
+  void record(const std::function<void()>& work) {
+    graph_.capture_begin(*pool_, cudaStreamCaptureModeThreadLocal);
     std::exception_ptr failure;
     try {
       work();
@@ -45,30 +50,29 @@ class CudaGraph : public DeviceGraph {
   void replay() override { graph_.replay(); }
 
  private:
+  Pool pool_;
   at::cuda::CUDAGraph graph_;
 };
 
 class CudaGraphRecorder : public GraphRecorder {
  public:
-  explicit CudaGraphRecorder(c10::DeviceIndex device)
-      : stream_(capture_stream(device)), pool_(at::cuda::graph_pool_handle()) {}
+  explicit CudaGraphRecorder(c10::DeviceIndex device) : stream_(capture_stream(device)) {}
 
   std::unique_ptr<DeviceGraph> record(const std::function<void()>& work) override {
     const c10::cuda::CUDAStreamGuard guard(stream_);
     at::cuda::getCurrentCUDABlasHandle();  // takes its memory now, and not out of the graphs'
-    auto graph = std::make_unique<CudaGraph>();
-    try {
-      graph->record(work, pool_);
-    } catch (...) {
-      pool_ = at::cuda::graph_pool_handle();  // into the old one LibTorch may still believe to record
-      throw;
-    }
+    Pool pool = pool_.lock();
+    if (!pool) pool = std::make_shared<at::cuda::MempoolId_t>(at::cuda::graph_pool_handle());
+    auto graph = std::make_unique<CudaGraph>(pool);
+    pool_.reset();  // where it fails, LibTorch may still believe to record into this one
+    graph->record(work);
+    pool_ = pool;
     return graph;
   }
 
  private:
   c10::cuda::CUDAStream stream_;
-  at::cuda::MempoolId_t pool_;
+  std::weak_ptr<const at::cuda::MempoolId_t> pool_;  // of the graphs that there are: LibTorch ends it with the last one
 };
 
 }  // namespace

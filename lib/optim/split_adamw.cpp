@@ -17,8 +17,9 @@ AdamWSlice adamw_kernel(const SplitSlice& slice, const AdamWConfig& config, doub
   const auto t = static_cast<double>(num_steps);
   return {.step = {.scale = static_cast<float>(scale),
                    .decay = static_cast<float>(1 - lr * weight_decay),
-                   .beta1 = static_cast<float>(config.beta1),
-                   .beta2 = static_cast<float>(config.beta2),
+                   .first_rate = static_cast<float>(1 - config.beta1),
+                   .second_decay = static_cast<float>(config.beta2),
+                   .second_rate = static_cast<float>(1 - config.beta2),
                    .step_size = static_cast<float>(lr / (1 - std::pow(config.beta1, t))),
                    .second_factor = static_cast<float>(1 / std::sqrt(1 - std::pow(config.beta2, t))),
                    .epsilon = static_cast<float>(config.epsilon)},

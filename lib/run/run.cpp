@@ -112,6 +112,13 @@ void Run::start(const RunFace& face) {
   tracker_.emplace(options, log_);
 }
 
+std::optional<OperatorTrace> Run::timeline_of(int64_t step) const {
+  if (!keys_.track.profiler_timeline || step != std::min(first_step() + 1, last_step_)) return std::nullopt;
+  const fs::path folder = keys_.track.profiler_output_dir.value_or(folder_.timeline().string());
+  return std::optional<OperatorTrace>(std::in_place,
+                                      folder / fmt::format("step_{:06}_rank_{}.json", step, ranks_.rank()));
+}
+
 void Run::track(int64_t step, Metrics metrics) {
   if (save_s_ > 0) metrics.add("time/checkpoint", std::exchange(save_s_, 0));
   const MetricValues values = metrics.values();

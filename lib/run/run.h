@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "device/operator_trace.h"
 #include "dist/communicator.h"
 #include "process/stop.h"
 #include "run/early_stop.h"
@@ -100,6 +101,9 @@ class Run {
   /// The step's metrics to the trackers, with time/checkpoint where training waited for one since the last call. May
   /// make this step the last one (early_stopping_patience). All ranks know them.
   void track(int64_t step, Metrics metrics);
+  /// Of this rank's work from now on, where the step is to be recorded (profiler_timeline): the second one, as the
+  /// first warms up.
+  std::optional<OperatorTrace> timeline_of(int64_t step) const;
   /// A response with its verdict, for the screen.
   void show(ShownSample sample);
   /// Closes the screen and prints the warnings of the run.

@@ -1,6 +1,7 @@
 // The run folder (`output_dir`): where each file of a run lies.
 //   run.json  config.resolved.yaml  log.txt  metrics.jsonl  tensorboard/  .lock
 //   rollouts/step_000001.jsonl, val_000000.jsonl   samples/step_000001.jsonl   experience/step_000001.jsonl
+//   timeline/step_000002_rank_0.json
 //   checkpoints/latest -> step_000010, best -> step_000005   checkpoints/step_000010/{actor,critic,optimizer}/ and
 //   manifest.json
 #pragma once
@@ -31,6 +32,7 @@ class RunFolder {
   std::filesystem::path rollouts() const { return path_ / "rollouts"; }
   std::filesystem::path samples() const { return path_ / "samples"; }
   std::filesystem::path experience() const { return path_ / "experience"; }
+  std::filesystem::path timeline() const { return path_ / "timeline"; }
   std::filesystem::path skipped() const { return path_ / "skipped"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
 

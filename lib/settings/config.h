@@ -249,7 +249,7 @@ struct Config {
              "user_defined_rollout_loop_cls", "router_args", "model_update_buffer_size_mb", "is_offload_states",
              "is_offload_optimizer_states_in_train_step", "num_nodes", "local_rank", "is_num_return_sequences_expand"},
             "one program runs all roles; there are no engines, routers or remote calls to tune");
-    v.noted({"profiler_*", "report_length_and_rewards", "length_profiler_dir"}, "metrics.jsonl holds the times");
+    v.noted({"report_length_and_rewards", "length_profiler_dir"}, "metrics.jsonl holds the times");
     v.noted({"num_gpus_per_node"}, "device_mapping, -n and the hostfile say where ranks are");
     v.noted({"model_download_type", "vlm_filter"}, "models are never downloaded by this program, and none sees images");
     v.refused({"dataset_filter"}, "filter the rows of file_name instead");

@@ -44,6 +44,8 @@ struct TrackerKwargs {
 struct TrackConfig {
   std::vector<TrackerKind> track_with = {TrackerKind::kStdout, TrackerKind::kJsonl, TrackerKind::kTensorboard};
   TrackerKwargs tracker_kwargs;
+  bool profiler_timeline = false;
+  std::optional<std::string> profiler_output_dir;
 
   template <class V>
   void fields(V& v) {
@@ -53,6 +55,11 @@ struct TrackConfig {
       "with stdout, jsonl and tensorboard). Nothing is sent to swanlab: it means these three, and "
       "scripts/upload_metrics.py uploads metrics.jsonl");
     v("tracker_kwargs", tracker_kwargs, "settings of the trackers");
+    v("profiler_timeline", profiler_timeline,
+      "each rank records the second step that it runs: which operators and GPU kernels ran when, as "
+      "step_NNNNNN_rank_N.json, which ui.perfetto.dev shows");
+    v("profiler_output_dir", profiler_output_dir, "folder of the timelines; null: output_dir/timeline");
+    v.noted({"profiler_memory"}, "metrics.jsonl holds the memory of each phase");
   }
 };
 

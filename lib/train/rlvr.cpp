@@ -218,6 +218,7 @@ void Rlvr::run() {
 /// prompts -> rollouts -> scores -> experience -> updates -> weights saved
 void Rlvr::run_step(int64_t number) {
   ranks_.set_step(number);
+  std::optional<OperatorTrace> timeline = run_.timeline_of(number);
   Stopwatch watch;
   memory_.begin("sampling");
   Metrics metrics;
@@ -228,6 +229,7 @@ void Rlvr::run_step(int64_t number) {
   add_traffic_metrics(ranks_.traffic(), metrics);
   tokens_seen_ += step.facts.num_tokens();
   throughput_.add_step(step.facts, number, watch.seconds(), metrics);
+  if (timeline) timeline->save();
   history_.scores.push_back(value_of(metrics, "score/mean"));
   if (validates(number)) metrics.merge(validate(number));
   metrics.merge(merge_over_ranks(memory_.take(), ranks_));

@@ -37,11 +37,13 @@ void run_row_training(const RowTraining& training, Run& run, MemoryWatch& memory
   if (const std::string note = restart_note(); !note.empty()) log.info("{}", note);
   for (int64_t update = run.first_step(); update <= run.last_step(); ++update) {
     ranks.set_step(update);
+    std::optional<OperatorTrace> timeline = run.timeline_of(update);
     Stopwatch watch;
     memory.begin("train");
     Metrics metrics = training.train(update);
     add_traffic_metrics(ranks.traffic(), metrics);
     metrics.add("time/step_total", watch.seconds());
+    if (timeline) timeline->save();
     if (training.validate && run.is_due(update, training.eval_steps)) {
       memory.begin("validate");
       metrics.merge(training.validate(update));

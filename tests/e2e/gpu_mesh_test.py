@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 from replay import PACKED, compare, record, roll, train
 
@@ -35,6 +36,13 @@ def check_deterministic(folder, replay):
     assert first and first == second, "two deterministic runs differ"
 
 
+def check_layout(folder, replay, dtype, base, what, ranks, tp, cp, kind):
+    run = train(folder, f"{dtype}_{ranks}_{tp}_{cp}_{kind}", ranks, rows=8 * tp * cp // ranks, accumulation=1, tp=tp, cp=cp,
+                packing=PACKED.format("load_balance", 100), launch=lambda *a: roll(*a, "--communicator", kind), **replay, **keys_of(dtype))
+    bound, metric_bound = BOUNDS[dtype]
+    compare(run, base, f"{dtype}: {what}", bound=bound, metric_bound=metric_bound)
+
+
 def main():
     if not shutil.which("nvidia-smi") or subprocess.run(["nvidia-smi", "-L"], capture_output=True, check=False).returncode:
         print("skipped: nvidia-smi finds no GPU on this machine")
@@ -44,16 +52,15 @@ def main():
         replay = dict(rollout_replay=record(folder), device="cuda")
         on_cpu = train(folder, "on_cpu", rows=8, accumulation=1, rollout_replay=replay["rollout_replay"])
         os.environ.update(NCCL_DEBUG="INFO", NCCL_DEBUG_SUBSYS="COLL", NCCL_DEBUG_FILE=str(folder / "nccl.%p"))
-        for dtype, (bound, metric_bound) in BOUNDS.items():
-            keys = keys_of(dtype)
-            base = train(folder, f"base_{dtype}", rows=8, accumulation=1, **replay, **keys)
-            compare(base, on_cpu, f"{dtype}: GPU and CPU", bound=max(bound, 1e-4), metric_bound=max(metric_bound, 1e-3))
-            for what, ranks, tp, cp, kind in LAYOUTS:
-                run = train(folder, f"{dtype}_{ranks}_{tp}_{cp}_{kind}", ranks, rows=8 * tp * cp // ranks, accumulation=1, tp=tp, cp=cp,
-                            packing=PACKED.format("load_balance", 100), launch=lambda *a, k=kind: roll(*a, "--communicator", k), **replay, **keys)
-                compare(run, base, f"{dtype}: {what}", bound=bound, metric_bound=metric_bound)
+        with ThreadPoolExecutor(max(1, os.cpu_count() // 4)) as pool:
+            checks = [pool.submit(check_deterministic, folder, replay)]
+            bases = {dtype: pool.submit(train, folder, f"base_{dtype}", rows=8, accumulation=1, **replay, **keys_of(dtype)) for dtype in BOUNDS}
+            for dtype, (bound, metric_bound) in BOUNDS.items():
+                compare(bases[dtype].result(), on_cpu, f"{dtype}: GPU and CPU", bound=max(bound, 1e-4), metric_bound=max(metric_bound, 1e-3))
+                checks += [pool.submit(check_layout, folder, replay, dtype, bases[dtype].result(), *layout) for layout in LAYOUTS]
+        for one in checks:
+            one.result()
         check_collectives(folder)
-        check_deterministic(folder, replay)
 
 
 main()

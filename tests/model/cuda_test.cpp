@@ -33,7 +33,7 @@ std::vector<at::Tensor> with_gradients(const at::Tensor& y, const std::vector<at
 }
 
 at::Tensor leaf(const at::Tensor& x, at::Device device, at::ScalarType dtype) {
-  return x.to(device, dtype, false, true).requires_grad_(true);
+  return x.detach().to(device, dtype, false, true).requires_grad_(true);
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ TEST_CASE("deterministic kernels give the same bits each time", "[gpu]") {
 
 TEST_CASE("a model on CUDA gives the CPU's log-probs, and decodes what it computes whole", "[gpu]") {
   const auto name = GENERATE(from_range(test::kGoldenModels));
-  const auto [dtype, tolerance] = GENERATE(table<at::ScalarType, double>({{at::kBFloat16, 0.25}, {at::kFloat, 1e-3}}));
+  const at::ScalarType dtype = GENERATE(at::kBFloat16, at::kFloat);
   INFO(name << " in " << at::toString(dtype));
   const at::NoGradGuard no_grad;
   const Json golden = test::read_golden(name);
@@ -153,9 +153,13 @@ TEST_CASE("a model on CUDA gives the CPU's log-probs, and decodes what it comput
   const auto ids = golden["ids"].get<std::vector<std::vector<int64_t>>>();
   const Transformer cpu = Transformer::load(folder / "m"), gpu = Transformer::load(folder / "m", at::kCUDA, dtype);
   const TokenLogProbs expected = token_log_probs(cpu, pack_tokens(ids), 1.0, true);
-  const TokenLogProbs found = token_log_probs(gpu, pack_tokens(ids, at::kCUDA), 1.0, true);
-  CHECK((found.log_probs.cpu() - expected.log_probs).abs().max().item<double>() < tolerance);
-  CHECK((found.entropy.cpu() - expected.entropy).abs().max().item<double>() < tolerance);
+  const auto error_of = [&](const Transformer& model) {
+    const TokenLogProbs own = token_log_probs(model, pack_tokens(ids, model.device()), 1.0, true);
+    return std::max((own.log_probs.cpu() - expected.log_probs).abs().max().item<double>(),
+                    (own.entropy.cpu() - expected.entropy).abs().max().item<double>());
+  };
+  // These weights are sharp: bfloat16 is off by tenths, wherever it is rounded.
+  CHECK(error_of(gpu) < (dtype == at::kFloat ? 1e-4 : 2 * error_of(Transformer::load(folder / "m", at::kCPU, dtype))));
 
   const DecoderSizes sizes{.page_size = 16, .num_pages = 8, .max_length = 80, .max_rows = 80};
   const auto decoder = make_decoder(gpu, sizes);

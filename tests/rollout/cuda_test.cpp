@@ -82,8 +82,9 @@ SamplingParams gpu_params() {
 
 TEST_CASE("the device draws the CPU's token from the same logits, and counts it", "[gpu]") {
   const int64_t vocab = GENERATE(1, 257, 8192, 151936), splits = GENERATE(1, 7), rows = 96;
-  at::Tensor logits = at::randn({rows, vocab}) * 3;
-  logits.slice(1, 0, vocab, 3).copy_((logits.slice(1, 0, vocab, 3) * 2).round() / 2);  // ties
+  const int64_t stride = (vocab + 3) / 4 * 4;
+  at::Tensor logits = at::randn({rows, stride}) * 3;
+  logits.slice(1, 0, stride, 3).copy_((logits.slice(1, 0, stride, 3) * 2).round() / 2);  // ties
   const int64_t room = 70;
   std::vector<SlotState> slots(rows);
   std::vector<RowDraw> draws(rows);
@@ -104,9 +105,9 @@ TEST_CASE("the device draws the CPU's token from the same logits, and counts it"
                    scratch = on_gpu(std::vector<RowScratch>(rows));
   launch_on(gpu_logits.device(), [&](void* stream) {
     cuda::sample_rows({.logits = gpu_logits.mutable_data_ptr<float>(),
-                       .stride = vocab,
+                       .stride = stride,
                        .rows = rows,
-                       .shard_stride = rows * vocab,
+                       .shard_stride = rows * stride,
                        .cut = cut_of(vocab, 1, splits),
                        .draws = static_cast<const RowDraw*>(gpu_draws.const_data_ptr()),
                        .slots = static_cast<SlotState*>(gpu_slots.mutable_data_ptr()),
@@ -123,7 +124,7 @@ TEST_CASE("the device draws the CPU's token from the same logits, and counts it"
   for (int64_t i = 0; i < rows; ++i) {
     CAPTURE(vocab, i);
     const DrawnToken expected = sampler.draw(
-        {logits.const_data_ptr<float>() + i * vocab, static_cast<size_t>(vocab)}, slots[i].sampling,
+        {logits.const_data_ptr<float>() + i * stride, static_cast<size_t>(vocab)}, slots[i].sampling,
         {touched.data() + i * room, static_cast<size_t>(slots[i].num_touched)}, first_bits(named_words(slots[i].name)));
     REQUIRE(found[i].token == expected.token);
     REQUIRE(found[i].log_prob == Approx(expected.log_prob).margin(1e-6));
@@ -139,6 +140,7 @@ TEST_CASE("a GPU's graph computes from what memory holds when it is replayed, an
   const auto recorder = make_graph_recorder(x.device());
   const auto work = [&] { y.copy_(x * 2); };  // with memory of its own
   work();
+  recorder->record(work).reset();  // the last one there is, with its memory
   const auto graph = recorder->record(work);
   x.fill_(3);
   CHECK(y.sum().item<float>() == 2000);  // nothing has run
