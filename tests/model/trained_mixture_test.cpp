@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "model/trained_mixture.h"
+#include "ops/grouped_products.h"
 #include "ops/simulated_layer_launcher.h"
 
 namespace roll {
@@ -25,6 +26,22 @@ TEST_CASE("a mixture is trained on a device as on the CPU, by grouped products o
   // Forward, and twice back: gate and up, of which kernels need one product, and down.
   const int64_t products = has_kernels ? 2 : 3, passes = recompute.layers > 0 ? 4 : 3;
   if (is_grouped) CHECK(counts.launches["aten::_grouped_mm"] == 2 * products * passes);
+}
+
+TEST_CASE("a layer's experts lie one behind the other on a device, as one product reads them", "[model]") {
+  const ModelSpec spec = test::mixture_spec("qwen3_moe", 64, 6, 2);
+  const Transformer model = Transformer::init(spec, 1, test::fake_device(), at::kBFloat16);
+  const Transformer here = Transformer::init(spec, 1, at::kCPU, at::kBFloat16);
+  std::vector<at::Tensor> gate_up, down;
+  for (size_t i = 0; i < model.parameters().size(); ++i) {
+    const auto& [name, tensor] = model.parameters()[i];
+    CHECK(at::equal(tensor.cpu(), here.parameters()[i].second));
+    CHECK((tensor.requires_grad() && tensor.is_leaf()));
+    if (name.starts_with("model.layers.1.mlp.experts."))
+      (name.find("down") < name.size() ? down : gate_up).push_back(tensor);
+  }
+  CHECK(stacked_in_place(gate_up, 2).defined());
+  CHECK(stacked_in_place(down, 1).defined());
 }
 
 }  // namespace roll

@@ -27,6 +27,7 @@ bool is_transposed(const at::Tensor& x) {
 at::Tensor grouped_mm(const at::Tensor& a, const at::Tensor& b, const std::optional<at::Tensor>& ends,
                       const std::optional<at::Tensor>&, std::optional<at::ScalarType>) {
   test::count_launch("aten::_grouped_mm");
+  TORCH_CHECK(a.numel() > 0 && b.numel() > 0, "of no rows nobody says what it does");
   const bool sums_rows = b.dim() == 2;
   const bool a_transposed = is_transposed(a), b_transposed = is_transposed(b);
   TORCH_CHECK(ends->scalar_type() == at::kInt && ends->dim() == 1 && ends->device() == a.device() && a.dim() == 2);

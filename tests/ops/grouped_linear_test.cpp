@@ -76,6 +76,7 @@ TEST_CASE("weights are one matrix where they lie equally far apart, and only the
   CHECK_FALSE(in_place({0, -1}, 1));
   CHECK_FALSE(in_place({-1, 0}, 1));
   CHECK_FALSE(stacked_in_place({each[0], each[1].clone()}, 1).defined());
+  CHECK_FALSE(stacked_in_place({each[0], all.clone()[1]}, 1).defined());
   const at::Tensor odd = at::zeros({1 + 4 * 8}, at::kBFloat16).narrow(0, 1, 32).view({4, 8});  // begins anywhere
   CHECK_FALSE(stacked_in_place({odd}, 1).defined());
   CHECK(at::equal(stacked({each[4], each[0]}, 1), at::stack({each[4], each[0]})));

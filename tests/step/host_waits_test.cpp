@@ -8,7 +8,9 @@
 #include "job/join.h"
 #include "loss/dpo.h"
 #include "loss/losses.h"
+#include "model/init_spec.h"
 #include "model/log_probs.h"
+#include "model/router_training.h"
 #include "model/token_layout.h"
 #include "ops/attention.h"
 #include "ops/fake_device.h"
@@ -133,6 +135,34 @@ TEST_CASE("training an actor waits for its device once an update, and sends each
   for (const auto& [name, times] : counts.copies_in) UNSCOPED_INFO(name << " sends " << times << " times");
   CHECK(test::DeviceCounts::sum(counts.copies_in) == 4);
   check_alike(metrics, on(at::kCPU).metrics, "actor/");
+}
+
+TEST_CASE("a mixture of experts waits for its device once an update, also where routers are trained", "[train]") {
+  const bool has_costs = GENERATE(false, true);
+  InitSizes sizes;
+  sizes.arch = "qwen3_moe", sizes.vocab = 16, sizes.hidden = 32, sizes.layers = 2, sizes.heads = 2, sizes.kv_heads = 1;
+  sizes.experts = 5, sizes.experts_per_token = 2, sizes.expert_intermediate = 16;
+  const ModelSpec spec = make_spec(sizes, {});
+  LossSettings settings;
+  settings.modes.policy = AggMode::kTokenMean;
+  const ActorLoss actor_loss({.built_in = settings});
+  const Transformer model = Transformer::init(spec, 1, test::fake_device(), at::kBFloat16);
+  const auto [counts, metrics] =
+      train(test::fake_device(), model.parameters(),
+            {.masks = {"final_response_mask", "response_mask"}, .weights = actor_weight_rules(settings)},
+            [&](const Experience& e, const MiniBatchCounts& of_masks) {
+              PackedTokens tokens = e.tokens;
+              tokens.token_weight = 0.1;
+              if (has_costs) tokens = with_routers(tokens, spec, {0.1, 0.1});
+              const at::Tensor wanted = e.host_mask("response_mask");
+              TokenLogProbs found = token_log_probs(model, tokens, 1.0, true, {}, wanted);
+              if (has_costs) CHECK_FALSE(found.routers->sums().front().is_cpu());
+              return actor_loss(e, found, of_masks);
+            });
+  for (const auto& [name, times] : counts.waits) UNSCOPED_INFO(name << " waits " << times << " times");
+  CHECK(test::DeviceCounts::sum(counts.waits) == 2);
+  for (const auto& [name, times] : counts.copies_in) UNSCOPED_INFO(name << " sends " << times << " times");
+  CHECK(test::DeviceCounts::sum(counts.copies_in) == (has_costs ? 8 : 4));  // routers are told of each micro-batch
 }
 
 TEST_CASE("pairs that share a prompt are sent at once, with what their loss asks of sequences", "[train]") {
