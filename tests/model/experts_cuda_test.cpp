@@ -83,7 +83,7 @@ TEST_CASE("a mixture is trained on CUDA as on the CPU", "[gpu]") {
                               recompute);
 }
 
-TEST_CASE("a mixture on CUDA decodes what it computes whole, through the experts that it says", "[gpu]") {
+TEST_CASE("a mixture on CUDA decodes what it computes whole, and records its experts on the way", "[gpu]") {
   const at::NoGradGuard no_grad;
   use_device({at::kCUDA, 0});
   const auto [dtype, tolerance] = GENERATE(table<at::ScalarType, double>({{at::kBFloat16, 5e-2}, {at::kFloat, 1e-4}}));
@@ -98,6 +98,7 @@ TEST_CASE("a mixture on CUDA decodes what it computes whole, through the experts
   const at::Tensor decoded = sequences.step({{0, {ids[9]}}});
   const at::Tensor whole = model.logits(model.forward(pack_tokens({ids}, at::kCUDA)));
   CHECK(test::relative_difference(decoded[0], whole[9].cpu()) < tolerance);
+  CHECK(std::ssize(sequences.experts(0)) == 10 * choices_per_token(model.spec()));
 }
 
 }  // namespace roll
