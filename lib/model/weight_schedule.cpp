@@ -120,7 +120,8 @@ WeightBlock WeightSchedule::overlap(int64_t index, int64_t trainer_tp, int64_t s
   return block;
 }
 
-WeightSchedule::Stream WeightSchedule::ranks_of_stream(const WeightKind& kind, int64_t group, int64_t sampler_tp) const {
+WeightSchedule::Stream WeightSchedule::ranks_of_stream(const WeightKind& kind, int64_t group,
+                                                       int64_t sampler_tp) const {
   Stream stream;
   const auto& [copies, owner] = kind;
   const auto is_owner = [&](int64_t place) {
