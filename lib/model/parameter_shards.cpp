@@ -51,8 +51,9 @@ std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp) {
       const auto rule = std::visit([tp](const auto& mixer) { return mixer.sharing_rule(tp); }, block.mixer);
       if (!rule.empty()) return rule;
     }
-  for (const ParameterShape& parameter : backbone_parameters(spec))
-    if (tp > 1 && parameter.quantised == Quantisation::kNf4) {
+  const bool has_blocks = tp > 1 && spec.quantised == Quantisation::kNf4;
+  for (const ParameterShape& parameter : has_blocks ? backbone_parameters(spec) : std::vector<ParameterShape>())
+    if (parameter.quantised == Quantisation::kNf4) {
       const int64_t inputs = parameter.shape[1];
       if (inputs % kNf4Block != 0 || (parameter.cut.dim == 1 && inputs / kNf4Block % tp != 0))
         return fmt::format(
@@ -191,7 +192,7 @@ int64_t ParameterShards::checksum(const NamedTensors& mine) const {
   constexpr uint64_t kFold = (uint64_t{1} << 48) - 1;  // sums of so many bits of all ranks fit
   uint64_t sum = 0, of_experts = 0;
   for (const auto& [name, tensor] : mine)
-    if (rank() % part(name).copies == 0 && is_of_stage(entry(name)))
+    if (!tensor.is_meta() && rank() % part(name).copies == 0 && is_of_stage(entry(name)))
       (is_of_expert(name) ? of_experts : sum) += static_cast<uint64_t>(bit_sum(tensor).item<int64_t>());
   auto experts = static_cast<int64_t>(of_experts & kFold);
   if (ep_) experts = ep_->all_reduce_sum(experts, "checksum of the experts");

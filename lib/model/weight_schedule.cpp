@@ -1,8 +1,10 @@
 #include "model/weight_schedule.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
 #include <ranges>
-#include <set>
 #include <tuple>
 
 #include "base/error.h"
@@ -93,12 +95,12 @@ WeightSchedule::WeightSchedule(const ModelSpec& spec, const std::vector<Paramete
     const auto& [shape, cut] = std::tie(whole.shape, whole.cut);
     Parameter& parameter = parameters_.emplace_back();
     parameter.num_rows = shape[0];
-    parameter.num_columns = shape.size() == 1 ? 1 : shape[1];
+    parameter.num_columns = std::reduce(shape.begin() + 1, shape.end(), int64_t{1}, std::multiplies());
     for (int64_t rank = 0; rank < trainer_.tp; ++rank) parameter.trainer.push_back(shard_of(cut, rank, trainer_.tp));
     for (int64_t rank = 0; rank < sampler_.tp; ++rank) parameter.sampler.push_back(shard_of(cut, rank, sampler_.tp));
-    parameter.copies = parameter.trainer[0].copies;
-    if (whole.expert && trainer_.ep > 1) parameter.owner.expert = whole.expert->owner(trainer_.ep);
-    parameter.owner.stage = trainer_.stages.stage_of(whole.layer);
+    WeightKind kind{.copies = parameter.trainer[0].copies, .owner = {.stage = trainer_.stages.stage_of(whole.layer)}};
+    if (whole.expert && trainer_.ep > 1) kind.owner.expert = whole.expert->owner(trainer_.ep);
+    kinds_[kind].push_back(std::ssize(parameters_) - 1);
   }
 }
 
@@ -118,12 +120,10 @@ WeightBlock WeightSchedule::overlap(int64_t index, int64_t trainer_tp, int64_t s
   return block;
 }
 
-WeightSchedule::Stream WeightSchedule::stream(int64_t copies, const WeightOwner& owner, int64_t group,
-                                              int64_t sampler_tp) const {
+WeightSchedule::Stream WeightSchedule::ranks_of_stream(const WeightKind& kind, int64_t group,
+                                                       int64_t sampler_tp) const {
   Stream stream;
-  for (int64_t i = 0; i < std::ssize(parameters_); ++i)
-    if (parameters_[i].copies == copies && parameters_[i].owner == owner)
-      stream.add(overlap(i, group * copies, sampler_tp));
+  const auto& [copies, owner] = kind;
   const auto is_owner = [&](int64_t place) {
     return (owner.expert < 0 || trainer_.expert_rank_of(place) == owner.expert) &&
            trainer_.stage_of(place) == owner.stage;
@@ -141,24 +141,29 @@ WeightSchedule::Stream WeightSchedule::stream(int64_t copies, const WeightOwner&
   return stream;
 }
 
-/// Parameters with as many copies, of one expert rank and stage, go together: their holders are the same.
-template <class F>
-void WeightSchedule::for_each_stream(const F& use) const {
-  std::set<std::pair<int64_t, WeightOwner>> kinds;
-  for (const Parameter& parameter : parameters_) kinds.emplace(parameter.copies, parameter.owner);
-  for (const auto& [copies, owner] : kinds)
-    for (int64_t group = 0; group < trainer_.tp / copies; ++group)
-      for (int64_t sampler_tp = 0; sampler_tp < sampler_.tp; ++sampler_tp)
-        if (const Stream found = stream(copies, owner, group, sampler_tp); found.numel > 0) use(found);
+template <class W, class F>
+void WeightSchedule::for_each_stream(const W& is_wanted, const F& use) const {
+  for (const auto& [kind, members] : kinds_)
+    for (int64_t group = 0; group < trainer_.tp / kind.copies; ++group)
+      for (int64_t sampler_tp = 0; sampler_tp < sampler_.tp; ++sampler_tp) {
+        Stream stream = ranks_of_stream(kind, group, sampler_tp);
+        if (!is_wanted(stream)) continue;
+        for (const int64_t i : members) stream.add(overlap(i, group * kind.copies, sampler_tp));
+        if (stream.numel > 0) use(stream);
+      }
 }
 
 WeightMoves WeightSchedule::of(int rank) const {
   WeightMoves moves;
-  for_each_stream([&](const Stream& stream) {
-    const auto find = [&](const std::vector<int>& ranks, const auto& use) {
-      if (const auto found = std::ranges::lower_bound(ranks, rank); found != ranks.end() && *found == rank)
-        use(found - ranks.begin());
-    };
+  const auto find = [&](const std::vector<int>& ranks, const auto& use) {
+    if (const auto found = std::ranges::lower_bound(ranks, rank); found != ranks.end() && *found == rank)
+      use(found - ranks.begin());
+  };
+  const auto is_mine = [&](const Stream& stream) {
+    return std::ranges::any_of(std::array{&stream.holders, &stream.receivers, &stream.keepers},
+                               [&](const auto* ranks) { return std::ranges::binary_search(*ranks, rank); });
+  };
+  for_each_stream(is_mine, [&](const Stream& stream) {
     find(stream.holders, [&](int64_t holder) { stream.add_sends(holder, moves.sends); });
     find(stream.receivers, [&](int64_t receiver) { stream.add_receives(receiver, moves.receives); });
     find(stream.keepers, [&](int64_t) { stream.cut(0, stream.numel, moves.kept); });
@@ -168,7 +173,8 @@ WeightMoves WeightSchedule::of(int rank) const {
 
 std::vector<WeightElements> WeightSchedule::elements() const {
   std::vector<WeightElements> all(1 + std::max(trainer_.ranks.back(), sampler_.ranks.back()));
-  for_each_stream([&](const Stream& stream) {
+  const auto all_streams = [](const Stream&) { return true; };
+  for_each_stream(all_streams, [&](const Stream& stream) {
     for (int64_t holder = 0; holder < std::ssize(stream.holders); ++holder)
       all[stream.holders[holder]].sent += stream.turn(holder + 1) - stream.turn(holder);
     for (const int receiver : stream.receivers) all[receiver].received += stream.numel;

@@ -31,7 +31,7 @@ struct WeightLayout {
   }
 };
 
-/// Rows and columns of a whole parameter; a vector is one column.
+/// Rows and columns of a whole parameter; a vector is one column, and what has more dimensions a row of the first.
 struct WeightBlock {
   int64_t parameter = 0;  // place in the list
   int64_t row = 0, num_rows = 0, column = 0, num_columns = 0;
@@ -45,6 +45,13 @@ struct WeightOwner {
   int64_t expert = -1;  // those of that expert rank; -1: all
   int64_t stage = 0;    // of that stage; of an embedding that the last one has, too, the first
   auto operator<=>(const WeightOwner&) const = default;
+};
+
+/// Parameters that travel together, as the same ranks hold them.
+struct WeightKind {
+  int64_t copies = 1;  // of each of the trainer's parts, among its tensor ranks
+  WeightOwner owner{};
+  auto operator<=>(const WeightKind&) const = default;
 };
 
 /// What a rank does.
@@ -73,18 +80,20 @@ class WeightSchedule {
 
  private:
   struct Parameter {
-    int64_t num_rows, num_columns, copies;  // `copies`: of each of the trainer's parts, among its tensor ranks
-    WeightOwner owner{};
+    int64_t num_rows, num_columns;
     std::vector<TensorShard> trainer, sampler;
   };
   struct Stream;
   WeightBlock overlap(int64_t parameter, int64_t trainer_tp, int64_t sampler_tp) const;
-  Stream stream(int64_t copies, const WeightOwner& owner, int64_t group, int64_t sampler_tp) const;
-  template <class F>
-  void for_each_stream(const F& use) const;
+  /// Without blocks.
+  Stream ranks_of_stream(const WeightKind& kind, int64_t group, int64_t sampler_tp) const;
+  /// Those with blocks whose ranks are wanted.
+  template <class W, class F>
+  void for_each_stream(const W& is_wanted, const F& use) const;
 
   WeightLayout trainer_, sampler_;
   std::vector<Parameter> parameters_;
+  std::map<WeightKind, std::vector<int64_t>> kinds_;  // places in the list
 };
 
 }  // namespace roll

@@ -48,7 +48,7 @@ at::ScalarType dtype_of(const Transformer& model) {
 at::Tensor view_of(const Transformer& model, const WeightBlock& block) {
   const auto& [name, tensor] = model.trained()[model.parts().place_of(block.parameter)];
   const TensorShard& part = model.parts().part(name);
-  const at::Tensor matrix = tensor.dim() == 1 ? tensor.detach().unsqueeze(1) : tensor.detach();
+  const at::Tensor matrix = tensor.dim() == 1 ? tensor.detach().unsqueeze(1) : tensor.detach().flatten(1);
   return matrix.narrow(0, block.row - (part.dim == 0 ? part.begin : 0), block.num_rows)
       .narrow(1, block.column - (part.dim == 1 ? part.begin : 0), block.num_columns);
 }
@@ -83,14 +83,15 @@ void for_each_block(const Transformer& model, const WeightBlocks& blocks, const 
 
 at::Tensor packed(const Transformer& model, const WeightBlocks& blocks) {
   at::Tensor message = empty_message(model, blocks);
+  if (message.is_meta()) return message;
   sum_in(message).copy_(sum_of(model, blocks));
   for_each_block(model, blocks, message, [](const at::Tensor& place, const at::Tensor& own) { place.copy_(own); });
   return message;
 }
 
 void unpack(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message, int sender) {
-  for_each_block(model, blocks, message, [](const at::Tensor& place, const at::Tensor& own) { own.copy_(place); });
   if (message.is_meta()) return;
+  for_each_block(model, blocks, message, [](const at::Tensor& place, const at::Tensor& own) { own.copy_(place); });
   ROLL_CHECK_EQ(sum_of(model, blocks).item<int64_t>(), sum_in(message).item<int64_t>(),
                 fmt::format("{} and what follows arrive to the bit from rank {} of those that move weights",
                             model.trained()[blocks.front().parameter].first, sender));
@@ -115,7 +116,7 @@ void WeightTransfer::run(const Transformer* from, const Transformer* to) {
   const at::NoGradGuard no_grad;
   ROLL_CHECK(from || (sends_.empty() && kept_.empty()), "who sends weights has them");
   ROLL_CHECK(to || receives_.empty(), "who gets weights has a place for them");
-  if (to)
+  if (to && !to->device().is_meta())
     for (const WeightBlock& block : kept_) view_of(*to, block).copy_(view_of(*from, block));
   for (int64_t bucket = 0; bucket < num_buckets_; ++bucket) move_bucket(bucket, from, to);
   check_whole(from, to);

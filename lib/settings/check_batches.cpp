@@ -84,9 +84,13 @@ void check_whole_groups(const Config& config, Checker& check) {
     check.require(mini_batch % group == 0, loss.loss_agg_mode, "{}", rule);
 }
 
-void check_budget(const std::optional<int64_t>& budget, const LongestSequence& longest, bool packs,
+/// `is_needed`: there is no other rule by which micro-batches are cut.
+void check_budget(const std::optional<int64_t>& budget, const LongestSequence& longest, bool packs, bool is_needed,
                   const StrategyConfig& strategy, const std::string& wish, Checker& check) {
   if (!packs) return;
+  if (!budget && !is_needed)
+    return check.note(fmt::format("{}: {} is not set, and micro-batches hold as many sequences as without packing",
+                                  wish, check.key(budget)));
   const int64_t alignment = sequence_alignment(strategy.context_parallel(), strategy.tensor_parallel());
   const int64_t needed = aligned_length(longest.tokens, alignment);
   if (check.require(budget.has_value(), budget, "{} needs this many tokens per micro-batch; set it to {} or more ({})",
@@ -101,27 +105,25 @@ void check_packing(const WorkerConfig& worker, const LongestSequence& longest, b
                    Checker& check) {
   const PackingArgs& packing = worker.packing;
   const SequencePackingArgs& args = packing.sequence_packing_args;
-  const StrategyArgs& strategy = worker.strategy_args;
   for (const bool* dynamic : {&packing.use_dynamic_batching_in_train, &packing.use_dynamic_batching_in_infer})
     if (!check.require(!*dynamic || !packing.use_sequence_packing, *dynamic,
                        "{} is the other spelling of a token budget; keep one of the two",
                        check.name(packing.use_sequence_packing)))
       return;
-  if (!check.require(!packing.use_sequence_packing || is_megatron(strategy.strategy_name), packing.use_sequence_packing,
-                     "needs a strategy that packs, but {}; set it to megatron_train or megatron_infer",
-                     check.name(strategy.strategy_name)))
-    return;
   const std::string wish = check.name(packing.use_sequence_packing);
-  const auto& layout = strategy.strategy_config;
+  const auto& layout = worker.strategy_args.strategy_config;
+  const bool balances = args.algorithm == PackAlgorithm::kLoadBalance;  // else as many sequences as without packing
   if (trains) {
-    check_budget(args.max_packed_sequence_length_train, longest, packing.use_sequence_packing, layout, wish, check);
-    check_budget(packing.max_tokens_per_microbatch_in_train, longest, packing.use_dynamic_batching_in_train, layout,
-                 check.name(packing.use_dynamic_batching_in_train), check);
+    check_budget(args.max_packed_sequence_length_train, longest, packing.use_sequence_packing, balances, layout, wish,
+                 check);
+    check_budget(packing.max_tokens_per_microbatch_in_train, longest, packing.use_dynamic_batching_in_train,
+                 /*is_needed=*/true, layout, check.name(packing.use_dynamic_batching_in_train), check);
   }
   if (forwards) {
-    check_budget(args.max_packed_sequence_length_forward, longest, packing.use_sequence_packing, layout, wish, check);
-    check_budget(packing.max_tokens_per_microbatch_in_infer, longest, packing.use_dynamic_batching_in_infer, layout,
-                 check.name(packing.use_dynamic_batching_in_infer), check);
+    check_budget(args.max_packed_sequence_length_forward, longest, packing.use_sequence_packing, balances, layout, wish,
+                 check);
+    check_budget(packing.max_tokens_per_microbatch_in_infer, longest, packing.use_dynamic_batching_in_infer,
+                 /*is_needed=*/true, layout, check.name(packing.use_dynamic_batching_in_infer), check);
   }
 }
 

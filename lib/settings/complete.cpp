@@ -246,6 +246,14 @@ void complete_additional_prompts(Config& config, Checker& check) {
   wanted = *older;
 }
 
+/// As ROLL reads it under sglang; under vllm it is the other way round.
+void complete_engine_ranks(WorkerConfig& sampler) {
+  StrategyConfig& layout = sampler.strategy_args.strategy_config;
+  if (sampler.strategy_args.strategy_name == Strategy::kSglang && !layout.tensor_model_parallel_size &&
+      !layout.tensor_parallel_size)
+    layout.tensor_parallel_size = sampler.num_gpus_per_worker;
+}
+
 /// ROLL's place for it under some strategies.
 void complete_ulysses(WorkerConfig& worker, Checker& check) {
   const auto& wanted = worker.model_args.ulysses_size;
@@ -335,6 +343,7 @@ void complete(Config& config, Checker& check) {
   for (auto& [name, teacher] : config.teacher)
     complete_ulysses(teacher.model, check), complete_expert_ranks(teacher.model, check);
   complete_expert_ranks(config.actor_infer, check);
+  complete_engine_ranks(config.actor_infer);
   complete_shares(config.actor_train.data_args, check);
   for (WorkerConfig* worker : {&config.actor_train, &config.critic}) complete_names(worker->model_args);
   complete_names(config.actor_infer.model_args);

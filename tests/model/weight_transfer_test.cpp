@@ -10,7 +10,9 @@
 #include "dist/mesh.h"
 #include "dist/single.h"
 #include "dist/test_ranks.h"
+#include "model/golden.h"
 #include "model/init_spec.h"
+#include "model/model_folder.h"
 #include "model/spec.h"
 
 namespace roll {
@@ -143,6 +145,25 @@ TEST_CASE("weights get into another layout, onto other ranks, to the bit", "[mod
          return moved(ranks, folder.path(), layouts, type, bucket);
        }))
     CHECK(wrong == "");
+}
+
+TEST_CASE("weights of more than two dimensions get into another layout, too", "[model][dist]") {
+  const TemporaryFolder folder;
+  test::write_golden_folder(test::read_golden("qwen3_next"), false, folder / "a");  // its convolutions have three
+  const ModelSpec spec = read_spec(folder / "a");
+  const auto said = run_local_ranks(3, [&](Communicator& ranks) {
+    Meshes meshes(ranks);
+    const Layouts layouts = {{{0, 1}, 2}, {{1, 2}, 1}};
+    Placed from(meshes, layouts.trainer, folder / "a", at::kFloat);
+    Placed to(meshes, layouts.sampler, folder / "a", at::kFloat);
+    Placed expected(meshes, layouts.sampler, folder / "a", at::kFloat);
+    const at::NoGradGuard no_grad;
+    if (to.get())
+      for (auto& [name, tensor] : to.model->parameters()) tensor.zero_();
+    WeightTransfer({spec, policy_parameters(spec), layouts.trainer, layouts.sampler}, ranks).run(from.get(), to.get());
+    return to.get() ? differences(*to.model, *expected.model) : "";
+  });
+  CHECK(said == std::vector<std::string>(3));
 }
 
 TEST_CASE("weights get into another layout, onto other ranks, over MPI", "[mpi]") {

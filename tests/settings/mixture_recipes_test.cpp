@@ -95,6 +95,15 @@ TEST_CASE("what a recipe says too little or twice is noted", "[settings]") {
   CHECK(has_note(shares.notes, "the shares sum to 0.9, and each is divided by that"));
   CHECK(has_note(read({"actor_infer.strategy_args.strategy_name=vllm", "actor_infer.num_gpus_per_worker=2"}).notes,
                  "num_gpus_per_worker = 2: under vllm tensor_parallel_size decides, which is 1"));
+  const Config engine =
+      read({"actor_infer.strategy_args.strategy_name=sglang", "actor_infer.num_gpus_per_worker=2"}).config;
+  CHECK(engine.actor_infer.strategy_args.strategy_config.tensor_parallel() == 2);
+  const auto packed = read({"reference.strategy_args.strategy_name=fsdp2_infer", "reference.use_sequence_packing=true",
+                            "reference.sequence_packing_args=null"});
+  CHECK_FALSE(packed.config.reference.packing.budget(/*trains=*/false));
+  CHECK(has_note(packed.notes,
+                 "reference.use_sequence_packing = true: reference.sequence_packing_args."
+                 "max_packed_sequence_length_forward is not set, and micro-batches hold as many sequences"));
   const auto sampler = read({"actor_infer.strategy_args.strategy_config.ep_size=2"});
   CHECK(has_note(sampler.notes, "ep_size: tensor ranks share every expert's matrices"));
   CHECK(sampler.config.actor_infer.strategy_args.strategy_config.expert_parallel() == 1);
