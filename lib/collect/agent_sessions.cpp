@@ -249,7 +249,7 @@ AgentSessions::Session* AgentSessions::taken(const std::string& id) {
   const auto found = by_id_.find(id);
   if (found == by_id_.end()) return nullptr;
   Session& session = sessions_.at(found->second);
-  return session.is_taken && !session.ending ? &session : nullptr;
+  return session.ending ? nullptr : &session;
 }
 
 std::shared_ptr<CompletionSink> AgentSessions::find(const std::string& id) {

@@ -96,7 +96,7 @@ class AgentSessions : public SessionDesk {
   };
   std::shared_ptr<PendingAnswer> submit(const std::string& id, const CompletionRequest& request);
   void cancel(const std::string& id, const std::shared_ptr<PendingAnswer>& answer);
-  Session* taken(const std::string& id);  // null: it is none, or over
+  Session* taken(const std::string& id);  // null: over, or none: only who takes one knows its id
   void add_draws(Session& session, const CompletionRequest& request, const std::shared_ptr<PendingAnswer>& answer);
   void check_place(const Session& session, const AgentPlace& place) const;
   TurnAnswer start_draw(Session& session) const;

@@ -126,8 +126,7 @@ struct CompletionServer::Parts {
   void complete(CompletionKind kind, const httplib::Request& request, httplib::Response& response,
                 const httplib::ContentReader& reader) {
     answer_safely(response, [&] {
-      admit(request);
-      const std::string text = read_body(request, reader);
+      const std::string text = hear(request, response, reader).body;
       std::shared_ptr<CompletionSink> asked_of = desk ? desk->find(request.matches[1]) : sink;
       if (!asked_of) throw no_session(request);
       const Json body = parse_json(text, "the body");
@@ -167,16 +166,41 @@ struct CompletionServer::Parts {
             fmt::format("session {} is over, or was never taken", request.matches[1].str())};
   }
 
-  std::string read_body(const httplib::Request& request, const httplib::ContentReader& reader) const {
+  struct Heard {
+    std::string who, body;
+  };
+  /// The body of who may not ask is read too, as the connection goes on behind it. Throws Refusal.
+  Heard hear(const httplib::Request& request, httplib::Response& response, const httplib::ContentReader& reader) const {
+    response.set_header("Connection", "close");  // while some of the body may lie before the next request
+    Heard heard;
+    std::optional<Refusal> refusal;
+    try {
+      heard.who = admit(request);
+    } catch (const Refusal& why) {
+      refusal = why;
+    }
+    try {
+      heard.body = read_body(request, reader, !refusal);
+    } catch (const Refusal& why) {
+      throw refusal.value_or(why);
+    }
+    response.headers.erase("Connection");
+    if (refusal) throw *refusal;
+    return heard;
+  }
+
+  std::string read_body(const httplib::Request& request, const httplib::ContentReader& reader, bool is_kept) const {
     if (request.is_multipart_form_data()) throw Refusal{415, "invalid_request_error", "the body must be JSON"};
+    // httplib would wait for the connection's end.
+    if (!request.has_header("Content-Length") && !request.has_header("Transfer-Encoding")) return "";
     std::string body;
-    bool fits = true;
+    int64_t num_read = 0;
     const bool is_read = reader([&](const char* data, size_t size) {  // compressed ones come here as they are opened
-      fits = std::ssize(body) + static_cast<int64_t>(size) <= settings.max_body_bytes;
-      if (fits) body.append(data, size);
-      return fits;
+      num_read += static_cast<int64_t>(size);
+      if (is_kept && num_read <= settings.max_body_bytes) body.append(data, size);
+      return num_read <= settings.max_body_bytes;
     });
-    if (!fits)
+    if (num_read > settings.max_body_bytes)
       throw Refusal{413, "invalid_request_error",
                     fmt::format("the body is larger than {} bytes", settings.max_body_bytes)};
     if (!is_read) throw Refusal{400, "invalid_request_error", "the body could not be read"};
@@ -251,8 +275,7 @@ struct CompletionServer::Parts {
     server.Post("/v1/sessions", [this](const httplib::Request& request, httplib::Response& response,
                                        const httplib::ContentReader& reader) {
       answer_safely(response, [&] {
-        const std::string who = admit(request);
-        read_body(request, reader);
+        const std::string who = hear(request, response, reader).who;
         std::optional<Json> session;
         for (const Stopwatch watch; !session && watch.seconds() < kSessionWait_s && !has_hung_up(request);)
           session = desk->take(who, kLook);
@@ -266,9 +289,8 @@ struct CompletionServer::Parts {
     server.Post(base() + "/reward", [this](const httplib::Request& request, httplib::Response& response,
                                            const httplib::ContentReader& reader) {
       answer_safely(response, [&] {
-        admit(request);
-        if (!desk->end(request.matches[1], parse_json(read_body(request, reader), "the body")))
-          throw no_session(request);
+        const std::string text = hear(request, response, reader).body;
+        if (!desk->end(request.matches[1], parse_json(text, "the body"))) throw no_session(request);
         response.set_content(R"({"status":"ok"})", kJson);
       });
     });

@@ -3,12 +3,11 @@
 dies, says nothing, floods or lies is counted and never a reward; OpenAI's own client plays as any other. Argument: the roll binary."""
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
-import threading
 
 import one_step
+from agents import check_trained, train
 from metric_words import unknown_metrics
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
@@ -47,7 +46,7 @@ def told(**what):
 AGENT = COMMON + r'''
 for session, path, kind in sessions():
     assert session["config"] == {"task": "sums"} and session["base_url"].endswith(path)
-    assert post("/v1/sessions/0-0/chat/completions", {"messages": []})[0] == 404 and post(path + "/reward", {}, "wrong", http.client.HTTPConnection(base.split("/")[2]))[0] == 401
+    assert post("/v1/sessions/0-0/chat/completions", {"messages": []})[0] == 404 and post(path + "/reward", {}, "wrong")[0] == 401
     messages, turns = [{"role": "user", "content": f"level {session['seed'] % 100}"}], []
     said = dict(return_token_ids=True, logprobs=True)
     while len(turns) < 2:
@@ -126,49 +125,13 @@ while session := post(base + "/sessions", {}):
 '''
 
 
-def train(folder, name, agent, ranks=1, number=4, environment=None, **keys):
+def play(folder, name, agent, ranks=1, number=4, environment=None, **keys):
+    """A run with agents of that program, and what these were told."""
     (folder / f"{name}.py").write_text(agent)
     told = folder / f"{name}.told"
-    args = dict(command=[sys.executable, str(folder / f"{name}.py"), str(told)], world_size=3, timeout_s=20, config=dict(task="sums")) | (environment or {})
-    config = dict(exp_name="agents", seed=5, output_dir=str(folder / name), max_steps=1, save_steps=1, track_with=["jsonl"], pretrain=str(folder / "model"),
-                  rollout_batch_size=4 * number, prompt_length=160, response_length=150, adv_estimator="grpo", dump_experience=True,
-                  custom_envs=dict(Agent=dict(env_type="openai", max_steps=3, max_tokens_per_step=6, env_config=args)),
-                  train_env_manager=dict(tags=["Agent"], num_env_groups=1, group_size=4, num_levels=4 * number),
-                  actor_train=dict(training_args=dict(learning_rate=1e-3, train_batch_size=8, lr_scheduler_type="constant"), use_sequence_packing=True,
-                                   sequence_packing_args=dict(algorithm="load_balance", max_packed_sequence_length_train=600,
-                                                              max_packed_sequence_length_forward=600)),
-                  actor_infer=dict(generating_args=dict(temperature=1.0, top_p=1.0, top_k=0)))
-    (folder / f"{name}.yaml").write_text(json.dumps(config | keys))
-    done = subprocess.run([binary, "train", "--config", folder / f"{name}.yaml", "-n", str(ranks), "--device", "cpu"], capture_output=True, text=True, timeout=300)
-    if done.returncode:
-        sys.exit(f"{name}: exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}")
-    return folder / name, [json.loads(line) for line in open(told)] if told.exists() else []
-
-
-def spoken(line):
-    """What the model said in a trajectory, turn by turn."""
-    ids, turns = line["response_ids"], []
-    for turn in line["turns"]:
-        turns.append(ids[:turn["tokens"]])
-        ids = ids[turn["tokens"] + turn["environment_tokens"]:]
-    return turns
-
-
-def check_trained(run, told):
-    """The tokens that the agents were told are those that are trained, where the model spoke and nowhere else."""
-    by_turns = {(t["seed"], json.dumps(t["turns"])): t for t in told}
-    experience = [json.loads(line) for line in open(run / "experience/step_000001.jsonl")]
-    for line, trained in zip(rollout_lines(run, 1), experience):
-        heard = by_turns.get((int(line["prompt_id"].split(":")[1]), json.dumps(spoken(line))))
-        expect(heard is not None, f"{line['prompt_id']}: what was sampled was told: {spoken(line)}, {line['reward_detail']}")
-        if heard is None: continue
-        expect(heard.get("prompt") in (None, line["prompt_ids"]), f"kind {heard.get('kind')}: the prompt is the first request")
-        expect(heard.get("reward", 1) == line["reward"], f"the reward is what was posted: {heard}, {line['reward']}")
-        own = [x for turn in line["turns"] for x in [1.0] * turn["tokens"] + [0.0] * turn["environment_tokens"]]
-        expect(trained["response_ids"] == line["response_ids"] and trained["response_mask"] == own, "what was sampled is trained, and nothing else")
-        gap = max(abs(a - b) for a, b, m in zip(trained["old_log_probs"], line["log_probs"], own) if m)
-        expect(gap < 1e-4, f"kind {heard.get('kind')}: the trainer finds the sampler's log-probs: {gap}")
-        expect(all(turn["environment_tokens"] > 0 for turn in line["turns"][:-1]), "between turns lies what the agent said")
+    command = dict(command=[sys.executable, str(folder / f"{name}.py"), str(told)], world_size=3)
+    run = train(binary, folder, name, command | (environment or {}), ranks, number, **keys)
+    return run, [json.loads(line) for line in open(told)] if told.exists() else []
 
 
 def check_failures(run):
@@ -187,21 +150,20 @@ def check_failures(run):
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     one_step.make_model(binary, folder / "model", 1, False)
-    one, told = train(folder, "one", AGENT, number=16)
+    one, told = play(folder, "one", AGENT, number=16)
     expect({t["kind"] for t in told} == set(range(8)), f"all kinds of sessions came: {sorted({t['kind'] for t in told})}")
     check_trained(one, told)
     metrics = json.loads((one / "metrics.jsonl").read_text().splitlines()[-1])
     expect(not unknown_metrics(binary, metrics), f"metrics that nobody knows: {unknown_metrics(binary, metrics)}")
-    two, told = train(folder, "two", AGENT, 2, number=16)
+    two, told = play(folder, "two", AGENT, 2, number=16)
     check_trained(two, told)
     same = [[{k: v for k, v in line.items() if k != "log_probs"} for line in rollout_lines(run, 1)] for run in (one, two)]
     expect(same[0] == same[1], "2 ranks have the same trajectories")
     ours, theirs = (one_step.model_weights(run / "checkpoints/step_000001/actor") for run in (one, two))
     distance = max(float(abs(ours[name] - theirs[name]).max()) for name in ours)
     expect(distance < 2e-6, f"and the same weights: {distance}")
-    pair, told = train(folder, "pair", AGENT, 2, number=4, actor_infer=dict(generating_args=dict(temperature=1.0, top_p=1.0, top_k=0),
-                                                                            strategy_args=dict(strategy_config=dict(tensor_model_parallel_size=2))))
+    pair, told = play(folder, "pair", AGENT, 2, number=4, actor_infer=dict(strategy_args=dict(strategy_config=dict(tensor_model_parallel_size=2))))
     check_trained(pair, told)
-    check_failures(train(folder, "failing", FAILING, number=8, seed=9, environment=dict(timeout_s=3))[0])
-    check_trained(*train(folder, "client", OPENAI, number=2, environment=dict(world_size=1)))
+    check_failures(play(folder, "failing", FAILING, number=8, seed=9, environment=dict(timeout_s=3))[0])
+    check_trained(*play(folder, "client", OPENAI, number=2, environment=dict(world_size=1)))
 finish("agents that ask the policy")
