@@ -12,6 +12,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
 import signal
 import statistics
@@ -231,8 +232,10 @@ def decode(check):
     bench(check, f"decode, {batch} sequences, traced", batch, prompt, 16, "--trace", file)
     if kernels := kernels_of(file):
         check.report["figures"].setdefault(f"decode {batch}", {})["kernels"] = kernels
-        if attention := [one for one in kernels["kernels"] if "AttendPages" in one["name"]]:  # of a model that the device's decoder knows
-            most = max(attention, key=lambda one: one["count"])  # decoding's
+        steps = check.sizes["shape"]["layers"] * 15  # of 16 tokens the first is the prompt's; some steps may have fewer rows
+        attention = [one for one in kernels["kernels"] if "AttendPages" in one["name"] and steps / 2 < one["count"] <= steps]
+        if attention:  # of a model that the device's decoder knows
+            most = max(attention, key=lambda one: one["seconds"])
             check.figure(f"attention {batch}", most["seconds"] / most["count"], attention_cost(check.sizes["shape"], batch, prompt + 6))
     for row in check.peers("decode", 200):
         if "tokens_per_s" in row:
@@ -313,12 +316,15 @@ def sanitizer(check):
     if not tool:
         check.add("sanitizer", "skipped", why="this machine has no compute-sanitizer")
         return
-    def checked(kind, cases):
-        command = [tool, "--tool", kind, "--target-processes", "all", "--error-exitcode", 9]
-        check.run_all([(f"{kind}: {name}", command + case) for name, case in cases], 180, max(1, os.cpu_count() // 2))
+    def checked(kind, cases, *options):
+        commands = [(f"{kind}: {name}", [tool, "--tool", kind, "--target-processes", "all", *options, *case]) for name, case in cases]
+        return zip(commands, check.run_all(commands, 180, max(1, os.cpu_count() // 2)))
 
-    checked("memcheck", test_cases(check, "[gpu]~[alone]"))
-    checked("racecheck", test_cases(check, "the head*[gpu],the device*[gpu]"))  # of our own kernels; the others are LibTorch's
+    # What a call refuses is not wrong: tests ask for it, and NCCL feels its way.
+    checked("memcheck", test_cases(check, "[gpu]~[alone]"), "--report-api-errors", "no", "--error-exitcode", 9)
+    for (name, _), output in checked("racecheck", test_cases(check, "the head*[gpu],the device*[gpu]")):
+        if output and re.search("Race reported .*run_kernel", output):  # in our own kernels: cuBLAS has some
+            check.add(name, "failed", output=output)
 
 
 STAGES = [ceilings, smoke, decode, train, step, generate, mesh, sanitizer]

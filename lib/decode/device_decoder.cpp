@@ -165,11 +165,12 @@ class DeviceDecoderOf : public DeviceDecoder {
   const RowDraw* planned_draws() const { return data_of<RowDraw>(memory_.plan); }
   const StepRow* planned_rows() const { return reinterpret_cast<const StepRow*>(planned_draws() + num_slots_); }
 
+  /// So many that all blocks run at once: what is left over from a full round would take as long as the round.
   int64_t splits_for(const AttentionBlock& block, int64_t num_rows) const {
     using Attend = AttendPages<T, kMaxHeadDim>;
     const int64_t blocks = num_rows * block.kv_heads * ceil_of(block.heads / block.kv_heads, Attend::kQueries);
     const int64_t pieces = ceil_of(sizes_.max_length, Attend::kTile * Attend::kLanes / kWarp);
-    return std::clamp<int64_t>(ceil_of(wanted_blocks_, blocks), 1, std::min<int64_t>(32, pieces));
+    return std::clamp<int64_t>(wanted_blocks_ / blocks, 1, std::min<int64_t>(32, pieces));
   }
 
   /// Numbers of what rows that are split leave for CombineParts.

@@ -7,6 +7,10 @@ import sys
 import tempfile
 
 import numpy
+try:
+    import ml_dtypes  # noqa: F401  numpy's bfloat16, for which newer safetensors ask by name
+except ImportError:
+    pass
 from safetensors.numpy import load_file, save_file
 
 binary = pathlib.Path(sys.argv[1]).resolve()
