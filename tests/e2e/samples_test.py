@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """samples/ of a run: the same responses with the same numbers on 1, 2 and 4 ranks, in every layout and placement; the numbers that
-dump_experience shows of them; and what a run that goes on takes back. Argument: the roll binary."""
+dump_experience shows of them; the timeline of a step; and what a run that goes on takes back. Argument: the roll binary."""
 import json
 import pathlib
 import re
@@ -61,6 +61,15 @@ def check_numbers(base, run, rollouts):
             assert numpy.abs(numpy.array(line["log_probs"]) - numpy.array(record["old_log_probs"])).max() < BOUND, (step, key)
 
 
+def check_timelines(run, ranks):
+    """Of the second step that ran, by each rank: the operators of its forward and backward pass."""
+    files = sorted((run / "timeline").iterdir())
+    assert [file.name for file in files] == [f"step_000002_rank_{rank}.json" for rank in range(ranks)], files
+    for file in files:
+        names = [event["name"] for event in json.loads(file.read_text())["traceEvents"] if event.get("cat") == "cpu_op"]
+        assert any(name.startswith("aten::") for name in names) and any("Backward" in name for name in names), sorted(set(names))
+
+
 def check_resume(folder, base, **flags):
     """Later steps' files go, whoever wrote them; those of earlier steps stay."""
     run = train(folder, "resumed", max_steps=2, save_steps=2, **flags)
@@ -84,7 +93,9 @@ def main():
         check_numbers(base, base_run, rollouts)
         for name, (dp, cp, tp) in {"2 data ranks": (2, 1, 1), "2 context ranks": (1, 2, 1), "2 tensor ranks": (1, 1, 2), "4 data ranks": (4, 1, 1),
                                    "2 data x 2 tensor ranks": (2, 1, 2)}.items():
-            check_same(name, samples_of(train(folder, name, dp * cp * tp, rows=4 // dp, cp=cp, tp=tp, **flags)), base)
+            run = train(folder, name, dp * cp * tp, rows=4 // dp, cp=cp, tp=tp, profiler_timeline="true", **flags)
+            check_same(name, samples_of(run), base)
+            check_timelines(run, dp * cp * tp)
         two_updates = samples_of(train(folder, "two updates", rows=2, accumulation=4, **flags))  # a mini-batch is 8 sequences
         for name in ("partly shared", "apart", "apart, data ranks", "apart, tensor ranks", "shifted tensor groups"):
             placement = PLACEMENTS[name]
@@ -93,7 +104,7 @@ def main():
         moved = [abs(a - b) for line in two_updates.values() for a, b in zip(line["log_probs"], line["old_log_probs"])]
         assert max(moved) > BOUND, "the second update of a step starts from weights that the first one moved"
         none = train(folder, "none", **{**flags, "dump_samples": 0, "max_steps": 1})
-        assert not (none / "samples").exists()
+        assert not (none / "samples").exists() and not (none / "timeline").exists()
         check_resume(folder, base, rollout_replay=rollouts, dump_samples=6)
         print("a run that goes on has the samples of an undisturbed one, and none of later steps that somebody left")
 
