@@ -119,6 +119,11 @@ void EnvironmentPool::end(int64_t number) {
   has_work_.notify_all();
 }
 
+bool EnvironmentPool::is_busy() {
+  const std::lock_guard lock(mutex_);
+  return !trajectories_.empty();
+}
+
 void EnvironmentPool::wait(double seconds) {
   std::unique_lock lock(mutex_);
   has_answer_.wait_for(lock, std::chrono::duration<double>(seconds));

@@ -44,6 +44,8 @@ class EnvironmentPool {
   std::optional<TurnAnswer> take(int64_t trajectory);
   /// Its environment is free for others; once.
   void end(int64_t trajectory);
+  /// Whether trajectories have begun that are not over.
+  bool is_busy();
   /// Until an answer comes, or this long.
   void wait(double seconds);
 

@@ -21,18 +21,33 @@ RolloutWorker::RolloutWorker(const RewardsByDomain& rewards, int64_t response_le
       log_(log),
       rewards_(rewards, response_length, mesh_.dp_size(), &log),
       games_(std::move(games)) {
+  if (!games_.environments.empty()) pool_ = make_pool(*tokenizer, response_length);
+  for (const auto& [domain, reward] : rewards) domains_.push_back(domain);
+}
+
+std::unique_ptr<EnvironmentPool> RolloutWorker::make_pool(const Tokenizer& tokenizer, int64_t response_length) {
   EnvironmentPool::Agents agents;
   for (const auto& [tag, environment] : games_.environments)
     if (environment.env_type->is_agent && mesh_.is_leader())
       agents[tag] = std::make_unique<AgentHost>(tag, environment,
                                                 AgentPolicy{.chat_template = games_.chat_template.value(),
-                                                            .tokenizer = *tokenizer,
+                                                            .tokenizer = tokenizer,
                                                             .tokens = games_.tokens.value(),
                                                             .prompt_length = games_.prompt_length,
                                                             .response_length = response_length},
-                                                mesh_.dp().rank(), log);
-  if (!games_.environments.empty()) pool_.emplace(games_.environments, std::move(agents));
-  for (const auto& [domain, reward] : rewards) domains_.push_back(domain);
+                                                mesh_.dp().rank(), log_);
+  return std::make_unique<EnvironmentPool>(games_.environments, std::move(agents));
+}
+
+/// Trajectories that are paused keep their environments, without which a validation would wait for ever.
+EnvironmentPool& RolloutWorker::pool_for(const RolloutRequest& request, const Tokenizer& tokenizer) {
+  const bool is_shared = std::ranges::any_of(games_.environments, [](const auto& entry) {
+    const EnvironmentArgs& args = entry.second.env_config;
+    return entry.second.env_type->is_agent && (args.command.empty() || args.port != 0);
+  });
+  if (request.sampling.purpose != Purpose::kValidate || is_shared || !pool_->is_busy()) return *pool_;
+  if (!validation_pool_) validation_pool_ = make_pool(tokenizer, request.response_length);
+  return *validation_pool_;
 }
 
 namespace {
@@ -178,7 +193,7 @@ void RolloutWorker::serve(RolloutJob& job, Engine& engine, const Tokenizer& toke
   const double waited_s = collection.waited_for_others_s(), scores_s = collection.waited_for_scores_s();
   SamplerCounts counts;
   collection.begin({.progress = &progress, .version = version, .should_pause = should_pause});
-  collection.end(sample(job, engine, counts, on_over));
+  collection.end(sample(job, engine, tokenizer, counts, on_over));
   RolloutStatistics& statistics = job.statistics;
   const double others_s = collection.waited_for_others_s() - waited_s;
   const double own_scores_s = collection.waited_for_scores_s() - scores_s;
@@ -189,8 +204,8 @@ void RolloutWorker::serve(RolloutJob& job, Engine& engine, const Tokenizer& toke
 }
 
 /// What Engine::serve() gives of the job's requests.
-std::vector<Generation> RolloutWorker::sample(RolloutJob& job, Engine& engine, SamplerCounts& counts,
-                                              const TurnSource::OnOver& on_over) {
+std::vector<Generation> RolloutWorker::sample(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer,
+                                              SamplerCounts& counts, const TurnSource::OnOver& on_over) {
   RolloutCoordinator& collection = job.coordinator;
   const SamplingParams& params = job.request.sampling;
   const SamplerHooks hooks{.counts = &counts};
@@ -200,7 +215,7 @@ std::vector<Generation> RolloutWorker::sample(RolloutJob& job, Engine& engine, S
     };
     return engine.serve(collection, params, on_done, hooks);
   }
-  TurnSource turns(collection, mesh_, {games_.environments, *pool_, *games_.tokens},
+  TurnSource turns(collection, mesh_, {games_.environments, pool_for(job.request, tokenizer), *games_.tokens},
                    {job.request.response_length, params.generating}, job.trajectories, on_over);
   const auto on_done = [&](int64_t served, const Generation& generation) { turns.generated(served, generation); };
   SamplerHooks own = hooks;

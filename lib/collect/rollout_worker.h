@@ -84,9 +84,11 @@ class RolloutWorker {
  private:
   void serve(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
              const std::function<bool()>& should_pause);
-  std::vector<Generation> sample(RolloutJob& job, Engine& engine, SamplerCounts& counts,
+  std::vector<Generation> sample(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer, SamplerCounts& counts,
                                  const TurnSource::OnOver& on_over);
   bool has_agents() const;
+  std::unique_ptr<EnvironmentPool> make_pool(const Tokenizer& tokenizer, int64_t response_length);
+  EnvironmentPool& pool_for(const RolloutRequest& request, const Tokenizer& tokenizer);
   void all_gather_lengths(const std::vector<RolloutRecord>& mine, const RolloutCoordinator& collection);
   void warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step);
 
@@ -100,7 +102,7 @@ class RolloutWorker {
   std::set<std::string> advised_;          // domains of whose time-outs was said what to do
   PromptLengths lengths_;
   Games games_;
-  std::optional<EnvironmentPool> pool_;  // where there are some
+  std::unique_ptr<EnvironmentPool> pool_, validation_pool_;  // where there are some
 };
 
 /// What ranks without a sampler do while others collect: the models there judge. **Collective** over the world, of

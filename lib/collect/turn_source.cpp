@@ -225,7 +225,9 @@ void TurnSource::hear(int64_t request, TurnAnswer answer, Change& change) {
   if (answer.agent) go_back_to(its, *answer.agent);
   if (answer.fault) {
     its.failed = std::move(answer);
-    return its.turns.empty() ? draw_turn(request, change) : finish(request);
+    if (!its.turns.empty()) return finish(request);
+    if (its.agent) its.agent->max_new_tokens = 1;  // a trajectory has a token
+    return draw_turn(request, change);
   }
   if (answer.agent && !answer.reaction.is_done) {
     requests_[request].asked.begun = {};  // which may be of a branch that was left

@@ -96,13 +96,13 @@ for session, path, kind in sessions():
 FAILING = COMMON + r'''
 for session, path, kind in sessions():
     messages = [{"role": "user", "content": "go"}]
+    if kind % 5 == 4: post(path + "/chat/completions", {"messages": messages, "n": 49})  # floods before its first turn
     status, answer = post(path + "/chat/completions", {"messages": messages, "max_tokens": 1})
     if kind % 5 == 1: sys.exit("no more")
     if kind % 5 == 2:
         time.sleep(60)
         continue
     for i in range(21 * (kind % 5 == 3)): post(path + "/chat/completions", {"messages": [*messages, {"role": "assistant", "content": "what it never said"}, *messages]})
-    for i in range(49 * (kind % 5 == 4)): post(path + "/chat/completions", {"messages": messages, "max_tokens": 1})
     post(path + "/reward", {"reward": 1})
 '''
 OPENAI = r'''

@@ -171,6 +171,11 @@ with tempfile.TemporaryDirectory() as name:
     check_ahead(train(folder, "ahead", both, 2, max_steps=3, async_generation_ratio=1,
                       actor_infer=dict(device_mapping=[1], generating_args=dict(temperature=1.0, top_p=1.0, top_k=0)),
                       actor_train=dict(device_mapping=[0], training_args=dict(learning_rate=1e-3, train_batch_size=8, lr_scheduler_type="constant"))))
+    sums = dict(Program=dict(env_type="command", max_steps=4, max_tokens_per_step=3, env_config=dict(command=[sys.executable, "-c", PROGRAM.replace("% 4", "* 0")], world_size=1)))
+    held = train(folder, "held", sums, 2, max_steps=3, eval_steps=1, async_generation_ratio=1,
+                 actor_infer=dict(device_mapping=[1], generating_args=dict(temperature=1.0, top_p=1.0, top_k=0)),
+                 actor_train=dict(device_mapping=[0], training_args=dict(learning_rate=1e-3, train_batch_size=8, lr_scheduler_type="constant")))
+    expect(sum("val_turns/mean" in line for line in open(held / "metrics.jsonl")) > 2, "a validation has environments where those of training are held")
     apart = train(folder, "apart", both, overrides=["actor_train.share_prompts=false"], rollout_replay=str(one / "rollouts"))
     shared = train(folder, "shared", both, overrides=["actor_train.share_prompts=true"], rollout_replay=str(one / "rollouts"))
     expect(json.loads((shared / "metrics.jsonl").read_text().splitlines()[-1])["packing/shared"] > 0.1, "prompts are computed once")

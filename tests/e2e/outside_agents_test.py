@@ -18,7 +18,7 @@ from expecting import expect, finish
 from rollouts import rollout_lines
 
 KEY = "a key of this test"
-AT_ONCE, MALFORMED = 64, 16  # sessions; bodies of each
+AGENTS, AT_ONCE, MALFORMED = 96, 64, 16  # some for validations; sessions; bodies of each
 GOOD = json.dumps(dict(messages=[dict(role="user", content="go")], max_tokens=2, stop=["x"], stream=False, n=1, seed=1, tools=[])).encode()
 
 
@@ -51,22 +51,28 @@ class Agent(threading.Thread):
         return answer.status, json.loads(answer.read() or b"null")
 
     def run(self):
+        while True:
+            try:
+                status, session = self.post("/v1/sessions", {})
+            except (OSError, http.client.HTTPException):
+                self.link.close()
+                if not self.begins.wait_for_run(): return
+                continue
+            if status == 503: return
+            if status == 200: self.play_safely(session, "/v1/sessions/" + session["id"])
+
+    def play_safely(self, session, path):
+        """Whatever goes wrong is kept for the end, which the run must reach."""
         try:
-            while True:
-                try:
-                    status, session = self.post("/v1/sessions", {})
-                except OSError:
-                    self.link.close()
-                    if not self.begins.wait_for_run(): return
-                    continue
-                if status == 503: return
-                if status == 200: self.play(session, "/v1/sessions/" + session["id"])
+            self.play(session, path)
         except Exception as problem:
-            self.problem = repr(problem)
+            self.link.close()
+            if not self.begins.is_over.is_set(): self.problem = repr(problem)
 
     def play(self, session, path):
-        if not self.statuses and session["seed"] % 2 == 0:  # its first that is no validation
+        if session["seed"] % 2 == 0 and not self.statuses and self.begins.places.acquire(blocking=False):  # no validation
             self.begins.all_there.wait(60)
+            self.link.close()  # which the server may have ended meanwhile
             expect(self.post(path + "/chat/completions", {"messages": []}, "wrong")[0] == 401 and self.post(path + "/reward", {"reward": 1}, "")[0] == 401, "wrong keys")
             expect(self.post(path + "/nothing", {})[0] == 404, "the connection goes on")
             self.statuses = [self.post(path + "/chat/completions", malformed(self.rng))[0] for _ in range(MALFORMED)]
@@ -99,7 +105,7 @@ class Begins:
     """That the run listens, and that all sessions are there at once."""
 
     def __init__(self, is_over):
-        self.all_there, self.is_over = threading.Barrier(AT_ONCE), is_over
+        self.places, self.all_there, self.is_over = threading.Semaphore(AT_ONCE), threading.Barrier(AT_ONCE), is_over
 
     def wait_for_run(self):
         return not self.is_over.wait(0.1)
@@ -124,9 +130,9 @@ def main():
         one_step.make_model(binary, folder / "model", 1, False)
         port, told, is_over = free_ports(), [], threading.Event()
         begins = Begins(is_over)
-        agents = [Agent(port + i % 2, i, begins, told) for i in range(AT_ONCE)]
+        agents = [Agent(port + i % 2, i, begins, told) for i in range(AGENTS)]
         for agent in agents: agent.start()
-        run = train(binary, folder, "run", dict(api_key=KEY, port=port), ranks=3, number=16, max_steps=3, async_generation_ratio=1, eval_steps=2, val_batch_size=8,
+        run = train(binary, folder, "run", dict(api_key=KEY, port=port, timeout_s=100), ranks=3, number=16, max_steps=3, async_generation_ratio=1, eval_steps=2, val_batch_size=8,
                     val_env_manager=dict(tags=["Agent"], num_env_groups=1), actor_infer=dict(device_mapping=[1, 2]), actor_train=dict(device_mapping=[0]))
         is_over.set()
         for agent in agents: agent.join(60)
