@@ -269,7 +269,7 @@ at::Tensor Backbone::embed(const at::Tensor& ids, const ParallelFlow& flow) cons
 /// A piece's tokens follow all those before them, which other ranks or branches may have: states are made of them too.
 std::function<at::Tensor(const DeltaHeads&, const DeltaRows&)> Backbone::recurrence(const TokenLayout& layout) const {
   const at::Device device = layout.ids.device();
-  if (embedding_.is_meta())
+  if (this->device().is_meta())  // a later stage has no embedding
     return [cp = parallel_.cp](const DeltaHeads& heads, const DeltaRows& rows) {
       const DeltaRows all = cp ? gathered(rows, *cp) : rows;
       const int64_t width = heads.value_heads * heads.value_dim;

@@ -10,7 +10,7 @@ constexpr double kPolicy_bytes = 2 * 7'615'616'512.0;  // Qwen2.5-7B in bfloat16
 
 /// The 7B recipe with the policy trained on 16 of 24 ranks, eight a host, and sampled on the others.
 Simulator apart(int64_t train_tp, int64_t sampler_tp, int64_t ranks_per_host = 8, int64_t train_pp = 1,
-                int64_t num_chunks = 1) {
+                int64_t num_chunks = 1, const std::string& arch = "Qwen2.5-7B") {
   std::vector<std::string> overrides = {"actor_infer.device_mapping=list(range(16,24))",
                                         "async_generation_ratio=0.5",
                                         "adv_estimator=grpo",
@@ -28,7 +28,7 @@ Simulator apart(int64_t train_tp, int64_t sampler_tp, int64_t ranks_per_host = 8
   overrides.push_back(
       fmt::format("actor_infer.strategy_args.strategy_config.tensor_model_parallel_size={}", sampler_tp));
   return Simulator({.scale = {.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml", .overrides = overrides},
-                    .arch = "Qwen2.5-7B",
+                    .arch = arch,
                     .mean = 64,  // so that all ranks of 24 run, and soon
                     .machine = {.ranks_per_host = ranks_per_host}});
 }
@@ -72,6 +72,12 @@ TEST_CASE("stages of a pipeline take as long as the whole, idling included", "[p
   CHECK(many.num_running < 768);
   CHECK(phase_of(many, "train_actor").idle_share > chunks.idle_share);
   CHECK(chunks.idle_share > 0);
+}
+
+TEST_CASE("stages with gated delta nets are planned, also those without an embedding", "[preview]") {
+  const Simulation simulation = apart(1, 4, 8, 4, 1, "Qwen3.5-27B").at(24);
+  CHECK(phase_of(simulation, "train_actor").idle_share > 0);
+  CHECK(phase_of(simulation, "model_update").seconds > 0);
 }
 
 }  // namespace roll
