@@ -2,7 +2,6 @@
 
 #include <torch/csrc/autograd/profiler_kineto.h>
 
-#include <cstdlib>
 #include <set>
 #include <utility>
 
@@ -18,7 +17,6 @@ using torch::profiler::impl::ActivityType, torch::profiler::impl::ProfilerConfig
 OperatorTrace::OperatorTrace(std::filesystem::path file) : file_(std::move(file)) {
   std::set<ActivityType> activities = {ActivityType::CPU};
   if (cuda_library_is_loaded()) activities.insert(ActivityType::CUDA);
-  ::setenv("KINETO_LOG_LEVEL", "4", 0);  // where no driver is it would call that an error
   const ProfilerConfig config(ProfilerState::KINETO);
   profiler::prepareProfiler(config, activities);
   profiler::enableProfiler(config, activities);

@@ -94,12 +94,18 @@ void ranks_diverge(Communicator& ranks) {
   ranks.rank() == 1 ? ranks.barrier("step end") : ranks.all_reduce_sum(counts, "counts");
 }
 
+/// Together, as after a checkpoint: once one has left, mpirun ends the others.
+void leave(Communicator& ranks) {
+  say(ranks, "leaves in order");
+  ranks.barrier("all have said it");
+  roll::throw_if_stopped();
+}
+
 void work_until_stopped(Communicator& ranks) {
   ranks.barrier("all are here");
   if (ranks.is_first()) say(ranks, "working");
   while (!roll::stop_agreed(ranks)) ::usleep(10000);
-  say(ranks, "leaves in order");
-  roll::throw_if_stopped();
+  leave(ranks);
 }
 
 void work_on_after_wish(Communicator& ranks) {
@@ -107,8 +113,7 @@ void work_on_after_wish(Communicator& ranks) {
   if (ranks.is_first()) say(ranks, "working");
   while (!roll::stop_agreed(ranks)) ::usleep(10000);
   for (int i = 0; i < 30; ++i) ::usleep(100000);
-  say(ranks, "leaves in order");
-  roll::throw_if_stopped();
+  leave(ranks);
 }
 
 /// Rank 1 never looks at the wish; the others wait for it in a collective.
