@@ -4,7 +4,6 @@
 #include <array>
 #include <functional>
 #include <numeric>
-#include <ranges>
 #include <tuple>
 
 #include "base/error.h"
@@ -76,10 +75,7 @@ struct WeightSchedule::Stream {
   }
 
   void add_receives(int64_t receiver, std::map<int, WeightBlocks>& receives) const {
-    const auto is_before = [&](int64_t holder) { return turn(holder + 1) <= receiver * numel; };
-    const auto all = std::views::iota(int64_t{0}, std::ssize(holders));
-    for (int64_t holder = *std::ranges::partition_point(all, is_before);
-         holder < std::ssize(holders) && turn(holder) < (receiver + 1) * numel; ++holder)
+    for (int64_t holder = 0; holder < std::ssize(holders) && turn(holder) < (receiver + 1) * numel; ++holder)
       message(holder, receiver, holders[holder], receives);
   }
 };
@@ -123,7 +119,8 @@ WeightBlock WeightSchedule::overlap(int64_t index, int64_t trainer_tp, int64_t s
 WeightSchedule::Stream WeightSchedule::ranks_of_stream(const WeightKind& kind, int64_t group,
                                                        int64_t sampler_tp) const {
   Stream stream;
-  const auto& [copies, owner] = kind;
+  const int64_t copies = kind.copies;
+  const WeightOwner& owner = kind.owner;
   const auto is_owner = [&](int64_t place) {
     return (owner.expert < 0 || trainer_.expert_rank_of(place) == owner.expert) &&
            trainer_.stage_of(place) == owner.stage;

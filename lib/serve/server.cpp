@@ -185,7 +185,7 @@ struct CompletionServer::Parts {
       throw refusal.value_or(why);
     }
     response.headers.erase("Connection");
-    if (refusal) throw *refusal;
+    if (refusal) throw Refusal(*refusal);
     return heard;
   }
 
