@@ -15,7 +15,7 @@ namespace roll {
 namespace {
 
 constexpr std::string_view kError = "roll: ";
-constexpr const char* kStarted = "roll: all ranks are there";
+constexpr std::string_view kStarted = "roll: all ranks are there";
 constexpr const char* kNotAllCame = "not all other ranks came";
 
 bool is_dashes(const std::string& line) {
@@ -35,11 +35,10 @@ bool repeats(const std::string& line) {
 
 /// Lines that say nothing to a user: "[h1:812] 1 more process has sent help message help-mpi-api.txt / mpi-abort", the
 /// line that follows it, and the error that Open MPI 4 makes when it counts them; that mpirun passes on the signal we
-/// sent; what libevent says in an mpirun that ends; and our own report_start().
+/// sent; and what libevent says in an mpirun that ends.
 bool is_noise(const std::string& line) {
   for (const std::string_view begin : {"mpirun: Forwarding signal ", "[warn] Epoll "})
     if (line.starts_with(begin)) return true;
-  if (line == kStarted) return true;
   static const std::regex pattern(
       R"(\[[^\]]+\] (\d+ more process(es)? ha(s|ve) sent help|Set MCA parameter "orte_base_help|.*/show_help\.c at).*)");
   return line.starts_with('[') && std::regex_match(line, pattern);
@@ -52,7 +51,7 @@ int number(const std::ssub_match& match) {
 }  // namespace
 
 void report_start() {
-  if (has_supervisor()) std::fprintf(stderr, "%s\n", kStarted);
+  if (has_supervisor()) std::fprintf(stderr, "%s\n", kStarted.data());
 }
 
 std::string waited_line(int rank, int num_ranks, const std::string& where_and_how_long) {
@@ -73,6 +72,7 @@ std::string MpirunOutput::take(std::string_view bytes) {
     line_ += c;
     if (c != '\n') continue;
     line_.pop_back();
+    if (took_start()) continue;
     text += shown(line_);
     line_.clear();
   }
@@ -83,6 +83,13 @@ std::string MpirunOutput::rest() {
   std::string text = line_.empty() ? "" : shown(line_);
   line_.clear();
   return text;
+}
+
+/// Another rank's line may have been begun before it ("[h1:812] roll: all ranks are there"): that one goes on.
+bool MpirunOutput::took_start() {
+  if (!line_.ends_with(kStarted)) return false;
+  line_.resize(line_.size() - kStarted.size());
+  return started_ = true;
 }
 
 std::string MpirunOutput::shown(const std::string& line) {
@@ -110,15 +117,14 @@ std::string MpirunOutput::shown_in_notice(const std::string& line) {
 void MpirunOutput::understand(const std::string& line) {
   static const std::regex kKilled(R"(process rank (\d+) with PID \d+ on node (\S+) exited on\s+signal (\d+))");
   static const std::regex kAborted(R"(with errorcode \d+\.?)");
-  static const std::regex kWaited(R"(roll: rank (\d{1,6}) of (\d{1,6}), .* not all other ranks came .*)");
+  static const std::regex kWaited(R"(roll: rank (\d{1,6}) of (\d{1,6}), .* not all other ranks came )");
   static const std::regex kLost(R"(\s*Remote daemon: .* on node (\S+))");
   std::smatch match;
-  started_ |= line == kStarted;
-  if (std::regex_match(line, match, kWaited)) {
+  if (std::regex_search(line, match, kWaited)) {
     waiting_.insert(number(match[1]));
     num_ranks_ = number(match[2]);
   }
-  if (first_error_.empty() && line.starts_with(kError) && line != kStarted) first_error_ = line.substr(kError.size());
+  if (first_error_.empty() && line.starts_with(kError)) first_error_ = line.substr(kError.size());
   if (notice_ == Notice::kNone) return;
   text_ += line + "\n";  // Open MPI 5 breaks its sentences
   if (!killed_ && !has_aborted_ && std::regex_search(text_, match, kKilled))

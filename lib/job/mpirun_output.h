@@ -43,6 +43,8 @@ class MpirunOutput {
   const std::string& lost_host() const { return lost_host_; }
 
  private:
+  /// Takes report_start() off the end of the line so far, where it stands there.
+  bool took_start();
   std::string shown(const std::string& line);
   std::string shown_in_notice(const std::string& line);
   void understand(const std::string& line);

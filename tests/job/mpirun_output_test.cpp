@@ -101,3 +101,14 @@ TEST_CASE("our own line is shown even where it comes between those of a notice")
   MpirunOutput output;
   CHECK(output.take(kDashes + "MPI_ABORT was invoked on rank 1\nroll: bad row\n" + kDashes) == "roll: bad row\n");
 }
+
+TEST_CASE("the start is heard behind a line that another rank has begun, and that line goes on") {
+  MpirunOutput output;
+  CHECK(output.take("[h1:12] Failing at address: 0x2b11\n[h1:12] roll: all ranks are there\n") ==
+        "[h1:12] Failing at address: 0x2b11\n");
+  CHECK(output.started());
+  CHECK(output.take("[ 0] libc.so.6\n") == "[h1:12] [ 0] libc.so.6\n");
+  const std::string waited = "[h1:12] " + waited_line(1, 2, "end: waited 3.0 s") + "\n";
+  CHECK(output.take(waited) == waited);
+  CHECK(output.missing() == "0");
+}
