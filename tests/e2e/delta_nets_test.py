@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Models with gated delta nets through the binary: made, inspected, sampled with prompts that are shared, trained under layouts that change
-nothing, and gone on with. Argument: the roll binary."""
+nothing, with mixtures of experts, too, and gone on with. Argument: the roll binary."""
 import pathlib
 import sys
 import tempfile
@@ -40,6 +40,11 @@ def main():
         names = load_file(base / "checkpoints/step_000003/actor/model.safetensors").keys()
         expect({f"model.layers.0.linear_attn.{part}" for part in ("A_log", "dt_bias", "conv1d.weight", "in_proj_qkv.weight")} <= names,
                "saved under transformers' names")
+        # Of mixtures: on ranks that share data, stages, tensors and experts at once.
+        replay.make_model(folder, "mixture", "qwen3_5_moe_text", "--layers", 4)
+        base, run = (replay.train(folder, f"mixture_{ranks}", ranks, rows=8 // ep, accumulation=1, model="mixture", tp=tp, pp=pp, ep=ep, **replayed)
+                     for ranks, tp, pp, ep in ((1, 1, 1, 1), (8, 2, 2, 2)))
+        replay.compare(run, base, "mixture, dp 2 pp 2 tp 2 ep 2", bound=NEAR)
     finish("gated delta nets")
 
 
