@@ -141,7 +141,17 @@ void rename_lasting(const fs::path& from, const fs::path& to) {
   sync_folder(parent_of(to));
 }
 
+void refuse_other_than_link(const fs::path& link) {
+  std::error_code ec;
+  if (const auto there = fs::symlink_status(link, ec); fs::exists(there) && !fs::is_symlink(there))
+    throw user_error(
+        "{}: must be a symbolic link, or absent, and is something else (has the folder been copied by a tool that "
+        "follows links?); remove it",
+        link.string());
+}
+
 void link_atomic(const fs::path& target, const fs::path& link) {
+  refuse_other_than_link(link);
   const fs::path temporary = temporary_beside(link);
   std::error_code ec;
   fs::remove(temporary, ec);

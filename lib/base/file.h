@@ -44,7 +44,10 @@ void sweep_temporaries(const std::filesystem::path& folder) noexcept;
 /// rename(2) that survives a crash of the machine: the folder that holds `to` is fsynced. SystemError names both.
 void rename_lasting(const std::filesystem::path& from, const std::filesystem::path& to);
 
-/// A symbolic link `link` -> `target`, in place of an older one. SystemError.
+/// UserError where the name is taken by what is no symbolic link.
+void refuse_other_than_link(const std::filesystem::path& link);
+
+/// A symbolic link `link` -> `target`, in place of an older one. SystemError; UserError as above.
 void link_atomic(const std::filesystem::path& target, const std::filesystem::path& link);
 
 /// The entries of `folder`, in no order; none where it cannot be read.

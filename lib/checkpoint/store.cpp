@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kSaving = ".saving_";
 constexpr const char* kRemoving = ".removing_";
 constexpr const char* kPrefix = "step_";
-constexpr const char* kBest = "best";
+constexpr const char *kBest = "best", *kLatest = "latest";
 
 std::string name_of(int64_t step) {
   return fmt::format("{}{:06}", kPrefix, step);
@@ -45,6 +45,19 @@ fs::path CheckpointStore::saving_path(int64_t step) const {
   return folder_ / (kSaving + name_of(step));
 }
 
+void CheckpointStore::check_links() const {
+  for (const char* name : {kLatest, kBest}) refuse_other_than_link(folder_ / name);
+  make_folder(folder_);
+  const fs::path trial = folder_ / ".link";
+  std::error_code none, ec;
+  fs::remove(trial, none);
+  fs::create_symlink(name_of(0), trial, ec);
+  fs::remove(trial, none);
+  if (ec)
+    throw user_error("{}: no symbolic links can be made there ({}); set output_dir to a file system that has them",
+                     folder_.string(), ec.message());
+}
+
 void CheckpointStore::begin(int64_t step) const {
   abandon(step);
   make_folder(saving_path(step));
@@ -58,7 +71,7 @@ void CheckpointStore::commit(int64_t step, const Json& about, const FileSums& fi
 }
 
 void CheckpointStore::mark_latest(int64_t step) const {
-  link_atomic(name_of(step), folder_ / "latest");
+  link_atomic(name_of(step), folder_ / kLatest);
 }
 
 void CheckpointStore::abandon(int64_t step) const noexcept {

@@ -32,6 +32,8 @@ class CheckpointStore {
   /// Where checkpoint `step` is written until it is finished.
   std::filesystem::path saving_path(int64_t step) const;
 
+  /// What would fail only when the first checkpoint is finished: links in its folder. UserError.
+  void check_links() const;
   /// Makes an empty saving_path(). SystemError.
   void begin(int64_t step) const;
   /// Finishes it: `about`, `step` and `files` are in its manifest, its name is path(), and `latest` leads there. What

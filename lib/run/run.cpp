@@ -75,6 +75,7 @@ void Run::start(const RunFace& face) {
   link_latest(keys_.wish, folder_.path());
   const CheckpointStore store(folder_.checkpoints());
   store.sweep();
+  store.check_links();
   log_.copy_to(fs::path(keys_.log_dir.value_or(folder_.path().string())) / "log.txt");
   const int64_t step = first_step() - 1;
   if (start_.resume && step >= last_step())

@@ -54,6 +54,21 @@ TEST_CASE("a checkpoint is there when it has its manifest, and latest leads to i
   CHECK(faults_of(store.path(3)).damage.empty());
 }
 
+TEST_CASE("what has the name of a link is refused before anything is trained, and left alone", "[checkpoint]") {
+  const std::string name = GENERATE("latest", "best");
+  const TemporaryFolder folder;
+  const CheckpointStore store(folder / "checkpoints");
+  store.check_links();
+  save(store, 1);
+  store.check_links();
+  CHECK(names_in(store.folder()) == std::vector<std::string>{"latest", "step_000001"});
+  fs::remove(store.folder() / name);
+  fs::create_directories(store.folder() / name / "actor");
+  CHECK_THROWS_WITH(store.check_links(), Catch::Contains("checkpoints/" + name + ": must be a symbolic link") &&
+                                             Catch::Contains("remove it"));
+  CHECK(fs::exists(store.folder() / name / "actor"));
+}
+
 TEST_CASE("each damaged file is named", "[checkpoint]") {
   const TemporaryFolder folder;
   const CheckpointStore store(folder.path());

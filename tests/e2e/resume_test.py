@@ -144,6 +144,10 @@ def check_folder(folder):
     # Nothing is left to do but what the run may have died before: `latest`, and what was begun.
     latest, unfinished = out / "checkpoints/latest", out / f"checkpoints/.saving_step_{STEPS:06}"
     latest.unlink()
+    latest.mkdir()  # as a tool leaves it that copies what links lead to
+    text = run(folder, out, 1, "--resume", code=2)
+    assert "latest: must be a symbolic link" in text and "remove it" in text, text
+    latest.rmdir()
     latest.symlink_to(f"step_{STEPS - 1:06}")
     unfinished.mkdir()
     run(folder, out, 1, "--resume")
