@@ -199,13 +199,14 @@ double weights_behind(const Layer& layer, size_t block) {
 
 /// What adapters keep beside their products: in float32, their inputs among it where these are narrower or others.
 double adapter_bytes(const Block& block, const Numbers& n) {
-  int64_t numbers = 0;
+  double numbers = 0;
   for_each_part({block}, [&](const auto& part) {
     if constexpr (requires { part.adapter; })
       if (part.adapter.rank > 0)
-        numbers += part.adapter.rank + (n.is_wide && part.adapter.dropout == 0 ? 0 : part.inputs);
+        numbers += part.share * static_cast<double>(part.adapter.rank +
+                                                    (n.is_wide && part.adapter.dropout == 0 ? 0 : part.inputs));
   });
-  return 4.0 * static_cast<double>(numbers);
+  return 4.0 * numbers;
 }
 
 /// `again`: backward runs it once more, under a graph of its own, which keeps its gradients until it is through.

@@ -20,7 +20,7 @@ class LinearMaker {
     LinearShape linear = {.name = name, .outputs = outputs, .inputs = inputs, .has_bias = has_bias, .cut = cut};
     if (!fused.of.empty()) linear.fused = fused;
     const std::string there(linear.name_in_folder());
-    if (spec_.lora) linear.adapter = spec_.lora->adapter_of(there);
+    if (spec_.lora) linear.adapter = spec_.lora->adapter_of(linear.adapted_name());
     if (spec_.bitsandbytes && !spec_.bitsandbytes->covers(prefix_ + there)) return linear;
     linear.quantised = spec_.quantised;
     if (spec_.bitsandbytes) linear.quantised_from = spec_.bitsandbytes->from;

@@ -149,7 +149,7 @@ LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& 
       const DropoutRule dropout = {.rate = part.adapter.dropout,
                                    .product = product,
                                    .first_column = cuts_columns ? shard_of(part.cut, tp->rank(), tp->size()).begin : 0};
-      linear.adapter = Adapter{.a = tensor(part.name_in_folder(), kLoraA),
+      linear.adapter = Adapter{.a = tensor(part.adapted_name(), kLoraA),
                                .b = tensor(part.name, kLoraB),
                                .magnitude = part.adapter.has_magnitude ? tensor(part.name, kMagnitude) : at::Tensor(),
                                .scale = part.adapter.scale,

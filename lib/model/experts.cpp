@@ -10,6 +10,7 @@
 #include "ops/accumulating_linear.h"
 #include "ops/fused_layer.h"
 #include "ops/grouped_linear.h"
+#include "ops/grouped_products.h"
 #include "ops/layer_ops.h"
 #include "ops/planned_tensors.h"
 #include "ops/products.h"
@@ -21,11 +22,41 @@ namespace {
 
 using NamedLinear = std::pair<std::string_view, Linear>;
 
-/// Of `count` parts, each `step` parts behind the one before.
-std::vector<at::Tensor> weights_of(const NamedLinear* first, int64_t count, int64_t step) {
-  std::vector<at::Tensor> found;
-  for (int64_t i = 0; i < count; ++i) found.push_back(first[i * step].second.weight);
-  return found;
+/// Products of groups of rows, `parts` of each group, one behind the other; each is `step` parts of the layer behind
+/// the one before.
+struct GroupProducts {
+  const NamedLinear* first;
+  int64_t step = 1, parts = 1;
+
+  const Linear& at(int64_t i) const { return first[i * step].second; }
+};
+
+/// What adapters add to them, as with_adapter() has it of one product. A GPU makes all of them in the dtype of x, in
+/// which their products are one kernel.
+at::Tensor adapters_of(const GroupProducts& products, const at::Tensor& x, const RowGroups& groups) {
+  const Adapter& some = *products.at(0).adapter;
+  const bool is_one_kernel = has_grouped_products(x, groups.size(), some.a.size(0));
+  const at::Tensor rows = is_one_kernel ? x : x.to(some.a.scalar_type());
+  std::vector<at::Tensor> added;
+  for (int64_t part = 0; part < products.parts; ++part) {
+    const auto all = [&](at::Tensor Adapter::*matrix) {
+      std::vector<at::Tensor> found;
+      for (int64_t g = 0; g < groups.size(); ++g)
+        found.push_back((*products.at(g * products.parts + part).adapter).*matrix);
+      return is_one_kernel ? at::stack(found).to(x.scalar_type()).unbind() : found;
+    };
+    added.push_back(grouped_linear(grouped_linear(rows, groups, all(&Adapter::a)), groups, all(&Adapter::b)));
+  }
+  return added.size() == 1 ? added.front() : at::cat(added, 1);
+}
+
+/// x [T, in] -> [T, parts out].
+at::Tensor multiplied(const GroupProducts& products, const at::Tensor& x, const RowGroups& groups) {
+  std::vector<at::Tensor> weights;
+  for (int64_t i = 0; i < groups.size() * products.parts; ++i) weights.push_back(products.at(i).weight);
+  const at::Tensor base = grouped_linear(x, groups, weights, products.parts);
+  if (!products.at(0).adapter) return base;
+  return at::add(base, adapters_of(products, x, groups), products.at(0).adapter->scale).to(base.scalar_type());
 }
 
 /// The MLPs of experts first, first + 1, ..., of each of which x has some rows, one behind the other.
@@ -33,13 +64,11 @@ at::Tensor run_experts(const Experts& experts, const LayerWeights& weights, cons
                        const RowGroups& groups, int64_t first, const LayerLauncher* launcher) {
   const NamedLinear* const parts = weights.from(experts.parts->linears.front());
   const NamedLinear *const gate_up = parts + 2 * first, *const down = parts + 2 * experts.count + first;
-  const int64_t num = groups.size();
   const bool is_fused = launcher && takes_layer(x, {down->second.inputs()}, {});
-  const at::Tensor gated = is_fused
-                               ? fused_gate(*launcher, grouped_linear(x, groups, weights_of(gate_up, 2 * num, 1), 2))
-                               : swiglu(grouped_linear(x, groups, weights_of(gate_up, num, 2)),
-                                        grouped_linear(x, groups, weights_of(gate_up + 1, num, 2)));
-  return grouped_linear(gated, groups, weights_of(down, num, 1));
+  const at::Tensor gated = is_fused ? fused_gate(*launcher, multiplied({.first = gate_up, .parts = 2}, x, groups))
+                                    : swiglu(multiplied({.first = gate_up, .step = 2}, x, groups),
+                                             multiplied({.first = gate_up + 1, .step = 2}, x, groups));
+  return multiplied({.first = down}, gated, groups);
 }
 
 /// The rows of all ranks that this one's experts get: [rank][expert], and in which order they are multiplied.

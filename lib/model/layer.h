@@ -64,6 +64,8 @@ struct LinearShape {
   FusedRows fused = {};
 
   std::string_view name_in_folder() const { return fused.of.empty() ? name : fused.of; }
+  /// What adapters are named by: of matrices that a folder stacks, each has its own.
+  std::string_view adapted_name() const { return fused.stacked > 0 ? name : name_in_folder(); }
 };
 
 /// An RMSNorm over so many numbers; 0: there is none.

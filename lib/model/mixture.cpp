@@ -12,12 +12,20 @@ namespace roll {
 namespace {
 
 /// The products of one gated MLP under HF's names.
-GatedMlp mlp_named(const std::vector<std::string>& names, int64_t hidden, int64_t inner) {
+GatedMlp mlp_named(const ModelSpec& spec, const std::vector<std::string>& names, int64_t inner) {
+  const int64_t hidden = spec.hidden_size;
   const Cut rows = {.dim = 0, .count = inner}, columns = {.dim = 1, .count = inner};
+  const auto linear = [&](const std::string& name, int64_t outputs, int64_t inputs, const Cut& cut) {
+    return LinearShape{.name = name,
+                       .outputs = outputs,
+                       .inputs = inputs,
+                       .cut = cut,
+                       .adapter = spec.lora ? spec.lora->adapter_of(name) : AdapterShape{}};
+  };
   return {.inner = inner,
-          .gate = {.name = names[0], .outputs = inner, .inputs = hidden, .cut = rows},
-          .up = {.name = names[1], .outputs = inner, .inputs = hidden, .cut = rows},
-          .down = {.name = names[2], .outputs = hidden, .inputs = inner, .cut = columns}};
+          .gate = linear(names[0], inner, hidden, rows),
+          .up = linear(names[1], inner, hidden, rows),
+          .down = linear(names[2], hidden, inner, columns)};
 }
 
 std::vector<std::string> names_within(const std::string& module) {
@@ -31,7 +39,7 @@ std::shared_ptr<const ExpertParts> parts_of(const ModelSpec& spec) {
     parts->names.push_back(names_within(fmt::format("mlp.experts.{}", e)));
   std::vector<LinearShape> downs;
   for (int64_t e = 0; e < mixture.num_experts; ++e) {
-    GatedMlp mlp = mlp_named(parts->names[e], spec.hidden_size, mixture.inner);
+    GatedMlp mlp = mlp_named(spec, parts->names[e], mixture.inner);
     if (spec.architecture->stacks_experts) {
       const int64_t count = mixture.num_experts, rows = 2 * mixture.inner;
       const FusedRows gate_up = {
@@ -103,7 +111,7 @@ std::vector<Layer> mixture_layers(const ModelSpec& spec) {
                   .router = {.name = "mlp.gate", .outputs = mixture.num_experts, .inputs = spec.hidden_size},
                   .parts = parts_of(spec)};
   if (mixture.shared_inner > 0) {
-    experts.shared = mlp_named(shared_names, spec.hidden_size, mixture.shared_inner);
+    experts.shared = mlp_named(spec, shared_names, mixture.shared_inner);
     experts.shared_gate = {.name = "mlp.shared_expert_gate", .outputs = 1, .inputs = spec.hidden_size};
   }
   std::vector<Layer> layers = dense_layers(spec);

@@ -72,30 +72,34 @@ LoraSpec lora_in(const PeftFolder& folder) {
   return lora;
 }
 
-/// The names that the products of the layers end with, those with adapters or all.
-std::vector<std::string> products_of(const ModelSpec& spec, bool all) {
+/// What the names of products with adapters end with.
+std::vector<std::string> products_of(const ModelSpec& spec) {
   std::set<std::string> names;
   for (const Layer& layer : spec.layers())
     for_each_part(layer, [&](const auto& part) {
       if constexpr (requires { part.adapter; })
-        if (all || part.adapter.rank > 0) names.insert(last_part(std::string(part.name_in_folder())));
+        if (part.adapter.rank > 0) names.insert(last_part(std::string(part.adapted_name())));
     });
   return {names.begin(), names.end()};
 }
 
-/// Adapters and quantised weights of mixtures are those of attention's products alone, and all or none of what is asked
-/// for.
-void refuse_expert_adapters(const LoraSpec& lora) {
+/// What experts and their adapters have not. Routers have no adapters, whatever the targets are.
+void check_expert_adapters(const ModelSpec& spec, const LoraSpec& lora) {
   if (lora.quantise_base)
     throw user_error("quantise_base = {}: weights of experts are not quantised; leave it out",
                      name_of(*lora.quantise_base));
-  for (const char* product : {"gate", "gate_proj", "up_proj", "down_proj", "shared_expert_gate"})
-    if (lora.adapter_of(std::string("mlp.experts.0.") + product).rank > 0 ||
-        lora.adapter_of(std::string("mlp.") + product).rank > 0)
-      throw user_error(
-          "lora_target = {}: adapters on experts and routers are not supported; name products of attention: q_proj, "
-          "k_proj, v_proj, o_proj",
-          lora.targets.empty() ? "all-linear" : fmt::format("{}", fmt::join(lora.targets, ", ")));
+  bool has_some = false;  // the experts that all tokens have among them
+  for (const Layer& layer : spec.layers())
+    for (const Block& block : layer)
+      if (std::holds_alternative<Experts>(block.mixer))
+        std::get<Experts>(block.mixer).for_each_part([&](const auto& part) { has_some |= part.adapter.rank > 0; });
+  if (!has_some) return;
+  if (lora.use_dora)
+    throw user_error("use_dora = true: adapters of experts are plain ones; leave it out, or their products out of "
+                     "lora_target (all-linear names them, too)");
+  if (lora.dropout > 0)
+    throw user_error("lora_dropout = {:g}: adapters of experts have none; set it to 0, or leave their products out of "
+                     "lora_target (all-linear names them, too)", lora.dropout);
 }
 
 }  // namespace
@@ -114,8 +118,8 @@ bool has_value_head(const std::filesystem::path& folder, const Architectures& kn
 
 ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, const std::string& origin) {
   if (!lora) return spec;
-  if (spec.mixture) refuse_expert_adapters(*lora);
   const std::optional<LoraSpec> own = std::exchange(spec.lora, lora);
+  if (spec.mixture) check_expert_adapters(spec, *lora);
   if (spec.bitsandbytes && lora->quantise_base && lora->quantise_base != spec.quantised)
     throw user_error("quantise_base = {}: the weights of {} are in {} as they lie there; remove it",
                      name_of(*lora->quantise_base), origin, name_of(*spec.quantised));
@@ -125,13 +129,15 @@ ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, con
       throw user_error("quantise_base = nf4: {} has {} inputs, and two numbers share a byte; take int8", parameter.name,
                        parameter.shape[1]);
   const WeightNames& names = spec.architecture->weights;
-  for (const std::string& target : lora->targets) {
+  const auto products_by = [&](const std::vector<std::string>& targets) {
     ModelSpec alone = spec;
-    alone.lora->targets = {target};
-    if (products_of(alone, false).empty())
+    alone.lora->targets = targets;
+    return products_of(alone);
+  };
+  for (const std::string& target : lora->targets)
+    if (products_by({target}).empty())
       throw user_error("lora_target = {}: the model has no such product; it has {}", target,
-                       fmt::join(products_of(spec, true), ", "));
-  }
+                       fmt::join(products_by({}), ", "));
   for (const std::string& module : lora->saved) {
     const LoraSpec alone{.saved = {module}};
     if (alone.saves(names.value_head)) continue;  // which is trained in any case
@@ -147,7 +153,7 @@ ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, con
   const auto named = [](ModelSpec of, const LoraSpec& by) {
     of.lora = by;
     LoraSpec all = by;
-    all.targets = products_of(of, false);
+    all.targets = products_of(of);
     std::erase_if(all.saved, [&](const std::string& module) {
       return LoraSpec{.saved = {module}}.saves(of.architecture->weights.value_head);
     });
@@ -180,7 +186,7 @@ Json peft_config(const ModelSpec& spec, const std::vector<ParameterShape>& param
           {"r", lora.rank},
           {"lora_alpha", alpha},
           {"lora_dropout", lora.dropout},
-          {"target_modules", products_of(spec, false)},
+          {"target_modules", products_of(spec)},
           {"modules_to_save", saved.empty() ? Json() : Json(saved)},
           {"bias", "none"},
           {"fan_in_fan_out", false},

@@ -17,8 +17,9 @@ FolderRows rows_in(const std::string& whole, const FusedRows& fused) {
 
 void add(std::vector<ParameterShape>& list, const std::string& prefix, const LinearShape& linear) {
   const std::string name = prefix + std::string(linear.name), whole = prefix + std::string(linear.name_in_folder());
+  const bool is_stacked = linear.fused.stacked > 0;
   const auto fused = [&](const std::string& end) {
-    return rows_in(linear.fused.stacked > 0 ? whole : whole + end, linear.fused);
+    return rows_in(is_stacked ? whole : whole + end, linear.fused);
   };
   const bool cuts_rows = linear.cut.dim == 0, cuts_columns = linear.cut.dim == 1;
   list.push_back({.name = name + ".weight",
@@ -33,11 +34,19 @@ void add(std::vector<ParameterShape>& list, const std::string& prefix, const Lin
     list.push_back({.name = name + ".bias", .shape = {linear.outputs}, .cut = of_outputs, .fused = fused(".bias")});
   const AdapterShape& adapter = linear.adapter;
   if (adapter.rank == 0) return;
-  const bool is_first = linear.fused.begin == 0;  // of what is fused: A is of all of it
-  if (is_first)
-    list.push_back({whole + kLoraA, {adapter.rank, linear.inputs}, cuts_columns ? linear.cut : Cut{}, true});
+  if (is_stacked || linear.fused.begin == 0)  // of what is fused, A is of all of it
+    list.push_back({.name = prefix + std::string(linear.adapted_name()) + kLoraA,
+                    .shape = {adapter.rank, linear.inputs},
+                    .cut = cuts_columns ? linear.cut : Cut{},
+                    .is_adapter = true,
+                    .expert = linear.expert});
   const auto add_rows = [&](const char* end, const std::vector<int64_t>& shape) {  // as the product has outputs
-    list.push_back({.name = name + end, .shape = shape, .cut = of_outputs, .is_adapter = true, .fused = fused(end)});
+    list.push_back({.name = name + end,
+                    .shape = shape,
+                    .cut = of_outputs,
+                    .is_adapter = true,
+                    .fused = is_stacked ? FolderRows() : fused(end),
+                    .expert = linear.expert});
   };
   add_rows(kLoraB, {linear.outputs, adapter.rank});
   if (adapter.has_magnitude) add_rows(kMagnitude, {linear.outputs});
@@ -131,6 +140,9 @@ std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec) {
   for (size_t i = 0; i < layers.size(); ++i) {
     const size_t from = list.size();
     for_each_part(layers[i], [&, prefix = layer_prefix(spec, i)](const auto& part) { add(list, prefix, part); });
+    // So that experts' weights stand together (stack_experts() in weights.cpp).
+    std::stable_partition(list.begin() + static_cast<std::ptrdiff_t>(from), list.end(),
+                          [](const ParameterShape& p) { return !p.is_adapter || !p.expert; });
     set_layer(list, from, static_cast<int64_t>(i));
   }
   add(list, "", NormShape{names.final_norm, spec.hidden_size, spec.norm_offset()});

@@ -135,16 +135,17 @@ at::Tensor ParameterShards::gather(const std::string& name, const at::Tensor& mi
 
 NamedTensors ParameterShards::gather_all(const NamedTensors& mine, bool keep) const {
   const std::map<std::string, at::Tensor> own(mine.begin(), mine.end());
-  const bool has_experts = std::ranges::any_of(mine, [&](const auto& named) { return is_of_expert(named.first); });
-  const std::vector<char> is_known = stage_ ? known_to_all(own) : std::vector<char>();
+  const bool shares_experts =
+      ep_ && std::ranges::any_of(mine, [&](const auto& named) { return is_of_expert(named.first); });
+  const std::vector<char> is_known = stage_ || shares_experts ? known_to_all(own) : std::vector<char>();
   NamedTensors whole;
   for (size_t i = 0; i < order_.size(); ++i) {
     const std::string& name = order_[i];
     const Entry& e = entry(name);
     const auto found = own.find(name);
     const bool is_mine = found != own.end() && is_of_stage(e);
-    const bool is_shared = ep_ && has_experts && e.expert && is_of_stage(e);
-    if (stage_ ? !is_known[i] : !is_mine && !is_shared) continue;
+    const bool is_shared = shares_experts && e.expert && is_of_stage(e);
+    if (is_known.empty() ? !is_mine : !is_known[i]) continue;
     at::Tensor gathered = is_mine ? gather(name, found->second) : at::Tensor();
     const at::Tensor& like = mine.front().second;
     if (is_shared) gathered = from_owner(name, gathered, like, *ep_, e.expert->owner(ep_->size()));
@@ -166,7 +167,7 @@ std::vector<char> ParameterShards::known_to_all(const std::map<std::string, at::
   at::Tensor known = at::empty({std::ssize(order_)}, at::kLong);
   std::ranges::transform(order_, known.mutable_data_ptr<int64_t>(),
                          [&](const std::string& name) { return mine.contains(name) ? 1 : 0; });
-  stage_->ranks().all_reduce_max(known, "names of parameters");
+  if (stage_) stage_->ranks().all_reduce_max(known, "names of parameters");
   if (ep_) ep_->all_reduce_max(known, "names of parameters");
   const auto* const begin = known.const_data_ptr<int64_t>();
   return {begin, begin + known.numel()};

@@ -44,6 +44,24 @@ def check_routing_replay(folder):
           f"gap {gap(routed):.2e}, {gap(free):.2e} without")
 
 
+def check_adapters(folder, replayed):
+    """Those of experts lie where these do, go on elsewhere, and make one model with their base."""
+    keys = dict(rows=8, accumulation=1, **replayed) | {f"{role}.model_args": json.dumps(dict(lora_rank=4, lora_target="all-linear")) for role in ("actor_train", "critic")}
+    base = replay.train(folder, "adapters", **keys)
+    for dp, tp, ep in ((1, 2, 1), (2, 2, 2)):
+        run = replay.train(folder, f"adapters_{dp}{tp}{ep}", dp * tp, **keys | dict(rows=8 // dp), tp=tp, ep=ep)
+        replay.compare(run, base, f"adapters, dp {dp} tp {tp} ep {ep}", bound=1e-5)  # B begins at 0
+    replay.train(folder, "adapters_on", 2, **keys | dict(rows=4), ep=2, max_steps=2)
+    replay.compare(replay.train(folder, "adapters_on", **keys, resume_from_checkpoint="true"), base, "adapters, ep 2 goes on as ep 1", bound=1e-5)
+    saved = base / "checkpoints/step_000003/actor"
+    names = load_file(saved / "adapter_model.safetensors").keys()
+    expect({f"base_model.model.model.layers.1.mlp.experts.{e}.down_proj.lora_B.weight" for e in range(4)} <= names, "experts' adapters have PEFT's names")
+    expect(not any(".mlp.gate.lora" in name for name in names), "routers have none")
+    replay.roll("export", "--model", saved, "--out", folder / "merged", "--merge")
+    texts = [replay.roll("generate", "--model", model, "--prompt", "1+1=", "--max-new-tokens", 8, "--temperature", 0) for model in (saved, folder / "merged")]
+    expect(texts[0] == texts[1], "the merged mixture writes what the adapters do")
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -64,6 +82,7 @@ def main():
             expect(with_costs[f"actor/moe/{cost}"] < without[f"actor/moe/{cost}"], f"{cost} is trained down")
         expect(1 <= with_costs["actor/moe/busiest_load"] <= 2, "the busiest of four experts, two of them a token's, has one to two even loads")
         check_routing_replay(folder)
+        check_adapters(folder, dict(rollout_replay=rollouts))
         # Another layout goes on, and back.
         for before, after in (((2, 2), (1, 1)), ((1, 1), (2, 2))):
             run = f"resumed_{before[1]}_{after[1]}"

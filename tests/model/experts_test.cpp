@@ -211,12 +211,66 @@ TEST_CASE("ranks that share experts have the whole model's gradient, costs of ro
     CHECK(wrong == "");
 }
 
-TEST_CASE("adapters on experts are refused, on attention they are not", "[model]") {
-  const ModelSpec spec = tiny_mixture("qwen3_moe").spec();
+namespace {
+
+/// What is learnt by hidden states whose weights stand for those of a loss.
+NamedTensors gradients_of(const Transformer& model) {
+  const PackedTokens tokens = pack_tokens({test::some_ids(9, 1), test::some_ids(30, 2)});
+  const at::Tensor log_probs = token_log_probs(model, tokens, 1.0, true).log_probs;
+  (log_probs * at::linspace(-1, 2, log_probs.numel(), at::kDouble)).sum().backward();
+  NamedTensors gradients = {{"log_probs", log_probs.detach()}};
+  for (const auto& [name, tensor] : model.trained()) gradients.emplace_back(name, tensor.grad());
+  return gradients;
+}
+
+}  // namespace
+
+TEST_CASE("adapters of experts compute and learn what their matrices in the weights' place do", "[model][lora]") {
+  const std::string arch = GENERATE("qwen2_moe", "qwen3_moe", "qwen3_5_moe_text");
+  CAPTURE(arch);
+  const test::TemporaryFolder folder;
+  tiny_mixture(arch.c_str()).save(folder / "m");
+  const LoraSpec lora{.rank = 3, .alpha = 6};
+  const Transformer adapted = Transformer::load(folder / "m", at::kCPU, at::kDouble, {}, architectures(), lora);
+  {
+    const at::NoGradGuard no_grad;
+    for (auto& [name, tensor] : adapted.trained())
+      if (name.ends_with(kLoraB)) tensor.copy_(at::linspace(-0.4, 0.5, tensor.numel()).view(tensor.sizes()));
+  }
+  adapted.save(folder / "merged");
+  const Transformer merged = Transformer::load(folder / "merged", at::kCPU, at::kDouble);
+  const NamedTensors mine = gradients_of(adapted), theirs = gradients_of(merged);
+  CHECK(at::allclose(mine[0].second, theirs[0].second, 0, 1e-10));
+  const auto number = [](const NamedTensors& all, const std::string& name) {
+    const auto found = std::ranges::find(all, name, [](const auto& named) { return named.first; });
+    return found == all.end() ? at::Tensor() : found->second;
+  };
+  int64_t of_experts = 0;
+  for (const auto& [name, gradient] : mine) {
+    if (!name.ends_with(kLoraA) || name.find("mlp.") == std::string::npos) continue;
+    CAPTURE(name);
+    const std::string part = name.substr(0, name.size() - std::string_view(kLoraA).size());
+    const at::Tensor d_weight = number(theirs, part + ".weight"), d_b = number(mine, part + kLoraB);
+    REQUIRE(d_weight.defined() == gradient.defined());  // some experts have no tokens
+    if (!d_weight.defined()) continue;
+    const at::Tensor a = parameter(adapted.trained(), name), b = parameter(adapted.trained(), part + kLoraB);
+    CHECK(at::allclose(gradient, 2 * at::mm(b.t(), d_weight), 1e-9, 1e-12));  // alpha / rank = 2
+    CHECK(at::allclose(d_b, 2 * at::mm(d_weight, a.t()), 1e-9, 1e-12));
+    of_experts += name.find("mlp.experts.") != std::string::npos;
+  }
+  CHECK(of_experts >= 12);
+  CHECK_FALSE(number(mine, std::string("model.layers.0.mlp.gate") + kLoraA).defined());  // routers have none
+}
+
+TEST_CASE("what experts and their adapters have not is refused", "[model][lora]") {
+  const ModelSpec spec = tiny_mixture("qwen2_moe").spec();
   const auto refused = [&](LoraSpec lora) { return test::message_of([&] { with_adapters(spec, lora, "m"); }); };
-  CHECK(refused({.targets = {"q_proj", "v_proj"}}) == "no exception");
-  CHECK_THAT(refused({}), Contains("lora_target = all-linear: adapters on experts and routers are not supported"));
-  CHECK_THAT(refused({.targets = {"q_proj", "up_proj"}}), Contains("lora_target = q_proj, up_proj"));
+  CHECK(refused({}) == "no exception");
+  CHECK(refused({.targets = {"q_proj", "v_proj"}, .dropout = 0.1}) == "no exception");
+  CHECK_THAT(refused({.dropout = 0.1}), Contains("lora_dropout = 0.1: adapters of experts have none"));
+  CHECK_THAT(refused({.targets = {"shared_expert.up_proj"}, .dropout = 0.1}), Contains("lora_dropout = 0.1"));
+  CHECK_THAT(refused({.use_dora = true, .targets = {"up_proj"}}), Contains("use_dora = true: adapters of experts are plain"));
+  CHECK_THAT(refused({.targets = {"gate"}}), Contains("lora_target = gate: the model has no such product; it has down_proj, gate_proj, k_proj"));
   CHECK_THAT(refused({.targets = {"q_proj"}, .quantise_base = Quantisation::kInt8}), Contains("quantise_base = int8"));
 }
 

