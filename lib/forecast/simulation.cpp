@@ -42,6 +42,9 @@ void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, con
   if (const auto* fault = std::get_if<SplitFault>(&split))
     throw user_error("{}.strategy_args.strategy_config: its {} stages: {}", role,
                      worker.strategy_args.strategy_config.pipeline_parallel(), fault->rule);
+  const int64_t pp = worker.strategy_args.strategy_config.pipeline_parallel();
+  if (const std::string why = pipeline_rule(spec); pp > 1 && !why.empty())
+    throw user_error("{}.strategy_args.strategy_config.pipeline_model_parallel_size = {}: {}", role, pp, why);
   const std::string whose = arch.empty() ? "" : fmt::format(" (--arch = {})", arch);
   if (!rule.empty())
     throw user_error("{}.strategy_args.strategy_config.tensor_model_parallel_size = {}: {}{}", role, tp, rule, whose);

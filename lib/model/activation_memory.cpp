@@ -70,6 +70,12 @@ double flash_sums(const Attention& attention, int64_t heads, const Numbers& n) {
   return 4.0 * static_cast<double>(heads * (parts * width + 1)) * (1 + static_cast<double>(kMore * pieces) / n.tokens);
 }
 
+/// Where a GPU has no flash kernel for it.
+bool has_whole_scores(const Attention& attention, const Numbers& n) {
+  constexpr int64_t kLargestFlashHead = 256;
+  return n.rule.on_gpu && (n.is_wide || attention.head_dim > kLargestFlashHead);
+}
+
 /// Keys of context ranks, in rows of each of this rank's tokens: those of all ranks, and those that its pieces name,
 /// which see half of them on average.
 struct GatheredKeys {
@@ -87,7 +93,8 @@ MixerBytes bytes_of_shared(const Attention& attention, int64_t hidden, const Num
   const double copies = n.rule.on_gpu ? 2 * kv * n.keys : 0;                      // keys and values of all pieces
   MixerBytes found;
   found.forward = packed + (n.rule.on_gpu ? turned : 0) + q + std::max(q, n.of(hidden)) + gathered + copies;
-  if (n.rule.on_gpu && n.is_wide) {  // scaled queries and keys, values for each query head, probabilities, the result
+  if (has_whole_scores(attention,
+                       n)) {  // scaled queries and keys, values for each query head, probabilities, the result
     found.kept = (has_norms || !is_grouped ? packed : 0) + gathered + 2 * q + (is_grouped ? 2 : 1) * q * n.keys +
                  n.of(heads * n.rule.longest) + (is_grouped ? 0 : copies / 2);
     found.backward = 3 * q + 2 * q * n.keys;
@@ -117,7 +124,8 @@ MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n
   MixerBytes found;
   found.forward = packed + q + std::max({q, n.of(hidden), gathered + (n.rule.on_gpu ? named : gathered)});
   if (n.rule.on_gpu) found.forward += turned;
-  if (n.rule.on_gpu && n.is_wide) {  // scaled queries and keys, values for each query head, probabilities, the result
+  if (has_whole_scores(attention,
+                       n)) {  // scaled queries and keys, values for each query head, probabilities, the result
     const bool has_own_values = !is_grouped && !is_cut;  // which are where products left them
     const double rows = is_cut ? keys.named : 1, seen = is_cut ? keys.named / (2 * keys.all) : 1;
     if (is_cut) found.forward += q;  // results of pieces, and of all
@@ -171,6 +179,11 @@ MixerBytes bytes_of(const GatedMlp& mlp, int64_t hidden, const Numbers& n) {
           .forward = std::max({3 * inner, inner + n.of(hidden), 2 * inner + n.widened(mlp.up, /*trains=*/false)})};
 }
 
+MixerBytes bytes_of(const LayerInput& input, int64_t hidden, const Numbers& n) {
+  const double width = n.of(input.gate.outputs) / static_cast<double>(n.rule.tp);  // of the rank's tokens
+  return {.kept = 3 * width, .backward = 3 * width, .forward = 2 * width + n.stream(hidden)};
+}
+
 /// Of each token `chosen` rows: as they come, gate, up, their product, as they go.
 MixerBytes bytes_of(const Experts& experts, int64_t hidden, const Numbers& n) {
   const auto chosen = static_cast<double>(experts.chosen), wide = 4.0 * static_cast<double>(experts.count);
@@ -185,6 +198,14 @@ MixerBytes bytes_of(const Experts& experts, int64_t hidden, const Numbers& n) {
   found.backward = std::max(found.backward, shared.backward);
   found.forward += std::max(shared.forward, row) + row;
   return found;
+}
+
+MixerBytes bytes_of(const MlpBesideExperts& both, int64_t hidden, const Numbers& n) {
+  const MixerBytes mlp = bytes_of(both.mlp, hidden, n), experts = bytes_of(both.experts, hidden, n);
+  const double norms = 3 * n.of(hidden) + 2 * n.stream(hidden);  // what they leave, the router's among it, and read
+  return {.kept = mlp.kept + experts.kept + norms,
+          .backward = std::max(mlp.backward, experts.backward) + n.of(hidden),
+          .forward = std::max(mlp.forward, experts.forward + n.stream(hidden)) + n.of(hidden)};
 }
 
 /// The weights of blocks behind `block`.

@@ -10,112 +10,6 @@ namespace roll {
 
 namespace {
 
-/// What the products of a layer have beside their sizes.
-class LinearMaker {
- public:
-  LinearMaker(const ModelSpec& spec, size_t layer) : spec_(spec), prefix_(layer_prefix(spec, layer)) {}
-
-  LinearShape operator()(const std::string& name, int64_t outputs, int64_t inputs, bool has_bias, Cut cut,
-                         FusedRows fused = {}) const {
-    LinearShape linear = {.name = name, .outputs = outputs, .inputs = inputs, .has_bias = has_bias, .cut = cut};
-    if (!fused.of.empty()) linear.fused = fused;
-    const std::string there(linear.name_in_folder());
-    if (spec_.lora) linear.adapter = spec_.lora->adapter_of(linear.adapted_name());
-    if (spec_.bitsandbytes && !spec_.bitsandbytes->covers(prefix_ + there)) return linear;
-    linear.quantised = spec_.quantised;
-    if (spec_.bitsandbytes) linear.quantised_from = spec_.bitsandbytes->from;
-    return linear;
-  }
-
- private:
-  const ModelSpec& spec_;
-  std::string prefix_;
-};
-
-/// How the heads of a layer turn, where they do.
-Turning turning_of(const ModelSpec& spec, size_t layer) {
-  if (ModelSpec::names(spec.unturned, layer)) return {.rope = -1};
-  const int64_t index = spec.local_rope && ModelSpec::names(spec.slides, layer) ? 1 : 0;
-  const Rope rope = spec.ropes()[index];
-  return {.rope = index,
-          .dim = rope.dim,
-          .interleaved = rope.interleaved,
-          .scale = rope.attention_factor,
-          .grows = rope.query_growth != 0};
-}
-
-Attention attention_of(const ModelSpec& spec, size_t layer, const LinearMaker& linear) {
-  const WeightNames& names = spec.architecture->weights;
-  const int64_t hidden = spec.hidden_size, size = spec.head_dim, heads = spec.num_heads, kv_heads = spec.num_kv_heads;
-  const auto rows = [&](const std::string& name, int64_t count, int64_t heads_before) {
-    return linear(name, count * size, hidden, spec.qkv_bias, {.dim = 0, .count = count, .width = size},
-                  {names.qkv, heads_before * size, (heads + 2 * kv_heads) * size});
-  };
-  const bool gated = spec.architecture->gated_attention;
-  const auto of_query = [&](const std::string& name, int64_t begin) {  // of each head first the query, then the gate
-    return linear(name, heads * size, hidden, spec.qkv_bias, {.dim = 0, .count = heads, .width = size},
-                  {.of = names.q, .begin = begin, .rows = 2 * size, .groups = heads});
-  };
-  const auto norm = [&](const std::string& name, int64_t count) -> NormShape {
-    if (!spec.qk_norm) return {name};
-    if (!spec.architecture->wide_qk_norm) return {name, size, spec.norm_offset()};
-    return {name, count * size, spec.norm_offset(), {.dim = 0, .count = count, .width = size}};
-  };
-  return {.num_heads = heads,
-          .num_kv_heads = kv_heads,
-          .head_dim = size,
-          .q = gated ? of_query(names.q_query, 0) : rows(names.q, heads, 0),
-          .k = rows(names.k, kv_heads, heads),
-          .v = rows(names.v, kv_heads, heads + kv_heads),
-          .o = linear(names.o, hidden, heads * size, spec.o_bias, {.dim = 1, .count = heads, .width = size}),
-          .q_norm = norm(names.q_norm, heads),
-          .k_norm = norm(names.k_norm, kv_heads),
-          .gate = gated ? of_query(names.q_gate, size) : LinearShape(),
-          .turning = turning_of(spec, layer),
-          .window = ModelSpec::names(spec.slides, layer) ? spec.window : 0,
-          .soft_cap = spec.score_cap,
-          .scale_of_scores = spec.score_scale};
-}
-
-GatedMlp mlp_of(const ModelSpec& spec, const LinearMaker& linear) {
-  const WeightNames& names = spec.architecture->weights;
-  const int64_t hidden = spec.hidden_size, inner = spec.intermediate_size;
-  const Cut rows = {.dim = 0, .count = inner}, columns = {.dim = 1, .count = inner};
-  return {.inner = inner,
-          .activation = spec.activation,
-          .gate = linear(names.gate, inner, hidden, spec.mlp_bias, rows, {names.gate_up, 0, 2 * inner}),
-          .up = linear(names.up, inner, hidden, spec.mlp_bias, rows, {names.gate_up, inner, 2 * inner}),
-          .down = linear(names.down, hidden, inner, spec.mlp_bias, columns)};
-}
-
-}  // namespace
-
-std::vector<Layer> dense_layers(const ModelSpec& spec) {
-  const WeightNames& names = spec.architecture->weights;
-  const NormPlace place = spec.architecture->norms;
-  const auto block = [&](const Mixer& mixer, const std::string& before, const std::string& behind) {
-    Block one{.norm = {before}, .mixer = mixer, .after = {behind}, .scale = spec.branch_scale};
-    if (place != NormPlace::kBehind) one.norm = {before, spec.hidden_size, spec.norm_offset()};
-    if (place != NormPlace::kBefore) one.after = {behind, spec.hidden_size, spec.norm_offset()};
-    return one;
-  };
-  std::vector<Layer> layers;
-  for (size_t i = 0; i < static_cast<size_t>(spec.num_layers); ++i) {
-    const LinearMaker linear(spec, i);
-    const MakeLinear unbiased = [&](const std::string& name, int64_t outputs, int64_t inputs, const Cut& cut,
-                                    const FusedRows& fused) {
-      return linear(name, outputs, inputs, false, cut, fused);
-    };
-    const Mixer first =
-        ModelSpec::names(spec.recurs, i) ? Mixer(delta_net_of(spec, unbiased)) : Mixer(attention_of(spec, i, linear));
-    layers.push_back({block(first, names.input_norm, names.after_attention),
-                      block(mlp_of(spec, linear), names.post_norm, names.after_mlp)});
-  }
-  return layers;
-}
-
-namespace {
-
 Architectures llama_and_qwen() {
   return {
       {.name = "qwen2",
@@ -303,6 +197,46 @@ Architectures gemma() {
   };
 }
 
+/// Of a folder with other models (vision, say), whose weights begin so.
+Architecture beside_others(Architecture row, const std::vector<std::string>& others) {
+  row.has_more = true;
+  row.kept.insert(row.kept.end(), others.begin(), others.end());
+  WeightNames& names = row.weights;
+  for (std::string* name : {&names.embedding, &names.final_norm, &names.layer, &names.input_table,
+                            &names.input_projection, &names.input_norm_of_all})
+    name->insert(name->find('.'), ".language_model");
+  return row;
+}
+
+/// Layers of two kinds, with heads of their own.
+Architectures gemma4() {
+  Architecture text = {.name = "gemma4_text",
+                       .causal_class = "Gemma4ForCausalLM",
+                       .value_class = "Gemma4TextForSequenceClassification",
+                       .qk_norm = true,
+                       .qkv_bias = Bias::kByConfig,
+                       .o_bias = Bias::kByConfig,
+                       .head_dim = 256,
+                       .tied_head = true,
+                       .norms = NormPlace::kBoth,
+                       .windows = Windows::kPattern,
+                       .window_pattern = 6,
+                       .usual_window = 512,
+                       .activation = Activation::kGeluTanh,
+                       .root_embedding = true,
+                       .unit_scores = true,
+                       .full_heads = true,
+                       .value_norm = true,
+                       .stacks_experts = true,
+                       .weights = {.post_norm = "pre_feedforward_layernorm", .layer_scale = "layer_scalar"},
+                       .layers = layers_beside_experts};
+  Architecture with_vision =
+      beside_others(text, {"model.vision_tower.", "model.embed_vision.", "model.audio_tower.", "model.embed_audio."});
+  with_vision.name = "gemma4";
+  with_vision.causal_class = "Gemma4ForConditionalGeneration";
+  return {text, with_vision};
+}
+
 /// Gated delta nets in three of four layers, gated attention in the others.
 Architecture hybrid(Architecture row) {
   row.qk_norm = true;
@@ -314,16 +248,6 @@ Architecture hybrid(Architecture row) {
   row.kept = {"mtp."};  // which guesses further tokens
   if (row.has_experts) row.has_shared_expert = row.renormalises = true;
   if (row.has_experts) row.layers = mixture_layers;
-  return row;
-}
-
-/// Of a folder with a vision tower.
-Architecture beside_vision(Architecture row) {
-  row.has_more = true;
-  row.kept.emplace_back("model.visual.");
-  row.weights.embedding = "model.language_model.embed_tokens";
-  row.weights.final_norm = "model.language_model.norm";
-  row.weights.layer = "model.language_model.layers.";
   return row;
 }
 
@@ -342,7 +266,8 @@ Architectures hybrids() {
                                        .value_class = "Qwen3_5MoeForTokenClassification",
                                        .has_experts = true,
                                        .delta_nets = DeltaNets::kSideBySide});
-  Architecture with_vision = beside_vision(dense), mixture_with_vision = beside_vision(mixture);
+  Architecture with_vision = beside_others(dense, {"model.visual."});
+  Architecture mixture_with_vision = beside_others(mixture, {"model.visual."});
   with_vision.name = "qwen3_5";
   with_vision.causal_class = "Qwen3_5ForConditionalGeneration";
   with_vision.value_class = "Qwen3_5ForTokenClassification";
@@ -357,7 +282,7 @@ Architectures hybrids() {
 const Architectures& architectures() {
   static const Architectures rows = [] {
     Architectures all;
-    for (const auto family : {llama_and_qwen, mistral_and_smollm, olmo, phi_and_glm, gemma, mixtures, hybrids})
+    for (const auto family : {llama_and_qwen, mistral_and_smollm, olmo, phi_and_glm, gemma, gemma4, mixtures, hybrids})
       for (Architecture& row : family()) all.push_back(std::move(row));
     return all;
   }();

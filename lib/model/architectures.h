@@ -1,7 +1,6 @@
 // The model architectures that this program knows, one row each: the only place that holds their names. Whoever
 // reads or writes config.json takes the rest from the row, and all that computes follows the layers that it describes
-// (layer.h). To add one: its row in architectures.cpp, and beside it a function where its layers are not
-// dense_layers().
+// (layer.h). To add one: its row in architectures.cpp, and a function where its layers are not dense_layers().
 #pragma once
 
 #include <cstdint>
@@ -41,6 +40,11 @@ struct WeightNames {
   std::string q = "self_attn.q_proj", k = "self_attn.k_proj", v = "self_attn.v_proj", o = "self_attn.o_proj";
   std::string q_norm = "self_attn.q_norm", k_norm = "self_attn.k_norm";
   std::string gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
+  std::string input_table = "model.embed_tokens_per_layer", input_projection = "model.per_layer_model_projection";
+  std::string input_norm_of_all = "model.per_layer_projection_norm";
+  std::string input_gate = "per_layer_input_gate", input_out = "per_layer_projection";
+  std::string after_input = "post_per_layer_input_norm";
+  std::string layer_scale = "";        // of all that a layer leaves; empty: there is none
   std::string qkv = "", gate_up = "";  // where a folder has q, k and v, or gate and up, in one tensor: its name
   std::string q_query = "self_attn.query", q_gate = "self_attn.gate";  // parts of q's tensor, where it is gated
 };
@@ -68,6 +72,9 @@ struct Architecture {
   bool multipliers = false;     // embedding_multiplier, residual_multiplier, attention_multiplier, logits_scaling
   bool root_embedding = false;  // embeddings are scaled by sqrt(hidden_size)
   bool query_scalar = false;    // scores by 1 / sqrt(query_pre_attn_scalar)
+  bool unit_scores = false;     // scores are not scaled
+  bool full_heads = false;      // FullHeads, beside a last layer without a window
+  bool value_norm = false;      // RMSNorm without weight over each head of v
   double usual_score_cap = 0, usual_logit_cap = 0;      // attn_ and final_logit_softcapping, where config.json has none
   bool has_experts = false, has_shared_expert = false;  // config.json's num_experts and the like
   bool renormalises = false;                            // where it has no norm_topk_prob

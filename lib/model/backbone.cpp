@@ -6,6 +6,8 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <iterator>
 #include <map>
 
@@ -15,6 +17,7 @@
 #include "model/layer_store.h"
 #include "model/mixers.h"
 #include "model/parameter_shards.h"
+#include "ops/accumulating_linear.h"
 #include "ops/attention.h"
 #include "ops/fused_layer.h"
 #include "ops/layer_ops.h"
@@ -50,27 +53,45 @@ std::vector<at::Tensor> weights_of(std::span<const LayerWeights> layers, int64_t
   return weights;
 }
 
+/// Which keys and values that others share the layers make.
+std::vector<size_t> made_keys(const std::vector<LayerWeights>& layers) {
+  std::vector<size_t> made;
+  for (const LayerWeights& layer : layers)
+    for (const Block& block : layer.layer())
+      if (const auto* attention = std::get_if<Attention>(&block.mixer))
+        if (attention->shared >= 0 && attention->k.outputs > 0) made.push_back(static_cast<size_t>(attention->shared));
+  return made;
+}
+
 at::Tensor run_unit(std::span<const LayerWeights> layers, const LayerUnit& unit, const at::Tensor& x,
-                    const std::shared_ptr<const LayerPass>& pass) {
+                    const std::shared_ptr<const LayerPass>& pass, Carried& carried) {
   using Pass = LayerStore::Pass;
   LayerStore* const store = LayerStore::current();
   const auto neighbour = [&](int64_t i) { return store ? weights_of(layers, i, 1) : LayerStore::Weights(); };
   const LayerStore::Weights weights = weights_of(layers, unit.first, unit.size), before = neighbour(unit.first - 1),
                             behind = neighbour(unit.first + unit.size);
   const std::vector<LayerWeights> own(layers.begin() + unit.first, layers.begin() + unit.first + unit.size);
-  const auto run = [=, again = unit.again](at::Tensor input) {
+  const auto run = [=, again = unit.again](at::Tensor input, Carried& beside) {
     const Pass kind = !again ? Pass::kKept : at::GradMode::is_enabled() ? Pass::kBackward : Pass::kForward;
     if (store) store->enter(weights, kind == Pass::kBackward ? before : behind, kind);
-    for (const LayerWeights& layer : own) input = run_layer(layer, input, *pass);
+    for (const LayerWeights& layer : own) input = run_layer(layer, input, *pass, beside);
     if (store && kind == Pass::kForward) store->leave(weights);
     return input;
   };
-  return unit.again ? recomputed(run, x, weights) : run(x);
-}
-
-std::string_view first_norm(const Layer& layer) {
-  const Block& first = layer.front();
-  return first.norm.width > 0 ? first.norm.name : first.after.name;
+  if (!unit.again) return run(x, carried);
+  const std::vector<size_t> made = made_keys(own);
+  const auto block = [run, made, given = carried](const std::vector<at::Tensor>& inputs) {
+    Carried beside = given;
+    for (size_t i = 1; at::Tensor * place : beside.places()) *place = inputs[i++];
+    std::vector<at::Tensor> left = {run(inputs.front(), beside)};
+    for (const size_t i : made) left.insert(left.end(), {beside.heads[i].keys, beside.heads[i].values});
+    return left;
+  };
+  std::vector<at::Tensor> inputs = {x};
+  for (const at::Tensor* place : carried.places()) inputs.push_back(*place);
+  const std::vector<at::Tensor> left = recomputed(block, inputs, weights);
+  for (size_t i = 0; i < made.size(); ++i) carried.heads[made[i]] = {left[1 + 2 * i], left[2 + 2 * i]};
+  return left.front();
 }
 
 ScoreRule rule_of(const Attention& attention) {
@@ -119,77 +140,6 @@ at::Tensor advance_states(const DeltaHeads& heads, const DeltaRows& rows, const 
 
 }  // namespace
 
-LayerWeights::LayerWeights(const Layer& layer, size_t index, const std::string& prefix,
-                           const ParameterIndex& parameters, Communicator* tp, Communicator* ep)
-    : layer_(layer) {
-  const auto tensor = [&](std::string_view part, const char* end) {
-    return parameters[prefix + std::string(part) + end];
-  };
-  uint32_t product = 0;  // what names dropout's masks; those that are one in a folder have one input, and one mask
-  for_each_part(layer_, [&](const auto& part) {
-    if constexpr (requires { part.expert; })
-      if (ep && part.expert && part.expert->owner(ep->size()) != ep->rank()) {
-        parts_.emplace_back(part.name, Linear());
-        return;
-      }
-    constexpr bool is_product_or_norm = !requires {
-      part.deviation;
-    };
-    Linear& linear =
-        parts_.emplace_back(part.name, Linear{tensor(part.name, is_product_or_norm ? ".weight" : ""), {}}).second;
-    if constexpr (requires { part.has_bias; }) {
-      linear.dtype = tensor(first_norm(layer_), ".weight").scalar_type();
-      if (part.quantised)
-        linear.quantised =
-            QuantisedMatrix{*part.quantised, linear.weight, tensor(part.name, ".weight.scales"), part.quantised_from};
-      if (part.has_bias) linear.bias = tensor(part.name, ".bias");
-      if (part.adapter.rank == 0) return;
-      const bool cuts_columns = part.cut.dim == 1 && tp;
-      if (part.fused.begin == 0) product = static_cast<uint32_t>(index << 8 | parts_.size());
-      const DropoutRule dropout = {.rate = part.adapter.dropout,
-                                   .product = product,
-                                   .first_column = cuts_columns ? shard_of(part.cut, tp->rank(), tp->size()).begin : 0};
-      linear.adapter = Adapter{.a = tensor(part.adapted_name(), kLoraA),
-                               .b = tensor(part.name, kLoraB),
-                               .magnitude = part.adapter.has_magnitude ? tensor(part.name, kMagnitude) : at::Tensor(),
-                               .scale = part.adapter.scale,
-                               .columns = cuts_columns ? tp : nullptr,
-                               .dropout = dropout};
-    }
-  });
-}
-
-const std::pair<std::string_view, Linear>* LayerWeights::from(const LinearShape& first) const {
-  const auto found = std::ranges::find(parts_, first.name, &std::pair<std::string_view, Linear>::first);
-  ROLL_CHECK(found != parts_.end(), fmt::format("{} is a part of the layer", first.name));
-  return &*found;
-}
-
-const Linear& LayerWeights::find(std::string_view name) const {
-  return from(LinearShape{.name = name})->second;
-}
-
-const at::Tensor& LayerWeights::norm() const {
-  return find(first_norm(layer_)).weight;
-}
-
-std::vector<at::Tensor> LayerWeights::all() const {
-  std::vector<at::Tensor> defined;
-  const auto add = [&](const at::Tensor& tensor) {
-    if (tensor.defined() && tensor.is_floating_point()) defined.push_back(tensor);
-  };
-  at::Tensor last_a;
-  for (const auto& [name, linear] : parts_) {
-    add(linear.weight), add(linear.bias);
-    if (!linear.adapter) continue;
-    const Adapter& adapter = *linear.adapter;
-    if (!adapter.a.is_same(last_a)) add(adapter.a);  // products that are one in the folder share it, and stand together
-    add(adapter.b), add(adapter.magnitude);
-    last_a = adapter.a;
-  }
-  return defined;
-}
-
 Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const ModelParallel& parallel)
     : spec_(spec), parallel_(parallel) {
   const PipelineStage* const stage = parallel.stage.get();
@@ -198,6 +148,11 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
   if (!stage || std::ranges::any_of(parameters, is_embedding)) embedding_ = trained_copy(parameters, names.embedding);
   if (!stage || stage->is_last()) final_norm_ = parameter(parameters, names.final_norm + ".weight");
   const ParameterIndex all(parameters);
+  if (spec.layer_inputs) {
+    input_table_ = all[names.input_table + ".weight"];
+    input_projection_ = all[names.input_projection + ".weight"];
+    input_norm_ = all[names.input_norm_of_all + ".weight"];
+  }
   const std::vector<Layer> layers = spec.layers();
   for (size_t i = 0; i < layers.size(); ++i)
     if (!stage || stage->has(static_cast<int64_t>(i)))
@@ -253,17 +208,31 @@ ParallelFlow Backbone::sampling_flow() const {
 }
 
 at::Tensor Backbone::embed(const at::Tensor& ids, const ParallelFlow& flow) const {
+  return look_up(embedding_, spec_.vocab_size, spec_.embedding_scale, ids, flow);
+}
+
+at::Tensor Backbone::look_up(const at::Tensor& table, int64_t vocabulary, double scale, const at::Tensor& ids,
+                             const ParallelFlow& flow) const {
   const auto rows_of = [&](const at::Tensor& wanted) {
-    const bool is_fused = launcher_ && takes_layer(embedding_, {embedding_.size(1)}, {embedding_});
-    const at::Tensor rows = is_fused ? fused_rows(*launcher_, embedding_, wanted) : embed_rows(embedding_, wanted);
-    return spec_.embedding_scale == 1 ? rows.to(dtype()) : rows.to(dtype()) * embedding_scale();
+    const bool is_fused = launcher_ && takes_layer(table, {table.size(1)}, {table});
+    const at::Tensor rows = is_fused ? fused_rows(*launcher_, table, wanted) : embed_rows(table, wanted);
+    return scale == 1 ? rows.to(dtype()) : rows.to(dtype()) * rounded(scale);
   };
   if (parallel_.tp_size() == 1) return rows_of(ids);
-  const TensorShard rows = vocabulary_shard(spec_, parallel_.tp_rank(), parallel_.tp_size());
+  const TensorShard rows = shard_of({.dim = 0, .count = vocabulary}, parallel_.tp_rank(), parallel_.tp_size());
   const at::Tensor local = ids - rows.begin;
   const at::Tensor elsewhere = local.lt(0).logical_or_(local.ge(rows.end - rows.begin));
   const at::Tensor found = rows_of(local.masked_fill(elsewhere, 0));
   return flow.leave(found.masked_fill(elsewhere.unsqueeze(1), 0));
+}
+
+Carried Backbone::carried(const at::Tensor& ids, const at::Tensor& x, const ParallelFlow& flow) const {
+  if (!spec_.layer_inputs) return {};
+  const auto [width, vocabulary] = *spec_.layer_inputs;
+  const std::vector<int64_t> shape = {-1, spec_.num_layers, width};
+  const at::Tensor own = look_up(input_table_, vocabulary, std::sqrt(static_cast<double>(width)), ids, flow);
+  const at::Tensor told = accumulating_linear(x, input_projection_) / std::sqrt(static_cast<double>(spec_.hidden_size));
+  return {.inputs = (rms_norm(told.view(shape), input_norm_, spec_.rms_norm_eps) + own.view(shape)) / std::sqrt(2.0)};
 }
 
 /// A piece's tokens follow all those before them, which other ranks or branches may have: states are made of them too.
@@ -320,6 +289,7 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
   at::Tensor x = !stage || stage->is_begin()
                      ? embed(layout.ids, pass->flow)
                      : stage->receive({layout.num_slots() / parallel_.tp_size(), spec_.hidden_size}, options);
+  Carried beside = carried(layout.ids, x, pass->flow);
   const std::span<const LayerWeights> layers = entered_layers();
   const std::vector<LayerUnit> units = layer_units(recompute, std::ssize(layers));
   const bool one_stands_for_all = x.is_meta() && are_alike(layers);
@@ -327,7 +297,7 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
   for (size_t i = 0; i < units.size();) {
     const int64_t times = one_stands_for_all ? count_alike(std::span(units).subspan(i)) : 1;
     i += times;
-    x = run_unit(layers, units[i - 1], count_times(x, parallel_, times, before), pass);
+    x = run_unit(layers, units[i - 1], count_times(x, parallel_, times, before), pass, beside);
     before = times;
   }
   if (!stage || stage->is_end()) return last_norm(count_times(x, parallel_, 1, before));
@@ -336,7 +306,11 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
 }
 
 double Backbone::embedding_scale() const {
-  return at::scalar_tensor(spec_.embedding_scale, at::kDouble).to(dtype()).item<double>();
+  return rounded(spec_.embedding_scale);
+}
+
+double Backbone::rounded(double number) const {
+  return at::scalar_tensor(number, at::kDouble).to(dtype()).item<double>();
 }
 
 at::Tensor Backbone::last_norm(const at::Tensor& x) const {
@@ -348,13 +322,19 @@ at::Tensor Backbone::last_norm(const at::Tensor& x) const {
 at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) const {
   const at::NoGradGuard no_grad;
   const Pieces pieces = pieces_on(tokens.ids.device(), tokens.cu_queries, tokens.cu_keys);
-  size_t cached = 0;  // attention that has been computed
+  size_t cached = 0;                  // attention that has been computed, and has a cache
+  std::array<size_t, 2> shared = {};  // the caches that layers share
   const Attend attend = [&](const Attention& attention, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+    const bool reads = attention.k.outputs == 0;
+    const auto which = static_cast<size_t>(std::max<int64_t>(0, attention.shared));
+    const size_t own = reads ? shared[which] : cached++;
+    if (attention.shared >= 0) shared[which] = own;
     const auto rows_in = [&](const at::Tensor& rows) { return rows.view({rows.size(0), -1, k.size(2)}); };
-    at::Tensor keys = rows_in(cache.keys[cached]), values = rows_in(cache.values[cached]);
-    ++cached;
-    keys.index_copy_(0, tokens.rows, k.contiguous());
-    values.index_copy_(0, tokens.rows, v.contiguous());
+    at::Tensor keys = rows_in(cache.keys[own]), values = rows_in(cache.values[own]);
+    if (!reads) {
+      keys.index_copy_(0, tokens.rows, k.contiguous());
+      values.index_copy_(0, tokens.rows, v.contiguous());
+    }
     return packed_attention(q, keys.index_select(0, tokens.seen), values.index_select(0, tokens.seen), pieces,
                             rule_of(attention));
   };
@@ -371,7 +351,8 @@ at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) con
                           .launcher = launcher_.get(),
                           .routed = {.replayed = {}, .recorded = tokens.routed_experts}};
   at::Tensor x = embed(tokens.ids, pass.flow);
-  for (const LayerWeights& layer : layers_) x = run_layer(layer, x, pass);
+  Carried beside = carried(tokens.ids, x, pass.flow);
+  for (const LayerWeights& layer : layers_) x = run_layer(layer, x, pass, beside);
   return last_norm(x);
 }
 

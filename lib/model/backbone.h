@@ -26,6 +26,7 @@
 namespace roll {
 
 class LayerLauncher;
+struct Carried;
 struct HeadTurn;
 
 /// A layer's description with its tensors, by their part of it.
@@ -104,6 +105,7 @@ class Backbone {
   at::ScalarType dtype() const { return a_norm().scalar_type(); }
   /// What embeddings are multiplied by, rounded to the model's dtype, as it was in training.
   double embedding_scale() const;
+  double rounded(double number) const;
 
   /// [S / tp, E] after the final norm; see Transformer::forward. In a pipeline through the chunk that the stage has
   /// entered; where that is not the model's end: undefined, and what it computed is on its way to the next stage.
@@ -117,6 +119,11 @@ class Backbone {
   /// Those of the chunk that the stage has entered, or all.
   std::span<const LayerWeights> entered_layers() const;
   at::Tensor embed(const at::Tensor& ids, const ParallelFlow& flow) const;
+  /// Rows of a table [vocabulary, ...], of which ranks share the rows, times `scale`.
+  at::Tensor look_up(const at::Tensor& table, int64_t vocabulary, double scale, const at::Tensor& ids,
+                     const ParallelFlow& flow) const;
+  /// What layers are given beside the embeddings x.
+  Carried carried(const at::Tensor& ids, const at::Tensor& x, const ParallelFlow& flow) const;
   at::Tensor last_norm(const at::Tensor& x) const;
   std::vector<HeadTurn> turns(const at::Tensor& positions, int64_t num_positions) const;
   std::function<at::Tensor(const DeltaHeads&, const DeltaRows&)> recurrence(const TokenLayout& layout) const;
@@ -126,9 +133,10 @@ class Backbone {
   ModelSpec spec_;
   ModelParallel parallel_;
   at::Tensor embedding_, final_norm_;
-  std::vector<LayerWeights> layers_;               // this rank's
-  std::vector<at::Tensor> inverse_frequencies_;    // [R/2] float32 of each of the spec's ropes
-  std::shared_ptr<const LayerLauncher> launcher_;  // null: LibTorch's operators and the CPU's own
+  at::Tensor input_table_, input_projection_, input_norm_;  // of layers' inputs
+  std::vector<LayerWeights> layers_;                        // this rank's
+  std::vector<at::Tensor> inverse_frequencies_;             // [R/2] float32 of each of the spec's ropes
+  std::shared_ptr<const LayerLauncher> launcher_;           // null: LibTorch's operators and the CPU's own
 };
 
 /// `plain`: of the model without adapters. Their tensors, adapters merged, in the model's dtype. **Collective** as

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "device/transfers.h"
@@ -64,10 +65,12 @@ at::Tensor run_experts(const Experts& experts, const LayerWeights& weights, cons
                        const RowGroups& groups, int64_t first, const LayerLauncher* launcher) {
   const NamedLinear* const parts = weights.from(experts.parts->linears.front());
   const NamedLinear *const gate_up = parts + 2 * first, *const down = parts + 2 * experts.count + first;
-  const bool is_fused = launcher && takes_layer(x, {down->second.inputs()}, {});
+  const bool is_silu = experts.activation == Activation::kSilu;
+  const auto activate = is_silu ? swiglu : geglu;
+  const bool is_fused = is_silu && launcher && takes_layer(x, {down->second.inputs()}, {});
   const at::Tensor gated = is_fused ? fused_gate(*launcher, multiplied({.first = gate_up, .parts = 2}, x, groups))
-                                    : swiglu(multiplied({.first = gate_up, .step = 2}, x, groups),
-                                             multiplied({.first = gate_up + 1, .step = 2}, x, groups));
+                                    : activate(multiplied({.first = gate_up, .step = 2}, x, groups),
+                                               multiplied({.first = gate_up + 1, .step = 2}, x, groups));
   return multiplied({.first = down}, gated, groups);
 }
 
@@ -121,6 +124,13 @@ at::Tensor run_everywhere(const Experts& experts, const LayerWeights& weights, c
                        "rows from experts");
 }
 
+/// What the router multiplies.
+at::Tensor asked_of(const Experts& experts, const LayerWeights& weights, const at::Tensor& x, double eps) {
+  if (experts.router_scale.name.empty()) return x;
+  const at::Tensor normed = rms_norm(x, at::ones({x.size(1)}, x.options()), eps);
+  return normed * weights[experts.router_scale] / std::sqrt(static_cast<double>(x.size(1)));
+}
+
 at::Tensor shared_of(const Experts& experts, const LayerWeights& weights, const at::Tensor& x) {
   const GatedMlp& mlp = *experts.shared;
   const at::Tensor gated = swiglu(product(weights[mlp.gate], x), product(weights[mlp.up], x));
@@ -156,13 +166,18 @@ at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, cons
                        const ExpertPass& pass) {
   const at::ScalarType wide = wide_dtype(x);
   const at::Tensor& router = weights[experts.router].weight;
+  const at::Tensor asked = asked_of(experts, weights, pass.router_input.defined() ? pass.router_input : x, pass.eps);
   const at::Tensor logits =
-      wide == x.scalar_type() ? accumulating_linear(x, router) : at::linear(x.to(wide), router.to(wide));
+      wide == x.scalar_type() ? accumulating_linear(asked, router) : at::linear(asked.to(wide), router.to(wide));
   const auto own_of = [&](const at::Tensor& all) {
     return all.defined() ? all.narrow(1, experts.number * experts.chosen, experts.chosen) : at::Tensor();
   };
-  const Routing routing =
+  Routing routing =
       route(logits, experts.chosen, experts.renormalises, pass.routers, router, own_of(pass.routed.replayed));
+  if (!experts.expert_scales.name.empty()) {
+    const at::Tensor scales = weights[experts.expert_scales].to(wide);
+    routing.weights = routing.weights * scales.index_select(0, routing.experts.flatten()).view_as(routing.weights);
+  }
   if (pass.routed.recorded.defined()) own_of(pass.routed.recorded).copy_(routing.experts);
   const SortedRows rows = sort_rows(routing.experts, experts.count);
   const at::Tensor spread = spread_rows(x, rows);

@@ -19,6 +19,8 @@ struct ExpertPass {
   RouterTraining* routers = nullptr;
   const LayerLauncher* launcher = nullptr;  // as LayerPass has it
   RoutedExperts routed{};
+  at::Tensor router_input{};  // [T, E], before its norm; undefined: x
+  double eps = 0;             // of that norm
 };
 
 /// x [T, E] -> [T, E]; under tensor parallelism partial sums. Differentiable. **Collective** over the ranks that share

@@ -8,12 +8,6 @@ namespace roll {
 
 namespace {
 
-/// Of a kind that has none.
-template <class Kind>
-Features of_mixer(const Kind&) {
-  return {};
-}
-
 Features of_mixer(const Attention& attention) {
   const Turning& turning = attention.turning;
   Features found;
@@ -25,6 +19,9 @@ Features of_mixer(const Attention& attention) {
   found.add(Feature::kWideHeadNorm, attention.q_norm.width > attention.head_dim);
   found.add(Feature::kNormOffset, attention.q_norm.offset != 0);
   found.add(Feature::kOutputGate, attention.gate.outputs > 0);
+  found.add(Feature::kValueNorm, attention.norms_values);
+  found.add(Feature::kKeysAsValues, attention.v.outputs == 0 && attention.k.outputs > 0);
+  found.add(Feature::kSharedKeys, attention.shared >= 0);
   return found;
 }
 
@@ -32,10 +29,25 @@ Features of_mixer(const GatedDeltaNet&) {
   return {Feature::kRecurrence};
 }
 
+Features of_mixer(const LayerInput&) {
+  return {Feature::kLayerInput};
+}
+
 Features of_mixer(const GatedMlp& mlp) {
   Features found;
   found.add(Feature::kActivation, mlp.activation != Activation::kSilu);
   return found;
+}
+
+Features of_mixer(const Experts& experts) {
+  Features found;
+  found.add(Feature::kActivation, experts.activation != Activation::kSilu);
+  found.add(Feature::kScaledRouting, !experts.router_scale.name.empty() || !experts.expert_scales.name.empty());
+  return found;
+}
+
+Features of_mixer(const MlpBesideExperts& both) {
+  return of_mixer(both.mlp) | of_mixer(both.experts);
 }
 
 }  // namespace
@@ -47,6 +59,7 @@ Features features_of(const Layer& layer) {
     found.add(Feature::kNormOffset, block.norm.offset != 0 || block.after.offset != 0);
     found.add(Feature::kNormBehind, block.norm.width == 0 || block.after.width > 0);
     found.add(Feature::kBranchScale, block.scale != 1);
+    found.add(Feature::kLayerScale, !block.scale_of_all.name.empty());
   }
   return found;
 }
@@ -70,6 +83,9 @@ std::vector<std::string> words_of(Features features) {
       {Feature::kBranchScale, "scaled blocks"},         {Feature::kEmbeddingScale, "scaled embeddings"},
       {Feature::kLogitScale, "scaled logits"},          {Feature::kLogitCap, "capped logits"},
       {Feature::kOutputGate, "gated attention"},        {Feature::kRecurrence, "gated delta nets"},
+      {Feature::kValueNorm, "normed values"},           {Feature::kKeysAsValues, "keys as values"},
+      {Feature::kLayerScale, "scaled layers"},          {Feature::kSharedKeys, "keys and values of other layers"},
+      {Feature::kLayerInput, "inputs of each layer"},   {Feature::kScaledRouting, "scaled routing"},
   };
   std::vector<std::string> words;
   for (const auto& [feature, text] : kWords)

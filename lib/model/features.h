@@ -28,6 +28,12 @@ enum class Feature : uint32_t {
   kLogitCap = 1 << 11,       // logits are capped
   kOutputGate = 1 << 12,     // what attention reads is gated
   kRecurrence = 1 << 13,     // states that are carried from token to token
+  kValueNorm = 1 << 14,      // values are normed
+  kKeysAsValues = 1 << 15,   // values are made of keys' product
+  kLayerScale = 1 << 16,     // what a layer leaves is scaled by a number among the weights
+  kSharedKeys = 1 << 17,     // layers read keys and values of others
+  kLayerInput = 1 << 18,     // layers have inputs of their own
+  kScaledRouting = 1 << 19,  // what routers read and what experts give is scaled
 };
 
 class Features {

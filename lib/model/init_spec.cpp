@@ -25,6 +25,11 @@ MixtureSpec mixture_of(const InitSizes& sizes, bool renormalises) {
   return mixture;
 }
 
+/// In the ratios of the released models.
+Json usual_full_heads(const ModelSpec& spec) {
+  return {{"global_head_dim", 2 * spec.head_dim}, {"attention_k_eq_v", true}, {"hidden_size_per_layer_input", 0}};
+}
+
 /// Sizes within their ranges may still not fit together.
 void check(const ModelSpec& spec) {
   if (spec.num_heads % spec.num_kv_heads != 0)
@@ -50,18 +55,20 @@ ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
   spec.intermediate_size = sizes.intermediate.value_or(4 * sizes.hidden);
   spec.max_positions = sizes.max_positions;
   check(spec);
-  read_features(Json::object(), "--arch", spec);
   const Architecture& row = *spec.architecture;
+  read_features(row.full_heads ? usual_full_heads(spec) : Json::object(), "--arch", spec);
   if (row.has_more)
     throw user_error("--arch = {}: has parts that are not made here; take {}_text", sizes.arch, sizes.arch);
-  if (row.has_experts) spec.mixture = mixture_of(sizes, row.renormalises || !row.has_shared_expert);
+  const bool wants_experts = sizes.experts || sizes.experts_per_token || sizes.expert_intermediate;
+  if (row.has_experts || (row.full_heads && wants_experts))
+    spec.mixture = mixture_of(sizes, row.renormalises || !row.has_shared_expert);
   if (row.has_shared_expert) spec.mixture->shared_inner = spec.mixture->inner;
   if (spec.delta) {
     spec.delta->key_heads = spec.num_kv_heads;
     spec.delta->value_heads = spec.num_heads;
     spec.delta->key_dim = spec.delta->value_dim = spec.head_dim;
   }
-  if (!row.has_experts && (sizes.experts || sizes.experts_per_token || sizes.expert_intermediate))
+  if (!spec.mixture && wants_experts)
     throw user_error("--arch = {}: has no experts; leave out --experts, --experts-per-token and --expert-intermediate",
                      sizes.arch);
   spec.rope.theta = sizes.rope_theta;

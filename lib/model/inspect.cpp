@@ -29,6 +29,7 @@ constexpr const char* kKnownKeys[] = {"_name_or_path",
                                       "architectures",
                                       "attention_bias",
                                       "attention_dropout",
+                                      "attention_k_eq_v",
                                       "attention_multiplier",
                                       "attn_logit_softcapping",
                                       "auto_map",
@@ -38,13 +39,16 @@ constexpr const char* kKnownKeys[] = {"_name_or_path",
                                       "dtype",
                                       "embd_pdrop",
                                       "embedding_multiplier",
+                                      "enable_moe_block",
                                       "eos_token_id",
                                       "final_logit_softcapping",
                                       "full_attention_interval",
+                                      "global_head_dim",
                                       "head_dim",
                                       "hidden_act",
                                       "hidden_activation",
                                       "hidden_size",
+                                      "hidden_size_per_layer_input",
                                       "id2label",
                                       "initializer_range",
                                       "intermediate_size",
@@ -68,13 +72,16 @@ constexpr const char* kKnownKeys[] = {"_name_or_path",
                                       "num_attention_heads",
                                       "num_experts",
                                       "num_experts_per_tok",
+                                      "num_global_key_value_heads",
                                       "num_hidden_layers",
                                       "num_key_value_heads",
+                                      "num_kv_shared_layers",
                                       "num_labels",
                                       "num_local_experts",
                                       "original_max_position_embeddings",
                                       "pad_token_id",
                                       "partial_rotary_factor",
+                                      "per_layer_config",
                                       "pretraining_tp",
                                       "qkv_bias",
                                       "quantization_config",
@@ -92,12 +99,15 @@ constexpr const char* kKnownKeys[] = {"_name_or_path",
                                       "text_config",
                                       "tie_word_embeddings",
                                       "tokenizer_class",
+                                      "top_k_experts",
                                       "torch_dtype",
                                       "transformers_version",
                                       "use_bidirectional_attention",
                                       "use_cache",
+                                      "use_double_wide_mlp",
                                       "use_sliding_window",
-                                      "vocab_size"};
+                                      "vocab_size",
+                                      "vocab_size_per_layer_input"};
 
 /// "model.layers.11.mlp.up_proj.weight" -> "model.layers.*.mlp.up_proj.weight": how many there are of each.
 using Patterns = std::map<std::string, int64_t>;
@@ -158,6 +168,15 @@ std::string describe(const ModelSpec& spec) {
                       spec.num_layers, spec.num_heads, spec.num_kv_heads, spec.head_dim, spec.intermediate_size,
                       spec.hidden_size);
   if (sliding > 0) text += fmt::format("window: {} tokens in {} of the layers\n", spec.window, sliding);
+  if (spec.full_heads)
+    text += fmt::format("layers without a window: {} heads over {}, of {} numbers each{}\n", spec.num_heads,
+                        spec.full_heads->num_kv_heads, spec.full_heads->head_dim,
+                        spec.full_heads->keys_are_values ? ", whose keys are their values" : "");
+  if (spec.keyless_layers > 0)
+    text += fmt::format("the last {} layers read keys and values of the last one of their kind before them\n",
+                        spec.keyless_layers);
+  if (spec.layer_inputs)
+    text += fmt::format("inputs of each layer: {} numbers of each token\n", spec.layer_inputs->width);
   if (spec.delta) {
     const DeltaSpec& d = *spec.delta;
     text += fmt::format(
@@ -166,7 +185,8 @@ std::string describe(const ModelSpec& spec) {
         std::ranges::count_if(spec.recurs, [](char recurs) { return recurs != 0; }), d.value_heads, d.value_dim,
         d.key_heads, d.key_dim, d.kernel, gigabytes(4.0 * static_cast<double>(cost.states)));
   }
-  if (spec.architecture->has_more) text += "weights of other parts (vision) are kept and written back as they are\n";
+  if (spec.architecture->has_more)
+    text += "weights of other parts (vision, say) are kept and written back as they are\n";
   text += fmt::format("features beyond Llama's: {}\n", list(words_of(features_of(spec))));
   text += fmt::format("longest sequence: {} tokens\n", spec.max_positions);
   text += fmt::format("parameters: {}\n", spec.num_parameters());

@@ -42,7 +42,7 @@ double Attention::scale() const {
 LayerCost Attention::own_cost(int64_t tp) const {
   // Two products of 2 flops with each token seen; of all pairs of tokens, causal attention sees half.
   const double of_pairs = 2.0 * static_cast<double>(num_heads * head_dim);
-  LayerCost cost = {.cached = 2 * kv_heads_of_rank(tp) * head_dim};
+  LayerCost cost = {.cached = k.outputs > 0 ? 2 * kv_heads_of_rank(tp) * head_dim : 0};
   if (window > 0)
     cost.windowed[window] = of_pairs;
   else
@@ -64,6 +64,11 @@ std::string Experts::sharing_rule(int64_t tp) const {
   if (tp > inner)
     return fmt::format("leaves ranks without a part of the {} rows of each of the model's experts", inner);
   return shared ? shared->sharing_rule(tp) : "";
+}
+
+std::string MlpBesideExperts::sharing_rule(int64_t tp) const {
+  const std::string rule = mlp.sharing_rule(tp);
+  return rule.empty() ? experts.sharing_rule(tp) : rule;
 }
 
 LayerCost GatedDeltaNet::own_cost(int64_t tp) const {

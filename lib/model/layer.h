@@ -83,6 +83,7 @@ struct TensorShape {
   Cut cut = {};
   double initial = 0, deviation = 0;  // new numbers are normal around `initial`
   FusedRows fused = {};
+  bool is_constant = false;  // never trained
 };
 
 /// What a token costs: floating-point operations, and numbers that are cached of it.
@@ -117,9 +118,11 @@ struct Turning {
 /// Causal attention of grouped heads with rotary positions.
 struct Attention {
   int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
-  LinearShape q, k, v, o;
-  NormShape q_norm, k_norm;  // over each head, or over all of them
-  LinearShape gate = {};     // of what heads read, before o: it is multiplied by sigmoid(gate(x)); outputs of 0: none
+  LinearShape q, k, v, o;     // v with outputs of 0: values are what keys are before their norm
+  NormShape q_norm, k_norm;   // over each head, or over all of them
+  bool norms_values = false;  // each head of them, without a weight
+  int64_t shared = -1;        // which keys and values of those that layers share: this makes them, without k reads them
+  LinearShape gate = {};      // of what heads read, before o: it is multiplied by sigmoid(gate(x)); outputs of 0: none
   Turning turning = {};
   int64_t window = 0;          // a token sees so many, itself included; 0: all before it
   double soft_cap = 0;         // c: scores are c tanh(score / c); 0: they stay as they are
@@ -129,7 +132,8 @@ struct Attention {
   void for_each_part(const F& f) const {
     f(q);
     if (gate.outputs > 0) f(gate);
-    for (const LinearShape* linear : {&k, &v, &o}) f(*linear);
+    for (const LinearShape* linear : {&k, &v, &o})
+      if (linear->outputs > 0) f(*linear);
     for (const NormShape* norm : {&q_norm, &k_norm})
       if (norm->width > 0) f(*norm);
   }
@@ -168,8 +172,11 @@ struct Experts {
   int64_t count = 0, chosen = 0;  // experts, and of these a token's
   int64_t inner = 0;
   bool renormalises = false;  // the probabilities of those chosen, so that they sum to 1
-  int64_t number = 0;         // among the model's mixtures
+  Activation activation = Activation::kSilu;
+  int64_t number = 0;  // among the model's mixtures
   LinearShape router = {};
+  TensorShape router_scale = {};   // [hidden]; with a name, the router reads norm(x) * it / sqrt(hidden)
+  TensorShape expert_scales = {};  // [experts]: of what each gives; without a name: 1
   std::shared_ptr<const ExpertParts> parts = {};
   std::optional<GatedMlp> shared = {};
   LinearShape shared_gate = {};
@@ -177,10 +184,29 @@ struct Experts {
   template <class F>
   void for_each_part(const F& f) const {
     f(router);
+    for (const TensorShape* scale : {&router_scale, &expert_scales})
+      if (!scale->name.empty()) f(*scale);
     for (const LinearShape& linear : parts->linears) f(linear);
     if (!shared) return;
     shared->for_each_part(f);
     f(shared_gate);
+  }
+  LayerCost own_cost(int64_t) const { return {}; }
+  std::string sharing_rule(int64_t tp) const;
+};
+
+/// A gated MLP that all tokens have, and experts beside it, each between norms of its own (Gemma 4):
+/// mlp_after(mlp(mlp_norm(x))) + experts_after(experts(experts_norm(x))), where the router reads x itself.
+struct MlpBesideExperts {
+  NormShape mlp_norm, mlp_after, experts_norm, experts_after;
+  GatedMlp mlp;
+  Experts experts;
+
+  template <class F>
+  void for_each_part(const F& f) const {
+    mlp.for_each_part(f);
+    experts.for_each_part(f);
+    for (const NormShape* norm : {&mlp_norm, &mlp_after, &experts_norm, &experts_after}) f(*norm);
   }
   LayerCost own_cost(int64_t) const { return {}; }
   std::string sharing_rule(int64_t tp) const;
@@ -210,27 +236,47 @@ struct GatedDeltaNet {
   std::string sharing_rule(int64_t tp) const;
 };
 
-using Mixer = std::variant<Attention, GatedMlp, Experts, GatedDeltaNet>;
+/// What a layer is told of its tokens beside what the layer before it leaves (Gemma 3n's per-layer embeddings):
+/// projection(activation(gate(x)) * input). Tensor ranks hold all of it, each for its own tokens.
+struct LayerInput {
+  int64_t layer = 0;
+  Activation activation = Activation::kSilu;
+  LinearShape gate, projection;
 
-/// x += scale * after(mixer(norm(x))).
+  template <class F>
+  void for_each_part(const F& f) const {
+    f(gate);
+    f(projection);
+  }
+  LayerCost own_cost(int64_t) const { return {}; }
+  std::string sharing_rule(int64_t) const { return ""; }
+};
+
+using Mixer = std::variant<Attention, GatedMlp, Experts, GatedDeltaNet, LayerInput, MlpBesideExperts>;
+
+/// x = scale_of_all * (x + scale * after(mixer(norm(x)))).
 struct Block {
   NormShape norm;
   Mixer mixer;
   NormShape after = {};
   double scale = 1;
+  TensorShape scale_of_all = {};  // [1]; without a name: 1
 
   int64_t hidden() const { return std::max(norm.width, after.width); }
 };
 
 using Layer = std::vector<Block>;
 
-/// f(part) of each LinearShape, TensorShape and NormShape, in HF's order: first all mixers', then the blocks' norms.
+/// f(part) of each LinearShape, TensorShape and NormShape, in HF's order: first all mixers', then the blocks' norms and
+/// scales.
 template <class F>
 void for_each_part(const Layer& layer, const F& f) {
   for (const Block& block : layer) std::visit([&](const auto& mixer) { mixer.for_each_part(f); }, block.mixer);
   for (const Block& block : layer)
     for (const NormShape* norm : {&block.norm, &block.after})
       if (norm->width > 0) f(*norm);
+  for (const Block& block : layer)
+    if (!block.scale_of_all.name.empty()) f(block.scale_of_all);
 }
 
 /// On one of `tp` tensor ranks, of each of its tokens.

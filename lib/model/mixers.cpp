@@ -72,7 +72,7 @@ at::Tensor turned(const at::Tensor& x, const Turning& turning, const LayerPass& 
 }
 
 TurnedHeads heads_of(const Attention& attention, const LayerWeights& weights, const at::Tensor& x,
-                     const LayerPass& pass) {
+                     const LayerPass& pass, Carried& carried) {
   if (pass.launcher) {
     const auto heads = [&](const LinearShape& part) { return weights[part].weight.size(0) / attention.head_dim; };
     return fused_heads(*pass.launcher, apply_packed(weights, {&attention.q, &attention.k, &attention.v}, x, pass),
@@ -80,23 +80,43 @@ TurnedHeads heads_of(const Attention& attention, const LayerWeights& weights, co
                        weights[attention.k_norm], pass.eps, pass.turns[0].rotation);
   }
   const auto heads = [&](const at::Tensor& all) { return all.view({x.size(0), -1, attention.head_dim}); };
-  const auto normed_heads = [&](const LinearShape& projection, const NormShape& norm) {
-    const at::Tensor all = apply(weights[projection], x, pass);
+  const auto normed_heads = [&](const at::Tensor& all, const NormShape& norm) {
     if (norm.width > attention.head_dim) return heads(shared_norm(all, norm, weights, pass));
     return normed(heads(all), norm, weights, pass);
   };
+  const auto queries = [&] {
+    return turned(normed_heads(apply(weights[attention.q], x, pass), attention.q_norm), attention.turning, pass, true);
+  };
+  if (attention.k.outputs == 0) {
+    const KeysAndValues& read = carried.heads[static_cast<size_t>(attention.shared)];
+    return {queries(), read.keys, read.values};
+  }
   // Autograd adds the gradients by x in the opposite of this order.
-  const at::Tensor v = heads(apply(weights[attention.v], x, pass)),
-                   k = turned(normed_heads(attention.k, attention.k_norm), attention.turning, pass, false),
-                   q = turned(normed_heads(attention.q, attention.q_norm), attention.turning, pass, true);
+  const at::Tensor values = attention.v.outputs > 0 ? apply(weights[attention.v], x, pass) : at::Tensor();
+  const at::Tensor keys = apply(weights[attention.k], x, pass);
+  const at::Tensor k = turned(normed_heads(keys, attention.k_norm), attention.turning, pass, false);
+  const at::Tensor q = queries();
+  at::Tensor v = heads(values.defined() ? values : keys);
+  if (attention.norms_values) v = rms_norm(v, at::ones({attention.head_dim}, v.options()), pass.eps);
+  if (attention.shared >= 0) carried.heads[static_cast<size_t>(attention.shared)] = {k, v};
   return {q, k, v};
 }
 
-at::Tensor mix(const Attention& attention, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
-  const TurnedHeads heads = heads_of(attention, weights, x, pass);
+at::Tensor mix(const Attention& attention, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass,
+               Carried& carried) {
+  const TurnedHeads heads = heads_of(attention, weights, x, pass, carried);
   at::Tensor mixed = pass.attend(attention, heads.q, heads.k, heads.v).reshape({x.size(0), -1});
   if (attention.gate.outputs > 0) mixed = mixed * at::sigmoid(apply(weights[attention.gate], x, pass));
   return apply_columns(weights[attention.o], mixed, pass);
+}
+
+at::Tensor mix(const LayerInput& input, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass,
+               const Carried& carried) {
+  const auto activate = input.activation == Activation::kGeluTanh ? geglu : swiglu;
+  at::Tensor names = pass.dropout_names;  // of all tokens, of which x are the rank's
+  if (names.defined() && names.size(0) != x.size(0)) names = names.narrow(0, pass.tp->rank() * x.size(0), x.size(0));
+  const at::Tensor gate = product(weights[input.gate], x, names);
+  return product(weights[input.projection], activate(gate, carried.inputs.select(1, input.layer)), names);
 }
 
 at::Tensor mix(const GatedDeltaNet& net, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
@@ -127,8 +147,22 @@ at::Tensor mix(const GatedMlp& mlp, const LayerWeights& weights, const at::Tenso
 }
 
 at::Tensor mix(const Experts& experts, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
-  return pass.flow.leave(
-      mix_experts(experts, weights, x, {pass.experts, pass.routers.get(), pass.launcher, pass.routed}));
+  return pass.flow.leave(mix_experts(
+      experts, weights, x,
+      {.ranks = pass.experts, .routers = pass.routers.get(), .launcher = pass.launcher, .routed = pass.routed}));
+}
+
+at::Tensor mix(const MlpBesideExperts& both, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {
+  const at::Tensor of_mlp = mix(both.mlp, weights, normed(x, both.mlp_norm, weights, pass), pass);
+  const ExpertPass routing = {.ranks = pass.experts,
+                              .routers = pass.routers.get(),
+                              .launcher = pass.launcher,
+                              .routed = pass.routed,
+                              .router_input = x,
+                              .eps = pass.eps};
+  const at::Tensor entered = normed(x, both.experts_norm, weights, pass);
+  const at::Tensor of_experts = pass.flow.leave(mix_experts(both.experts, weights, entered, routing));
+  return normed(of_mlp, both.mlp_after, weights, pass) + normed(of_experts, both.experts_after, weights, pass);
 }
 
 bool takes(const Attention& attention, const LayerWeights& weights, const at::Tensor& x) {
@@ -147,6 +181,14 @@ bool takes(const GatedDeltaNet&, const LayerWeights&, const at::Tensor&) {
   return false;
 }
 
+bool takes(const LayerInput&, const LayerWeights&, const at::Tensor&) {
+  return false;
+}
+
+bool takes(const MlpBesideExperts&, const LayerWeights&, const at::Tensor&) {
+  return false;
+}
+
 /// What experts compute takes no part in it.
 bool takes(const Experts&, const LayerWeights&, const at::Tensor&) {
   return true;
@@ -160,17 +202,24 @@ bool takes(const LayerWeights& layer, const at::Tensor& x) {
          });
 }
 
-at::Tensor mix(const Mixer& mixer, const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass) {
-  return std::visit([&](const auto& kind) { return mix(kind, layer, x, pass); }, mixer);
+at::Tensor mix_any(const Mixer& mixer, const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass,
+                   Carried& carried) {
+  const auto by_kind = [&](const auto& kind) {
+    if constexpr (requires { mix(kind, layer, x, pass, carried); })
+      return mix(kind, layer, x, pass, carried);
+    else
+      return mix(kind, layer, x, pass);
+  };
+  return std::visit(by_kind, mixer);
 }
 
 /// Each block's result is added by the norm of the next one.
-at::Tensor run_fused_layer(const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass) {
+at::Tensor run_fused_layer(const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass, Carried& carried) {
   NormedSum stream{.sum = x, .normed = {}};
   at::Tensor branch;
   for (const Block& block : layer.layer()) {
     stream = fused_norm(*pass.launcher, stream.sum, branch, layer[block.norm], pass.eps);
-    branch = mix(block.mixer, layer, pass.flow.enter(stream.normed), pass);
+    branch = mix_any(block.mixer, layer, pass.flow.enter(stream.normed), pass, carried);
   }
   return stream.sum + branch;
 }
@@ -181,18 +230,33 @@ bool has_layer_kernels(const Layer& layer) {
   return features_of(layer).are_of(kOutsideOfKernels);
 }
 
+std::vector<at::Tensor*> Carried::places() {
+  std::vector<at::Tensor*> found;
+  if (inputs.defined()) found.push_back(&inputs);
+  for (auto& [keys, values] : heads)
+    if (keys.defined()) found.insert(found.end(), {&keys, &values});
+  return found;
+}
+
 at::Tensor run_layer(const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass) {
+  Carried nothing;
+  return run_layer(layer, x, pass, nothing);
+}
+
+at::Tensor run_layer(const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass, Carried& carried) {
   if (pass.launcher) {
-    if (takes(layer, x)) return run_fused_layer(layer, x, pass);
+    if (takes(layer, x)) return run_fused_layer(layer, x, pass, carried);
     LayerPass plain = pass;
     plain.launcher = nullptr;
-    return run_layer(layer, x, plain);
+    return run_layer(layer, x, plain, carried);
   }
   at::Tensor sum = x;
   for (const Block& block : layer.layer()) {
-    const at::Tensor entered = pass.flow.enter(normed(sum, block.norm, layer, pass));
-    const at::Tensor branch = normed(mix(block.mixer, layer, entered, pass), block.after, layer, pass);
+    const at::Tensor own = normed(sum, block.norm, layer, pass);
+    const at::Tensor entered = std::holds_alternative<LayerInput>(block.mixer) ? own : pass.flow.enter(own);
+    const at::Tensor branch = normed(mix_any(block.mixer, layer, entered, pass, carried), block.after, layer, pass);
     sum = block.scale == 1 ? sum + branch : at::add(sum, branch, block.scale);
+    if (!block.scale_of_all.name.empty()) sum = sum * layer[block.scale_of_all];
   }
   return sum;
 }

@@ -4,8 +4,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "model/backbone.h"
 #include "ops/layer_ops.h"
@@ -46,11 +48,27 @@ struct LayerPass {
   at::Tensor dropout_names{};  // of the tokens, where adapters are trained with dropout
 };
 
+/// [T, Hkv, D] each.
+struct KeysAndValues {
+  at::Tensor keys, values;
+};
+
+/// What layers are given beside x.
+struct Carried {
+  at::Tensor inputs{};                   // [rank's tokens, layers, width] of LayerInput
+  std::array<KeysAndValues, 2> heads{};  // by Attention::shared; undefined: not made yet
+
+  /// Where what is there stands.
+  std::vector<at::Tensor*> places();
+};
+
 /// Whether a GPU's kernels know all that the layer does between its products; LibTorch's operators compute it
 /// elsewhere.
 bool has_layer_kernels(const Layer& layer);
 
 /// x [rank's tokens, E] behind the layer's blocks.
+at::Tensor run_layer(const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass, Carried& carried);
+/// Of a layer that shares nothing.
 at::Tensor run_layer(const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass);
 
 }  // namespace roll

@@ -32,21 +32,23 @@ std::vector<std::string> names_within(const std::string& module) {
   return {module + ".gate_proj", module + ".up_proj", module + ".down_proj"};
 }
 
-std::shared_ptr<const ExpertParts> parts_of(const ModelSpec& spec) {
+/// Those of `module`.
+std::shared_ptr<const ExpertParts> parts_of(const ModelSpec& spec, const std::string& module) {
   const MixtureSpec& mixture = *spec.mixture;
   const auto parts = std::make_shared<ExpertParts>();
   for (int64_t e = 0; e < mixture.num_experts; ++e)
-    parts->names.push_back(names_within(fmt::format("mlp.experts.{}", e)));
+    parts->names.push_back(names_within(fmt::format("{}.{}", module, e)));
+  parts->names.push_back({module + ".gate_up_proj", module + ".down_proj"});
   std::vector<LinearShape> downs;
   for (int64_t e = 0; e < mixture.num_experts; ++e) {
     GatedMlp mlp = mlp_named(spec, parts->names[e], mixture.inner);
     if (spec.architecture->stacks_experts) {
       const int64_t count = mixture.num_experts, rows = 2 * mixture.inner;
       const FusedRows gate_up = {
-          .of = "mlp.experts.gate_up_proj", .begin = e * rows, .rows = count * rows, .stacked = count};
+          .of = parts->names.back()[0], .begin = e * rows, .rows = count * rows, .stacked = count};
       mlp.gate.fused = mlp.up.fused = gate_up;
       mlp.up.fused.begin += mixture.inner;
-      mlp.down.fused = {.of = "mlp.experts.down_proj",
+      mlp.down.fused = {.of = parts->names.back()[1],
                         .begin = e * spec.hidden_size,
                         .rows = count * spec.hidden_size,
                         .stacked = count};
@@ -66,6 +68,17 @@ std::shared_ptr<const ExpertParts> parts_of(const ModelSpec& spec) {
 
 bool MixtureSpec::has_experts(int64_t layer) const {
   return (layer + 1) % sparse_step == 0 && std::ranges::find(dense_layers, layer) == dense_layers.end();
+}
+
+MixtureSpec read_beside_mlps(const ConfigReader& config) {
+  MixtureSpec mixture;
+  mixture.num_experts = config.count("num_experts", SizeLimits::kExperts);
+  mixture.chosen = config.count("top_k_experts", SizeLimits::kExperts);
+  if (mixture.chosen > mixture.num_experts)
+    config.fail("top_k_experts", fmt::format("must be at most num_experts ({})", mixture.num_experts));
+  mixture.inner = config.count("moe_intermediate_size", SizeLimits::kIntermediate);
+  mixture.renormalises = true;
+  return mixture;
 }
 
 MixtureSpec read_mixture(const ConfigReader& config, const ModelSpec& spec) {
@@ -91,6 +104,13 @@ MixtureSpec read_mixture(const ConfigReader& config, const ModelSpec& spec) {
   return mixture;
 }
 
+void write_beside_mlps(const MixtureSpec& mixture, Json& config) {
+  config.update({{"enable_moe_block", true},
+                 {"num_experts", mixture.num_experts},
+                 {"top_k_experts", mixture.chosen},
+                 {"moe_intermediate_size", mixture.inner}});
+}
+
 void write_mixture(const MixtureSpec& mixture, Json& config) {
   config.update({{"num_experts", mixture.num_experts},
                  {"num_experts_per_tok", mixture.chosen},
@@ -109,7 +129,7 @@ std::vector<Layer> mixture_layers(const ModelSpec& spec) {
                   .inner = mixture.inner,
                   .renormalises = mixture.renormalises,
                   .router = {.name = "mlp.gate", .outputs = mixture.num_experts, .inputs = spec.hidden_size},
-                  .parts = parts_of(spec)};
+                  .parts = parts_of(spec, "mlp.experts")};
   if (mixture.shared_inner > 0) {
     experts.shared = mlp_named(spec, shared_names, mixture.shared_inner);
     experts.shared_gate = {.name = "mlp.shared_expert_gate", .outputs = 1, .inputs = spec.hidden_size};
@@ -118,6 +138,34 @@ std::vector<Layer> mixture_layers(const ModelSpec& spec) {
   for (int64_t i = 0; i < std::ssize(layers); ++i) {
     if (!mixture.has_experts(i)) continue;
     layers[i].back().mixer = experts;
+    ++experts.number;
+  }
+  return layers;
+}
+
+std::vector<Layer> layers_beside_experts(const ModelSpec& spec) {
+  std::vector<Layer> layers = dense_layers(spec);
+  if (!spec.mixture) return layers;
+  const MixtureSpec& mixture = *spec.mixture;
+  Experts experts{.count = mixture.num_experts,
+                  .chosen = mixture.chosen,
+                  .inner = mixture.inner,
+                  .renormalises = mixture.renormalises,
+                  .activation = spec.activation,
+                  .router = {.name = "router.proj", .outputs = mixture.num_experts, .inputs = spec.hidden_size},
+                  .parts = parts_of(spec, "experts")};
+  experts.router_scale = {.name = "router.scale", .shape = {spec.hidden_size}, .initial = 1};
+  experts.expert_scales = {.name = "router.per_expert_scale", .shape = {mixture.num_experts}, .initial = 1};
+  const auto norm = [&](const char* name) { return NormShape{name, spec.hidden_size, spec.norm_offset()}; };
+  for (Layer& layer : layers) {
+    Block& block = layer[1];
+    block.mixer = MlpBesideExperts{.mlp_norm = block.norm,
+                                   .mlp_after = norm("post_feedforward_layernorm_1"),
+                                   .experts_norm = norm("pre_feedforward_layernorm_2"),
+                                   .experts_after = norm("post_feedforward_layernorm_2"),
+                                   .mlp = std::get<GatedMlp>(block.mixer),
+                                   .experts = experts};
+    block.norm.width = 0;
     ++experts.number;
   }
   return layers;

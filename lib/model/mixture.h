@@ -27,9 +27,15 @@ struct MixtureSpec {
 /// transformers 5 writes Qwen3-MoE's num_experts as num_local_experts.
 MixtureSpec read_mixture(const ConfigReader& config, const ModelSpec& spec);
 void write_mixture(const MixtureSpec& mixture, Json& config);
+/// Under Gemma 4's names, whose mixtures are beside its MLPs.
+MixtureSpec read_beside_mlps(const ConfigReader& config);
+void write_beside_mlps(const MixtureSpec& mixture, Json& config);
 
 /// dense_layers(), with experts in place of the MLPs that `spec.mixture` says.
 std::vector<Layer> mixture_layers(const ModelSpec& spec);
+
+/// dense_layers(), with experts beside the MLPs where `spec.mixture` has some.
+std::vector<Layer> layers_beside_experts(const ModelSpec& spec);
 
 /// The experts that a token goes through, in all layers; 0: no layer has experts.
 int64_t choices_per_token(const ModelSpec& spec);

@@ -89,10 +89,16 @@ void check_expert_adapters(const ModelSpec& spec, const LoraSpec& lora) {
     throw user_error("quantise_base = {}: weights of experts are not quantised; leave it out",
                      name_of(*lora.quantise_base));
   bool has_some = false;  // the experts that all tokens have among them
+  const auto look = [&](const Experts& experts) {
+    experts.for_each_part([&](const auto& part) {
+      if constexpr (requires { part.adapter; }) has_some |= part.adapter.rank > 0;
+    });
+  };
   for (const Layer& layer : spec.layers())
-    for (const Block& block : layer)
-      if (std::holds_alternative<Experts>(block.mixer))
-        std::get<Experts>(block.mixer).for_each_part([&](const auto& part) { has_some |= part.adapter.rank > 0; });
+    for (const Block& block : layer) {
+      if (const auto* experts = std::get_if<Experts>(&block.mixer)) look(*experts);
+      if (const auto* both = std::get_if<MlpBesideExperts>(&block.mixer)) look(both->experts);
+    }
   if (!has_some) return;
   if (lora.use_dora)
     throw user_error("use_dora = true: adapters of experts are plain ones; leave it out, or their products out of "

@@ -65,7 +65,8 @@ void add(std::vector<ParameterShape>& list, const std::string& prefix, const Ten
                   .cut = tensor.cut,
                   .initial = tensor.initial,
                   .deviation = tensor.deviation,
-                  .fused = rows_in(prefix + std::string(tensor.fused.of), tensor.fused)});
+                  .fused = rows_in(prefix + std::string(tensor.fused.of), tensor.fused),
+                  .is_constant = tensor.is_constant});
 }
 
 /// The matrix [V, E] of that name, and its copy where adapters are trained with one.
@@ -74,6 +75,16 @@ void add_table(std::vector<ParameterShape>& list, const ModelSpec& spec, const s
   list.push_back({name + ".weight", shape, vocabulary_cut(spec)});
   if (spec.lora && spec.lora->saves(name))
     list.push_back({name + kSavedInfix + ".weight", shape, vocabulary_cut(spec), true});
+}
+
+/// What inputs of each layer are made of.
+void add_layer_inputs(std::vector<ParameterShape>& list, const ModelSpec& spec) {
+  const WeightNames& names = spec.architecture->weights;
+  const auto [width, vocab] = *spec.layer_inputs;
+  const int64_t all = spec.num_layers * width;
+  list.push_back({names.input_table + ".weight", {vocab, all}, {.dim = 0, .count = vocab}});
+  add(list, "", LinearShape{names.input_projection, all, spec.hidden_size});
+  add(list, "", NormShape{names.input_norm_of_all, width});
 }
 
 void set_layer(std::vector<ParameterShape>& list, size_t from, int64_t layer) {
@@ -137,6 +148,7 @@ std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec) {
   const std::vector<Layer> layers = spec.layers();
   std::vector<ParameterShape> list;
   add_table(list, spec, names.embedding);
+  if (spec.layer_inputs) add_layer_inputs(list, spec);
   for (size_t i = 0; i < layers.size(); ++i) {
     const size_t from = list.size();
     for_each_part(layers[i], [&, prefix = layer_prefix(spec, i)](const auto& part) { add(list, prefix, part); });
@@ -202,7 +214,10 @@ int64_t ModelSpec::num_parameters() const {
 
 ForwardFlops::ForwardFlops(const ModelSpec& spec, const std::vector<Layer>& layers, bool has_head)
     : layers_(cost_of(layers)),
-      head_row_(has_head ? 2.0 * static_cast<double>(spec.vocab_size * spec.hidden_size) : 0) {}
+      head_row_(has_head ? 2.0 * static_cast<double>(spec.vocab_size * spec.hidden_size) : 0) {
+  if (spec.layer_inputs)  // of which a pipeline knows nothing
+    layers_.flops += 2.0 * static_cast<double>(spec.hidden_size * spec.num_layers * spec.layer_inputs->width);
+}
 
 double ForwardFlops::operator()(int64_t length, int64_t head_rows) const {
   const auto n = static_cast<double>(length);

@@ -18,17 +18,21 @@ struct KindName {
   const char* name;
   RopeKind kind;
 };
-constexpr KindName kKinds[] = {{"default", RopeKind::kDefault},   {"linear", RopeKind::kLinear},
-                               {"dynamic", RopeKind::kDynamic},   {"yarn", RopeKind::kYarn},
-                               {"longrope", RopeKind::kLongRope}, {"llama3", RopeKind::kLlama3},
-                               {"su", RopeKind::kLongRope}};  // LongRoPE's first name
+constexpr KindName kKinds[] = {{"default", RopeKind::kDefault},
+                               {"linear", RopeKind::kLinear},
+                               {"dynamic", RopeKind::kDynamic},
+                               {"yarn", RopeKind::kYarn},
+                               {"longrope", RopeKind::kLongRope},
+                               {"llama3", RopeKind::kLlama3},
+                               {"su", RopeKind::kLongRope},  // LongRoPE's first name
+                               {"proportional", RopeKind::kProportional}};
 
 RopeKind read_kind(const ConfigReader& rope) {
   const char* key = rope.find("rope_type") ? "rope_type" : "type";
   const std::string name = rope.text(key, "default");
   const auto* const found = std::ranges::find(kKinds, name, [](const KindName& row) { return std::string(row.name); });
   if (found == std::end(kKinds))
-    rope.fail(key, "only default, linear, dynamic, yarn, longrope and llama3 are supported");
+    rope.fail(key, "only default, linear, dynamic, yarn, longrope, llama3 and proportional are supported");
   return found->kind;
 }
 
@@ -68,12 +72,21 @@ int64_t turned_numbers(const ConfigReader& object, int64_t head_dim, double part
   return dim;
 }
 
+void read_proportional(const ConfigReader& object, int64_t head_dim, double part, Rope& rope) {
+  rope.dim = head_dim;
+  rope.turned = static_cast<int64_t>(part * static_cast<double>(head_dim) / 2);
+  if (part > 1) object.fail("partial_rotary_factor", "must be at most 1");
+  rope.factor = object.positive("factor", 1.0);
+}
+
 /// One object of rope_parameters or rope_scaling; what it leaves out stays as `rope` has it.
 void read_object(const ConfigReader& config, const ConfigReader& object, int64_t head_dim, int64_t max_positions,
                  double partial, Rope& rope) {
   rope.theta = object.positive("rope_theta", rope.theta);
-  rope.dim = turned_numbers(object, head_dim, object.positive("partial_rotary_factor", partial));
+  const double part = object.positive("partial_rotary_factor", partial);
   rope.kind = read_kind(object);
+  if (rope.kind == RopeKind::kProportional) return read_proportional(object, head_dim, part, rope);
+  rope.dim = turned_numbers(object, head_dim, part);
   if (rope.kind == RopeKind::kDefault) return;
   const bool keeps_original =
       rope.kind == RopeKind::kYarn || rope.kind == RopeKind::kLongRope || rope.kind == RopeKind::kLlama3;
@@ -155,6 +168,33 @@ void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positi
   }
 }
 
+void read_ropes_by_kind(const ConfigReader& config, int64_t head_dim, int64_t local_head_dim, int64_t max_positions,
+                        Rope& rope, Rope& local) {
+  rope = {.kind = RopeKind::kProportional, .theta = 1e6, .dim = head_dim, .turned = head_dim / 8};
+  local = {.dim = local_head_dim};
+  for (const char* key : {"rope_theta", "rope_scaling"})
+    if (config.find(key)) config.fail(key, "this architecture's rotations are read from rope_parameters");
+  if (!config.find("rope_parameters")) return;
+  const ConfigReader kinds = config.object("rope_parameters");
+  const auto read = [&](const char* kind, int64_t size, Rope& into) {
+    if (!kinds.find(kind)) kinds.fail(kind, "an object is needed");
+    const ConfigReader object = kinds.object(kind);
+    read_object(config, object, size, max_positions, /*partial=*/1, into);
+    if (into.kind == RopeKind::kDefault && into.dim != size)
+      object.fail("partial_rotary_factor", "needs rope_type = proportional");
+  };
+  read("full_attention", head_dim, rope);
+  read("sliding_attention", local_head_dim, local);
+}
+
+Json rope_object(const Rope& rope) {
+  Json object = {{"rope_type", name_of(rope.kind)}, {"rope_theta", rope.theta}};
+  if (rope.kind == RopeKind::kProportional)
+    object.update({{"partial_rotary_factor", static_cast<double>(2 * rope.turned) / static_cast<double>(rope.dim)},
+                   {"factor", rope.factor}});
+  return object;
+}
+
 void write_rope(const Rope& rope, int64_t head_dim, Json& config) {
   config["rope_theta"] = rope.theta;
   if (rope.dim != 0 && rope.dim != head_dim)
@@ -193,6 +233,8 @@ at::Tensor inverse_frequencies(const Rope& rope) {
       return at::reciprocal(at::tensor(rope.slowed, at::kFloat) * waves);
     case RopeKind::kLlama3:
       return scale_llama3(frequencies, rope);
+    case RopeKind::kProportional:
+      return at::where(at::arange(rope.dim / 2).lt(rope.turned), frequencies, 0) / rope.factor;
     case RopeKind::kDefault:
     case RopeKind::kDynamic:  // which stretches what is longer than max_position_embeddings, and nothing is
       return frequencies;

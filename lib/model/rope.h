@@ -16,7 +16,7 @@ namespace roll {
 
 class ConfigReader;
 
-enum class RopeKind { kDefault, kLinear, kDynamic, kYarn, kLongRope, kLlama3 };
+enum class RopeKind { kDefault, kLinear, kDynamic, kYarn, kLongRope, kLlama3, kProportional };
 
 struct Rope {
   RopeKind kind = RopeKind::kDefault;
@@ -26,6 +26,7 @@ struct Rope {
   double factor = 1;             // linear, dynamic, YaRN, LongRoPE, Llama 3: by how much the context was stretched
   double attention_factor = 1;   // of cosines and sines: YaRN's and LongRoPE's temperature
   int64_t original_positions{};  // YaRN, LongRoPE, Llama 3: of the context before
+  int64_t turned = 0;            // proportional: so many of the pairs; the others stand still
   double low_freq_factor = 1, high_freq_factor = 4;  // Llama 3
   double beta_fast = 32, beta_slow = 1;  // YaRN: turns in the context above which waves stay as they were...
   bool truncate = true;                  // ... and whether the pairs between are counted in whole numbers
@@ -46,6 +47,13 @@ struct RopeDefaults {
 /// UserError "origin: key = value: rule".
 void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positions, const RopeDefaults& defaults,
                 Rope& rope, Rope* local, double local_theta);
+
+/// Of models whose layers without a window have heads of another size (Gemma 4): rope_parameters, with an object of
+/// each kind.
+void read_ropes_by_kind(const ConfigReader& config, int64_t head_dim, int64_t local_head_dim, int64_t max_positions,
+                        Rope& rope, Rope& local);
+/// The object of a kind.
+Json rope_object(const Rope& rope);
 
 /// Into config.json, in the keys that both versions of transformers read.
 void write_rope(const Rope& rope, int64_t head_dim, Json& config);

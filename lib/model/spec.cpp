@@ -25,10 +25,10 @@ std::vector<char> read_slides(const ConfigReader& config, const ModelSpec& spec)
                 : row.unturned_layers            ? ModelSpec::names(spec.unturned, i)
                                                  : i >= first;
   const Json* types = config.find("layer_types");
-  if (!types) return slides;
-  if (!types->is_array() || types->size() != slides.size())
+  if (types && (!types->is_array() || types->size() != slides.size()))
     config.fail("layer_types", fmt::format("a list of {} kinds of layers is needed", slides.size()));
-  for (size_t i = 0; i < slides.size(); ++i) slides[i] = (*types)[i] == "sliding_attention";
+  for (size_t i = 0; types && i < slides.size(); ++i) slides[i] = (*types)[i] == "sliding_attention";
+  if (row.full_heads) slides.back() = 0;  // as transformers does, whatever is asked for
   return slides;
 }
 
@@ -88,10 +88,13 @@ void read_scales(const ConfigReader& config, ModelSpec& spec) {
     spec.logit_scale = 1 / config.positive("logits_scaling", 1.0);
   }
   if (row.root_embedding) spec.embedding_scale = std::sqrt(static_cast<double>(spec.hidden_size));
-  if (!row.query_scalar) return;
-  spec.score_scale = 1 / std::sqrt(config.positive("query_pre_attn_scalar", 256.0));
-  spec.score_cap = read_cap(config, "attn_logit_softcapping", row.usual_score_cap);
-  spec.logit_cap = read_cap(config, "final_logit_softcapping", row.usual_logit_cap);
+  if (row.unit_scores) spec.score_scale = 1;
+  if (row.query_scalar) {
+    spec.score_scale = 1 / std::sqrt(config.positive("query_pre_attn_scalar", 256.0));
+    spec.score_cap = read_cap(config, "attn_logit_softcapping", row.usual_score_cap);
+  }
+  if (row.query_scalar || row.unit_scores)
+    spec.logit_cap = read_cap(config, "final_logit_softcapping", row.usual_logit_cap);
 }
 
 struct ActivationName {
@@ -113,11 +116,13 @@ Activation read_activation(const ConfigReader& config, Activation usual) {
   config.fail(key, "only silu and gelu_pytorch_tanh are supported");
 }
 
-void refuse_unknown_maths(const ConfigReader& config) {
+void refuse_unknown_maths(const ConfigReader& config, const Architecture& row) {
   for (const char* key : {"attention_dropout", "resid_pdrop", "embd_pdrop"})
     if (const Json* dropout = config.find(key); dropout && *dropout != 0) config.fail(key, "only 0 is supported");
-  if (config.flag("use_bidirectional_attention"))
-    config.fail("use_bidirectional_attention", "only causal attention is supported");
+  const char* const both = "use_bidirectional_attention";
+  const bool of_images =
+      row.full_heads && config.find(both) && *config.find(both) == "vision";  // of which there are none
+  if (!of_images && config.flag(both)) config.fail(both, "only causal attention is supported");
 }
 
 void read_sizes(const ConfigReader& config, ModelSpec& spec) {
@@ -163,6 +168,12 @@ void read_features(const Json& json, const std::string& origin, ModelSpec& spec)
     spec.delta = read_delta(config);
     spec.recurs = read_recurs(config, spec.num_layers);
   }
+  if (row.full_heads) {
+    spec.full_heads = read_full_heads(config, spec);
+    read_shared_parts(config, spec);
+    return read_ropes_by_kind(config, spec.full_heads->head_dim, spec.head_dim, spec.max_positions, spec.rope,
+                              spec.local_rope.emplace());
+  }
   if (row.local_theta != 0) spec.local_rope.emplace();
   read_ropes(config, spec.head_dim, spec.max_positions, row.rope, spec.rope,
              spec.local_rope ? &*spec.local_rope : nullptr, row.local_theta);
@@ -195,8 +206,9 @@ ModelSpec parse_spec(const Json& whole, const std::string& whole_origin, const A
   read_sizes(config, spec);
   spec.rms_norm_eps = config.positive("rms_norm_eps", spec.architecture->norm_eps);
   read_features(json, origin, spec);
+  if (spec.full_heads && config.flag("enable_moe_block")) spec.mixture = read_beside_mlps(config);
   if (spec.architecture->has_experts) spec.mixture = read_mixture(config, spec);
-  refuse_unknown_maths(config);
+  refuse_unknown_maths(config, *spec.architecture);
   spec.bitsandbytes = bitsandbytes_config(json, origin);
   if (spec.bitsandbytes) spec.quantised = spec.bitsandbytes->kind;
   if (spec.rope.kind == RopeKind::kLongRope)
@@ -261,7 +273,8 @@ Json hf_config(const ModelSpec& spec) {
   if (row.mlp_bias == Bias::kByConfig) config["mlp_bias"] = spec.mlp_bias;
   write_rope(spec.rope, spec.head_dim, config);
   write_features(spec, config);
-  if (spec.mixture) write_mixture(*spec.mixture, config);
+  if (spec.full_heads) write_full_heads(spec, config);
+  if (spec.mixture) (spec.full_heads ? write_beside_mlps : write_mixture)(*spec.mixture, config);
   if (spec.delta) write_delta(spec, config);
   return config;
 }

@@ -11,6 +11,7 @@
 #include "checkpoint/bitsandbytes_config.h"
 #include "model/architectures.h"
 #include "model/delta_net.h"
+#include "model/full_heads.h"
 #include "model/lora.h"
 #include "model/mixture.h"
 
@@ -24,6 +25,12 @@ struct SizeLimits {
   static constexpr double kParameters = 1e13;
 };
 
+/// Inputs of each layer: a table of the vocabulary, and a projection of the embedding (LayerInput in layer.h).
+struct LayerInputs {
+  int64_t width = 0, vocab_size = 0;
+  bool operator==(const LayerInputs&) const = default;
+};
+
 struct ModelSpec {
   const Architecture* architecture = &architectures().front();  // must outlive this
   int64_t vocab_size = 0, hidden_size = 0, intermediate_size = 0, num_layers = 0;
@@ -34,6 +41,10 @@ struct ModelSpec {
   std::vector<char> unturned = {};      // by layer: whether queries and keys do not turn; empty: all do
   std::vector<char> slides = {};        // by layer: whether it sees `window` tokens; empty: none
   int64_t window = 0;
+  std::optional<FullHeads> full_heads = {};
+  std::optional<LayerInputs> layer_inputs = {};
+  int64_t keyless_layers = 0;     // so many last ones read keys and values of the last of their kind before them
+  bool widens_keyless = false;    // whose MLPs are twice as wide
   std::vector<char> recurs = {};  // by layer: whether it has a delta net in place of attention; empty: none
   std::optional<DeltaSpec> delta = {};
   double embedding_scale = 1, branch_scale = 1, logit_scale = 1;
@@ -53,6 +64,8 @@ struct ModelSpec {
   int64_t num_parameters() const;  // without adapters
   std::vector<Layer> layers() const { return architecture->layers(*this); }
   double norm_offset() const { return architecture->norm_offset; }
+  /// Whether the layer has no keys and values of its own.
+  bool is_keyless(size_t layer) const { return static_cast<int64_t>(layer) >= num_layers - keyless_layers; }
   /// Those that Turning::rope counts.
   std::vector<Rope> ropes() const;
   /// Whether a list by layer has it.
@@ -102,6 +115,7 @@ struct ParameterShape {
   double deviation = -1;  // theirs from it; below 0: what init_parameters() says
   FolderRows fused = {};
   std::optional<ExpertPlace> expert = {};
+  bool is_constant = false;      // never trained
   int64_t layer = -1;            // -1: before all layers, num_layers: behind them
   bool is_at_both_ends = false;  // an embedding that is the head, too
 

@@ -47,13 +47,13 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
       std::make_shared<const ParameterShards>(spec, policy_parameters(spec), parallel.tp, parallel.ep, parallel.stage);
   const auto may_ignore = [&, head = lm_head_parameter(spec).name](const std::string& name) {
     return is_derived_buffer(name) || (spec.tied_head && name == head) || parts->is_elsewhere(name) ||
-           is_kept(*spec.architecture, name);
+           is_kept(spec, name);
   };
   auto parameters = load_parameters(folder, held_by(policy_parameters(spec), parallel), *parts, may_ignore, device,
                                     dtype, {path, lora ? lora->seed : 0, base});
   Transformer model{spec, parts, parallel, std::move(parameters), folder.config(), companions_of(path)};
   model.base_ = folder.path();
-  model.kept_ = kept_tensors(folder, *spec.architecture);
+  model.kept_ = kept_tensors(folder, spec);
   return model;
 }
 

@@ -78,7 +78,7 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
   const auto parts =
       std::make_shared<const ParameterShards>(spec, critic_parameters(spec), parallel.tp, parallel.ep, parallel.stage);
   const auto may_ignore = [&, lm_head = lm_head_parameter(spec).name](const std::string& name) {
-    return is_derived_buffer(name) || name == lm_head || parts->is_elsewhere(name) || is_kept(*spec.architecture, name);
+    return is_derived_buffer(name) || name == lm_head || parts->is_elsewhere(name) || is_kept(spec, name);
   };
   NamedTensors parameters =
       load_parameters(folder, wanted, *parts, may_ignore, device, dtype, {path, lora ? lora->seed : 0, base});
@@ -90,7 +90,7 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
                    value_config(folder.config(), *spec.architecture),
                    companions_of(path)};
   model.base_ = folder.path();
-  model.kept_ = kept_tensors(folder, *spec.architecture);
+  model.kept_ = kept_tensors(folder, spec);
   return model;
 }
 

@@ -262,7 +262,7 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
     if (!parameter.is_adapter) {
       const std::string file = folder.file_of(parameter.name_in_folder());
       parameters.emplace_back(name, own_part(parts, name, read_parameter(folder, parameter), file, device, dtype));
-      parameters.back().second.requires_grad_(!has_adapters);
+      parameters.back().second.requires_grad_(!has_adapters && !parameter.is_constant);
       continue;
     }
     const auto number = static_cast<uint32_t>(parts.number_of(name));  // which names a new adapter's numbers
@@ -307,8 +307,9 @@ NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t
                              at::ScalarType dtype) {
   NamedTensors parameters;
   for (size_t i = 0; i < wanted.size(); ++i)
-    parameters.emplace_back(wanted[i].name,
-                            init_one(wanted[i], seed, static_cast<uint32_t>(i)).to(device, dtype).requires_grad_(true));
+    parameters.emplace_back(
+        wanted[i].name,
+        init_one(wanted[i], seed, static_cast<uint32_t>(i)).to(device, dtype).requires_grad_(!wanted[i].is_constant));
   stack_experts(parameters, wanted);
   return parameters;
 }
@@ -329,7 +330,7 @@ NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const
       continue;
     }
     add(parameter, parameter.is_adapter ? adapter_dtype(dtype) : dtype);
-    parameters.back().second.requires_grad_(parameter.is_adapter || !has_adapters);
+    parameters.back().second.requires_grad_(parameter.is_adapter || !(has_adapters || parameter.is_constant));
   }
   return parameters;
 }
@@ -372,14 +373,19 @@ std::vector<ParameterShape> held_by(std::vector<ParameterShape> parameters, cons
   return held_by(std::move(parameters), parallel.ep_rank(), parallel.ep_size());
 }
 
-bool is_kept(const Architecture& architecture, const std::string& name) {
-  return std::ranges::any_of(architecture.kept, [&](const std::string& begin) { return name.starts_with(begin); });
+bool is_kept(const ModelSpec& spec, const std::string& name) {
+  const auto begins = [&](const std::string& begin) { return name.starts_with(begin); };
+  const WeightNames& names = spec.architecture->weights;
+  for (int64_t i = spec.num_layers - spec.keyless_layers; i < spec.num_layers; ++i)
+    for (const std::string* part : {&names.k, &names.v, &names.k_norm})
+      if (begins(layer_prefix(spec, static_cast<size_t>(i)) + *part + ".")) return true;
+  return std::ranges::any_of(spec.architecture->kept, begins);
 }
 
-NamedTensors kept_tensors(const HfFolder& folder, const Architecture& architecture) {
+NamedTensors kept_tensors(const HfFolder& folder, const ModelSpec& spec) {
   NamedTensors kept;
   for (const TensorEntry& entry : folder.entries())
-    if (is_kept(architecture, entry.name)) kept.emplace_back(entry.name, folder.read(entry.name));
+    if (is_kept(spec, entry.name)) kept.emplace_back(entry.name, folder.read(entry.name));
   return kept;
 }
 

@@ -86,8 +86,9 @@ NamedTensors parameters_of(const NamedTensors& parameters, const std::vector<Par
 std::vector<ParameterShape> held_by(std::vector<ParameterShape> parameters, const ModelParallel& parallel);
 
 /// A folder's tensors of parts that such a model does not compute (Architecture::kept), as they are stored.
-NamedTensors kept_tensors(const HfFolder& folder, const Architecture& architecture);
-bool is_kept(const Architecture& architecture, const std::string& name);
+/// Among them keys and values of layers that read those of others.
+NamedTensors kept_tensors(const HfFolder& folder, const ModelSpec& spec);
+bool is_kept(const ModelSpec& spec, const std::string& name);
 
 /// Buffers that old checkpoints carry and that follow from config.json.
 bool is_derived_buffer(const std::string& name);

@@ -11,53 +11,62 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-using Block = std::function<at::Tensor(const at::Tensor&)>;
+
+/// A function has no IValue; the capsule keeps it as long as the graph lives.
+struct KeptBlock : torch::CustomClassHolder {
+  KeptBlock(RecomputedBlock block_, size_t num_inputs_) : block(std::move(block_)), num_inputs(num_inputs_) {}
+  RecomputedBlock block;
+  size_t num_inputs;
+};
 
 class Recomputed : public torch::autograd::Function<Recomputed> {
  public:
-  static at::Tensor forward(AutogradContext* ctx, const std::shared_ptr<const Block>& block, const at::Tensor& x,
-                            at::TensorList weights) {
-    variable_list saved = {x};
-    saved.insert(saved.end(), weights.begin(), weights.end());
-    ctx->save_for_backward(saved);
-    // A function has no IValue; the capsule keeps it as long as the graph lives.
-    ctx->saved_data["block"] = at::IValue::make_capsule(c10::make_intrusive<Holder>(block));
-    return (*block)(x);
+  /// `read`: the inputs, then the weights.
+  static variable_list forward(AutogradContext* ctx, const c10::intrusive_ptr<KeptBlock>& kept, at::TensorList read) {
+    ctx->save_for_backward(read.vec());
+    ctx->saved_data["block"] = at::IValue::make_capsule(kept);
+    return kept->block({read.begin(), read.begin() + static_cast<std::ptrdiff_t>(kept->num_inputs)});
   }
 
-  static variable_list backward(AutogradContext* ctx, variable_list grad_outputs) {
-    variable_list inputs = ctx->get_saved_variables();
-    const bool needs_x = ctx->needs_input_grad(0);
-    inputs[0] = inputs[0].detach().requires_grad_(true);
-    const auto holder = ctx->saved_data["block"].toCapsule();
-    const Block& block = *static_cast<Holder*>(holder.get())->block;
-    at::Tensor output;
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
+    variable_list read = ctx->get_saved_variables();
+    const auto capsule = ctx->saved_data["block"].toCapsule();
+    const auto& kept = *static_cast<const KeptBlock*>(capsule.get());
+    const bool needs_first = ctx->needs_input_grad(0);
+    for (size_t i = 0; i < kept.num_inputs; ++i)  // what they were made of has its own backward
+      read[i] = read[i].detach().requires_grad_(i == 0 || ctx->needs_input_grad(i));
+    variable_list outputs;
     {
       at::AutoGradMode enable(true);
-      output = block(inputs[0]);
+      outputs = kept.block({read.begin(), read.begin() + static_cast<std::ptrdiff_t>(kept.num_inputs)});
     }
     variable_list wanted;
-    for (const auto& input : inputs)
-      if (input.requires_grad()) wanted.push_back(input);
-    variable_list found = torch::autograd::grad({output}, wanted, {grad_outputs[0]}, std::nullopt, false, true);
-    variable_list grads = {at::Tensor()};  // of `block`
+    for (const auto& tensor : read)
+      if (tensor.requires_grad()) wanted.push_back(tensor);
+    variable_list found = torch::autograd::grad(outputs, wanted, grad_outputs, std::nullopt, false, true);
+    variable_list grads = {at::Tensor()};  // of `kept`
     size_t next = 0;
-    for (const auto& input : inputs) grads.push_back(input.requires_grad() ? found[next++] : at::Tensor());
-    if (!needs_x) grads[1] = at::Tensor();
+    for (const auto& tensor : read) grads.push_back(tensor.requires_grad() ? found[next++] : at::Tensor());
+    if (!needs_first) grads[1] = at::Tensor();
     return grads;
   }
-
- private:
-  struct Holder : torch::CustomClassHolder {
-    explicit Holder(std::shared_ptr<const Block> b) : block(std::move(b)) {}
-    std::shared_ptr<const Block> block;
-  };
 };
 
 }  // namespace
 
-at::Tensor recomputed(const Block& block, const at::Tensor& x, const std::vector<at::Tensor>& weights) {
-  return Recomputed::apply(std::make_shared<const Block>(block), x, at::TensorList(weights));
+std::vector<at::Tensor> recomputed(const RecomputedBlock& block, const std::vector<at::Tensor>& inputs,
+                                   const std::vector<at::Tensor>& weights) {
+  std::vector<at::Tensor> read = inputs;
+  read.insert(read.end(), weights.begin(), weights.end());
+  return Recomputed::apply(c10::make_intrusive<KeptBlock>(block, inputs.size()), at::TensorList(read));
+}
+
+at::Tensor recomputed(const std::function<at::Tensor(const at::Tensor&)>& block, const at::Tensor& x,
+                      const std::vector<at::Tensor>& weights) {
+  const RecomputedBlock of_lists = [block](const std::vector<at::Tensor>& inputs) {
+    return std::vector<at::Tensor>{block(inputs.front())};
+  };
+  return recomputed(of_lists, std::vector<at::Tensor>{x}, weights).front();
 }
 
 }  // namespace roll

@@ -22,17 +22,19 @@ namespace {
 NamedTensors trainable(const std::string& who, const NamedTensors& parameters, const std::vector<std::string>& frozen,
                        PipelineStage* stage) {
   NamedTensors kept;
+  int64_t num_frozen = 0;
   for (const auto& [name, tensor] : parameters) {
-    const bool trains = !is_frozen(name, frozen);
-    tensor.set_requires_grad(trains);
-    if (trains) kept.emplace_back(name, tensor);
+    if (is_frozen(name, frozen)) {
+      tensor.set_requires_grad(false);
+      ++num_frozen;
+    }
+    if (tensor.requires_grad()) kept.emplace_back(name, tensor);
   }
-  if (kept.empty()) throw user_error("{}: freeze_module_prefix: leaves no parameter to train; name fewer", who);
-  auto num_frozen = static_cast<int64_t>(parameters.size() - kept.size());
   if (stage && !frozen.empty()) num_frozen = stage->ranks().all_reduce_sum(num_frozen, "frozen parameters");
   if (!frozen.empty() && num_frozen == 0)
     throw user_error("{}: freeze_module_prefix = {}: no parameter's name starts so; names look like {}", who,
                      frozen.front(), parameters.front().first);
+  if (kept.empty()) throw user_error("{}: freeze_module_prefix: leaves no parameter to train; name fewer", who);
   return kept;
 }
 

@@ -129,7 +129,7 @@ void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::
     FlatParameter own = largest_part(parameter, tp);
     if (pp > 1 && parameter.is_at_both_ends) own.copies *= 2;
     const bool is_base = has_adapters && !parameter.is_adapter;
-    if (is_base || is_frozen(parameter.name, worker.model_args.freeze_module_prefix)) {
+    if (is_base || parameter.is_constant || is_frozen(parameter.name, worker.model_args.freeze_module_prefix)) {
       memory.weights += frozen_bytes(parameter, tp, bytes);
     } else {
       Trained& kind = ep > 1 && parameter.expert ? of_experts : of_all;

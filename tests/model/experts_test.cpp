@@ -162,12 +162,13 @@ struct ExpertLayout {
 }  // namespace
 
 TEST_CASE("ranks that share experts have the whole model's gradient, costs of routers among it", "[model]") {
-  const char* const arch = GENERATE("qwen2_moe", "qwen3_moe");
+  const char* const arch = GENERATE("qwen2_moe", "qwen3_moe", "gemma4_text");
   const auto [dp, cp, tp, ep] = GENERATE(ExpertLayout{2, 1, 1, 2}, ExpertLayout{1, 2, 1, 2}, ExpertLayout{2, 1, 2, 2},
                                          ExpertLayout{4, 1, 1, 4}, ExpertLayout{4, 1, 1, 2}, ExpertLayout{1, 2, 1, 1},
                                          ExpertLayout{1, 1, 2, 1}, ExpertLayout{3, 1, 1, 3}, ExpertLayout{2, 2, 1, 4});
   const bool recompute = GENERATE(false, true), replays = recompute;
   CAPTURE(arch, dp, cp, tp, ep, recompute);
+  if (std::string(arch) == "gemma4_text" && (!recompute || dp * cp * tp * ep < 8)) return;  // the others suffice
   const test::TemporaryFolder folder;
   InitSizes sizes;
   sizes.arch = arch, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2;

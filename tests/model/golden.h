@@ -31,6 +31,10 @@ inline const std::vector<std::string> kGoldenArchitectures = {
 /// Those of tests/oracles/make_golden_delta_nets.py.
 inline const std::vector<std::string> kGoldenDeltaNets = {"qwen3_next", "qwen3_5", "qwen3_5_moe"};
 
+/// Those of tests/oracles/make_golden_gemma4.py.
+inline const std::vector<std::string> kGoldenGemma4 = {"gemma4", "gemma4_own_values", "gemma4_inputs",
+                                                       "gemma4_mixture"};
+
 inline Json read_golden(const std::string& name) {
   return read_json(std::filesystem::path(ROLL_SOURCE_DIR) / "tests/golden/model" / (name + ".json"));
 }
@@ -69,7 +73,7 @@ inline NamedTensors golden_weights(const Json& golden, bool critic) {
     const std::vector<int64_t>& shape = shapes[k].shape;
     at::Tensor w = golden_numbers(static_cast<int64_t>(k), c10::multiply_integers(shape)).reshape(shape);
     w = w * (shape.size() == 1 ? 0.3 : std::sqrt(3.0 / static_cast<double>(shape[1])));
-    if (name.find("norm") != std::string::npos) w = w + 1.0;
+    if (name.find("norm") != std::string::npos || name.find("scal") != std::string::npos) w = w + 1.0;
     weights.emplace_back(name, w.to(at::kFloat).to(golden_dtype(golden)));
   }
   return weights;

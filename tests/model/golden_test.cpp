@@ -50,10 +50,15 @@ void check_gradients(const NamedTensors& parameters, const std::vector<Parameter
   for (const auto& [name, tensor] : parameters) gradients.emplace_back(name, tensor.grad());
   const NamedTensors in_folder = fused_tensors(shapes, gradients);
   std::map<std::string, at::Tensor> by_name(in_folder.begin(), in_folder.end());
-  REQUIRE(by_name.size() == golden.size());
+  REQUIRE(std::ranges::count_if(by_name, [](const auto& named) { return named.second.defined(); }) ==
+          std::ssize(golden));
   int64_t k = 1000;
   for (const auto& [name, gradient] : by_name) {
     INFO(name);
+    if (!gradient.defined()) {  // what is not trained
+      ++k;
+      continue;
+    }
     const at::Tensor grad = gradient.to(at::kDouble);
     const double norm = golden[name][0], scale = norm * std::sqrt(static_cast<double>(grad.numel()));
     CHECK(std::abs(grad.norm().item<double>() - norm) <= tolerance * norm + kNothing);
@@ -66,18 +71,20 @@ void check_gradients(const NamedTensors& parameters, const std::vector<Parameter
 
 TEST_CASE("log-probs, entropy and all gradients of tiny models equal those of transformers", "[model]") {
   const auto name = GENERATE(from_range(test::kGoldenModels), from_range(test::kGoldenArchitectures),
-                             from_range(test::kGoldenDeltaNets));
+                             from_range(test::kGoldenDeltaNets), from_range(test::kGoldenGemma4));
   const auto dtype = GENERATE(at::kFloat, at::kDouble);
   INFO(name << " in " << at::toString(dtype));
   const Json golden = read_golden(name), &expected = golden["causal"];
   // transformers takes norms and, where scores are capped, softmax in float32 whatever the dtype. What a delta net
   // reads is normed however small it is: in float32 transformers is 2e-4 from itself in float64. Of gemma3 it is 1.5e-5
-  // (eager) to 2.4e-5 (sdpa).
+  // (eager) to 2.4e-5 (sdpa). Log-probs are float32 here, which shows behind gemma4's cap and scores that are not
+  // scaled.
   const bool has_delta_nets = golden["config"].contains("linear_num_key_heads");
   const double of_float = has_delta_nets ? 2e-4 : name == std::string("gemma3") ? 2.4e-5 : 2e-5;
-  const double tolerance = dtype == at::kFloat                                   ? of_float
-                           : golden["config"].contains("attn_logit_softcapping") ? 1e-5
-                                                                                 : 5e-6;
+  const double tolerance = dtype == at::kFloat ? of_float
+                           : golden["config"].contains("attn_logit_softcapping") || name == std::string("gemma4")
+                               ? 1e-5
+                               : 5e-6;
   const TemporaryFolder folder;
   const Transformer model = Transformer::load(test::write_golden_folder(golden, false, folder / "m"), at::kCPU, dtype);
   const PackedTokens tokens = pack_tokens(golden["ids"].get<std::vector<std::vector<int64_t>>>());

@@ -11,7 +11,8 @@
 namespace roll {
 
 TEST_CASE("ranks that share an architecture's weights and sequences compute what one does", "[model]") {
-  const auto name = GENERATE(from_range(test::kGoldenArchitectures), from_range(test::kGoldenDeltaNets));
+  const auto name = GENERATE(from_range(test::kGoldenArchitectures), from_range(test::kGoldenDeltaNets),
+                             from_range(test::kGoldenGemma4));
   const auto shape = GENERATE(MeshShape{.tp = 2}, MeshShape{.cp = 2});
   INFO(name << ", cp " << shape.cp << ", tp " << shape.tp);
   const test::TemporaryFolder folder;

@@ -51,11 +51,13 @@ def weight(k, numel):
 
 
 def saved(model, of=lambda p: p.data):
-    """Views of the parameters under the names that their files have: of each expert its own, which transformers 5 fuses."""
+    """Views of the parameters under the names that their files have: of each expert its own, which transformers 5 fuses. Beside
+    them Gemma 4's numbers of layers, which are buffers; its experts are fused in files too."""
     found = {}
-    for name, parameter in model.named_parameters():
+    buffers = [(name, buffer) for name, buffer in model.named_buffers() if name.endswith(".layer_scalar")]
+    for name, parameter in [*model.named_parameters(), *buffers]:
         tensor = of(parameter)
-        if ".experts." not in name:
+        if ".mlp.experts." not in name:
             found[name] = tensor
             continue
         module, kind = name.rsplit(".", 1)
@@ -71,7 +73,7 @@ def fill(model, dtype):
     for k, (name, tensor) in enumerate(saved(model).items()):
         w = weight(k, tensor.numel()).reshape(tensor.shape)
         scale = 0.3 if tensor.dim() == 1 else (3.0 / tensor.shape[1]) ** 0.5
-        stored = (1.0 + w * scale if "norm" in name else w * scale).float().to(getattr(torch, dtype))
+        stored = (1.0 + w * scale if "norm" in name or "scal" in name else w * scale).float().to(getattr(torch, dtype))
         tensor.copy_(stored)
     return model.eval()
 
@@ -85,6 +87,8 @@ def probe(model):
     """Two numbers per gradient: its L2 norm and its product with formula numbers."""
     found = {}
     for k, (name, grad) in enumerate(saved(model, lambda p: p.grad).items()):
+        if grad is None:  # of a buffer
+            continue
         found[name] = [grad.norm().item(), (grad.flatten() * weight(k + 1000, grad.numel())).sum().item()]
     return found
 

@@ -1,0 +1,141 @@
+// The layers of most architectures: what their products and norms are called, how large they are, how ranks share them.
+#include "model/architectures.h"
+#include "model/spec.h"
+
+namespace roll {
+
+namespace {
+
+/// What the products of a layer have beside their sizes.
+class LinearMaker {
+ public:
+  LinearMaker(const ModelSpec& spec, size_t layer) : spec_(spec), prefix_(layer_prefix(spec, layer)) {}
+
+  LinearShape operator()(const std::string& name, int64_t outputs, int64_t inputs, bool has_bias, Cut cut,
+                         FusedRows fused = {}) const {
+    LinearShape linear = {.name = name, .outputs = outputs, .inputs = inputs, .has_bias = has_bias, .cut = cut};
+    if (!fused.of.empty()) linear.fused = fused;
+    const std::string there(linear.name_in_folder());
+    if (spec_.lora) linear.adapter = spec_.lora->adapter_of(linear.adapted_name());
+    if (spec_.bitsandbytes && !spec_.bitsandbytes->covers(prefix_ + there)) return linear;
+    linear.quantised = spec_.quantised;
+    if (spec_.bitsandbytes) linear.quantised_from = spec_.bitsandbytes->from;
+    return linear;
+  }
+
+ private:
+  const ModelSpec& spec_;
+  std::string prefix_;
+};
+
+/// How the heads of a layer turn, where they do.
+Turning turning_of(const ModelSpec& spec, size_t layer) {
+  if (ModelSpec::names(spec.unturned, layer)) return {.rope = -1};
+  const int64_t index = spec.local_rope && ModelSpec::names(spec.slides, layer) ? 1 : 0;
+  const Rope rope = spec.ropes()[index];
+  return {.rope = index,
+          .dim = rope.dim,
+          .interleaved = rope.interleaved,
+          .scale = rope.attention_factor,
+          .grows = rope.query_growth != 0};
+}
+
+/// Attention::shared: 0 are those of layers with a window, 1 of the others.
+int64_t shared_keys(const ModelSpec& spec, size_t layer) {
+  if (spec.keyless_layers == 0) return -1;
+  const auto kind = [&](size_t i) { return ModelSpec::names(spec.slides, i) ? 0 : 1; };
+  for (size_t i = layer + 1; !spec.is_keyless(i); ++i)
+    if (kind(i) == kind(layer)) return -1;  // which makes them
+  return kind(layer);
+}
+
+Attention attention_of(const ModelSpec& spec, size_t layer, const LinearMaker& linear) {
+  const WeightNames& names = spec.architecture->weights;
+  const bool slides = ModelSpec::names(spec.slides, layer), reads = spec.is_keyless(layer);
+  const FullHeads own = spec.full_heads && !slides
+                            ? *spec.full_heads
+                            : FullHeads{.head_dim = spec.head_dim, .num_kv_heads = spec.num_kv_heads};
+  const int64_t hidden = spec.hidden_size, size = own.head_dim, heads = spec.num_heads, kv_heads = own.num_kv_heads;
+  const auto rows = [&](const std::string& name, int64_t count, int64_t heads_before) {
+    return linear(name, count * size, hidden, spec.qkv_bias, {.dim = 0, .count = count, .width = size},
+                  {names.qkv, heads_before * size, (heads + 2 * kv_heads) * size});
+  };
+  const bool gated = spec.architecture->gated_attention;
+  const auto of_query = [&](const std::string& name, int64_t begin) {  // of each head first the query, then the gate
+    return linear(name, heads * size, hidden, spec.qkv_bias, {.dim = 0, .count = heads, .width = size},
+                  {.of = names.q, .begin = begin, .rows = 2 * size, .groups = heads});
+  };
+  const auto norm = [&](const std::string& name, int64_t count) -> NormShape {
+    if (!spec.qk_norm) return {name};
+    if (!spec.architecture->wide_qk_norm) return {name, size, spec.norm_offset()};
+    return {name, count * size, spec.norm_offset(), {.dim = 0, .count = count, .width = size}};
+  };
+  return {.num_heads = heads,
+          .num_kv_heads = kv_heads,
+          .head_dim = size,
+          .q = gated ? of_query(names.q_query, 0) : rows(names.q, heads, 0),
+          .k = reads ? LinearShape() : rows(names.k, kv_heads, heads),
+          .v = reads || own.keys_are_values ? LinearShape() : rows(names.v, kv_heads, heads + kv_heads),
+          .o = linear(names.o, hidden, heads * size, spec.o_bias, {.dim = 1, .count = heads, .width = size}),
+          .q_norm = norm(names.q_norm, heads),
+          .k_norm = reads ? NormShape() : norm(names.k_norm, kv_heads),
+          .norms_values = spec.architecture->value_norm,
+          .shared = shared_keys(spec, layer),
+          .gate = gated ? of_query(names.q_gate, size) : LinearShape(),
+          .turning = turning_of(spec, layer),
+          .window = slides ? spec.window : 0,
+          .soft_cap = spec.score_cap,
+          .scale_of_scores = spec.score_scale};
+}
+
+GatedMlp mlp_of(const ModelSpec& spec, size_t layer, const LinearMaker& linear) {
+  const WeightNames& names = spec.architecture->weights;
+  const bool is_wide = spec.widens_keyless && spec.is_keyless(layer);
+  const int64_t hidden = spec.hidden_size, inner = spec.intermediate_size * (is_wide ? 2 : 1);
+  const Cut rows = {.dim = 0, .count = inner}, columns = {.dim = 1, .count = inner};
+  return {.inner = inner,
+          .activation = spec.activation,
+          .gate = linear(names.gate, inner, hidden, spec.mlp_bias, rows, {names.gate_up, 0, 2 * inner}),
+          .up = linear(names.up, inner, hidden, spec.mlp_bias, rows, {names.gate_up, inner, 2 * inner}),
+          .down = linear(names.down, hidden, inner, spec.mlp_bias, columns)};
+}
+
+}  // namespace
+
+std::vector<Layer> dense_layers(const ModelSpec& spec) {
+  const WeightNames& names = spec.architecture->weights;
+  const NormPlace place = spec.architecture->norms;
+  const auto block = [&](const Mixer& mixer, const std::string& before, const std::string& behind) {
+    Block one{.norm = {before}, .mixer = mixer, .after = {behind}, .scale = spec.branch_scale};
+    if (place != NormPlace::kBehind) one.norm = {before, spec.hidden_size, spec.norm_offset()};
+    if (place != NormPlace::kBefore) one.after = {behind, spec.hidden_size, spec.norm_offset()};
+    return one;
+  };
+  std::vector<Layer> layers;
+  for (size_t i = 0; i < static_cast<size_t>(spec.num_layers); ++i) {
+    const LinearMaker linear(spec, i);
+    const MakeLinear unbiased = [&](const std::string& name, int64_t outputs, int64_t inputs, const Cut& cut,
+                                    const FusedRows& fused) {
+      return linear(name, outputs, inputs, false, cut, fused);
+    };
+    const Mixer first =
+        ModelSpec::names(spec.recurs, i) ? Mixer(delta_net_of(spec, unbiased)) : Mixer(attention_of(spec, i, linear));
+    layers.push_back({block(first, names.input_norm, names.after_attention),
+                      block(mlp_of(spec, i, linear), names.post_norm, names.after_mlp)});
+    if (spec.layer_inputs) {
+      const int64_t width = spec.layer_inputs->width;
+      layers.back().push_back(
+          {.norm = {names.after_input},
+           .mixer = LayerInput{.layer = static_cast<int64_t>(i),
+                               .activation = spec.activation,
+                               .gate = unbiased(names.input_gate, width, spec.hidden_size, {}, {}),
+                               .projection = unbiased(names.input_out, spec.hidden_size, width, {}, {})},
+           .after = {names.after_input, spec.hidden_size, spec.norm_offset()}});
+    }
+    if (!names.layer_scale.empty())
+      layers.back().back().scale_of_all = {.name = names.layer_scale, .shape = {1}, .initial = 1, .is_constant = true};
+  }
+  return layers;
+}
+
+}  // namespace roll

@@ -1,0 +1,84 @@
+#include "model/full_heads.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "model/config_reader.h"
+#include "model/spec.h"
+
+namespace roll {
+
+namespace {
+
+/// The heads of all layers without a window, which must be alike; those of the others are config.json's own.
+void read_layers(const ConfigReader& config, const ModelSpec& spec, FullHeads& own) {
+  const ConfigReader layers = config.object("per_layer_config");
+  const Json& object = *config.find("per_layer_config");
+  for (int64_t i = 0; !object.empty() && i < spec.num_layers; ++i) {
+    const std::string number = fmt::format("{}", i);
+    const bool is_full = !ModelSpec::names(spec.slides, static_cast<size_t>(i));
+    if (is_full != object.contains(number))
+      config.fail("per_layer_config", "must have all layers of full_attention, and no others");
+    if (is_full && object[number] != object.front())
+      config.fail("per_layer_config", "only one head_dim and one num_key_value_heads of all its layers are supported");
+    if (!is_full) continue;
+    const ConfigReader layer = layers.object(number.c_str());
+    for (const auto& [key, value] : object[number].items())
+      if (key != "head_dim" && key != "num_key_value_heads")
+        layer.fail(key.c_str(), "only head_dim and num_key_value_heads may differ between layers");
+    own.head_dim = layer.count("head_dim", SizeLimits::kHeadDim, spec.head_dim);
+    own.num_kv_heads = layer.count("num_key_value_heads", SizeLimits::kHeads, spec.num_kv_heads);
+  }
+}
+
+}  // namespace
+
+FullHeads read_full_heads(const ConfigReader& config, const ModelSpec& spec) {
+  FullHeads own = {spec.head_dim, spec.num_kv_heads, config.flag("attention_k_eq_v")};
+  const char *size = "global_head_dim", *number = "num_global_key_value_heads";
+  if (config.find("per_layer_config")) {
+    read_layers(config, spec, own);
+    size = number = "per_layer_config";
+  } else {
+    own.head_dim = config.count(size, SizeLimits::kHeadDim, 512);
+    if (own.keys_are_values) own.num_kv_heads = config.count(number, SizeLimits::kHeads, spec.num_kv_heads);
+  }
+  if (own.head_dim % 2 != 0) config.fail(size, "must be even, rotary embeddings turn pairs");
+  if (spec.num_heads % own.num_kv_heads != 0)
+    config.fail(number, fmt::format("must divide num_attention_heads ({})", spec.num_heads));
+  return own;
+}
+
+void read_shared_parts(const ConfigReader& config, ModelSpec& spec) {
+  const int64_t width = config.count("hidden_size_per_layer_input", SizeLimits::kHidden, 256, 0);
+  if (width > 0) {
+    const int64_t vocab = config.count("vocab_size_per_layer_input", SizeLimits::kVocab, 262144);
+    if (vocab < spec.vocab_size)
+      config.fail("vocab_size_per_layer_input", fmt::format("must be at least vocab_size ({})", spec.vocab_size));
+    spec.layer_inputs = {.width = width, .vocab_size = vocab};
+  }
+  spec.keyless_layers = config.count("num_kv_shared_layers", spec.num_layers - 1, 0, 0);
+  spec.widens_keyless = config.flag("use_double_wide_mlp");
+  const int64_t own = spec.num_layers - spec.keyless_layers;
+  const auto is_full = [&](int64_t layer) { return !ModelSpec::names(spec.slides, static_cast<size_t>(layer)); };
+  for (int64_t i = own, j = 0; i < spec.num_layers; ++i) {
+    for (j = 0; j < own && is_full(j) != is_full(i);) ++j;
+    if (j == own)
+      config.fail("num_kv_shared_layers", fmt::format("leaves layer {} no layer of its kind with keys to read", i));
+  }
+}
+
+void write_full_heads(const ModelSpec& spec, Json& config) {
+  for (const char* key : {"rope_theta", "rope_scaling", "partial_rotary_factor", "rope_local_base_freq"})
+    config.erase(key);
+  config["rope_parameters"] = {{"full_attention", rope_object(spec.rope)},
+                               {"sliding_attention", rope_object(spec.local_rope.value())}};
+  const FullHeads& own = *spec.full_heads;
+  config.update({{"global_head_dim", own.head_dim},
+                 {"num_global_key_value_heads", own.num_kv_heads},
+                 {"attention_k_eq_v", own.keys_are_values},
+                 {"hidden_size_per_layer_input", 0}});
+}
+
+}  // namespace roll
