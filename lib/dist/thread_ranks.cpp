@@ -23,6 +23,12 @@ struct Turns {
   std::condition_variable changed;
   int num_alive = 0, num_waiting = 0;
   std::exception_ptr error;  // of the rank that failed first
+
+  /// In a handler, under the mutex.
+  void fail() {
+    if (!error) error = std::current_exception();
+    changed.notify_all();
+  }
 };
 
 /// Holds a rank's lock, and leaves it as it was.
@@ -141,18 +147,25 @@ class ThreadCommunicator : public ImmediateCommunicator {
     return parts;
   }
 
-  /// `read` sees what all ranks of the group give; what it reads from is not to be written before this returns.
+  /// `read` sees what all ranks of the group give; what it reads from is not to be written before this returns. A rank
+  /// that leaves by an error takes away what it gave: all know of the error before, and nobody reads any more.
   template <class Read>
   void meet(const Given& mine, const Read& read) {
     const Locked locked(turn_);
-    group_->given[rank()] = &mine;
-    wait_for_all();
-    for (const Given* other : group_->given) ROLL_CHECK_EQ(other->call, mine.call, "ranks make the same calls");
-    read(group_->given);
-    wait_for_all();
+    try {
+      group_->given[rank()] = &mine;
+      wait_for_all();
+      for (const Given* other : group_->given) ROLL_CHECK_EQ(other->call, mine.call, "ranks make the same calls");
+      read(group_->given);
+      wait_for_all();
+    } catch (...) {
+      turns_.fail();
+      throw;
+    }
   }
 
   void wait_for_all() {
+    check_nobody_failed();
     const int64_t round = group_->round;
     if (++group_->num_here == size()) {
       group_->num_here = 0;
@@ -163,6 +176,10 @@ class ThreadCommunicator : public ImmediateCommunicator {
     ++turns_.num_waiting;
     ROLL_CHECK(turns_.num_waiting < turns_.num_alive, "some rank does not wait for others");
     turns_.changed.wait(turn_, [&] { return turns_.error || group_->round != round; });
+    check_nobody_failed();
+  }
+
+  void check_nobody_failed() const {
     if (turns_.error) throw system_error("another rank failed");
   }
 
@@ -180,7 +197,7 @@ void run_rank(Turns& turns, const std::shared_ptr<Group>& world, int rank,
         work();
       } catch (...) {
         const Locked locked(turn);
-        if (!turns.error) turns.error = std::current_exception();
+        turns.fail();
       }
   };
   guarded([&] {

@@ -72,6 +72,63 @@ TEST_CASE("a rank that fails ends the others where they wait, and is the one tha
   }
 }
 
+TEST_CASE("what a rank gave that has left by another's error, nobody reads", "[dist]") {
+  std::atomic<int> num_split = 0;
+  std::atomic<bool> has_left = false, has_ended = false, has_heard = false, has_read = false;
+  const auto wait_for = [](const auto& condition) {
+    while (!condition()) std::this_thread::yield();
+  };
+  const auto body = [&](Communicator& world) {
+    const auto pair = world.split(world.rank() < 2 ? std::vector<int>{0, 1} : std::vector<int>{2}, "pair");
+    ++num_split;
+    wait_for([&] { return num_split == 3; });
+    if (world.rank() == 2) throw user_error("rank 2 cannot");
+    at::Tensor tensor = at::full({4}, 1 - world.rank());
+    if (world.rank() == 0) {
+      CHECK_THROWS_AS(pair->broadcast(tensor, 0, "of two"), SystemError);
+      has_left = true;
+      return wait_for([&] { return has_ended.load(); });
+    }
+    wait_for([&] { return has_left.load(); });
+    try {
+      pair->broadcast(tensor, 0, "of two");
+    } catch (const SystemError&) {
+      has_heard = true;
+    } catch (const std::exception&) {
+    }
+    has_read = at::any(tensor).item<bool>();
+    has_ended = true;
+  };
+  CHECK_THROWS_WITH(run_thread_ranks(3, body, ThreadPace::kTogether), "rank 2 cannot");
+  CHECK(has_heard);
+  CHECK_FALSE(has_read);
+}
+
+TEST_CASE("many ranks may fail at once, wherever the others are", "[dist]") {
+  for (int failing = 0; failing < 48; ++failing) {
+    std::atomic<int> num_failed = 0;
+    const auto body = [&](Communicator& world) {
+      const int number = world.rank();
+      const auto fail_at = [&](int stage) {
+        if (failing / 12 == stage && number % 12 == failing % 12) throw user_error("{} at {}", ++num_failed, stage);
+      };
+      fail_at(0);
+      const auto group = world.split({number / 4 * 4, number / 4 * 4 + 1, number / 4 * 4 + 2, number / 4 * 4 + 3}, "g");
+      fail_at(1);
+      at::Tensor tensor = at::ones({100});
+      group->all_reduce_sum(tensor, "sum");
+      fail_at(2);
+      // Named otherwise by one, which is an error in the midst of a collective.
+      group->all_gather_bytes(std::string(1000, 'x'), failing / 12 == 3 && number == failing % 12 ? "one" : "other");
+      world.barrier("end");
+    };
+    if (failing / 12 == 3)
+      CHECK_THROWS_AS(run_thread_ranks(24, body, ThreadPace::kTogether), Bug);
+    else
+      CHECK_THROWS_AS(run_thread_ranks(24, body, ThreadPace::kTogether), UserError);
+  }
+}
+
 TEST_CASE("ranks that diverged are a bug, not a wrong sum and not a wait without end", "[dist]") {
   const auto diverged = [](const std::function<void(Communicator&)>& body) {
     CHECK_THROWS_AS(run_thread_ranks(3, body), Bug);
