@@ -1,7 +1,6 @@
 #include "collect/program_driver.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "base/error.h"
 #include "process/descriptor_limit.h"
+#include "process/poll_set.h"
 
 namespace roll {
 
@@ -26,7 +26,8 @@ ProgramDriver::ProgramDriver(const std::map<std::string, const EnvironmentArgs*>
     num_needed += num_descriptors(*args);
     require_descriptors(num_needed, fmt::format("custom_envs.{}.env_config.world_size = {}", tag, args->world_size));
     for (int64_t i = 0; i < args->world_size; ++i)
-      kinds_[tag].seats.push_back(std::make_unique<Seat>(Seat{.tag = tag, .player = CommandPlayer(*args, i)}));
+      kinds_[tag].seats.push_back(std::make_unique<Seat>(
+          Seat{.tag = tag, .player = CommandPlayer(*args, "custom_envs." + tag + ".env_config.", i)}));
   }
   ::fcntl(wake_.read_end.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(wake_.write_end.get(), F_SETFL, O_NONBLOCK);
@@ -84,37 +85,23 @@ void ProgramDriver::run() {
       news.swap(news_);
     }
     for (const auto& hear : news) hear();
-    if (is_ending_) return;
-    wait();
-    for (Seat* seat : ready_) go_on(*seat);
+    if (is_ending_) return kinds_.clear();  // whoever started a program must end it, or it ends with the thread, alone
+    for (Seat* seat : wait()) go_on(*seat);
   }
 }
 
-/// For whichever is first: news, an answer, a time that is over.
-void ProgramDriver::wait() {
-  std::vector<pollfd> polls{{wake_.read_end.get(), POLLIN, 0}};
-  std::vector<std::pair<Seat*, size_t>> asked;  // and where its polls begin
-  auto look = LinePeer::Clock::time_point::max();
+/// For whichever is first: news, an answer, a time that is over. Who is ready.
+std::vector<ProgramDriver::Seat*> ProgramDriver::wait() {
+  PollSet<Seat> polls;
+  polls.others().push_back({wake_.read_end.get(), POLLIN, 0});
   for (const auto& [tag, kind] : kinds_)
-    for (const auto& seat : kind.seats) {
-      if (seat->at == At::kFree || seat->at == At::kTurn) continue;
-      asked.emplace_back(seat.get(), polls.size());
-      seat->player.add_polls(polls);
-      look = std::min(look, seat->player.next_look());
-    }
-  poll_until(look, polls);
+    for (const auto& seat : kind.seats)
+      if (seat->at != At::kFree && seat->at != At::kTurn)
+        seat->player.add_polls(polls.add(*seat, seat->player.next_look()));
+  const std::vector<Seat*> ready = polls.wait();
   std::array<char, 4096> waste;
   [[maybe_unused]] const ssize_t n = ::read(wake_.read_end.get(), waste.data(), waste.size());
-  ready_.clear();
-  const auto now = LinePeer::Clock::now();
-  for (size_t i = 0; i < asked.size(); ++i) {
-    const auto [seat, begin] = asked[i];
-    const size_t end = i + 1 < asked.size() ? asked[i + 1].second : polls.size();
-    const bool is_ready =
-        std::any_of(polls.begin() + static_cast<ptrdiff_t>(begin), polls.begin() + static_cast<ptrdiff_t>(end),
-                    [](const pollfd& one) { return one.revents != 0; });
-    if (is_ready || seat->player.next_look() <= now) ready_.push_back(seat);
-  }
+  return ready;
 }
 
 void ProgramDriver::seat_next(Seat& seat) {

@@ -59,7 +59,7 @@ class ProgramDriver {
   };
   void post(std::function<void()> news);
   void run();
-  void wait();
+  std::vector<Seat*> wait();
   void seat_next(Seat& seat);
   void go_on(Seat& seat);
   void react(Seat& seat);
@@ -73,7 +73,6 @@ class ProgramDriver {
   bool is_ending_ = false;
   std::map<std::string, Kind> kinds_;
   std::map<int64_t, Trajectory> trajectories_;
-  std::vector<Seat*> ready_;
 
   std::thread thread_;
 };

@@ -4,6 +4,7 @@
 #include "environment/command_player.h"
 #include "environment/config.h"
 #include "environment/environment.h"
+#include "environment/remote_peer.h"
 #include "process/child_process.h"
 #include "process/descriptor_limit.h"
 
@@ -14,7 +15,7 @@ namespace {
 /// Waits for answers.
 class CommandEnvironment : public Environment {
  public:
-  explicit CommandEnvironment(const EnvironmentArgs& args) : args_(args), player_(args_) {}
+  CommandEnvironment(const EnvironmentArgs& args, const std::string& where) : args_(args), player_(args_, where) {}
 
   Opening reset(uint64_t seed) override {
     player_.reset(seed);
@@ -48,17 +49,21 @@ class CommandEnvironment : public Environment {
 
 void check_command(const EnvironmentArgs& args, const std::string& where) {
   try {
-    check_executable(args.command.front());
+    if (args.addresses.empty()) check_executable(args.command.front());
   } catch (const UserError& error) {
     throw user_error("{}command = {}; give a program that is there and may be executed", where, error.what());
   }
+  for (const std::string& address : args.addresses) check_remote(address, where + "addresses");
   require_descriptors(num_descriptors(args), fmt::format("{}world_size = {}", where, args.world_size));
 }
 
 std::unique_ptr<Environment> make_command_environment(const EnvironmentArgs& args, const std::string& where) {
-  if (args.command.empty() || args.command[0].empty())
-    throw user_error("{}command: missing; give the program and its arguments as a list", where);
-  return std::make_unique<CommandEnvironment>(args);
+  const bool has_program = !args.command.empty() && !args.command[0].empty();
+  if (has_program && !args.addresses.empty())
+    throw user_error("{}addresses: {}command is given too; the program runs here or there, remove one", where, where);
+  if (!has_program && args.addresses.empty())
+    throw user_error("{}command: missing; give the program and its arguments as a list, or addresses", where);
+  return std::make_unique<CommandEnvironment>(args, where);
 }
 
 }  // namespace roll

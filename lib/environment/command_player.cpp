@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "environment/program_peer.h"
+#include "environment/remote_peer.h"
 
 namespace roll {
 
@@ -67,8 +68,11 @@ class Answer {
 
 }  // namespace
 
-CommandPlayer::CommandPlayer(const EnvironmentArgs& args, int64_t /*number*/)
-    : args_(args), peer_(make_program_peer(args.command)) {}
+CommandPlayer::CommandPlayer(const EnvironmentArgs& args, const std::string& where, int64_t number)
+    : args_(args),
+      peer_(args.addresses.empty()
+                ? make_program_peer(args.command)
+                : make_remote_peer(args.addresses[number % args.addresses.size()], where + "addresses")) {}
 
 void CommandPlayer::reset(uint64_t seed) {
   Json config = Json::object();
@@ -111,7 +115,7 @@ std::optional<CommandAnswer> CommandPlayer::go_on() {
 }
 
 int64_t num_descriptors(const EnvironmentArgs& args) {
-  return args.world_size * kOfProgram;
+  return args.world_size * (args.addresses.empty() ? kOfProgram : 1);
 }
 
 }  // namespace roll

@@ -17,8 +17,9 @@ using CommandAnswer = std::variant<Opening, Reaction, std::monostate>;
 
 class CommandPlayer {
  public:
-  /// `number`: of those that share the work. `args` must outlive it.
-  explicit CommandPlayer(const EnvironmentArgs& args, int64_t number = 0);
+  /// `where` stands before a key in errors. `number`: of those that share the work. `args` must outlive it. UserError:
+  /// an address that is none.
+  explicit CommandPlayer(const EnvironmentArgs& args, const std::string& where, int64_t number = 0);
 
   // Questions, one at a time.
 

@@ -139,9 +139,12 @@ TEST_CASE("what fails is told to the step, and the program is started again for 
 }
 
 TEST_CASE("programs that hang hold up neither others nor the end", "[environment]") {
-  const EnvironmentsByTag environments{{"Hangs", program("read q; sleep 60", 1, 0.3)},
-                                       {"Endless", program("read q; sleep 60", 1, 600)},
-                                       {"Quick", program(playing(":"), 1)}};
+  const test::TemporaryFolder folder;
+  const std::string started = (folder / "pid").string();
+  const EnvironmentsByTag environments{
+      {"Hangs", program("read q; sleep 60", 1, 0.3)},
+      {"Endless", program("read q; sleep 60 & echo $! > " + started + "; wait", 1, 600)},
+      {"Quick", program(playing(":"), 1)}};
   const Stopwatch watch;
   {
     EnvironmentPool pool(environments);
@@ -151,7 +154,10 @@ TEST_CASE("programs that hang hold up neither others nor the end", "[environment
     CHECK(answer(pool, quick).reaction.observation == "p");
     CHECK(answer(pool, hangs).fault == EnvironmentFault::kTimeout);
     CHECK_FALSE(pool.take(endless));
+    wait_until([&] { return !lines(started).empty(); });
   }
+  const auto stat = lines("/proc/" + lines(started).front() + "/stat");
+  CHECK((stat.empty() || stat.front().find(") Z ") != std::string::npos));
   CHECK(watch.seconds() < kLongest_s);
 }
 
