@@ -222,6 +222,8 @@ def check_limits(folder):
         check_connections(server)
         expect(server.ask(CHAT, dict(messages=HI), headers={"Authorization": "Bearer secret-key-2"})[0] == 401, "a wrong key is enough")
         expect(server.ask("/v1/models", headers={"Authorization": ""})[0] == 401, "no key is enough")
+        for rest in ("x", ".0"):
+            expect(server.ask("/v1/models", headers={"Authorization": "Bearer secret-key-1" + rest})[0] == 401, "a key with more behind it is enough")
         expect(server.ask("/v1/models", headers={"Host": "my.server"})[0] == 200, "with a key, the host may have any name")
         long = dict(prompt="x", max_tokens=30000, logit_bias={str(i): -100 for i in range(279 - 23, 279)})
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
