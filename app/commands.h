@@ -25,6 +25,7 @@ void add_quickstart(CLI::App& app);
 void add_report(CLI::App& app);
 void add_score(CLI::App& app);
 void add_serve(CLI::App& app);
+void add_serve_environment(CLI::App& app);
 void add_sft(CLI::App& app);
 void add_dpo(CLI::App& app);
 void add_tokenize(CLI::App& app);

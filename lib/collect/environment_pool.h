@@ -1,6 +1,5 @@
 // The environments that a rank's trajectories are played in. Those of this program answer at once, or, where that takes
-// time, from threads; programs of the user are asked by threads of their own, one for each, and each plays one level at
-// a time: trajectories beyond that wait here, and nowhere else.
+// time, from threads; programs of the user are driven by one (program_driver.h).
 #pragma once
 
 #include <condition_variable>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "collect/agent_host.h"
+#include "collect/program_driver.h"
 #include "collect/turn_answer.h"
 #include "environment/config.h"
 #include "environment/environment.h"
@@ -27,7 +27,7 @@ class EnvironmentPool {
   using Agents = std::map<std::string, std::unique_ptr<AgentHost>>;  // by tag
   /// UserError: an environment that cannot be made. `environments` must outlive it.
   explicit EnvironmentPool(const EnvironmentsByTag& environments, Agents agents = {});
-  /// Ends the programs; waits for a question that is under way, which has its time limit.
+  /// Ends the programs; waits for an answer of this program's own that is under way.
   ~EnvironmentPool();
   EnvironmentPool(const EnvironmentPool&) = delete;
   EnvironmentPool& operator=(const EnvironmentPool&) = delete;
@@ -52,24 +52,20 @@ class EnvironmentPool {
  private:
   struct Trajectory {
     std::string tag;
-    uint64_t seed = 0;
-    std::string observation;
     std::optional<std::string> message{};  // that waits
     std::optional<TurnAnswer> answer{};
     std::unique_ptr<Environment> own{};  // of this program
     bool is_over = false;                // ended, while its environment may be at work
     bool is_asked = false;               // a thread has its own environment
   };
-  /// A kind of environment whose threads, with a program each or without, serve who comes first.
+  /// A kind of environment whose threads serve who comes first.
   struct Threads {
-    std::deque<int64_t> waiting{};  // trajectories that have no program, or whose own environment is to be asked
+    std::deque<int64_t> waiting{};  // trajectories whose own environment is to be asked
     std::vector<std::thread> threads{};
   };
-  /// The next trajectory that waits for a thread of that kind; nothing: the pool ends.
-  std::optional<int64_t> next_waiting(const std::string& tag, std::unique_lock<std::mutex>& lock);
-  void play_all(const std::string& tag);
+  bool is_program(const std::string& tag) const { return environments_.at(tag).env_type->is_program; }
   void answer_all(const std::string& tag);
-  void play(Environment& environment, int64_t number, std::unique_lock<std::mutex>& lock);
+  void hear(int64_t number, TurnAnswer answer);
 
   const EnvironmentsByTag& environments_;
   const Agents agents_;
@@ -80,9 +76,7 @@ class EnvironmentPool {
   std::map<std::string, Threads> threads_;
   int64_t num_begun_ = 0;
   bool is_ending_ = false;
+  std::optional<ProgramDriver> programs_;  // where there are some
 };
-
-/// The first observation of a level, as `reset` gives it, if it is the one that is known of it.
-void reset_to(Environment& environment, uint64_t seed, const std::string& observation);
 
 }  // namespace roll

@@ -33,7 +33,7 @@ RowStore::RowStore(const std::vector<Row>& rows) : RowStore() {
   for (const Row& row : rows) add(row);
 }
 
-void RowStore::add(const Row& row) {
+void RowStore::add(const Row& row, uint64_t key) {
   Domain& domain = domains_.try_emplace(row.domain, Domain{{}, fnv1a(""), {}}).first->second;
   domain.rows.push_back(size());
   domain.difficulties.push_back(row.difficulty);
@@ -41,7 +41,7 @@ void RowStore::add(const Row& row) {
   domain.fingerprint =
       fnv1a({reinterpret_cast<const char*>(row.prompt_ids.data()), row.prompt_ids.size() * sizeof(int64_t)},
             domain.fingerprint);
-  keys_.push_back(prompt_key(row));
+  keys_.push_back(key);
   bytes_.add(bytes_of(row));
 }
 

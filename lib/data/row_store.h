@@ -24,7 +24,9 @@ class RowStore {
   RowStore(const std::vector<Row>& rows);
 
   /// Behind the others; it has its domain and prompt_ids. SystemError as SpilledBytes.
-  void add(const Row& row);
+  void add(const Row& row) { add(row, prompt_key(row)); }
+  /// `key`: what it asks, where that is not its prompt.
+  void add(const Row& row, uint64_t key);
   int64_t size() const { return bytes_.size(); }
   /// A copy, equal to what was added. SystemError: the file cannot be read.
   Row at(int64_t index) const;

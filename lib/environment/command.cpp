@@ -1,164 +1,69 @@
 #include "environment/command.h"
 
-#include <cmath>
-#include <nlohmann/json.hpp>
-#include <type_traits>
-
 #include "base/error.h"
-#include "base/json.h"
+#include "environment/command_player.h"
 #include "environment/config.h"
 #include "environment/environment.h"
+#include "environment/remote_peer.h"
 #include "process/child_process.h"
+#include "process/descriptor_limit.h"
 
 namespace roll {
 
 namespace {
 
-constexpr double kEndGrace_s = 1;                // a program that closed its output gets this long to end with a status
-constexpr size_t kLongestObservation = 1 << 18;  // bytes
-constexpr size_t kShownBytes = 200;
-
-std::string shown(std::string_view said) {
-  return to_line(Json(std::string(said.substr(0, kShownBytes)))) + (said.size() > kShownBytes ? " ..." : "");
-}
-
-/// An answer's fields.
-class Answer {
- public:
-  Answer(std::string_view line, int64_t id) : line_(line) {
-    try {
-      json_ = parse_json(line, "answer");
-    } catch (const UserError&) {
-      fail(EnvironmentFault::kGarbage, "no JSON object");
-    }
-    if (!json_.is_object()) fail(EnvironmentFault::kGarbage, "no JSON object");
-    if (json_.contains("id") && json_["id"] != id)
-      fail(EnvironmentFault::kProtocol, fmt::format("the question's id is {}", id));
-  }
-
-  std::string text(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_string()) fail(EnvironmentFault::kProtocol, fmt::format("{} must be a text", key));
-    if (value.get_ref<const std::string&>().size() > kLongestObservation)
-      fail(EnvironmentFault::kFlood, fmt::format("{} has more than {} bytes", key, kLongestObservation));
-    return value.get<std::string>();
-  }
-  std::string text_or_none(const char* key) const { return json_.contains(key) ? text(key) : ""; }
-  bool flag(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_boolean()) fail(EnvironmentFault::kProtocol, fmt::format("{} must be true or false", key));
-    return value.get<bool>();
-  }
-  std::optional<bool> flag_or_none(const char* key) const {
-    return json_.contains(key) ? std::optional(flag(key)) : std::nullopt;
-  }
-  double reward(const char* key) const {
-    const Json& value = at(key);
-    const bool is_reward = value.is_number() && std::abs(value.get<double>()) <= kLargestTurnReward;
-    if (!is_reward)
-      fail(EnvironmentFault::kProtocol, fmt::format("{} must be a number within +-{}", key, kLargestTurnReward));
-    return value.get<double>();
-  }
-
- private:
-  const Json& at(const char* key) const {
-    if (!json_.contains(key)) fail(EnvironmentFault::kProtocol, fmt::format("{} is missing", key));
-    return json_.at(key);
-  }
-  [[noreturn]] void fail(EnvironmentFault fault, const std::string& why) const {
-    throw EnvironmentFailed(fault, fmt::format("answered {}: {}", shown(line_), why));
-  }
-
-  std::string_view line_;
-  Json json_;
-};
-
+/// Waits for answers.
 class CommandEnvironment : public Environment {
  public:
-  explicit CommandEnvironment(const EnvironmentArgs& args) : args_(args) {}
+  CommandEnvironment(const EnvironmentArgs& args, const std::string& where) : args_(args), player_(args_, where) {}
 
   Opening reset(uint64_t seed) override {
-    Json config = Json::object();
-    for (const auto& [key, value] : args_.config) config[key] = value;
-    return ask({{"method", "reset"}, {"seed", seed}, {"config", std::move(config)}}, [](const Answer& answer) {
-      return Opening{answer.text_or_none("instruction"), answer.text("observation")};
-    });
+    player_.reset(seed);
+    return std::get<Opening>(answer());
   }
-
   Reaction step(const std::string& message) override {
-    return ask({{"method", "step"}, {"message", message}}, [](const Answer& answer) {
-      return Reaction{.observation = answer.text("observation"),
-                      .reward = answer.reward("reward"),
-                      .is_done = answer.flag("done"),
-                      .is_valid = answer.flag_or_none("valid").value_or(true),
-                      .succeeded = answer.flag_or_none("success")};
-    });
+    player_.step(message);
+    return std::get<Reaction>(answer());
   }
-
   void close() override {
-    if (child_) ask({{"method", "close"}}, [](const Answer&) { return true; });
+    player_.close();
+    answer();
   }
 
  private:
-  /// A program that fails is ended.
-  template <class Read>
-  std::invoke_result_t<Read, const Answer&> ask(const Json& question, const Read& read) {
-    try {
-      if (!child_) start();
-      Json asked{{"id", ++id_}};
-      asked.update(question);
-      std::string line;
-      const auto outcome = child_->ask(to_line(asked), args_.timeout_s, line);
-      if (outcome != ChildProcess::Outcome::kDone) fail(outcome, line);
-      return read(Answer(line, id_));
-    } catch (const EnvironmentFailed& failure) {
-      const std::string said = child_ ? child_->stderr_tail() : "";
-      child_.reset();
-      throw EnvironmentFailed(failure.fault,
-                              said.empty() ? failure.what() : fmt::format("{}; it said: {}", failure.what(), said));
+  CommandAnswer answer() {
+    std::vector<pollfd> polls;
+    while (true) {
+      if (auto answer = player_.go_on()) return std::move(*answer);
+      polls.clear();
+      player_.add_polls(polls);
+      poll_until(player_.next_look(), polls);
     }
   }
 
-  void start() {
-    try {
-      child_.emplace(args_.command);
-    } catch (const UserError& error) {
-      throw EnvironmentFailed(EnvironmentFault::kCrash, fmt::format("could not be started: {}", error.what()));
-    }
-  }
-
-  [[noreturn]] void fail(ChildProcess::Outcome outcome, const std::string& line) {
-    using enum ChildProcess::Outcome;
-    if (outcome == kTimeout)
-      throw EnvironmentFailed(EnvironmentFault::kTimeout, fmt::format("no answer within {} s", args_.timeout_s));
-    if (outcome == kEnded)
-      throw EnvironmentFailed(EnvironmentFault::kCrash,
-                              fmt::format("ended ({}) instead of answering", child_->end(kEndGrace_s)));
-    if (outcome == kTooLong)
-      throw EnvironmentFailed(EnvironmentFault::kFlood,
-                              fmt::format("answered more than {} bytes without a newline", ChildProcess::kLongestLine));
-    throw EnvironmentFailed(EnvironmentFault::kProtocol, fmt::format("printed {} without being asked", shown(line)));
-  }
-
-  EnvironmentArgs args_;
-  std::optional<ChildProcess> child_;
-  int64_t id_ = 0;
+  const EnvironmentArgs args_;
+  CommandPlayer player_;
 };
 
 }  // namespace
 
 void check_command(const EnvironmentArgs& args, const std::string& where) {
   try {
-    check_executable(args.command.front());
+    if (args.addresses.empty()) check_executable(args.command.front());
   } catch (const UserError& error) {
     throw user_error("{}command = {}; give a program that is there and may be executed", where, error.what());
   }
+  for (const std::string& address : args.addresses) check_remote(address, where + "addresses");
+  require_descriptors(num_descriptors(args), fmt::format("{}world_size = {}", where, args.world_size));
 }
 
 std::unique_ptr<Environment> make_command_environment(const EnvironmentArgs& args, const std::string& where) {
-  if (args.command.empty() || args.command[0].empty())
-    throw user_error("{}command: missing; give the program and its arguments as a list", where);
-  return std::make_unique<CommandEnvironment>(args);
+  const bool has_program = !args.command.empty() && !args.command[0].empty();
+  if (has_program && !args.addresses.empty())
+    throw user_error("{}addresses: {}command is given too; the program runs here or there, remove one", where, where);
+  if (!has_program && args.addresses.empty())
+    throw user_error("{}command: missing; give the program and its arguments as a list, or addresses", where);
+  return std::make_unique<CommandEnvironment>(args, where);
 }
 
 }  // namespace roll

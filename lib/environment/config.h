@@ -43,7 +43,7 @@ struct EnvironmentArgs {
   bool show_tools = true;
   std::string python = "python3";
   int64_t num_results = 3, document_length = 1000;
-  std::vector<std::string> command;
+  std::vector<std::string> command, addresses;
   double timeout_s = 10;
   int64_t world_size = 4;
   std::map<std::string, std::string> config;
@@ -93,6 +93,8 @@ struct EnvironmentArgs {
       "command, openai: how many of it run, each of which plays a level at a time; tools: threads; on each rank that "
       "samples",
       within(1, 4096));
+    v("addresses", addresses,
+      "command: host:port of `roll serve-environment` elsewhere, instead of `command`; programs are spread over them");
     v("config", config, "command, openai: what the program is told with each level");
     v("host", host, "openai: the address that listens for agents");
     v("port", port, "openai: where; ranks that sample take the next ones; 0: free ones, which the log names",

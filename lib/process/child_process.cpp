@@ -33,6 +33,7 @@ using Clock = ChildProcess::Clock;
 constexpr size_t kStderrTail = 4096;
 constexpr int kStatusFd = 3;
 constexpr double kLongestKill_s = 5;  // a process in the middle of a disk access dies late
+constexpr std::chrono::microseconds kShortestPause{20}, kLongestPause{50'000};  // between looks at what was read
 
 // The program runs below a shell that gathers whatever it leaves behind (see PR_SET_CHILD_SUBREAPER) and outlives it.
 constexpr const char* kGatherer =
@@ -89,42 +90,75 @@ bool is_executable(const std::string& file) {
   return S_ISREG(found.st_mode) && ::access(file.c_str(), X_OK) == 0;
 }
 
-/// The processes below `root`, however deep, that still run.
-std::vector<pid_t> processes_below(pid_t root) {
+/// Whether it runs, and its parent; nothing: it is gone.
+struct ProcessState {
+  bool runs = false;
+  pid_t parent = 0;
+};
+std::optional<ProcessState> state_of(const std::filesystem::path& folder) {
+  std::ifstream stat(folder / "stat");
+  std::string line;
+  if (!std::getline(stat, line)) return std::nullopt;
+  std::istringstream behind_name(line.substr(std::min(line.size(), line.rfind(')') + 1)));
+  char state = 'Z';
+  pid_t parent = 0;
+  behind_name >> state >> parent;
+  return ProcessState{state != 'Z' && state != 'X', parent};
+}
+
+/// By parent, of all that there are.
+std::map<pid_t, std::vector<pid_t>> all_children() {
   std::map<pid_t, std::vector<pid_t>> children;
-  std::set<pid_t> running;
   for (const std::filesystem::path& folder : entries_of("/proc")) {
     const bool is_process = std::isdigit(static_cast<unsigned char>(folder.filename().c_str()[0])) != 0;
-    std::ifstream stat(folder / "stat");
-    std::string line;
-    if (!is_process || !std::getline(stat, line)) continue;
-    std::istringstream behind_name(line.substr(std::min(line.size(), line.rfind(')') + 1)));
-    char state = 'Z';
-    pid_t parent = 0;
-    behind_name >> state >> parent;
-    const auto pid = static_cast<pid_t>(std::stoi(line));
-    children[parent].push_back(pid);
-    if (state != 'Z' && state != 'X') running.insert(pid);
+    if (!is_process) continue;
+    if (const auto state = state_of(folder)) children[state->parent].push_back(std::stoi(folder.filename().string()));
   }
+  return children;
+}
+
+/// As Linux lists them, if it does: so that a look at one tree does not look at all processes.
+std::vector<pid_t> listed_children(pid_t parent) {
+  std::vector<pid_t> children;
+  std::error_code gone;
+  std::filesystem::directory_iterator threads(fmt::format("/proc/{}/task", parent), gone), end;
+  for (; !gone && threads != end; threads.increment(gone)) {
+    std::ifstream list(threads->path() / "children");
+    for (pid_t child = 0; list >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+/// The processes below `root`, however deep, that still run.
+std::vector<pid_t> processes_below(pid_t root) {
+  static const bool are_listed = std::ifstream("/proc/thread-self/children").is_open();
+  const auto all = are_listed ? std::map<pid_t, std::vector<pid_t>>{} : all_children();
   std::vector<pid_t> below, to_visit{root};
   while (!to_visit.empty()) {
     const pid_t parent = to_visit.back();
     to_visit.pop_back();
-    for (const pid_t child : children[parent]) {
+    const auto found = all.find(parent);
+    for (const pid_t child : are_listed           ? listed_children(parent)
+                             : found == all.end() ? std::vector<pid_t>{}
+                                                  : found->second) {
       to_visit.push_back(child);
-      if (running.contains(child)) below.push_back(child);
+      const auto state = state_of(fmt::format("/proc/{}", child));
+      if (state && state->runs) below.push_back(child);
     }
   }
   return below;
 }
 
 /// Kills the processes below `root`, which itself lives: so what one of them starts meanwhile, or leaves behind as it
-/// dies, stays below it and is found by the next look.
+/// dies, stays below it and is found by the next look. A list of children may miss some while others are waited for,
+/// hence two looks that find nothing.
 void kill_below(pid_t root) {
   const auto deadline = deadline_after(kLongestKill_s);
-  for (auto below = processes_below(root); !below.empty() && Clock::now() < deadline; below = processes_below(root)) {
+  for (int num_empty = 0; num_empty < 2 && Clock::now() < deadline;) {
+    const std::vector<pid_t> below = processes_below(root);
     for (const pid_t pid : below) ::kill(pid, SIGKILL);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    num_empty = below.empty() ? num_empty + 1 : 0;
+    if (!below.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
@@ -230,10 +264,13 @@ void ChildProcess::read_output() {
   if (n == 0) output_.close();
 }
 
-void ChildProcess::write_some(std::string_view& text) {
+/// Of the question, up to its last character until the rest is handed over.
+void ChildProcess::write_some() {
+  const size_t end = is_handed_over_ ? question_.size() : num_to_hand_over_;
+  if (num_written_ == end || !input_) return;
   const PipeSignalBlocked guard;
-  const ssize_t n = write(input_.get(), text.data(), text.size());
-  if (n > 0) text.remove_prefix(static_cast<size_t>(n));
+  const ssize_t n = write(input_.get(), question_.data() + num_written_, end - num_written_);
+  if (n > 0) num_written_ += static_cast<size_t>(n);
   if (n < 0 && errno != EAGAIN && errno != EINTR) input_.close();  // the end of its output will show that it is gone
 }
 
@@ -243,52 +280,66 @@ bool ChildProcess::has_read_all() const {
   return !input_ || (ioctl(input_.get(), FIONREAD, &left) == 0 && left == 0);
 }
 
-/// Waits until something can be read or written, at most `longest`, and does it.
-void ChildProcess::exchange(std::string_view& to_write, Clock::duration longest) {
-  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(longest).count();
-  const timespec limit{ns / 1'000'000'000, ns % 1'000'000'000};
-  std::array<pollfd, 4> fds = {pollfd{output_.get(), POLLIN, 0}, pollfd{errors_.get(), POLLIN, 0},
-                               pollfd{status_.get(), POLLIN, 0},
-                               pollfd{to_write.empty() ? -1 : input_.get(), POLLOUT, 0}};
-  if (ppoll(fds.data(), fds.size(), &limit, nullptr) < 0 && errno != EINTR)
-    throw system_error("poll on a child process{}", errno_text());
-  if (fds[3].revents != 0) write_some(to_write);
-  if (fds[1].revents != 0) read_errors();
-  if (fds[0].revents != 0) read_output();
-}
-
 ChildProcess::Outcome ChildProcess::ask(std::string_view line, double timeout_s, std::string& reply) {
-  const auto deadline = deadline_after(timeout_s);
-  const size_t num_before = line.empty() ? 0 : line.size() - 1;
-  const auto outcome = hand_over(line.substr(0, num_before), deadline);
-  if (outcome == Outcome::kDone) return answer_to(std::string(line.substr(num_before)) + '\n', deadline, reply);
-  reply = unread_.substr(0, unread_.find('\n'));
-  return outcome;
-}
-
-/// Waits until all but the question's last character is read: whatever is said before that is no answer. (A program
-/// that reads JSON values may answer at the brace, without waiting for the newline.)
-ChildProcess::Outcome ChildProcess::hand_over(std::string_view line, Clock::time_point deadline) {
-  auto pause = std::chrono::microseconds(20);
-  read_output();
+  begin_ask(line, timeout_s);
+  std::vector<pollfd> polls;
   while (true) {
-    if (!unread_.empty()) return Outcome::kUnasked;
-    if (!input_ || !output_ || has_ended()) return Outcome::kEnded;
-    if (line.empty() && has_read_all()) return Outcome::kDone;
-    if (Clock::now() >= deadline) return Outcome::kTimeout;
-    pause = std::min(2 * pause, std::chrono::microseconds(1000));
-    exchange(line, line.empty() ? pause : std::max<Clock::duration>(deadline - Clock::now(), {}));
+    if (const auto outcome = go_on(reply)) return *outcome;
+    polls.clear();
+    add_polls(polls);
+    poll_until(next_look_, polls);
   }
 }
 
-ChildProcess::Outcome ChildProcess::answer_to(std::string_view end, Clock::time_point deadline, std::string& reply) {
-  size_t newline = 0;
-  while ((newline = unread_.find('\n')) == std::string::npos) {
+void ChildProcess::begin_ask(std::string_view line, double timeout_s) {
+  question_ = std::string(line) + '\n';
+  num_written_ = 0;
+  num_to_hand_over_ = line.empty() ? 0 : line.size() - 1;
+  is_handed_over_ = false;
+  asked_ = Clock::now();
+  deadline_ = deadline_after(timeout_s);
+  next_look_ = asked_;
+  read_output();
+}
+
+std::optional<ChildProcess::Outcome> ChildProcess::go_on(std::string& reply) {
+  read_errors();
+  read_output();
+  if (!is_handed_over_) {
+    const auto outcome = hand_over();
+    if (outcome && *outcome != Outcome::kDone) reply = unread_.substr(0, unread_.find('\n'));
+    if (outcome != Outcome::kDone) return outcome;
+    is_handed_over_ = true;
+    next_look_ = deadline_;
+  }
+  write_some();
+  return answer(reply);
+}
+
+/// Whether all but the question's last character is read: whatever is said before that is no answer. (A program
+/// that reads JSON values may answer at the brace, without waiting for the newline.) Nothing tells when it is: a look
+/// must be taken, the less often the longer it takes.
+std::optional<ChildProcess::Outcome> ChildProcess::hand_over() {
+  if (!unread_.empty()) return Outcome::kUnasked;
+  if (!input_ || !output_ || has_ended()) return Outcome::kEnded;
+  write_some();
+  const bool is_written = num_written_ == num_to_hand_over_;
+  if (is_written && has_read_all()) return Outcome::kDone;
+  const auto now = Clock::now();
+  if (now >= deadline_) return Outcome::kTimeout;
+  const auto pause = std::clamp<Clock::duration>((now - asked_) / 8, kShortestPause, kLongestPause);
+  next_look_ = is_written ? std::min(now + pause, deadline_) : deadline_;
+  return std::nullopt;
+}
+
+std::optional<ChildProcess::Outcome> ChildProcess::answer(std::string& reply) {
+  if (has_ended()) read_output();  // its last words
+  const size_t newline = unread_.find('\n');
+  if (newline == std::string::npos) {
     if (unread_.size() > kLongestLine) return Outcome::kTooLong;
-    if (has_ended()) read_output();  // its last words
-    if ((!output_ || has_ended()) && unread_.find('\n') == std::string::npos) return Outcome::kEnded;
-    if (Clock::now() >= deadline) return Outcome::kTimeout;
-    exchange(end, deadline - Clock::now());
+    if (!output_ || has_ended()) return Outcome::kEnded;
+    if (Clock::now() >= deadline_) return Outcome::kTimeout;
+    return std::nullopt;
   }
   reply = unread_.substr(0, newline);
   unread_.erase(0, newline + 1);
@@ -296,6 +347,22 @@ ChildProcess::Outcome ChildProcess::answer_to(std::string_view end, Clock::time_
   if (unread_.empty()) return Outcome::kDone;
   reply = unread_.substr(0, unread_.find('\n'));
   return Outcome::kUnasked;
+}
+
+void ChildProcess::add_polls(std::vector<pollfd>& polls) const {
+  for (const Descriptor* fd : {&output_, &errors_, &status_})
+    if (*fd) polls.push_back({fd->get(), POLLIN, 0});
+  const size_t end = is_handed_over_ ? question_.size() : num_to_hand_over_;
+  if (input_ && num_written_ < end) polls.push_back({input_.get(), POLLOUT, 0});
+}
+
+void poll_until(ChildProcess::Clock::time_point look, std::vector<pollfd>& polls) {
+  const auto longest =
+      std::clamp<Clock::duration>(look - Clock::now(), Clock::duration::zero(), std::chrono::hours(24));
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(longest).count();
+  const timespec limit{ns / 1'000'000'000, ns % 1'000'000'000};
+  if (ppoll(polls.data(), polls.size(), &limit, nullptr) < 0 && errno != EINTR)
+    throw system_error("poll on child processes{}", errno_text());
 }
 
 }  // namespace roll

@@ -5,6 +5,7 @@
 // namespace of processes does, and does not depend on what the children keep, as a mark in their environment would.
 #pragma once
 
+#include <poll.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -41,6 +42,13 @@ class ChildProcess {
   /// Writes `line` and a newline and waits for one line in `reply`. Output is read while input is written.
   Outcome ask(std::string_view line, double timeout_s, std::string& reply);
 
+  /// The same without waiting: begin_ask(), then go_on() whenever one of `polls` is ready or next_look() has come,
+  /// until it gives an outcome.
+  void begin_ask(std::string_view line, double timeout_s);
+  std::optional<Outcome> go_on(std::string& reply);
+  void add_polls(std::vector<pollfd>& polls) const;
+  Clock::time_point next_look() const { return next_look_; }
+
   /// Whether it runs, of one that is never asked: what it prints is thrown away.
   bool is_running();
 
@@ -58,10 +66,9 @@ class ChildProcess {
   std::optional<int> exit_code() const { return exit_code_; }
 
  private:
-  Outcome hand_over(std::string_view line, Clock::time_point deadline);
-  Outcome answer_to(std::string_view end, Clock::time_point deadline, std::string& reply);
-  void exchange(std::string_view& to_write, Clock::duration longest);
-  void write_some(std::string_view& text);
+  std::optional<Outcome> hand_over();
+  std::optional<Outcome> answer(std::string& reply);
+  void write_some();
   void read_output();
   void read_errors();
   bool has_read_all() const;
@@ -71,7 +78,15 @@ class ChildProcess {
   Descriptor input_, output_, errors_, status_;
   std::string unread_;
   std::string stderr_tail_;
+  std::string question_;         // with its newline
+  size_t num_written_ = 0;       // of it
+  size_t num_to_hand_over_ = 0;  // all but its last character; then is_handed_over_ is said
+  bool is_handed_over_ = false;
+  Clock::time_point asked_{}, deadline_{}, next_look_{};
   std::optional<int> exit_code_;
 };
+
+/// Until one of them is ready, or then. SystemError.
+void poll_until(ChildProcess::Clock::time_point look, std::vector<pollfd>& polls);
 
 }  // namespace roll

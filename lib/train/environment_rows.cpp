@@ -1,5 +1,6 @@
 #include "train/environment_rows.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -82,7 +83,9 @@ class LevelMaker {
     const DroppedRows dropped = tokenise_rows(levels, std::cref(encode_), length, 1);
     require_some_left(dropped, std::ssize(levels) + dropped.total(), length);
     log_.info("{} levels of {}: {}", what, tag, levels.size());
-    for (const Row& level : levels) rows.add(level);
+    const bool show_themselves = std::ranges::any_of(
+        levels, [&](const Row& level) { return observation_of(level) != observation_of(levels[0]); });
+    for (const Row& level : levels) rows.add(level, show_themselves ? prompt_key(level) : fnv1a(level.id));
   }
 
   std::optional<Row> begin(Environment& environment, const std::string& tag, uint64_t seed) {

@@ -82,6 +82,11 @@ std::optional<Guest> Door::next() {
   return std::nullopt;
 }
 
+void Door::add_polls(std::vector<pollfd>& polls) const {
+  polls.push_back({listener_.fd(), POLLIN, 0});
+  for (const Caller& caller : callers_) polls.push_back({caller.socket.fd(), POLLIN, 0});
+}
+
 Visit::Visit(Socket socket, const JobSecret& secret, const Hello& hello)
     : socket_(std::move(socket)), secret_(secret), said_{{}, fresh_nonce(), hello} {}
 

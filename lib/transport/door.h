@@ -7,8 +7,11 @@
 // it nor fail because of it.
 #pragma once
 
+#include <poll.h>
+
 #include <list>
 #include <optional>
+#include <vector>
 
 #include "transport/proof.h"
 #include "transport/socket.h"
@@ -42,6 +45,8 @@ class Door {
 
   /// The next caller who knows the secret, without waiting for one.
   std::optional<Guest> next();
+  /// One is ready when next() has something to do.
+  void add_polls(std::vector<pollfd>& polls) const;
 
  private:
   struct Caller {
@@ -68,6 +73,7 @@ class Visit {
   Visit(Socket socket, const JobSecret& secret, const Hello& hello);
   /// Goes on without waiting; whether the door has proved that it knows the secret. ConnectionLost: it has not.
   bool go_on();
+  int fd() const { return socket_.fd(); }
   /// Once it has:
   JobSecret session() const;
   Socket take_socket() { return std::move(socket_); }

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <memory>
@@ -142,6 +143,36 @@ Socket connect_to(const Endpoint& endpoint) {
     throw ConnectionLost(fmt::format("cannot connect to {} (nobody listens)", to_string(endpoint)));
   make_ready(socket.fd());
   return socket;
+}
+
+Socket begin_connecting(const Endpoint& endpoint) {
+  Socket socket(::socket(AF_INET, SOCK_STREAM, 0));
+  if (!socket.is_open()) throw system_error("socket{}", errno_text());
+  make_ready(socket.fd());
+  const sockaddr_in address = address_of(endpoint);
+  if (::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 && errno != EINPROGRESS)
+    throw ConnectionLost(fmt::format("cannot connect to {}{}", to_string(endpoint), errno_text()));
+  return socket;
+}
+
+bool is_connected(const Socket& socket) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  if (::getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) error = errno;
+  errno = error;
+  if (error != 0) throw ConnectionLost("cannot connect" + errno_text());
+  sockaddr_in peer{};
+  length = sizeof peer;
+  return ::getpeername(socket.fd(), reinterpret_cast<sockaddr*>(&peer), &length) == 0;
+}
+
+void receive_into(std::string& text, const Socket& socket, size_t most) {
+  std::array<std::byte, 65536> buffer;
+  while (text.size() < most) {
+    const size_t count = socket.receive_some(std::span(buffer).first(std::min(buffer.size(), most - text.size())));
+    if (count == 0) return;
+    text.append(reinterpret_cast<const char*>(buffer.data()), count);
+  }
 }
 
 Endpoint own_endpoint_towards(const Endpoint& endpoint) {

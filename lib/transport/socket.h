@@ -58,6 +58,13 @@ Socket listen_at(const Endpoint& endpoint);
 /// ConnectionLost when nobody listens there, or nothing answers within 3 s.
 Socket connect_to(const Endpoint& endpoint);
 
+/// The same without waiting: once it can be written to, it is_connected(), or ConnectionLost says why not.
+Socket begin_connecting(const Endpoint& endpoint);
+bool is_connected(const Socket& socket);
+
+/// What has come, behind `text`, until that has `most` bytes. ConnectionLost.
+void receive_into(std::string& text, const Socket& socket, size_t most);
+
 /// Our own address (without a port) as that endpoint would see it. SystemError.
 Endpoint own_endpoint_towards(const Endpoint& endpoint);
 

@@ -192,11 +192,38 @@ def check_malformed(server, count):
     expect(server.ask("/v1/models", headers={"Host": "evil.example"})[0] == 403, "a page of somebody else may ask")
 
 
+def on_one_connection(server, body, key):
+    """The status of a request, and of one behind it on the same connection; None: that was ended."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    with contextlib.closing(connection):
+        connection.request("POST", CHAT, body, {"Authorization": "Bearer " + key})
+        answer = connection.getresponse()
+        answer.read()
+        if answer.getheader("Connection") == "close": return answer.status, None
+        wire = connection.sock
+        connection.request("GET", "/v1/models", headers={"Authorization": f"Bearer {server.key}"})
+        second = connection.getresponse()
+        expect(connection.sock is wire and json.loads(second.read())["object"] == "list", "the answer is the second request's")
+        return answer.status, second.status
+
+
+def check_connections(server):
+    """A refused body is read, so that what comes behind it is no part of it; one that is too large is not."""
+    small, large = json.dumps(dict(messages=HI, max_tokens=1)), b"x" * (2 << 20)
+    heard = [on_one_connection(server, body, key) for body in (small, large) for key in (server.key, "another")]
+    expect(heard == [(200, 200), (401, 200), (413, None), (401, None)], f"bodies and keys: {heard}")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as wire:
+        wire.sendall(f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {server.key}\r\n\r\n".encode())
+        expect(wire.recv(4096).startswith(b"HTTP/1.1 400 "), "a body without a length is none, and nobody waits for it")
+
+
 def check_limits(folder):
     with Server(folder, "--template", "chatml", "--max-running-requests", 1, "--max-waiting", 2, "--max-body-mib", 1, "--timeout", 2, "--max-length", 30000, key="secret-key-1") as server:
-        expect(server.ask(CHAT, b"x" * (2 << 20))[0] == 413, "a large body is read")
+        check_connections(server)
         expect(server.ask(CHAT, dict(messages=HI), headers={"Authorization": "Bearer secret-key-2"})[0] == 401, "a wrong key is enough")
         expect(server.ask("/v1/models", headers={"Authorization": ""})[0] == 401, "no key is enough")
+        for rest in ("x", ".0"):
+            expect(server.ask("/v1/models", headers={"Authorization": "Bearer secret-key-1" + rest})[0] == 401, "a key with more behind it is enough")
         expect(server.ask("/v1/models", headers={"Host": "my.server"})[0] == 200, "with a key, the host may have any name")
         long = dict(prompt="x", max_tokens=30000, logit_bias={str(i): -100 for i in range(279 - 23, 279)})
         with concurrent.futures.ThreadPoolExecutor(8) as pool:

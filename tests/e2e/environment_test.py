@@ -59,6 +59,8 @@ def train(folder, name, environments, ranks=1, overrides=(), **keys):
                           timeout=300)
     if done.returncode:
         sys.exit(f"{name}: exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}")
+    leaks = "validation rows are training rows too" in done.stdout + done.stderr
+    expect(leaks == (name == "held"), f"{name}: a level of both is told, and a beginning that all have is none: {done.stderr[-1000:]}")
     return folder / name
 
 
@@ -171,7 +173,7 @@ with tempfile.TemporaryDirectory() as name:
     check_ahead(train(folder, "ahead", both, 2, max_steps=3, async_generation_ratio=1,
                       actor_infer=dict(device_mapping=[1], generating_args=dict(temperature=1.0, top_p=1.0, top_k=0)),
                       actor_train=dict(device_mapping=[0], training_args=dict(learning_rate=1e-3, train_batch_size=8, lr_scheduler_type="constant"))))
-    sums = dict(Program=dict(env_type="command", max_steps=4, max_tokens_per_step=3, env_config=dict(command=[sys.executable, "-c", PROGRAM.replace("% 4", "* 0")], world_size=1)))
+    sums = dict(Program=dict(env_type="command", max_steps=4, max_tokens_per_step=3, env_config=dict(command=[sys.executable, "-c", PROGRAM.replace("% 4", "* 0").replace("{seed}", "{seed % 8 // 4}")], world_size=1)))
     held = train(folder, "held", sums, 2, max_steps=3, eval_steps=1, async_generation_ratio=1,
                  actor_infer=dict(device_mapping=[1], generating_args=dict(temperature=1.0, top_p=1.0, top_k=0)),
                  actor_train=dict(device_mapping=[0], training_args=dict(learning_rate=1e-3, train_batch_size=8, lr_scheduler_type="constant")))

@@ -1,0 +1,97 @@
+#include "environment/program_peer.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "environment/environment.h"
+
+namespace roll {
+
+namespace {
+
+constexpr std::chrono::seconds kEndGrace{1};  // a program that closed its output gets this long to end with a status
+constexpr size_t kShownBytes = 200;
+
+class ProgramPeer : public LinePeer {
+ public:
+  explicit ProgramPeer(std::vector<std::string> command) : command_(std::move(command)) {}
+
+  void begin(const std::string& line, double timeout_s) override {
+    timeout_s_ = timeout_s;
+    ends_.reset();
+    failure_.reset();
+    try {
+      if (!child_) child_.emplace(command_);
+    } catch (const std::runtime_error& error) {
+      failure_.emplace(EnvironmentFault::kCrash, fmt::format("could not be started: {}", error.what()));
+      return;
+    }
+    child_->begin_ask(line, timeout_s);
+  }
+
+  std::optional<std::string> go_on() override {
+    if (failure_) throw EnvironmentFailed(*failure_);
+    if (ends_) {
+      if (child_->is_running() && Clock::now() < *ends_) return std::nullopt;
+      fail(EnvironmentFault::kCrash, fmt::format("ended ({}) instead of answering", child_->end(0)));
+    }
+    std::string line;
+    const auto outcome = child_->go_on(line);
+    if (!outcome) return std::nullopt;
+    using enum ChildProcess::Outcome;
+    switch (*outcome) {
+      case kDone:
+        return line;
+      case kEnded:
+        ends_ = Clock::now() + kEndGrace;
+        return go_on();
+      case kTimeout:
+        fail(EnvironmentFault::kTimeout, fmt::format("no answer within {} s", timeout_s_));
+      case kTooLong:
+        fail(EnvironmentFault::kFlood,
+             fmt::format("answered more than {} bytes without a newline", ChildProcess::kLongestLine));
+      case kUnasked:
+        fail(EnvironmentFault::kProtocol, fmt::format("printed {} without being asked", shown_answer(line)));
+    }
+    throw Bug("an outcome that nobody knows");
+  }
+
+  void add_polls(std::vector<pollfd>& polls) const override {
+    if (child_) child_->add_polls(polls);
+  }
+  Clock::time_point next_look() const override {
+    if (failure_ || !child_) return {};
+    return ends_ ? *ends_ : child_->next_look();
+  }
+
+  std::string drop() override {
+    std::string said = child_ ? child_->stderr_tail() : "";
+    child_.reset();
+    return said;
+  }
+
+ private:
+  [[noreturn]] void fail(EnvironmentFault fault, std::string why) {
+    if (const std::string said = drop(); !said.empty()) why += "; it said: " + said;
+    throw EnvironmentFailed(fault, why);
+  }
+
+  const std::vector<std::string> command_;
+  std::optional<ChildProcess> child_;
+  std::optional<Clock::time_point> ends_;  // it will end by then, or is ended
+  std::optional<EnvironmentFailed> failure_;
+  double timeout_s_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<LinePeer> make_program_peer(std::vector<std::string> command) {
+  return std::make_unique<ProgramPeer>(std::move(command));
+}
+
+std::string shown_answer(std::string_view said) {
+  return to_line(Json(std::string(said.substr(0, kShownBytes)))) + (said.size() > kShownBytes ? " ..." : "");
+}
+
+}  // namespace roll

@@ -1,0 +1,91 @@
+#include "environment/program_server.h"
+
+#include <charconv>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/names.h"
+#include "environment/environment.h"
+#include "environment/program_peer.h"
+#include "process/descriptor_limit.h"
+#include "process/poll_set.h"
+
+namespace roll {
+
+namespace {
+constexpr std::chrono::milliseconds kLook{200};     // at whether to stop
+constexpr size_t kLongestQuestion = 16 << 20;       // bytes
+constexpr int64_t kOfPlayer = 5, kOfCallers = 256;  // descriptors: a socket and a program's pipes; the door's
+}  // namespace
+
+ProgramServer::ProgramServer(std::vector<std::string> command, const Endpoint& at, const JobSecret& secret,
+                             int64_t most)
+    : command_(std::move(command)), most_(most), door_(listen_at(at), secret) {
+  check_executable(command_.at(0));
+  require_descriptors(kOfPlayer * most + kOfCallers, fmt::format("--programs = {}", most));
+}
+
+void ProgramServer::run(const std::function<bool()>& should_stop) {
+  while (!should_stop()) {
+    while (auto guest = door_.next()) players_.push_back({.socket = std::move(guest->socket)});
+    PollSet<Player> polls;
+    door_.add_polls(polls.others());
+    for (Player& player : players_) {
+      auto& its = polls.add(player, player.is_asked ? player.program->next_look() : LinePeer::Clock::time_point::max());
+      its.push_back({player.socket.fd(), static_cast<short>(player.to_say.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+      if (player.is_asked) player.program->add_polls(its);
+    }
+    for (Player* player : polls.wait(LinePeer::Clock::now() + kLook)) {
+      try {
+        serve(*player);
+      } catch (const ConnectionLost&) {
+        player->is_gone = true;
+      }
+    }
+    for (const Player& player : players_) num_programs_ -= player.is_gone && player.program ? 1 : 0;
+    std::erase_if(players_, [](const Player& player) { return player.is_gone; });
+  }
+  players_.clear();  // on the thread that started their programs, which else end with it, alone
+}
+
+/// As far as it goes now. ConnectionLost: it is over.
+void ProgramServer::serve(Player& player) {
+  receive_into(player.heard, player.socket, kLongestQuestion);
+  if (player.heard.size() >= kLongestQuestion) throw ConnectionLost("a question without end");
+  const size_t newline = player.heard.find('\n');
+  if (!player.is_asked && newline != std::string::npos) {
+    const std::string question = player.heard.substr(0, newline);
+    player.heard.erase(0, newline + 1);
+    ask(player, question);
+  }
+  if (player.is_asked) try {
+      if (const auto answer = player.program->go_on()) {
+        player.to_say = "ok " + *answer + '\n';
+        player.is_asked = false;
+      }
+    } catch (const EnvironmentFailed& failure) {
+      player.to_say = fmt::format("{} {}\n", name_of(failure.fault), to_line(Json(failure.what())));
+      player.is_asked = false;
+    }
+  player.to_say.erase(0, player.socket.send_some(std::as_bytes(std::span(player.to_say))));
+}
+
+void ProgramServer::ask(Player& player, const std::string& question) {
+  double timeout_s = 0;
+  const auto [end, error] = std::from_chars(question.data(), question.data() + question.size(), timeout_s);
+  if (error != std::errc() || *end != ' ' || !(timeout_s > 0)) throw ConnectionLost("a question that is none");
+  if (!player.program) {
+    if (num_programs_ == most_) {
+      player.to_say =
+          fmt::format("{} {}\n", name_of(EnvironmentFault::kCrash),
+                      to_line(Json(fmt::format("has no program free: all {} are in use (--programs)", most_))));
+      return;
+    }
+    player.program = make_program_peer(command_);
+    ++num_programs_;
+  }
+  player.program->begin(question.substr(static_cast<size_t>(end - question.data()) + 1), timeout_s);
+  player.is_asked = true;
+}
+
+}  // namespace roll

@@ -1,0 +1,43 @@
+// Programs that play for trainers elsewhere, who ask them through remote_peer.h: one for each who has proved to know
+// the secret, started with the first question and ended with the connection. One thread has them all.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "environment/line_peer.h"
+#include "transport/door.h"
+
+namespace roll {
+
+class ProgramServer {
+ public:
+  /// `most`: programs at once. UserError: a program that cannot be started, or more of them than there may be
+  /// descriptors. SystemError: the port is taken.
+  ProgramServer(std::vector<std::string> command, const Endpoint& at, const JobSecret& secret, int64_t most);
+  Endpoint endpoint() const { return door_.endpoint(); }
+  void run(const std::function<bool()>& should_stop);
+
+ private:
+  struct Player {
+    Socket socket;
+    std::string heard{}, to_say{};
+    std::unique_ptr<LinePeer> program{};
+    bool is_asked = false;
+    bool is_gone = false;
+  };
+  void serve(Player& player);
+  void ask(Player& player, const std::string& question);
+
+  const std::vector<std::string> command_;
+  const int64_t most_;
+  Door door_;
+  std::list<Player> players_;
+  int64_t num_programs_ = 0;
+};
+
+}  // namespace roll

@@ -1,0 +1,50 @@
+// Many that are waited for by one thread: which of them are ready, or have come to their time.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "process/child_process.h"
+
+namespace roll {
+
+template <class T>
+class PollSet {
+ public:
+  using Clock = ChildProcess::Clock;
+
+  /// Where the polls of one go; who has none, or none that is ready, is ready at `look`.
+  std::vector<pollfd>& add(T& one, Clock::time_point look) {
+    members_.push_back({&one, polls_.size(), look});
+    return polls_;
+  }
+
+  /// Polls of nobody, which end the wait; before all add().
+  std::vector<pollfd>& others() { return polls_; }
+
+  /// Waits for the first, but no longer than until `look`.
+  std::vector<T*> wait(Clock::time_point look = Clock::time_point::max()) {
+    for (const Member& member : members_) look = std::min(look, member.look);
+    poll_until(look, polls_);
+    std::vector<T*> ready;
+    const auto now = Clock::now();
+    for (size_t i = 0; i < members_.size(); ++i) {
+      const size_t end = i + 1 < members_.size() ? members_[i + 1].begin : polls_.size();
+      bool is_ready = members_[i].look <= now;
+      for (size_t poll = members_[i].begin; poll < end; ++poll) is_ready |= polls_[poll].revents != 0;
+      if (is_ready) ready.push_back(members_[i].one);
+    }
+    return ready;
+  }
+
+ private:
+  struct Member {
+    T* one;
+    size_t begin;  // of its polls
+    Clock::time_point look;
+  };
+  std::vector<pollfd> polls_;
+  std::vector<Member> members_;
+};
+
+}  // namespace roll
