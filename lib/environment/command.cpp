@@ -1,5 +1,8 @@
 #include "environment/command.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <type_traits>
@@ -8,6 +11,7 @@
 #include "base/json.h"
 #include "environment/config.h"
 #include "environment/environment.h"
+#include "environment/tool_calls.h"
 #include "process/child_process.h"
 
 namespace roll {
@@ -36,13 +40,8 @@ class Answer {
       fail(EnvironmentFault::kProtocol, fmt::format("the question's id is {}", id));
   }
 
-  std::string text(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_string()) fail(EnvironmentFault::kProtocol, fmt::format("{} must be a text", key));
-    if (value.get_ref<const std::string&>().size() > kLongestObservation)
-      fail(EnvironmentFault::kFlood, fmt::format("{} has more than {} bytes", key, kLongestObservation));
-    return value.get<std::string>();
-  }
+  bool has(const char* key) const { return json_.contains(key); }
+  std::string text(const char* key) const { return text_of(at(key), key); }
   std::string text_or_none(const char* key) const { return json_.contains(key) ? text(key) : ""; }
   bool flag(const char* key) const {
     const Json& value = at(key);
@@ -51,6 +50,28 @@ class Answer {
   }
   std::optional<bool> flag_or_none(const char* key) const {
     return json_.contains(key) ? std::optional(flag(key)) : std::nullopt;
+  }
+  /// One for each of `count` calls.
+  std::vector<std::string> texts(const char* key, size_t count) const {
+    const Json& value = at(key);
+    if (!value.is_array() || value.size() != count)
+      fail(EnvironmentFault::kProtocol, fmt::format("{} must be a list of {}, one for each call", key, count));
+    std::vector<std::string> texts;
+    for (const Json& one : value) texts.push_back(text_of(one, key));
+    return texts;
+  }
+  /// A list of {"type": "function", "function": {"name", ...}}, or null where there is none.
+  Json tools(const char* key) const {
+    if (!has(key)) return nullptr;
+    const auto is_tool = [](const Json& one) {
+      return one.is_object() && one.contains("function") && one["function"].is_object() &&
+             one["function"].contains("name") && one["function"]["name"].is_string();
+    };
+    const Json& value = at(key);
+    if (!value.is_array() || value.empty() || !std::ranges::all_of(value, is_tool))
+      fail(EnvironmentFault::kProtocol,
+           fmt::format(R"({} must be a list of {{"type": "function", "function": {{"name": ..., ...}}}})", key));
+    return value;
   }
   double reward(const char* key) const {
     const Json& value = at(key);
@@ -61,6 +82,12 @@ class Answer {
   }
 
  private:
+  std::string text_of(const Json& value, const char* key) const {
+    if (!value.is_string()) fail(EnvironmentFault::kProtocol, fmt::format("{} must be a text", key));
+    if (value.get_ref<const std::string&>().size() > kLongestObservation)
+      fail(EnvironmentFault::kFlood, fmt::format("{} has more than {} bytes", key, kLongestObservation));
+    return value.get<std::string>();
+  }
   const Json& at(const char* key) const {
     if (!json_.contains(key)) fail(EnvironmentFault::kProtocol, fmt::format("{} is missing", key));
     return json_.at(key);
@@ -75,24 +102,37 @@ class Answer {
 
 class CommandEnvironment : public Environment {
  public:
-  explicit CommandEnvironment(const EnvironmentArgs& args) : args_(args) {}
+  CommandEnvironment(const EnvironmentArgs& args, const std::string& where)
+      : args_(args), calls_(args.tool_calls, args.tool_pattern, where + "tool_pattern") {}
+
+  Json tools() const override { return args_.show_tools ? tools_ : Json(); }
 
   Opening reset(uint64_t seed) override {
     Json config = Json::object();
     for (const auto& [key, value] : args_.config) config[key] = value;
-    return ask({{"method", "reset"}, {"seed", seed}, {"config", std::move(config)}}, [](const Answer& answer) {
+    return ask({{"method", "reset"}, {"seed", seed}, {"config", std::move(config)}}, [&](const Answer& answer) {
+      tools_ = answer.tools("tools");
       return Opening{answer.text_or_none("instruction"), answer.text("observation")};
     });
   }
 
   Reaction step(const std::string& message) override {
-    return ask({{"method", "step"}, {"message", message}}, [](const Answer& answer) {
-      return Reaction{.observation = answer.text("observation"),
-                      .reward = answer.reward("reward"),
-                      .is_done = answer.flag("done"),
-                      .is_valid = answer.flag_or_none("valid").value_or(true),
-                      .succeeded = answer.flag_or_none("success")};
-    });
+    if (tools_.is_null()) return ask_step({{"method", "step"}, {"message", message}}, 0);
+    const std::vector<std::optional<ToolCall>> attempts = calls_.read(message).attempts;
+    Json calls = Json::array();
+    std::vector<std::string> errors;  // by attempt; empty: it can be made
+    for (const auto& attempt : attempts) {
+      errors.push_back(error_of(attempt));
+      if (errors.back().empty())
+        calls.push_back({{"name", attempt->name}, {"arguments", parse_json(attempt->arguments, "arguments")}});
+    }
+    Json question{{"method", "step"}, {"message", message}};
+    const size_t num_calls = calls.size();
+    if (num_calls > 0) question["tool_calls"] = std::move(calls);
+    Reaction reaction;
+    if (num_calls > 0 || attempts.empty()) reaction = ask_step(question, num_calls);
+    add_errors(reaction, errors);
+    return reaction;
   }
 
   void close() override {
@@ -100,6 +140,40 @@ class CommandEnvironment : public Environment {
   }
 
  private:
+  /// Why a call is not asked, or "".
+  std::string error_of(const std::optional<ToolCall>& call) const {
+    if (!call) return "Error: this is no call: a name and an object of arguments were expected, as JSON";
+    std::vector<std::string> names;
+    for (const Json& tool : tools_) names.push_back(tool["function"]["name"].get<std::string>());
+    if (std::ranges::find(names, call->name) != names.end()) return "";
+    return fmt::format("Error: there is no tool {}; there is {}", call->name, fmt::join(names, ", "));
+  }
+
+  /// Errors in their places between the program's answers, and all counted.
+  static void add_errors(Reaction& reaction, const std::vector<std::string>& errors) {
+    reaction.tools = ToolCounts{.calls = std::ssize(errors)};
+    if (reaction.is_done && reaction.answers.empty()) return;  // nothing follows
+    std::vector<std::string> answers;
+    auto next = reaction.answers.begin();
+    for (const std::string& error : errors) answers.push_back(error.empty() ? *next++ : error);
+    reaction.tools->errors =
+        std::ranges::count_if(answers, [](const std::string& answer) { return answer.starts_with("Error:"); });
+    if (!answers.empty()) reaction.observation = fmt::format("{}", fmt::join(answers, "\n"));
+    reaction.answers = std::move(answers);
+  }
+
+  Reaction ask_step(const Json& question, size_t num_calls) {
+    return ask(question, [&](const Answer& answer) {
+      const bool has_answers = num_calls > 0 && (answer.has("answers") || !answer.flag("done"));
+      return Reaction{.observation = num_calls > 0 ? answer.text_or_none("observation") : answer.text("observation"),
+                      .reward = answer.reward("reward"),
+                      .is_done = answer.flag("done"),
+                      .is_valid = answer.flag_or_none("valid").value_or(true),
+                      .succeeded = answer.flag_or_none("success"),
+                      .answers = has_answers ? answer.texts("answers", num_calls) : std::vector<std::string>()};
+    });
+  }
+
   /// A program that fails is ended.
   template <class Read>
   std::invoke_result_t<Read, const Answer&> ask(const Json& question, const Read& read) {
@@ -141,6 +215,8 @@ class CommandEnvironment : public Environment {
   }
 
   EnvironmentArgs args_;
+  ToolCallReader calls_;
+  Json tools_ = nullptr;  // of the level
   std::optional<ChildProcess> child_;
   int64_t id_ = 0;
 };
@@ -158,7 +234,7 @@ void check_command(const EnvironmentArgs& args, const std::string& where) {
 std::unique_ptr<Environment> make_command_environment(const EnvironmentArgs& args, const std::string& where) {
   if (args.command.empty() || args.command[0].empty())
     throw user_error("{}command: missing; give the program and its arguments as a list", where);
-  return std::make_unique<CommandEnvironment>(args);
+  return std::make_unique<CommandEnvironment>(args, where);
 }
 
 }  // namespace roll
