@@ -108,7 +108,8 @@ void complete_normalization(Config& config, Checker& check) {
   fill(experience.norm_std_type, method == RewardMethod::kMeanStd ? type : deviation);
   if (method == RewardMethod::kIdentity) {
     Chosen<AdvantageEstimator>& estimator = experience.adv_estimator;
-    if (experience.norm_mean_type || experience.norm_std_type || estimator != Chosen<AdvantageEstimator>("grpo")) return;
+    if (experience.norm_mean_type || experience.norm_std_type || estimator != Chosen<AdvantageEstimator>("grpo"))
+      return;
     check.note(fmt::format("{}: is reinforce where {} says that rewards stay as they are", check.name(estimator),
                            check.key(config.agentic.reward_normalization)));
     estimator = "reinforce";
@@ -175,9 +176,10 @@ void complete_copied_batches(Config& config, Checker& check) {
     const int64_t wanted = worker->mini_batch();
     if (args.train_batch_size || wanted <= own || wanted % own != 0 || own % worker->data_ranks() != 0) continue;
     if (worker == &config.actor_train || config.uses_critic())
-      check.note(fmt::format("{}: an update would have {} trajectories, and a step has {}: where ROLL copies each until "
-                             "there are enough, an update has the {} themselves, which is the same",
-                             check.name(args.gradient_accumulation_steps), wanted, own, own));
+      check.note(
+          fmt::format("{}: an update would have {} trajectories, and a step has {}: where ROLL copies each until "
+                      "there are enough, an update has the {} themselves, which is the same",
+                      check.name(args.gradient_accumulation_steps), wanted, own, own));
     args.train_batch_size = own;
     args.gradient_accumulation_steps = 1;
   }

@@ -93,7 +93,8 @@ TEST_CASE("answers of tools stand where templates of models that call them put t
     std::ofstream(folder.path() / "chat_template.jinja") << called["templates"][form].get<std::string>();
     const TurnTokens own(ChatTemplate::load(folder.path(), "native"), tokenizer);
     CHECK_NOTHROW(own.check("tool", called["tools"]));
-    const auto between = own.behind({called["first"], tool_variables(called["tools"]), {}}, one["answers"], /*last_id=*/7);
+    const auto between =
+        own.behind({called["first"], tool_variables(called["tools"]), {}}, one["answers"], /*last_id=*/7);
     CHECK(tokenizer.decode(between) ==
           (form == "hermes" ? "<|im_end|>\n" : "<|eot_id|>") + one["behind"].get<std::string>());
   }

@@ -56,7 +56,8 @@ TEST_CASE("a program that plays by the rules is played with, and told what it ha
   environment->close();
 }
 
-TEST_CASE("tools that a program declares are called, and what cannot be called is answered without it", "[environment]") {
+TEST_CASE("tools that a program declares are called, and what cannot be called is answered without it",
+          "[environment]") {
   // It answers each step that it is asked with how many it has been asked so far.
   const auto environment = shell_environment(
       R"(read q; echo '{"observation":"o","tools":[{"type":"function","function":{"name":"add"}},{"function":{"name":"sub"}}]}'
@@ -79,7 +80,8 @@ TEST_CASE("tools that a program declares are called, and what cannot be called i
   };
   CHECK(told("said") == "0/0:1");
   CHECK(told(call("add", R"({"x":1})") + "<|im_end|>") == "0/1: 2; 2");
-  CHECK(told(call("rm", "{}")) == "1/1: Error: there is no tool rm; there is add, sub; Error: there is no tool rm; there is add, sub");
+  CHECK(told(call("rm", "{}")) ==
+        "1/1: Error: there is no tool rm; there is add, sub; Error: there is no tool rm; there is add, sub");
   const std::string all = told(call("add", "{}") + "<tool_call>no</tool_call>" + call("sub", "{}"));
   CHECK(all.starts_with("2/3: 3 Error: this is no call"));  // the program was not asked about rm
   CHECK(all.find("as JSON Error: no; 3\nError: this is no call") != std::string::npos);
@@ -130,7 +132,8 @@ TEST_CASE("however a program misbehaves, it is a failure of its kind and nothing
       {"declares an object", R"(read q; echo '{"observation":"o","tools":{"name":"add"}}')", "protocol"},
       {"declares a name", R"(read q; echo '{"observation":"o","tools":["add"]}')", "protocol"},
       {"declares a tool without a name", R"(read q; echo '{"observation":"o","tools":[{"function":{}}]}')", "protocol"},
-      {"declares a number's tool", R"(read q; echo '{"observation":"o","tools":[{"function":{"name":1}}]}')", "protocol"},
+      {"declares a number's tool", R"(read q; echo '{"observation":"o","tools":[{"function":{"name":1}}]}')",
+       "protocol"},
   };
   constexpr Way kAtStep[] = {
       {"ends", "exit 3", "crash"},

@@ -69,7 +69,8 @@ TEST_CASE("calls are read as transformers' templates write them", "[serve]") {
     const bool is_hermes = one["form"] == "hermes";
     ToolCallReader reader(is_hermes ? ToolCallForm::kHermes : ToolCallForm::kLlama3, {}, "");
     const std::string turn = said.substr(0, said.find_last_not_of('\n') + 1);
-    for (const std::string& text : {turn, turn.substr(0, turn.rfind("<|")), is_hermes ? turn : "<|python_tag|>" + turn}) {
+    for (const std::string& text :
+         {turn, turn.substr(0, turn.rfind("<|")), is_hermes ? turn : "<|python_tag|>" + turn}) {
       const SpokenAndCalled parts = reader.read(text);
       CHECK(parts.content.empty());
       CHECK(parts.attempts.size() == one["calls"].size());

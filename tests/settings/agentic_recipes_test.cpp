@@ -45,10 +45,11 @@ TEST_CASE("grpo without normalisation is reinforce, which needs no group", "[tra
   const auto plain = loaded({alone, "reward_normalization={grouping: tags, method: identity}"});
   CHECK(plain.config.experience.adv_estimator == Chosen<AdvantageEstimator>("reinforce"));
   CHECK_FALSE(plain.config.experience.normalisation().mean);
-  CHECK(notes(plain, "adv_estimator = \"grpo\": is reinforce where reward_normalization"));
-  for (const char* kept : {"{method: mean_std, grouping: traj_group_id}", "{method: identity, norm_mean_type: batch}"})
-    CHECK(loaded({std::string("reward_normalization=") + kept}).config.experience.adv_estimator ==
-          Chosen<AdvantageEstimator>("grpo"));
+  CHECK(notes(plain, "adv_estimator = grpo: is reinforce where reward_normalization"));
+  for (const char* kept : {"{method: mean_std, grouping: traj_group_id}", "{method: identity, norm_mean_type: group}"})
+    CHECK(
+        loaded({"norm_std_type=group", std::string("reward_normalization=") + kept}).config.experience.adv_estimator ==
+        Chosen<AdvantageEstimator>("grpo"));
 }
 
 TEST_CASE("float16 is for a GPU, and what it takes there is said without a CPU", "[train]") {
