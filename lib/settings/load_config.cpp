@@ -159,15 +159,6 @@ void check_lengths(const Config& config, const std::optional<ModelSpec>& spec, c
     check_length(config.val_sequence_length, val_length, spec, role, check);
 }
 
-/// A CPU does not compute in float16.
-bool can_run_on_cpu(const Config& config) {
-  std::vector<const WorkerConfig*> workers = {&config.actor_train};
-  for (const auto& [name, worker] : reference_roles(config)) workers.push_back(worker);
-  if (config.uses_critic()) workers.push_back(&config.critic);
-  for (const JudgingModel& judge : judging_models(config)) workers.push_back(judge.worker);
-  return std::ranges::none_of(workers, [](const auto* worker) { return worker->model_args.dtype == Dtype::kFp16; });
-}
-
 /// A line for each class of ranks.
 std::string memory_of(const Config& config, const PlannedModels& models) {
   const bool on_gpu = config.actor_train.device_mapping.has_value();
@@ -179,8 +170,7 @@ std::string memory_of(const Config& config, const PlannedModels& models) {
                                 memory_text(estimate_memory(config, models, on_gpu, ranks.front()))));
   }
   std::ranges::move(recomputation_text(config, models, on_gpu), std::back_inserter(lines));
-  const int first = config.actor_train.ranks.front();
-  if (!on_gpu || can_run_on_cpu(config))
+  if (const int first = config.actor_train.ranks.front(); !on_gpu || can_run_on_cpu(config))
     lines.push_back(fmt::format("computed on the CPU, rank {} takes about {:.3g} GB of memory in all", first,
                                 estimate_memory(config, models, /*on_gpu=*/false, first).on_cpu() / 1e9));
   return fmt::format("{}", fmt::join(lines, "\n"));
@@ -307,8 +297,7 @@ CheckedConfig<Config> load_config_text(const std::string& yaml, const std::strin
                                        const std::vector<std::string>& overrides, const LoadOptions& options) {
   const auto body = [&](CheckedConfig<Config>& result, Checker& check) {
     const Config& config = result.config;
-    place(result, options, check);
-    complete_copied_batches(result.config, check);
+    place(result, options, check), complete_copied_batches(result.config, check);
     note_idle_keys(config, check);
     check_experience(config, check);
     check_policy(config.actor_train.policy, config.loss, check);
