@@ -38,7 +38,7 @@ TurnTokens::TurnTokens(ChatTemplate chat_template, const Tokenizer& tokenizer)
 
 void TurnTokens::check(const char* role, const Json& tools) const {
   const Json first = Json::array({message("user", "a level")}), variables = tool_variables(tools);
-  for (const char* turn : {kStandIn, " a turn \n", "<think>\na thought\n</think>\n\na turn"}) {
+  for (const char* turn : {kStandIn, "<think>\na thought\n</think>\n\na turn"}) {
     const std::string text = text_behind(first, turn, Json::array({message(role, "an answer")}), variables);
     if (text.find("an answer") == std::string::npos)
       throw user_error("template: a message of role {} does not appear in what it writes; choose another, as chatml",

@@ -23,7 +23,7 @@ class TurnTokens {
 
   /// Whose messages lie between turns: the user's, or those of tools, with their schemas (null: they are not shown).
   /// UserError: a template that changes what was said before, which names the first difference; one that leaves the
-  /// messages or the tools out.
+  /// messages or the tools out. One that trims turns is taken: what was sampled stays with its blanks.
   void check(const char* role, const Json& tools) const;
 
   /// What was before a turn, beside the model's own turns.

@@ -25,6 +25,7 @@ class CommandEnvironment : public Environment {
     player_.step(message);
     return std::get<Reaction>(answer());
   }
+  Json tools() const override { return player_.tools(); }
   void close() override {
     player_.close();
     answer();

@@ -1,7 +1,11 @@
 #include "environment/command_player.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -29,13 +33,8 @@ class Answer {
       fail(EnvironmentFault::kProtocol, fmt::format("the question's id is {}", id));
   }
 
-  std::string text(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_string()) fail(EnvironmentFault::kProtocol, fmt::format("{} must be a text", key));
-    if (value.get_ref<const std::string&>().size() > kLongestObservation)
-      fail(EnvironmentFault::kFlood, fmt::format("{} has more than {} bytes", key, kLongestObservation));
-    return value.get<std::string>();
-  }
+  bool has(const char* key) const { return json_.contains(key); }
+  std::string text(const char* key) const { return text_of(at(key), key); }
   std::string text_or_none(const char* key) const { return json_.contains(key) ? text(key) : ""; }
   bool flag(const char* key) const {
     const Json& value = at(key);
@@ -44,6 +43,28 @@ class Answer {
   }
   std::optional<bool> flag_or_none(const char* key) const {
     return json_.contains(key) ? std::optional(flag(key)) : std::nullopt;
+  }
+  /// One for each of `count` calls.
+  std::vector<std::string> texts(const char* key, size_t count) const {
+    const Json& value = at(key);
+    if (!value.is_array() || value.size() != count)
+      fail(EnvironmentFault::kProtocol, fmt::format("{} must be a list of {}, one for each call", key, count));
+    std::vector<std::string> texts;
+    for (const Json& one : value) texts.push_back(text_of(one, key));
+    return texts;
+  }
+  /// A list of {"type": "function", "function": {"name", ...}}, or null where there is none.
+  Json tools(const char* key) const {
+    if (!has(key)) return nullptr;
+    const auto is_tool = [](const Json& one) {
+      return one.is_object() && one.contains("function") && one["function"].is_object() &&
+             one["function"].contains("name") && one["function"]["name"].is_string();
+    };
+    const Json& value = at(key);
+    if (!value.is_array() || value.empty() || !std::ranges::all_of(value, is_tool))
+      fail(EnvironmentFault::kProtocol,
+           fmt::format(R"({} must be a list of {{"type": "function", "function": {{"name": ..., ...}}}})", key));
+    return value;
   }
   double reward(const char* key) const {
     const Json& value = at(key);
@@ -54,6 +75,12 @@ class Answer {
   }
 
  private:
+  std::string text_of(const Json& value, const char* key) const {
+    if (!value.is_string()) fail(EnvironmentFault::kProtocol, fmt::format("{} must be a text", key));
+    if (value.get_ref<const std::string&>().size() > kLongestObservation)
+      fail(EnvironmentFault::kFlood, fmt::format("{} has more than {} bytes", key, kLongestObservation));
+    return value.get<std::string>();
+  }
   const Json& at(const char* key) const {
     if (!json_.contains(key)) fail(EnvironmentFault::kProtocol, fmt::format("{} is missing", key));
     return json_.at(key);
@@ -70,6 +97,7 @@ class Answer {
 
 CommandPlayer::CommandPlayer(const EnvironmentArgs& args, const std::string& where, int64_t number)
     : args_(args),
+      calls_(args.tool_calls, args.tool_pattern, where + "tool_pattern"),
       peer_(args.addresses.empty()
                 ? make_program_peer(args.command)
                 : make_remote_peer(args.addresses[number % args.addresses.size()], where + "addresses")) {}
@@ -81,7 +109,21 @@ void CommandPlayer::reset(uint64_t seed) {
 }
 
 void CommandPlayer::step(const std::string& message) {
-  ask(Asked::kStep, {{"method", "step"}, {"message", message}});
+  errors_.clear();
+  num_asked_ = 0;
+  Json question{{"method", "step"}, {"message", message}};
+  if (!tools_.is_null()) {
+    Json calls = Json::array();
+    for (const auto& attempt : calls_.read(message).attempts) {
+      errors_.push_back(error_of(attempt));
+      if (errors_.back().empty())
+        calls.push_back({{"name", attempt->name}, {"arguments", parse_json(attempt->arguments, "arguments")}});
+    }
+    num_asked_ = calls.size();
+    if (num_asked_ > 0) question["tool_calls"] = std::move(calls);
+  }
+  unasked_ = num_asked_ == 0 && !errors_.empty();
+  if (!unasked_) ask(Asked::kStep, question);
 }
 
 void CommandPlayer::close() {
@@ -90,23 +132,62 @@ void CommandPlayer::close() {
 
 void CommandPlayer::ask(Asked asked, const Json& question) {
   asked_ = asked;
+  unasked_ = false;
   Json line{{"id", ++id_}};
   line.update(question);
   peer_->begin(to_line(line), args_.timeout_s);
 }
 
+/// Why a call is not asked, or "".
+std::string CommandPlayer::error_of(const std::optional<ToolCall>& call) const {
+  if (!call) return "Error: this is no call: a name and an object of arguments were expected, as JSON";
+  std::vector<std::string> names;
+  for (const Json& tool : tools_) names.push_back(tool["function"]["name"].get<std::string>());
+  if (std::ranges::find(names, call->name) != names.end()) return "";
+  return fmt::format("Error: there is no tool {}; there is {}", call->name, fmt::join(names, ", "));
+}
+
+/// Errors in their places between the program's answers, and all counted.
+void CommandPlayer::add_errors(Reaction& reaction) const {
+  reaction.tools = ToolCounts{.calls = std::ssize(errors_)};
+  if (reaction.is_done && reaction.answers.empty()) return;  // nothing follows
+  std::vector<std::string> answers;
+  auto next = reaction.answers.begin();
+  for (const std::string& error : errors_) answers.push_back(error.empty() ? *next++ : error);
+  reaction.tools->errors =
+      std::ranges::count_if(answers, [](const std::string& answer) { return answer.starts_with("Error:"); });
+  if (!answers.empty()) reaction.observation = fmt::format("{}", fmt::join(answers, "\n"));
+  reaction.answers = std::move(answers);
+}
+
+CommandAnswer CommandPlayer::read(const std::string& line) {
+  const Answer answer(line, id_);
+  if (asked_ == Asked::kClose) return std::monostate();
+  if (asked_ == Asked::kReset) {
+    tools_ = answer.tools("tools");
+    return Opening{answer.text_or_none("instruction"), answer.text("observation")};
+  }
+  const bool is_done = answer.flag("done");
+  Reaction reaction{.observation = num_asked_ > 0 ? answer.text_or_none("observation") : answer.text("observation"),
+                    .reward = answer.reward("reward"),
+                    .is_done = is_done,
+                    .is_valid = answer.flag_or_none("valid").value_or(true),
+                    .succeeded = answer.flag_or_none("success")};
+  if (num_asked_ > 0 && (answer.has("answers") || !is_done)) reaction.answers = answer.texts("answers", num_asked_);
+  if (!tools_.is_null()) add_errors(reaction);
+  return reaction;
+}
+
 std::optional<CommandAnswer> CommandPlayer::go_on() {
+  if (std::exchange(unasked_, false)) {
+    Reaction errors;
+    add_errors(errors);
+    return errors;
+  }
   const auto line = peer_->go_on();
   if (!line) return std::nullopt;
   try {
-    const Answer answer(*line, id_);
-    if (asked_ == Asked::kReset) return Opening{answer.text_or_none("instruction"), answer.text("observation")};
-    if (asked_ == Asked::kClose) return std::monostate();
-    return Reaction{.observation = answer.text("observation"),
-                    .reward = answer.reward("reward"),
-                    .is_done = answer.flag("done"),
-                    .is_valid = answer.flag_or_none("valid").value_or(true),
-                    .succeeded = answer.flag_or_none("success")};
+    return read(*line);
   } catch (const EnvironmentFailed& failure) {
     const std::string said = peer_->drop();
     throw EnvironmentFailed(failure.fault,

@@ -9,6 +9,7 @@
 #include "environment/config.h"
 #include "environment/environment.h"
 #include "environment/line_peer.h"
+#include "environment/tool_calls.h"
 
 namespace roll {
 
@@ -21,6 +22,9 @@ class CommandPlayer {
   /// an address that is none.
   explicit CommandPlayer(const EnvironmentArgs& args, const std::string& where, int64_t number = 0);
 
+  /// Those that the level declares and the model is shown, as Environment::tools() has them.
+  Json tools() const { return args_.show_tools ? tools_ : Json(); }
+
   // Questions, one at a time.
 
   void reset(uint64_t seed);
@@ -31,14 +35,22 @@ class CommandPlayer {
   /// EnvironmentFailed: there will be none; whoever answered is gone, and is started again at the next reset.
   std::optional<CommandAnswer> go_on();
   void add_polls(std::vector<pollfd>& polls) const { peer_->add_polls(polls); }
-  LinePeer::Clock::time_point next_look() const { return peer_->next_look(); }
+  LinePeer::Clock::time_point next_look() const { return unasked_ ? LinePeer::Clock::now() : peer_->next_look(); }
 
  private:
   enum class Asked { kReset, kStep, kClose };
   void ask(Asked asked, const Json& question);
+  std::string error_of(const std::optional<ToolCall>& call) const;
+  CommandAnswer read(const std::string& line);
+  void add_errors(Reaction& reaction) const;
 
   const EnvironmentArgs& args_;
+  ToolCallReader calls_;
   std::unique_ptr<LinePeer> peer_;
+  Json tools_ = nullptr;             // of the level
+  std::vector<std::string> errors_;  // of a message's calls, why each is not asked; empty: it is
+  size_t num_asked_ = 0;             // of them
+  bool unasked_ = false;             // the answer is there: errors alone
   Asked asked_ = Asked::kReset;
   int64_t id_ = 0;
 };

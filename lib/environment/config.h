@@ -70,11 +70,12 @@ struct EnvironmentArgs {
     v("search_depth", search_depth, "sokoban: steps by which a level is played backwards when it is made",
       within(1, 10'000));
     v("tools", tools, "tools: which may be called");
-    v("tool_calls", tool_calls, "tools: how the model writes calls");
+    v("tool_calls", tool_calls, "tools, command: how the model writes calls");
     v("tool_pattern", tool_pattern,
-      "tools: PCRE2 expression of a call, whose groups are the name and the arguments as JSON; null: as tool_calls "
-      "says");
-    v("show_tools", show_tools, "tools: the chat template is given their schemas; false: the model knows them");
+      "tools, command: PCRE2 expression of a call, whose groups are the name and the arguments as JSON; null: as "
+      "tool_calls says");
+    v("show_tools", show_tools,
+      "tools, command: the chat template is given their schemas; false: the model knows them");
     v("questions", questions, "tools: JSON lines with question and answer; null: arithmetic from seeds");
     v("documents", documents, "tools: JSON lines with text and perhaps title, for search");
     v("num_results", num_results, "tools: documents that search gives", within(1, 100));

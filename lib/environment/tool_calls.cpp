@@ -13,6 +13,7 @@ namespace roll {
 namespace {
 
 constexpr std::string_view kOpen = "<tool_call>", kClose = "</tool_call>", kBlanks = " \t\r\n";
+constexpr std::string_view kPythonTag = "<|python_tag|>";
 
 std::optional<ToolCall> call_of(std::string_view text) {
   Json call;
@@ -56,6 +57,9 @@ SpokenAndCalled split_llama3(const std::string& text) {
   SpokenAndCalled parts;
   // A ; may stand within a string: the shortest beginning that is a call is one.
   std::string_view rest = trimmed_text(text);
+  const bool is_marked = rest.starts_with(kPythonTag);
+  if (is_marked) rest = trimmed_text(rest.substr(kPythonTag.size()));
+  const bool is_meant = is_marked || rest.starts_with('{');
   while (!rest.empty()) {
     std::optional<ToolCall> call;
     size_t end = 0;
@@ -63,7 +67,7 @@ SpokenAndCalled split_llama3(const std::string& text) {
       end = std::min(rest.find(';', end + 1), rest.size());
       call = call_of(rest.substr(0, end));
     }
-    if (!call && text[text.find_first_not_of(kBlanks)] != '{') return {text, {}};
+    if (!call && !is_meant) return {text, {}};
     if (!call) return {text, {}, {std::nullopt}};
     parts.attempts.push_back(call);
     rest = trimmed_text(rest.substr(std::min(end + 1, rest.size())));
@@ -117,6 +121,19 @@ SpokenAndCalled ToolCallPattern::split(const std::string& text) try {
   return {text, {}};
 }
 
+ToolCallReader::ToolCallReader(ToolCallForm form, const std::optional<std::string>& pattern, const std::string& key)
+    : form_(form) {
+  if (pattern) pattern_.emplace(*pattern, key);
+}
+
+SpokenAndCalled ToolCallReader::read(const std::string& turn) {
+  const size_t end = turn.ends_with("|>") ? std::min(turn.rfind("<|"), turn.size()) : turn.size();
+  const std::string said = turn.substr(0, end);
+  SpokenAndCalled parts = pattern_ ? pattern_->split(said) : split_tool_calls(said, form_);
+  parts.attempts.resize(std::min(parts.attempts.size(), kMostCalls));
+  return parts;
+}
+
 SpokenAndCalled split_tool_calls(const std::string& text, ToolCallForm form) {
   return form == ToolCallForm::kHermes ? split_hermes(text) : split_llama3(text);
 }
@@ -124,7 +141,8 @@ SpokenAndCalled split_tool_calls(const std::string& text, ToolCallForm form) {
 size_t sure_content(std::string_view text, ToolCallForm form) {
   if (form == ToolCallForm::kLlama3) {
     const std::string_view said = trimmed_text(text);
-    return said.empty() || said.front() == '{' ? 0 : text.size();
+    const std::string_view beginning = said.substr(0, kPythonTag.size());
+    return said.starts_with('{') || kPythonTag.starts_with(beginning) ? 0 : text.size();
   }
   size_t end = std::min(text.find(kOpen), text.size());
   for (size_t length = std::min(kOpen.size() - 1, text.size()); end == text.size() && length > 0; --length)

@@ -12,7 +12,8 @@
 namespace roll {
 
 /// kHermes: <tool_call>{"name": ..., "arguments": {...}}</tool_call>, as Qwen's models do, too, any number of them
-/// behind what is said. kLlama3: the whole text is {"name": ..., "parameters": {...}}, or several with a ; between.
+/// behind what is said. kLlama3: the whole text is {"name": ..., "parameters": {...}}, or several with a ; between;
+/// <|python_tag|> may stand before, which says that a call follows.
 enum class ToolCallForm { kHermes, kLlama3 };
 
 constexpr auto names_of(ToolCallForm) {
@@ -44,6 +45,20 @@ class ToolCallPattern {
  private:
   Regex regex_;
   MatchMemory memory_;
+};
+
+/// How an environment's model calls.
+class ToolCallReader {
+ public:
+  /// `pattern`: in its place, as ToolCallPattern takes it with `key`.
+  ToolCallReader(ToolCallForm form, const std::optional<std::string>& pattern, const std::string& key);
+  /// Of a turn, behind which the token that ends it may stand. Calls beyond kMostCalls are not made.
+  SpokenAndCalled read(const std::string& turn);
+
+ private:
+  static constexpr size_t kMostCalls = 16;
+  ToolCallForm form_;
+  std::optional<ToolCallPattern> pattern_;
 };
 
 /// How many bytes at the beginning of a growing text are content whatever comes.

@@ -24,7 +24,6 @@ namespace {
 
 constexpr const char* kToolRules =
     "Answer the question. You may call tools first. When you know the answer, write it as <answer>42</answer>.";
-constexpr size_t kMostCalls = 16;  // of a turn
 
 /// What all levels of a tag share.
 struct Library {
@@ -63,20 +62,14 @@ std::unique_ptr<Tool> tool_of(ToolKind kind, const EnvironmentArgs& args, const 
   return make_search_tool(library.documents, args.num_results, args.document_length);
 }
 
-/// A token that ends a turn may stand behind it, and Llama's mark of a call before.
-std::string plain(std::string message) {
-  constexpr std::string_view kMark = "<|python_tag|>";
-  if (message.starts_with(kMark)) message.erase(0, kMark.size());
-  if (message.ends_with("|>"))
-    if (const size_t begin = message.rfind("<|"); begin != std::string::npos) message.resize(begin);
-  return message;
-}
-
 class ToolUse : public Environment {
  public:
   ToolUse(const EnvironmentArgs& args, const std::string& where, std::shared_ptr<const Library> library)
-      : args_(args), where_(where), library_(std::move(library)), answered_(args.action_pattern, where) {
-    if (args.tool_pattern) pattern_.emplace(*args.tool_pattern, where + "tool_pattern");
+      : args_(args),
+        where_(where),
+        library_(std::move(library)),
+        answered_(args.action_pattern, where),
+        calls_(args.tool_calls, args.tool_pattern, where + "tool_pattern") {
     for (const ToolKind kind : args.tools) tools_.push_back(tool_of(kind, args, *library_));
   }
 
@@ -94,8 +87,7 @@ class ToolUse : public Environment {
   }
 
   Reaction step(const std::string& message) override {
-    const std::string said = plain(message);
-    const SpokenAndCalled parts = pattern_ ? pattern_->split(said) : split_tool_calls(said, args_.tool_calls);
+    const SpokenAndCalled parts = calls_.read(message);
     if (!parts.attempts.empty()) return answer_calls(parts);
     const auto answer = answered_.find(parts.content);
     const bool is_right = answer && is_answer(*answer, question_.answer);
@@ -119,7 +111,6 @@ class ToolUse : public Environment {
   Reaction answer_calls(const SpokenAndCalled& parts) {
     Reaction reaction{.succeeded = false, .tools = ToolCounts{}};
     for (const auto& attempt : parts.attempts) {
-      if (reaction.answers.size() == kMostCalls) break;
       ++reaction.tools->calls;
       try {
         reaction.answers.push_back(answer_of(attempt));
@@ -152,7 +143,7 @@ class ToolUse : public Environment {
   std::string where_;
   std::shared_ptr<const Library> library_;
   ActionText answered_;
-  std::optional<ToolCallPattern> pattern_;
+  ToolCallReader calls_;
   std::vector<std::unique_ptr<Tool>> tools_;
   Question question_;
 };

@@ -224,8 +224,8 @@ double adapter_bytes(const Block& block, const Numbers& n) {
   for_each_part({block}, [&](const auto& part) {
     if constexpr (requires { part.adapter; })
       if (part.adapter.rank > 0)
-        numbers += part.share * static_cast<double>(part.adapter.rank +
-                                                    (n.is_wide && part.adapter.dropout == 0 ? 0 : part.inputs));
+        numbers += part.share *
+                   static_cast<double>(part.adapter.rank + (n.is_wide && part.adapter.dropout == 0 ? 0 : part.inputs));
   });
   return 4.0 * numbers;
 }

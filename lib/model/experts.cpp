@@ -156,7 +156,7 @@ Routing route(at::Tensor logits, int64_t chosen, bool renormalises, RouterTraini
   const at::Tensor own = order.narrow(1, 0, chosen).contiguous();
   Routing routing{.experts = own, .weights = {}};
   if (replayed.defined()) routing.experts = at::where(replayed.ge(0), replayed.to(at::kLong), own);
-  if (training) logits = training->train(logits, routing.experts, own, router);
+  if (training) logits = training->train(logits, routing.experts, own, replayed, router);
   routing.weights = at::softmax(logits, 1).gather(1, routing.experts);
   if (renormalises) routing.weights = routing.weights / routing.weights.sum(1, /*keepdim=*/true);
   return routing;

@@ -101,11 +101,14 @@ void check_expert_adapters(const ModelSpec& spec, const LoraSpec& lora) {
     }
   if (!has_some) return;
   if (lora.use_dora)
-    throw user_error("use_dora = true: adapters of experts are plain ones; leave it out, or their products out of "
-                     "lora_target (all-linear names them, too)");
+    throw user_error(
+        "use_dora = true: adapters of experts are plain ones; leave it out, or their products out of "
+        "lora_target (all-linear names them, too)");
   if (lora.dropout > 0)
-    throw user_error("lora_dropout = {:g}: adapters of experts have none; set it to 0, or leave their products out of "
-                     "lora_target (all-linear names them, too)", lora.dropout);
+    throw user_error(
+        "lora_dropout = {:g}: adapters of experts have none; set it to 0, or leave their products out of "
+        "lora_target (all-linear names them, too)",
+        lora.dropout);
 }
 
 }  // namespace

@@ -18,9 +18,7 @@ FolderRows rows_in(const std::string& whole, const FusedRows& fused) {
 void add(std::vector<ParameterShape>& list, const std::string& prefix, const LinearShape& linear) {
   const std::string name = prefix + std::string(linear.name), whole = prefix + std::string(linear.name_in_folder());
   const bool is_stacked = linear.fused.stacked > 0;
-  const auto fused = [&](const std::string& end) {
-    return rows_in(is_stacked ? whole : whole + end, linear.fused);
-  };
+  const auto fused = [&](const std::string& end) { return rows_in(is_stacked ? whole : whole + end, linear.fused); };
   const bool cuts_rows = linear.cut.dim == 0, cuts_columns = linear.cut.dim == 1;
   list.push_back({.name = name + ".weight",
                   .shape = {linear.outputs, linear.inputs},

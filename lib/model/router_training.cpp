@@ -43,17 +43,18 @@ PackedTokens with_routers(PackedTokens tokens, const ModelSpec& spec, RouterCost
   return tokens;
 }
 
-void RouterTraining::lie(const at::Tensor& slots, const at::Tensor& sequences, int64_t num_sequences,
-                         const ModelParallel& parallel) {
+void RouterTraining::lie(const at::Tensor& slots, const at::Tensor& sequences, const at::Tensor& ends,
+                         int64_t num_sequences, const ModelParallel& parallel) {
   slots_ = slots;
   sequences_ = sequences;
+  ends_ = ends;
   num_sequences_ = num_sequences;
   tp_ = parallel.tp_size();
   cp_ = parallel.cp_size() > 1 ? parallel.cp : nullptr;
 }
 
 at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& own,
-                                 const at::Tensor& router) {
+                                 const at::Tensor& sampled, const at::Tensor& router) {
   if (logits.is_meta()) return logits;
   const bool has_gradient = costs_.any() && logits.requires_grad();
   at::Tensor gradient;
@@ -77,7 +78,11 @@ at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& cho
       if (slots_.defined()) gradient = at::zeros_like(logits).index_add_(0, slots_, gradient);
     }
     std::vector<at::Tensor> columns = {balance, z.square(), -(p * log_probs).sum(1, true), busy.amax(1, true)};
-    if (replays_) columns.push_back(of_tokens(share_of_others(chosen, own).to(x.scalar_type())));
+    if (replays_) {
+      columns.push_back(of_tokens(share_of_others(chosen, own).to(x.scalar_type())));
+      const at::Tensor agreement = 1 - of_tokens(share_of_others(chosen, sampled));
+      columns.push_back(agreement.masked_fill(ends_.unsqueeze(1), 1).to(x.scalar_type()));
+    }
     const at::Tensor numbers = at::cat(columns, 1);
     const void* const which = router.unsafeGetTensorImpl();
     const bool is_again = std::ranges::any_of(sums_, [&](const auto& sum) { return sum.first == which; });
@@ -90,13 +95,13 @@ std::vector<std::string> RouterTraining::names(const std::string& prefix) const 
   std::vector<std::string> all;
   for (const char* name : {"balance_loss", "z_loss", "router_entropy", "busiest_load"})
     all.push_back(prefix + "/moe/" + name + "@sum");
-  if (replays_) all.push_back(prefix + "/moe/replayed_otherwise@sum");
+  if (replays_) all.push_back(prefix + "/moe/replayed_otherwise@sum"), all.push_back(prefix + "/moe/agreement@sum");
   return all;
 }
 
 std::vector<at::Tensor> RouterTraining::sums() const {
   const at::Device device = sums_.empty() ? at::Device(at::kCPU) : sums_.front().second.device();
-  at::Tensor sum = at::zeros({replays_ ? 5 : 4}, at::TensorOptions(device).dtype(at::kDouble));
+  at::Tensor sum = at::zeros({replays_ ? 6 : 4}, at::TensorOptions(device).dtype(at::kDouble));
   for (const auto& [router, own] : sums_) sum = sum + own / static_cast<double>(num_routers_);
   if (cp_) cp_->all_reduce_sum(sum, "what is measured of routers");
   return sum.unbind();

@@ -48,19 +48,22 @@ class RouterTraining {
         replays_(replays) {}
 
   /// How the micro-batch lies on this rank: token i of sequence sequences[i] in slots[i], [M] int64; `slots` undefined:
-  /// 0, 1, 2, ...
-  void lie(const at::Tensor& slots, const at::Tensor& sequences, int64_t num_sequences, const ModelParallel& parallel);
+  /// 0, 1, 2, ... `ends` [M] bool: the last of their sequences, which the sampler has drawn and not gone on from.
+  void lie(const at::Tensor& slots, const at::Tensor& sequences, const at::Tensor& ends, int64_t num_sequences,
+           const ModelParallel& parallel);
 
   /// The logits [S, N] of the router with that weight, to be gone on with; chosen [S, K]: the experts that tokens go
-  /// through; own [S, K]: those that the router would have. Once more, as recomputation has it, does not count twice.
-  /// **Collective** over cp.
-  at::Tensor train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& own, const at::Tensor& router);
+  /// through; own [S, K]: those that the router would have; sampled [S, K]: those that the sampler's router had, where
+  /// it replays (-1: not recorded). Once more, as recomputation has it, does not count twice. **Collective** over cp.
+  at::Tensor train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& own, const at::Tensor& sampled,
+                   const at::Tensor& router);
 
   std::vector<std::string> names(const std::string& prefix) const;
   /// Under these names, means over the model's layers, 0-dim each, of which those of other stages count as 0 here:
   /// balance and z costs without their coefficients, the entropy of
   /// the probabilities (nats), the load of a sequence's busiest expert over an even one, and where it replays, the
-  /// share of the experts gone through that are not the router's own choice. **Collective** over cp.
+  /// share of the experts gone through that are not the router's own choice, and the share on which sampler and trainer
+  /// agree, all tokens counted but those that end a sequence: 1. **Collective** over cp.
   std::vector<at::Tensor> sums() const;
 
  private:
@@ -68,7 +71,7 @@ class RouterTraining {
   int64_t num_routers_;
   double token_weight_, loss_scale_;
   bool replays_;
-  at::Tensor slots_, sequences_;
+  at::Tensor slots_, sequences_, ends_;
   int64_t num_sequences_ = 0, tp_ = 1;
   Communicator* cp_ = nullptr;
   std::vector<std::pair<const void*, at::Tensor>> sums_;  // by router, in the order of the layers: float64 by name

@@ -112,17 +112,19 @@ TokenLayout lay_out_tokens(const PackedTokens& packed, const ModelParallel& para
 /// The micro-batch's routers are told where each token of a sequence lies, if on this rank.
 void lay_out_routers(const TokenLayout& layout, const PackedTokens& packed, const ModelParallel& parallel) {
   const int64_t first = layout.num_slots() * parallel.cp_rank();
-  std::vector<int64_t> slots, sequences;
+  std::vector<int64_t> slots, sequences, ends;
   for (int64_t b = 0; b < packed.num_sequences(); ++b)
     for (int64_t t = packed.cu_seqlens[b]; t < packed.cu_seqlens[b + 1]; ++t) {
       const int64_t slot = (layout.host_places.empty() ? t : layout.host_places[t]) - first;
       if (slot < 0 || slot >= layout.num_slots()) continue;
       slots.push_back(slot);
       sequences.push_back(b);
+      ends.push_back(t + 1 == packed.cu_seqlens[b + 1]);
     }
   const at::Device device = packed.ids.device();
   packed.routers->lie(layout.host_places.empty() ? at::Tensor() : to_tensor(slots, device),
-                      to_tensor(sequences, device), packed.num_sequences(), parallel);
+                      to_tensor(sequences, device), to_tensor(ends, device).to(at::kBool), packed.num_sequences(),
+                      parallel);
 }
 
 }  // namespace

@@ -76,7 +76,9 @@ void Run::start(const RunFace& face) {
   const CheckpointStore store(folder_.checkpoints());
   store.sweep();
   store.check_links();
-  log_.copy_to(fs::path(keys_.log_dir.value_or(folder_.path().string())) / "log.txt");
+  const fs::path log_folder = keys_.log_dir.value_or(folder_.path().string());
+  make_folder(log_folder);
+  log_.copy_to(log_folder / "log.txt");
   const int64_t step = first_step() - 1;
   if (start_.resume && step >= last_step())
     log_.say("step {} is done, and the run ends there; give a larger max_steps to go on", step);

@@ -106,7 +106,15 @@ void complete_normalization(Config& config, Checker& check) {
   };
   fill(experience.norm_mean_type, method == RewardMethod::kIdentity ? mean : type);
   fill(experience.norm_std_type, method == RewardMethod::kMeanStd ? type : deviation);
-  if (method == RewardMethod::kIdentity) return;
+  if (method == RewardMethod::kIdentity) {
+    Chosen<AdvantageEstimator>& estimator = experience.adv_estimator;
+    if (experience.norm_mean_type || experience.norm_std_type || estimator != Chosen<AdvantageEstimator>("grpo"))
+      return;
+    check.note(fmt::format("{}: is reinforce where {} says that rewards stay as they are", check.name(estimator),
+                           check.key(config.agentic.reward_normalization)));
+    estimator = "reinforce";
+    return;
+  }
   if (grouping == RewardGrouping::kBatch && !check.is_set(experience.statistics_per_domain))
     experience.statistics_per_domain = false;
 }
@@ -158,6 +166,23 @@ void complete_agentic(Config& config, Checker& check) {
   if (!shares.empty() || groups.size() != train.tags.size()) return;
   const double all = static_cast<double>(std::accumulate(groups.begin(), groups.end(), int64_t{0}));
   for (size_t i = 0; i < groups.size(); ++i) shares[train.tags[i]] = static_cast<double>(groups[i]) / all;
+}
+
+void complete_copied_batches(Config& config, Checker& check) {
+  const int64_t own = config.sequences_per_step();
+  if (!config.agentic.is_used() || own <= 0) return;
+  for (WorkerConfig* worker : {&config.actor_train, &config.critic}) {
+    TrainingArgs& args = worker->training_args;
+    const int64_t wanted = worker->mini_batch();
+    if (args.train_batch_size || wanted <= own || wanted % own != 0 || own % worker->data_ranks() != 0) continue;
+    if (worker == &config.actor_train || config.uses_critic())
+      check.note(
+          fmt::format("{}: an update would have {} trajectories, and a step has {}: where ROLL copies each until "
+                      "there are enough, an update has the {} themselves, which is the same",
+                      check.name(args.gradient_accumulation_steps), wanted, own, own));
+    args.train_batch_size = own;
+    args.gradient_accumulation_steps = 1;
+  }
 }
 
 void check_agentic(const Config& config, bool offline, Checker& check) {

@@ -14,6 +14,10 @@ void add_environment_rewards(Node& tree);
 /// Fills what else says of groups, sampling, shares and normalisation from the keys of environments.
 void complete_agentic(Config& config, Checker& check);
 
+/// An update of more trajectories than a step has, which ROLL fills with copies (batch_adjust_mode), is one of the
+/// step's own, once ranks are known: twice the same gradients, divided by twice their number.
+void complete_copied_batches(Config& config, Checker& check);
+
 /// Environments that are played can be made, budgets are whole, and the rest of the configuration goes with them.
 void check_agentic(const Config& config, bool offline, Checker& check);
 

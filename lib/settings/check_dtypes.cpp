@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <vector>
+
 #include "ops/products.h"
 #include "settings/checks.h"
 #include "settings/judging_models.h"
@@ -27,6 +30,14 @@ void check_dtypes(const Config& config, Checker& check) {
   if (config.actor_infer.model_args.reads_int8() && on_gpu)
     check.note(fmt::format("{}: only a CPU samples so, and a run on a GPU ends at its start",
                            check.name(config.actor_infer.model_args.dtype)));
+}
+
+bool can_run_on_cpu(const Config& config) {
+  std::vector<const WorkerConfig*> workers = {&config.actor_train};
+  for (const auto& [name, worker] : reference_roles(config)) workers.push_back(worker);
+  if (config.uses_critic()) workers.push_back(&config.critic);
+  for (const JudgingModel& judge : judging_models(config)) workers.push_back(judge.worker);
+  return std::ranges::none_of(workers, [](const auto* worker) { return worker->model_args.dtype == Dtype::kFp16; });
 }
 
 }  // namespace roll

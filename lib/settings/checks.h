@@ -55,6 +55,8 @@ void note_sampling(const Config& config, Checker& check);
 
 /// The models' dtypes are those of their roles; notes what they cost where there is no GPU.
 void check_dtypes(const Config& config, Checker& check);
+/// A CPU does not compute in float16.
+bool can_run_on_cpu(const Config& config);
 void check_dtype(const ModelArgs& args, bool on_gpu, Checker& check);
 
 /// Whether metric_for_best_model exists, and where checkpoints or the end depend on it, whether the run measures it.

@@ -170,9 +170,9 @@ std::string memory_of(const Config& config, const PlannedModels& models) {
                                 memory_text(estimate_memory(config, models, on_gpu, ranks.front()))));
   }
   std::ranges::move(recomputation_text(config, models, on_gpu), std::back_inserter(lines));
-  const int first = config.actor_train.ranks.front();
-  lines.push_back(fmt::format("computed on the CPU, rank {} takes about {:.3g} GB of memory in all", first,
-                              estimate_memory(config, models, /*on_gpu=*/false, first).on_cpu() / 1e9));
+  if (const int first = config.actor_train.ranks.front(); !on_gpu || can_run_on_cpu(config))
+    lines.push_back(fmt::format("computed on the CPU, rank {} takes about {:.3g} GB of memory in all", first,
+                                estimate_memory(config, models, /*on_gpu=*/false, first).on_cpu() / 1e9));
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
@@ -297,7 +297,7 @@ CheckedConfig<Config> load_config_text(const std::string& yaml, const std::strin
                                        const std::vector<std::string>& overrides, const LoadOptions& options) {
   const auto body = [&](CheckedConfig<Config>& result, Checker& check) {
     const Config& config = result.config;
-    place(result, options, check);
+    place(result, options, check), complete_copied_batches(result.config, check);
     note_idle_keys(config, check);
     check_experience(config, check);
     check_policy(config.actor_train.policy, config.loss, check);

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "collect/turn_tokens.h"
 #include "data/tokenise.h"
 #include "environment/agent_text.h"
 #include "environment/environment.h"
@@ -33,6 +34,9 @@ class LevelMaker {
   LevelMaker(const Config& config, const std::filesystem::path& model_folder, const Tokenizer& tokenizer, Log& log)
       : config_(config),
         log_(log),
+        turns_(ChatTemplate::load(model_folder, config.actor_train.data_args.template_name.value(),
+                                  config.actor_train.data_args.enable_thinking),
+               tokenizer),
         environments_(played_environments(config)),
         source_(source_of(config, model_folder, config.actor_train.data_args, config.prompt_length, rules_)),
         encode_(source_, tokenizer) {}
@@ -76,7 +80,15 @@ class LevelMaker {
     for (int64_t number = 0; number < count; ++number)
       if (auto level = begin(*environment, tag, level_seed(config_, tag, validates, number)))
         levels.push_back(std::move(*level));
+    if (environments_.at(tag).env_type->is_program) check_tools(levels);
     return levels;
+  }
+
+  /// Those that a program declares reach the model, and so do their answers.
+  void check_tools(const std::vector<Row>& levels) const {
+    Json known = nullptr;
+    for (const Row& level : levels)
+      if (!level.tools.is_null() && level.tools != known) turns_.check("tool", known = level.tools);
   }
 
   void add(const char* what, const std::string& tag, std::vector<Row> levels, int64_t length, RowStore& rows) {
@@ -112,6 +124,7 @@ class LevelMaker {
 
   const Config& config_;
   Log& log_;
+  const TurnTokens turns_;
   const std::map<std::string, EnvironmentConfig> environments_;
   const DomainRules rules_{};
   const PromptSource source_;

@@ -1,10 +1,12 @@
 """ROLL's own text recipes validate as they are written, where its repository is: ROLL_RECIPES names its folder examples/, and
-none of it is here. Models and data files are absent; the shapes of models follow from their names."""
+none of it is here. Models and data files are absent; the shapes of models follow from their names. Those of FrozenLake and Sokoban
+run a step, of a tiny model."""
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 roll = pathlib.Path(sys.argv[1]).resolve()
 root = os.environ.get("ROLL_RECIPES")
@@ -20,17 +22,43 @@ REFUSED = {
     "qwen3.5-35BA3-rlvr_megatron/rlvr_megatron_80GB.yaml": "rewards.cv_detection",
     "qwen3.5-35BA3-rlvr_megatron/rlvr_megatron_ppu.yaml": "rewards.cv_detection",
 }
-KINDS = ["rlvr", "sft", "dpo", "distill"]
+KINDS = ["rlvr", "sft", "dpo", "distill", "agentic"]
+# The agentic ones that are: environments, managers and agents in Python.
+PYTHON = {"webshop": "WebShopEnv", "gem_": "custom_envs.", "rock_swe": "custom_envs.", "openreward": "custom_envs.", "atropos": "custom_envs.",
+          "sokoban_sandbox": "env_type = sokoban_sandbox", "sokoban_native": "sokoban_native_env", "agent_runner": "ProxyEnv", "_gigpo": "StepEnvMa",
+          "agentic_rollout_sokoban": "needs a critic"}
+# What a step on one rank needs, whatever it was written for.
+SMALL = ["max_steps=1", "rollout_batch_size=8", "val_batch_size=4", "sequence_length=3072", "eval_steps=0", "track_with=jsonl"] + [
+    f"{role}.device_mapping=[0]" for role in ("actor_train", "actor_infer", "reference")]
 
 
 def kind_of(name, text):
     """None: not of this test."""
-    if "env_manager" in text or name.startswith("config/") or re.search("-vl-|vl_|omni|video|deepeyes", name):
+    if name.startswith("config/") or re.search("-vl-|vl_|omni|video|deepeyes", name):
         return None
+    if "env_manager" in text:
+        return "agentic"
     return next((kind for kind in ["dpo", "sft", "distill"] if kind in name), "rlvr" if "rewards:" in text else None)
 
 
-failed, counts = [], {kind: [0, 0] for kind in KINDS}
+def refusal_of(name, kind):
+    """Words of the error, or None: it is valid."""
+    if kind != "agentic":
+        return REFUSED.get(name)
+    return next((words for part, words in PYTHON.items() if part in name), None)
+
+
+def why_no_step(file, folder):
+    """None: a step was done."""
+    words = [f"pretrain={folder / 'model'}", f"reward_pretrain={folder / 'model'}", *SMALL]
+    if "dtype: fp16" in file.read_text():  # no CPU computes in it
+        words += [f"{role}.model_args.dtype=bf16" for role in ("actor_train", "actor_infer", "reference")]
+    run = subprocess.run([roll, "train", "--config", file, "-n", "1", "--device", "cpu", "--new-run", *words], cwd=folder, capture_output=True, text=True,
+                         timeout=600)
+    return None if run.returncode == 0 and "step 1/1" in run.stdout else f"exit code {run.returncode}: {run.stderr.strip().splitlines()[-1:]}"
+
+
+failed, counts, to_run = [], {kind: [0, 0] for kind in KINDS}, []
 for file in sorted(pathlib.Path(root).rglob("*.yaml")):
     name = file.relative_to(root).as_posix()
     kind = kind_of(name, file.read_text())
@@ -39,8 +67,17 @@ for file in sorted(pathlib.Path(root).rglob("*.yaml")):
     run = subprocess.run([roll, "validate-config", "--offline", "--no-data", "--config", file], capture_output=True, text=True)
     counts[kind][1] += 1
     counts[kind][0] += run.returncode == 0
-    if (run.returncode, REFUSED.get(name, "") in run.stderr) != (2 if name in REFUSED else 0, True):
+    words = refusal_of(name, kind)
+    if (run.returncode, (words or "") in run.stderr) != (2 if words else 0, True):
         failed.append(f"{name}: exit code {run.returncode}: {run.stderr.strip().splitlines()[-1:]}")
+    elif kind == "agentic" and not words:
+        to_run.append(file.resolve())
+with tempfile.TemporaryDirectory() as folder:
+    folder = pathlib.Path(folder)
+    subprocess.run([roll, "init-model", "--arch", "qwen2", "--hidden", "32", "--layers", "2", "--heads", "4", "--kv-heads", "2", "--tokenizer", "builtin",
+                    "--seed", "1", "--out", folder / "model"], check=True, stdout=subprocess.DEVNULL)
+    failed += [f"{file}: a step: {why}" for file in to_run if (why := why_no_step(file, folder))]
+print(f"{len(to_run)} agentic ones ran a step")
 print(", ".join(f"{kind}: {valid} of {all_} valid" for kind, (valid, all_) in counts.items()))
-assert counts["rlvr"][1] >= 37, counts
 assert not failed, "\n".join(failed)
+assert counts["rlvr"][1] >= 37 and len(to_run) >= 13, counts

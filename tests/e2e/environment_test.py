@@ -30,6 +30,7 @@ for line in sys.stdin:
     if asked["method"] == "reset":
         seed, turns = asked["seed"], 0
         answer["observation"] = f"level {seed}"
+        if "tools" in asked["config"]: answer["tools"] = [{"type": "function", "function": {"name": "look", "description": "", "parameters": {}}}]
     elif asked["method"] == "step":
         turns += 1
         if seed // 2 % 4 == 1: sys.exit(3)
@@ -135,6 +136,19 @@ def check_tools(run):
     expect(page.returncode == 0 and "environment/tool_errors" in (run / "report.html").read_text(), f"the report has them: {page.stderr}")
 
 
+def check_declared_tools(folder):
+    """A program's tools reach the template, or are refused; a call that is none is answered without it, as a message of the role tool."""
+    args = dict(command=[sys.executable, "-c", PROGRAM.replace("% 4", "* 0")], world_size=2, config=dict(tools="yes"), tool_pattern="([a-m])([n-z]|$)")
+    program = lambda shows: dict(Program=dict(env_type="command", max_steps=4, max_tokens_per_step=6, env_config=args | dict(show_tools=shows)))
+    run = train(folder, "declared", program(False))
+    lines = [line for step in (1, 2) for line in rollout_lines(run, step)]
+    counts = [(line["reward_detail"]["tool_calls"], line["reward_detail"]["tool_errors"], line["response"].count("Error: this is no call")) for line in lines]
+    expect(all(calls == errors >= told for calls, errors, told in counts) and any(told for _, _, told in counts), f"bad calls come back: {counts}")
+    expect(any("more" in line["response"] for line in lines), "the program is asked about turns that call nothing")
+    done = subprocess.run([binary, "train", "--config", run_config(folder, "shown", program(True)), "--device", "cpu"], capture_output=True, text=True, timeout=60)
+    expect(done.returncode == 2 and "does not show the tool look" in done.stderr, f"a template without tools: {done.stderr[-300:]}")
+
+
 def check_failures(run):
     kinds = {1: "crash", 2: "timeout", 3: "protocol"}
     seen = set()
@@ -194,6 +208,7 @@ with tempfile.TemporaryDirectory() as name:
     check_tools(tools)
     pair = ["actor_infer.strategy_args={strategy_config: {tensor_model_parallel_size: 2}}"]
     check_tools(train(folder, "tools2", dict(Sums=TOOLS), 2, pair))
+    check_declared_tools(folder)
     check_failures(train(folder, "program", program, 1, seed=9))
     recipe = pathlib.Path(__file__).resolve().parents[2] / "configs/frozen_lake_cpu.yaml"
     sizes = ["rollout_batch_size=16", "val_batch_size=4", "train_env_manager.num_levels=16", "actor_train.training_args.train_batch_size=8"]

@@ -38,7 +38,8 @@ def check_routing_replay(folder):
     gap = lambda step: step["actor/sampler_log_prob_gap/mean"]
     routed = last_step(sampled)
     expect(0 < routed["actor/moe/replayed_otherwise"] < 0.2, "some experts are not the trainer's own choice")
-    expect("actor/moe/replayed_otherwise" not in free, "nothing is replayed unless asked for")
+    expect(abs(routed["actor/moe/agreement"] - 1) < 1e-9, f"all tokens go through the sampler's: {routed['actor/moe/agreement']}")
+    expect(not {"actor/moe/replayed_otherwise", "actor/moe/agreement"} & free.keys(), "nothing is replayed unless asked for")
     expect(gap(routed) < 0.9 * gap(free), f"with the sampler's experts log-probs are nearer to its: {gap(routed):.2e}, {gap(free):.2e} without")
     print(f"routing replay: {routed['actor/moe/replayed_otherwise']:.2%} of the experts are not the trainer's own choice; "
           f"gap {gap(routed):.2e}, {gap(free):.2e} without")

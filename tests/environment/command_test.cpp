@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "checkpoint/temporary_folder.h"
@@ -16,10 +17,10 @@ std::unique_ptr<Environment> shell_environment(const std::string& script, double
 }
 
 /// Why a reset and a step fail, or "".
-std::string fault_of(Environment& environment) {
+std::string fault_of(Environment& environment, const char* said = "go") {
   try {
     environment.reset(1);
-    environment.step("go");
+    environment.step(said);
     environment.close();
   } catch (const EnvironmentFailed& failure) {
     return std::string(name_of(failure.fault));
@@ -53,6 +54,41 @@ TEST_CASE("a program that plays by the rules is played with, and told what it ha
   CHECK_FALSE(reaction.is_valid);
   CHECK(reaction.succeeded == true);
   environment->close();
+}
+
+TEST_CASE("tools that a program declares are called, and what cannot be called is answered without it",
+          "[environment]") {
+  // It answers each step that it is asked with how many it has been asked so far.
+  const auto environment = shell_environment(
+      R"(read q; echo '{"observation":"o","tools":[{"type":"function","function":{"name":"add"}},{"function":{"name":"sub"}}]}'
+         n=0; while read q; do n=$((n + 1)); case "$q" in
+         *'"tool_calls"'*'"sub"'*) echo "{\"answers\":[\"$n\",\"Error: no\"],\"reward\":0.5,\"done\":false}";;
+         *'"tool_calls"'*'"end"'*) echo "{\"reward\":1,\"done\":true}";;
+         *'"tool_calls"'*'"x":1'*) echo "{\"answers\":[\"$n\"],\"reward\":0,\"done\":false}";;
+         *) echo "{\"observation\":\"$n\",\"reward\":0,\"done\":false}";; esac; done)",
+      5);
+  environment->reset(7);
+  CHECK(environment->tools().size() == 2);
+  const auto call = [](const std::string& name, const std::string& arguments) {
+    return R"(<tool_call>{"name": ")" + name + R"(", "arguments": )" + arguments + "}</tool_call>";
+  };
+  const auto told = [&](const std::string& said) {
+    const Reaction reaction = environment->step(said);
+    std::string words = fmt::format("{}/{}:", reaction.tools->errors, reaction.tools->calls);
+    for (const std::string& answer : reaction.answers) words += " " + answer;
+    return words + (reaction.answers.empty() ? "" : "; ") + reaction.observation;
+  };
+  CHECK(told("said") == "0/0:1");
+  CHECK(told(call("add", R"({"x":1})") + "<|im_end|>") == "0/1: 2; 2");
+  CHECK(told(call("rm", "{}")) ==
+        "1/1: Error: there is no tool rm; there is add, sub; Error: there is no tool rm; there is add, sub");
+  const std::string all = told(call("add", "{}") + "<tool_call>no</tool_call>" + call("sub", "{}"));
+  CHECK(all.starts_with("2/3: 3 Error: this is no call"));  // the program was not asked about rm
+  CHECK(all.find("as JSON Error: no; 3\nError: this is no call") != std::string::npos);
+  const Reaction last = environment->step(call("add", R"({"x":"end"})"));
+  CHECK(last.is_done);
+  CHECK(last.answers.empty());
+  CHECK(last.tools->calls == 1);
 }
 
 TEST_CASE("however a program misbehaves, it is a failure of its kind and nothing else", "[environment]") {
@@ -92,6 +128,12 @@ TEST_CASE("however a program misbehaves, it is a failure of its kind and nothing
       {"shows null", R"(read q; echo '{"observation":null}')", "protocol"},
       {"shows a list", R"(read q; echo '{"observation":["o"]}')", "protocol"},
       {"instructs in numbers", R"(read q; echo '{"observation":"o","instruction":1}')", "protocol"},
+      {"declares nothing", R"(read q; echo '{"observation":"o","tools":[]}')", "protocol"},
+      {"declares an object", R"(read q; echo '{"observation":"o","tools":{"name":"add"}}')", "protocol"},
+      {"declares a name", R"(read q; echo '{"observation":"o","tools":["add"]}')", "protocol"},
+      {"declares a tool without a name", R"(read q; echo '{"observation":"o","tools":[{"function":{}}]}')", "protocol"},
+      {"declares a number's tool", R"(read q; echo '{"observation":"o","tools":[{"function":{"name":1}}]}')",
+       "protocol"},
   };
   constexpr Way kAtStep[] = {
       {"ends", "exit 3", "crash"},
@@ -123,6 +165,21 @@ TEST_CASE("however a program misbehaves, it is a failure of its kind and nothing
   for (const Way& way : kAtStep) {
     INFO("at a step: " << way.what);
     CHECK(fault_of(*shell_environment(std::string(kBegins) + way.script)) == way.fault);
+  }
+  constexpr Way kAtCall[] = {
+      {"answers no call", R"(echo '{"observation":"o","reward":1,"done":false}')", "protocol"},
+      {"answers too few", R"(echo '{"answers":[],"reward":1,"done":false}')", "protocol"},
+      {"answers too many", R"(echo '{"answers":["1","2"],"reward":1,"done":false}')", "protocol"},
+      {"answers in numbers", R"(echo '{"answers":[1],"reward":1,"done":false}')", "protocol"},
+      {"answers with a text", R"(echo '{"answers":"1","reward":1,"done":false}')", "protocol"},
+      {"answers wrongly at the end", R"(echo '{"answers":["1","2"],"reward":1,"done":true}')", "protocol"},
+      {"hangs", "sleep 9", "timeout"},
+  };
+  for (const Way& way : kAtCall) {
+    INFO("at a call: " << way.what);
+    const std::string declares = R"(read q; echo '{"observation":"o","tools":[{"function":{"name":"a"}}]}'; read q; )";
+    CHECK(fault_of(*shell_environment(declares + way.script),
+                   R"(<tool_call>{"name": "a", "arguments": {}}</tool_call>)") == way.fault);
   }
   const auto closes = shell_environment(std::string(kBegins) +
                                         R"(echo '{"observation":"o","reward":1,"done":true}'; read q; echo bye)");

@@ -1,6 +1,9 @@
 #include "environment/tool_calls.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace roll {
 
@@ -44,8 +47,45 @@ TEST_CASE("calls in Llama 3's form are the whole text", "[serve]") {
       {"{\"name\":\"a\"}", "{\"name\":\"a\"}"},
       {"{}", "{}"},
       {"", ""},
+      {"<|python_tag|>{\"name\": \"a\", \"parameters\": {}}", "|a{}"},
+      {" <|python_tag|> {\"name\":\"a\",\"parameters\":{}};{\"name\":\"b\",\"parameters\":{}}", "|a{}|b{}"},
+      {"<|python_tag|>print(1)", "<|python_tag|>print(1)"},
   }));
   CHECK(words_of(split_tool_calls(text, ToolCallForm::kLlama3)) == expected);
+}
+
+TEST_CASE("behind Llama 3's mark, and where an object begins, a call is meant", "[serve]") {
+  const auto attempts = [](const char* text) { return split_tool_calls(text, ToolCallForm::kLlama3).attempts.size(); };
+  CHECK(attempts("<|python_tag|>print(1)") == 1);
+  CHECK(attempts("{\"name\":") == 1);
+  CHECK(attempts("print(1) <|python_tag|>") == 0);
+}
+
+TEST_CASE("calls are read as transformers' templates write them", "[serve]") {
+  const Json golden = read_json(ROLL_SOURCE_DIR "/tests/golden/text/tool_calls.json");
+  for (const Json& one : golden["cases"]) {
+    const std::string said = one["said"];
+    INFO(said);
+    const bool is_hermes = one["form"] == "hermes";
+    ToolCallReader reader(is_hermes ? ToolCallForm::kHermes : ToolCallForm::kLlama3, {}, "");
+    const std::string turn = said.substr(0, said.find_last_not_of('\n') + 1);
+    for (const std::string& text :
+         {turn, turn.substr(0, turn.rfind("<|")), is_hermes ? turn : "<|python_tag|>" + turn}) {
+      const SpokenAndCalled parts = reader.read(text);
+      CHECK(parts.content.empty());
+      CHECK(parts.attempts.size() == one["calls"].size());
+      Json calls = Json::array();
+      for (const ToolCall& call : parts.calls)
+        calls.push_back({{"name", call.name}, {"arguments", parse_json(call.arguments, "")}});
+      CHECK(calls == one["calls"]);
+    }
+  }
+}
+
+TEST_CASE("of more calls than a turn may have the first are made", "[serve]") {
+  std::string turn;
+  for (int i = 0; i < 20; ++i) turn += "<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call>";
+  CHECK(ToolCallReader(ToolCallForm::kHermes, {}, "").read(turn).attempts.size() == 16);
 }
 
 TEST_CASE("what is told of a growing text is never part of a call, and never taken back", "[serve]") {
@@ -55,6 +95,8 @@ TEST_CASE("what is told of a growing text is never part of a call, and never tak
       {ToolCallForm::kHermes, " said"},
       {ToolCallForm::kLlama3, " {\"name\":\"add\",\"parameters\":{}}"},
       {ToolCallForm::kLlama3, " said {"},
+      {ToolCallForm::kLlama3, "<|python_tag|>{\"name\":\"add\",\"parameters\":{}}"},
+      {ToolCallForm::kLlama3, "<|python is a snake"},
   }));
   const std::string content = split_tool_calls(text, form).content;
   size_t before = 0;

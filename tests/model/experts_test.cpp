@@ -270,8 +270,10 @@ TEST_CASE("what experts and their adapters have not is refused", "[model][lora]"
   CHECK(refused({.targets = {"q_proj", "v_proj"}, .dropout = 0.1}) == "no exception");
   CHECK_THAT(refused({.dropout = 0.1}), Contains("lora_dropout = 0.1: adapters of experts have none"));
   CHECK_THAT(refused({.targets = {"shared_expert.up_proj"}, .dropout = 0.1}), Contains("lora_dropout = 0.1"));
-  CHECK_THAT(refused({.use_dora = true, .targets = {"up_proj"}}), Contains("use_dora = true: adapters of experts are plain"));
-  CHECK_THAT(refused({.targets = {"gate"}}), Contains("lora_target = gate: the model has no such product; it has down_proj, gate_proj, k_proj"));
+  CHECK_THAT(refused({.use_dora = true, .targets = {"up_proj"}}),
+             Contains("use_dora = true: adapters of experts are plain"));
+  CHECK_THAT(refused({.targets = {"gate"}}),
+             Contains("lora_target = gate: the model has no such product; it has down_proj, gate_proj, k_proj"));
   CHECK_THAT(refused({.targets = {"q_proj"}, .quantise_base = Quantisation::kInt8}), Contains("quantise_base = int8"));
 }
 

@@ -8,6 +8,9 @@
 #include "model/backbone.h"
 #include "model/golden.h"
 #include "model/log_probs.h"
+#include "model/mixture.h"
+#include "model/router_training.h"
+#include "model/spec.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
 #include "model/weights.h"
@@ -102,6 +105,28 @@ TEST_CASE("log-probs, entropy and all gradients of tiny models equal those of tr
   CHECK(loss.item<double>() == Approx(expected["loss"].get<double>()).margin(100 * tolerance));
   loss.backward();
   check_gradients(model.parameters(), policy_parameters(model.spec()), expected["gradients"], 2 * tolerance);
+}
+
+TEST_CASE("tokens go through the experts that were recorded of them, as transformers' do when its routers are told",
+          "[model]") {
+  const Json golden = read_golden("qwen3_moe_dense_layer"), &expected = golden["replayed"];
+  const TemporaryFolder folder;
+  const Transformer model =
+      Transformer::load(test::write_golden_folder(golden, false, folder / "m"), at::kCPU, at::kDouble);
+  PackedTokens tokens = pack_tokens(golden["ids"].get<std::vector<std::vector<int64_t>>>());
+  const int64_t experts = model.spec().mixture->num_experts, chosen = model.spec().mixture->chosen;
+  std::vector<at::Tensor> of_mixtures;  // the formula of make_golden_model.py
+  for (int64_t number = 0; number < choices_per_token(model.spec()) / chosen; ++number)
+    of_mixtures.push_back((tokens.ids * 3 + tokens.positions + number).unsqueeze(1) + at::arange(chosen));
+  tokens.routed_experts = at::cat(of_mixtures, 1).remainder(experts).to(at::kShort);
+  for (int64_t b = 0; b < tokens.num_sequences(); ++b) tokens.routed_experts[tokens.cu_seqlens[b + 1] - 1].fill_(-1);
+  tokens.token_weight = 1.0 / static_cast<double>(tokens.num_tokens());
+  tokens = with_routers(tokens, model.spec(), {});
+  const TokenLogProbs found = token_log_probs(model, tokens, 1.0, false);
+  CHECK(worst(found.log_probs, tokens.cu_seqlens, expected["log_probs"].get<Rows>()) <= 5e-6);
+  const std::vector<at::Tensor> sums = tokens.routers->sums();
+  CHECK(sums.at(4).item<double>() == Approx(expected["otherwise"].get<double>()));
+  CHECK(sums.at(5).item<double>() == Approx(1));
 }
 
 TEST_CASE("values and all gradients of tiny critics equal those of transformers", "[model]") {

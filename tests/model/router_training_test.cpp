@@ -40,7 +40,7 @@ TEST_CASE("routers get the gradient of their costs, each sequence's by its own l
   at::Tensor by_hand = logits.detach().clone().requires_grad_(true);
   const int64_t tokens = 20;  // of the mini-batch, others of which are elsewhere
   RouterTraining training(costs, /*num_routers=*/1, 1.0 / tokens, /*loss_scale=*/3);
-  training.lie(slots, sequences.index_select(0, slots), 3, {});
+  training.lie(slots, sequences.index_select(0, slots), {}, 3, {});
   const Routing routing = route(logits, kChosen, true, &training, logits);
   (routing.weights.sum() * 0).backward();
   (3 * cost_by_definition(by_hand, sequences, costs, tokens)).backward();
@@ -56,7 +56,7 @@ TEST_CASE("a token that two sequences begin with counts for both, in costs, grad
   at::Tensor by_hand = logits.detach().clone().requires_grad_(true);
   const at::Tensor whole = by_hand.index_select(0, slots);
   RouterTraining training(costs, 1, 1.0 / 7, /*loss_scale=*/1);
-  training.lie(slots, sequences, 2, {});
+  training.lie(slots, sequences, {}, 2, {});
   (route(logits, kChosen, true, &training, logits).weights.sum() * 0).backward();
   cost_by_definition(whole, sequences, costs, 7).backward();
   CHECK(at::allclose(logits.grad(), by_hand.grad()));
@@ -70,7 +70,7 @@ TEST_CASE("what is measured of routers is a mean over tokens and layers, counted
   at::Tensor sharp = at::zeros({4, 4}, at::kDouble);
   sharp.select(1, 2).fill_(40);
   RouterTraining training({}, /*num_routers=*/2, 1.0 / 3, 1);
-  training.lie(slots, at::zeros_like(slots), 1, {});
+  training.lie(slots, at::zeros_like(slots), {}, 1, {});
   for (const at::Tensor& logits : {even, sharp, even})  // the last one is the first layer's, recomputed
     route(logits, 1, true, &training, logits.is_same(sharp) ? sharp : even);
   const std::vector<at::Tensor> sums = training.sums();
@@ -83,15 +83,30 @@ TEST_CASE("what is measured of routers is a mean over tokens and layers, counted
   CHECK(training.names("actor")[0] == "actor/moe/balance_loss@sum");
 }
 
-TEST_CASE("of experts that are gone through again it is measured how many the router would not have chosen",
-          "[model]") {
-  at::Tensor logits = at::zeros({3, 4}, at::kDouble);
+TEST_CASE(
+    "of experts that are gone through again it is measured how many the router would not have chosen, and that "
+    "they are the sampler's",
+    "[model]") {
+  at::Tensor logits = at::zeros({4, 4}, at::kDouble);
   logits.select(1, 3).fill_(2), logits.select(1, 1).fill_(1);  // all would go to 3 and 1
-  RouterTraining training({}, 1, 1.0 / 2, 1, /*replays=*/true);
-  training.lie(at::tensor({0, 1}, at::kLong), at::zeros({2}, at::kLong), 1, {});
-  route(logits, 2, true, &training, logits, at::tensor({1, 3, 0, 3, 0, 2}, at::kShort).view({3, 2}));
-  CHECK(training.names("actor").back() == "actor/moe/replayed_otherwise@sum");
-  CHECK(training.sums().back().item<double>() == Approx(1.0 / 4));
+  const auto measured = [&](std::vector<int64_t> ends, std::vector<int64_t> sampled) {
+    RouterTraining training({}, 1, 1.0 / 3, 1, /*replays=*/true);
+    training.lie(at::tensor({0, 1, 3}), at::zeros({3}, at::kLong), at::tensor(ends).to(at::kBool), 1, {});
+    route(logits, 2, true, &training, logits, at::tensor(sampled).to(at::kShort).view({4, 2}));
+    CHECK(training.names("actor").at(4) == "actor/moe/replayed_otherwise@sum");
+    CHECK(training.names("actor").at(5) == "actor/moe/agreement@sum");
+    std::vector<double> shares;
+    for (const at::Tensor& sum : training.sums()) shares.push_back(sum.item<double>());
+    return std::vector<double>(shares.begin() + 4, shares.end());
+  };
+  const double third = 1.0 / 3, sixth = third / 2;
+  const auto is = [](const std::vector<double>& found, double otherwise, double agreement) {
+    CHECK(found[0] == Approx(otherwise));
+    CHECK(found[1] == Approx(agreement));
+  };
+  is(measured({0, 0, 1}, {1, 3, 0, 3, 0, 2, -1, -1}), sixth, 1);  // the last was not gone on from
+  is(measured({0, 0, 0}, {1, 3, 0, 3, 0, 2, -1, -1}), sixth, 2 * third);
+  is(measured({0, 0, 1}, {1, 3, -1, -1, 0, 2, -1, -1}), 0, 2 * third);
 }
 
 }  // namespace roll

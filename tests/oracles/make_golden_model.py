@@ -4,6 +4,7 @@
 By hand, with torch and transformers installed:  tests/oracles/make_golden_model.py
 Weights come from a formula (weight(k, i) below) that tests/model/golden.cpp repeats, so no weights are stored.
 """
+import functools
 import json
 import pathlib
 
@@ -113,6 +114,30 @@ def causal(config, dtype, all_ids):
     return result
 
 
+def replayed(config, dtype, all_ids):
+    """Every token but the last of a sequence goes through experts that a formula names, weighed by the router as it would be."""
+    model = fill(AutoModelForCausalLM.from_config(config, dtype=torch.float64, **EAGER), dtype)
+    routers = [layer.mlp.gate for layer in model.model.layers if hasattr(layer.mlp, "gate")]
+    others = []
+
+    def forced(router, number, forward, hidden):
+        logits, _, own = forward(hidden)
+        tokens = torch.tensor(ids) * 3 + torch.arange(len(ids))
+        chosen = (tokens[:, None] + number + torch.arange(router.top_k)) % router.num_experts
+        chosen[-1] = own[-1]
+        others.extend((chosen[:, :, None] != own[:, None]).all(2).flatten().tolist())
+        scores = torch.softmax(logits, -1).gather(1, chosen)
+        return logits, scores / scores.sum(-1, keepdim=True), chosen
+
+    for number, router in enumerate(routers):
+        router.forward = functools.partial(forced, router, number, router.forward)
+    log_probs = []
+    for ids in all_ids:
+        log_p = torch.log_softmax(model(torch.tensor([ids])).logits[0, :-1], -1)
+        log_probs.append(log_p.gather(1, torch.tensor(ids[1:], dtype=torch.long)[:, None])[:, 0].tolist())
+    return {"log_probs": log_probs, "otherwise": sum(others) / len(others)}
+
+
 def critic(config, dtype, all_ids):
     config.num_labels = 1
     model = fill(AutoModelForTokenClassification.from_config(config, dtype=torch.float64, **EAGER), dtype)
@@ -135,6 +160,8 @@ def main():
         config_json = json.loads(config.to_json_string(use_diff=True))
         golden = {"made_by": "tests/oracles/make_golden_model.py", "config": config_json, "dtype": dtype, "ids": rows()}
         golden["causal"] = causal(config, dtype, golden["ids"])
+        if name == "qwen3_moe_dense_layer":
+            golden["replayed"] = replayed(config, dtype, golden["ids"])
         golden["critic"] = critic(config, dtype, golden["ids"])
         (OUT / f"{name}.json").write_text(json.dumps(rounded(golden)) + "\n")
         print(name, "loss", golden["causal"]["loss"])

@@ -106,6 +106,17 @@ TEST_CASE("templates and messages with mistakes are named", "[text]") {
              Catch::Contains("other media are not supported"));
 }
 
+TEST_CASE("schemas of tools stand where transformers' templates put them", "[text]") {
+  const Json golden = read_json(ROLL_SOURCE_DIR "/tests/golden/text/tool_calls.json");
+  for (const Json& one : golden["cases"]) {
+    const std::string source = golden["templates"][one["form"].get<std::string>()];
+    const std::string config = Json{{"bos_token", "<s>"}}.dump();
+    const ChatTemplate own =
+        ChatTemplate::load(folder_with({{"tokenizer_config.json", config}, {"chat_template.jinja", source}}), "native");
+    CHECK(own.render(golden["first"], true, {{"tools", golden["tools"]}}) == one["opening"]);
+  }
+}
+
 TEST_CASE("a tiny tokenizer makes its words single tokens and carries a ChatML template", "[text]") {
   const fs::path folder = folder_with({});
   TinyTokenizerSpec spec;

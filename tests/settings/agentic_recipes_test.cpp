@@ -1,0 +1,67 @@
+// What ROLL's agentic recipes say in words that mean something else than in its others.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "checkpoint/temporary_folder.h"
+#include "settings/load_config.h"
+#include "settings/recipe.h"
+
+namespace roll {
+
+namespace {
+
+const std::string kLakes = std::string(ROLL_SOURCE_DIR) + "/configs/frozen_lake_cpu.yaml";
+
+auto loaded(std::vector<std::string> overrides) {
+  return load_config(kLakes, overrides, {.num_ranks = 2, .offline = true});
+}
+
+bool notes(const CheckedConfig<Config>& checked, const std::string& part) {
+  return std::ranges::any_of(checked.notes, [&](const auto& note) { return mentions(note, part); });
+}
+
+std::vector<std::string> update_of(int64_t sequences_per_rank) {
+  return {"actor_train.training_args.train_batch_size=null", "actor_train.training_args.per_device_train_batch_size=4",
+          "actor_train.training_args.gradient_accumulation_steps=" + std::to_string(sequences_per_rank / 4)};
+}
+
+}  // namespace
+
+TEST_CASE("an update of twice a step's trajectories is one of the step's, as copies change nothing", "[train]") {
+  const auto twice = loaded(update_of(256));  // on each of 2 ranks, of the step's 256
+  CHECK(twice.config.actor_train.mini_batch() == 256);
+  CHECK(twice.config.actor_train.micro_batch() == 4);
+  CHECK(notes(twice, "an update would have 512 trajectories, and a step has 256"));
+  const auto half = loaded(update_of(64));
+  CHECK(half.config.actor_train.mini_batch() == 128);
+  CHECK_FALSE(notes(half, "an update would have"));
+  CHECK_THAT(test::message_of([] { loaded(update_of(192)); }),
+             Catch::Contains("must be a multiple of the mini-batch of 384"));  // some would be there twice, some once
+}
+
+TEST_CASE("grpo without normalisation is reinforce, which needs no group", "[train]") {
+  const std::string alone = "train_env_manager.group_size=1";
+  CHECK_THAT(test::message_of([&] { loaded({alone}); }), Catch::Contains("compares the responses of one prompt"));
+  const auto plain = loaded({alone, "reward_normalization={grouping: tags, method: identity}"});
+  CHECK(plain.config.experience.adv_estimator == Chosen<AdvantageEstimator>("reinforce"));
+  CHECK_FALSE(plain.config.experience.normalisation().mean);
+  CHECK(notes(plain, "adv_estimator = grpo: is reinforce where reward_normalization"));
+  for (const char* kept : {"{method: mean_std, grouping: traj_group_id}", "{method: identity, norm_mean_type: group}"})
+    CHECK(
+        loaded({"norm_std_type=group", std::string("reward_normalization=") + kept}).config.experience.adv_estimator ==
+        Chosen<AdvantageEstimator>("grpo"));
+}
+
+TEST_CASE("float16 is for a GPU, and what it takes there is said without a CPU", "[train]") {
+  std::vector<std::string> overrides = {"pretrain=Qwen/Qwen2.5-0.5B", "actor_train.device_mapping=[0]",
+                                        "actor_infer.device_mapping=[0]"};
+  const auto memory = [&](const std::string& dtype) {
+    overrides.push_back("actor_train.model_args.dtype=" + dtype);
+    return load_config(kLakes, overrides, {.offline = true}).memory;
+  };
+  CHECK(mentions(memory("bf16"), "computed on the CPU"));
+  CHECK(mentions(memory("fp16"), "memory of a rank (GPU)"));
+  CHECK_FALSE(mentions(memory("fp16"), "computed on the CPU"));
+}
+
+}  // namespace roll
