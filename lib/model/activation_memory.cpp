@@ -171,7 +171,8 @@ MixerBytes bytes_of(const GatedMlp& mlp, int64_t hidden, const Numbers& n) {
           .forward = std::max({3 * inner, inner + n.of(hidden), 2 * inner + n.widened(mlp.up, /*trains=*/false)})};
 }
 
-/// Of each token `chosen` rows: as they come, gate, up, their product, as they go.
+/// Of each token `chosen` rows: as they come, gate, up, their product, as they go. Where ranks share experts, each gets
+/// as many as it sends, on average; rows lie there in the order of the ranks, too, and in two lists which is which.
 MixerBytes bytes_of(const Experts& experts, int64_t hidden, const Numbers& n) {
   const auto chosen = static_cast<double>(experts.chosen), wide = 4.0 * static_cast<double>(experts.count);
   const double row = n.of(hidden), inner = n.of((experts.inner + n.rule.tp - 1) / n.rule.tp);
@@ -179,6 +180,12 @@ MixerBytes bytes_of(const Experts& experts, int64_t hidden, const Numbers& n) {
   MixerBytes found{.kept = chosen * (2 * row + 3 * inner) + routing + wide,
                    .backward = chosen * std::max(row + 2 * inner, 2 * row + inner) + sum,
                    .forward = chosen * (2 * row + 3 * inner) + routing + 2 * sum};
+  if (n.rule.ep > 1) {
+    const double places = 2 * 8 * chosen;
+    found.kept += places;
+    found.backward = std::max(found.backward, chosen * 2 * row + sum);  // on their way
+    found.forward += chosen * 2 * row + places;
+  }
   if (!experts.shared) return found;
   const MixerBytes shared = bytes_of(*experts.shared, hidden, n);
   found.kept += shared.kept + row;
