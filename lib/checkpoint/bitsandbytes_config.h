@@ -24,6 +24,7 @@ struct BitsandbytesConfig {
 
   /// Whether the module's weight is quantised; transformers' rule (should_convert_module).
   bool covers(const std::string& module) const;
+  bool operator==(const BitsandbytesConfig&) const = default;
 };
 
 /// None: `config` says nothing. UserError "origin: ...": another quantisation.

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "config/scalar.h"
+#include "config/yaml.h"
 
 namespace roll {
 
@@ -237,13 +238,12 @@ class Interpolator {
 
   Node missing(const Node& parent, const std::string& part, const std::string& target, const Path& walked) {
     if (walked.empty() && comes_from_hydra(part)) {
+      const bool is_third_stage = part.starts_with("deepspeed_zero3");
       notes_.push_back(
           fmt::format("${{{}}} would come from a file of Hydra's defaults list, which is not there: "
-                      "taken as empty",
-                      target));
-      Node empty;
-      empty.kind = Node::Kind::kMap;
-      return empty;
+                      "taken as {}",
+                      target, is_third_stage ? "reshard_after_forward: true, ZeRO-3" : "empty"));
+      return is_third_stage ? parse_yaml("reshard_after_forward: true\n", target) : parse_yaml("{}\n", target);
     }
     std::vector<std::string> keys;
     for (const MapEntry& entry : parent.map) keys.push_back(entry.key);

@@ -138,9 +138,10 @@ void Communicator::all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::
 void Communicator::exchange(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                             std::string_view name) {
   ROLL_CHECK(std::ssize(out) == size() && std::ssize(in) == size(), "an exchange names every rank");
-  const auto all_defined = [](std::vector<at::Tensor> tensors) {
+  const at::Tensor nothing = at::empty({0}, at::kByte);
+  const auto all_defined = [&nothing](std::vector<at::Tensor> tensors) {
     for (at::Tensor& tensor : tensors) {
-      if (!tensor.defined()) tensor = at::empty({0}, at::kByte);
+      if (!tensor.defined()) tensor = nothing;
       ROLL_CHECK(tensor.is_contiguous(), "what is exchanged is contiguous");
     }
     return tensors;

@@ -134,6 +134,7 @@ class PlannedCommunicator : public ImmediateCommunicator {
     std::vector<at::Tensor> received(running_->size());
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank()) continue;
+      if (out[peer].numel() + in[peer].numel() == 0) continue;
       count_message(peer, bytes_of(out[peer]), bytes_of(in[peer]));
       if (runs(peer)) {
         if (!out[peer].is_meta()) sent[group_.places[peer]] = out[peer];

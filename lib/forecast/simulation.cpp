@@ -80,10 +80,6 @@ std::vector<std::string> notes_of(const Config& config, const ThinStep& step,
   if (config.rollout_replay) notes.emplace_back("rollouts are replayed: sampling is left out");
   if (step.number <= config.critic_warmup)
     notes.push_back(fmt::format("step {} is within critic_warmup: the actor is not trained", step.number));
-  if (config.actor_train.gathers_layers() || (config.uses_critic() && config.critic.gathers_layers()))
-    notes.emplace_back(
-        "layers that an update gathers one by one are counted as if they were whole: each is gathered "
-        "once an update, and not in each pass");
   if (!judging_models(config).empty()) notes.emplace_back("what models that judge compute and send is left out");
   for (const PhaseSimulation& phase : phases)
     if (phase.idle_share > 0)

@@ -184,7 +184,8 @@ MixerBytes bytes_of(const LayerInput& input, int64_t hidden, const Numbers& n) {
   return {.kept = 3 * width, .backward = 3 * width, .forward = 2 * width + n.stream(hidden)};
 }
 
-/// Of each token `chosen` rows: as they come, gate, up, their product, as they go.
+/// Of each token `chosen` rows: as they come, gate, up, their product, as they go. Where ranks share experts, each gets
+/// as many as it sends, on average; rows lie there in the order of the ranks, too, and in two lists which is which.
 MixerBytes bytes_of(const Experts& experts, int64_t hidden, const Numbers& n) {
   const auto chosen = static_cast<double>(experts.chosen), wide = 4.0 * static_cast<double>(experts.count);
   const double row = n.of(hidden), inner = n.of((experts.inner + n.rule.tp - 1) / n.rule.tp);
@@ -192,6 +193,12 @@ MixerBytes bytes_of(const Experts& experts, int64_t hidden, const Numbers& n) {
   MixerBytes found{.kept = chosen * (2 * row + 3 * inner) + routing + wide,
                    .backward = chosen * std::max(row + 2 * inner, 2 * row + inner) + sum,
                    .forward = chosen * (2 * row + 3 * inner) + routing + 2 * sum};
+  if (n.rule.ep > 1) {
+    const double places = 2 * 8 * chosen;
+    found.kept += places;
+    found.backward = std::max(found.backward, chosen * 2 * row + sum);  // on their way
+    found.forward += chosen * 2 * row + places;
+  }
   if (!experts.shared) return found;
   const MixerBytes shared = bytes_of(*experts.shared, hidden, n);
   found.kept += shared.kept + row;

@@ -18,7 +18,7 @@ struct ActivationRule {
   int64_t tokens = 0;   // of a micro-batch that are computed, on all ranks that share it
   int64_t whole = 0;    // of its sequences, where these share what they begin with; 0: none is shared
   int64_t longest = 0;  // of its sequences
-  int64_t tp = 1, cp = 1;
+  int64_t tp = 1, cp = 1, ep = 1;
   at::ScalarType dtype = at::kBFloat16;
   bool on_gpu = true;
   Recomputation recomputation{};

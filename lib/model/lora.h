@@ -40,6 +40,7 @@ struct LoraSpec {
   bool saves(std::string_view module) const;
   /// Whether both are the same adapters, whatever their numbers.
   bool has_shape_of(const LoraSpec& other) const;
+  bool operator==(const LoraSpec&) const = default;
 };
 
 /// What is trained by a model's keys: these adapters, or all weights. all-linear leaves `targets` empty.

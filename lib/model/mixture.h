@@ -22,6 +22,7 @@ struct MixtureSpec {
   std::vector<int64_t> dense_layers{};  // so do these
 
   bool has_experts(int64_t layer) const;
+  bool operator==(const MixtureSpec&) const = default;
 };
 
 /// transformers 5 writes Qwen3-MoE's num_experts as num_local_experts.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <mutex>
 
 #include "model/spec.h"
 
@@ -187,15 +188,33 @@ std::vector<ParameterShape> policy_parameters(const ModelSpec& spec) {
   return list;
 }
 
+std::shared_ptr<const std::vector<ParameterShape>> shared_policy_parameters(const ModelSpec& spec) {
+  struct Made {
+    ModelSpec spec;
+    std::shared_ptr<const std::vector<ParameterShape>> parameters;
+  };
+  constexpr size_t kMost = 4;  // the models of a run
+  static std::mutex mutex;
+  static std::vector<Made> all;  // the last one made is the last
+  const std::scoped_lock lock(mutex);
+  const auto found = std::ranges::find(all, spec, &Made::spec);
+  if (found != all.end()) return found->parameters;
+  if (all.size() == kMost) all.erase(all.begin());
+  return all.emplace_back(spec, std::make_shared<const std::vector<ParameterShape>>(policy_parameters(spec)))
+      .parameters;
+}
+
 std::vector<ParameterShape> critic_parameters(const ModelSpec& spec) {
   auto list = backbone_parameters(spec);
   std::ranges::move(value_head_parameters(spec), std::back_inserter(list));
   return list;
 }
 
-std::vector<ParameterShape> held_by(std::vector<ParameterShape> parameters, int64_t rank, int64_t size) {
-  std::erase_if(parameters, [&](const ParameterShape& p) { return p.expert && p.expert->owner(size) != rank; });
-  return parameters;
+std::vector<ParameterShape> held_by(const std::vector<ParameterShape>& parameters, int64_t rank, int64_t size) {
+  std::vector<ParameterShape> held;
+  std::ranges::copy_if(parameters, std::back_inserter(held),
+                       [&](const ParameterShape& p) { return !p.expert || p.expert->owner(size) == rank; });
+  return held;
 }
 
 std::vector<ParameterShape> trained_of(const ModelSpec& spec, std::vector<ParameterShape> parameters) {
@@ -204,9 +223,16 @@ std::vector<ParameterShape> trained_of(const ModelSpec& spec, std::vector<Parame
 }
 
 int64_t ModelSpec::num_parameters() const {
-  int64_t total = 0;
-  for (const auto& parameter : policy_parameters(*this))
-    if (!parameter.is_adapter) total += count(parameter.shape);
+  int64_t total = vocab_size * hidden_size * (tied_head ? 1 : 2) + hidden_size;  // tables, and the last norm
+  for (const Layer& layer : layers())
+    for_each_part(layer, [&](const auto& part) {
+      if constexpr (requires { part.outputs; })
+        total += part.outputs * (part.inputs + (part.has_bias ? 1 : 0));
+      else if constexpr (requires { part.width; })
+        total += part.width;
+      else
+        total += count(part.shape);
+    });
   return total;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,6 +71,7 @@ struct ModelSpec {
   std::vector<Rope> ropes() const;
   /// Whether a list by layer has it.
   static bool names(const std::vector<char>& list, size_t layer) { return layer < list.size() && list[layer] != 0; }
+  bool operator==(const ModelSpec&) const = default;
 };
 
 /// ModelSpec::forward_flops() of many sequences: the layers are counted once.
@@ -140,11 +142,14 @@ ParameterShape lm_head_parameter(const ModelSpec& spec);
 /// [1, E] and [1], the value model's.
 std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec);
 /// Those that expert rank `rank` of `size` holds: all, without the experts of others.
-std::vector<ParameterShape> held_by(std::vector<ParameterShape> parameters, int64_t rank, int64_t size);
+std::vector<ParameterShape> held_by(const std::vector<ParameterShape>& parameters, int64_t rank, int64_t size);
 /// All, or where the model has adapters only these.
 std::vector<ParameterShape> trained_of(const ModelSpec& spec, std::vector<ParameterShape> parameters);
 /// All parameters of a language model: the backbone's, and its head unless that is the embedding.
 std::vector<ParameterShape> policy_parameters(const ModelSpec& spec);
+/// The same, which a mixture has tens of thousands of: a plan of many ranks asks for them often, and they are made
+/// once.
+std::shared_ptr<const std::vector<ParameterShape>> shared_policy_parameters(const ModelSpec& spec);
 /// All parameters of a value model: the backbone's and the value head's.
 std::vector<ParameterShape> critic_parameters(const ModelSpec& spec);
 

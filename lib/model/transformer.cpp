@@ -29,7 +29,7 @@ Transformer::Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterS
                          const ModelParallel& parallel, NamedTensors parameters, Json config, Companions companions)
     : parts_(std::move(parts)),
       parameters_(std::move(parameters)),
-      trained_(parameters_of(parameters_, trained_of(spec, held_by(policy_parameters(spec), parallel)))),
+      trained_(parameters_of(parameters_, trained_of(spec, held_by(*shared_policy_parameters(spec), parallel)))),
       backbone_(spec, parameters_, parallel),
       head_(parallel.stage && !parallel.stage->is_last() ? at::Tensor()
             : spec.tied_head                             ? backbone_.embedding()
@@ -43,14 +43,14 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
   const ModelSpec spec = with_adapters(read_spec(path, known), lora, path.string());
   const HfFolder folder = HfFolder::open(base_folder(path));
   check_tied_copy(folder, spec);
-  const auto parts =
-      std::make_shared<const ParameterShards>(spec, policy_parameters(spec), parallel.tp, parallel.ep, parallel.stage);
+  const auto parts = std::make_shared<const ParameterShards>(spec, *shared_policy_parameters(spec), parallel.tp,
+                                                             parallel.ep, parallel.stage);
   const auto may_ignore = [&, head = lm_head_parameter(spec).name](const std::string& name) {
     return is_derived_buffer(name) || (spec.tied_head && name == head) || parts->is_elsewhere(name) ||
            is_kept(spec, name);
   };
-  auto parameters = load_parameters(folder, held_by(policy_parameters(spec), parallel), *parts, may_ignore, device,
-                                    dtype, {path, lora ? lora->seed : 0, base});
+  auto parameters = load_parameters(folder, held_by(*shared_policy_parameters(spec), parallel), *parts, may_ignore,
+                                    device, dtype, {path, lora ? lora->seed : 0, base});
   Transformer model{spec, parts, parallel, std::move(parameters), folder.config(), companions_of(path)};
   model.base_ = folder.path();
   model.kept_ = kept_tensors(folder, spec);
@@ -74,9 +74,9 @@ Transformer Transformer::init(const ModelSpec& spec, uint64_t seed, at::Device d
 }
 
 Transformer Transformer::planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel) {
-  const auto parts =
-      std::make_shared<const ParameterShards>(spec, policy_parameters(spec), parallel.tp, parallel.ep, parallel.stage);
-  const auto held = held_by(policy_parameters(spec), parallel);
+  const auto parts = std::make_shared<const ParameterShards>(spec, *shared_policy_parameters(spec), parallel.tp,
+                                                             parallel.ep, parallel.stage);
+  const auto held = held_by(*shared_policy_parameters(spec), parallel);
   return {spec, parts, parallel, planned_parameters(held, *parts, dtype), {}, {}};
 }
 

@@ -365,12 +365,13 @@ NamedTensors parameters_of(const NamedTensors& parameters, const std::vector<Par
   return own;
 }
 
-std::vector<ParameterShape> held_by(std::vector<ParameterShape> parameters, const ModelParallel& parallel) {
-  if (parallel.stage)
-    std::erase_if(parameters, [&stage = *parallel.stage](const ParameterShape& p) {
-      return !stage.has(p.layer) && !(p.is_at_both_ends && stage.is_last());
-    });
-  return held_by(std::move(parameters), parallel.ep_rank(), parallel.ep_size());
+std::vector<ParameterShape> held_by(const std::vector<ParameterShape>& parameters, const ModelParallel& parallel) {
+  if (!parallel.stage) return held_by(parameters, parallel.ep_rank(), parallel.ep_size());
+  std::vector<ParameterShape> of_stage;
+  std::ranges::copy_if(parameters, std::back_inserter(of_stage), [&stage = *parallel.stage](const ParameterShape& p) {
+    return stage.has(p.layer) || (p.is_at_both_ends && stage.is_last());
+  });
+  return held_by(of_stage, parallel.ep_rank(), parallel.ep_size());
 }
 
 bool is_kept(const ModelSpec& spec, const std::string& name) {

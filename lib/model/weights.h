@@ -83,7 +83,7 @@ const at::Tensor& trained_copy(const NamedTensors& parameters, const std::string
 NamedTensors parameters_of(const NamedTensors& parameters, const std::vector<ParameterShape>& trained);
 
 /// held_by() of this rank of those that share experts, and layers.
-std::vector<ParameterShape> held_by(std::vector<ParameterShape> parameters, const ModelParallel& parallel);
+std::vector<ParameterShape> held_by(const std::vector<ParameterShape>& parameters, const ModelParallel& parallel);
 
 /// A folder's tensors of parts that such a model does not compute (Architecture::kept), as they are stored.
 /// Among them keys and values of layers that read those of others.

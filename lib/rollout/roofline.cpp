@@ -1,18 +1,38 @@
 #include "rollout/roofline.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace roll {
+
+namespace {
+
+/// Of the experts' weights those that so many tokens leave unread, where each goes to any of the experts alike.
+double unread_weights(const std::vector<Layer>& layers, int64_t tokens) {
+  double unread = 0;
+  for (const Layer& layer : layers)
+    for_each_part(layer, [&](const auto& part) {
+      if constexpr (requires { part.share; })
+        if (part.expert)
+          unread +=
+              static_cast<double>(part.outputs * part.inputs) * std::pow(1 - part.share, static_cast<double>(tokens));
+    });
+  return unread;
+}
+
+}  // namespace
 
 DecodingCost step_cost(const ModelSpec& spec, NumberBytes bytes, int64_t count, int64_t begin, int64_t end) {
   const int64_t embedding = spec.tied_head ? 0 : spec.vocab_size * spec.hidden_size;
   const int64_t rows = spec.tied_head ? 0 : count * (end - begin) * spec.hidden_size;
-  const LayerCost layers = cost_of(spec.layers());
+  const std::vector<Layer> all = spec.layers();
+  const LayerCost layers = cost_of(all);
   const int64_t states = 2 * count * layers.page_bytes(0, bytes.cached);  // read and written
   const int64_t read =
       bytes.weights * (spec.num_parameters() - embedding + rows) + bytes.cached * count * end * layers.cached + states;
   const double flops = spec.forward_flops(end, 1) - spec.forward_flops(begin, 0);
-  return {.bytes = static_cast<double>(read), .flops = static_cast<double>(count) * flops};
+  const double unread = static_cast<double>(bytes.weights) * unread_weights(all, count * (end - begin));
+  return {.bytes = static_cast<double>(read) - unread, .flops = static_cast<double>(count) * flops};
 }
 
 double least_seconds(const DecodingCost& cost, const MachineSpeed& machine) {

@@ -19,8 +19,8 @@ struct NumberBytes {
 };
 
 /// `count` sequences grow from `begin` to `end` tokens and draw one: a prompt (from 0), or a step of decoding (by one).
-/// Weights are read once, of an embedding that is not the lm head too only the tokens' rows; keys and values of all
-/// tokens once.
+/// Weights are read once, of an embedding that is not the lm head too only the tokens' rows, of a mixture only the
+/// experts that the tokens are expected to go through; keys and values of all tokens once.
 DecodingCost step_cost(const ModelSpec& spec, NumberBytes bytes, int64_t count, int64_t begin, int64_t end);
 
 struct MachineSpeed {

@@ -199,16 +199,16 @@ std::vector<std::optional<ModelSpec>> check_references(const Config& config, con
 
 /// A line for each role that trains adapters.
 std::string adapters_text(const PlannedModels& models) {
-  const auto text = [](const char* role, const ModelSpec& spec, const std::vector<ParameterShape>& parameters) {
+  const auto text = [](const char* role, const ModelSpec& spec, const auto& parameters_of) {
     if (!spec.lora) return std::string();
     double all = 0, trained = 0;
-    for (const ParameterShape& parameter : parameters)
+    for (const ParameterShape& parameter : parameters_of(spec))
       (parameter.is_adapter ? trained : all) += static_cast<double>(flat_shard(parameter, 0, 1).numel);
     return fmt::format("{} trains {}: {:.2f} M of {:.1f} M parameters\n", role, describe(*spec.lora), trained / 1e6,
                        all / 1e6);
   };
-  std::string lines = text("actor_train", models.policy, policy_parameters(models.policy));
-  if (models.critic) lines += text("critic", *models.critic, critic_parameters(*models.critic));
+  std::string lines = text("actor_train", models.policy, policy_parameters);
+  if (models.critic) lines += text("critic", *models.critic, critic_parameters);
   return lines;
 }
 

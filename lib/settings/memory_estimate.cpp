@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <span>
 
@@ -28,12 +29,15 @@ FlatParameter largest_part(const ParameterShape& parameter, int64_t tp) {
   return flat_shard(parameter, 0, tp);
 }
 
+double numel_of_part(const ParameterShape& parameter, int64_t tp) {
+  return static_cast<double>(largest_part(parameter, tp).numel);
+}
+
 /// Of a parameter that is not trained, `bytes` a number where it is not quantised.
 double frozen_bytes(const ParameterShape& parameter, int64_t tp, double bytes) {
-  const auto numel = [tp](const ParameterShape& p) { return static_cast<double>(largest_part(p, tp).numel); };
-  if (!parameter.quantised) return bytes * numel(parameter);
+  if (!parameter.quantised) return bytes * numel_of_part(parameter, tp);
   const std::vector<ParameterShape> stored = stored_shapes(parameter);
-  return numel(stored[0]) + 4 * numel(stored[1]);
+  return numel_of_part(stored[0], tp) + 4 * numel_of_part(stored[1], tp);
 }
 
 /// The stage of a role's model that lives on a rank.
@@ -42,11 +46,13 @@ struct OwnStage {
   int64_t index = 0;
 
   bool is_last() const { return index == split.num_stages() - 1; }
-  std::vector<ParameterShape> of(std::vector<ParameterShape> parameters) const {
-    std::erase_if(parameters, [this](const ParameterShape& p) {
-      return split.stage_of(p.layer) != index && !(p.is_at_both_ends && is_last());
-    });
-    return parameters;
+  bool has(const ParameterShape& p) const {
+    return split.stage_of(p.layer) == index || (p.is_at_both_ends && is_last());
+  }
+  std::vector<ParameterShape> of(const std::vector<ParameterShape>& parameters) const {
+    std::vector<ParameterShape> own;
+    std::ranges::copy_if(parameters, std::back_inserter(own), [this](const ParameterShape& p) { return has(p); });
+    return own;
   }
   /// Empty: all.
   std::vector<int64_t> layers() const {
@@ -65,9 +71,11 @@ OwnStage stage_on(int rank, const WorkerConfig& worker, const ModelSpec& spec) {
 double policy_bytes(const ModelSpec& spec, int64_t tp, double bytes, bool is_dense = false, int64_t ep = 1,
                     const OwnStage& stage = {}) {
   double all = 0;
-  for (ParameterShape parameter : stage.of(held_by(policy_parameters(spec), 0, ep))) {
-    if (is_dense) parameter.quantised.reset();
-    if (!parameter.is_adapter) all += frozen_bytes(parameter, tp, bytes);
+  const auto parameters = shared_policy_parameters(spec);
+  for (const ParameterShape& parameter : *parameters) {
+    if (parameter.is_adapter || !stage.has(parameter) || (parameter.expert && parameter.expert->owner(ep) != 0))
+      continue;
+    all += is_dense ? bytes * numel_of_part(parameter, tp) : frozen_bytes(parameter, tp, bytes);
   }
   return all;
 }
@@ -77,8 +85,7 @@ double layer_numel(const ModelSpec& spec, int64_t tp) {
   double numel = 0;
   const auto parameters = backbone_parameters(spec);
   for (const auto& parameter : std::span(parameters).subspan(1))  // the embedding is the first
-    if (!parameter.is_adapter && parameter.shape.size() == 2)
-      numel += static_cast<double>(largest_part(parameter, tp).numel);
+    if (!parameter.is_adapter && parameter.shape.size() == 2) numel += numel_of_part(parameter, tp);
   return numel;
 }
 
@@ -159,6 +166,7 @@ ActivationRule rule_of(const Config& config, const WorkerConfig& worker, const M
           .longest = std::min(tokens, config.sequence_length.value_or(0)),
           .tp = layout.tensor_parallel(),
           .cp = layout.context_parallel(),
+          .ep = layout.expert_parallel(),
           .dtype = model_dtype(worker.model_args, on_gpu ? at::kCUDA : at::kCPU),
           .on_gpu = on_gpu,
           .deterministic = config.deterministic};
@@ -269,13 +277,14 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
   const at::DeviceType device = on_gpu ? at::kCUDA : at::kCPU;
   const bool offloads = config.offload && on_gpu;
   const auto lives = [rank](const WorkerConfig& worker) { return std::ranges::binary_search(worker.ranks, rank); };
-  const auto add_role = [&](const WorkerConfig& worker, const ModelSpec& spec, std::vector<ParameterShape> parameters) {
-    if (!lives(worker)) return;
+  const auto add_role = [&](const WorkerConfig& worker, const ModelSpec& spec,
+                            const std::vector<ParameterShape>& parameters) {
     const auto bytes = static_cast<double>(bytes_per_number(worker.model_args, device));
     const MemoryEstimate before = memory;
-    if (&worker == &config.critic && is_on_policy_base(config, models)) parameters = trained_of(spec, parameters);
     const OwnStage stage = stage_on(rank, worker, spec);
-    add_trained(memory, worker, stage.of(parameters), model_dtype(worker.model_args, device));
+    std::vector<ParameterShape> own = stage.of(parameters);
+    if (&worker == &config.critic && is_on_policy_base(config, models)) own = trained_of(spec, std::move(own));
+    add_trained(memory, worker, own, model_dtype(worker.model_args, device));
     if (offloads) {
       memory.put_away += memory.gradients + memory.optimizer - before.gradients - before.optimizer;
       if (&worker == &config.critic) memory.put_away += memory.weights - before.weights;
@@ -288,8 +297,9 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     for (const auto& parameter : trained_of(spec, parameters))
       memory.checkpoint += (parameter.is_adapter ? 4 : bytes) * static_cast<double>(largest_part(parameter, 1).numel);
   };
-  add_role(config.actor_train, models.policy, policy_parameters(models.policy));
-  if (config.uses_critic() && models.critic) add_role(config.critic, *models.critic, critic_parameters(*models.critic));
+  if (lives(config.actor_train)) add_role(config.actor_train, models.policy, *shared_policy_parameters(models.policy));
+  if (config.uses_critic() && models.critic && lives(config.critic))
+    add_role(config.critic, *models.critic, critic_parameters(*models.critic));
   const auto references = reference_roles(config);
   for (size_t i = 0; i < references.size(); ++i) {
     const WorkerConfig& worker = *references[i].worker;

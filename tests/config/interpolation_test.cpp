@@ -112,12 +112,17 @@ TEST_CASE("what grows without bounds is stopped", "[config]") {
   CHECK_THROWS_WITH(resolved(copies), Catch::Contains("grow without bounds"));
 }
 
-TEST_CASE("names of Hydra's default files become empty mappings, with a note", "[config]") {
+TEST_CASE("names of Hydra's default files become empty mappings, or the stage that they name, with a note",
+          "[config]") {
   Node root = parse_yaml("defaults: ['../config/deepspeed_zero3@_here_']\na: ${deepspeed_zero3}\n", "f.yaml");
   std::vector<std::string> notes;
   interpolate(root, notes);
-  CHECK(root.find("a")->kind == Node::Kind::kMap);
+  CHECK(root.find("a")->find("reshard_after_forward")->text == "true");
   CHECK(notes.size() == 1);
+  Node second = parse_yaml("defaults: ['../config/deepspeed_zero2@_here_']\na: ${deepspeed_zero2}\n", "f.yaml");
+  interpolate(second, notes);
+  CHECK(second.find("a")->kind == Node::Kind::kMap);
+  CHECK(second.find("a")->map.empty());
   CHECK(error_at("a: ${deepspeed_zero3}\n", "a").find("no key") != std::string::npos);
 }
 

@@ -117,6 +117,45 @@ TEST_CASE("layers have their number in their parameters' names", "[optim]") {
   CHECK(layer_number("model.embed_tokens.weight") == -1);
 }
 
+TEST_CASE("while a layer is computed the next one comes, and of one layer there are gradients", "[optim]") {
+  const TemporaryFolder folder;
+  test::telling_model({.hidden = 16, .layers = kNumLayers, .heads = 4, .kv_heads = 2, .intermediate = 24, .vocab = 71})
+      .save(folder.path());
+  const auto said = run_local_ranks(2, [&](Communicator& ranks) {
+    using Pass = LayerStore::Pass;
+    const Transformer model = Transformer::load(folder.path(), at::kCPU, at::kFloat);
+    FlatAdamW optimizer(model.trained(), {}, {.num_slices = 2, .own = ranks.rank(), .unit = layer_number});
+    GatheredLayers layers(optimizer, model.trained(), ranks);
+    std::vector<LayerStore::Weights> weights(kNumLayers);
+    for (const auto& [name, tensor] : model.trained())
+      if (layer_number(name) >= 0 && tensor.dim() == 2) weights[layer_number(name)].push_back(tensor);
+    std::string states;  // of each layer: here, with gradients, away
+    const auto look = [&] {
+      for (const auto& layer : weights)
+        states += !layer.front().is_contiguous() ? '.' : layer.front().grad().defined() ? 'G' : 'h';
+      states += ' ';
+    };
+    layers.begin();
+    look();
+    for (const int64_t l : {0, 1, 2}) {
+      layers.enter(weights[l], l < 2 ? weights[l + 1] : LayerStore::Weights(), Pass::kForward);
+      look();
+      layers.leave(weights[l]);
+    }
+    look();
+    for (const int64_t l : {2, 1, 0}) {
+      layers.enter(weights[l], l > 0 ? weights[l - 1] : LayerStore::Weights(), Pass::kBackward);
+      look();
+    }
+    layers.end_backward();
+    look();
+    layers.end();
+    look();
+    return states;
+  });
+  for (const std::string& states : said) CHECK(states == "... hh. .hh ..h ... .hG hG. G.. ... hhh ");
+}
+
 TEST_CASE("ranks that gather layers train as those that have them whole", "[optim]") {
   check({}, /*tie=*/true, 1e-6);
   check({.recompute = {.layers = kEveryLayer.layers, .together = 2}}, /*tie=*/false, 1e-6);

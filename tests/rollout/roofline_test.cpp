@@ -1,6 +1,8 @@
 #include "rollout/roofline.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 
 namespace roll {
 
@@ -40,6 +42,21 @@ TEST_CASE("a step of decoding reads the weights once and each sequence's keys an
       CHECK(tied.flops == Approx(b * (2 * kLinear + 2 * kHead + attention)));
       CHECK(untied.flops == tied.flops);
     }
+}
+
+TEST_CASE("a step of decoding reads the experts that its tokens are expected to go through", "[rollout]") {
+  ModelSpec spec = small_spec(true);
+  spec.architecture = &*std::ranges::find(architectures(), "qwen3_moe", &Architecture::name);
+  spec.mixture = MixtureSpec{.num_experts = 8, .chosen = 2, .inner = 4};
+  constexpr double kExperts = 2 * 8 * 3 * 8 * 4;  // the weights of eight experts in two layers
+  const auto bytes = [&](int64_t batch) {
+    return step_cost(spec, {2, 4}, batch, 9, 10).bytes - 4.0 * batch * 10 * kKept;
+  };
+  const double others = 2 * static_cast<double>(spec.num_parameters()) - 2 * kExperts;
+  // One token has two of eight; each further one misses an expert with 6/8.
+  CHECK(bytes(1) == Approx(others + 2 * kExperts * 2 / 8));
+  CHECK(bytes(3) == Approx(others + 2 * kExperts * (1 - std::pow(0.75, 3))));
+  CHECK(bytes(1000) == Approx(others + 2 * kExperts));
 }
 
 TEST_CASE("a prompt goes through the lm head with its last token only", "[rollout]") {
