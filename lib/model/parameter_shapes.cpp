@@ -223,16 +223,10 @@ std::vector<ParameterShape> trained_of(const ModelSpec& spec, std::vector<Parame
 }
 
 int64_t ModelSpec::num_parameters() const {
-  int64_t total = vocab_size * hidden_size * (tied_head ? 1 : 2) + hidden_size;  // tables, and the last norm
-  for (const Layer& layer : layers())
-    for_each_part(layer, [&](const auto& part) {
-      if constexpr (requires { part.outputs; })
-        total += part.outputs * (part.inputs + (part.has_bias ? 1 : 0));
-      else if constexpr (requires { part.width; })
-        total += part.width;
-      else
-        total += count(part.shape);
-    });
+  int64_t total = 0;
+  const auto parameters = shared_policy_parameters(*this);
+  for (const auto& parameter : *parameters)
+    if (!parameter.is_adapter) total += count(parameter.shape);
   return total;
 }
 
