@@ -43,11 +43,11 @@ Config config_of(const Plan& plan) {
 
 TEST_CASE("what a rank holds of a large mixture is what its published sizes give", "[settings]") {
   using Case = std::pair<Plan, std::vector<StageNumbers>>;
-  const auto [plan, stages] = GENERATE(
-      Case{{"Qwen3-235B-A22B", 235093634560, 8, 8, 4, true},
-           {{0, 1412524800, 3321888768}, {1, 862030848, 3623878656}, {7, 1412528896, 3321888768}}},
-      Case{{"Qwen3.5-397B-A17B", 396346350336, 4, 16, 1, false},
-           {{0, 2968248832, 6039797760}, {1, 1937974016, 6039797760}, {3, 2955096832, 6039797760}}});
+  const auto [plan, stages] =
+      GENERATE(Case{{"Qwen3-235B-A22B", 235093634560, 8, 8, 4, true},
+                    {{0, 1412524800, 3321888768}, {1, 862030848, 3623878656}, {7, 1412528896, 3321888768}}},
+               Case{{"Qwen3.5-397B-A17B", 396346350336, 4, 16, 1, false},
+                    {{0, 2968248832, 6039797760}, {1, 1937974016, 6039797760}, {3, 2955096832, 6039797760}}});
   CAPTURE(plan.model);
   const ModelSpec& spec = find_known_shape(plan.model)->spec;
   CHECK(static_cast<double>(spec.num_parameters()) == plan.parameters);
@@ -69,15 +69,17 @@ TEST_CASE("a mixture's rows to experts of other ranks take memory on their way",
   const ModelSpec& spec = find_known_shape("Qwen3-235B-A22B")->spec;
   ActivationRule alone{.tokens = 4096, .longest = 4096, .layers = {3}, .has_lm_head = false}, shared = alone;
   shared.ep = 8;
-  // 4,096 tokens go to 8 experts each: rows of 4,096 numbers of 2 bytes as they are sent and as they come, and two lists
-  // of where they lie.
+  // 4,096 tokens go to 8 experts each: rows of 4,096 numbers of 2 bytes as they are sent and as they come, and two
+  // lists of where they lie.
   constexpr double kRows = 4096 * 8.0, kPlaces = 16 * kRows;
   CHECK(forward_activation_bytes(spec, shared) - forward_activation_bytes(spec, alone) ==
         Approx(kRows * 2 * 4096 * 2 + kPlaces));
-  // Backward of one layer: the lists are kept, and gradients of 2 x 4,096 numbers are more than those of 4,096 + 2 x 1,536.
+  // Backward of one layer: the lists are kept, and gradients of 2 x 4,096 numbers are more than those of 4,096 + 2 x
+  // 1,536.
   const double more = training_activation_bytes(spec, shared) - training_activation_bytes(spec, alone);
-  CHECK(more == Approx(kPlaces + kRows * 2 * (2 * 4096.0 - std::max(4096 + 2 * 1536, 2 * 4096 + 1536))).margin(
-                    kRows * 2 * 4096));
+  CHECK(
+      more ==
+      Approx(kPlaces + kRows * 2 * (2 * 4096.0 - std::max(4096 + 2 * 1536, 2 * 4096 + 1536))).margin(kRows * 2 * 4096));
   CHECK(more >= kPlaces);
 }
 
