@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <cmath>
 #include <sstream>
 
 #include "collect/rollout_statistics.h"
@@ -10,11 +9,9 @@
 #include "dist/merged_metrics.h"
 #include "forecast/sampling_traffic.h"
 #include "model/spec.h"
-#include "optim/gathered_layers.h"
 #include "pipeline/stage.h"
 #include "reward/shaped.h"
 #include "rollout/engine.h"
-#include "settings/batch_plan.h"
 #include "step/step_index.h"
 #include "step/step_settings.h"
 #include "step/step_trainer.h"
@@ -91,44 +88,6 @@ void count_flops(std::function<R(const B&)>& forward, const Model& model, bool g
   };
 }
 
-/// What an update that gathers layers sends for each micro-batch (optim/gathered_layers.h): on planned ranks, where one
-/// layer stands for all, the learner has them whole.
-class LayerGathers {
- public:
-  /// `again`: the share of the layers that backward recomputes, and gathers again. `updates`: of a step, each of which
-  /// sums whole gradients once.
-  template <class Model>
-  LayerGathers(const Model& model, Communicator& holders, double again, int64_t updates)
-      : holders_(holders), layers_(model.spec().num_layers), again_(again), summed_(updates) {
-    for (const auto& [name, tensor] : model.trained())
-      if (layer_number(name) >= 0 && tensor.dim() >= 2 && model.parts().copies_of(name) == 1) numel_ += tensor.numel();
-    dtype_ = model.trained().front().second.scalar_type();
-  }
-
-  void count_micro_batch() {
-    const int64_t each = numel_ / layers_ / holders_.size();
-    const at::Tensor slice = at::empty({each}, at::TensorOptions(at::kMeta).dtype(dtype_));
-    const at::Tensor weights = at::empty({each * holders_.size()}, slice.options());
-    const auto gather = [&] { holders_.start_all_gather(slice, weights, "parameters of a layer")->wait(); };
-    holders_.count_times(layers_);
-    gather();
-    if (summed_-- <= 0) {
-      const at::Tensor gradients = weights.to(at::kFloat);
-      holders_.start_reduce_scatter(gradients, slice.to(at::kFloat), "gradients of a layer")->wait();
-    }
-    holders_.count_times(std::llround(again_ * static_cast<double>(layers_)));
-    if (again_ > 0) gather();
-    holders_.count_times(1);
-  }
-
- private:
-  Communicator& holders_;
-  int64_t layers_, numel_ = 0;
-  double again_;
-  int64_t summed_;
-  at::ScalarType dtype_;
-};
-
 /// One rank of a run.
 class PlannedRank {
  public:
@@ -173,27 +132,15 @@ class PlannedRank {
       const StageSplit split = model.parallel().stage ? model.parallel().stage->split() : StageSplit();
       return 3 + recomputes.share_of(std::max<int64_t>(1, model.spec().num_layers / split.num_parts()));
     };
-    const auto count_gathers = [this](auto& forward, const auto& model, const Recomputation& recomputes,
-                                      const WorkerConfig& worker, RoleMesh& role) {
-      if (!worker.gathers_layers()) return;
-      const auto gathers = std::make_shared<LayerGathers>(
-          model, role.mesh().shards(), recomputes.share_of(model.spec().num_layers), updates_per_step(config_, worker));
-      forward = [forward, gathers](const auto& micro_batch) {
-        gathers->count_micro_batch();
-        return forward(micro_batch);
-      };
-    };
     if (roles_.actor) {
       count_flops(models.old_log_probs, *roles_.actor, false, 1, mesh_of_.actor, "old_log_probs", work);
       count_flops(models.actor->forward, *roles_.actor, false, times(how.actor_recomputes, *roles_.actor),
                   mesh_of_.actor, "train_actor", work);
-      count_gathers(models.actor->forward, *roles_.actor, how.actor_recomputes, config_.actor_train, mesh_of_.actor);
     }
     if (roles_.critic) {
       count_flops(models.values, *roles_.critic, true, 1, mesh_of_.critic, "values", work);
       count_flops(models.critic->forward, *roles_.critic, true, times(how.critic_recomputes, *roles_.critic),
                   mesh_of_.critic, "train_critic", work);
-      count_gathers(models.critic->forward, *roles_.critic, how.critic_recomputes, config_.critic, mesh_of_.critic);
     }
     return models;
   }

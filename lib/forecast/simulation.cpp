@@ -42,9 +42,6 @@ void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, con
   if (const auto* fault = std::get_if<SplitFault>(&split))
     throw user_error("{}.strategy_args.strategy_config: its {} stages: {}", role,
                      worker.strategy_args.strategy_config.pipeline_parallel(), fault->rule);
-  const int64_t pp = worker.strategy_args.strategy_config.pipeline_parallel();
-  if (const std::string why = pipeline_rule(spec); pp > 1 && !why.empty())
-    throw user_error("{}.strategy_args.strategy_config.pipeline_model_parallel_size = {}: {}", role, pp, why);
   const std::string whose = arch.empty() ? "" : fmt::format(" (--arch = {})", arch);
   if (!rule.empty())
     throw user_error("{}.strategy_args.strategy_config.tensor_model_parallel_size = {}: {}{}", role, tp, rule, whose);
@@ -80,6 +77,10 @@ std::vector<std::string> notes_of(const Config& config, const ThinStep& step,
   if (config.rollout_replay) notes.emplace_back("rollouts are replayed: sampling is left out");
   if (step.number <= config.critic_warmup)
     notes.push_back(fmt::format("step {} is within critic_warmup: the actor is not trained", step.number));
+  if (config.actor_train.gathers_layers() || (config.uses_critic() && config.critic.gathers_layers()))
+    notes.emplace_back(
+        "layers that an update gathers one by one are counted as if they were whole: each is gathered "
+        "once an update, and not in each pass");
   if (!judging_models(config).empty()) notes.emplace_back("what models that judge compute and send is left out");
   for (const PhaseSimulation& phase : phases)
     if (phase.idle_share > 0)

@@ -85,6 +85,7 @@ ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<Parame
       entry.shape = stored.shape;
       entry.expert = parameter.expert;
       entry.layer = parameter.layer;
+      entry.is_constant = parameter.is_constant;
       entry.is_at_both_ends = parameter.is_at_both_ends;
       for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(shard_of(stored.cut, rank, size()));
       entry.number = number;

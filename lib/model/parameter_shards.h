@@ -74,6 +74,8 @@ class ParameterShards {
   bool is_elsewhere(const std::string& name) const;
   /// Whether expert ranks share it out.
   bool is_of_expert(const std::string& name) const { return entry(name).expert.has_value(); }
+  /// Whether it is never trained.
+  bool is_constant(const std::string& name) const { return entry(name).is_constant; }
   /// Sum of the bit patterns of the whole parameters. **Collective** over tp, ep and stages.
   int64_t checksum(const NamedTensors& mine) const;
 
@@ -86,7 +88,7 @@ class ParameterShards {
     std::vector<TensorShard> parts;
     std::optional<ExpertPlace> expert;
     int64_t layer = -1;
-    bool is_at_both_ends = false;
+    bool is_at_both_ends = false, is_constant = false;
     int64_t number = 0;  // of the parameter
   };
   /// `mine`: on its owner, of `ranks`; elsewhere undefined.

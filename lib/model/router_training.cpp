@@ -81,7 +81,7 @@ at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& cho
     if (replays_) {
       columns.push_back(of_tokens(share_of_others(chosen, own).to(x.scalar_type())));
       const at::Tensor agreement = 1 - of_tokens(share_of_others(chosen, sampled));
-      columns.push_back(agreement.masked_fill(ends_.unsqueeze(1), 1).to(x.scalar_type()));
+      columns.push_back(agreement.masked_fill(ends_.to(at::kBool).unsqueeze(1), 1).to(x.scalar_type()));
     }
     const at::Tensor numbers = at::cat(columns, 1);
     const void* const which = router.unsafeGetTensorImpl();

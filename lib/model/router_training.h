@@ -47,8 +47,10 @@ class RouterTraining {
         loss_scale_(loss_scale),
         replays_(replays) {}
 
+  bool replays() const { return replays_; }
   /// How the micro-batch lies on this rank: token i of sequence sequences[i] in slots[i], [M] int64; `slots` undefined:
-  /// 0, 1, 2, ... `ends` [M] bool: the last of their sequences, which the sampler has drawn and not gone on from.
+  /// 0, 1, 2, ... `ends` [M] int64, not 0: the last of their sequences, which the sampler has drawn and not gone on
+  /// from; undefined where nothing is replayed.
   void lie(const at::Tensor& slots, const at::Tensor& sequences, const at::Tensor& ends, int64_t num_sequences,
            const ModelParallel& parallel);
 

@@ -122,9 +122,11 @@ void lay_out_routers(const TokenLayout& layout, const PackedTokens& packed, cons
       ends.push_back(t + 1 == packed.cu_seqlens[b + 1]);
     }
   const at::Device device = packed.ids.device();
-  packed.routers->lie(layout.host_places.empty() ? at::Tensor() : to_tensor(slots, device),
-                      to_tensor(sequences, device), to_tensor(ends, device).to(at::kBool), packed.num_sequences(),
-                      parallel);
+  const auto sent_if = [&](bool is_needed, const std::vector<int64_t>& numbers) {
+    return is_needed ? to_tensor(numbers, device) : at::Tensor();
+  };
+  packed.routers->lie(sent_if(!layout.host_places.empty(), slots), to_tensor(sequences, device),
+                      sent_if(packed.routers->replays(), ends), packed.num_sequences(), parallel);
 }
 
 }  // namespace

@@ -20,15 +20,15 @@ namespace {
 
 /// **Collective** over the stages of a pipeline.
 NamedTensors trainable(const std::string& who, const NamedTensors& parameters, const std::vector<std::string>& frozen,
-                       PipelineStage* stage) {
+                       const LearnerRanks& ranks) {
+  PipelineStage* const stage = ranks.stage();
   NamedTensors kept;
   int64_t num_frozen = 0;
   for (const auto& [name, tensor] : parameters) {
-    if (is_frozen(name, frozen)) {
-      tensor.set_requires_grad(false);
-      ++num_frozen;
-    }
-    if (tensor.requires_grad()) kept.emplace_back(name, tensor);
+    const bool freezes = is_frozen(name, frozen), trains = !freezes && !(ranks.parts && ranks.parts->is_constant(name));
+    tensor.set_requires_grad(trains);
+    if (trains) kept.emplace_back(name, tensor);
+    num_frozen += freezes;
   }
   if (stage && !frozen.empty()) num_frozen = stage->ranks().all_reduce_sum(num_frozen, "frozen parameters");
   if (!frozen.empty() && num_frozen == 0)
@@ -64,7 +64,7 @@ Learner::Learner(std::string name, const NamedTensors& parameters, LearnerOption
     : name_(std::move(name)),
       options_(std::move(options)),
       ranks_(ranks),
-      parameters_(trainable(name_, parameters, options_.frozen_prefixes, ranks.stage())) {
+      parameters_(trainable(name_, parameters, options_.frozen_prefixes, ranks)) {
   if (parameters_.front().second.is_meta()) options_.gathers_layers = false;  // one layer stands for all there
   add_part(/*of_experts=*/false);
   if (ranks_.experts) add_part(/*of_experts=*/true);

@@ -118,7 +118,7 @@ def check_words(folder, model):
                   ("data", "check", ALL),
                   ("new", folder / "no", "--model", ALL), ("convert-config", ALL), ("validate-config", ALL), ("train", "--config", ALL),
                   ("train", f"--{ALL}"), ("sft", "--config", ALL), ("dpo", "--config", ALL), ("evaluate", "--config", ALL), ("report", ALL), ("verify", ALL), ("inspect", ALL), ("pack-stats", "--config", ALL),
-                  ("check-loss", "--config", ALL), ("generate", "--model", ALL), ("serve", "--model", ALL), ("score", "--type", ALL), ("logprobs", "--model", ALL),
+                  ("check-loss", "--config", ALL), ("generate", "--model", ALL), ("serve", "--model", ALL), ("serve-environment", "--", ALL), ("score", "--type", ALL), ("logprobs", "--model", ALL),
                   ("tokenize", "--model", ALL), ("init-model", "--arch", ALL), ("export", "--model", ALL, "--out", folder / "no"), (ALL, "x")):
         through(*words)
     covered.discard(ALL)

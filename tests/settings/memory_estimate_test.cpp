@@ -106,10 +106,9 @@ TEST_CASE("the parts of tensor ranks are estimated to the byte, copies of key/va
     const ParameterShards parts(spec, shapes, &mesh.tp());
     NamedTensors mine;
     for (const ParameterShape& parameter : shapes)
-      mine.emplace_back(parameter.name,
-                        parts.cut(parameter.name, at::zeros(parameter.shape, is_fp32 ? at::kFloat : at::kBFloat16))
-                            .clone()
-                            .requires_grad_());
+      mine.emplace_back(
+          parameter.name,
+          parts.cut(parameter.name, at::zeros(parameter.shape, is_fp32 ? at::kFloat : at::kBFloat16)).clone());
     const Learner learner("actor", mine, {}, {mesh, parts});
     return fmt::format("{}", static_cast<double>(allocated.live()));
   });
@@ -140,8 +139,7 @@ TEST_CASE("the parts of stages are estimated to the byte", "[train]") {
     const ParameterShards parts(spec, shapes, &mesh.tp(), nullptr, stage);
     NamedTensors mine;
     for (const ParameterShape& shape : held_by(shapes, {.tp = &mesh.tp(), .stage = stage}))
-      mine.emplace_back(shape.name,
-                        parts.cut(shape.name, at::zeros(shape.shape, at::kBFloat16)).clone().requires_grad_());
+      mine.emplace_back(shape.name, parts.cut(shape.name, at::zeros(shape.shape, at::kBFloat16)).clone());
     const Learner learner("actor", mine, {}, {mesh, parts});
     return fmt::format("{}", static_cast<double>(allocated.live()));
   });
@@ -176,8 +174,7 @@ TEST_CASE("the parts of ranks that share experts are estimated to the byte", "[t
     const ParameterShards parts(spec, shapes, &mesh.tp(), mesh.experts());
     NamedTensors mine;
     for (const ParameterShape& shape : held_by(shapes, mesh.experts()->rank(), 2))
-      mine.emplace_back(shape.name,
-                        parts.cut(shape.name, at::zeros(shape.shape, at::kBFloat16)).clone().requires_grad_());
+      mine.emplace_back(shape.name, parts.cut(shape.name, at::zeros(shape.shape, at::kBFloat16)).clone());
     const Learner learner("actor", mine, {.shares_optimizer = shares}, {mesh, parts});
     return fmt::format("{}", static_cast<double>(allocated.live()));
   });
