@@ -119,7 +119,9 @@ void check_stages(const Layout& layout) {
   telling.save(folder.path());
   Model model = Model::load(folder.path());
   const auto alone = make_single_communicator({.rank = 0, .size = 1});
-  const Outcome whole = outcome_of(model, layout, *alone, 1, 0);
+  LearnerRanks own(*alone);
+  own.parts = &model.parts();
+  const Outcome whole = outcome_of(model, layout, own, 1, 0);
   const int64_t dp = 2 / layout.shape.stage_ranks();
   for (const auto& wrong : run_local_ranks(static_cast<int>(dp * layout.shape.model_ranks()), [&](Communicator& world) {
          Mesh mesh(world, layout.shape);
