@@ -19,21 +19,29 @@ int exit_code_of(const std::exception& error) {
 }
 
 void agree(Communicator& ranks, const std::function<void()>& check) {
+  constexpr int64_t kHeard = 1000;  // is added to the code of who has only heard, within check(), that another failed
   std::exception_ptr own;
   int64_t code = 0;
   try {
     check();
   } catch (const std::exception& error) {
     own = std::current_exception();
-    code = exit_code_of(error);
+    code = exit_code_of(error) + (dynamic_cast<const AnotherRankFailed*>(&error) ? kHeard : 0);
   }
-  const std::vector<at::Tensor> codes = ranks.all_gather(at::full({1}, code, at::kLong), "agreement on errors");
-  for (int speaker = 0; speaker < ranks.size(); ++speaker) {
-    const int64_t failed = codes[static_cast<size_t>(speaker)].item<int64_t>();
-    if (failed == 0) continue;
-    if (speaker == ranks.rank()) std::rethrow_exception(own);
-    throw AnotherRankFailed(speaker, static_cast<int>(failed));
+  std::vector<at::Tensor> codes;
+  try {
+    codes = ranks.all_gather(at::full({1}, code, at::kLong), "agreement on errors");
+  } catch (const SystemError&) {
+    if (own) std::rethrow_exception(own);  // why they cannot agree: the ranks' connection broke within check()
+    throw;
   }
+  for (const bool has_heard : {false, true})
+    for (int speaker = 0; speaker < ranks.size(); ++speaker) {
+      const int64_t failed = codes[static_cast<size_t>(speaker)].item<int64_t>();
+      if (failed == 0 || (failed >= kHeard) != has_heard) continue;
+      if (speaker == ranks.rank()) std::rethrow_exception(own);
+      throw AnotherRankFailed(speaker, static_cast<int>(failed % kHeard));
+    }
 }
 
 std::optional<StopKind> stop_agreed(Communicator& ranks) {

@@ -93,8 +93,8 @@ MixerBytes bytes_of_shared(const Attention& attention, int64_t hidden, const Num
   const double copies = n.rule.on_gpu ? 2 * kv * n.keys : 0;                      // keys and values of all pieces
   MixerBytes found;
   found.forward = packed + (n.rule.on_gpu ? turned : 0) + q + std::max(q, n.of(hidden)) + gathered + copies;
-  if (has_whole_scores(attention,
-                       n)) {  // scaled queries and keys, values for each query head, probabilities, the result
+  // Scaled queries and keys, values for each query head, probabilities, the result.
+  if (has_whole_scores(attention, n)) {
     found.kept = (has_norms || !is_grouped ? packed : 0) + gathered + 2 * q + (is_grouped ? 2 : 1) * q * n.keys +
                  n.of(heads * n.rule.longest) + (is_grouped ? 0 : copies / 2);
     found.backward = 3 * q + 2 * q * n.keys;
@@ -124,8 +124,8 @@ MixerBytes bytes_of(const Attention& attention, int64_t hidden, const Numbers& n
   MixerBytes found;
   found.forward = packed + q + std::max({q, n.of(hidden), gathered + (n.rule.on_gpu ? named : gathered)});
   if (n.rule.on_gpu) found.forward += turned;
-  if (has_whole_scores(attention,
-                       n)) {  // scaled queries and keys, values for each query head, probabilities, the result
+  // Scaled queries and keys, values for each query head, probabilities, the result.
+  if (has_whole_scores(attention, n)) {
     const bool has_own_values = !is_grouped && !is_cut;  // which are where products left them
     const double rows = is_cut ? keys.named : 1, seen = is_cut ? keys.named / (2 * keys.all) : 1;
     if (is_cut) found.forward += q;  // results of pieces, and of all

@@ -44,7 +44,7 @@ class Evaluation {
   Roles roles_;
   const std::string about_;  // the model
   RewardModels reward_models_;
-  std::optional<RolloutWorker> worker_;  // where the sampler lives
+  std::unique_ptr<RolloutWorker> worker_;  // where the sampler lives
   PolicyEngine engine_;
   RolloutManager rollout_manager_;
   Run run_;
@@ -69,7 +69,7 @@ Evaluation::Evaluation(const Config& config, RunPlan plan, at::Device device, Co
       worker_(rollout_worker_of(config, folders_.actor, tokenizer_, reward_models_, mesh_of_.sampler, log)),
       engine_(sampling_, validations_of(sampling_, data_.validations), tokenizer_, roles_, mesh_of_,
               /*offload=*/nullptr, ranks.traffic()),
-      rollout_manager_(sampling_, std::move(data_), engine_, worker_ ? &*worker_ : nullptr, reward_models_, ranks),
+      rollout_manager_(sampling_, std::move(data_), engine_, worker_.get(), reward_models_, ranks),
       run_(std::move(plan), /*last_step=*/0, rlvr_face(config, about_), ranks, log) {
   if (mesh_of_.sampler.ranks().front() == ranks.rank()) log.show_progress();
 }

@@ -116,7 +116,7 @@ class Rlvr {
   const SamplingPlan sampling_;
   RewardModels reward_models_;
   Offload offload_;
-  std::optional<RolloutWorker> worker_;  // where the sampler lives
+  std::unique_ptr<RolloutWorker> worker_;  // where the sampler lives
   PolicyEngine engine_;
   RolloutManager rollout_manager_;
   Throughput throughput_;
@@ -144,8 +144,7 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       worker_(rollout_worker_of(config, data.folders.actor, tokenizer_, reward_models_, mesh_of_.sampler, log)),
       engine_(sampling_, validations_of(sampling_, data.of_sampling.validations), tokenizer_, roles_, mesh_of_,
               &offload_, ranks.traffic()),
-      rollout_manager_(sampling_, std::move(data.of_sampling), engine_, worker_ ? &*worker_ : nullptr, reward_models_,
-                       ranks),
+      rollout_manager_(sampling_, std::move(data.of_sampling), engine_, worker_.get(), reward_models_, ranks),
       throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size(),
                   std::ssize(training_ranks(config))),
       cut_responses_(domains_of(config), sampling_.training.max_new_tokens),

@@ -44,15 +44,19 @@ Games games_of(const Config& config, const std::filesystem::path& model_folder, 
 
 }  // namespace
 
-std::optional<RolloutWorker> rollout_worker_of(const Config& config, const std::filesystem::path& model_folder,
-                                               const Tokenizer& tokenizer, RewardModels& models, RoleMesh& sampler,
-                                               Log& log) {
-  if (!sampler.is_here()) return std::nullopt;
-  RewardsByDomain rewards;
-  for (const auto& [domain, worker] : config.rewards)
-    rewards[domain] = {worker.reward, worker.has_own_model() || worker.shares_model()};
-  return std::optional<RolloutWorker>(std::in_place, rewards, config.response_length.value(), models, sampler, log,
-                                      games_of(config, model_folder, tokenizer), &tokenizer);
+std::unique_ptr<RolloutWorker> rollout_worker_of(const Config& config, const std::filesystem::path& model_folder,
+                                                 const Tokenizer& tokenizer, RewardModels& models, RoleMesh& sampler,
+                                                 Log& log) {
+  std::unique_ptr<RolloutWorker> worker;
+  agree(sampler.world(), [&] {
+    if (!sampler.is_here()) return;
+    RewardsByDomain rewards;
+    for (const auto& [domain, rule] : config.rewards)
+      rewards[domain] = {rule.reward, rule.has_own_model() || rule.shares_model()};
+    worker = std::make_unique<RolloutWorker>(rewards, config.response_length.value(), models, sampler, log,
+                                             games_of(config, model_folder, tokenizer), &tokenizer);
+  });
+  return worker;
 }
 
 Metrics tell_validation(const std::string& title, const std::vector<RolloutRecord>& records,

@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,10 +22,11 @@ namespace roll {
 std::vector<std::pair<int64_t, int64_t>> validations_of(const SamplingPlan& plan,
                                                         const std::map<std::string, RowStore>& rows);
 
-/// What samples on this rank; nothing where the sampler does not live. References must outlive it.
-std::optional<RolloutWorker> rollout_worker_of(const Config& config, const std::filesystem::path& model_folder,
-                                               const Tokenizer& tokenizer, RewardModels& models, RoleMesh& sampler,
-                                               Log& log);
+/// What samples on this rank; null where the sampler does not live. References must outlive it. **Collective** over the
+/// world, which hears of what one rank cannot have, a port say.
+std::unique_ptr<RolloutWorker> rollout_worker_of(const Config& config, const std::filesystem::path& model_folder,
+                                                 const Tokenizer& tokenizer, RewardModels& models, RoleMesh& sampler,
+                                                 Log& log);
 
 /// The numbers of the validation's own rows, told with `samples` behind `title`. `records`: this rank's part.
 /// **Collective**.

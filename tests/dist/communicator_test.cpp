@@ -180,6 +180,24 @@ TEST_CASE("the lowest failing rank speaks and all ranks end with its code", "[di
     CHECK(text == "went on");
 }
 
+TEST_CASE("who has only heard of a failure does not speak for the rank that failed, however deep they agreed",
+          "[dist]") {
+  const auto said = run_local_ranks(3, [](Communicator& ranks) {
+    try {
+      agree(ranks, [&] {
+        agree(ranks, [&] {
+          if (ranks.rank() == 2) throw UserError("a.yaml:3: taken");
+        });
+      });
+    } catch (const std::exception& error) {
+      return fmt::format("{} {}", exit_code_of(error), error.what());
+    }
+    return std::string("went on");
+  });
+  CHECK(said[2] == "2 a.yaml:3: taken");
+  for (const size_t rank : {0, 1}) CHECK(said[rank] == "2 rank 2 failed and has said why");
+}
+
 TEST_CASE("exit codes follow the kind of error", "[dist]") {
   CHECK(exit_code_of(UserError("")) == 2);
   CHECK(exit_code_of(SystemError("")) == 1);

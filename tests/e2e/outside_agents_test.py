@@ -112,13 +112,14 @@ class Begins:
 
 
 def free_ports():
-    """Two beside each other."""
+    """Two beside each other, from where no connection gets its own: one to a port that nobody has yet would take it."""
     while True:
+        port = random.randrange(20000, 30000)
         with socket.socket() as one, socket.socket() as two:
-            one.bind(("127.0.0.1", 0))
             try:
-                two.bind(("127.0.0.1", one.getsockname()[1] + 1))
-                return one.getsockname()[1]
+                one.bind(("127.0.0.1", port))
+                two.bind(("127.0.0.1", port + 1))
+                return port
             except OSError:
                 pass
 
