@@ -110,19 +110,20 @@ void CommandPlayer::reset(uint64_t seed) {
 
 void CommandPlayer::step(const std::string& message) {
   errors_.clear();
-  num_asked_ = 0;
   Json question{{"method", "step"}, {"message", message}};
   if (!tools_.is_null()) {
+    std::vector<std::string> names;
+    for (const Json& tool : tools_) names.push_back(tool["function"]["name"].get<std::string>());
     Json calls = Json::array();
     for (const auto& attempt : calls_.read(message).attempts) {
-      errors_.push_back(error_of(attempt));
-      if (errors_.back().empty())
+      const std::string fault = fault_of(attempt, names);
+      errors_.push_back(fault.empty() ? "" : "Error: " + fault);
+      if (fault.empty())
         calls.push_back({{"name", attempt->name}, {"arguments", parse_json(attempt->arguments, "arguments")}});
     }
-    num_asked_ = calls.size();
-    if (num_asked_ > 0) question["tool_calls"] = std::move(calls);
+    if (!calls.empty()) question["tool_calls"] = std::move(calls);
   }
-  unasked_ = num_asked_ == 0 && !errors_.empty();
+  unasked_ = !errors_.empty() && !question.contains("tool_calls");
   if (!unasked_) ask(Asked::kStep, question);
 }
 
@@ -136,15 +137,6 @@ void CommandPlayer::ask(Asked asked, const Json& question) {
   Json line{{"id", ++id_}};
   line.update(question);
   peer_->begin(to_line(line), args_.timeout_s);
-}
-
-/// Why a call is not asked, or "".
-std::string CommandPlayer::error_of(const std::optional<ToolCall>& call) const {
-  if (!call) return "Error: this is no call: a name and an object of arguments were expected, as JSON";
-  std::vector<std::string> names;
-  for (const Json& tool : tools_) names.push_back(tool["function"]["name"].get<std::string>());
-  if (std::ranges::find(names, call->name) != names.end()) return "";
-  return fmt::format("Error: there is no tool {}; there is {}", call->name, fmt::join(names, ", "));
 }
 
 /// Errors in their places between the program's answers, and all counted.
@@ -168,12 +160,13 @@ CommandAnswer CommandPlayer::read(const std::string& line) {
     return Opening{answer.text_or_none("instruction"), answer.text("observation")};
   }
   const bool is_done = answer.flag("done");
-  Reaction reaction{.observation = num_asked_ > 0 ? answer.text_or_none("observation") : answer.text("observation"),
+  const auto num_asked = static_cast<size_t>(std::ranges::count(errors_, ""));
+  Reaction reaction{.observation = num_asked > 0 ? answer.text_or_none("observation") : answer.text("observation"),
                     .reward = answer.reward("reward"),
                     .is_done = is_done,
                     .is_valid = answer.flag_or_none("valid").value_or(true),
                     .succeeded = answer.flag_or_none("success")};
-  if (num_asked_ > 0 && (answer.has("answers") || !is_done)) reaction.answers = answer.texts("answers", num_asked_);
+  if (num_asked > 0 && (answer.has("answers") || !is_done)) reaction.answers = answer.texts("answers", num_asked);
   if (!tools_.is_null()) add_errors(reaction);
   return reaction;
 }

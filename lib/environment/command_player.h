@@ -40,7 +40,6 @@ class CommandPlayer {
  private:
   enum class Asked { kReset, kStep, kClose };
   void ask(Asked asked, const Json& question);
-  std::string error_of(const std::optional<ToolCall>& call) const;
   CommandAnswer read(const std::string& line);
   void add_errors(Reaction& reaction) const;
 
@@ -49,7 +48,6 @@ class CommandPlayer {
   std::unique_ptr<LinePeer> peer_;
   Json tools_ = nullptr;             // of the level
   std::vector<std::string> errors_;  // of a message's calls, why each is not asked; empty: it is
-  size_t num_asked_ = 0;             // of them
   bool unasked_ = false;             // the answer is there: errors alone
   Asked asked_ = Asked::kReset;
   int64_t id_ = 0;

@@ -1,5 +1,7 @@
 #include "environment/tool_calls.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -132,6 +134,12 @@ SpokenAndCalled ToolCallReader::read(const std::string& turn) {
   SpokenAndCalled parts = pattern_ ? pattern_->split(said) : split_tool_calls(said, form_);
   parts.attempts.resize(std::min(parts.attempts.size(), kMostCalls));
   return parts;
+}
+
+std::string fault_of(const std::optional<ToolCall>& call, const std::vector<std::string>& tools) {
+  if (!call) return "this is no call: a name and an object of arguments were expected, as JSON";
+  if (std::ranges::find(tools, call->name) != tools.end()) return "";
+  return fmt::format("there is no tool {}; there is {}", call->name, fmt::join(tools, ", "));
 }
 
 SpokenAndCalled split_tool_calls(const std::string& text, ToolCallForm form) {

@@ -61,6 +61,9 @@ class ToolCallReader {
   std::optional<ToolCallPattern> pattern_;
 };
 
+/// Why no such call can be made where there are these tools; "": it can.
+std::string fault_of(const std::optional<ToolCall>& call, const std::vector<std::string>& tools);
+
 /// How many bytes at the beginning of a growing text are content whatever comes.
 size_t sure_content(std::string_view text, ToolCallForm form);
 

@@ -124,13 +124,10 @@ class ToolUse : public Environment {
   }
 
   std::string answer_of(const std::optional<ToolCall>& call) {
-    if (!call) throw ToolError("this is no call: a name and an object of arguments were expected, as JSON");
+    std::vector<std::string> names;
+    for (const auto& one : tools_) names.push_back(one->name());
+    if (const std::string fault = fault_of(call, names); !fault.empty()) throw ToolError(fault);
     const auto tool = std::ranges::find(tools_, call->name, [](const auto& one) { return one->name(); });
-    if (tool == tools_.end()) {
-      std::vector<std::string> names;
-      for (const auto& one : tools_) names.push_back(one->name());
-      throw ToolError(fmt::format("there is no tool {}; there is {}", call->name, fmt::join(names, ", ")));
-    }
     const Json arguments = parse_json(call->arguments, "arguments");
     const std::string wanted = (*tool)->argument();
     if (!arguments.contains(wanted) || !arguments[wanted].is_string())

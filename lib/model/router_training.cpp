@@ -47,7 +47,7 @@ void RouterTraining::lie(const at::Tensor& slots, const at::Tensor& sequences, c
                          int64_t num_sequences, const ModelParallel& parallel) {
   slots_ = slots;
   sequences_ = sequences;
-  ends_ = ends;
+  ends_ = ends.defined() ? ends.to(at::kBool) : ends;
   num_sequences_ = num_sequences;
   tp_ = parallel.tp_size();
   cp_ = parallel.cp_size() > 1 ? parallel.cp : nullptr;
@@ -81,7 +81,7 @@ at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& cho
     if (replays_) {
       columns.push_back(of_tokens(share_of_others(chosen, own).to(x.scalar_type())));
       const at::Tensor agreement = 1 - of_tokens(share_of_others(chosen, sampled));
-      columns.push_back(agreement.masked_fill(ends_.to(at::kBool).unsqueeze(1), 1).to(x.scalar_type()));
+      columns.push_back(agreement.masked_fill(ends_.unsqueeze(1), 1).to(x.scalar_type()));
     }
     const at::Tensor numbers = at::cat(columns, 1);
     const void* const which = router.unsafeGetTensorImpl();
@@ -93,9 +93,10 @@ at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& cho
 
 std::vector<std::string> RouterTraining::names(const std::string& prefix) const {
   std::vector<std::string> all;
-  for (const char* name : {"balance_loss", "z_loss", "router_entropy", "busiest_load"})
-    all.push_back(prefix + "/moe/" + name + "@sum");
-  if (replays_) all.push_back(prefix + "/moe/replayed_otherwise@sum"), all.push_back(prefix + "/moe/agreement@sum");
+  const auto add = [&](const char* name) { all.push_back(prefix + "/moe/" + name + "@sum"); };
+  for (const char* name : {"balance_loss", "z_loss", "router_entropy", "busiest_load"}) add(name);
+  for (const char* name : {"replayed_otherwise", "agreement"})
+    if (replays_) add(name);
   return all;
 }
 

@@ -5,6 +5,7 @@ By hand, with torch and transformers installed:  tests/oracles/make_golden_archi
 Weights, inputs and numbers are make_golden_model.py's; `greedy` are the tokens that generate() appends to the last row.
 Sizes are odd, ratios (heads to key/value heads, head size to hidden size, factors) those of the released models.
 """
+import contextlib
 import json
 import sys
 
@@ -82,16 +83,21 @@ def greedy(config, ids):
     return whole[len(ids):]
 
 
-def main():
-    for name in sys.argv[1:] or ROWS:
-        config = ROWS[name]
-        golden = {"made_by": "tests/oracles/make_golden_architectures.py",
-                  "config": json.loads(config.to_json_string(use_diff=True)), "dtype": "float32", "ids": rows()}
-        golden["greedy"] = greedy(config, golden["ids"][-1])
+def write_golden(script, name, config, precision=contextlib.nullcontext, more={}):
+    """`precision`: a context of all but the greedy tokens; `more`: keys that a folder's config has beside those of `config`."""
+    written = json.loads(config.to_json_string(use_diff=True)) | more
+    golden = {"made_by": f"tests/oracles/{script}", "config": written, "dtype": "float32", "ids": rows()}
+    golden["greedy"] = greedy(config, golden["ids"][-1])
+    with precision():
         golden["causal"] = causal(config, "float32", golden["ids"])
         golden["critic"] = critic(config, golden["ids"])
-        (OUT / f"{name}.json").write_text(json.dumps(rounded(golden)) + "\n")
-        print(name, "loss", golden["causal"]["loss"], "critic", golden["critic"] is not None)
+    (OUT / f"{name}.json").write_text(json.dumps(rounded(golden)) + "\n")
+    print(name, "loss", golden["causal"]["loss"], "critic", golden["critic"] is not None)
+
+
+def main():
+    for name in sys.argv[1:] or ROWS:
+        write_golden("make_golden_architectures.py", name, ROWS[name])
 
 
 if __name__ == "__main__":

@@ -5,14 +5,14 @@ By hand, with torch and transformers installed:  tests/oracles/make_golden_delta
 Weights, inputs and numbers are make_golden_architectures.py's. transformers computes the recurrence in float32 whatever the
 dtype; here it is float64, so that gradients are exact.
 """
-import json
+import contextlib
 import sys
 
 import torch
 from transformers import Qwen3_5MoeTextConfig, Qwen3_5TextConfig, Qwen3NextConfig
 
-from make_golden_architectures import TOKENS, critic, greedy
-from make_golden_model import OUT, SIZES, causal, rounded, rows
+from make_golden_architectures import TOKENS, write_golden
+from make_golden_model import SIZES
 
 LAYERS = dict(num_hidden_layers=2, layer_types=["linear_attention", "full_attention"])
 DELTA = dict(linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=6, linear_value_head_dim=5)
@@ -26,6 +26,7 @@ ROWS = {
 }
 
 
+@contextlib.contextmanager
 def in_float64():
     """Numbers stay as wide as they come."""
     narrow = torch.Tensor.to, torch.Tensor.float
@@ -37,21 +38,15 @@ def in_float64():
 
     torch.Tensor.to = to
     torch.Tensor.float = lambda tensor, **kwargs: tensor if tensor.dtype == torch.float64 else narrow[1](tensor, **kwargs)
-    return narrow
+    try:
+        yield
+    finally:
+        torch.Tensor.to, torch.Tensor.float = narrow
 
 
 def main():
     for name in sys.argv[1:] or ROWS:
-        config = ROWS[name]
-        golden = {"made_by": "tests/oracles/make_golden_delta_nets.py",
-                  "config": json.loads(config.to_json_string(use_diff=True)), "dtype": "float32", "ids": rows()}
-        golden["greedy"] = greedy(config, golden["ids"][-1])
-        as_it_was = in_float64()
-        golden["causal"] = causal(config, "float32", golden["ids"])
-        golden["critic"] = critic(config, golden["ids"])
-        torch.Tensor.to, torch.Tensor.float = as_it_was
-        (OUT / f"{name}.json").write_text(json.dumps(rounded(golden)) + "\n")
-        print(name, "loss", golden["causal"]["loss"], "critic", golden["critic"] is not None)
+        write_golden("make_golden_delta_nets.py", name, ROWS[name], in_float64)
 
 
 if __name__ == "__main__":

@@ -5,15 +5,13 @@ By hand, with torch and transformers installed:  tests/oracles/make_golden_gemma
 Weights, inputs and numbers are make_golden_architectures.py's. transformers computes its norms in float32 whatever the dtype;
 here they are float64, so that gradients are exact.
 """
-import json
 import sys
 
-import torch
 from transformers import Gemma4TextConfig
 
-from make_golden_architectures import TOKENS, critic, greedy
+from make_golden_architectures import TOKENS, write_golden
 from make_golden_delta_nets import in_float64
-from make_golden_model import OUT, SIZES, causal, rounded, rows
+from make_golden_model import SIZES
 
 SLIDING, FULL = "sliding_attention", "full_attention"
 PARTS = SIZES | TOKENS | dict(num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, head_dim=10, sliding_window=8,
@@ -38,16 +36,7 @@ ROWS = {
 
 def main():
     for name in sys.argv[1:] or ROWS:
-        config = ROWS[name]
-        written = json.loads(config.to_json_string(use_diff=True)) | FOLDERS.get(name, {})
-        golden = {"made_by": "tests/oracles/make_golden_gemma4.py", "config": written, "dtype": "float32", "ids": rows()}
-        golden["greedy"] = greedy(config, golden["ids"][-1])
-        as_it_was = in_float64()
-        golden["causal"] = causal(config, "float32", golden["ids"])
-        golden["critic"] = critic(config, golden["ids"])
-        torch.Tensor.to, torch.Tensor.float = as_it_was
-        (OUT / f"{name}.json").write_text(json.dumps(rounded(golden)) + "\n")
-        print(name, "loss", golden["causal"]["loss"], "critic", golden["critic"] is not None)
+        write_golden("make_golden_gemma4.py", name, ROWS[name], in_float64, FOLDERS.get(name, {}))
 
 
 if __name__ == "__main__":
