@@ -200,8 +200,8 @@ std::shared_ptr<const std::vector<ParameterShape>> shared_policy_parameters(cons
   const auto found = std::ranges::find(all, spec, &Made::spec);
   if (found != all.end()) return found->parameters;
   if (all.size() == kMost) all.erase(all.begin());
-  return all.emplace_back(spec, std::make_shared<const std::vector<ParameterShape>>(policy_parameters(spec)))
-      .parameters;
+  all.push_back({spec, std::make_shared<const std::vector<ParameterShape>>(policy_parameters(spec))});
+  return all.back().parameters;
 }
 
 std::vector<ParameterShape> critic_parameters(const ModelSpec& spec) {
