@@ -55,6 +55,7 @@ struct StrategyConfig {
   bool use_distributed_optimizer = true;
   std::optional<bool> reshard_after_forward;
   std::optional<Recompute> recompute_granularity;
+  bool moe_layer_recompute = false;
   std::optional<RecomputeMethod> recompute_method;
   std::optional<int64_t> recompute_num_layers;
   std::optional<double> gpu_memory_utilization;
@@ -100,6 +101,8 @@ struct StrategyConfig {
       "in an update data ranks share layers and gradients too, and gather each layer when it is computed (ZeRO-3); "
       "null: under fsdp2_train");
     v("recompute_granularity", recompute_granularity, "activations recomputed backwards, both ways layer by layer");
+    v("moe_layer_recompute", moe_layer_recompute,
+      "as recompute_granularity: whole layers, whose experts are most of it");
     v("recompute_method", recompute_method,
       "of recomputation: uniform: all layers, recompute_num_layers at a time; block: the first recompute_num_layers; "
       "auto: the fewest that memory allows, found at the start; null: uniform");
@@ -248,7 +251,7 @@ constexpr bool trains(Strategy strategy) {
 constexpr bool is_fsdp2(Strategy strategy) {
   return strategy == Strategy::kFsdp2Train || strategy == Strategy::kFsdp2Infer;
 }
-/// ROLL packs sequences under these alone, and recomputes by recompute_granularity.
+/// ROLL packs sequences under these alone, and recomputes by keys of Megatron's.
 constexpr bool is_megatron(Strategy strategy) {
   return strategy == Strategy::kMegatronTrain || strategy == Strategy::kMegatronInfer;
 }

@@ -143,7 +143,7 @@ class PlannedCommunicator : public ImmediateCommunicator {
         in[peer].view({-1}).view(at::kFloat).fill_(1);  // so that no mask is empty
       }
     }
-    running_->exchange(sent, received, name);
+    if (!out.front().is_meta()) running_->exchange(sent, received, name);  // then all ranks' have data
   }
 
  private:

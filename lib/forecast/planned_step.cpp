@@ -108,7 +108,7 @@ class PlannedRank {
 
   /// Makes what only a run's first step makes.
   void prepare() {
-    if (!config_.rollout_replay) update_sampler(roles_, mesh_of_, ranks_.traffic());
+    if (!config_.rollout_replay) prepare_updates(roles_, mesh_of_, ranks_.traffic());
   }
 
   void run() {

@@ -28,6 +28,7 @@ constexpr int64_t kMostPlanned = 64;
 constexpr int64_t kMostRunning = 32, kMostTokens = 4'000'000;
 /// Of one rank.
 constexpr int64_t kQuickTokens = 2'000'000, kTooManyTokens = 20'000'000;
+constexpr size_t kQuickParameters = 5'000;
 
 /// In the order of a step.
 constexpr std::array kPhases = {"model_update",  "generate", "rollouts",     "forwards",   "reference",
@@ -304,7 +305,9 @@ ThinStep Simulator::step_of(const Config& config) const {
 
 bool Simulator::is_quick(int64_t num_ranks) const {
   const Config config = scaled_.at(scaled_.stand_in(num_ranks, kMostPlanned)).config;
-  return tokens_of_rank(config, step_of(config)) <= kQuickTokens;
+  const std::optional<ModelSpec> actor = role_specs(config, request_.arch).actor;
+  const bool has_many_experts = actor && shared_policy_parameters(*actor)->size() > kQuickParameters;
+  return !has_many_experts && tokens_of_rank(config, step_of(config)) <= kQuickTokens;
 }
 
 Simulation Simulator::at(int64_t num_ranks) const {

@@ -77,51 +77,51 @@ at::Tensor run_experts(const Experts& experts, const LayerWeights& weights, cons
 /// The rows of all ranks that this one's experts get: [rank][expert], and in which order they are multiplied.
 class ExpertRows {
  public:
-  /// `counts`: of this rank's rows, by expert. **Collective**.
-  ExpertRows(const std::vector<int64_t>& counts, Communicator& ranks) : each_(std::ssize(counts) / ranks.size()) {
+  /// `counts`: of this rank's rows, by expert; `device`: of the rows. **Collective**.
+  ExpertRows(const std::vector<int64_t>& counts, Communicator& ranks, at::Device device) {
+    const int64_t each = std::ssize(counts) / ranks.size();  // experts of a rank
+    of_experts.resize(each);
     const std::vector<at::Tensor> all = ranks.all_gather(at::tensor(counts, at::kLong), "rows of experts");
     std::vector<int64_t> begins;  // of each run of rows, as they come
     int64_t total = 0;
     for (int rank = 0; rank < ranks.size(); ++rank) {
-      const int64_t* const own = all[rank].const_data_ptr<int64_t>() + ranks.rank() * each_;
-      send.push_back(std::accumulate(counts.begin() + rank * each_, counts.begin() + (rank + 1) * each_, int64_t{0}));
-      receive.push_back(std::accumulate(own, own + each_, int64_t{0}));
-      for (int64_t e = 0; e < each_; ++e) {
+      const int64_t* const own = all[rank].const_data_ptr<int64_t>() + ranks.rank() * each;
+      send.push_back(std::accumulate(counts.begin() + rank * each, counts.begin() + (rank + 1) * each, int64_t{0}));
+      receive.push_back(std::accumulate(own, own + each, int64_t{0}));
+      for (int64_t e = 0; e < each; ++e) {
         begins.push_back(total);
         total += own[e];
+        of_experts[e] += own[e];
       }
     }
-    std::vector<int64_t> rows;
-    for (int64_t e = 0; e < each_; ++e) {
-      const auto before = std::ssize(rows);
-      for (int rank = 0; rank < ranks.size(); ++rank)
-        for (int64_t i = 0; i < all[rank].const_data_ptr<int64_t>()[ranks.rank() * each_ + e]; ++i)
-          rows.push_back(begins[rank * each_ + e] + i);
-      of_experts.push_back(std::ssize(rows) - before);
+    if (device.is_meta()) {
+      order = places = at::empty({total}, at::TensorOptions(device).dtype(at::kLong));
+      return;
     }
+    std::vector<int64_t> rows;
+    for (int64_t e = 0; e < each; ++e)
+      for (int rank = 0; rank < ranks.size(); ++rank)
+        for (int64_t i = 0; i < all[rank].const_data_ptr<int64_t>()[ranks.rank() * each + e]; ++i)
+          rows.push_back(begins[rank * each + e] + i);
     order = at::tensor(rows, at::kLong);
-    places = at::empty_like(order).index_copy_(0, order, at::arange(total, at::kLong));
+    places = sent(at::empty_like(order).index_copy_(0, order, at::arange(total, at::kLong)), device);
+    order = sent(order, device);
   }
 
   std::vector<int64_t> send, receive;  // by rank
   std::vector<int64_t> of_experts;
   at::Tensor order, places;  // [rows]
-
- private:
-  int64_t each_;  // experts of a rank
 };
 
 /// Rows sorted by expert, of experts that `ranks` share.
 at::Tensor run_everywhere(const Experts& experts, const LayerWeights& weights, const at::Tensor& x,
                           const std::vector<int64_t>& counts, const ExpertPass& pass) {
   Communicator& ranks = *pass.ranks;
-  const ExpertRows rows(counts, ranks);
+  const ExpertRows rows(counts, ranks, x.device());
   const at::Tensor here = exchange_rows(x, rows.send, rows.receive, ranks, "rows to experts");
-  const at::Tensor done =
-      run_experts(experts, weights, select_rows(here, sent(rows.order, x.device())), RowGroups(rows.of_experts),
-                  ranks.rank() * std::ssize(rows.of_experts), pass.launcher);
-  return exchange_rows(select_rows(done, sent(rows.places, x.device())), rows.receive, rows.send, ranks,
-                       "rows from experts");
+  const at::Tensor done = run_experts(experts, weights, select_rows(here, rows.order), RowGroups(rows.of_experts),
+                                      ranks.rank() * std::ssize(rows.of_experts), pass.launcher);
+  return exchange_rows(select_rows(done, rows.places), rows.receive, rows.send, ranks, "rows from experts");
 }
 
 /// What the router multiplies.

@@ -60,10 +60,19 @@ at::Tensor sum_of(const Transformer& model, const WeightBlocks& blocks) {
   return sum;
 }
 
-at::Tensor empty_message(const Transformer& model, const WeightBlocks& blocks) {
-  const auto bytes = numel_of(blocks) * static_cast<int64_t>(at::elementSize(dtype_of(model)));
-  return at::empty({kWeightSum_bytes + bytes}, at::TensorOptions(model.device()).dtype(at::kByte));
-}
+/// Neighbouring ones without data, of one size, are one tensor: a plan has millions of them.
+class EmptyMessages {
+ public:
+  at::Tensor of(const Transformer& model, const WeightBlocks& blocks) {
+    const int64_t bytes = kWeightSum_bytes + numel_of(blocks) * static_cast<int64_t>(at::elementSize(dtype_of(model)));
+    if (!last_.defined() || !last_.is_meta() || last_.numel() != bytes)
+      last_ = at::empty({bytes}, at::TensorOptions(model.device()).dtype(at::kByte));
+    return last_;
+  }
+
+ private:
+  at::Tensor last_;
+};
 
 at::Tensor sum_in(const at::Tensor& message) {
   return message.narrow(0, 0, kWeightSum_bytes).view(at::kLong)[0];
@@ -81,12 +90,10 @@ void for_each_block(const Transformer& model, const WeightBlocks& blocks, const 
   }
 }
 
-at::Tensor packed(const Transformer& model, const WeightBlocks& blocks) {
-  at::Tensor message = empty_message(model, blocks);
-  if (message.is_meta()) return message;
+void pack(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message) {
+  if (message.is_meta()) return;
   sum_in(message).copy_(sum_of(model, blocks));
   for_each_block(model, blocks, message, [](const at::Tensor& place, const at::Tensor& own) { place.copy_(own); });
-  return message;
 }
 
 void unpack(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message, int sender) {
@@ -123,11 +130,16 @@ void WeightTransfer::run(const Transformer* from, const Transformer* to) {
 }
 
 void WeightTransfer::move_bucket(size_t bucket, const Transformer* from, const Transformer* to) {
-  std::vector<at::Tensor> out(ranks_.size()), in(ranks_.size());
+  const at::Tensor nothing = at::empty({0}, at::TensorOptions((from ? from : to)->device()).dtype(at::kByte));
+  std::vector<at::Tensor> out(ranks_.size(), nothing), in(ranks_.size(), nothing);
+  EmptyMessages messages;
   for (const auto& [peer, pieces] : sends_)
-    if (bucket < pieces.size()) out[peer] = packed(*from, pieces[bucket]);
+    if (bucket < pieces.size()) {
+      out[peer] = messages.of(*from, pieces[bucket]);
+      pack(*from, pieces[bucket], out[peer]);
+    }
   for (const auto& [peer, pieces] : receives_)
-    if (bucket < pieces.size()) in[peer] = empty_message(*to, pieces[bucket]);
+    if (bucket < pieces.size()) in[peer] = messages.of(*to, pieces[bucket]);
   ranks_.exchange(out, in, "weights for the sampler");
   for (const auto& [peer, pieces] : receives_)
     if (bucket < pieces.size()) unpack(*to, pieces[bucket], in[peer], peer);

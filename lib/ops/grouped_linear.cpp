@@ -33,6 +33,7 @@ class LoopedLinear : public torch::autograd::Function<LoopedLinear> {
     ctx->saved_data["parts"] = parts;
     const int64_t outputs = weights[0].size(0);
     const at::Tensor y = at::empty({x.size(0), parts * outputs}, x.options());
+    if (x.is_meta()) return y;
     for_each_product(counts, parts, outputs, [&](int64_t i, const Place& at) {
       at.in_columns(y).copy_(matrix_product(at.rows_of(x), weights[i].t()));
     });
@@ -46,6 +47,11 @@ class LoopedLinear : public torch::autograd::Function<LoopedLinear> {
     const at::Tensor &x = saved[0], d_out = grads[0].contiguous();
     variable_list found(saved.size() + 2);  // of x, the counts, the parts, the weights
     if (ctx->needs_input_grad(0)) found[0] = at::empty_like(x);
+    if (x.is_meta()) {  // a sum of gradients has the shape of one
+      for (size_t i = 1; i < saved.size(); ++i)
+        if (ctx->needs_input_grad(i) && !saved[i].grad().defined()) found[2 + i] = at::empty_like(saved[i]);
+      return found;
+    }
     for_each_product(counts, parts, outputs, [&](int64_t i, const Place& at) {
       const at::Tensor &weight = saved[1 + i], d = at.in_columns(d_out);
       if (found[0].defined()) {

@@ -55,9 +55,10 @@ struct WorkerConfig {
   RouterReplay router_replay;
   std::map<std::string, ValidationSet> sets;
 
-  /// Whether backward recomputes activations: recompute_granularity under megatron_*, else gradient checkpointing.
+  /// Whether backward recomputes activations: by Megatron's keys under megatron_*, else gradient checkpointing.
   bool recomputes() const {
-    if (strategy_args.strategy_config.recompute_granularity) return true;
+    const StrategyConfig& strategy = strategy_args.strategy_config;
+    if (strategy.recompute_granularity || strategy.moe_layer_recompute) return true;
     return !is_megatron(strategy_args.strategy_name) && !model_args.disable_gradient_checkpointing;
   }
   Recomputation recomputation() const {

@@ -122,17 +122,21 @@ WeightSchedule policy_schedule(const ModelSpec& policy, WeightLayout trainer, We
 
 }  // namespace
 
+void prepare_updates(Roles& roles, const RoleMeshes& meshes, Traffic& traffic) {
+  if (!meshes.movers || roles.to_sampler) return;
+  traffic.set_phase("model_update");
+  const WeightSchedule schedule =
+      policy_schedule(roles.policy_spec,
+                      {meshes.actor.ranks(), meshes.actor.shape().tp, meshes.actor.shape().ep, meshes.actor.shape().cp,
+                       roles.actor_stages},
+                      {meshes.sampler.ranks(), meshes.sampler.shape().tp});
+  roles.to_sampler.emplace(schedule, *meshes.movers);
+}
+
 void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic) {
   if (!meshes.movers) return;
+  prepare_updates(roles, meshes, traffic);
   traffic.set_phase("model_update");
-  if (!roles.to_sampler) {
-    const WeightSchedule schedule =
-        policy_schedule(roles.policy_spec,
-                        {meshes.actor.ranks(), meshes.actor.shape().tp, meshes.actor.shape().ep,
-                         meshes.actor.shape().cp, roles.actor_stages},
-                        {meshes.sampler.ranks(), meshes.sampler.shape().tp});
-    roles.to_sampler.emplace(schedule, *meshes.movers);
-  }
   roles.to_sampler->run(roles.actor ? &*roles.actor : nullptr, roles.sampler ? &*roles.sampler : nullptr);
 }
 

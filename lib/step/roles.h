@@ -93,6 +93,9 @@ NamedTensors gather_on_first(const Model& model, Mesh& mesh) {
   return model.parts().gather_all(model.trained(), mesh.world().is_first());
 }
 
+/// Makes what the first update_sampler() otherwise makes. **Collective**.
+void prepare_updates(Roles& roles, const RoleMeshes& meshes, Traffic& traffic);
+
 /// Brings the trainer's weights to the sampler's copy, where there is one. **Collective**.
 void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic);
 

@@ -277,6 +277,9 @@ TEST_CASE("activations are those of the largest micro-batch of any pass of any r
   recomputes = Recompute::kFull;
   CHECK(activations() == training_activation_bytes(spec, rule));
   recomputes.reset();
+  config.actor_train.strategy_args.strategy_config.moe_layer_recompute = true;
+  CHECK(activations() == training_activation_bytes(spec, rule));
+  config.actor_train.strategy_args.strategy_config.moe_layer_recompute = false;
   rule.recomputation = {};
   CHECK(activations() == training_activation_bytes(spec, rule));
   config.enable_old_logprobs_recompute = true;
