@@ -40,6 +40,27 @@ constexpr auto names_of(RecomputeMethod) {
       {{RecomputeMethod::kUniform, "uniform"}, {RecomputeMethod::kBlock, "block"}, {RecomputeMethod::kAuto, "auto"}});
 }
 
+/// Deepspeed's.
+struct ZeroOptimization {
+  std::optional<int64_t> stage;
+
+  template <class V>
+  void fields(V& v) {
+    v("stage", stage,
+      "0: each data rank has the whole optimizer's state; 1 and 2: they share it, gradients stay whole; 3: they share "
+      "layers and gradients too, as with reshard_after_forward; null: other keys say it",
+      within(0, 3));
+    v.refused({"zero_quantized_weights", "zero_quantized_nontrainable_weights", "zero_quantized_gradients"},
+              "what ranks give each other is not quantised; remove it");
+    v.noted({"offload_optimizer", "offload_param", "cpu_offload*"}, "offload says what waits in host memory, and when");
+    v.noted({"overlap_comm", "contiguous_gradients", "sub_group_size", "reduce_bucket_size", "reduce_scatter",
+             "allgather_bucket_size", "allgather_partitions", "stage3_*", "round_robin_gradients",
+             "zero_hpz_partition_size", "ignore_unused_parameters", "elastic_checkpoint", "load_from_fp32_weights",
+             "legacy_stage1", "use_multi_rank_bucket_allreduce", "memory_efficient_linear", "mics_*"},
+            "it tunes a training back-end that is not used here");
+  }
+};
+
 struct StrategyConfig {
   std::optional<int64_t> tensor_model_parallel_size;
   std::optional<int64_t> tensor_parallel_size;
@@ -54,6 +75,7 @@ struct StrategyConfig {
   double moe_aux_loss_coeff = 0, moe_z_loss_coeff = 0;
   bool use_distributed_optimizer = true;
   std::optional<bool> reshard_after_forward;
+  ZeroOptimization zero_optimization;
   std::optional<Recompute> recompute_granularity;
   bool moe_layer_recompute = false;
   std::optional<RecomputeMethod> recompute_method;
@@ -100,6 +122,7 @@ struct StrategyConfig {
     v("reshard_after_forward", reshard_after_forward,
       "in an update data ranks share layers and gradients too, and gather each layer when it is computed (ZeRO-3); "
       "null: under fsdp2_train");
+    v("zero_optimization", zero_optimization, "deepspeed's way to say both");
     v("recompute_granularity", recompute_granularity, "activations recomputed backwards, both ways layer by layer");
     v("moe_layer_recompute", moe_layer_recompute,
       "as recompute_granularity: whole layers, whose experts are most of it");
@@ -153,9 +176,10 @@ struct StrategyConfig {
     v.noted({"moe_*"}, "tokens go to their experts in one way, none is dropped, and the router is float32");
     v.noted({"lora_*", "enable_lora", "max_loras", "max_lora_rank"}, "the sampler has the adapters of actor_train");
     v.noted({"sequence_parallel"}, "tensor parallelism always shares the tokens between its products too");
-    v.noted({"distrib_optim_fully_reshardable*", "use_distributed_model_checkpoint", "zero_*", "fsdp_size",
-             "efsdp_size", "offload_policy", "wrap_policy", "optimizer_cpu_offload", "optimizer_offload_fraction",
-             "overlap_cpu_optimizer_d2h_h2d", "use_precision_aware_optimizer", "offload_backend"},
+    v.noted({"distrib_optim_fully_reshardable*", "use_distributed_model_checkpoint", "zero_allow_untested_optimizer",
+             "zero_force_ds_cpu_optimizer", "fsdp_size", "efsdp_size", "offload_policy", "wrap_policy",
+             "optimizer_cpu_offload", "optimizer_offload_fraction", "overlap_cpu_optimizer_d2h_h2d",
+             "use_precision_aware_optimizer", "offload_backend"},
             "use_distributed_optimizer decides, and offload; results do not depend on it");
     v.noted({"overlap_grad_reduce",
              "overlap_param_gather",

@@ -132,10 +132,11 @@ class PlannedCommunicator : public ImmediateCommunicator {
     if (world_.path == Path::kDevice) count("all_reduce", Path::kHost, all_reduce_cost(asked_->own, Path::kHost, 1, 8));
     std::vector<at::Tensor> sent(running_->size());
     std::vector<at::Tensor> received(running_->size());
+    int64_t calls = times();  // once for all peers
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank()) continue;
       if (out[peer].numel() + in[peer].numel() == 0) continue;
-      count_message(peer, bytes_of(out[peer]), bytes_of(in[peer]));
+      count_message(peer, bytes_of(out[peer]), bytes_of(in[peer]), std::exchange(calls, 0));
       if (runs(peer)) {
         if (!out[peer].is_meta()) sent[group_.places[peer]] = out[peer];
         if (!in[peer].is_meta()) received[group_.places[peer]] = in[peer];
@@ -177,16 +178,16 @@ class PlannedCommunicator : public ImmediateCommunicator {
   void count(std::string_view operation, Path path, const Cost& cost) {
     const double far = asked_->far_share(path, world_.ranks_per_host);
     const auto flow = [&](int64_t bytes) { return Flow{bytes * times(), static_cast<double>(bytes * times()) * far}; };
-    counted_.add(traffic().key(asked_->name, operation), {flow(cost.sent), flow(cost.received)}, cost.message);
+    counted_.add(traffic().key(asked_->name, operation), {flow(cost.sent), flow(cost.received), times()}, cost.message);
   }
 
-  void count_message(int peer, int64_t sent, int64_t received) {
+  void count_message(int peer, int64_t sent, int64_t received, int64_t calls) {
     const std::vector<int>& ranks = group_.members;
     const bool is_far = world_.host_of(ranks[peer]) != world_.host_of(ranks[rank()]);
     const auto flow = [&](int64_t bytes) {
       return Flow{bytes * times(), is_far ? static_cast<double>(bytes * times()) : 0};
     };
-    counted_.add(traffic().key(asked_->name, "all_to_all"), {flow(sent), flow(received)}, sent);
+    counted_.add(traffic().key(asked_->name, "all_to_all"), {flow(sent), flow(received), calls}, sent);
   }
 
   std::shared_ptr<AskedGroup> asked_;

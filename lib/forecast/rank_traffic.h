@@ -23,6 +23,7 @@ struct Flow {
 /// What a rank's links carry, both directions at once.
 struct Moved {
   Flow sent, received;
+  int64_t calls = 0;  // collectives
 };
 
 struct RankTraffic {
@@ -35,6 +36,7 @@ struct RankTraffic {
     Moved& all = moved[key];
     all.sent += more.sent;
     all.received += more.received;
+    all.calls += more.calls;
     if (message <= largest_message) return;
     largest_message = message;
     largest_key = key;

@@ -78,10 +78,6 @@ std::vector<std::string> notes_of(const Config& config, const ThinStep& step,
   if (config.rollout_replay) notes.emplace_back("rollouts are replayed: sampling is left out");
   if (step.number <= config.critic_warmup)
     notes.push_back(fmt::format("step {} is within critic_warmup: the actor is not trained", step.number));
-  if (config.actor_train.gathers_layers() || (config.uses_critic() && config.critic.gathers_layers()))
-    notes.emplace_back(
-        "layers that an update gathers one by one are counted as if they were whole: each is gathered "
-        "once an update, and not in each pass");
   if (!judging_models(config).empty()) notes.emplace_back("what models that judge compute and send is left out");
   for (const PhaseSimulation& phase : phases)
     if (phase.idle_share > 0)
@@ -133,6 +129,7 @@ void add_traffic(const std::vector<RankForecast>& ranks, const std::vector<doubl
       spent[i].traffic_s += std::max(link_seconds(of_rank.sent, machine), link_seconds(of_rank.received, machine));
     }
   for (const auto& [what, of_ranks] : moved) {
+    for (const Moved& of_rank : of_ranks) phase.calls[what] = std::max(phase.calls[what], of_rank.calls);
     phase.sent[what] = bytes_over(of_ranks, stand_for, [](const Moved& of_rank) { return of_rank.sent.bytes; });
     phase.received[what] = bytes_over(of_ranks, stand_for, [](const Moved& of_rank) { return of_rank.received.bytes; });
   }
@@ -168,9 +165,9 @@ void add_idling(const SimulatedWorld& world, const std::vector<RankForecast>& fo
   std::vector<size_t> own;
   double passes = 0;
   for (size_t i = 0; i < forecast.size(); ++i) {
-    const auto found = std::ranges::lower_bound(role->ranks, world.ranks.running[i]);
-    if (found == role->ranks.end() || *found != world.ranks.running[i]) continue;
-    double& busy = busy_s[mesh_place(found - role->ranks.begin(), shape).pp];
+    const auto place = place_of(world.ranks.running[i], *role);
+    if (!place) continue;
+    double& busy = busy_s[mesh_place(*place, shape).pp];
     busy = std::max(busy, phase.rank_seconds[i]);
     own.push_back(i);
     if (const auto counted = forecast[i].passes.find(phase.name); counted != forecast[i].passes.end())
@@ -235,19 +232,16 @@ int64_t tokens_of_rank(const Config& config, const ThinStep& step) {
   return std::reduce(lengths.begin(), lengths.end()) / data_ranks;
 }
 
-/// Ranks of a pipeline need what those of its other stages compute.
+/// Of a pipeline of which some stage runs, all do: together they idle.
 void add_other_stages(const Config& config, std::map<int, double>& running) {
-  for (size_t before = 0; before != running.size();) {
-    before = running.size();
-    for (const auto& [name, worker] : placed_roles(config)) {
-      const MeshShape shape = mesh_shape(*worker);
-      for (const auto& [rank, count] : std::map(running)) {
-        const auto found = std::ranges::lower_bound(worker->ranks, rank);
-        if (shape.pp == 1 || found == worker->ranks.end() || *found != rank) continue;
-        const int64_t place = found - worker->ranks.begin(), stage = mesh_place(place, shape).pp;
-        for (int64_t other = 0; other < shape.pp; ++other)
-          running.try_emplace(worker->ranks[place + (other - stage) * shape.stage_ranks()], 0);
-      }
+  for (const auto& [name, worker] : placed_roles(config)) {
+    const MeshShape shape = mesh_shape(*worker);
+    for (const auto& [rank, count] : std::map(running)) {
+      const auto place = place_of(rank, *worker);
+      if (!place) continue;
+      const int64_t first = *place - mesh_place(*place, shape).pp * shape.stage_ranks();
+      for (int64_t stage = 0; stage < shape.pp; ++stage)
+        running.try_emplace(worker->ranks[first + stage * shape.stage_ranks()], 0);
     }
   }
 }

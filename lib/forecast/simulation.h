@@ -45,6 +45,7 @@ struct RankBytes {
 struct PhaseSimulation {
   std::string name;
   std::map<std::string, RankBytes> sent, received;  // by group and collective: "shards/reduce_scatter"
+  std::map<std::string, int64_t> calls;             // likewise, collectives of the rank with most
   RankBytes all_sent, all_received;
   double compute_s = 0, memory_s = 0, traffic_s = 0;  // of the rank that takes longest of each
   double seconds = 0;                                 // of the rank that takes longest of all

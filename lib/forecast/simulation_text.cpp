@@ -37,7 +37,7 @@ std::string phase_text(const PhaseSimulation& phase) {
                                          phase.traffic_s, phase.seconds, bound_by(phase)));
   for (const auto& [what, sent] : phase.sent)
     if (static_cast<double>(sent.mean) >= kShown * static_cast<double>(phase.all_sent.mean))
-      text += line_of("  " + what, sent, phase.received.at(what), "");
+      text += line_of("  " + what, sent, phase.received.at(what), fmt::format("{:>11} times", phase.calls.at(what)));
   return text;
 }
 
@@ -50,7 +50,8 @@ Json phase_json(const PhaseSimulation& phase) {
                {"bytes", rank_bytes_json(phase.all_sent)},
                {"bytes_received", rank_bytes_json(phase.all_received)},
                {"sent", Json::object()},
-               {"received", Json::object()}};
+               {"received", Json::object()},
+               {"calls", phase.calls}};
   for (const auto& [what, sent] : phase.sent) json["sent"][what] = rank_bytes_json(sent);
   for (const auto& [what, received] : phase.received) json["received"][what] = rank_bytes_json(received);
   json["compute_s"] = phase.compute_s;

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <ranges>
 
 #include "base/error.h"
 #include "device/transfers.h"
@@ -63,19 +64,33 @@ std::vector<size_t> made_keys(const std::vector<LayerWeights>& layers) {
   return made;
 }
 
-at::Tensor run_unit(std::span<const LayerWeights> layers, const LayerUnit& unit, const at::Tensor& x,
+/// What a store is told of a unit: its weights, and those of the layers beside it.
+struct StoredUnit {
+  LayerStore::Weights weights, before, behind;
+};
+
+/// The first of `units`; without data it stands for all of them.
+at::Tensor run_unit(std::span<const LayerWeights> layers, std::span<const LayerUnit> units, const at::Tensor& x,
                     const std::shared_ptr<const LayerPass>& pass, Carried& carried) {
   using Pass = LayerStore::Pass;
   LayerStore* const store = LayerStore::current();
-  const auto neighbour = [&](int64_t i) { return store ? weights_of(layers, i, 1) : LayerStore::Weights(); };
-  const LayerStore::Weights weights = weights_of(layers, unit.first, unit.size), before = neighbour(unit.first - 1),
-                            behind = neighbour(unit.first + unit.size);
+  const LayerUnit& unit = units.front();
+  const LayerStore::Weights weights = weights_of(layers, unit.first, unit.size);
+  std::vector<StoredUnit> stored;
+  if (store)
+    for (const auto& [first, size, again] : units)
+      stored.push_back(
+          {weights_of(layers, first, size), weights_of(layers, first - 1, 1), weights_of(layers, first + size, 1)});
   const std::vector<LayerWeights> own(layers.begin() + unit.first, layers.begin() + unit.first + unit.size);
   const auto run = [=, again = unit.again](at::Tensor input, Carried& beside) {
     const Pass kind = !again ? Pass::kKept : at::GradMode::is_enabled() ? Pass::kBackward : Pass::kForward;
-    if (store) store->enter(weights, kind == Pass::kBackward ? before : behind, kind);
+    if (kind == Pass::kBackward)
+      for (const StoredUnit& one : stored | std::views::reverse) store->enter(one.weights, one.before, kind);
+    else
+      for (const StoredUnit& one : stored) store->enter(one.weights, one.behind, kind);
     for (const LayerWeights& layer : own) input = run_layer(layer, input, *pass, beside);
-    if (store && kind == Pass::kForward) store->leave(weights);
+    if (kind == Pass::kForward)
+      for (const StoredUnit& one : stored) store->leave(one.weights);
     return input;
   };
   if (!unit.again) return run(x, carried);
@@ -296,9 +311,9 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
   int64_t before = 1;
   for (size_t i = 0; i < units.size();) {
     const int64_t times = one_stands_for_all ? count_alike(std::span(units).subspan(i)) : 1;
-    i += times;
-    x = run_unit(layers, units[i - 1], count_times(x, parallel_, times, before), pass, beside);
+    x = run_unit(layers, std::span(units).subspan(i, times), count_times(x, parallel_, times, before), pass, beside);
     before = times;
+    i += times;
   }
   if (!stage || stage->is_end()) return last_norm(count_times(x, parallel_, 1, before));
   stage->send(x);

@@ -20,6 +20,8 @@ GatheredLayers::GatheredLayers(FlatAdamW& optimizer, const NamedTensors& paramet
   for (size_t i = 0; i < parameters.size(); ++i)
     if (const int64_t b = optimizer.layout().bucket_of[i]; optimizer.is_gathered(b))
       buckets_[parameters[i].second.unsafeGetTensorImpl()] = b;
+  for (int64_t b = 0; b < std::ssize(optimizer.layout().buckets); ++b)
+    if (optimizer.is_gathered(b)) all_.push_back(b);
 }
 
 std::set<int64_t> GatheredLayers::buckets_of(const Weights& weights) const {
@@ -39,10 +41,8 @@ void GatheredLayers::start(int64_t bucket) {
 
 void GatheredLayers::gather(int64_t bucket) {
   start(bucket);
-  const auto found = coming_.find(bucket);
-  if (found == coming_.end()) return;
-  found->second->wait();
-  coming_.erase(found);
+  coming_.at(bucket)->wait();
+  coming_.erase(bucket);
 }
 
 void GatheredLayers::reduce(int64_t bucket) {
@@ -54,31 +54,22 @@ void GatheredLayers::reduce(int64_t bucket) {
 }
 
 void GatheredLayers::enter(const Weights& weights, const Weights& next, Pass pass) {
-  const std::set<int64_t> wanted = buckets_of(weights);
-  if (pass == Pass::kBackward)
-    std::erase_if(open_, [&](int64_t bucket) {
-      if (wanted.contains(bucket)) return false;
-      reduce(bucket);
-      return true;
-    });
-  for (const int64_t bucket : wanted) {
+  if (pass == Pass::kBackward) end_backward();  // of the layers behind these
+  for (const int64_t bucket : buckets_of(weights)) {
     gather(bucket);
-    if (pass != Pass::kForward && open_.insert(bucket).second) optimizer_.open_gradient(bucket);
+    if (pass == Pass::kForward) continue;
+    open_.push_back(bucket);
+    optimizer_.open_gradient(bucket);
   }
   for (const int64_t bucket : buckets_of(next)) start(bucket);
 }
 
 void GatheredLayers::leave(const Weights& weights) {
-  for (const int64_t bucket : buckets_of(weights))
-    if (!open_.contains(bucket)) optimizer_.keep_slice(bucket);
+  for (const int64_t bucket : buckets_of(weights)) optimizer_.keep_slice(bucket);
 }
 
 void GatheredLayers::begin() {
-  for (const auto& [parameter, bucket] : buckets_)
-    if (optimizer_.is_whole(bucket)) {
-      gather(bucket);
-      optimizer_.keep_slice(bucket);
-    }
+  for (const int64_t bucket : all_) optimizer_.keep_slice(bucket);
 }
 
 void GatheredLayers::end_backward() {
@@ -87,11 +78,11 @@ void GatheredLayers::end_backward() {
 }
 
 void GatheredLayers::end() {
-  begin();  // what was gathered last is of before the update
-  for (int64_t b = 0; b < std::ssize(optimizer_.layout().buckets); ++b)
-    if (optimizer_.is_gathered(b)) start(b);
-  for (int64_t b = 0; b < std::ssize(optimizer_.layout().buckets); ++b)
-    if (optimizer_.is_gathered(b)) gather(b), optimizer_.forget_slice(b);
+  for (const int64_t bucket : all_) start(bucket);
+  for (const int64_t bucket : all_) {
+    gather(bucket);
+    optimizer_.forget_slice(bucket);
+  }
 }
 
 }  // namespace roll

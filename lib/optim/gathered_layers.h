@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "dist/communicator.h"
 #include "model/layer_store.h"
@@ -26,9 +27,9 @@ class GatheredLayers : public LayerStore {
   /// All are **collective**, in the same order on all ranks.
   void enter(const Weights& weights, const Weights& next, Pass pass) override;
   void leave(const Weights& weights) override;
-  /// An update begins: all layers are cut.
+  /// An update begins: all layers, which are whole, are cut.
   void begin();
-  /// A micro-batch has been differentiated.
+  /// A micro-batch has been differentiated, through which each layer went once: all layers are cut.
   void end_backward();
   /// The update is made: all layers are whole.
   void end();
@@ -43,7 +44,8 @@ class GatheredLayers : public LayerStore {
   Communicator& ranks_;
   std::map<const c10::TensorImpl*, int64_t> buckets_;  // of parameters
   std::map<int64_t, std::unique_ptr<Pending>> coming_;
-  std::set<int64_t> open_;  // whose gradients come
+  std::vector<int64_t> all_;   // buckets that are gathered
+  std::vector<int64_t> open_;  // whose gradients come
 };
 
 }  // namespace roll

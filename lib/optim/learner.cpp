@@ -39,7 +39,7 @@ NamedTensors trainable(const std::string& who, const NamedTensors& parameters, c
 }
 
 bool gathers(const LearnerOptions& options, const Communicator& holders) {
-  return options.gathers_layers && options.shares_optimizer && holders.communicates();
+  return options.gathers_layers && holders.communicates();
 }
 
 SliceOptions slices_of(const LearnerOptions& options, const LearnerRanks& ranks, const Communicator& holders) {
@@ -65,7 +65,6 @@ Learner::Learner(std::string name, const NamedTensors& parameters, LearnerOption
       options_(std::move(options)),
       ranks_(ranks),
       parameters_(trainable(name_, parameters, options_.frozen_prefixes, ranks)) {
-  if (parameters_.front().second.is_meta()) options_.gathers_layers = false;  // one layer stands for all there
   add_part(/*of_experts=*/false);
   if (ranks_.experts) add_part(/*of_experts=*/true);
 }

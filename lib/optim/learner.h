@@ -28,7 +28,7 @@ struct LearnerOptions {
   LrSchedule schedule;
   double max_grad_norm = 1.0;                // <= 0: no clipping
   std::vector<std::string> frozen_prefixes;  // parameters whose names start so are not trained
-  bool gathers_layers = false;               // each data rank holds a slice of the layers too (gathered_layers.h)
+  bool gathers_layers = false;               // of which each data rank holds a slice, as of the optimizer's state
   bool shares_optimizer = true;              // each data rank holds a slice of the optimizer's state; else all of it
 };
 

@@ -18,7 +18,7 @@ class Turns {
   Turns(const PipelineShape& shape, int64_t num_micro_batches)
       : shape_(shape),
         num_micro_batches_(num_micro_batches),
-        turn_(shape.num_chunks == 1 ? 1 : shape.num_stages),
+        turn_(shape.num_stages),
         whole_((num_micro_batches + turn_ - 1) / turn_ * turn_ * shape.num_chunks) {}
 
   int64_t size() const { return whole_; }
@@ -46,7 +46,7 @@ int64_t most_ahead(int64_t stage, const PipelineShape& shape) {
 std::vector<PipelinePass> one_forward_one_backward(int64_t stage, const PipelineShape& shape,
                                                    int64_t num_micro_batches) {
   const Turns turns(shape, num_micro_batches);
-  const int64_t ahead = std::min(most_ahead(stage, shape), turns.size());
+  const int64_t ahead = most_ahead(stage, shape);
   std::vector<PipelinePass> passes;
   for (int64_t k = 0; k < turns.size() + ahead; ++k) {
     if (k < turns.size()) turns.add(k, /*is_forward=*/true, passes);

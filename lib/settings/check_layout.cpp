@@ -96,15 +96,16 @@ void check_recomputation(const StrategyConfig& s, Checker& check) {
 void check_trainer(const WorkerConfig& worker, Checker& check) {
   const auto& name = worker.strategy_args.strategy_name;
   check.require(trains(name), name, "a role that is trained needs a *_train strategy, e.g. megatron_train");
-  check_recomputation(worker.strategy_args.strategy_config, check);
+  const StrategyConfig& strategy = worker.strategy_args.strategy_config;
+  check_recomputation(strategy, check);
   if (worker.wants_gathered_layers() && !worker.gathers_layers())
     check.note(fmt::format(
         "{}: the layers stay whole on every rank: they are not shared with adapters, with stages, with ranks that "
         "share experts, or where {} is false",
-        check.is_set(worker.strategy_args.strategy_config.reshard_after_forward)
-            ? check.name(worker.strategy_args.strategy_config.reshard_after_forward)
-            : check.name(name),
-        check.key(worker.strategy_args.strategy_config.use_distributed_optimizer)));
+        strategy.zero_optimization.stage               ? check.name(strategy.zero_optimization.stage)
+        : check.is_set(strategy.reshard_after_forward) ? check.name(strategy.reshard_after_forward)
+                                                       : check.name(name),
+        check.key(strategy.use_distributed_optimizer)));
 }
 
 /// Each domain runs ahead by the same share of its own groups, rounded down.
@@ -144,6 +145,18 @@ void note_sampler_context(const StrategyConfig& strategy, Checker& check) {
 }
 
 }  // namespace
+
+void complete_zero(WorkerConfig& worker, Checker& check) {
+  StrategyConfig& strategy = worker.strategy_args.strategy_config;
+  const auto& stage = strategy.zero_optimization.stage;
+  if (!stage) return;
+  const auto set = [&](auto& key, bool value) {
+    check.require(!check.is_set(key) || key == value, stage, "contradicts {}; keep one of the two", check.name(key));
+    key = value;
+  };
+  set(strategy.use_distributed_optimizer, *stage > 0);
+  set(strategy.reshard_after_forward, *stage == 3);
+}
 
 void check_layout(const WorkerConfig& worker, Checker& check) {
   check_sizes(worker, check);

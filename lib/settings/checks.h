@@ -34,6 +34,8 @@ void check_plugins(const WorkerConfig& worker, bool offline, Checker& check);
 /// Rewards, filters, normalisation and estimator against group size and critic; forward passes against what needs them.
 void check_experience(const Config& config, Checker& check);
 
+/// Fills what deepspeed's stage says: its words are other keys'.
+void complete_zero(WorkerConfig& worker, Checker& check);
 /// Parallel sizes against the ranks of each role.
 void check_layout(const Config& config, Checker& check);
 void check_layout(const WorkerConfig& worker, Checker& check);

@@ -340,6 +340,7 @@ void complete(Config& config, Checker& check) {
   note_strategies(strategies, check);
   for (WorkerConfig* worker : {&config.actor_train, &config.reference, &config.critic})
     complete_ulysses(*worker, check), complete_expert_ranks(*worker, check);
+  for (WorkerConfig* worker : {&config.actor_train, &config.critic}) complete_zero(*worker, check);
   for (auto& [name, teacher] : config.teacher)
     complete_ulysses(teacher.model, check), complete_expert_ranks(teacher.model, check);
   complete_expert_ranks(config.actor_infer, check);
@@ -367,6 +368,7 @@ void complete(SftConfig& config, Checker& check) {
   complete_data(data, config.validation.data_args, config.global_template);
   complete_divisor(config.loss, config.sequence_length);
   complete_ulysses(config.sft_train, check);
+  complete_zero(config.sft_train, check);
   complete_expert_ranks(config.sft_train, check);
   complete_trackers(config.track, check);
   note_strategies({&config.sft_train.strategy_args}, check);

@@ -98,14 +98,14 @@ int64_t tensor_ranks(const WorkerConfig& worker) {
 void take_away_layers(MemoryEstimate& memory, const WorkerConfig& worker, const std::vector<ParameterShape>& parameters,
                       double bytes) {
   const auto holders = static_cast<double>(worker.ranks.size()) / static_cast<double>(tensor_ranks(worker));
-  if (!worker.gathers_layers() || holders <= 1) return;
+  if (!worker.gathers_layers()) return;
   std::map<int64_t, double> layers;  // numbers of those that are recomputed; the others wait for their backward
   for (const ParameterShape& parameter : parameters) {
     const FlatParameter own = largest_part(parameter, tensor_ranks(worker));
-    if (parameter.layer >= 0 && own.is_matrix && own.copies == 1 && layer_number(parameter.name) >= 0 &&
-        parameter.layer < worker.recomputation().layers &&
+    const int64_t layer = layer_number(parameter.name);
+    if (layer >= 0 && own.is_matrix && own.copies == 1 && layer < worker.recomputation().layers &&
         !is_frozen(parameter.name, worker.model_args.freeze_module_prefix))
-      layers[parameter.layer] += static_cast<double>(own.numel);
+      layers[layer] += static_cast<double>(own.numel);
   }
   double all = 0, largest = 0;
   for (const auto& [layer, numel] : layers) {

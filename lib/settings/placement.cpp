@@ -86,6 +86,12 @@ MeshShape mesh_shape(const WorkerConfig& worker) {
           .ring = num_chunks(sizes) > 1};
 }
 
+std::optional<int64_t> place_of(int rank, const WorkerConfig& worker) {
+  const auto found = std::ranges::lower_bound(worker.ranks, rank);
+  if (found == worker.ranks.end() || *found != rank) return std::nullopt;
+  return found - worker.ranks.begin();
+}
+
 std::vector<int> all_ranks(int64_t num_ranks) {
   std::vector<int> ranks(static_cast<size_t>(num_ranks));
   std::iota(ranks.begin(), ranks.end(), 0);

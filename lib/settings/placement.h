@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ std::vector<int64_t> devices_of(const std::vector<PlacedRole>& roles);
 
 /// The layout that a worker's strategy asks for.
 MeshShape mesh_shape(const WorkerConfig& worker);
+
+/// Which of the role's ranks that one is; nothing where the role does not live there.
+std::optional<int64_t> place_of(int rank, const WorkerConfig& worker);
 
 /// 0, 1, ... num_ranks - 1.
 std::vector<int> all_ranks(int64_t num_ranks);

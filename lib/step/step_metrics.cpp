@@ -39,8 +39,7 @@ void add_pipeline_metrics(const std::string& who, const PipelineShape& shape, in
   for (const at::Tensor& stage : mesh.pp().all_gather(at::tensor(*update.pass_s, at::kDouble), "times of passes"))
     of_stages.emplace_back(stage.const_data_ptr<double>(), stage.const_data_ptr<double>() + stage.numel());
   const int64_t has_passes = num_micro_batches > 0 ? 1 : 0;
-  const double own = has_passes == 1 ? idle_share(shape, num_micro_batches, of_stages) : 0;
-  const double idle = ranks.all_reduce_sum(own, "idle shares");
+  const double idle = ranks.all_reduce_sum(idle_share(shape, num_micro_batches, of_stages), "idle shares");
   metrics.add(fmt::format("pipeline/{}/idle", who),
               idle / static_cast<double>(ranks.all_reduce_sum(has_passes, "ranks with passes")));
 }

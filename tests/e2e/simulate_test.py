@@ -15,6 +15,9 @@ PACKED = replay.PACKED.format("load_balance", 100)
 BOTH = ("actor_train", "critic")
 RECOMPUTED = {f"{role}.strategy_args.strategy_config.recompute_granularity": "full" for role in BOTH}
 WHOLE_OPTIMIZER = {f"{role}.strategy_args.strategy_config.use_distributed_optimizer": "false" for role in BOTH}
+GATHERED = {f"{role}.strategy_args.strategy_config.zero_optimization": "{stage: 3}" for role in BOTH}
+FIRST_LAYERS = {f"{role}.strategy_args.strategy_config.{key}": value for role in BOTH
+                for key, value in (("recompute_granularity", "full"), ("recompute_method", "block"), ("recompute_num_layers", 3))}
 BF16 = {f"{role}.model_args": "{dtype: bf16}" for role in ROLES if role != "actor_infer"}
 SHARED = {f"{role}.share_prompts": "true" for role in (*BOTH, "reference")}
 DEEP = dict(model="deep", packing=PACKED)
@@ -28,6 +31,8 @@ LAYOUTS = {
     "2 data ranks, grpo": (2, 1, 1, dict(estimator="grpo")),
     "2 data ranks, gpg": (2, 1, 1, dict(estimator="gpg", statistics_per_domain="false", add_token_level_kl="false")),
     "2 data ranks, weights of samples": (2, 1, 1, dict(length_loss_weight="true")),
+    "2 data ranks, gathered": (2, 1, 1, DEEP | GATHERED | FIRST_LAYERS),
+    "2 data x 2 tensor ranks, gathered, bf16": (2, 1, 2, GATHERED | RECOMPUTED | BF16 | dict(rows=2, accumulation=2)),
     "2 tensor ranks": (1, 1, 2, {}),
     "2 tensor ranks, recomputed": (1, 1, 2, DEEP | RECOMPUTED),
     "2 context ranks": (1, 2, 1, DEEP),
@@ -95,8 +100,8 @@ def layouts(folder, rollouts):
     for name, (dp, cp, tp, given) in LAYOUTS.items():
         flags = dict(rollout_replay=rollouts, max_steps=STEP) | {key: value for key, value in given.items() if key not in arguments}
         ranks = dp * cp * tp * given.get("pp", 1)
-        run = replay.train(folder, name, ranks, rows=8 // dp, accumulation=1, tp=tp, cp=cp,
-                           **{key: value for key, value in given.items() if key in arguments}, **flags)
+        run = replay.train(folder, name, ranks, tp=tp, cp=cp,
+                           **dict(rows=8 // dp, accumulation=1) | {key: value for key, value in given.items() if key in arguments}, **flags)
         compare(name, forecast(folder, name, ranks, **flags), counted(run))
 
 

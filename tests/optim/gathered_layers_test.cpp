@@ -8,6 +8,7 @@
 
 #include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
+#include "dist/single.h"
 #include "model/log_probs.h"
 #include "model/some_ids.h"
 #include "model/telling_model.h"
@@ -129,14 +130,30 @@ TEST_CASE("while a layer is computed the next one comes, and of one layer there 
     std::vector<LayerStore::Weights> weights(kNumLayers);
     for (const auto& [name, tensor] : model.trained())
       if (layer_number(name) >= 0 && tensor.dim() == 2) weights[layer_number(name)].push_back(tensor);
+    std::vector<at::Tensor> vectors;
+    for (const auto& [name, tensor] : model.trained())
+      if (tensor.dim() < 2) vectors.push_back(tensor);
     std::string states;  // of each layer: here, with gradients, away
     const auto look = [&] {
       for (const auto& layer : weights)
         states += !layer.front().is_contiguous() ? '.' : layer.front().grad().defined() ? 'G' : 'h';
       states += ' ';
     };
+    std::string wrong;
+    const auto expect = [&](const char* what, bool holds) {
+      if (!holds) wrong += fmt::format("{}; ", what);
+    };
+    const int64_t bucket = optimizer.layout().bucket_of[1], size = optimizer.layout().buckets[bucket].size;
+    const auto expect_slices = [&] {
+      expect("what is away reads as no number", at::isnan(weights[0].front()).all().item<bool>());
+      expect("vectors are here", std::ranges::all_of(vectors, [](const auto& v) { return v.is_contiguous(); }));
+      expect("of what is away a slice is kept",
+             static_cast<int64_t>(optimizer.parameter_slice(bucket).storage().nbytes()) == size / 2 * 4);
+      expect("no gradient is kept", !optimizer.gradient(bucket).defined());
+    };
     layers.begin();
     look();
+    expect_slices();
     for (const int64_t l : {0, 1, 2}) {
       layers.enter(weights[l], l < 2 ? weights[l + 1] : LayerStore::Weights(), Pass::kForward);
       look();
@@ -149,11 +166,34 @@ TEST_CASE("while a layer is computed the next one comes, and of one layer there 
     }
     layers.end_backward();
     look();
+    expect_slices();
     layers.end();
     look();
-    return states;
+    expect("whole layers are kept once", optimizer.parameter_slice(bucket).is_alias_of(optimizer.parameters(bucket)));
+    return states + wrong;
   });
   for (const std::string& states : said) CHECK(states == "... hh. .hh ..h ... .hG hG. G.. ... hhh ");
+}
+
+TEST_CASE("what tensor ranks have copies of is not gathered, nor is anything on one rank", "[optim]") {
+  const Transformer model = Transformer::init({.vocab_size = 9,
+                                               .hidden_size = 8,
+                                               .intermediate_size = 8,
+                                               .num_layers = 1,
+                                               .num_heads = 2,
+                                               .num_kv_heads = 1,
+                                               .head_dim = 4},
+                                              1);
+  const auto copies = [](const std::string& name) { return name.find("k_proj") == std::string::npos ? 1 : 2; };
+  const FlatAdamW optimizer(model.trained(), {}, {.num_slices = 2, .copies = copies, .unit = layer_number});
+  for (size_t i = 0; i < model.trained().size(); ++i) {
+    const auto& [name, tensor] = model.trained()[i];
+    INFO(name);
+    CHECK(optimizer.is_gathered(optimizer.layout().bucket_of[i]) ==
+          (tensor.dim() == 2 && layer_number(name) == 0 && copies(name) == 1));
+  }
+  const auto alone = make_single_communicator({.rank = 0, .size = 1});
+  CHECK_FALSE(Learner("test", model.trained(), {.gathers_layers = true}, *alone).gathers_layers());
 }
 
 TEST_CASE("ranks that gather layers train as those that have them whole", "[optim]") {

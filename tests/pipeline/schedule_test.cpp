@@ -87,4 +87,5 @@ TEST_CASE("Stages idle by what each pass takes", "[pipeline]") {
   CHECK(idle_share({2}, 0, {{}, {}}) == 0);
   CHECK(pipeline_seconds({2, 2, 2}, 4) == Approx(2 * (4 + 2) / 4.0));  // (m + p - 1) / m
   CHECK(pipeline_seconds({1, 6}, 3) == Approx(6 + 1 / 3.0));
+  CHECK(pipeline_seconds({1, 6}, 0) == 7);  // of what has no passes the stages come one after the other
 }

@@ -25,7 +25,7 @@ at::Tensor pass(PipelineStage& stage, const at::Tensor& weight, int64_t micro_ba
   return {};
 }
 
-/// An update of micro-batches, of which that with the number `unused` has no loss: what is wrong.
+/// An update of micro-batches, of which that with the number `unused` has no loss, or a constant: what is wrong.
 std::string train(Communicator& world, int64_t num_chunks, int64_t num_micro_batches, int64_t unused) {
   const int64_t stages = world.size(), parts = stages * num_chunks;
   Mesh mesh(world, {.pp = stages, .ring = num_chunks > 1});
@@ -40,7 +40,7 @@ std::string train(Communicator& world, int64_t num_chunks, int64_t num_micro_bat
     if (is_forward)
       losses[k] = pass(stage, weights[chunk], k);
     else
-      stage.backward(k == unused ? at::Tensor() : losses[k]);
+      stage.backward(k != unused ? losses[k] : num_chunks > 1 ? at::ones({}) : at::Tensor());
   }
   stage.finish();
   double product = 1, inputs = 0;

@@ -87,6 +87,35 @@ TEST_CASE("of layers that are gathered an update has slices, two layers, and the
   CHECK(estimate_memory(config, models, true, 0).gathered == 0);
 }
 
+TEST_CASE("what is not gathered is whole: copies of tensor ranks, what is frozen, two layers of two", "[train]") {
+  const ModelSpec spec = small_spec(true);
+  const auto gathered_of = [](const ModelSpec& spec, int64_t tp, const std::vector<std::string>& frozen) {
+    Config config = config_of(false, true, frozen);
+    for (WorkerConfig* worker : {&config.actor_train, &config.actor_infer})
+      worker->strategy_args.strategy_config.tensor_model_parallel_size = tp;
+    config.actor_train.strategy_args.strategy_config.recompute_granularity = Recompute::kFull;
+    config.actor_train.strategy_args.strategy_config.reshard_after_forward = true;
+    place_roles(config, 6 * tp);
+    const PlannedModels models = {.policy = spec, .critic = {}};
+    const MemoryEstimate gathers = estimate_memory(config, models, true, 0);
+    config.actor_train.strategy_args.strategy_config.reshard_after_forward = false;
+    return std::pair(gathers.gathered, estimate_memory(config, models, true, 0).gradients - gathers.gradients);
+  };
+  ModelSpec copied = spec;
+  copied.num_heads = 8;
+  copied.head_dim = 6;
+  copied.intermediate_size = 80;
+  copied.vocab_size = 304;
+  const double cut = 36 * (12 + 12 + 3 * 20);  // q and o, gate, up and down, of a rank of four; k and v are copies
+  CHECK(gathered_of(copied, 4, {}).first == Approx(2 * (3 * cut * 5 / 6 - 2 * cut)));
+  const double half = 36 * 3 * 77;
+  CHECK(gathered_of(spec, 1, {"model.layers.0.self_attn", "model.layers.1.self_attn", "model.layers.2.self_attn"})
+            .first == Approx(2 * (3 * half * 5 / 6 - 2 * half)));
+  ModelSpec shallow = spec;
+  shallow.num_layers = 1;
+  CHECK(gathered_of(shallow, 1, {}) == std::pair(0.0, 0.0));
+}
+
 TEST_CASE("the parts of tensor ranks are estimated to the byte, copies of key/value heads too", "[train]") {
   const bool is_fp32 = GENERATE(true, false);
   ModelSpec spec = small_spec(false);

@@ -88,6 +88,57 @@ TEST_CASE("ROLL's pairs for a mixture are valid", "[settings]") {
   CHECK(config.sft_train.strategy_args.strategy_config.expert_parallel() == 8);
 }
 
+TEST_CASE("deepspeed's stages are what they say, and what is not built is refused", "[settings]") {
+  const auto role = [](const std::string& strategy) {
+    return std::vector<std::string>{"actor_train.strategy_args={strategy_name: deepspeed_train, strategy_config: {" +
+                                    strategy + "}}"};
+  };
+  const auto read = [&](const std::string& strategy) { return load_config(kRecipe, role(strategy), kOffline); };
+  for (const int64_t stage : {0, 1, 2, 3}) {
+    CAPTURE(stage);
+    const WorkerConfig worker = read(fmt::format("zero_optimization: {{stage: {}}}", stage)).config.actor_train;
+    CHECK(worker.strategy_args.strategy_config.use_distributed_optimizer == (stage > 0));
+    CHECK(worker.gathers_layers() == (stage == 3));
+  }
+  // As ROLL's deepspeed_zero3_cpuoffload.yaml has it.
+  const auto written = read(
+      "train_batch_size: auto, zero_allow_untested_optimizer: true, bf16: {enabled: auto}, zero_optimization: {stage: "
+      "3, "
+      "offload_optimizer: {device: cpu, pin_memory: true}, overlap_comm: false, sub_group_size: 1.0e9, "
+      "reduce_bucket_size: auto, stage3_prefetch_bucket_size: auto, stage3_gather_16bit_weights_on_model_save: true}");
+  CHECK(written.config.actor_train.gathers_layers());
+  CHECK(has_note(written.notes, "offload says what waits in host memory"));
+  const auto error = [&](const std::string& strategy) { return error_of([&] { read(strategy); }); };
+  CHECK(mentions(error("zero_optimization: {stage: 4}"), "zero_optimization.stage = 4: must be in 0..3, or null"));
+  CHECK(
+      mentions(error("zero_optimization: {stage: 3, zero_quantized_gradients: true}"), "is not quantised; remove it"));
+  CHECK(mentions(error("zero_optimization: {stage: 2}, reshard_after_forward: true"),
+                 "zero_optimization.stage = 2: contradicts actor_train.strategy_args.strategy_config."
+                 "reshard_after_forward = true; keep one of the two"));
+  CHECK(mentions(error("zero_optimization: {stage: 1}, use_distributed_optimizer: false"),
+                 "contradicts actor_train.strategy_args.strategy_config.use_distributed_optimizer = false"));
+  CHECK(error("zero_optimization: {stage: 3}, reshard_after_forward: true, use_distributed_optimizer: true") ==
+        "no error");
+}
+
+TEST_CASE("layers that cannot be gathered stay whole, which is noted", "[settings]") {
+  const auto whole = [](const std::vector<std::string>& overrides, const std::string& noted) {
+    std::vector<std::string> all = {"actor_train.strategy_args={strategy_name: fsdp2_train, strategy_config: {}}"};
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    const auto read = load_config(kRecipe, all, kOffline);
+    return !read.config.actor_train.gathers_layers() && has_note(read.notes, noted + ": the layers stay whole");
+  };
+  const std::string strategy = "actor_train.strategy_args.strategy_config.";
+  CHECK_FALSE(whole({}, ""));
+  CHECK(whole({strategy + "pipeline_model_parallel_size=2"}, "strategy_name = fsdp2_train"));
+  CHECK(whole({strategy + "expert_model_parallel_size=2", strategy + "reshard_after_forward=true"},
+              "reshard_after_forward = true"));
+  CHECK(whole({strategy + "use_distributed_optimizer=false"}, "strategy_name = fsdp2_train"));
+  CHECK(whole({"actor_train.model_args.lora_rank=8", "actor_train.model_args.lora_target=all-linear",
+               strategy + "zero_optimization={stage: 3}"},
+              "zero_optimization.stage = 3"));
+}
+
 TEST_CASE("what a recipe says too little or twice is noted", "[settings]") {
   const auto read = [](const std::vector<std::string>& overrides) { return load_config(kRecipe, overrides, kOffline); };
   const auto shares = read({"actor_train.data_args.domain_interleave_probs={math_rule: 0.9}"});

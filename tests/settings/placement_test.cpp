@@ -33,6 +33,16 @@ TEST_CASE("a rank has the next of all devices that some role names", "[settings]
         "ranks 0, 2: actor_train, critic\nranks 1: actor_train, actor_infer, critic\nranks 3: actor_infer\n");
 }
 
+TEST_CASE("a rank has a place in a role that lives there, and none elsewhere", "[settings]") {
+  const Config config = placed({{4, 9, 12}, {2, 9, 20}});  // ranks 1, 2, 3 and 0, 2, 4
+  CHECK(place_of(1, config.actor_train) == 0);
+  CHECK(place_of(3, config.actor_train) == 2);
+  CHECK(place_of(2, config.actor_infer) == 1);
+  CHECK_FALSE(place_of(0, config.actor_train));  // before all, between and behind
+  CHECK_FALSE(place_of(1, config.actor_infer));
+  CHECK_FALSE(place_of(4, config.actor_train));
+}
+
 TEST_CASE("a role without devices lives where the policy is trained, and that everywhere", "[settings]") {
   Config config;
   config.enable_reference = true;
