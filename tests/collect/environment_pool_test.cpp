@@ -141,6 +141,8 @@ TEST_CASE("what fails is told to the step, and the program is started again for 
   CHECK(failed.why == R"(answered "5": no JSON object)");
   pool.end(first);
   CHECK(answer(pool, second).reaction.observation == "p");
+  pool.step(second, "again");  // for which its program waits
+  CHECK(answer(pool, second).reaction.observation == "p");
   const int64_t other = pool.begin("Other", 1, "another beginning");
   pool.step(other, "go");
   CHECK(answer(pool, other).fault == EnvironmentFault::kProtocol);

@@ -2,18 +2,18 @@
 //
 //   #include <roll/environment.h>
 //
-//   class Counting : public roll::EnvironmentPlugin {
-//    public:
-//     explicit Counting(const roll::EnvironmentSettings& settings) : most_(int(settings.number("most", 3))) {}
-//     roll::EnvironmentOpening reset(uint64_t seed) override {
-//       turns_ = 0;
-//       return {.observation = "Say " + std::to_string(seed % 10)};
+//   using Calls = std::vector<roll::EnvironmentCall>;
+//   struct Counting : roll::EnvironmentPlugin {  // a digit is to be said, `most` times
+//     explicit Counting(const roll::EnvironmentSettings& settings) : most(int(settings.number("most", 3))) {}
+//     roll::EnvironmentOpening reset(uint64_t seed) override {  // begins a level
+//       turns = 0, digit = std::to_string(seed % 10);
+//       return {.observation = "Say " + digit};
 //     }
-//     roll::EnvironmentReaction step(const std::string& message, const std::vector<roll::EnvironmentCall>&) override {
-//       return {.observation = "Again", .reward = double(message.size() == 1), .done = ++turns_ == most_};
+//     roll::EnvironmentReaction step(const std::string& message, const Calls&) override {  // the model said that
+//       return {.observation = "Again", .reward = double(message == digit), .done = ++turns == most};
 //     }
-//    private:
-//     int most_, turns_ = 0;
+//     int most, turns = 0;
+//     std::string digit;
 //   };
 //   ROLL_ENVIRONMENT(counting, Counting)
 //
