@@ -166,7 +166,7 @@ with tempfile.TemporaryDirectory() as name:
     pair, told = play(folder, "pair", AGENT, 2, number=4, actor_infer=dict(strategy_args=dict(strategy_config=dict(tensor_model_parallel_size=2))))
     check_trained(pair, told)
     check_failures(play(folder, "failing", FAILING, number=8, seed=9, environment=dict(timeout_s=3))[0])
-    futile, _ = play(folder, "futile", "import sys; sys.exit('not today')", number=1)
+    futile, _ = play(folder, "futile", "import sys; sys.exit('not today')", number=2)
     failed = [json.loads(line)["reward_detail"] for line in open(futile / "experience/step_000001.jsonl")]
     expect(all(detail["environment"] == "crash" for detail in failed), f"agents that take no session are crashes: {failed}")
     check_trained(*play(folder, "client", OPENAI, number=2, environment=dict(world_size=1)))
