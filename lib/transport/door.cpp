@@ -9,7 +9,7 @@ namespace roll {
 namespace {
 
 constexpr double kHelloLimit_s = 10;
-constexpr size_t kMostCallers = 256;    // at once; more push out the one who was let in first,
+constexpr size_t kMostCallers = 256;   // at once; more push out the one who was let in first,
 constexpr double kLeastHearing_s = 1;  // but no sooner than so
 
 constexpr std::string_view kOfCaller = "caller", kOfDoor = "door", kOfSession = "session";
