@@ -143,17 +143,23 @@ void show_result(const NewRun& run, const char* subcommand, const Load& load) {
   std::printf("\n%s is written and valid. Read it, then:\n\n  %s\n", file.c_str(), shell_line(command).c_str());
 }
 
-/// Rewards and a loss of one's own, with what they are built with.
+constexpr const char* kOwnExamples[] = {"README.md",      "reward.py",          "my_reward.cpp",  "my_loss.cpp",
+                                        "environment.py", "my_environment.cpp", "build_plugin.sh"};
+
+/// Rewards, a loss and environments of one's own, with what they are built with.
 void write_examples(const fs::path& to) {
   write_folder_atomic(to, [](const fs::path& folder) {
     fs::create_directory(folder / "roll");
-    for (const char* name : {"README.md", "reward.py", "my_reward.cpp", "my_loss.cpp", "build_plugin.sh"})
+    for (const char* name : kOwnExamples)
       fs::copy_file(own_file({std::string("configs/examples/") + name}), folder / name);
     fs::copy_file(own_file({"include/roll/reward.h", "lib/reward/roll/reward.h"}), folder / "roll/reward.h");
     fs::copy_file(own_file({"include/roll/loss.h", "lib/loss/roll/loss.h"}), folder / "roll/loss.h");
+    fs::copy_file(own_file({"include/roll/environment.h", "lib/environment/roll/environment.h"}),
+                  folder / "roll/environment.h");
   });
-  std::printf("%s holds a reward program, a reward plug-in and a loss plug-in; its README.md says how each is used\n",
-              to.c_str());
+  std::printf(
+      "%s holds programs and plug-ins for a reward, a loss and an environment; its README.md says how each is used\n",
+      to.c_str());
 }
 
 void require_new_folder(const std::string& folder) {
@@ -244,7 +250,8 @@ void add_new(CLI::App& app) {
          "GB of one GPU, to choose how the model is shared out; also says that GPUs are meant where none is here")
       ->check(CLI::PositiveNumber);
   sub->add_flag("--sft", flags->sft, "a supervised fine-tuning, on rows with responses");
-  sub->add_flag("--examples", flags->examples, "instead: rewards and a loss of one's own, by example, ready to build");
+  sub->add_flag("--examples", flags->examples,
+                "instead: rewards, a loss and environments of one's own, by example, ready to build");
   sub->add_flag("--yes", flags->yes, "ask nothing: what is not said is as usual");
   sub->callback([flags] { make_new(*flags); });
 }

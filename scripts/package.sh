@@ -90,7 +90,7 @@ chmod +x "$bundle/roll"
 mkdir -p "$bundle/share/roll/scripts"
 cp -r configs "$bundle/share/roll/"
 cp scripts/quickstart_training.sh scripts/make_*.py scripts/data_rows.py scripts/upload_metrics.py "$bundle/share/roll/scripts/"
-install -Dm644 -t "$bundle/share/roll/include/roll" lib/loss/roll/loss.h lib/reward/roll/reward.h
+install -Dm644 -t "$bundle/share/roll/include/roll" lib/loss/roll/loss.h lib/reward/roll/reward.h lib/environment/roll/environment.h
 
 mkdir -p "$bundle"/share/{man/man1,bash-completion/completions,zsh/site-functions}
 "$build/roll" man > "$bundle/share/man/man1/roll.1"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds a reward or loss plug-in: build_plugin.sh my_reward.cpp makes libmy_reward.so beside it. Wants g++. A loss is built with
+# Builds a reward, environment or loss plug-in: build_plugin.sh my_reward.cpp makes libmy_reward.so beside it. Wants g++. A loss is built with
 # LibTorch's headers: those of ROLL_TORCH, or of python3's torch, which must be the one that roll runs with.
 set -euo pipefail
 source=$1

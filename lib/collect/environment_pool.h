@@ -1,18 +1,16 @@
 // The environments that a rank's trajectories are played in. Those of this program answer at once, or, where that takes
-// time, from threads; programs of the user are driven by one (program_driver.h).
+// time, from threads (environment_threads.h); programs of the user are driven by one (program_driver.h).
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "collect/agent_host.h"
+#include "collect/environment_threads.h"
 #include "collect/program_driver.h"
 #include "collect/turn_answer.h"
 #include "environment/config.h"
@@ -28,7 +26,7 @@ class EnvironmentPool {
   /// UserError: an environment that cannot be made. `environments` must outlive it.
   explicit EnvironmentPool(const EnvironmentsByTag& environments, Agents agents = {});
   /// Ends the programs; waits for an answer of this program's own that is under way.
-  ~EnvironmentPool();
+  ~EnvironmentPool() = default;
   EnvironmentPool(const EnvironmentPool&) = delete;
   EnvironmentPool& operator=(const EnvironmentPool&) = delete;
 
@@ -52,30 +50,20 @@ class EnvironmentPool {
  private:
   struct Trajectory {
     std::string tag;
-    std::optional<std::string> message{};  // that waits
     std::optional<TurnAnswer> answer{};
-    std::unique_ptr<Environment> own{};  // of this program
-    bool is_over = false;                // ended, while its environment may be at work
-    bool is_asked = false;               // a thread has its own environment
-  };
-  /// A kind of environment whose threads serve who comes first.
-  struct Threads {
-    std::deque<int64_t> waiting{};  // trajectories whose own environment is to be asked
-    std::vector<std::thread> threads{};
+    std::unique_ptr<Environment> own{};  // that answers at once
   };
   bool is_program(const std::string& tag) const { return environments_.at(tag).env_type->is_program; }
-  void answer_all(const std::string& tag);
   void hear(int64_t number, TurnAnswer answer);
 
   const EnvironmentsByTag& environments_;
   const Agents agents_;
   std::mutex mutex_;
-  std::condition_variable has_work_, has_answer_;
+  std::condition_variable has_answer_;
   std::map<int64_t, Trajectory> trajectories_;
   std::map<std::string, std::unique_ptr<Environment>> first_;  // by tag; what others are made after
-  std::map<std::string, Threads> threads_;
   int64_t num_begun_ = 0;
-  bool is_ending_ = false;
+  EnvironmentThreads threads_;
   std::optional<ProgramDriver> programs_;  // where there are some
 };
 

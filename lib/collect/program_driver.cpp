@@ -23,11 +23,12 @@ ProgramDriver::ProgramDriver(const std::map<std::string, const EnvironmentArgs*>
     : on_answer_(std::move(on_answer)), wake_(make_pipe("pipe for news")) {
   int64_t num_needed = 0;
   for (const auto& [tag, args] : kinds) {
+    const std::string where = "custom_envs." + tag + ".env_config.";
     num_needed += num_descriptors(*args);
-    require_descriptors(num_needed, fmt::format("custom_envs.{}.env_config.world_size = {}", tag, args->world_size));
+    require_descriptors(num_needed, fmt::format("{}world_size = {}", where, args->world_size));
     for (int64_t i = 0; i < args->world_size; ++i)
-      kinds_[tag].seats.push_back(std::make_unique<Seat>(
-          Seat{.tag = tag, .player = CommandPlayer(*args, "custom_envs." + tag + ".env_config.", i)}));
+      kinds_[tag].seats.push_back(
+          std::make_unique<Seat>(Seat{.tag = tag, .player = CommandPlayer(*args, where, make_peer(*args, where, i))}));
   }
   ::fcntl(wake_.read_end.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(wake_.write_end.get(), F_SETFL, O_NONBLOCK);

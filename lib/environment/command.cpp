@@ -15,7 +15,8 @@ namespace {
 /// Waits for answers.
 class CommandEnvironment : public Environment {
  public:
-  CommandEnvironment(const EnvironmentArgs& args, const std::string& where) : args_(args), player_(args_, where) {}
+  CommandEnvironment(const EnvironmentArgs& args, const std::string& where)
+      : args_(args), player_(args_, where, make_peer(args_, where)) {}
 
   Opening reset(uint64_t seed) override {
     player_.reset(seed);

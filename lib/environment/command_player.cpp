@@ -95,12 +95,8 @@ class Answer {
 
 }  // namespace
 
-CommandPlayer::CommandPlayer(const EnvironmentArgs& args, const std::string& where, int64_t number)
-    : args_(args),
-      calls_(args.tool_calls, args.tool_pattern, where + "tool_pattern"),
-      peer_(args.addresses.empty()
-                ? make_program_peer(args.command)
-                : make_remote_peer(args.addresses[number % args.addresses.size()], where + "addresses")) {}
+CommandPlayer::CommandPlayer(const EnvironmentArgs& args, const std::string& where, std::unique_ptr<LinePeer> peer)
+    : args_(args), calls_(args.tool_calls, args.tool_pattern, where + "tool_pattern"), peer_(std::move(peer)) {}
 
 void CommandPlayer::reset(uint64_t seed) {
   Json config = Json::object();
@@ -186,6 +182,11 @@ std::optional<CommandAnswer> CommandPlayer::go_on() {
     throw EnvironmentFailed(failure.fault,
                             said.empty() ? failure.what() : fmt::format("{}; it said: {}", failure.what(), said));
   }
+}
+
+std::unique_ptr<LinePeer> make_peer(const EnvironmentArgs& args, const std::string& where, int64_t number) {
+  if (args.addresses.empty()) return make_program_peer(args.command);
+  return make_remote_peer(args.addresses[number % args.addresses.size()], where + "addresses");
 }
 
 int64_t num_descriptors(const EnvironmentArgs& args) {

@@ -1,4 +1,4 @@
-// The rules of environments that are programs: what is asked, and how an answer is read. Nobody waits for one.
+// The rules of environments of the user's: what is asked, and how an answer is read. Nobody waits for one.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,8 @@ using CommandAnswer = std::variant<Opening, Reaction, std::monostate>;
 
 class CommandPlayer {
  public:
-  /// `where` stands before a key in errors. `number`: of those that share the work. `args` must outlive it. UserError:
-  /// an address that is none.
-  explicit CommandPlayer(const EnvironmentArgs& args, const std::string& where, int64_t number = 0);
+  /// `where` stands before a key in errors. `args` must outlive it. UserError: a tool_pattern that does not compile.
+  CommandPlayer(const EnvironmentArgs& args, const std::string& where, std::unique_ptr<LinePeer> peer);
 
   /// Those that the level declares and the model is shown, as Environment::tools() has them.
   Json tools() const { return args_.show_tools ? tools_ : Json(); }
@@ -52,6 +51,9 @@ class CommandPlayer {
   Asked asked_ = Asked::kReset;
   int64_t id_ = 0;
 };
+
+/// A program, here or at an address; `number`: of those that share the work. UserError: an address that is none.
+std::unique_ptr<LinePeer> make_peer(const EnvironmentArgs& args, const std::string& where, int64_t number = 0);
 
 /// That all of this kind take.
 int64_t num_descriptors(const EnvironmentArgs& args);

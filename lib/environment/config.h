@@ -44,6 +44,7 @@ struct EnvironmentArgs {
   std::string python = "python3";
   int64_t num_results = 3, document_length = 1000;
   std::vector<std::string> command, addresses;
+  std::string library, name;
   double timeout_s = 10;
   int64_t world_size = 4;
   std::map<std::string, std::string> config;
@@ -70,12 +71,12 @@ struct EnvironmentArgs {
     v("search_depth", search_depth, "sokoban: steps by which a level is played backwards when it is made",
       within(1, 10'000));
     v("tools", tools, "tools: which may be called");
-    v("tool_calls", tool_calls, "tools, command: how the model writes calls");
+    v("tool_calls", tool_calls, "tools, command, plugin: how the model writes calls");
     v("tool_pattern", tool_pattern,
-      "tools, command: PCRE2 expression of a call, whose groups are the name and the arguments as JSON; null: as "
-      "tool_calls says");
+      "tools, command, plugin: PCRE2 expression of a call, whose groups are the name and the arguments as JSON; null: "
+      "as tool_calls says");
     v("show_tools", show_tools,
-      "tools, command: the chat template is given their schemas; false: the model knows them");
+      "tools, command, plugin: the chat template is given their schemas; false: the model knows them");
     v("questions", questions, "tools: JSON lines with question and answer; null: arithmetic from seeds");
     v("documents", documents, "tools: JSON lines with text and perhaps title, for search");
     v("num_results", num_results, "tools: documents that search gives", within(1, 100));
@@ -88,15 +89,18 @@ struct EnvironmentArgs {
     v("command", command,
       "command: program and arguments, which answers JSON lines (environment/command.h); openai: an agent, which takes "
       "sessions; empty: agents run elsewhere");
+    v("library", library, "plugin: path of the shared library");
+    v("name", name, "plugin: the name it was given in ROLL_ENVIRONMENT(name, class)");
     v("timeout_s", timeout_s,
       "command, tools: seconds that an answer may take; openai: between two requests of a session", above_to(0, 86400));
     v("world_size", world_size,
-      "command, openai: how many of it run, each of which plays a level at a time; tools: threads; on each rank that "
-      "samples",
+      "command, openai: how many of it run, each of which plays a level at a time; tools, plugin: threads; on each "
+      "rank "
+      "that samples",
       within(1, 4096));
     v("addresses", addresses,
       "command: host:port of `roll serve-environment` elsewhere, instead of `command`; programs are spread over them");
-    v("config", config, "command, openai: what the program is told with each level");
+    v("config", config, "command, plugin, openai: what it is told, a program with each level");
     v("host", host, "openai: the address that listens for agents");
     v("port", port, "openai: where; ranks that sample take the next ones; 0: free ones, which the log names",
       within(0, 65535));

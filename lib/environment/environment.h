@@ -74,6 +74,8 @@ struct EnvironmentFailed : std::runtime_error {
 class Environment {
  public:
   virtual ~Environment() = default;
+  /// Loads what it plays with, for all that another() makes of it; a first reset() does it, too. UserError.
+  virtual void prepare() {}
   /// Begins the level of this seed, whatever became of the one before. EnvironmentFailed.
   virtual Opening reset(uint64_t seed) = 0;
   /// After a reset() and no Reaction with is_done. EnvironmentFailed: only a reset() may follow.

@@ -25,8 +25,8 @@ std::string symbol_of(const PluginExport& wanted) {
 }
 
 UserError no_symbol(const PluginExport& wanted) {
-  return user_error("{}name = {}: {} has no symbol {}; write {}({}, function) there, or correct the name", wanted.where,
-                    wanted.name, wanted.library, symbol_of(wanted), wanted.macro, wanted.name);
+  return user_error("{}name = {}: {} has no symbol {}; write {}({}, {}) there, or correct the name", wanted.where,
+                    wanted.name, wanted.library, symbol_of(wanted), wanted.macro, wanted.name, wanted.made_of);
 }
 
 void check_version(const void* object, const PluginExport& wanted) {

@@ -15,8 +15,9 @@ struct PluginExport {
   std::string where;          // stands before the keys `library` and `name` in messages: "actor_train.loss_func."
   std::string prefix;         // "roll_loss_"
   std::string macro;          // "ROLL_LOSS", which makes it
-  std::string header;         // "roll/loss.h"
-  uint32_t abi_version = 0;   // of that header here
+  std::string made_of = "function";  // of what
+  std::string header;                // "roll/loss.h"
+  uint32_t abi_version = 0;          // of that header here
 };
 
 /// Without loading the library, which would run its constructors. UserError: no such file, one that is no library, no

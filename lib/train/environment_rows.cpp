@@ -80,11 +80,11 @@ class LevelMaker {
     for (int64_t number = 0; number < count; ++number)
       if (auto level = begin(*environment, tag, level_seed(config_, tag, validates, number)))
         levels.push_back(std::move(*level));
-    if (environments_.at(tag).env_type->is_program) check_tools(levels);
+    check_tools(levels);
     return levels;
   }
 
-  /// Those that a program declares reach the model, and so do their answers.
+  /// Those that levels declare reach the model, and so do their answers.
   void check_tools(const std::vector<Row>& levels) const {
     Json known = nullptr;
     for (const Row& level : levels)

@@ -9,8 +9,8 @@ namespace roll {
 namespace {
 
 constexpr double kHelloLimit_s = 10;
-constexpr size_t kMostCallers = 256;  // at once; more push out the one who has waited longest
-constexpr int kMostAccepted = 128;    // between looks, so that nobody is pushed out unheard
+constexpr size_t kMostCallers = 256;   // at once; more push out the one who was let in first,
+constexpr double kLeastHearing_s = 1;  // but no sooner than so
 
 constexpr std::string_view kOfCaller = "caller", kOfDoor = "door", kOfSession = "session";
 
@@ -33,8 +33,12 @@ void send_now(const Socket& socket, std::span<const std::byte> bytes) {
 
 }  // namespace
 
+bool Door::has_room() const {
+  return callers_.size() < kMostCallers || monotonic_s() - callers_.front().since_s > kLeastHearing_s;
+}
+
 void Door::accept_all() {
-  for (int i = 0; i < kMostAccepted; ++i) {
+  while (has_room()) {
     Caller caller{listener_.accept_one(), {}, {}, 0, monotonic_s()};
     if (!caller.socket.is_open()) return;
     caller.said.of_door = fresh_nonce();
@@ -64,7 +68,12 @@ std::optional<Guest> Door::guest_of(Caller& caller) const {
 }
 
 std::optional<Guest> Door::next() {
+  if (auto guest = hear_all()) return guest;  // nobody is pushed out unheard
   accept_all();
+  return hear_all();
+}
+
+std::optional<Guest> Door::hear_all() {
   for (auto caller = callers_.begin(); caller != callers_.end();) {
     std::optional<Guest> guest;
     bool stays = monotonic_s() - caller->since_s < kHelloLimit_s;
@@ -83,7 +92,7 @@ std::optional<Guest> Door::next() {
 }
 
 void Door::add_polls(std::vector<pollfd>& polls) const {
-  polls.push_back({listener_.fd(), POLLIN, 0});
+  if (has_room()) polls.push_back({listener_.fd(), POLLIN, 0});
   for (const Caller& caller : callers_) polls.push_back({caller.socket.fd(), POLLIN, 0});
 }
 

@@ -45,7 +45,7 @@ class Door {
 
   /// The next caller who knows the secret, without waiting for one.
   std::optional<Guest> next();
-  /// One is ready when next() has something to do.
+  /// One is ready when next() has something to do; who waits for room is let in at a later look.
   void add_polls(std::vector<pollfd>& polls) const;
 
  private:
@@ -56,7 +56,9 @@ class Door {
     size_t num_received;  // of what a caller says
     double since_s;
   };
+  bool has_room() const;
   void accept_all();
+  std::optional<Guest> hear_all();
   /// Whether it has said everything. ConnectionLost.
   bool listen_to(Caller& caller) const;
   /// The caller as a guest; nullopt: its proof is wrong. ConnectionLost.

@@ -20,6 +20,7 @@ SOURCE = """
 struct Export { uint32_t abi; const char* torch; void* function; };
 const struct Export roll_loss_f = {1, "any", 0}, roll_loss_new = {9, "any", 0};
 const struct Export roll_reward_f = {1, "any", 0}, roll_reward_new = {9, "any", 0};
+const struct Export roll_environment_f = {1, "any", 0};
 __attribute__((constructor)) static void run(void) { fclose(fopen("it_ran", "w")); }
 """
 

@@ -60,6 +60,17 @@ int64_t num_threads() {
   return std::ssize(entries_of("/proc/self/task"));
 }
 
+/// One of tests/environment_plugin that waits at `at` for the gate.
+EnvironmentConfig plugin(const std::string& at, const std::string& gate, const std::string& log, int64_t num_threads) {
+  EnvironmentConfig config;
+  config.env_type = "plugin";
+  config.env_config = {.library = ROLL_TEST_ENVIRONMENTS,
+                       .name = "waiting",
+                       .world_size = num_threads,
+                       .config = {{"at", at}, {"gate", gate}, {"log", log}}};
+  return config;
+}
+
 }  // namespace
 
 TEST_CASE("one thread has all programs, which wait at once, beside others that answer", "[environment]") {
@@ -130,12 +141,60 @@ TEST_CASE("what fails is told to the step, and the program is started again for 
   CHECK(failed.why == R"(answered "5": no JSON object)");
   pool.end(first);
   CHECK(answer(pool, second).reaction.observation == "p");
+  pool.step(second, "again");  // for which its program waits
+  CHECK(answer(pool, second).reaction.observation == "p");
   const int64_t other = pool.begin("Other", 1, "another beginning");
   pool.step(other, "go");
   CHECK(answer(pool, other).fault == EnvironmentFault::kProtocol);
   const int64_t ends = pool.begin("Ends", 1, "o");
   pool.step(ends, "go");
   CHECK(answer(pool, ends).why == "ended (exit status 3) instead of answering");
+}
+
+TEST_CASE("whatever takes a plug-in its time is done by its threads, and nobody who asks waits", "[environment]") {
+  for (const std::string at : {"reset", "step", "gone"}) {
+    INFO(at);
+    const test::TemporaryFolder folder;
+    const std::string log = (folder / "log").string(), gate = (folder / "gate").string();
+    const EnvironmentsByTag environments{{"Slow", plugin(at, gate, log, 1)}, {"Quick", plugin("", "", "/dev/null", 1)}};
+    EnvironmentPool pool(environments);
+    const int64_t slow = pool.begin("Slow", 1, "o");
+    pool.step(slow, at == "gone" ? "throw" : "go");
+    wait_until([&] { return std::ranges::count(lines(log), at) == 1; });
+    const int64_t next = pool.begin("Slow", 2, "o"), quick = pool.begin("Quick", 1, "o");
+    for (const int64_t trajectory : {next, quick}) pool.step(trajectory, "go");
+    CHECK(answer(pool, quick).reaction.observation == "p");
+    CHECK_FALSE(pool.take(next));
+    pool.end(slow);  // while it is at work, whose answer nobody wants
+    { const std::ofstream opened(gate); }
+    CHECK(answer(pool, next).reaction.observation == "p");
+  }
+}
+
+TEST_CASE("a plug-in's object plays a level after the other, and one that failed plays no more", "[environment]") {
+  const test::TemporaryFolder folder;
+  const std::string log = (folder / "log").string();
+  const EnvironmentsByTag environments{{"One", plugin("", "", log, 1)}};
+  EnvironmentPool pool(environments);
+  const auto play = [&](const std::string& said, const std::string& observation = "o") {
+    const int64_t trajectory = pool.begin("One", 1, observation);
+    pool.step(trajectory, said);
+    const TurnAnswer first = answer(pool, trajectory);
+    pool.step(trajectory, "go");
+    const TurnAnswer second = answer(pool, trajectory);
+    CHECK(first.fault == second.fault);
+    pool.end(trajectory);
+    return first;
+  };
+  CHECK(play("go").reaction.observation == "p");
+  CHECK(play("throw").fault == EnvironmentFault::kCrash);
+  CHECK(play("go", "another beginning").fault == EnvironmentFault::kProtocol);
+  wait_until([&] { return lines(log).size() == 11; });
+  CHECK(lines(log) == std::vector<std::string>{"made", "reset", "step", "step", "close", "reset", "step", "gone",
+                                               "made", "reset", "gone"});
+  const int64_t never = pool.begin("One", 1, "o");
+  pool.end(never);
+  CHECK_FALSE(pool.is_busy());
 }
 
 TEST_CASE("programs that hang hold up neither others nor the end", "[environment]") {

@@ -51,7 +51,8 @@ for session, path, kind in sessions():
     said = dict(return_token_ids=True, logprobs=True)
     while len(turns) < 2:
         if kind == 1:   # asks once more, and goes on with what it heard last
-            post(path + "/chat/completions", {**said, "messages": messages})
+            seeded = [post(path + "/chat/completions", {**said, "messages": messages, "seed": seed})[1]["choices"][0]["token_ids"] for seed in (1, 1, 2)]
+            assert seeded[0] == seeded[1] != seeded[2], seeded
         if kind == 2:   # streams
             status, chunks = post(path + "/chat/completions", {**said, "messages": messages, "stream": True})
             ids = [id for chunk in chunks for choice in chunk["choices"] for id in choice.get("token_ids", [])]
@@ -165,5 +166,8 @@ with tempfile.TemporaryDirectory() as name:
     pair, told = play(folder, "pair", AGENT, 2, number=4, actor_infer=dict(strategy_args=dict(strategy_config=dict(tensor_model_parallel_size=2))))
     check_trained(pair, told)
     check_failures(play(folder, "failing", FAILING, number=8, seed=9, environment=dict(timeout_s=3))[0])
+    futile, _ = play(folder, "futile", "import sys; sys.exit('not today')", number=2)
+    failed = [json.loads(line)["reward_detail"] for line in open(futile / "experience/step_000001.jsonl")]
+    expect(all(detail["environment"] == "crash" for detail in failed), f"agents that take no session are crashes: {failed}")
     check_trained(*play(folder, "client", OPENAI, number=2, environment=dict(world_size=1)))
 finish("agents that ask the policy")

@@ -237,7 +237,7 @@ def check_sft(folder):
 
 
 def check_examples(folder):
-    """A program, a reward plug-in and a loss plug-in of one's own, from what the program itself brings."""
+    """Programs and plug-ins of one's own, from what the program itself brings; those that are environments: environment_plugin_test.py."""
     roll(folder, "new", "own", "--examples")
     own = folder / "own"
     (own / "answers.jsonl").write_text('{"response": "it is 42", "ground_truth": "42"}\n{"response": "no", "ground_truth": "42"}\n')

@@ -42,7 +42,7 @@ class Agent(threading.Thread):
     def __init__(self, port, number, begins, told):
         super().__init__(daemon=True)
         self.link, self.number, self.begins, self.told = http.client.HTTPConnection("127.0.0.1", port, timeout=60), number, begins, told
-        self.statuses, self.rng, self.problem = [], random.Random(number), None
+        self.statuses, self.rng, self.problem, self.heard_end = [], random.Random(number), None, False
 
     def post(self, path, body, key=KEY):
         body = body if isinstance(body, bytes) else json.dumps(body)
@@ -58,7 +58,9 @@ class Agent(threading.Thread):
                 self.link.close()
                 if not self.begins.wait_for_run(): return
                 continue
-            if status == 503: return
+            if status == 503:
+                self.heard_end = True
+                return
             if status == 200: self.play_safely(session, "/v1/sessions/" + session["id"])
 
     def play_safely(self, session, path):
@@ -138,6 +140,7 @@ def main():
         is_over.set()
         for agent in agents: agent.join(60)
         problems = [agent.problem for agent in agents if agent.problem]
+        expect(any(agent.heard_end for agent in agents), "who waits for a session hears that the run is over")
         expect(not problems, f"agents heard what they should not: {problems[:3]}")
         statuses = [status for agent in agents for status in agent.statuses]
         counts = {status: statuses.count(status) for status in sorted(set(statuses))}

@@ -144,7 +144,7 @@ def check_wheel(folder):
     made = folder / "output/quickstart"
     assert "== step 4 of 4: PPO" in text and num_steps(made / "train") == 2, text[-3000:]
     check_again(roll, folder, env)
-    for came in ["scripts/upload_metrics.py", "include/roll/loss.h", "include/roll/reward.h", "configs/examples/my_loss.cpp"]:
+    for came in ["scripts/upload_metrics.py", "include/roll/loss.h", "include/roll/reward.h", "include/roll/environment.h", "configs/examples/my_loss.cpp"]:
         assert (site / "roll_rlvr/bundle/share/roll" / came).exists(), came
     check_own_loss(roll, folder, env)
     (folder / "own").mkdir()

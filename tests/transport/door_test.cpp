@@ -5,6 +5,7 @@
 #include <random>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace roll {
@@ -70,6 +71,31 @@ TEST_CASE("a door lets in who proves to know the secret, whatever strangers do",
   CHECK(let_in(door, {&fourth}, 4) == std::vector<uint64_t>{4});
   CHECK(third.go_on());
   CHECK(third.session() != fourth.session());
+}
+
+TEST_CASE("callers that a door cannot hear at once wait, and all come in", "[dist]") {
+  constexpr size_t kCallers = 270;
+  Door door = open_door();
+  std::vector<Visit> visits;
+  for (size_t rank = 0; rank < kCallers; ++rank) visits.push_back(visit(door, "right", rank));
+  for (int i = 0; i < 3; ++i) CHECK_FALSE(door.next());  // nobody has said anything yet
+  std::vector<Guest> guests;
+  for (const Stopwatch watch; guests.size() < kCallers && watch.seconds() < 20;) {
+    for (Visit& one : visits) one.go_on();
+    while (auto guest = door.next()) guests.push_back(std::move(*guest));
+  }
+  CHECK(guests.size() == kCallers);
+}
+
+TEST_CASE("who holds a door's places and says nothing is pushed out", "[dist]") {
+  Door door = open_door();
+  std::vector<Socket> silent;
+  for (int i = 0; i < 256; ++i) silent.push_back(call(door, {}));
+  CHECK_FALSE(door.next());
+  Visit caller = visit(door, "right", 7);
+  const Stopwatch watch;
+  CHECK(let_in(door, {&caller}, 7) == std::vector<uint64_t>{7});
+  CHECK(watch.seconds() < 8);  // long before their time is over
 }
 
 TEST_CASE("both sides know the same session, and nobody says the secret", "[dist]") {

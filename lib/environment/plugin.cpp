@@ -1,0 +1,181 @@
+#include "environment/plugin.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "environment/command_player.h"
+#include "environment/config.h"
+#include "environment/environment.h"
+#include "environment/roll/environment.h"
+#include "process/plugin_file.h"
+#include "unicode/unicode.h"
+
+namespace roll {
+
+namespace {
+
+PluginExport wanted(const EnvironmentArgs& args, const std::string& where) {
+  return {.library = args.library,
+          .name = args.name,
+          .where = where,
+          .prefix = "roll_environment_",
+          .macro = "ROLL_ENVIRONMENT",
+          .made_of = "class",
+          .header = "roll/environment.h",
+          .abi_version = kEnvironmentAbiVersion};
+}
+
+/// What objects are made by, once it is loaded.
+struct PluginMaker {
+  PluginExport file;
+  EnvironmentSettings settings;
+  std::shared_ptr<const EnvironmentExport> loaded{};
+
+  void load() {
+    if (loaded) return;
+    const auto found = std::static_pointer_cast<const EnvironmentExport>(open_plugin(file));
+    if (std::string(found->cxx_abi) != kEnvironmentCxxAbi)
+      throw user_error("{}library = {}: built with {}, this program with {}; rebuild it with that", file.where,
+                       file.library, found->cxx_abi, kEnvironmentCxxAbi);
+    loaded = found;
+  }
+};
+
+std::string valid(const char* what, const std::string& text) {
+  if (valid_utf8_prefix(text) != text.size())
+    throw EnvironmentFailed(EnvironmentFault::kGarbage, fmt::format("gave {} that is no UTF-8", what));
+  return text;
+}
+
+Json json_of(const EnvironmentOpening& opening) {
+  Json answer{{"observation", valid("an observation", opening.observation)},
+              {"instruction", valid("an instruction", opening.instruction)}};
+  if (opening.tools.empty()) return answer;
+  try {
+    answer["tools"] = parse_json(opening.tools, "tools");
+  } catch (const UserError& error) {
+    throw EnvironmentFailed(EnvironmentFault::kGarbage, error.what());
+  }
+  return answer;
+}
+
+Json json_of(const EnvironmentReaction& reaction) {
+  if (!std::isfinite(reaction.reward))
+    throw EnvironmentFailed(EnvironmentFault::kProtocol, fmt::format("gave {} as reward", reaction.reward));
+  Json answer{{"observation", valid("an observation", reaction.observation)},
+              {"reward", reaction.reward},
+              {"done", reaction.done},
+              {"valid", reaction.valid}};
+  if (reaction.success) answer["success"] = *reaction.success;
+  for (const std::string& text : reaction.answers) answer["answers"].push_back(valid("an answer", text));
+  return answer;
+}
+
+/// An object of the class, which is asked when its answer is wanted.
+class PluginPeer : public LinePeer {
+ public:
+  explicit PluginPeer(std::shared_ptr<PluginMaker> maker) : maker_(std::move(maker)) {}
+
+  void begin(const std::string& line, double /*timeout_s*/) override { question_ = parse_json(line, "question"); }
+
+  std::optional<std::string> go_on() override {
+    try {
+      return to_line(answer());
+    } catch (const EnvironmentFailed&) {
+      drop();
+      throw;
+    } catch (const UserError&) {  // the library's
+      throw;
+    } catch (const std::exception& error) {
+      fail(error.what());
+    } catch (...) {
+      fail("what is no std::exception");
+    }
+  }
+
+  void add_polls(std::vector<pollfd>& /*polls*/) const override {}
+  Clock::time_point next_look() const override { return {}; }
+  std::string drop() override {
+    object_.reset();
+    return "";
+  }
+
+ private:
+  Json answer() {
+    maker_->load();
+    if (!object_) object_ = maker_->loaded->make(maker_->settings);
+    const std::string& method = question_.at("method").get_ref<const std::string&>();
+    if (method == "reset") return json_of(object_->reset(question_.at("seed").get<uint64_t>()));
+    if (method == "close") {
+      object_->close();
+      return Json::object();
+    }
+    std::vector<EnvironmentCall> calls;
+    for (const Json& call : question_.value("tool_calls", Json::array()))
+      calls.push_back({call.at("name").get<std::string>(), to_line(call.at("arguments"))});
+    return json_of(object_->step(question_.at("message").get_ref<const std::string&>(), calls));
+  }
+
+  [[noreturn]] void fail(const std::string& what) {
+    drop();
+    throw EnvironmentFailed(EnvironmentFault::kCrash,
+                            fmt::format("threw at {}: {}", question_.at("method").get<std::string>(), what));
+  }
+
+  const std::shared_ptr<PluginMaker> maker_;  // holds the library open for longer than the object
+  std::unique_ptr<EnvironmentPlugin> object_;
+  Json question_;
+};
+
+class PluginEnvironment : public Environment {
+ public:
+  PluginEnvironment(const EnvironmentArgs& args, const std::string& where, std::shared_ptr<PluginMaker> maker)
+      : args_(args),
+        where_(where),
+        maker_(std::move(maker)),
+        player_(args_, where, std::make_unique<PluginPeer>(maker_)) {}
+
+  void prepare() override { maker_->load(); }
+  Opening reset(uint64_t seed) override {
+    player_.reset(seed);
+    return std::get<Opening>(*player_.go_on());
+  }
+  Reaction step(const std::string& message) override {
+    player_.step(message);
+    return std::get<Reaction>(*player_.go_on());
+  }
+  Json tools() const override { return player_.tools(); }
+  std::unique_ptr<Environment> another() const override {
+    return std::make_unique<PluginEnvironment>(args_, where_, maker_);
+  }
+  void close() override {
+    player_.close();
+    player_.go_on();
+  }
+
+ private:
+  const EnvironmentArgs args_;
+  const std::string where_;
+  const std::shared_ptr<PluginMaker> maker_;
+  CommandPlayer player_;
+};
+
+}  // namespace
+
+void check_plugin_environment(const EnvironmentArgs& args, const std::string& where) {
+  check_plugin_file(wanted(args, where));
+}
+
+std::unique_ptr<Environment> make_plugin_environment(const EnvironmentArgs& args, const std::string& where) {
+  if (args.library.empty())
+    throw user_error("{}library: missing; give the path of the shared library that has the environment", where);
+  if (args.name.empty())
+    throw user_error("{}name: missing; which environment of {}? give the name in its ROLL_ENVIRONMENT(name, class)",
+                     where, args.library);
+  return std::make_unique<PluginEnvironment>(
+      args, where, std::make_shared<PluginMaker>(PluginMaker{wanted(args, where), EnvironmentSettings{args.config}}));
+}
+
+}  // namespace roll

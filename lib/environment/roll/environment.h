@@ -1,0 +1,129 @@
+// An environment of one's own for `roll train`: this header, a class, and one line that gives it a name.
+//
+//   #include <roll/environment.h>
+//
+//   using Calls = std::vector<roll::EnvironmentCall>;
+//   struct Counting : roll::EnvironmentPlugin {  // a digit is to be said, `most` times
+//     explicit Counting(const roll::EnvironmentSettings& settings) : most(int(settings.number("most", 3))) {}
+//     roll::EnvironmentOpening reset(uint64_t seed) override {  // begins a level
+//       turns = 0, digit = std::to_string(seed % 10);
+//       return {.observation = "Say " + digit};
+//     }
+//     roll::EnvironmentReaction step(const std::string& message, const Calls&) override {  // the model said that
+//       return {.observation = "Again", .reward = double(message == digit), .done = ++turns == most};
+//     }
+//     int most, turns = 0;
+//     std::string digit;
+//   };
+//   ROLL_ENVIRONMENT(counting, Counting)
+//
+// Built as a shared library (find_package(roll) and roll_add_environment(mylib my_environment.cpp)) and named in the
+// configuration:
+//
+//   custom_envs:
+//     Count: {env_type: plugin, env_config: {library: build/libmylib.so, name: counting, config: {most: 5}}}
+//
+// An object plays a level at a time and is kept for further ones; there are as many as trajectories at once. They are
+// made and asked by `world_size` threads on each rank that samples, so that one that takes its time holds no slot of
+// the sampler: an object by one of them at a time, several objects at once, and what they share must bear that. The
+// same seed and messages must give the same answers. A step cannot be interrupted, so timeout_s does not hold for it.
+// An exception fails the level, which is counted and never a reward, and costs the object. What crashes it ends the
+// run: untrusted code belongs in an `env_type: command`.
+//
+// The library must be built with the C++ compiler family that roll was built with.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace roll {
+
+/// Raised when what stands below changes.
+constexpr uint32_t kEnvironmentAbiVersion = 1;
+
+/// What std::string and the exceptions that cross the boundary are made of.
+#if defined(_LIBCPP_VERSION)
+constexpr const char* kEnvironmentCxxAbi = "libc++";
+#elif _GLIBCXX_USE_CXX11_ABI
+constexpr const char* kEnvironmentCxxAbi = "libstdc++";
+#else
+constexpr const char* kEnvironmentCxxAbi = "libstdc++ with the ABI from before C++11";
+#endif
+
+/// The keys of `config` as they were written.
+struct EnvironmentSettings {
+  std::map<std::string, std::string> config;
+
+  std::string text(const std::string& key, const std::string& fallback) const {
+    const auto found = config.find(key);
+    return found == config.end() ? fallback : found->second;
+  }
+  double number(const std::string& key, double fallback) const {
+    const auto found = config.find(key);
+    if (found == config.end()) return fallback;
+    size_t used = 0;
+    double value = 0;
+    try {
+      value = std::stod(found->second, &used);
+    } catch (const std::exception&) {
+    }
+    if (used == 0 || used != found->second.size())
+      throw std::invalid_argument("config." + key + " = " + found->second + ": must be a number");
+    return value;
+  }
+};
+
+/// How a level begins. All texts are UTF-8.
+struct EnvironmentOpening {
+  std::string observation{};
+  std::string instruction{};  // said once, before the first observation; may be empty
+  std::string tools{};  // JSON: a list as chat templates take it, [{"type": "function", "function": {"name", ...}}]
+};
+
+/// A call of one of its tools that the model has made, behind which the arguments are a JSON object.
+struct EnvironmentCall {
+  std::string name, arguments;
+};
+
+struct EnvironmentReaction {
+  std::string observation{};
+  double reward = 0;  // finite, within +-1,000,000
+  bool done = false;
+  bool valid = true;                   // the message held an action
+  std::optional<bool> success{};       // none: the rewards say it
+  std::vector<std::string> answers{};  // to calls: one for each, unless it is done; the observation is none then
+};
+
+class EnvironmentPlugin {
+ public:
+  virtual ~EnvironmentPlugin() = default;
+  /// Begins the level of this seed, whatever became of the one before.
+  virtual EnvironmentOpening reset(uint64_t seed) = 0;
+  /// To what the model said, and the calls in it that can be made.
+  virtual EnvironmentReaction step(const std::string& message, const std::vector<EnvironmentCall>& calls) = 0;
+  /// The level will not go on.
+  virtual void close() {}
+};
+
+/// What a library exports under the symbol roll_environment_<name>. The first two members never move.
+struct EnvironmentExport {
+  uint32_t abi_version;
+  const char* cxx_abi;
+  std::unique_ptr<EnvironmentPlugin> (*make)(const EnvironmentSettings&);
+};
+
+}  // namespace roll
+
+/// Exports a class, which is made from EnvironmentSettings, as `name` (a C identifier).
+#define ROLL_ENVIRONMENT(name, Class)                                                                      \
+  extern "C" __attribute__((visibility("default"))) const roll::EnvironmentExport roll_environment_##name; \
+  const roll::EnvironmentExport roll_environment_##name{                                                   \
+      roll::kEnvironmentAbiVersion, roll::kEnvironmentCxxAbi,                                              \
+      [](const roll::EnvironmentSettings& settings) -> std::unique_ptr<roll::EnvironmentPlugin> {          \
+        return std::make_unique<Class>(settings);                                                          \
+      }};
