@@ -96,6 +96,29 @@ TEST_CASE("stages of a pipeline take as long as the whole, idling included", "[p
   CHECK(trainers == 4);
 }
 
+TEST_CASE("stages that stand for others bring the rest of their pipelines", "[preview]") {
+  // 25 of 40 ranks sample: those that do not begin with the last stage of one pipeline and the first of another.
+  std::vector<std::string> overrides = {"actor_infer.device_mapping=list(range(0,25))",
+                                        "actor_infer.strategy_args.strategy_config.tensor_model_parallel_size=1",
+                                        "adv_estimator=grpo",
+                                        "critic_warmup=0",
+                                        "rollout_batch_size=100",
+                                        "offload=false",
+                                        "actor_train.training_args.train_batch_size=800"};
+  for (const std::string role : {"actor_train", "reference", "critic"}) {
+    const std::string strategy = role + ".strategy_args.strategy_config.";
+    overrides.push_back(role + ".device_mapping=list(range(0,40))");
+    overrides.push_back(strategy + "tensor_model_parallel_size=1");
+    overrides.push_back(strategy + "pipeline_model_parallel_size=2");
+  }
+  const Simulator simulator({.scale = {.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml", .overrides = overrides},
+                             .arch = "Qwen2.5-0.5B",
+                             .mean = 64});
+  const Simulation simulation = simulator.at(40);
+  CHECK(simulation.num_running < 40);
+  CHECK(phase_of(simulation, "train_actor").idle_share > 0);
+}
+
 TEST_CASE("stages with gated delta nets are planned, also those without an embedding", "[preview]") {
   const Simulation simulation = apart({.train_pp = 4, .arch = "Qwen3.5-27B"}).at(24);
   CHECK(phase_of(simulation, "train_actor").idle_share > 0);
