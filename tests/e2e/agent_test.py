@@ -44,6 +44,18 @@ def told(**what):
     log.write(json.dumps(what) + "\n"), log.flush()
 '''
 AGENT = COMMON + r'''
+checked = []
+
+def check_texts(ask):
+    "How texts end, and that special tokens are hidden unless asked for; which of both was seen."
+    whole = ask(seed=1)
+    stop = next((c for c in whole[1:] if c.isascii() and c.isalnum()), None)
+    if stop:
+        before, heard = whole[:whole.index(stop)], [ask(seed=1, stop=[stop], include_stop_str_in_output=included) for included in (False, True)]
+        assert heard == [before, before + stop], (whole, stop, heard)
+    hidden = [(ask(seed=seed), ask(seed=seed, skip_special_tokens=False)) for seed in (2, 3, 4)]
+    return ["stop"] * bool(stop) + ["special"] * any("<|" in shown and "<|" not in text for text, shown in hidden)
+
 for session, path, kind in sessions():
     assert session["config"] == {"task": "sums"} and session["base_url"].endswith(path)
     assert post("/v1/sessions/0-0/chat/completions", {"messages": []})[0] == 404 and post(path + "/reward", {}, "wrong")[0] == 401
@@ -53,6 +65,7 @@ for session, path, kind in sessions():
         if kind == 1:   # asks once more, and goes on with what it heard last
             seeded = [post(path + "/chat/completions", {**said, "messages": messages, "seed": seed})[1]["choices"][0]["token_ids"] for seed in (1, 1, 2)]
             assert seeded[0] == seeded[1] != seeded[2], seeded
+            checked = check_texts(lambda **more: post(path + "/chat/completions", {**said, "messages": messages, **more})[1]["choices"][0]["message"]["content"])
         if kind == 2:   # streams
             status, chunks = post(path + "/chat/completions", {**said, "messages": messages, "stream": True})
             ids = [id for chunk in chunks for choice in chunk["choices"] for id in choice.get("token_ids", [])]
@@ -90,7 +103,7 @@ for session, path, kind in sessions():
         turns.append(answer["choices"][0]["token_ids"])
     assert post(path + "/reward", {"reward": "much"})[0] == 400
     reward = sum(map(sum, turns)) % 7
-    told(seed=session["seed"], prompt=first_prompt, turns=turns, reward=reward, kind=kind)
+    told(seed=session["seed"], prompt=first_prompt, turns=turns, reward=reward, kind=kind, checked=checked if kind == 1 else [])
     assert post(path + "/reward", {"reward": reward, "success": reward > 3})[0] == 200
     assert post(path + "/reward", {"reward": reward})[0] == 404
 '''
@@ -153,6 +166,7 @@ with tempfile.TemporaryDirectory() as name:
     one_step.make_model(binary, folder / "model", 1, False)
     one, told = play(folder, "one", AGENT, number=16)
     expect({t["kind"] for t in told} == set(range(8)), f"all kinds of sessions came: {sorted({t['kind'] for t in told})}")
+    expect({word for t in told for word in t["checked"]} == {"stop", "special"}, "stop strings and special tokens were seen")
     check_trained(one, told)
     metrics = json.loads((one / "metrics.jsonl").read_text().splitlines()[-1])
     expect(not unknown_metrics(binary, metrics), f"metrics that nobody knows: {unknown_metrics(binary, metrics)}")

@@ -111,7 +111,7 @@ class Hosts:
         for process in ip("netns", "pids", self.prefix + name).split():
             try:
                 state = pathlib.Path(f"/proc/{process}/stat").read_text()
-            except FileNotFoundError:
+            except OSError:
                 continue
             program, _, rest = state.partition("(")[2].rpartition(")")
             if rest.split()[0] != "Z":

@@ -32,6 +32,14 @@ def config(folder, kind, out):
                          rewards=dict(sum=dict(type="math_rule", tag_included=["sum"])))
 
 
+def program_of(process):
+    """Its name; empty: it has ended meanwhile."""
+    try:
+        return pathlib.Path(f"/proc/{process}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
 class LongRun:
     """`roll sft` or `roll train`, started; at the end of a `with` nothing of it is left."""
 
@@ -75,7 +83,7 @@ class LongRun:
         found = {}
         for process, environment in self.processes().items():
             for word in environment:
-                if word.startswith("OMPI_COMM_WORLD_RANK=") and pathlib.Path(f"/proc/{process}/comm").read_text() == "roll\n":
+                if word.startswith("OMPI_COMM_WORLD_RANK=") and program_of(process) == "roll":
                     found[int(word.split("=")[1])] = process
         if found:
             return [found[rank] for rank in sorted(found)]

@@ -15,7 +15,7 @@ import termios
 import threading
 import time
 
-from long_run import LongRun, prepare
+from long_run import LongRun, prepare, program_of
 
 binary = pathlib.Path(sys.argv[1]).resolve()
 # Words after these: how to go on, once the pipeline has saved.
@@ -151,7 +151,7 @@ def check_lost_launcher(folder):
     for victim in ("roll", "mpirun"):
         with LongRun(binary, folder, "train", 2) as run:
             run.work()
-            mpirun = next(p for p in run.processes() if pathlib.Path(f"/proc/{p}/comm").read_text() == "mpirun\n")
+            mpirun = next(p for p in run.processes() if program_of(p) == "mpirun")
             maps = [line.split()[-1] for rank in run.ranks() for line in open(f"/proc/{rank}/maps") if "/dev/shm/" in line or f"/pid.{mpirun}/" in line]
             assert maps, "the ranks share no memory"
             os.kill(run.process.pid if victim == "roll" else mpirun, signal.SIGKILL)
