@@ -10,7 +10,6 @@
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <ranges>
 
 #include "base/error.h"
 #include "device/transfers.h"
@@ -85,7 +84,8 @@ at::Tensor run_unit(std::span<const LayerWeights> layers, std::span<const LayerU
   const auto run = [=, again = unit.again](at::Tensor input, Carried& beside) {
     const Pass kind = !again ? Pass::kKept : at::GradMode::is_enabled() ? Pass::kBackward : Pass::kForward;
     if (kind == Pass::kBackward)
-      for (const StoredUnit& one : stored | std::views::reverse) store->enter(one.weights, one.before, kind);
+      std::for_each(stored.rbegin(), stored.rend(),
+                    [&](const StoredUnit& one) { store->enter(one.weights, one.before, kind); });
     else
       for (const StoredUnit& one : stored) store->enter(one.weights, one.behind, kind);
     for (const LayerWeights& layer : own) input = run_layer(layer, input, *pass, beside);
