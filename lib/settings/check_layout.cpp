@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/ranges.h"
+#include "data/prompt_stream.h"
 #include "model/parameter_shards.h"
 #include "pipeline/split_rule.h"
 #include "settings/checks.h"
