@@ -205,7 +205,8 @@ double kv_bytes(const Config& config, const ModelSpec& spec, double bytes) {
   if (cost.states > 0) {
     const int64_t page =
         cost.page_tokens(config.actor_infer.strategy_args.strategy_config.block_size, static_cast<int64_t>(bytes));
-    states = static_cast<double>((length + page - 1) / page * cost.page_bytes(0, static_cast<int64_t>(bytes)));
+    const int64_t num_pages = (length + page - 1) / page;
+    states = static_cast<double>(num_pages * cost.page_bytes(0, static_cast<int64_t>(bytes)));
   }
   return running * (static_cast<double>(length) * bytes * static_cast<double>(cost.cached) + states);
 }
