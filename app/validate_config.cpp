@@ -48,7 +48,7 @@ void show_timeline(const CheckedConfig<Config>& checked, const ValidateFlags& fl
                                        .num_ranks = flags.options.num_ranks,
                                        .keeps_batch = true}});
   if (!simulator.is_quick(checked.num_ranks)) {
-    std::printf("a timeline takes a minute or more: --simulate %lld\n", static_cast<long long>(checked.num_ranks));
+    std::printf("a timeline takes longer: --simulate %lld\n", static_cast<long long>(checked.num_ranks));
     return;
   }
   std::printf("what --simulate makes of it with its default machine: %s",

@@ -119,6 +119,11 @@ TEST_CASE("stages that stand for others bring the rest of their pipelines", "[pr
   CHECK(phase_of(simulation, "train_actor").idle_share > 0);
 }
 
+TEST_CASE("a plan of many experts takes more than seconds", "[preview]") {
+  CHECK(apart({}).is_quick(24));
+  CHECK_FALSE(apart({.arch = "Qwen3-30B-A3B"}).is_quick(24));
+}
+
 TEST_CASE("stages with gated delta nets are planned, also those without an embedding", "[preview]") {
   const Simulation simulation = apart({.train_pp = 4, .arch = "Qwen3.5-27B"}).at(24);
   CHECK(phase_of(simulation, "train_actor").idle_share > 0);
