@@ -28,8 +28,10 @@ PYTHON = {"webshop": "WebShopEnv", "gem_": "custom_envs.", "rock_swe": "custom_e
           "sokoban_sandbox": "env_type = sokoban_sandbox", "sokoban_native": "sokoban_native_env", "agent_runner": "ProxyEnv", "_gigpo": "StepEnvMa",
           "agentic_rollout_sokoban": "needs a critic"}
 # What a step on one rank needs, whatever it was written for.
-SMALL = ["max_steps=1", "rollout_batch_size=8", "val_batch_size=4", "sequence_length=3072", "eval_steps=0", "track_with=jsonl"] + [
-    f"{role}.device_mapping=[0]" for role in ("actor_train", "actor_infer", "reference")]
+SMALL = ["max_steps=1", "rollout_batch_size=8", "val_batch_size=4", "sequence_length=3072", "eval_steps=0", "track_with=stdout",
+         "async_generation_ratio=0", "actor_infer.strategy_args.strategy_config.tensor_parallel_size=1"] + [
+    f"{role}.{one}" for role in ("actor_train", "reference") for one in ("device_mapping=[0]", "model_args.ulysses_size=1")] + [
+    "actor_infer.device_mapping=[0]"]
 
 
 def kind_of(name, text):
