@@ -232,16 +232,20 @@ int64_t tokens_of_rank(const Config& config, const ThinStep& step) {
   return std::reduce(lengths.begin(), lengths.end()) / data_ranks;
 }
 
-/// Of a pipeline of which some stage runs, all do: together they idle.
+/// Ranks of a pipeline need what those of its other stages compute. What one role brings may be part of a pipeline of
+/// another's.
 void add_other_stages(const Config& config, std::map<int, double>& running) {
-  for (const auto& [name, worker] : placed_roles(config)) {
-    const MeshShape shape = mesh_shape(*worker);
-    for (const auto& [rank, count] : std::map(running)) {
-      const auto place = place_of(rank, *worker);
-      if (!place) continue;
-      const int64_t first = *place - mesh_place(*place, shape).pp * shape.stage_ranks();
-      for (int64_t stage = 0; stage < shape.pp; ++stage)
-        running.try_emplace(worker->ranks[first + stage * shape.stage_ranks()], 0);
+  for (size_t before = 0; before != running.size();) {
+    before = running.size();
+    for (const auto& [name, worker] : placed_roles(config)) {
+      const MeshShape shape = mesh_shape(*worker);
+      for (const auto& [rank, count] : std::map(running)) {
+        const auto place = place_of(rank, *worker);
+        if (!place) continue;
+        const int64_t first = *place - mesh_place(*place, shape).pp * shape.stage_ranks();
+        for (int64_t stage = 0; stage < shape.pp; ++stage)
+          running.try_emplace(worker->ranks[first + stage * shape.stage_ranks()], 0);
+      }
     }
   }
 }

@@ -119,6 +119,29 @@ TEST_CASE("stages that stand for others bring the rest of their pipelines", "[pr
   CHECK(phase_of(simulation, "train_actor").idle_share > 0);
 }
 
+TEST_CASE("a stage that another role's pipeline brings has the rest of its own", "[preview]") {
+  std::vector<std::string> overrides = {"actor_infer.device_mapping=list(range(0,35))",
+                                        "actor_infer.strategy_args.strategy_config.tensor_model_parallel_size=1",
+                                        "adv_estimator=grpo",
+                                        "critic_warmup=0",
+                                        "init_kl_coef=0.1",
+                                        "rollout_batch_size=210",
+                                        "offload=false",
+                                        "actor_train.training_args.train_batch_size=1680"};
+  for (const auto& [role, stages] : {std::pair("actor_train", 2), std::pair("reference", 3), std::pair("critic", 1)}) {
+    const std::string strategy = fmt::format("{}.strategy_args.strategy_config.", role);
+    overrides.push_back(fmt::format("{}.device_mapping=list(range(0,42))", role));
+    overrides.push_back(strategy + "tensor_model_parallel_size=1");
+    overrides.push_back(fmt::format("{}pipeline_model_parallel_size={}", strategy, stages));
+  }
+  const Simulator simulator({.scale = {.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml", .overrides = overrides},
+                             .arch = "Qwen2.5-0.5B",
+                             .mean = 64});
+  const Simulation simulation = simulator.at(42);
+  CHECK(simulation.num_running < 42);
+  CHECK(phase_of(simulation, "reference").idle_share > 0);
+}
+
 TEST_CASE("a plan of many experts takes more than seconds", "[preview]") {
   CHECK(apart({}).is_quick(24));
   CHECK_FALSE(apart({.arch = "Qwen3-30B-A3B"}).is_quick(24));
