@@ -152,10 +152,10 @@ void write_examples(const fs::path& to) {
     fs::create_directory(folder / "roll");
     for (const char* name : kOwnExamples)
       fs::copy_file(own_file({std::string("configs/examples/") + name}), folder / name);
-    fs::copy_file(own_file({"include/roll/reward.h", "lib/reward/roll/reward.h"}), folder / "roll/reward.h");
-    fs::copy_file(own_file({"include/roll/loss.h", "lib/loss/roll/loss.h"}), folder / "roll/loss.h");
-    fs::copy_file(own_file({"include/roll/environment.h", "lib/environment/roll/environment.h"}),
-                  folder / "roll/environment.h");
+    for (const std::string kind : {"reward", "loss", "environment"}) {
+      const std::string header = "roll/" + kind + ".h";
+      fs::copy_file(own_file({"include/" + header, "lib/" + kind + "/" + header}), folder / header);
+    }
   });
   std::printf(
       "%s holds programs and plug-ins for a reward, a loss and an environment; its README.md says how each is used\n",

@@ -14,7 +14,7 @@ TurnAnswer answer_of(F&& ask) {
   try {
     return {.reaction = ask()};
   } catch (const EnvironmentFailed& failure) {
-    return {.fault = failure.fault, .why = failure.what()};
+    return fault_answer(failure);
   }
 }
 

@@ -14,7 +14,7 @@ std::optional<TurnAnswer> fault_of(F&& play) {
   try {
     play();
   } catch (const EnvironmentFailed& failure) {
-    return TurnAnswer{.fault = failure.fault, .why = failure.what()};
+    return fault_answer(failure);
   }
   return std::nullopt;
 }

@@ -131,7 +131,7 @@ void ProgramDriver::go_on(Seat& seat) {
       check_opening(*opening, trajectory.seed, trajectory.observation);
     }
   } catch (const EnvironmentFailed& failure) {
-    answer = {.fault = failure.fault, .why = failure.what()};
+    answer = fault_answer(failure);
     seat.failed = answer;
   }
   const At was = std::exchange(seat.at, At::kTurn);

@@ -18,4 +18,8 @@ struct TurnAnswer {
   std::optional<AgentTurn> agent{};  // what an agent asks; with a fault or at the end, all that there was
 };
 
+inline TurnAnswer fault_answer(const EnvironmentFailed& failure) {
+  return {.fault = failure.fault, .why = failure.what()};
+}
+
 }  // namespace roll

@@ -95,8 +95,7 @@ struct EnvironmentArgs {
       "command, tools: seconds that an answer may take; openai: between two requests of a session", above_to(0, 86400));
     v("world_size", world_size,
       "command, openai: how many of it run, each of which plays a level at a time; tools, plugin: threads; on each "
-      "rank "
-      "that samples",
+      "rank that samples",
       within(1, 4096));
     v("addresses", addresses,
       "command: host:port of `roll serve-environment` elsewhere, instead of `command`; programs are spread over them");

@@ -36,9 +36,7 @@ struct PluginMaker {
   void load() {
     if (loaded) return;
     const auto found = std::static_pointer_cast<const EnvironmentExport>(open_plugin(file));
-    if (std::string(found->cxx_abi) != kEnvironmentCxxAbi)
-      throw user_error("{}library = {}: built with {}, this program with {}; rebuild it with that", file.where,
-                       file.library, found->cxx_abi, kEnvironmentCxxAbi);
+    check_cxx_abi(found->cxx_abi, kEnvironmentCxxAbi, file);
     loaded = found;
   }
 };

@@ -64,4 +64,10 @@ std::shared_ptr<const void> open_plugin(const PluginExport& wanted) {
   return {library, object};
 }
 
+void check_cxx_abi(std::string_view there, std::string_view here, const PluginExport& wanted) {
+  if (there != here)
+    throw user_error("{}library = {}: built with {}, this program with {}; rebuild it with that", wanted.where,
+                     wanted.library, there, here);
+}
+
 }  // namespace roll

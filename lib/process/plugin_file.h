@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace roll {
 
@@ -27,5 +28,8 @@ void check_plugin_file(const PluginExport& wanted);
 /// The object; it holds the library open. UserError: the same, and a library that cannot be loaded (the loader's
 /// reason).
 std::shared_ptr<const void> open_plugin(const PluginExport& wanted);
+
+/// What std::string and exceptions that cross the boundary are made of. UserError: not of the same there and `here`.
+void check_cxx_abi(std::string_view there, std::string_view here, const PluginExport& wanted);
 
 }  // namespace roll

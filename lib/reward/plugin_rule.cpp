@@ -53,9 +53,7 @@ class PluginRule : public RewardFunction {
 
   void prepare() override {
     export_ = std::static_pointer_cast<const RewardExport>(open_plugin(wanted_));
-    if (std::string(export_->cxx_abi) != kRewardCxxAbi)
-      throw user_error("{}library = {}: built with {}, this program with {}; rebuild it with that", wanted_.where,
-                       args_.library, export_->cxx_abi, kRewardCxxAbi);
+    check_cxx_abi(export_->cxx_abi, kRewardCxxAbi, wanted_);
   }
 
   RewardResult score(const RewardQuery& query) override {

@@ -63,8 +63,7 @@ struct OwnStage {
 OwnStage stage_on(int rank, const WorkerConfig& worker, const ModelSpec& spec) {
   const auto split = try_stage_split(worker.strategy_args.strategy_config, spec.num_layers);
   if (!std::holds_alternative<StageSplit>(split)) return {};
-  const auto place = std::ranges::lower_bound(worker.ranks, rank) - worker.ranks.begin();
-  return {std::get<StageSplit>(split), mesh_place(place, mesh_shape(worker)).pp};
+  return {std::get<StageSplit>(split), mesh_place(*place_of(rank, worker), mesh_shape(worker)).pp};
 }
 
 /// Of the weights without adapters; `is_dense`: of what they are quantised from.
