@@ -50,6 +50,7 @@ template <class T>
 void CpuDecoder<T>::make_buffers() {
   int64_t qkv = 0, mixed = 0, gated = 0, branch = 0;  // the widest
   int64_t logits = 0, chosen = 0, expert_gated = 0;   // of experts
+  int64_t rates = 0;                                  // of delta nets
   for (const DecoderBlock& block : blocks_) {
     if (const auto* attention = std::get_if<AttentionBlock>(&block.mixer)) {
       qkv = std::max(qkv, attention->qkv.padded_outputs());
@@ -64,6 +65,11 @@ void CpuDecoder<T>::make_buffers() {
       expert_gated = std::max(expert_gated, experts->gates[0].padded_outputs());
       branch = std::max(branch, experts->downs[0].padded_outputs());
       if (experts->shared) gated = std::max(gated, experts->shared->gate.padded_outputs());
+    } else if (const auto* net = std::get_if<DeltaBlock>(&block.mixer)) {
+      qkv = std::max(qkv, net->qkvz.padded_outputs());
+      rates = std::max(rates, net->ba.padded_outputs());
+      mixed = std::max(mixed, net->heads.value_heads * net->heads.value_dim);
+      branch = std::max(branch, net->o.padded_outputs());
     }
   }
   const auto rows_of = [&](int64_t width, at::ScalarType dtype = at::kFloat) {
@@ -76,6 +82,7 @@ void CpuDecoder<T>::make_buffers() {
   mixed_ = rows_of(mixed, kDtype);
   gated_ = rows_of(gated, kDtype);
   router_logits_ = rows_of(logits);
+  rates_ = rows_of(rates);
   const auto choices_of = [&](int64_t width, at::ScalarType dtype) {
     return at::empty({sizes_.max_rows * chosen, width}, dtype);
   };
@@ -87,9 +94,12 @@ void CpuDecoder<T>::make_buffers() {
 template <class T>
 void CpuDecoder<T>::copy_page(int64_t from, int64_t to) {
   record_.copy_page(from, to);
+  const auto copy = [&](const at::Tensor& pages) { pages[to].copy_(pages[from]); };
   for (const DecoderBlock& block : blocks_)
     if (const auto* attention = std::get_if<AttentionBlock>(&block.mixer))
-      for (const at::Tensor& pages : {attention->keys, attention->values}) pages[to].copy_(pages[from]);
+      copy(attention->keys), copy(attention->values);
+    else if (const auto* net = std::get_if<DeltaBlock>(&block.mixer))
+      copy(net->states), copy(net->tails);
 }
 
 template <class T>
@@ -107,6 +117,7 @@ LogitRows CpuDecoder<T>::run(std::span<const DecoderRow> rows, std::span<const i
     else
       runs_.push_back({i, 1});
   }
+  if (model_.spec().delta) lay_out_rounds();
   if (!logits_.defined() || logits_.size(0) < std::ssize(wanted))
     logits_ = at::empty({std::ssize(wanted), lm_head_.padded_outputs()}, at::kFloat);
   team_.run([&](Member& member) { run_rows(member); });
@@ -233,7 +244,18 @@ void CpuDecoder<T>::attend(Member& member, const AttentionBlock& block) {
                            .length = rows_[i].position + 1,
                            .first = block.window > 0 ? std::max<int64_t>(0, rows_[i].position + 1 - block.window) : 0});
     attend_pages<T>(pages, rows_[first].pages, kv_head, queries, scratch, block.cap);
+    if (block.is_gated) open(block, {first, count}, kv_head);
   });
+}
+
+/// What the heads of a key and value head have read, times the sigmoid of their gate.
+template <class T>
+void CpuDecoder<T>::open(const AttentionBlock& block, Run run, int64_t kv_head) {
+  const int64_t width = block.heads / block.kv_heads * block.head_dim, begin = kv_head * width;
+  const int64_t gate = block.qkv_width() + begin;
+  const float* const bias = block.qkv_bias.defined() ? block.qkv_bias.template const_data_ptr<float>() + gate : nullptr;
+  for (int64_t i = run.first; i < run.first + run.count; ++i)
+    open_row(rows_of(qkv_)[i] + gate, bias, rows_of<T>(mixed_)[i] + begin, width);
 }
 
 template <class T>

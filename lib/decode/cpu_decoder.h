@@ -18,21 +18,30 @@
 #include "decode/expert_record.h"
 #include "model/features.h"
 #include "model/transformer.h"
+#include "ops/delta_rule.h"
 #include "ops/packed_weight.h"
 #include "ops/paged_attention_cpu.h"
 #include "ops/thread_team.h"
 
 namespace roll {
 
-using CpuMixers = MixerKinds<Attention, GatedMlp, Experts>;
+using CpuMixers = MixerKinds<Attention, GatedMlp, Experts, GatedDeltaNet>;
 /// All of them; of norms over the heads of several ranks see has_cpu_decoder().
-inline constexpr Features kCpuFeatures = {Feature::kWindow,         Feature::kSoftCap,      Feature::kScoreScale,
-                                          Feature::kTurning,        Feature::kWideHeadNorm, Feature::kNormOffset,
-                                          Feature::kNormBehind,     Feature::kActivation,   Feature::kBranchScale,
-                                          Feature::kEmbeddingScale, Feature::kLogitScale,   Feature::kLogitCap};
+inline constexpr Features kCpuFeatures = {
+    Feature::kWindow,     Feature::kSoftCap,    Feature::kScoreScale, Feature::kTurning,     Feature::kWideHeadNorm,
+    Feature::kNormOffset, Feature::kNormBehind, Feature::kActivation, Feature::kBranchScale, Feature::kEmbeddingScale,
+    Feature::kLogitScale, Feature::kLogitCap,   Feature::kOutputGate, Feature::kRecurrence};
 
 /// Whether one of them runs the model: float32 or bfloat16 on the CPU, with mixers that it knows.
 bool has_cpu_decoder(const Transformer& model);
+
+/// Rows in memory of a tensor that outlives them: what threads use, to whom a tensor's own ways are long.
+template <class Number>
+struct RowsOf {
+  Number* data = nullptr;
+  int64_t stride = 0;
+  Number* operator[](int64_t row) const { return data + row * stride; }
+};
 
 /// T: float or c10::BFloat16, the model's numbers, in which products' inputs and pages are, and weights unless 8 bits
 /// are asked for. Sums, norms and the residual stream are float32.
@@ -56,9 +65,10 @@ class CpuDecoder : public Decoder {
   // Norms and biases are float32, and undefined where the model has none.
   struct AttentionBlock {
     int64_t heads, kv_heads, head_dim;  // of this rank
-    PackedWeight qkv, o;
+    PackedWeight qkv, o;                // behind queries, keys and values the gate of what heads read, where it is
     at::Tensor keys, values;
     at::Tensor q_norm, k_norm, qkv_bias;
+    bool is_gated = false;
     Turning turning;
     int64_t window = 0;
     bool norms_together = false;  // over all heads
@@ -80,20 +90,22 @@ class CpuDecoder : public Decoder {
     int64_t inner;                                // of this rank
     std::optional<GatedBlock> shared;
   };
-  using MixerBlock = std::variant<AttentionBlock, GatedBlock, ExpertsBlock>;
+  struct DeltaBlock {
+    DeltaHeads heads;
+    int64_t num_taps;
+    PackedWeight qkvz, ba, o;   // ba: float32
+    at::Tensor taps;            // [taps, q k v]
+    at::Tensor decay, dt_bias;  // [Hv]: decay: -exp(a_log)
+    at::Tensor norm;            // [Dv]
+    at::Tensor states, tails;   // of each page: [P, Hv, Dk, Dv], [P, taps - 1, q k v]
+  };
+  using MixerBlock = std::variant<AttentionBlock, GatedBlock, ExpertsBlock, DeltaBlock>;
   struct DecoderBlock {
     at::Tensor norm;
     MixerBlock mixer;
     at::Tensor out_bias;  // of what the mixer adds to the residual stream
     at::Tensor after;     // the norm of that
     float scale = 1;      // and what it is multiplied by
-  };
-  /// Rows in memory of a tensor that outlives them: what threads use, to whom a tensor's own ways are long.
-  template <class Number>
-  struct RowsOf {
-    Number* data = nullptr;
-    int64_t stride = 0;
-    Number* operator[](int64_t row) const { return data + row * stride; }
   };
   using Rows = RowsOf<float>;
   using Inputs = RowsOf<T>;
@@ -115,6 +127,9 @@ class CpuDecoder : public Decoder {
   // Of experts: decode/cpu_experts.cpp.
   int64_t room_for(const Experts& experts, const LayerWeights& weights) const;
   void add_block(const Experts& experts, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
+  // Of gated delta nets: decode/cpu_delta.cpp.
+  int64_t room_for(const GatedDeltaNet& net, const LayerWeights& weights) const;
+  void add_block(const GatedDeltaNet& net, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
   void pack_weights();
   void make_buffers();
   KvPages<T> pages_of(const AttentionBlock& block) const;
@@ -128,6 +143,7 @@ class CpuDecoder : public Decoder {
   void mix(Member& member, const AttentionBlock& block);
   void mix(Member& member, const GatedBlock& block);
   void mix(Member& member, const ExpertsBlock& block);
+  void mix(Member& member, const DeltaBlock& block);
   struct GatePart {
     const PackedWeight &gate, &up;
     const float *gate_bias, *up_bias;  // or null
@@ -142,8 +158,15 @@ class CpuDecoder : public Decoder {
   void sort_choices(const ExpertsBlock& block);
   void run_experts(Member& member, const ExpertsBlock& block);
   void combine(Member& member, const ExpertsBlock& block);
+  /// Sequences of this call, those behind whose states others begin a round before these.
+  void lay_out_rounds();
+  /// A sequence's rows through a key head and its value heads.
+  void recur(const DeltaBlock& block, Run run, int64_t key_head);
+  /// A row's numbers behind the convolution through the states [value heads of the key head, Dk, Dv].
+  void step_heads(const DeltaBlock& block, int64_t row, int64_t key_head, float* x, float* states);
   void place(Member& member, const AttentionBlock& block);
   void attend(Member& member, const AttentionBlock& block);
+  void open(const AttentionBlock& block, Run run, int64_t kv_head);
   void gate(Member& member, const GatedBlock& block);
   void sum_over_ranks(Member& member, const at::Tensor& y);
   template <class Number = float>
@@ -169,6 +192,7 @@ class CpuDecoder : public Decoder {
   ExpertRecord record_;
   // Of experts: the router's logits; of each choice, sorted by expert, input, gated and result.
   at::Tensor router_logits_, spread_, expert_gated_, expert_results_;
+  at::Tensor rates_;  // of delta nets: b and a
 
   // State of the call of run() that runs.
   std::vector<int32_t> choices_;        // [N, K]: experts of each row
@@ -182,6 +206,7 @@ class CpuDecoder : public Decoder {
   std::span<const DecoderRow> rows_;
   std::span<const int64_t> wanted_;
   std::vector<Run> runs_;
+  std::vector<std::vector<Run>> rounds_;  // empty of a model without delta nets
 };
 
 }  // namespace roll

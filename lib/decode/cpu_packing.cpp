@@ -7,6 +7,17 @@
 
 namespace roll {
 
+namespace {
+
+/// Products of an attention's input.
+std::vector<const LinearShape*> entering(const Attention& attention) {
+  std::vector<const LinearShape*> parts = {&attention.q, &attention.k, &attention.v};
+  if (attention.gate.outputs > 0) parts.push_back(&attention.gate);
+  return parts;
+}
+
+}  // namespace
+
 template <class T>
 int64_t CpuDecoder<T>::room_of(const Linear& linear) const {
   return PackedWeight::room_for(linear.outputs(), linear.inputs(), packed_dtype());
@@ -28,7 +39,7 @@ PackedWeight CpuDecoder<T>::packed_together(const std::vector<Linear>& linears, 
 template <class T>
 int64_t CpuDecoder<T>::room_for(const Attention& attention, const LayerWeights& weights) const {
   int64_t outputs = 0;
-  for (const LinearShape* part : {&attention.q, &attention.k, &attention.v}) outputs += weights[*part].outputs();
+  for (const LinearShape* part : entering(attention)) outputs += weights[*part].outputs();
   const int64_t kept = attention.kv_heads_of_rank(backbone_.parallel().tp_size()) * attention.head_dim;
   const int64_t pages = sizes_.num_pages * sizes_.page_size * kept * static_cast<int64_t>(sizeof(T));
   return PackedWeight::room_for(outputs, hidden_, packed_dtype()) + room_of(weights[attention.o]) +
@@ -43,21 +54,27 @@ int64_t CpuDecoder<T>::room_for(const GatedMlp& mlp, const LayerWeights& weights
 template <class T>
 void CpuDecoder<T>::add_block(const Attention& attention, const Block& block, const LayerWeights& weights,
                               StreamedMemory& memory) {
-  const Linear &q = weights[attention.q], &k = weights[attention.k], &v = weights[attention.v];
-  const int64_t kv_heads = k.outputs() / attention.head_dim;
+  std::vector<Linear> parts;
+  std::vector<at::Tensor> biases;
+  for (const LinearShape* part : entering(attention)) {
+    parts.push_back(weights[*part]);
+    if (parts.back().bias.defined()) biases.push_back(parts.back().bias);
+  }
+  const int64_t kv_heads = parts[1].outputs() / attention.head_dim;
   const auto pages = [&] {
     return memory.take({sizes_.num_pages, kv_heads * sizes_.page_size * attention.head_dim}, kDtype);
   };
-  AttentionBlock own{.heads = q.outputs() / attention.head_dim,
+  AttentionBlock own{.heads = parts[0].outputs() / attention.head_dim,
                      .kv_heads = kv_heads,
                      .head_dim = attention.head_dim,
-                     .qkv = packed_together({q, k, v}, memory),
+                     .qkv = packed_together(parts, memory),
                      .o = packed_together({weights[attention.o]}, memory),
                      .keys = pages(),
                      .values = pages(),
                      .q_norm = norm_in(weights, attention.q_norm),
                      .k_norm = norm_in(weights, attention.k_norm),
-                     .qkv_bias = q.bias.defined() ? as_float(at::cat({q.bias, k.bias, v.bias})) : at::Tensor(),
+                     .qkv_bias = biases.empty() ? at::Tensor() : as_float(at::cat(biases)),
+                     .is_gated = attention.gate.outputs > 0,
                      .turning = attention.turning,
                      .window = attention.window,
                      .norms_together = attention.q_norm.width > attention.head_dim,

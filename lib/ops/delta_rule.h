@@ -18,6 +18,9 @@ namespace roll {
 /// Of this rank.
 struct DeltaHeads {
   int64_t key_heads = 0, value_heads = 0, key_dim = 0, value_dim = 0;
+
+  /// C
+  int64_t convolved() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
 };
 
 struct DeltaRows {

@@ -32,6 +32,10 @@ void gelu_gate_row(const float* gate, const float* up, const float* gate_bias, c
 void gelu_gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, c10::BFloat16* out,
                    int64_t width);
 
+/// x *= sigmoid(gate + gate_bias); the bias may be null.
+void open_row(const float* gate, const float* gate_bias, float* x, int64_t width);
+void open_row(const float* gate, const float* gate_bias, c10::BFloat16* x, int64_t width);
+
 /// x in the output's dtype.
 void narrow_row(const float* x, float* out, int64_t width);
 void narrow_row(const float* x, c10::BFloat16* out, int64_t width);

@@ -1,0 +1,197 @@
+// Gated delta nets in the CPU's decoder. A page holds the state behind the last token that was written to it, so a
+// sequence goes on from the page of the token before; each key head, with its value heads, is a thread's own.
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <unordered_map>
+
+#include "decode/cpu_decoder.h"
+#include "ops/delta_step.h"
+#include "ops/row_ops.h"
+
+namespace roll {
+
+namespace {
+
+/// Numbers of a row that a key head convolves.
+struct Channels {
+  int64_t begin = 0, width = 0, own = 0;  // in a row; and where they begin among those of the head
+};
+
+/// What a key head convolves of a run of tokens and of those before it: its queries, keys and values side by side.
+class HeadRows {
+ public:
+  /// `rows`: of the run, `stride` apart. `tails`: the rows before it, `convolved` numbers each; null: zeros.
+  HeadRows(const DeltaHeads& heads, int64_t key_head, int64_t num_taps, RowsOf<float> rows, const float* tails)
+      : before_(num_taps - 1), rows_(rows) {
+    const int64_t keys = heads.key_heads * heads.key_dim, dim = heads.key_dim;
+    const int64_t values = heads.value_heads / heads.key_heads * heads.value_dim;
+    channels_ = {
+        {{key_head * dim, dim, 0}, {keys + key_head * dim, dim, dim}, {2 * keys + key_head * values, values, 2 * dim}}};
+    width_ = 2 * dim + values;
+    convolved_ = heads.convolved();
+    earlier_.assign(static_cast<size_t>(before_ * width_), 0);
+    for (int64_t w = 0; tails && w < before_; ++w)
+      for (const Channels& part : channels_)
+        std::copy_n(tails + w * convolved_ + part.begin, part.width, earlier_.data() + w * width_ + part.own);
+  }
+
+  /// `x`: the token's numbers behind convolution and silu. `taps` [W, convolved].
+  void convolve(int64_t token, const float* taps, std::vector<float>& x) const {
+    x.assign(static_cast<size_t>(width_), 0);
+    for (const Channels& part : channels_)
+      for (int64_t w = 0; w <= before_; ++w)
+        add_product_row(at(token - before_ + w, part), taps + w * convolved_ + part.begin, x.data() + part.own,
+                        part.width);
+    silu_row(x.data(), width_);
+  }
+
+  /// The last rows up to the token are the tails of what follows.
+  void leave(int64_t token, float* tails) const {
+    for (int64_t w = 0; w < before_; ++w)
+      for (const Channels& part : channels_)
+        std::copy_n(at(token + 1 - before_ + w, part), part.width, tails + w * convolved_ + part.begin);
+  }
+
+ private:
+  const float* at(int64_t token, const Channels& part) const {
+    return token >= 0 ? rows_[token] + part.begin : earlier_.data() + (before_ + token) * width_ + part.own;
+  }
+
+  int64_t before_, width_ = 0, convolved_ = 0;
+  RowsOf<float> rows_;
+  std::array<Channels, 3> channels_;
+  std::vector<float> earlier_;  // [W - 1, width]
+};
+
+/// log(1 + e^x)
+float softplus(float x) {
+  return x > 20 ? x : std::log1p(std::exp(x));
+}
+
+}  // namespace
+
+template <class T>
+int64_t CpuDecoder<T>::room_for(const GatedDeltaNet& net, const LayerWeights& weights) const {
+  int64_t outputs = 0;
+  for (const LinearShape* part : {&net.q, &net.k, &net.v, &net.z}) outputs += weights[*part].outputs();
+  const int64_t heads = weights[net.b].outputs(), convolved = outputs - weights[net.z].outputs();
+  const auto pages = [&](int64_t numbers) {
+    return StreamedMemory::room_for(sizes_.num_pages * numbers * static_cast<int64_t>(sizeof(float)));
+  };
+  return PackedWeight::room_for(outputs, hidden_, packed_dtype()) +
+         PackedWeight::room_for(2 * heads, hidden_, at::kFloat) + room_of(weights[net.o]) +
+         pages(heads * net.key_dim * net.value_dim) + pages((net.kernel - 1) * convolved);
+}
+
+template <class T>
+void CpuDecoder<T>::add_block(const GatedDeltaNet& net, const Block& block, const LayerWeights& weights,
+                              StreamedMemory& memory) {
+  const Linear &b = weights[net.b], &a = weights[net.a];
+  DeltaBlock own{
+      .heads = {.key_heads = weights[net.k].outputs() / net.key_dim,
+                .value_heads = b.outputs(),
+                .key_dim = net.key_dim,
+                .value_dim = net.value_dim},
+      .num_taps = net.kernel,
+      .qkvz = packed_together({weights[net.q], weights[net.k], weights[net.v], weights[net.z]}, memory),
+      .ba = PackedWeight(2 * b.outputs(), hidden_, at::kFloat, memory),
+      .o = packed_together({weights[net.o]}, memory),
+      .taps = as_float(at::cat({weights[net.q_conv], weights[net.k_conv], weights[net.v_conv]}).squeeze(1).t()),
+      .decay = -as_float(weights[net.a_log]).exp(),
+      .dt_bias = as_float(weights[net.dt_bias]),
+      .norm = norm_in(weights, net.norm),
+      .states = {},
+      .tails = {}};
+  own.ba.fill(0, as_float(merged_weight(b)));
+  own.ba.fill(b.outputs(), as_float(merged_weight(a)));
+  own.states = memory.take({sizes_.num_pages, own.heads.value_heads * net.key_dim * net.value_dim}, at::kFloat);
+  own.tails = memory.take({sizes_.num_pages, (net.kernel - 1) * own.heads.convolved()}, at::kFloat);
+  push_block(std::move(own), block, weights, weights[net.o].bias);
+}
+
+template <class T>
+void CpuDecoder<T>::lay_out_rounds() {
+  rounds_.clear();
+  std::unordered_map<int32_t, size_t> written;  // the first round that may read a page's states
+  for (int64_t i = 0; i < std::ssize(rows_);) {
+    Run run{.first = i, .count = 0};
+    const DecoderRow& first = rows_[i];
+    for (; i < std::ssize(rows_) && rows_[i].pages == first.pages; ++i) ++run.count;
+    const auto before =
+        first.position == 0 ? written.end() : written.find(first.pages[(first.position - 1) / sizes_.page_size]);
+    const size_t round = before == written.end() ? 0 : before->second;
+    if (round == rounds_.size()) rounds_.emplace_back();
+    rounds_[round].push_back(run);
+    for (int64_t page = first.position / sizes_.page_size; page <= rows_[i - 1].position / sizes_.page_size; ++page)
+      written[first.pages[page]] = round + 1;
+  }
+}
+
+template <class T>
+void CpuDecoder<T>::mix(Member& member, const DeltaBlock& block) {
+  multiply(member, block.qkvz, rows_of<T>(input_), std::ssize(rows_), rows_of(qkv_));
+  multiply(member, block.ba, rows_of<T>(input_), std::ssize(rows_), rows_of(rates_));
+  for (const std::vector<Run>& round : rounds_)
+    member.share(std::ssize(round) * block.heads.key_heads, [&](int64_t task) {
+      recur(block, round[task / block.heads.key_heads], task % block.heads.key_heads);
+    });
+  multiply(member, block.o, rows_of<T>(mixed_), std::ssize(rows_), rows_of(branch_));
+}
+
+template <class T>
+void CpuDecoder<T>::recur(const DeltaBlock& block, Run run, int64_t key_head) {
+  const int64_t each = block.heads.value_heads / block.heads.key_heads, begin = rows_[run.first].position;
+  const int64_t numbers = block.heads.key_dim * block.heads.value_dim;  // of a state
+  const auto page_of = [&](int64_t position) { return rows_[run.first].pages[position / sizes_.page_size]; };
+  const Rows states = rows_of(block.states), tails = rows_of(block.tails), mixed = rows_of(qkv_);
+  const HeadRows rows(block.heads, key_head, block.num_taps, {mixed[run.first], mixed.stride},
+                      begin > 0 ? tails[page_of(begin - 1)] : nullptr);
+  std::vector<float> x;
+  for (int64_t by = 0; by < run.count; ++by) {
+    const int64_t position = begin + by;
+    rows.convolve(by, block.taps.template const_data_ptr<float>(), x);
+    float* const state = states[page_of(position)] + key_head * each * numbers;
+    if (position == 0)
+      std::fill_n(state, each * numbers, 0.0f);
+    else if (const float* const last = states[page_of(position - 1)] + key_head * each * numbers; last != state)
+      std::copy_n(last, each * numbers, state);
+    step_heads(block, run.first + by, key_head, x.data(), state);
+    if (by + 1 == run.count || (position + 1) % sizes_.page_size == 0) rows.leave(by, tails[page_of(position)]);
+  }
+}
+
+template <class T>
+void CpuDecoder<T>::step_heads(const DeltaBlock& block, int64_t row, int64_t key_head, float* x, float* states) {
+  const auto& [key_heads, value_heads, key_dim, value_dim] = block.heads;
+  const int64_t each = value_heads / key_heads;
+  const float* const rates = rows_of(rates_)[row];  // b of all heads, then a
+  const float* const z = rows_of(qkv_)[row] + block.heads.convolved();
+  float *const q = x, *const k = q + key_dim, *const v = k + key_dim;
+  direct_row(q, key_dim, 1 / std::sqrt(static_cast<float>(key_dim)));
+  direct_row(k, key_dim, 1);
+  static thread_local std::vector<float> read;
+  read.resize(static_cast<size_t>(value_dim));
+  for (int64_t e = 0; e < each; ++e) {
+    const int64_t head = key_head * each + e;
+    const float decay =
+        data_or_null(block.decay)[head] * softplus(rates[value_heads + head] + data_or_null(block.dt_bias)[head]);
+    step_state(
+        {.q = q, .k = k, .v = v + e * value_dim, .decay = std::exp(decay), .rate = 1 / (1 + std::exp(-rates[head]))},
+        states + e * key_dim * value_dim, read.data(), key_dim, value_dim);
+    norm_row(read.data(), data_or_null(block.norm), read.data(), value_dim, eps_);
+    gate_row(z + head * value_dim, read.data(), nullptr, nullptr, rows_of<T>(mixed_)[row] + head * value_dim,
+             value_dim);
+  }
+}
+
+#define ROLL_INSTANTIATE(T)                                                                                         \
+  template int64_t CpuDecoder<T>::room_for(const GatedDeltaNet&, const LayerWeights&) const;                        \
+  template void CpuDecoder<T>::add_block(const GatedDeltaNet&, const Block&, const LayerWeights&, StreamedMemory&); \
+  template void CpuDecoder<T>::lay_out_rounds();                                                                    \
+  template void CpuDecoder<T>::mix(Member&, const DeltaBlock&);
+ROLL_INSTANTIATE(float)
+ROLL_INSTANTIATE(c10::BFloat16)
+#undef ROLL_INSTANTIATE
+
+}  // namespace roll
