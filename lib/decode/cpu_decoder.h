@@ -95,7 +95,7 @@ class CpuDecoder : public Decoder {
     int64_t num_taps;
     PackedWeight qkvz, ba, o;   // ba: float32
     at::Tensor taps;            // [taps, q k v]
-    at::Tensor decay, dt_bias;  // [Hv]: decay: -exp(a_log)
+    at::Tensor a_log, dt_bias;  // [Hv]
     at::Tensor norm;            // [Dv]
     at::Tensor states, tails;   // of each page: [P, Hv, Dk, Dv], [P, taps - 1, q k v]
   };

@@ -64,11 +64,6 @@ class HeadRows {
   std::vector<float> earlier_;  // [W - 1, width]
 };
 
-/// log(1 + e^x)
-float softplus(float x) {
-  return x > 20 ? x : std::log1p(std::exp(x));
-}
-
 }  // namespace
 
 template <class T>
@@ -98,7 +93,7 @@ void CpuDecoder<T>::add_block(const GatedDeltaNet& net, const Block& block, cons
       .ba = PackedWeight(2 * b.outputs(), hidden_, at::kFloat, memory),
       .o = packed_together({weights[net.o]}, memory),
       .taps = as_float(at::cat({weights[net.q_conv], weights[net.k_conv], weights[net.v_conv]}).squeeze(1).t()),
-      .decay = -as_float(weights[net.a_log]).exp(),
+      .a_log = as_float(weights[net.a_log]),
       .dt_bias = as_float(weights[net.dt_bias]),
       .norm = norm_in(weights, net.norm),
       .states = {},
@@ -174,11 +169,13 @@ void CpuDecoder<T>::step_heads(const DeltaBlock& block, int64_t row, int64_t key
   read.resize(static_cast<size_t>(value_dim));
   for (int64_t e = 0; e < each; ++e) {
     const int64_t head = key_head * each + e;
-    const float decay =
-        data_or_null(block.decay)[head] * softplus(rates[value_heads + head] + data_or_null(block.dt_bias)[head]);
-    step_state(
-        {.q = q, .k = k, .v = v + e * value_dim, .decay = std::exp(decay), .rate = 1 / (1 + std::exp(-rates[head]))},
-        states + e * key_dim * value_dim, read.data(), key_dim, value_dim);
+    const float step = rates[value_heads + head] + data_or_null(block.dt_bias)[head];
+    step_state({.q = q,
+                .k = k,
+                .v = v + e * value_dim,
+                .decay = decay_of(data_or_null(block.a_log)[head], step),
+                .rate = 1 / (1 + std::exp(-rates[head]))},
+               states + e * key_dim * value_dim, read.data(), key_dim, value_dim);
     norm_row(read.data(), data_or_null(block.norm), read.data(), value_dim, eps_);
     gate_row(z + head * value_dim, read.data(), nullptr, nullptr, rows_of<T>(mixed_)[row] + head * value_dim,
              value_dim);

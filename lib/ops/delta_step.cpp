@@ -57,6 +57,11 @@ ROLL_SIMD void direct_row(float* x, int64_t width, float length) {
   for (int64_t i = 0; i < width; ++i) x[i] *= scale;
 }
 
+float decay_of(float a_log, float x) {
+  const float softplus = x > 20 ? x : std::log1p(std::exp(x));  // to the last bit above 20
+  return std::exp(-std::exp(a_log) * softplus);
+}
+
 ROLL_SIMD void step_state(const DeltaToken& token, float* state, float* out, int64_t key_dim, int64_t value_dim) {
   for (int64_t j = 0; j < value_dim; j += kStrip) {
     DeltaToken part = token;

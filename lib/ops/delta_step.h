@@ -15,6 +15,9 @@ void silu_row(float* x, int64_t width);
 /// x divided by its length, times `length`.
 void direct_row(float* x, int64_t width, float length);
 
+/// exp(g) = exp(-exp(a_log) log(1 + e^x))
+float decay_of(float a_log, float x);
+
 struct DeltaToken {
   const float *q, *k;  // [Dk], of length 1 / sqrt(Dk) and 1
   float* v;            // [Dv]; becomes what the state is corrected by

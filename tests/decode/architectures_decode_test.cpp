@@ -1,6 +1,7 @@
 // What each architecture samples is what it trains on and what transformers generates: the tiny models of
 // tests/oracles/make_golden_architectures.py, in pieces, forked, again from the start, beside others, by each decoder.
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include <catch2/catch.hpp>
 
@@ -116,7 +117,10 @@ TEST_CASE("a sequence begins behind what another one writes in the same call", "
     const int64_t last = std::ssize(of) - 1;
     return at::from_blob(const_cast<float*>(decoder->run(of, {{last}}).data), {kTinyVocab}).clone();
   };
+  const int threads = at::get_num_threads();
+  at::set_num_threads(4);  // which would begin the second before the first has ended
   const at::Tensor together = logits_behind(rows);
+  at::set_num_threads(threads);
   CHECK(largest_difference(together, logits_behind(rows_of(alone, 0, 27))) < kCloseStates);
 }
 
