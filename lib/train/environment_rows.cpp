@@ -119,6 +119,14 @@ class LevelMaker {
     row.messages = first_messages(environments_.at(tag), opening);
     row.tools = environment.tools();
     row.raw = Json{{"id", row.id}, {"tag", tag}, {"seed", seed}, {"observation", opening.observation}};
+    if (environments_.at(tag).has_contexts()) {
+      row.raw["instruction"] = opening.instruction;
+      if (!row.tools.is_null())
+        throw user_error(
+            "custom_envs.{0}: its levels have tools, whose answers StepEnvManager shows to no turn; set "
+            "custom_envs.{0}.env_manager_cls: TrajEnvManager",
+            tag);
+    }
     return row;
   }
 
