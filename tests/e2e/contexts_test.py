@@ -18,8 +18,9 @@ binary = pathlib.Path(sys.argv[1]).resolve()
 STEPS = dict(env_manager_cls="roll.pipeline.agentic.env_manager.step_env_manager.StepEnvManager", max_steps=4, max_tokens_per_step=4, history_length=2)
 LAKE = STEPS | dict(env_type="frozen_lake", agent_system_template="be brief",
                     agent_template="{env_instruction}({step_count},{history_length},{current_step},{actions_left})[{history}]\n{current_observation}",
-                    env_config=dict(env_instruction="", action_pattern="([a-m])", action_lookup={0: "a", 1: "b", 2: "c", 3: "d"}, is_slippery=False, size=3))
-NUMBER = STEPS | dict(env_manager_cls="StepConcatEnvManager", env_type="guess_the_number", agent_template="{history}|{current_observation}",
+                    env_config=dict(env_instruction="", action_pattern="([a-m])", action_lookup={0: "a", 1: "b", 2: "c", 3: "d"}, is_slippery=False, size=3,
+                                       grid_lookup={2: "<|im_end|>"}))  # a hole that spells the end of a turn
+NUMBER = STEPS | dict(env_manager_cls="StepConcatEnvManager", env_type="guess_the_number", agent_template="{history}|{current_observation}", history_length=1,
                       env_config=dict(action_pattern="([0-9])", max_number=9))
 
 
@@ -69,10 +70,11 @@ def check_prompts(line):
     for number, (part, turn) in enumerate(zip(parts, line["turns"]), 1):
         expect((number > 1) == turn.get("own_context", False), "turns say where contexts begin")
         if line["domain"] == "Lake":
-            told = re.search(r"\((\d),(\d),(\d),(\d)\)\[(.*?)\]\n(.*?)<\|im_end\|>", shown, re.DOTALL)
+            told = re.search(r"\((\d),(\d),(\d),(\d)\)\[(.*?)\]\n(.*?)<\|im_end\|>\n<\|im_start\|>assistant", shown, re.DOTALL)
             expect(told and told[1] == str(number - 1) and told[2] == str(min(number - 1, 1)) and told[3] == str(number) and told[4] == str(5 - number),
                    f"turn {number} is counted: {shown!r}")
             expect("be brief" in shown and shown.count("<|im_start|>") == 3, f"a prompt is whole: {shown!r}")
+            expect(shown.count("<|im_end|>") == 2, f"what an environment or the model says ends no turn: {shown!r}")
             expect(number == 1 or (seen in told[5] and f"Turn {number - 1} showed" in told[5] and told[5].count("You answered") == 1 and
                                    ("no valid action" in told[5]) == (not valid)), f"one observation of the past is shown: {shown!r}")
             seen, valid = told[6], turn["valid"]
@@ -91,6 +93,35 @@ def check_trajectories(run, steps=(1, 2)):
             gap = max(abs(a - b) for a, b, m in zip(told["old_log_probs"], line["log_probs"], own) if m)
             expect(gap < 1e-4, f"the trainer finds the sampler's log-probs behind each turn's own prompt: {gap}")
             check_prompts(line)
+
+
+def check_draws(run):
+    """Turns of a trajectory that are asked alike have random numbers of their own."""
+    alike = []
+    for line in (line for step in (1, 2) for line in rollout_lines(run, step)):
+        at, said, asked = 0, [], []
+        for turn in line["turns"]:
+            said.append(line["response_ids"][at:at + turn["tokens"]])
+            asked.append(line["response_ids"][at + turn["tokens"]:at + turn["tokens"] + turn["environment_tokens"]])
+            at += turn["tokens"] + turn["environment_tokens"]
+        alike += [a != b for a, b, x, y in zip(said[1:], said[2:], asked, asked[1:]) if x == y]
+    expect(len(alike) > 8 and sum(alike) > 0.9 * len(alike), f"the same prompt twice, and other draws: {alike}")
+
+
+def check_experts(folder):
+    """The experts of the sampler's routers come to each context's tokens in training."""
+    subprocess.run([binary, "init-model", "--arch", "qwen3_moe", "--hidden", "32", "--layers", "2", "--heads", "4", "--kv-heads", "2", "--experts", "8",
+                    "--experts-per-token", "2", "--expert-intermediate", "16", "--tokenizer", "builtin", "--seed", "2", "--out", folder / "experts"],
+                   check=True, capture_output=True)
+    run = train(folder, "routed", pretrain=str(folder / "experts"), routing_replay=True, max_steps=1)
+    told = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
+    expect(told["actor/moe/agreement"] == 1, f"all tokens went through the sampler's experts: {told['actor/moe/agreement']}")
+    for line in rollout_lines(run, 1):
+        ends, at = [], len(line["prompt_ids"])
+        for turn in line["turns"][:-1]:
+            ends.append(at + turn["tokens"] - 1)
+            at += turn["tokens"] + turn["environment_tokens"]
+        expect([i for i, experts in enumerate(line["routed_experts"]) if -1 in experts] == ends, "the last token of a context went on to none")
 
 
 def check_loss(folder, run):
@@ -125,18 +156,25 @@ with tempfile.TemporaryDirectory() as name:
         gap = distance(one, replays(name, ranks, override))
         expect(gap < 1e-5, f"{override}: the same weights: {gap}")
     check_loss(folder, one)
+    check_draws(one)
+    check_experts(folder)
     train(folder, "resumed", overrides=["max_steps=1"])
     train(folder, "resumed", overrides=["--resume"])
     expect(distance(one, folder / "resumed") == 0 and rollout_lines(folder / "resumed", 2) == rollout_lines(one, 2), "a run goes on as if it had not ended")
     ahead = train(folder, "ahead", 2, max_steps=3, async_generation_ratio=1,
                   actor_infer=dict(device_mapping=[1], generating_args=dict(temperature=1.0, top_p=1.0, top_k=0)),
                   actor_train=dict(device_mapping=[0], training_args=dict(learning_rate=1e-3, train_batch_size=8, lr_scheduler_type="constant")))
+    stale = 0
     for step in (1, 2, 3):
         for line, told in zip(rollout_lines(ahead, step), (json.loads(line) for line in open(ahead / f"experience/step_{step:06}.jsonl"))):
             versions = line.get("weights", [[step - 1, len(line["response_ids"])]])
             expect(sum(count for _, count in versions) == len(line["response_ids"]), "each token has a version")
+            stale += sum(count for version, count in versions if version < step - 1)
+            gap = max((abs(a - b) for a, b, m in zip(told["old_log_probs"], line["log_probs"], told["response_mask"]) if m), default=0)
+            expect(len(versions) > 1 or versions[0][0] < step - 1 or gap < 1e-4, f"log-probs of a trajectory that was paused are its own: {gap}")
             expect(told["response_ids"] == line["response_ids"], "sampled ahead: the tokens that were sampled are trained")
             check_prompts(line)
+    expect(stale > 0, "some tokens were sampled ahead")
     short = train(folder, "short", response_length=4, overrides=["actor_infer.generating_args.max_new_tokens=4"])
     lines = [line for step in (1, 2) for line in rollout_lines(short, step)]
     cuts = [line["reward_detail"].get("cut") for line in lines]
