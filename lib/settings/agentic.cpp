@@ -230,8 +230,9 @@ void check_agentic(const Config& config, bool offline, Checker& check) {
     if (const auto found = agentic.custom_envs.find(tag); found != agentic.custom_envs.end())
       check_environment(tag, found->second, offline, check);
   if (most_contexts(config) > 1)
-    check.note("StepEnvManager: turns have prompts of their own, and to losses each is a sequence; "
-               "rollout_batch_size and mini-batches count trajectories");
+    check.note(
+        "StepEnvManager: turns have prompts of their own, and to losses each is a sequence; "
+        "rollout_batch_size and mini-batches count trajectories");
   const int64_t group = agentic.train_env_manager.group_size, val_group = agentic.val_env_manager.group_size;
   check.require(config.rollout_batch_size % group == 0, config.rollout_batch_size,
                 "counts trajectories, and must be a multiple of {}", check.name(agentic.train_env_manager.group_size));

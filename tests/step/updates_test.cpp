@@ -110,12 +110,14 @@ TEST_CASE("an update whose loss is not finite is left out, counted and told; too
 TEST_CASE("dropout knows a token by its context, so that what contexts begin with alike has one mask", "[train]") {
   const auto one = make_communicator({.kind = Transport::kSingle});
   Mesh mesh(*one, {});
-  const Experience step = make_experience({{.prompt_ids = {1, 2},
-                                            .response_ids = {3, 1, 2, 4},
-                                            .turns = {{.begin = 0, .end = 1}, {.begin = 3, .end = 4, .is_fresh = true}}}});
+  const Experience step =
+      make_experience({{.prompt_ids = {1, 2},
+                        .response_ids = {3, 1, 2, 4},
+                        .turns = {{.begin = 0, .end = 1}, {.begin = 3, .end = 4, .is_fresh = true}}}});
   const NamedTensors parameters = {{"w", at::ones({1}).requires_grad_()}};
   Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 0}}, *one);
-  UpdatePlan plan{.settings = settings(true, 0), .mini_batches = {{0}}, .sizes = facts_of(step).sizes(), .num_groups = 1};
+  UpdatePlan plan{
+      .settings = settings(true, 0), .mini_batches = {{0}}, .sizes = facts_of(step).sizes(), .num_groups = 1};
   plan.settings.dropout_seed = 5;
   at::Tensor names;
   run_updates<Experience>(step, plan, learner, mesh, [&](const Experience& e, const MiniBatchCounts&) -> LossResult {
