@@ -88,6 +88,7 @@ RolloutManager::Ahead& RolloutManager::begun(int64_t step) {
                               .step = step,
                               .version = step - 1,
                               .response_length = plan_.response_length,
+                              .sequence_length = plan_.sequence_length,
                               .sampling = params_for(Purpose::kSample, step, plan_.training),
                               .phase = fmt::format("step {}: generate", step)});
   return ahead;
@@ -116,6 +117,7 @@ std::vector<RolloutRecord> RolloutManager::validation(int64_t step, const SetPla
                          .step = step,
                          .version = step,
                          .response_length = plan_.val_response_length,
+                         .sequence_length = plan_.val_sequence_length,
                          .sampling = params_for(Purpose::kValidate, step, set.sampling),
                          .phase = fmt::format("step {}: validate{}{}", step, set.name.empty() ? "" : " ", set.name),
                          .may_stop = step == 0};  // else the step's weights are changed already: it is finished

@@ -216,7 +216,8 @@ std::vector<Generation> RolloutWorker::sample(RolloutJob& job, Engine& engine, c
     return engine.serve(collection, params, on_done, hooks);
   }
   TurnSource turns(collection, mesh_, {games_.environments, pool_for(job.request, tokenizer), *games_.tokens},
-                   {job.request.response_length, params.generating}, job.trajectories, on_over);
+                   {job.request.response_length, job.request.sequence_length, params.generating}, job.trajectories,
+                   on_over);
   const auto on_done = [&](int64_t served, const Generation& generation) { turns.generated(served, generation); };
   SamplerHooks own = hooks;
   if (has_agents()) own.on_token = [&](int64_t served, const Generation& so_far) { turns.drew(served, so_far); };

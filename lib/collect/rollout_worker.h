@@ -35,6 +35,7 @@ struct RolloutRequest {
   int64_t step = 0;
   int64_t version = 0;          // of the weights that are meant to sample it
   int64_t response_length = 0;  // tokens of a response in an environment, all turns together
+  int64_t sequence_length = 0;  // there, of a turn with a context of its own and its prompt
   SamplingParams sampling{};
   std::string phase = "generate";  // of the progress line
   bool may_stop = true;            // a wish to stop ends it

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "collect/environment_pool.h"
 #include "data/rows.h"
+#include "environment/agent_text.h"
 #include "records/rollout_record.h"
 #include "reward/reward.h"
 #include "rollout/sampler.h"
@@ -25,6 +26,8 @@ constexpr auto names_of(TrajectoryCut) {
 struct Trajectory {
   Generation said{};                 // all of its tokens, the environment's with log-probs of 0
   std::vector<Turn> turns{};         // the last one may be under way
+  std::vector<PastTurn> past{};      // as later turns are told of them, where each has a context of its own
+  std::vector<int64_t> prompt{};     // there, of the turn under way; empty: the row's
   std::optional<AgentTurn> agent{};  // what its agent last asked
   std::vector<Json> answers{};       // of the environment, between them, as lists of messages
   std::optional<bool> succeeded{};
@@ -34,7 +37,7 @@ struct Trajectory {
   std::optional<TurnAnswer> failed{};
   int64_t session = -1;        // in the pool of the leader; -1: none
   bool awaits_answer = false;  // of its environment
-  uint32_t next_state = 0;     // of the turn to come
+  std::string observation{};   // with which the turn to come begins
   Stopwatch watch{};           // since it began
 };
 

@@ -16,7 +16,7 @@ namespace {
 constexpr double kAnswerWait_s = 1e-3;
 
 EnvironmentAnswers::Answer told(int64_t request, const TurnAnswer& answer) {
-  const auto& [observation, reward, is_done, is_valid, succeeded, tools, answers] = answer.reaction;
+  const auto& [observation, reward, is_done, is_valid, succeeded, tools, answers, action] = answer.reaction;
   return {.request = request,
           .observation = observation,
           .reward = reward,
@@ -25,6 +25,7 @@ EnvironmentAnswers::Answer told(int64_t request, const TurnAnswer& answer) {
           .succeeded = succeeded,
           .tools = tools,
           .tool_answers = answers,
+          .action = action,
           .fault = answer.fault,
           .why = answer.why,
           .is_late = answer.is_late,
@@ -38,7 +39,8 @@ TurnAnswer heard(const EnvironmentAnswers::Answer& told) {
                        .is_valid = told.is_valid,
                        .succeeded = told.succeeded,
                        .tools = told.tools,
-                       .answers = told.tool_answers},
+                       .answers = told.tool_answers,
+                       .action = told.action},
           .fault = told.fault,
           .why = told.why,
           .is_late = told.is_late,
@@ -53,6 +55,29 @@ void append(Generation& said, const std::vector<int64_t>& ids) {
   said.ids.insert(said.ids.end(), ids.begin(), ids.end());
   said.log_probs.resize(said.ids.size());
   said.processed_log_probs.resize(said.ids.size());
+}
+
+/// `more`: what was drawn behind a prompt of its own.
+void append(Generation& said, const Generation& more, int64_t prompt_length) {
+  const auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  if (!said.routed_experts.empty() && !more.ids.empty()) {  // nothing was drawn from the last token before the prompt
+    const auto width = more.routed_experts.size() / (prompt_length + more.ids.size() - 1);
+    said.routed_experts.resize(said.routed_experts.size() + width, -1);
+  }
+  add(said.ids, more.ids);
+  add(said.log_probs, more.log_probs);
+  add(said.processed_log_probs, more.processed_log_probs);
+  add(said.routed_experts, more.routed_experts);
+}
+
+/// What lies behind the first `count` tokens.
+Generation rest_behind(const Generation& all, int64_t count) {
+  Generation rest;
+  if (std::ssize(all.ids) <= count) return rest;
+  rest.ids = {all.ids.begin() + count, all.ids.end()};
+  rest.log_probs = {all.log_probs.begin() + count, all.log_probs.end()};
+  rest.processed_log_probs = {all.processed_log_probs.begin() + count, all.processed_log_probs.end()};
+  return rest;
 }
 
 /// Where an agent's request goes on, or its trajectory ends.
@@ -122,7 +147,7 @@ void TurnSource::start(GenerationRequest asked, Change& change) {
 void TurnSource::begin(int64_t request, Trajectory& its) {
   const std::string observation = row(request).raw.at("observation").get<std::string>();
   const auto seed = row(request).raw.at("seed").get<uint64_t>();
-  its.next_state = state_of(observation);
+  its.observation = observation;
   its.awaits_answer = is_agent(request);
   if (!mesh_.is_leader()) return;
   const std::string& tag = row(request).domain;
@@ -132,6 +157,18 @@ void TurnSource::begin(int64_t request, Trajectory& its) {
                                    .response_length = limits_.response_length,
                                    .sampling = requests_[request].asked.generating.value_or(limits_.generating)})
           : game_.pool.begin(tag, seed, observation);
+}
+
+/// Of the context of the turn under way.
+const std::vector<int64_t>& TurnSource::prompt(int64_t request) {
+  const Trajectory& its = trajectory(request);
+  return its.prompt.empty() ? row(request).prompt_ids : its.prompt;
+}
+
+/// Tokens that the turn to come may have.
+int64_t TurnSource::room(int64_t request) {
+  if (has_contexts(request)) return limits_.sequence_length - std::ssize(prompt(request));
+  return limits_.response_length - std::ssize(trajectory(request).said.ids);
 }
 
 void TurnSource::send(int64_t request, GenerationRequest asked, Change& change) {
@@ -154,10 +191,17 @@ void TurnSource::draw_turn(int64_t request, Change& change) {
     generating.skip_special_tokens = its.agent->skip_special_tokens;
     most = std::min(most, its.agent->max_new_tokens);
   }
-  asked.num_given = std::ssize(its.said.ids);
+  const int64_t num_said = std::ssize(its.said.ids);
+  if (has_contexts(request)) {
+    asked.prompt_ids = prompt(request);
+    asked.first_position = num_said;
+    asked.begun = rest_behind(asked.begun, num_said);
+  } else {
+    asked.num_given = num_said;
+    if (std::ssize(asked.begun.ids) <= num_said) asked.begun = its.said;
+  }
   generating.max_new_tokens = asked.num_given + most;
   asked.generating = std::move(generating);
-  if (std::ssize(asked.begun.ids) <= asked.num_given) asked.begun = its.said;
   requests_[request].asked.begun = {};
   send(request, std::move(asked), change);
 }
@@ -170,11 +214,18 @@ void TurnSource::generated(int64_t served, const Generation& generation) {
   }
   Trajectory& its = trajectory(request);
   const int64_t num_given = std::ssize(its.said.ids);
-  ROLL_CHECK(std::equal(its.said.ids.begin(), its.said.ids.end(), generation.ids.begin()),
-             "tokens stay as they were drawn");
   const std::string message = generation.text;
-  its.said = generation;
-  its.turns.push_back({.num_tokens = std::ssize(generation.ids) - num_given, .state = its.next_state});
+  if (has_contexts(request)) {
+    append(its.said, generation, std::ssize(prompt(request)));
+  } else {
+    ROLL_CHECK(std::equal(its.said.ids.begin(), its.said.ids.end(), generation.ids.begin()),
+               "tokens stay as they were drawn");
+    its.said = generation;
+  }
+  its.said.text = message;
+  its.turns.push_back({.num_tokens = std::ssize(its.said.ids) - num_given,
+                       .state = state_of(its.observation),
+                       .is_fresh = !its.prompt.empty()});
   ended_.push_back(served);
   requests_[request].in_engine = -1;
   if (its.failed) return finish(request);
@@ -244,22 +295,45 @@ void TurnSource::hear(int64_t request, TurnAnswer answer, Change& change) {
   }
   its.is_done = reaction.is_done;
   if (its.is_done) return finish(request);
-  const int64_t num_turns = std::ssize(its.turns);
-  const Json answers = messages_between(config, reaction, num_turns);
-  const Json variables = tool_variables(row(request).tools);
-  const auto ids = game_.tokens.behind({*row(request).messages, variables, its.answers}, answers, its.said.ids.back());
-  if (num_turns >= config.max_steps)
+  if (std::ssize(its.turns) >= config.max_steps) {
     its.cut = TrajectoryCut::kTurns;
-  else if (room(request) <= std::ssize(ids))
+    return finish(request);
+  }
+  const bool is_anew = has_contexts(request);
+  const std::vector<int64_t> ids = is_anew ? prompt_of_turn(request, reaction) : between_turns(request, reaction);
+  if (std::ssize(ids) >= (is_anew ? limits_.sequence_length : room(request)))
     its.cut = TrajectoryCut::kTokens;
   else if (answer.is_late)
     its.cut = TrajectoryCut::kTime;
   if (its.cut) return finish(request);
+  if (is_anew) its.prompt = ids;
   append(its.said, ids);
   its.turns.back().num_environment_tokens = std::ssize(ids);
-  its.answers.push_back(answers);
-  its.next_state = state_of(reaction.observation);
+  its.observation = reaction.observation;
   draw_turn(request, change);
+}
+
+/// The tokens behind the last turn, which is told of an answer.
+std::vector<int64_t> TurnSource::between_turns(int64_t request, const Reaction& reaction) {
+  Trajectory& its = trajectory(request);
+  const Json answer = messages_between(environment(request), reaction, std::ssize(its.turns));
+  const Json variables = tool_variables(row(request).tools);
+  const auto ids = game_.tokens.behind({*row(request).messages, variables, its.answers}, answer, its.said.ids.back());
+  its.answers.push_back(answer);
+  return ids;
+}
+
+/// The prompt of the turn to come, where it has a context of its own.
+std::vector<int64_t> TurnSource::prompt_of_turn(int64_t request, const Reaction& reaction) {
+  Trajectory& its = trajectory(request);
+  const auto harmless = [&](const std::string& text) { return game_.tokens.disarmed(text); };
+  its.past.push_back({.observation = harmless(its.observation),
+                      .action = harmless(reaction.action.empty() ? its.said.text : reaction.action),
+                      .is_valid = reaction.is_valid,
+                      .reward = reaction.reward});
+  const auto instruction = row(request).raw.at("instruction").get<std::string>();
+  return game_.tokens.prompt(
+      messages_of_turn(environment(request), {instruction, harmless(reaction.observation)}, its.past));
 }
 
 void TurnSource::finish(int64_t request) {
@@ -286,10 +360,12 @@ std::vector<Generation> TurnSource::by_request(std::vector<Generation> generatio
   std::vector<Generation> all(requests_.size());
   for (int64_t request = 0; request < std::ssize(requests_); ++request) {
     const Request& its = requests_[request];
-    if (its.in_engine >= 0)
+    if (its.in_engine >= 0 && !has_contexts(request)) {
       all[request] = std::move(generations.at(its.in_engine));
-    else if (!its.is_over)
+    } else if (!its.is_over) {
       all[request] = trajectory(request).said;
+      if (its.in_engine >= 0) append(all[request], generations.at(its.in_engine), std::ssize(prompt(request)));
+    }
     if (is_played(request)) all[request].finish_reason = its.is_over ? FinishReason::kStop : FinishReason::kAbort;
   }
   return all;

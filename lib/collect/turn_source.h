@@ -1,7 +1,8 @@
 // Trajectories between who decides what is sampled (rollout_coordinator.h) and the engine. To the first a trajectory is
 // one request that runs; to the engine each turn is one, which goes on behind all tokens so far, whose pages it finds
-// again. While an environment thinks, the trajectory has no slot. The ranks of a group do the same things in the same
-// order: their leader tells them what environments say.
+// again, or begins anew with a prompt of its own, where the environment's manager shows it no more. While an
+// environment thinks, the trajectory has no slot. The ranks of a group do the same things in the same order: their
+// leader tells them what environments say.
 #pragma once
 
 #include <functional>
@@ -27,6 +28,7 @@ class TurnSource : public RequestSource {
   /// How many tokens a response may have, and how turns are drawn.
   struct Limits {
     int64_t response_length = 0;
+    int64_t sequence_length = 0;  // of a prompt and what follows it in one context
     SamplingSettings generating{};
   };
   /// A response is over: `trajectory` is null where its row has no environment.
@@ -59,9 +61,13 @@ class TurnSource : public RequestSource {
   void draw_turn(int64_t request, Change& change);
   void hear_answers(Change& change);
   void hear(int64_t request, TurnAnswer answer, Change& change);
+  std::vector<int64_t> between_turns(int64_t request, const Reaction& reaction);
+  std::vector<int64_t> prompt_of_turn(int64_t request, const Reaction& reaction);
   void finish(int64_t request);
   void cancel(int64_t request, Change& change);
-  int64_t room(int64_t request) { return limits_.response_length - std::ssize(trajectory(request).said.ids); }
+  bool has_contexts(int64_t request) const { return is_played(request) && environment(request).has_contexts(); }
+  const std::vector<int64_t>& prompt(int64_t request);
+  int64_t room(int64_t request);
   const EnvironmentConfig& environment(int64_t request) const;
   const Row& row(int64_t request) const { return *coordinator_.prompt(first_ + request).row; }
 

@@ -62,6 +62,11 @@ std::string TurnTokens::text_behind(Json messages, const std::string& turn, cons
   return rest_behind(before, template_.render(messages, /*add_generation_prompt=*/true, variables));
 }
 
+std::vector<int64_t> TurnTokens::prompt(const Json& messages) const {
+  return tokenizer_.encode(template_.render(messages, /*add_generation_prompt=*/true), /*parse_special=*/true,
+                           /*add_special=*/false);
+}
+
 std::vector<int64_t> TurnTokens::behind(const Before& before, Json answer, int64_t last_id) const {
   Json messages = before.first;
   for (const Json& earlier : before.answers) {

@@ -36,6 +36,10 @@ class TurnTokens {
   /// `last_id`: of the turn, which may be the token that the template ends it with. UserError as check().
   std::vector<int64_t> behind(const Before& before, Json answer, int64_t last_id) const;
 
+  /// The prompt of a turn with a context of its own: these messages and where the model speaks.
+  std::vector<int64_t> prompt(const Json& messages) const;
+  std::string disarmed(const std::string& text) const { return tokenizer_.disarmed(text); }
+
  private:
   std::string text_behind(Json messages, const std::string& turn, const Json& answer, const Json& variables) const;
 

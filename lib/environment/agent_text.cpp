@@ -1,5 +1,9 @@
 #include "environment/agent_text.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -29,25 +33,68 @@ std::string formatted(const std::string& text, const F& value_of) {
 
 }  // namespace
 
+namespace {
+
+std::string told(const PastTurn& turn, int64_t number) {
+  return fmt::format("Turn {} showed:\n{}\nYou answered: {}{}\nReward: {}", number, turn.observation, turn.action,
+                     turn.is_valid ? "" : " (no valid action: keep to the output format)", turn.reward);
+}
+
+/// The last `count` of them.
+std::string history_of(const std::vector<PastTurn>& past, int64_t count, EnvManager manager) {
+  std::vector<std::string> texts;
+  for (int64_t k = std::ssize(past) - count; k < std::ssize(past); ++k)
+    texts.push_back(manager == EnvManager::kSteps ? told(past[k], k + 1) : past[k].observation);
+  return fmt::format("{}", fmt::join(texts, "\n"));
+}
+
+using Values = std::map<std::string, std::string>;
+
+/// What agent_template may name, after so many turns.
+Values values_of(const EnvironmentConfig& config, const std::string& observation, int64_t num_turns) {
+  return {{"observation", observation},
+          {"turn_idx", std::to_string(num_turns + 1)},
+          {"actions_left", std::to_string(config.max_steps - num_turns)},
+          {"max_response_length", std::to_string(config.max_tokens_per_step)},
+          {"suffix", ""}};
+}
+
+Values values_of(const EnvironmentConfig& config, const Opening& now, const std::vector<PastTurn>& past) {
+  const int64_t num_turns = std::ssize(past), num_told = std::min(num_turns, config.history_length - 1);
+  Values values = values_of(config, now.observation, num_turns);
+  values.insert({{"env_instruction", now.instruction},
+                 {"history", history_of(past, num_told, config.manager().value())},
+                 {"history_length", std::to_string(num_told)},
+                 {"step_count", std::to_string(num_turns)},
+                 {"current_step", std::to_string(num_turns + 1)},
+                 {"current_observation", now.observation}});
+  return values;
+}
+
+Json messages_of(const EnvironmentConfig& config, const std::string& text) {
+  Json messages = Json::array();
+  if (!config.agent_system_template.empty())
+    messages.push_back({{"role", "system"}, {"content", config.agent_system_template}});
+  messages.push_back({{"role", "user"}, {"content", text}});
+  return messages;
+}
+
+}  // namespace
+
 void check_agent_template(const EnvironmentConfig& config, const std::string& where) {
-  formatted(config.agent_template, [&](const std::string& name) {
-    for (const char* known : {"observation", "turn_idx", "actions_left", "max_response_length", "suffix"})
-      if (name == known) return std::string();
-    throw user_error(
-        "{}agent_template: {{{}}} is not known; there are {{observation}}, {{turn_idx}}, {{actions_left}}, "
-        "{{max_response_length}} and {{suffix}}; braces of the text are doubled",
-        where, name);
+  const Values known = config.has_contexts() ? values_of(config, Opening(), {}) : values_of(config, "", 0);
+  formatted(config.agent_template, [&](const std::string& name) -> std::string {
+    if (known.contains(name)) return "";
+    std::vector<std::string> names;
+    for (const auto& [own, value] : known) names.push_back("{" + own + "}");
+    throw user_error("{}agent_template: {{{}}} is not known; there are {}; braces of the text are doubled", where, name,
+                     fmt::join(names, ", "));
   });
 }
 
 std::string turn_text(const EnvironmentConfig& config, const std::string& observation, int64_t turn) {
-  return formatted(config.agent_template, [&](const std::string& name) -> std::string {
-    if (name == "observation") return observation;
-    if (name == "turn_idx") return std::to_string(turn + 1);
-    if (name == "actions_left") return std::to_string(config.max_steps - turn);
-    if (name == "max_response_length") return std::to_string(config.max_tokens_per_step);
-    return "";
-  });
+  const Values values = values_of(config, observation, turn);
+  return formatted(config.agent_template, [&](const std::string& name) { return values.at(name); });
 }
 
 Json messages_between(const EnvironmentConfig& config, const Reaction& reaction, int64_t turn) {
@@ -59,13 +106,15 @@ Json messages_between(const EnvironmentConfig& config, const Reaction& reaction,
 }
 
 Json first_messages(const EnvironmentConfig& config, const Opening& opening) {
-  Json messages = Json::array();
-  if (!config.agent_system_template.empty())
-    messages.push_back({{"role", "system"}, {"content", config.agent_system_template}});
+  if (config.has_contexts()) return messages_of_turn(config, opening, {});
   const std::string text = turn_text(config, opening.observation, 0);
-  messages.push_back(
-      {{"role", "user"}, {"content", opening.instruction.empty() ? text : opening.instruction + "\n" + text}});
-  return messages;
+  return messages_of(config, opening.instruction.empty() ? text : opening.instruction + "\n" + text);
+}
+
+Json messages_of_turn(const EnvironmentConfig& config, const Opening& now, const std::vector<PastTurn>& past) {
+  const Values values = values_of(config, now, past);
+  return messages_of(config,
+                     formatted(config.agent_template, [&](const std::string& name) { return values.at(name); }));
 }
 
 }  // namespace roll

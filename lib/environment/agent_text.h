@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "environment/config.h"
@@ -15,6 +16,15 @@ void check_agent_template(const EnvironmentConfig& config, const std::string& wh
 
 /// [{"role": "system", ...}, {"role": "user", ...}] of a level that begins.
 Json first_messages(const EnvironmentConfig& config, const Opening& opening);
+
+/// A turn that is over, as later ones are told of it.
+struct PastTurn {
+  std::string observation, action;
+  bool is_valid = true;
+  double reward = 0;
+};
+/// Likewise of a turn with a context of its own, which is shown the last of those before it.
+Json messages_of_turn(const EnvironmentConfig& config, const Opening& now, const std::vector<PastTurn>& past);
 
 /// What lies behind `turn` turns of the model: the answers of tools, or the user's message.
 Json messages_between(const EnvironmentConfig& config, const Reaction& reaction, int64_t turn);

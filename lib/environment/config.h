@@ -20,6 +20,18 @@ constexpr auto names_of(ToolKind) {
       {{ToolKind::kCalculator, "calculator"}, {ToolKind::kPython, "python"}, {ToolKind::kSearch, "search"}});
 }
 
+/// ROLL's classes that play environments, by what a turn is shown.
+enum class EnvManager {
+  kTurns,        // all that was said before it: a trajectory is one sequence
+  kSteps,        // a prompt of its own: agent_template with the last observations and actions
+  kStepsConcat,  // likewise, with the last observations alone
+};
+constexpr auto names_of(EnvManager) {
+  return std::to_array<Named<EnvManager>>({{EnvManager::kTurns, "TrajEnvManager"},
+                                           {EnvManager::kSteps, "StepEnvManager"},
+                                           {EnvManager::kStepsConcat, "StepConcatEnvManager"}});
+}
+
 /// Of one kind of environment: each type reads its own.
 struct EnvironmentArgs {
   std::optional<std::string> env_instruction;
@@ -116,24 +128,36 @@ struct EnvironmentConfig {
   std::optional<std::string> env_manager_cls;
   int64_t max_steps = 10;
   int64_t max_tokens_per_step = 128;
+  int64_t history_length = 1;
   std::optional<double> max_seconds;
   std::string agent_system_template;
   std::string agent_template = "{observation}";
   EnvironmentArgs env_config;
 
+  /// What env_manager_cls ends with; none: it is not known.
+  std::optional<EnvManager> manager() const;
+  /// Each turn is asked with a prompt of its own.
+  bool has_contexts() const { return manager() != EnvManager::kTurns; }
+
   template <class V>
   void fields(V& v) {
     v("env_type", env_type, "what is played");
-    v("env_manager_cls", env_manager_cls, "ROLL's class path; TrajEnvManager: all turns are one sequence");
+    v("env_manager_cls", env_manager_cls,
+      "ROLL's class path; TrajEnvManager: all turns are one sequence; StepEnvManager, StepConcatEnvManager: each turn "
+      "is asked with a prompt of its own");
     v("max_steps", max_steps, "turns of a trajectory; what is not over by then is cut", within(1, 100'000));
     v("max_tokens_per_step", max_tokens_per_step, "longest turn of the model in tokens", token_range());
+    v("history_length", history_length, "StepEnvManager: observations that a turn is shown, the current one among them",
+      within(1, 100'000));
     v("max_seconds", max_seconds, "a trajectory that takes longer is cut; null: it may", above_to(0, 86400));
     v("agent_system_template", agent_system_template, "the system message; empty: none");
     v("agent_template", agent_template,
-      "the user's message of each turn, with {observation}, {turn_idx}, {actions_left}, {max_response_length}");
+      "the user's message of each turn, with {observation}, {turn_idx}, {actions_left}, {max_response_length}; of "
+      "StepEnvManager also with {env_instruction}, {history}, {history_length}, {step_count}, {current_step} and "
+      "{current_observation}");
     v("env_config", env_config, "the environment itself");
-    v.noted({"use_thread_lock", "max_env_step_concurrent", "history_length", "agent_runner_cls"},
-            "environments are played on threads of their own, and all turns are seen");
+    v.noted({"use_thread_lock", "max_env_step_concurrent", "agent_runner_cls"},
+            "environments are played on threads of their own");
     v.refused({"tool_wrapper"}, "the built-in env_type: tools has calculator, python and search; remove it");
   }
 };

@@ -44,6 +44,7 @@ struct Reaction {
   std::optional<bool> succeeded{};     // none: the rewards say it
   std::optional<ToolCounts> tools{};   // where there are some
   std::vector<std::string> answers{};  // of tools, one for each call; none: the observation is the user's
+  std::string action{};                // what the message was taken for; empty: all of it
 };
 
 /// Rewards are numbers within this, as those of responses.

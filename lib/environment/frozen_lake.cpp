@@ -52,7 +52,8 @@ class FrozenLake : public Environment {
     return {.observation = text(),
             .reward = is_there ? 1.0 : 0.0,
             .is_done = is_there || cells_[player_] == kHole,
-            .succeeded = is_there};
+            .succeeded = is_there,
+            .action = actions_.at(*action)};
   }
 
  private:

@@ -55,7 +55,8 @@ class GuessTheNumber : public Environment {
                                               : "It is lower.",
             .reward = is_right ? 1.0 : 0.0,
             .is_done = is_right,
-            .succeeded = is_right};
+            .succeeded = is_right,
+            .action = *said};
   }
 
  private:

@@ -62,7 +62,8 @@ class Sokoban : public Environment {
             .reward = reward,
             .is_done = is_solved,
             .is_valid = action.has_value(),
-            .succeeded = is_solved};
+            .succeeded = is_solved,
+            .action = action ? actions_.at(*action) : ""};
   }
 
  private:

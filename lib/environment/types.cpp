@@ -30,6 +30,13 @@ std::span<const EnvironmentType> rows_of(const EnvironmentType*) {
   return kTypes;
 }
 
+std::optional<EnvManager> EnvironmentConfig::manager() const {
+  if (!env_manager_cls) return EnvManager::kTurns;
+  EnvManager found{};
+  if (!Words<EnvManager>::read(env_manager_cls->substr(env_manager_cls->rfind('.') + 1), found)) return std::nullopt;
+  return found;
+}
+
 std::unique_ptr<Environment> make_environment(const EnvironmentConfig& config, const std::string& tag) {
   return config.env_type->make(config.env_config, "custom_envs." + tag + ".env_config.");
 }

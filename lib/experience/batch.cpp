@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "device/transfers.h"
 #include "ops/attention.h"
@@ -15,7 +17,7 @@ const at::Tensor& Batch::mask(const std::string& name) const {
 }
 
 TokenAxis Batch::axis() const {
-  TokenAxis axis{tokens.cu_seqlens, group_index};
+  TokenAxis axis{tokens.contexts(), on_contexts(group_index)};
   if (on_host)
     for (const auto& [name, there] : masks) axis.host_masks.emplace_back(there, on_host->mask(name));
   if (on_host) axis.bounds = tokens.bounds;
@@ -32,6 +34,21 @@ at::Tensor token_indices(const Batch& batch, const std::vector<int64_t>& sequenc
   return at::tensor(tokens, at::kLong);
 }
 
+namespace {
+
+void select_contexts(const PackedTokens& tokens, const std::vector<int64_t>& sequences, PackedTokens& part) {
+  if (tokens.cu_contexts.empty()) return;
+  part.cu_contexts = {0};
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    const int64_t begin = tokens.cu_seqlens[sequences[i]], end = tokens.cu_seqlens[sequences[i] + 1];
+    for (auto bound = std::ranges::upper_bound(tokens.cu_contexts, begin);
+         bound != tokens.cu_contexts.end() && *bound <= end; ++bound)
+      part.cu_contexts.push_back(part.cu_seqlens[i] + *bound - begin);
+  }
+}
+
+}  // namespace
+
 Batch select(const Batch& batch, const std::vector<int64_t>& sequence_indices) {
   for (const int64_t b : sequence_indices)
     ROLL_CHECK(b >= 0 && b < batch.num_sequences(), "only sequences of this batch can be selected");
@@ -42,6 +59,7 @@ Batch select(const Batch& batch, const std::vector<int64_t>& sequence_indices) {
   part.tokens.cu_seqlens = {0};
   for (const int64_t b : sequence_indices)
     part.tokens.cu_seqlens.push_back(part.tokens.cu_seqlens.back() + batch.tokens.length(b));
+  select_contexts(batch.tokens, sequence_indices, part.tokens);
   part.sequence_index = picked(batch.sequence_index, sequence_indices);
   part.group_index = picked(batch.group_index, sequence_indices);
   if (batch.tokens.routed_experts.defined())
@@ -77,7 +95,7 @@ void add_weights(Batch& micro_batch, const std::vector<WeightRule>& rules, const
 
 void add_layout(Batch& batch, const ModelParallel& parallel) {
   PackedTokens& tokens = batch.tokens;
-  tokens.bounds = bounds_of(tokens.cu_seqlens);
+  tokens.bounds = bounds_of(tokens.contexts());
   TokenLayout layout = lay_out(tokens, parallel);
   for (const char* name : {"response_mask", "labels_mask"})
     if (const auto found = batch.masks.find(name); found != batch.masks.end())

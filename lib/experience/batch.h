@@ -24,13 +24,17 @@ struct Batch {
   std::vector<int64_t> group_index;         // [B] number of the prompt in the step, over all ranks
   std::map<std::string, at::Tensor> masks;  // [T] float32 by the names of loss_mask_keys: 1 where token t + 1 counts
   std::vector<std::pair<WeightRule, at::Tensor>> weights{};          // [T] of a micro-batch, as add_weights() made them
-  std::vector<std::pair<std::vector<float>, at::Tensor>> factors{};  // [B] and [T], as add_factors() made them
+  std::vector<std::pair<std::vector<float>, at::Tensor>> factors{};  // [C] and [T], as add_factors() made them
 
   /// What to_device() was given, where this is not on the host: what is known there need not be fetched.
   std::shared_ptr<const Batch> on_host{};
 
   int64_t num_sequences() const { return tokens.num_sequences(); }
+  /// What losses see: to them each context is a sequence, as ROLL's steps are.
   TokenAxis axis() const;
+  /// [C] from [B]: of each context what its sequence has.
+  template <class T>
+  std::vector<T> on_contexts(const std::vector<T>& of_sequences) const;
   /// Bug: the batch has no such mask.
   const at::Tensor& mask(const std::string& name) const;
   /// The mask on the host.
@@ -67,6 +71,18 @@ std::vector<T> picked(const std::vector<T>& values, const std::vector<int64_t>& 
   result.reserve(indices.size());
   for (const int64_t i : indices) result.push_back(values[i]);
   return result;
+}
+
+template <class T>
+std::vector<T> Batch::on_contexts(const std::vector<T>& of_sequences) const {
+  if (tokens.cu_contexts.empty() || of_sequences.empty()) return of_sequences;
+  std::vector<T> all;
+  size_t sequence = 0;
+  for (int64_t c = 0; c < tokens.num_contexts(); ++c) {
+    if (tokens.contexts()[c] == tokens.cu_seqlens[sequence + 1]) ++sequence;
+    all.push_back(of_sequences[sequence]);
+  }
+  return all;
 }
 
 }  // namespace roll

@@ -28,13 +28,13 @@ class Responses {
   explicit Responses(Experience& experience) : experience_(experience) {}
 
   /// A [T] tensor, 0 outside what the model drew, filled from d and the difference of probabilities: response by
-  /// response, or turn by turn where the level is a segment.
+  /// response, or context by context where it has several, or turn by turn where the level is a segment.
   template <class F>
   at::Tensor map(CorrectionLevel level, F&& f) const {
     at::Tensor result = at::zeros_like(experience_.old_log_probs);
     for (int64_t b = 0; b < experience_.num_sequences(); ++b) {
       if (experience_.response_lengths[b] == 0) continue;
-      std::vector<std::vector<TokenSpan>> pieces{model_spans(experience_, b)};
+      std::vector<std::vector<TokenSpan>> pieces = context_spans(experience_, b);
       if (level == CorrectionLevel::kSegment) {
         pieces.clear();
         for (const TokenSpan& turn : model_spans(experience_, b)) pieces.push_back({turn});

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
@@ -69,6 +70,15 @@ int64_t StepFacts::num_tokens() const {
   return std::accumulate(all.begin(), all.end(), int64_t{0});
 }
 
+SequenceSizes StepFacts::sizes() const {
+  SequenceSizes sizes{lengths(), group_index, prompt_lengths};
+  for (int64_t b = 0; b < std::ssize(turns); ++b)
+    sizes.contexts.push_back(context_lengths(prompt_lengths[b], response_lengths[b], turns[b]));
+  if (std::ranges::all_of(sizes.contexts, [](const auto& contexts) { return contexts.size() == 1; }))
+    sizes.contexts.clear();
+  return sizes;
+}
+
 StepFacts facts_of(const Experience& step) {
   return {{static_cast<const ResponseFacts&>(step)}, step.group_index};
 }
@@ -79,12 +89,16 @@ Experience make_experience(const StepFacts& step, const std::vector<int64_t>& se
   experience.sequence_index = sequences;
   experience.group_index = picked(step.group_index, sequences);
   std::vector<at::Tensor> positions = {at::empty({0}, at::kLong)};
-  experience.tokens.cu_seqlens = {0};
+  experience.tokens.cu_seqlens = experience.tokens.cu_contexts = {0};
   for (size_t b = 0; b < sequences.size(); ++b) {
-    const int64_t length = experience.prompt_lengths[b] + experience.response_lengths[b];
-    experience.tokens.cu_seqlens.push_back(experience.tokens.cu_seqlens.back() + length);
-    positions.push_back(at::arange(length, at::kLong));
+    const Turns& turns = experience.turns.empty() ? Turns() : experience.turns[b];
+    for (const int64_t length : context_lengths(experience.prompt_lengths[b], experience.response_lengths[b], turns)) {
+      experience.tokens.cu_contexts.push_back(experience.tokens.cu_contexts.back() + length);
+      positions.push_back(at::arange(length, at::kLong));
+    }
+    experience.tokens.cu_seqlens.push_back(experience.tokens.cu_contexts.back());
   }
+  if (experience.tokens.cu_contexts == experience.tokens.cu_seqlens) experience.tokens.cu_contexts.clear();
   ROLL_CHECK_EQ(ids.numel(), experience.tokens.cu_seqlens.back(), "every token of the sequences is there");
   experience.tokens.ids = std::move(ids);
   experience.tokens.positions = at::cat(positions);
@@ -150,8 +164,8 @@ void add_factors(Experience& micro_batch, bool needs_signs) {
   const auto add = [&](const std::vector<float>& factors) {
     micro_batch.factors.emplace_back(factors, spread(factors, micro_batch.axis(), at::kCPU));
   };
-  if (!micro_batch.sample_weights.empty()) add(micro_batch.sample_weights);
-  if (needs_signs) add(are_positive(micro_batch.scores));
+  if (!micro_batch.sample_weights.empty()) add(micro_batch.on_contexts(micro_batch.sample_weights));
+  if (needs_signs) add(are_positive(micro_batch.on_contexts(micro_batch.scores)));
 }
 
 Experience to_device(Experience experience, at::Device device, const ModelParallel& parallel) {
@@ -177,6 +191,16 @@ std::vector<TokenSpan> model_spans(const Experience& experience, int64_t sequenc
   std::vector<TokenSpan> spans;
   for (const TurnFact& turn : experience.turns[sequence]) spans.push_back({begin + turn.begin, begin + turn.end});
   return spans;
+}
+
+std::vector<std::vector<TokenSpan>> context_spans(const Experience& experience, int64_t sequence) {
+  const std::vector<TokenSpan> spans = model_spans(experience, sequence);
+  std::vector<std::vector<TokenSpan>> contexts(1);
+  for (size_t k = 0; k < spans.size(); ++k) {
+    if (k > 0 && experience.turns[sequence][k].is_fresh) contexts.emplace_back();
+    contexts.back().push_back(spans[k]);
+  }
+  return contexts;
 }
 
 int64_t num_model_tokens(const ResponseFacts& facts, int64_t response) {

@@ -1,7 +1,7 @@
 // What a step of reinforcement learning learns from: prompts and responses on one packed token axis, with what was
 // computed of them.
 // Legend: B sequences, T packed tokens. Every [T] tensor but the ids is in the program's alignment: index t is about
-// token t + 1 of the same sequence, and each sequence's last index is masked out.
+// token t + 1 of the same context, and each context's last index is masked out.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -45,7 +45,7 @@ struct StepFacts : ResponseFacts {
   std::vector<int64_t> lengths() const;
   int64_t num_tokens() const;
   /// As plans see them: a group's responses have one prompt.
-  SequenceSizes sizes() const { return {lengths(), group_index, prompt_lengths}; }
+  SequenceSizes sizes() const;
 };
 StepFacts select(const StepFacts& facts, const std::vector<int64_t>& indices);
 
@@ -124,6 +124,8 @@ struct TokenSpan {
 };
 /// What the model drew of sequence b, in the program's alignment: a span for each turn, or the whole response.
 std::vector<TokenSpan> model_spans(const Experience& experience, int64_t sequence);
+/// Those of sequence b, context after context.
+std::vector<std::vector<TokenSpan>> context_spans(const Experience& experience, int64_t sequence);
 /// Tokens of response b that the model drew.
 int64_t num_model_tokens(const ResponseFacts& facts, int64_t response);
 

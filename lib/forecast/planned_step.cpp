@@ -30,10 +30,22 @@ std::vector<RolloutRecord> records_of(const ThinStep& step, const std::vector<in
     record.group_index = s / step.group_size;
     record.sample_index = s % step.group_size;
     record.domain = step.domain_of_group[record.group_index];
-    // Nobody reads the ids but to see what is alike: a group has one prompt, no two responses have a token in common.
+    // Nobody reads the ids but to see what is alike: a group has one prompt, no two other contexts have a token in
+    // common.
     record.prompt_ids.assign(step.prompt_lengths[s], record.group_index);
     record.response_ids.assign(step.response_lengths[s], step.num_groups() + s);
     record.log_probs.assign(step.response_lengths[s], 0);
+    if (!step.turns.empty())
+      record.turns = step.turns[s];
+    else if (config.agentic.is_used())
+      record.turns = {{.num_tokens = step.response_lengths[s]}};
+    int64_t id = step.num_groups() + s;
+    auto next = record.response_ids.begin();
+    for (size_t k = 0; k + 1 < record.turns.size(); ++k) {
+      next += record.turns[k].num_tokens;
+      if (record.turns[k + 1].is_fresh) std::fill(next, record.response_ids.end(), id += step.num_sequences());
+      next += record.turns[k].num_environment_tokens;
+    }
     record.finish_reason = "stop";
     record.score = record.reward = static_cast<double>(s % 2);
     record.difficulty = 0.5;

@@ -32,6 +32,7 @@ ThinStep recorded_step(const std::filesystem::path& rollouts, const Config& conf
     const RolloutRecord& record = records[static_cast<size_t>(i) % records.size()];
     thin.prompt_lengths.push_back(std::ssize(record.prompt_ids));
     thin.response_lengths.push_back(std::ssize(record.response_ids));
+    thin.turns.push_back(record.turns);
     if (i % group_size == 0) thin.domain_of_group.push_back(record.domain);
   }
   return thin;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "records/rollout_record.h"
+
 namespace roll {
 
 struct ThinStep {
@@ -12,6 +14,7 @@ struct ThinStep {
   int64_t group_size = 1;
   std::vector<int64_t> prompt_lengths, response_lengths;  // [B] tokens, group after group
   std::vector<std::string> domain_of_group;
+  std::vector<std::vector<Turn>> turns{};  // [B] of recorded ones; empty: in an environment a response is one turn
 
   int64_t num_sequences() const { return std::ssize(prompt_lengths); }
   int64_t num_groups() const { return std::ssize(domain_of_group); }

@@ -11,17 +11,17 @@
 
 namespace roll {
 
-int64_t PackedTokens::max_length() const {
+int64_t PackedTokens::longest_context() const {
   int64_t longest = 0;
-  for (int64_t b = 0; b < num_sequences(); ++b) longest = std::max(longest, length(b));
+  for (int64_t c = 0; c < num_contexts(); ++c) longest = std::max(longest, context_length(c));
   return longest;
 }
 
 at::Tensor labelled_tokens(const PackedTokens& tokens, const at::Tensor& wanted) {
   const at::Tensor flags = wanted.defined() ? wanted.to(at::kCPU).ne(0).contiguous() : at::Tensor();
   std::vector<int64_t> labelled;
-  for (int64_t b = 0; b < tokens.num_sequences(); ++b)
-    for (int64_t t = tokens.cu_seqlens[b]; t + 1 < tokens.cu_seqlens[b + 1]; ++t)
+  for (int64_t c = 0; c < tokens.num_contexts(); ++c)
+    for (int64_t t = tokens.contexts()[c]; t + 1 < tokens.contexts()[c + 1]; ++t)
       if (!flags.defined() || flags.const_data_ptr<bool>()[t]) labelled.push_back(t);
   return at::tensor(labelled, at::kLong);
 }
@@ -48,18 +48,18 @@ PackedTokens pack_tokens(const std::vector<std::vector<int64_t>>& sequences, at:
 std::vector<Branch> prefix_tree(const PackedTokens& tokens, int64_t alignment) {
   const at::Tensor ids = tokens.ids.contiguous();
   const auto* first = ids.const_data_ptr<int64_t>();
-  const auto sequence = [&](const Branch& branch) {
-    return std::span(first + tokens.cu_seqlens[branch.sequence], tokens.length(branch.sequence));
+  const auto ids_of = [&](const Branch& branch) {
+    return std::span(first + tokens.contexts()[branch.context], tokens.context_length(branch.context));
   };
   std::vector<Branch> tree;
-  for (int64_t b = 0; b < tokens.num_sequences(); ++b) tree.push_back({.sequence = b});
+  for (int64_t c = 0; c < tokens.num_contexts(); ++c) tree.push_back({.context = c});
   std::ranges::stable_sort(tree, [&](const Branch& a, const Branch& b) {
-    return std::ranges::lexicographical_compare(sequence(a), sequence(b));
+    return std::ranges::lexicographical_compare(ids_of(a), ids_of(b));
   });
   bool shares = false;
   for (size_t i = 1; i < tree.size(); ++i) {
-    const auto own = sequence(tree[i]);
-    const int64_t common = std::ranges::mismatch(own, sequence(tree[i - 1])).in1 - own.begin();
+    const auto own = ids_of(tree[i]);
+    const int64_t common = std::ranges::mismatch(own, ids_of(tree[i - 1])).in1 - own.begin();
     tree[i].shared = common > 0 ? shared_tokens(common, alignment) : 0;
     shares |= tree[i].shared > 0;
   }

@@ -1,4 +1,4 @@
-// A sequence, or what a branch adds to the one before, is cut into 2 cp chunks, of which rank r holds r and 2 cp - 1 -
+// A context, or what a branch adds to the one before, is cut into 2 cp chunks, of which rank r holds r and 2 cp - 1 -
 // r: under a causal mask all ranks then have the same work.
 #include "model/token_layout.h"
 
@@ -20,7 +20,7 @@ at::Tensor to_tensor(const std::vector<int64_t>& values, at::Device device) {
   return sent(at::tensor(values, at::kLong), device);
 }
 
-/// Lays out sequence after sequence for one cp rank.
+/// Lays out context after context for one cp rank.
 class SlotWriter {
  public:
   SlotWriter(const PackedTokens& packed, const ModelParallel& parallel)
@@ -30,7 +30,7 @@ class SlotWriter {
         alignment_(sequence_alignment(cp_, parallel.tp_size())),
         tree_(packed.tree) {
     places.resize(packed.num_tokens());
-    for (int64_t b = 0; packed.tree.empty() && b < packed.num_sequences(); ++b) tree_.push_back({.sequence = b});
+    for (int64_t c = 0; packed.tree.empty() && c < packed.num_contexts(); ++c) tree_.push_back({.context = c});
     int64_t all = 0;
     for (const Branch& branch : tree_) all += aligned(branch) - branch.shared;
     slots_ = all / cp_;
@@ -43,7 +43,9 @@ class SlotWriter {
   std::vector<int64_t> places;  // [T]
 
  private:
-  int64_t aligned(const Branch& branch) const { return aligned_length(packed_.length(branch.sequence), alignment_); }
+  int64_t aligned(const Branch& branch) const {
+    return aligned_length(packed_.context_length(branch.context), alignment_);
+  }
 
   void add(const Branch& branch) {
     const int64_t own = aligned(branch) - branch.shared, num_chunks = cp_ > 1 ? 2 * cp_ : 1;
@@ -56,16 +58,16 @@ class SlotWriter {
       if (owner == rank_) add_piece(branch, chunk);
     }
     begin_ += own / cp_;
-    const int64_t token = packed_.cu_seqlens[branch.sequence];
-    std::copy_n(rows_.begin(), packed_.length(branch.sequence), places.begin() + token);
+    const int64_t token = packed_.contexts()[branch.context];
+    std::copy_n(rows_.begin(), packed_.context_length(branch.context), places.begin() + token);
   }
 
   /// The last `size` tokens that have rows.
   void add_piece(const Branch& branch, int64_t size) {
-    const int64_t end = std::ssize(rows_), length = packed_.length(branch.sequence);
+    const int64_t end = std::ssize(rows_), length = packed_.context_length(branch.context);
     for (int64_t p = end - size; p < end; ++p) {
       positions.push_back(p);
-      tokens.push_back(p < length ? packed_.cu_seqlens[branch.sequence] + p : -1);
+      tokens.push_back(p < length ? packed_.contexts()[branch.context] + p : -1);
     }
     keys.insert(keys.end(), rows_.begin(), rows_.end());
     cu_queries.push_back(cu_queries.back() + size);
@@ -77,18 +79,18 @@ class SlotWriter {
   std::vector<Branch> tree_;
   int64_t slots_ = 0;          // of every rank
   int64_t begin_ = 0;          // of the branch, in the slots of every rank
-  std::vector<int64_t> rows_;  // of the sequence, by position: where it lies once gathered over cp
+  std::vector<int64_t> rows_;  // of the context, by position: where it lies once gathered over cp
 };
 
 TokenLayout lay_out_tokens(const PackedTokens& packed, const ModelParallel& parallel) {
   const int64_t cp = parallel.cp_size(), tp = parallel.tp_size();
   TokenLayout layout{.ids = packed.ids,
                      .positions = packed.positions,
-                     .num_positions = packed.max_length(),
+                     .num_positions = packed.longest_context(),
                      .dropout_names = packed.dropout_names,
                      .routed_experts = packed.routed_experts,
-                     .cu_queries = packed.cu_seqlens,
-                     .cu_keys = packed.cu_seqlens,
+                     .cu_queries = packed.contexts(),
+                     .cu_keys = packed.contexts(),
                      .query_bounds = packed.bounds,
                      .key_bounds = packed.bounds};
   if (cp * tp == 1 && packed.tree.empty()) return layout;
@@ -109,24 +111,24 @@ TokenLayout lay_out_tokens(const PackedTokens& packed, const ModelParallel& para
   return layout;
 }
 
-/// The micro-batch's routers are told where each token of a sequence lies, if on this rank.
+/// The micro-batch's routers are told where each token of a context lies, if on this rank: each is balanced by itself.
 void lay_out_routers(const TokenLayout& layout, const PackedTokens& packed, const ModelParallel& parallel) {
   const int64_t first = layout.num_slots() * parallel.cp_rank();
-  std::vector<int64_t> slots, sequences, ends;
-  for (int64_t b = 0; b < packed.num_sequences(); ++b)
-    for (int64_t t = packed.cu_seqlens[b]; t < packed.cu_seqlens[b + 1]; ++t) {
+  std::vector<int64_t> slots, contexts, ends;
+  for (int64_t c = 0; c < packed.num_contexts(); ++c)
+    for (int64_t t = packed.contexts()[c]; t < packed.contexts()[c + 1]; ++t) {
       const int64_t slot = (layout.host_places.empty() ? t : layout.host_places[t]) - first;
       if (slot < 0 || slot >= layout.num_slots()) continue;
       slots.push_back(slot);
-      sequences.push_back(b);
-      ends.push_back(t + 1 == packed.cu_seqlens[b + 1]);
+      contexts.push_back(c);
+      ends.push_back(t + 1 == packed.contexts()[c + 1]);
     }
   const at::Device device = packed.ids.device();
   const auto sent_if = [&](bool is_needed, const std::vector<int64_t>& numbers) {
     return is_needed ? to_tensor(numbers, device) : at::Tensor();
   };
-  packed.routers->lie(sent_if(!layout.host_places.empty(), slots), to_tensor(sequences, device),
-                      sent_if(packed.routers->replays(), ends), packed.num_sequences(), parallel);
+  packed.routers->lie(sent_if(!layout.host_places.empty(), slots), to_tensor(contexts, device),
+                      sent_if(packed.routers->replays(), ends), packed.num_contexts(), parallel);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// How a packed batch lies on the ranks that share its sequences (cp) and its layers (tp), and which of its tokens stand
-// for several. Sequences are padded to what the layout needs and, under cp, cut into chunks; padding stands behind the
-// tokens of its sequence, which never look at it, and results lose it again. What sequences begin with alike
+// How a packed batch lies on the ranks that share its contexts (cp) and its layers (tp), and which of its tokens stand
+// for several. Contexts are padded to what the layout needs and, under cp, cut into chunks; padding stands behind the
+// tokens of its context, which never look at it, and results lose it again. What contexts begin with alike
 // (PackedTokens::tree) lies there once: gradients of what each of them makes of it are added.
-// Legend: T packed tokens, S slots of this cp rank (tokens and padding), C pieces of sequences, K key rows.
+// Legend: T packed tokens, S slots of this cp rank (tokens and padding), C pieces of contexts, K key rows.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -38,7 +38,7 @@ struct TokenLayout {
   int64_t num_positions = 0;    // all positions are below
   at::Tensor dropout_names{};   // [S] those of the tokens
   at::Tensor routed_experts{};  // [S, ...] likewise
-  // A piece is a run of tokens of one sequence; its queries see its keys up to their own position.
+  // A piece is a run of tokens of one context; its queries see its keys up to their own position.
   std::vector<int64_t> cu_queries, cu_keys;  // [C+1]
   at::Tensor query_bounds, key_bounds;       // these on the device, int32; undefined: not there yet
   at::Tensor keys;                   // [K] int64: rows of the keys gathered over cp; undefined: 0, 1, 2, ... of the own

@@ -9,18 +9,21 @@
 
 namespace roll {
 
+void check_budget(const PlannedItems& items, const std::vector<int64_t>& lengths, const PackOptions& options) {
+  for (size_t i = 0; i < lengths.size(); ++i)
+    if (items.tokens[i] > options.budget)
+      throw user_error(
+          "a sequence has {} tokens{}, and the budget of a micro-batch is {}; raise it to {} or more", lengths[i],
+          options.alignment == 1 ? "" : fmt::format(" ({} after alignment to {})", items.tokens[i], options.alignment),
+          options.budget, items.tokens[i]);
+}
+
 PlannedItems items_of(const std::vector<int64_t>& lengths, const PackOptions& options) {
   ROLL_CHECK(options.budget >= 1 && options.alignment >= 1, "a budget holds tokens");
   PlannedItems sizes;
   sizes.tokens = aligned_lengths(lengths, options.alignment);
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    if (sizes.tokens[i] > options.budget)
-      throw user_error(
-          "a sequence has {} tokens{}, and the budget of a micro-batch is {}; raise it to {} or more", lengths[i],
-          options.alignment == 1 ? "" : fmt::format(" ({} after alignment to {})", sizes.tokens[i], options.alignment),
-          options.budget, sizes.tokens[i]);
-    sizes.work.push_back(options.workload(lengths[i]));
-  }
+  for (const int64_t length : lengths) sizes.work.push_back(options.workload(length));
+  check_budget(sizes, lengths, options);
   return sizes;
 }
 

@@ -24,7 +24,10 @@ struct PlannedItems {
   std::vector<double> work;
 };
 
-/// UserError: a sequence that is longer than the budget (its length, the budget).
+/// UserError: an item of so many tokens before their alignment is more than the budget (its length, the budget).
+void check_budget(const PlannedItems& items, const std::vector<int64_t>& lengths, const PackOptions& options);
+
+/// UserError as check_budget().
 PlannedItems items_of(const std::vector<int64_t>& lengths, const PackOptions& options);
 
 /// Micro-batches as lists of item indices; none is empty (but no items give none at all).

@@ -187,13 +187,17 @@ Partition karmarkar_karp_equal_counts(const std::vector<double>& weights, int64_
   return in_reading_order(std::move(parts));
 }
 
-Partition balance_ranks(const std::vector<int64_t>& lengths, int64_t num_ranks, const Workload& workload) {
-  std::vector<double> weights;
-  for (const int64_t length : lengths) weights.push_back(workload(length));
-  Partition ranks = karmarkar_karp_equal_counts(weights, num_ranks);
-  even_out_by_swaps(ranks, weights);
+Partition balance_ranks(const std::vector<double>& work, int64_t num_ranks) {
+  Partition ranks = karmarkar_karp_equal_counts(work, num_ranks);
+  even_out_by_swaps(ranks, work);
   for (auto& rank : ranks) std::sort(rank.begin(), rank.end());
   return ranks;
+}
+
+Partition balance_ranks(const std::vector<int64_t>& lengths, int64_t num_ranks, const Workload& workload) {
+  std::vector<double> work;
+  for (const int64_t length : lengths) work.push_back(workload(length));
+  return balance_ranks(work, num_ranks);
 }
 
 double imbalance(const std::vector<double>& loads) {

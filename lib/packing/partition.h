@@ -27,6 +27,7 @@ Partition karmarkar_karp(const std::vector<double>& weights, int64_t k);
 Partition karmarkar_karp_equal_counts(const std::vector<double>& weights, int64_t k);
 
 /// Global batch -> data-parallel ranks: equal counts, nearly equal work: Karmarkar-Karp, then swaps. Ascending indices.
+Partition balance_ranks(const std::vector<double>& work, int64_t num_ranks);
 Partition balance_ranks(const std::vector<int64_t>& lengths, int64_t num_ranks, const Workload& workload);
 
 /// The sum of a part's weights, or of its tokens.

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/error.h"
 #include "packing/alignment.h"
 
 namespace roll {
@@ -20,7 +21,34 @@ SequenceSizes SequenceSizes::select(const std::vector<int64_t>& indices) const {
     for (size_t i = 0; i < indices.size() && !all.empty(); ++i) some.push_back(all[indices[i]]);
     return some;
   };
-  return {of(lengths), of(groups), of(prompts)};
+  SequenceSizes some{of(lengths), of(groups), of(prompts)};
+  for (size_t i = 0; i < indices.size() && !contexts.empty(); ++i) some.contexts.push_back(contexts[indices[i]]);
+  return some;
+}
+
+int64_t SequenceSizes::aligned(int64_t sequence, int64_t alignment) const {
+  if (contexts.empty()) return aligned_length(lengths[sequence], alignment);
+  int64_t all = 0;
+  for (const int64_t length : contexts[sequence]) all += aligned_length(length, alignment);
+  return all;
+}
+
+double SequenceSizes::work(int64_t sequence, const Workload& workload) const {
+  if (contexts.empty()) return workload(lengths[sequence]);
+  double all = 0;
+  for (const int64_t length : contexts[sequence]) all += workload(length);
+  return all;
+}
+
+PlannedItems items_of(const SequenceSizes& sizes, const PackOptions& options) {
+  ROLL_CHECK(options.budget >= 1 && options.alignment >= 1, "a budget holds tokens");
+  PlannedItems items;
+  for (int64_t i = 0; i < sizes.num_sequences(); ++i) {
+    items.tokens.push_back(sizes.aligned(i, options.alignment));
+    items.work.push_back(sizes.work(i, options.workload));
+  }
+  check_budget(items, sizes.lengths, options);
+  return items;
 }
 
 int64_t shared_tokens(int64_t common, int64_t alignment) {
@@ -33,8 +61,8 @@ Load load_of(const SequenceSizes& sizes, const std::vector<int64_t>& sequences, 
   std::map<int64_t, int64_t> prompts;  // tokens, by group
   for (const int64_t i : sequences) {
     load.tokens += sizes.lengths[i];
-    load.aligned_tokens += aligned_length(sizes.lengths[i], alignment);
-    load.work += workload(sizes.lengths[i]);
+    load.aligned_tokens += sizes.aligned(i, alignment);
+    load.work += sizes.work(i, workload);
     if (!shares || sizes.groups.empty()) continue;
     const auto [prompt, is_first] = prompts.try_emplace(sizes.groups[i], sizes.prompts[i]);
     if (is_first) continue;

@@ -6,15 +6,17 @@
 #include <vector>
 
 #include "packing/config.h"
+#include "packing/micro_batches.h"
 #include "packing/partition.h"
 
 namespace roll {
 
 /// Sequences as plans see them.
 struct SequenceSizes {
-  std::vector<int64_t> lengths;  // [B] tokens
-  std::vector<int64_t> groups;   // [B] number of the prompt; empty: no two have one
-  std::vector<int64_t> prompts;  // [B] tokens of it
+  std::vector<int64_t> lengths;                  // [B] tokens
+  std::vector<int64_t> groups;                   // [B] number of the prompt; empty: no two have one
+  std::vector<int64_t> prompts;                  // [B] tokens of it
+  std::vector<std::vector<int64_t>> contexts{};  // [B] tokens of each of its contexts; empty: all are one
 
   // NOLINTNEXTLINE(google-explicit-constructor): sequences that share nothing are their lengths
   SequenceSizes(std::vector<int64_t> lengths = {}, std::vector<int64_t> groups = {}, std::vector<int64_t> prompts = {})
@@ -22,7 +24,14 @@ struct SequenceSizes {
 
   int64_t num_sequences() const { return static_cast<int64_t>(lengths.size()); }
   SequenceSizes select(const std::vector<int64_t>& indices) const;
+  /// Tokens of sequence i with its padding, context by context.
+  int64_t aligned(int64_t sequence, int64_t alignment) const;
+  /// Of a forward over it.
+  double work(int64_t sequence, const Workload& workload) const;
 };
+
+/// UserError as check_budget().
+PlannedItems items_of(const SequenceSizes& sizes, const PackOptions& options);
 
 /// Tokens that sequences which begin with the same `common` ones need not compute again: all but the last, whose
 /// log-prob is that of the token by which they differ; whole multiples of the alignment, so that nothing is padded

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/ranges.h"
 #include "records/rollout_files.h"
+#include "step/step_index.h"
 #include "text/tokenizer.h"
 #include "train/prompts.h"
 
@@ -126,6 +127,8 @@ LengthSource recorded_lengths(const fs::path& path, int64_t group_size, int64_t 
       lengths.lengths.push_back(std::ssize(record.prompt_ids) + std::ssize(record.response_ids));
       lengths.groups.push_back(record.group_index);
       lengths.prompts.push_back(std::ssize(record.prompt_ids));
+      lengths.contexts.push_back(
+          context_lengths(std::ssize(record.prompt_ids), std::ssize(record.response_ids), turns_of(record)));
     }
   }
   return source;

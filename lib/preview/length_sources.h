@@ -19,8 +19,13 @@ struct StepLengths {
   int64_t step = 1;
   std::vector<int64_t> lengths;
   std::vector<int64_t> groups{}, prompts{};
+  std::vector<std::vector<int64_t>> contexts{};  // of recorded ones
 
-  SequenceSizes sizes() const { return {lengths, groups, prompts}; }
+  SequenceSizes sizes() const {
+    SequenceSizes sizes{lengths, groups, prompts};
+    sizes.contexts = contexts;
+    return sizes;
+  }
 };
 
 struct LengthSource {

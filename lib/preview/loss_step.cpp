@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "reward/parts.h"
+#include "settings/agentic.h"
 
 namespace roll {
 
@@ -40,8 +41,9 @@ struct Draws {
 
 constexpr int64_t kMaxLength = 40;
 
-/// Shares out a response's tokens: the model's and the environment's in turns, the model's first and last.
-std::vector<Turn> random_turns(const Draws& draws, int64_t b, int64_t num_tokens) {
+/// Shares out a response's tokens: the model's and the environment's in turns, the model's first and last. Half of the
+/// turns begin anew where they do so at all.
+std::vector<Turn> random_turns(const Draws& draws, int64_t b, int64_t num_tokens, bool has_contexts) {
   int64_t position = 0;
   const auto drawn = [&](int64_t most) {
     return 1 + static_cast<int64_t>(random_uniform(draws(kTurns, b, position++)) * static_cast<double>(most));
@@ -50,6 +52,7 @@ std::vector<Turn> random_turns(const Draws& draws, int64_t b, int64_t num_tokens
   for (int64_t left = num_tokens; left > 0;) {
     Turn& turn = turns.emplace_back(Turn{.num_tokens = drawn(left), .state = drawn(3)});
     turn.reward = random_uniform(draws(kTurns, b, position++));
+    turn.is_fresh = has_contexts && turns.size() > 1 && random_uniform(draws(kTurns, b, position++)) < 0.5;
     left -= turn.num_tokens;
     if (left == 1) {  // which no environment's tokens would precede
       ++turn.num_tokens;
@@ -159,7 +162,7 @@ LossStep random_loss_step(const Config& config) {
   }
   if (has_turns)
     for (int64_t b = 0; b < std::ssize(records); ++b)
-      records[b].turns = random_turns(draws, b, std::ssize(records[b].response_ids));
+      records[b].turns = random_turns(draws, b, std::ssize(records[b].response_ids), most_contexts(config) > 1);
   return complete(std::move(records), groups_of_mini_batch * group_size, config);
 }
 

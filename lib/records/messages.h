@@ -117,7 +117,7 @@ struct GroupMessage {
 
 /// Within a group of sampling ranks: what environments have answered, from its leader, whose they are.
 struct EnvironmentAnswers {
-  static constexpr MessageKind kMessage{"ANSW", 3, "answers of environments"};
+  static constexpr MessageKind kMessage{"ANSW", 4, "answers of environments"};
   struct Answer {
     int64_t request = 0;
     std::string observation;
@@ -126,6 +126,7 @@ struct EnvironmentAnswers {
     std::optional<bool> succeeded;
     std::optional<ToolCounts> tools;
     std::vector<std::string> tool_answers;
+    std::string action;
     std::optional<EnvironmentFault> fault;
     std::string why;
     bool is_late = false;
@@ -134,7 +135,7 @@ struct EnvironmentAnswers {
     void fields(F& field) {
       field("request", request), field("observation", observation), field("reward", reward);
       field("is_done", is_done), field("is_valid", is_valid), field("succeeded", succeeded);
-      field("tools", tools), field("tool_answers", tool_answers);
+      field("tools", tools), field("tool_answers", tool_answers), field("action", action);
       field("fault", fault), field("why", why), field("is_late", is_late), field("agent", agent);
     }
   };
@@ -184,7 +185,7 @@ struct ResponseLengths {
 
 /// The facts of a rank's responses that every rank needs (step/step_index.h).
 struct FactsMessage {
-  static constexpr MessageKind kMessage{"FACT", 3, "facts of responses"};
+  static constexpr MessageKind kMessage{"FACT", 4, "facts of responses"};
   struct Fact {
     int32_t group = 0, sample = 0;
     int32_t prompt_length = 0, response_length = 0;
@@ -211,7 +212,7 @@ struct FactsMessage {
 
 /// A rank's responses with all their data.
 struct Rollouts {
-  static constexpr MessageKind kMessage{"ROLL", 4, "rollouts"};
+  static constexpr MessageKind kMessage{"ROLL", 5, "rollouts"};
   std::vector<RolloutRecord> records;
   template <class F>
   void fields(F& field) {

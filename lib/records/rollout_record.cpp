@@ -45,12 +45,14 @@ Json to_json(const RolloutRecord& r) {
             {"tag", r.tag},
             {"difficulty", json_float(r.difficulty)}};
   if (r.is_baseline) json["is_baseline"] = true;
-  for (const Turn& turn : r.turns)
-    json["turns"].push_back({{"tokens", turn.num_tokens},
-                             {"environment_tokens", turn.num_environment_tokens},
-                             {"reward", json_float(turn.reward)},
-                             {"valid", turn.is_valid},
-                             {"state", turn.state}});
+  for (const Turn& turn : r.turns) {
+    Json& told = json["turns"].emplace_back(Json{{"tokens", turn.num_tokens},
+                                                 {"environment_tokens", turn.num_environment_tokens},
+                                                 {"reward", json_float(turn.reward)},
+                                                 {"valid", turn.is_valid},
+                                                 {"state", turn.state}});
+    if (turn.is_fresh) told["own_context"] = true;
+  }
   for (const auto& [version, num_tokens] : r.weights) json["weights"].push_back({version, num_tokens});
   if (!r.routed_experts.empty()) json["routed_experts"] = lists_of_tokens(r);
   if (!r.weights_sum.empty()) json["weights_sum"] = r.weights_sum;
@@ -106,11 +108,12 @@ class Fields {
     if (rest != 0) throw bad(key, array(key), kWhat);
     return runs;
   }
-  std::vector<int16_t> routed_experts(const char* key, int64_t num_tokens) const {
+  /// `least`: 0, or -1 where contexts end before the response does.
+  std::vector<int16_t> routed_experts(const char* key, int64_t num_tokens, int64_t least) const {
     std::vector<int16_t> experts;
     for (const Json& token : array(key)) {
-      const auto is_expert = [](const Json& e) {
-        return e.is_number_integer() && e.get<int64_t>() >= 0 && e.get<int64_t>() <= INT16_MAX;
+      const auto is_expert = [&](const Json& e) {
+        return e.is_number_integer() && e.get<int64_t>() >= least && e.get<int64_t>() <= INT16_MAX;
       };
       if (!token.is_array() || token.empty() || token.size() != array(key)[0].size() ||
           !std::ranges::all_of(token, is_expert))
@@ -125,7 +128,7 @@ class Fields {
   std::vector<Turn> turns(const char* key, size_t num_tokens) const {
     constexpr const char* kWhat =
         "a list of {tokens, environment_tokens, reward, valid, state}, whose tokens together are the response's and "
-        "whose last turn is the model's";
+        "whose last turn is the model's; one with own_context: true has its prompt before it";
     std::vector<Turn> turns;
     int64_t rest = static_cast<int64_t>(num_tokens);
     for (const Json& json : array(key)) {
@@ -136,9 +139,13 @@ class Fields {
                        .num_environment_tokens = turn.integer("environment_tokens"),
                        .reward = turn.reward("reward"),
                        .is_valid = turn.at("valid", &Json::is_boolean, "true or false").get<bool>(),
-                       .state = turn.integer("state")});
+                       .state = turn.integer("state"),
+                       .is_fresh = json.contains("own_context") &&
+                                   turn.at("own_context", &Json::is_boolean, "true or false").get<bool>()});
       const Turn& last = turns.back();
-      if (last.num_tokens < 1 || last.num_environment_tokens < 0) throw bad(key, json, kWhat);
+      const bool has_prompt = turns.size() > 1 && turns[turns.size() - 2].num_environment_tokens > 0;
+      if (last.num_tokens < 1 || last.num_environment_tokens < 0 || (last.is_fresh && !has_prompt))
+        throw bad(key, json, kWhat);
       rest -= std::min(rest + 1, last.num_tokens);
       rest -= std::min(rest + 1, last.num_environment_tokens);
     }
@@ -184,7 +191,9 @@ RolloutRecord record_from_json(const Json& json, const std::string& origin) {
                      r.log_probs.size(), r.response_ids.size());
   if (json.contains("turns")) r.turns = f.turns("turns", r.response_ids.size());
   if (json.contains("weights")) r.weights = f.weights("weights", r.response_ids.size());
-  if (json.contains("routed_experts")) r.routed_experts = f.routed_experts("routed_experts", r.num_routed());
+  const bool has_contexts = std::ranges::any_of(r.turns, &Turn::is_fresh);
+  if (json.contains("routed_experts"))
+    r.routed_experts = f.routed_experts("routed_experts", r.num_routed(), has_contexts ? -1 : 0);
   if (json.contains("weights_sum")) r.weights_sum = f.text("weights_sum");
   r.finish_reason = f.text("finish_reason");
   r.is_judged = !f.is_null("reward");

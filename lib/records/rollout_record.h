@@ -29,12 +29,13 @@ struct Turn {
   int64_t num_tokens = 0;              // of the model, which carry loss
   int64_t num_environment_tokens = 0;  // of the environment, which carry none; the last turn has 0
   double reward = 0;
-  bool is_valid = true;  // the environment understood it
-  int64_t state = 0;     // equal where the turn began with the same observation; 32 bits
+  bool is_valid = true;   // the environment understood it
+  int64_t state = 0;      // equal where the turn began with the same observation; 32 bits
+  bool is_fresh = false;  // it has a context of its own, whose prompt is what the environment said before it
   template <class F>
   void fields(F& field) {
     field("num_tokens", num_tokens), field("num_environment_tokens", num_environment_tokens);
-    field("reward", reward), field("is_valid", is_valid), field("state", state);
+    field("reward", reward), field("is_valid", is_valid), field("state", state), field("is_fresh", is_fresh);
   }
   bool operator==(const Turn&) const = default;
 };
@@ -55,7 +56,8 @@ struct RolloutRecord {
   std::vector<Turn> turns{};          // of a response in an environment, whose tokens they share out; only then a key
   std::vector<WeightsRun> weights{};  // that drew them; none: those of the step's beginning. Only then a line's key
   /// The experts that the tokens of prompt and response went through, one list for each but the last, which nothing was
-  /// drawn from: Generation::routed_experts. Only where they are recorded with a line's key.
+  /// drawn from: Generation::routed_experts; -1 of the last of a context before it. Only where they are recorded with a
+  /// line's key.
   std::vector<int16_t> routed_experts{};
   std::string weights_sum{};  // Engine::weights_sum(); only where adapters were sampled with a line's key
   std::string finish_reason;  // stop | length | stop_string | abort

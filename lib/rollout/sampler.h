@@ -50,8 +50,9 @@ struct GenerationRequest {
                              // seed of their own; low 48 bits
   std::optional<SamplingSettings> generating{};  // its own, instead of all requests'
   std::optional<uint64_t> seed{};                // its own; the same request with the same one gets the same response
-  Generation begun{};     // by a sampler that was paused, or in earlier turns: it goes on behind these tokens
-  int64_t num_given = 0;  // of those, the tokens of earlier turns: text and stop strings begin behind them
+  Generation begun{};          // by a sampler that was paused, or in earlier turns: it goes on behind these tokens
+  int64_t num_given = 0;       // of those, the tokens of earlier turns: text and stop strings begin behind them
+  int64_t first_position = 0;  // of the response, in the names of its random numbers: others of its name may be before
 };
 
 struct SamplingParams {

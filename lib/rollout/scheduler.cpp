@@ -243,7 +243,7 @@ Scheduler::Sequence& Scheduler::add_sequence(std::vector<int64_t> ids, std::vect
                               .purpose = params_.purpose,
                               .step = params_.step,
                               .sequence = requests_[request].sequence_id,
-                              .position = static_cast<uint32_t>(drawn.size())},
+                              .position = static_cast<uint32_t>(requests_[request].first_position + std::ssize(drawn))},
                      .prompt = prompt,
                      .drawn = drawn});
   return sequence;

@@ -66,9 +66,19 @@ void check_environment(const std::string& tag, const EnvironmentConfig& config, 
   const std::string where = fmt::format("custom_envs.{}.", tag);
   if (!check.require_given(check.is_set(config.env_type), config.env_type, "name what is played, as frozen_lake"))
     return;
-  const std::string manager = config.env_manager_cls.value_or("TrajEnvManager");
-  check.require(manager.substr(manager.rfind('.') + 1) == "TrajEnvManager", config.env_manager_cls,
-                "is not known; TrajEnvManager is, in which all turns of a trajectory are one sequence");
+  if (!check.require(
+          config.manager().has_value(), config.env_manager_cls,
+          "is not known; there are TrajEnvManager, in which all turns of a trajectory are one sequence, and "
+          "StepEnvManager, in which each has a prompt of its own; an agent that asks for itself is played by "
+          "env_type: openai, an environment in Python by env_type: command"))
+    return;
+  const bool answers_calls = config.env_type->is_agent || config.env_type->answers_calls;
+  check.require(!config.has_contexts() || !answers_calls, config.env_manager_cls,
+                "shows a turn neither answers of tools nor what an agent said; {} needs TrajEnvManager",
+                check.name(config.env_type));
+  if (!config.has_contexts() && check.is_set(config.history_length))
+    check.note(
+        fmt::format("{}: TrajEnvManager shows all turns; StepEnvManager reads it", check.name(config.history_length)));
   const auto& inner = config.env_config.max_steps;
   check.require(!inner || *inner == config.max_steps, inner, "differs from {}; keep one of the two",
                 check.name(config.max_steps));
@@ -91,6 +101,23 @@ void complete_sampling_of(Config& config, Checker& check) {
     validation = infer;
   infer.num_return_sequences = config.num_return_sequences_in_group;
   validation.num_return_sequences = agentic.val_env_manager.group_size;
+}
+
+/// ROLL's recipes of environments bound prompt and response together.
+void complete_prompt_length(Config& config, Checker& check) {
+  const int64_t sequence = *config.sequence_length;
+  int64_t turn = 0;
+  for (const std::string& tag : config.agentic.train_env_manager.tags)
+    if (const auto found = config.agentic.custom_envs.find(tag); found != config.agentic.custom_envs.end())
+      turn = std::max(turn, found->second.max_tokens_per_step);
+  for (const WorkerConfig* worker : {&config.actor_infer, &config.validation})
+    turn = std::max(turn, worker->generating_args.max_new_tokens.value_or(0));
+  const bool has_contexts = most_contexts(config) > 1 && turn < sequence;
+  if (!has_contexts && sequence > config.prompt_length) return;
+  config.prompt_length = has_contexts ? sequence - turn : sequence / 2;
+  check.note(fmt::format("prompt_length = {}: {} {}, as long as it is not set", config.prompt_length,
+                         has_contexts ? fmt::format("what a turn of {} tokens leaves of", turn) : "half of",
+                         check.name(config.sequence_length)));
 }
 
 void complete_normalization(Config& config, Checker& check) {
@@ -149,17 +176,12 @@ void complete_agentic(Config& config, Checker& check) {
   AgenticConfig& agentic = config.agentic;
   if (!agentic.is_used()) return;
   const EnvManagerConfig& train = agentic.train_env_manager;
-  if (!check.is_set(config.prompt_length) && config.sequence_length &&
-      *config.sequence_length <= config.prompt_length) {
-    config.prompt_length = *config.sequence_length / 2;  // ROLL's recipes of environments do not tell the two apart
-    check.note(fmt::format("prompt_length = {}: half of {}, as long as it is not set", config.prompt_length,
-                           check.name(config.sequence_length)));
-  }
   int64_t& group = config.num_return_sequences_in_group;
   check.require(!check.is_set(group) || group == train.group_size, group, "differs from {}; keep one of the two",
                 check.name(train.group_size));
   group = train.group_size;
   complete_sampling_of(config, check);
+  if (!check.is_set(config.prompt_length) && config.sequence_length) complete_prompt_length(config, check);
   complete_normalization(config, check);
   auto& shares = config.actor_train.data_args.domain_interleave_probs;
   const std::vector<int64_t> groups = groups_of(train);
@@ -207,6 +229,10 @@ void check_agentic(const Config& config, bool offline, Checker& check) {
   for (const std::string& tag : tags)
     if (const auto found = agentic.custom_envs.find(tag); found != agentic.custom_envs.end())
       check_environment(tag, found->second, offline, check);
+  if (most_contexts(config) > 1)
+    check.note(
+        "StepEnvManager: turns have prompts of their own, and to losses each is a sequence; "
+        "rollout_batch_size and mini-batches count trajectories");
   const int64_t group = agentic.train_env_manager.group_size, val_group = agentic.val_env_manager.group_size;
   check.require(config.rollout_batch_size % group == 0, config.rollout_batch_size,
                 "counts trajectories, and must be a multiple of {}", check.name(agentic.train_env_manager.group_size));
@@ -233,6 +259,16 @@ std::map<std::string, EnvironmentConfig> played_environments(const Config& confi
       if (is_new && !penalty) penalty = manager->format_penalty;
     }
   return played;
+}
+
+int64_t most_contexts(const Config& config) {
+  int64_t most = 1;
+  if (!config.agentic.is_used()) return most;
+  for (const std::string& tag : config.agentic.train_env_manager.tags)
+    if (const auto found = config.agentic.custom_envs.find(tag);
+        found != config.agentic.custom_envs.end() && found->second.has_contexts())
+      most = std::max(most, found->second.max_steps);
+  return most;
 }
 
 std::map<std::string, int64_t> training_levels(const Config& config) {

@@ -24,6 +24,9 @@ void check_agentic(const Config& config, bool offline, Checker& check);
 /// Those that are played, with the penalties that their managers say.
 std::map<std::string, EnvironmentConfig> played_environments(const Config& config);
 
+/// Contexts of a trajectory of training at most, each of sequence_length; 1 where all turns are one sequence.
+int64_t most_contexts(const Config& config);
+
 /// How many levels of each tag.
 std::map<std::string, int64_t> training_levels(const Config& config);
 std::map<std::string, int64_t> validation_levels(const Config& config);

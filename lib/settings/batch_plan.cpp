@@ -10,6 +10,7 @@
 #include "packing/shared_prompts.h"
 #include "pipeline/schedule.h"
 #include "pipeline/split_rule.h"
+#include "settings/agentic.h"
 
 namespace roll {
 
@@ -66,7 +67,8 @@ std::string layout(const WorkerConfig& worker) {
 std::string role_plan(const char* role, const Config& config, const WorkerConfig& worker) {
   const int64_t mini_batch = worker.mini_batch();
   return fmt::format("{}: {} of {} a step, {}", role, count(updates_per_step(config, worker), "update"),
-                     count(mini_batch, "sequence"), micro_batches(config.sequence_length.value(), worker));
+                     count(mini_batch, "sequence"),
+                     micro_batches(most_contexts(config) * config.sequence_length.value(), worker));
 }
 
 }  // namespace
@@ -111,7 +113,8 @@ std::string sft_plan(const SftConfig& config) {
 FullMicroBatch full_micro_batch(const Config& config, const WorkerConfig& worker, const Workload& workload,
                                 bool trains) {
   const StrategyConfig& layout = worker.strategy_args.strategy_config;
-  const int64_t length = config.sequence_length.value_or(0), group = config.num_return_sequences_in_group;
+  const int64_t of_context = config.sequence_length.value_or(0), contexts = most_contexts(config);
+  const int64_t length = contexts * of_context, group = config.num_return_sequences_in_group;
   const int64_t sequences = trains ? worker.micro_batch() : worker.infer_batch_size;
   const std::optional<int64_t> budget = worker.packing.budget(trains);
   const int64_t tokens = budget.value_or(sequences * length);
@@ -119,8 +122,9 @@ FullMicroBatch full_micro_batch(const Config& config, const WorkerConfig& worker
                                 (!trains || worker.mini_batch() == config.sequences_per_step());
   if (group < 2 || !has_whole_groups) return {tokens, tokens};
   const int64_t alignment = sequence_alignment(layout.context_parallel(), layout.tensor_parallel());
-  const SequenceSizes sizes(std::vector<int64_t>(group, length), std::vector<int64_t>(group, 0),
-                            std::vector<int64_t>(group, config.prompt_length));
+  SequenceSizes sizes(std::vector<int64_t>(group, length), std::vector<int64_t>(group, 0),
+                      std::vector<int64_t>(group, config.prompt_length));
+  if (contexts > 1) sizes.contexts.assign(group, std::vector<int64_t>(contexts, of_context));
   if (!shares_prompts(sizes, worker.packing.share_prompts, alignment, workload)) return {tokens, tokens};
   const int64_t shared = shared_tokens(config.prompt_length, alignment);
   const auto groups_of = [group](int64_t n) { return (n + group - 1) / group; };

@@ -2,6 +2,7 @@
 
 #include "loss/aggregate.h"
 #include "packing/alignment.h"
+#include "settings/agentic.h"
 #include "settings/checks.h"
 #include "settings/placement.h"
 
@@ -92,7 +93,7 @@ void check_budget(const std::optional<int64_t>& budget, const LongestSequence& l
     return check.note(fmt::format("{}: {} is not set, and micro-batches hold as many sequences as without packing",
                                   wish, check.key(budget)));
   const int64_t alignment = sequence_alignment(strategy.context_parallel(), strategy.tensor_parallel());
-  const int64_t needed = aligned_length(longest.tokens, alignment);
+  const int64_t needed = longest.contexts * aligned_length(longest.tokens, alignment);
   if (check.require(budget.has_value(), budget, "{} needs this many tokens per micro-batch; set it to {} or more ({})",
                     wish, needed, longest.name))
     check.require(*budget >= needed, budget, "cannot hold one sequence of {} tokens ({}); set it to {} or more", needed,
@@ -143,7 +144,11 @@ void check_batches(const Config& config, Checker& check) {
   note_per_device(config.actor_train, check);
   if (config.uses_critic()) note_per_device(config.critic, check);
   if (!config.sequence_length) return;
-  const LongestSequence longest{*config.sequence_length, check.name(config.sequence_length)};
+  const int64_t contexts = most_contexts(config);
+  const LongestSequence longest{
+      *config.sequence_length,
+      check.name(config.sequence_length) + (contexts > 1 ? fmt::format(" for each of {} turns", contexts) : ""),
+      contexts};
   check_packing(config.actor_train, longest, true, true, check);
   if (config.uses_critic()) check_packing(config.critic, longest, true, true, check);
   for (const auto& [name, worker] : reference_roles(config)) check_packing(*worker, longest, false, true, check);

@@ -74,6 +74,7 @@ void check_sft_batch(const WorkerConfig& worker, Checker& check);
 struct LongestSequence {
   int64_t tokens = 0;
   std::string name;
+  int64_t contexts = 1;  // so many of these tokens
 };
 /// The packing keys of a worker.
 void check_packing(const WorkerConfig& worker, const LongestSequence& longest, bool trains, bool forwards,

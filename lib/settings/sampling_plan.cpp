@@ -20,6 +20,8 @@ SamplingPlan sampling_plan(const Config& config) {
                     .plays = config.agentic.is_used(),
                     .response_length = config.response_length.value(),
                     .val_response_length = config.val_sequence_length.value() - config.val_prompt_length.value(),
+                    .sequence_length = config.sequence_length.value(),
+                    .val_sequence_length = config.val_sequence_length.value(),
                     .sets = {},
                     .filters = {},
                     .limits = {.num_slots = config.max_running_requests,

@@ -32,6 +32,7 @@ struct SamplingPlan {
   int64_t last_step = 0;
   bool plays = false;                                    // in environments
   int64_t response_length = 0, val_response_length = 0;  // there, all turns together
+  int64_t sequence_length = 0, val_sequence_length = 0;  // prompt and response of a turn with a context of its own
   std::vector<SetPlan> sets;                             // those that have rows, the validation's own first
   std::map<std::string, QueryFilterConfig> filters;      // of groups, by domain
   EngineLimits limits;                                   // num_slots: at most

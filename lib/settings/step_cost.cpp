@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "settings/agentic.h"
 #include "settings/batch_plan.h"
 #include "settings/placement.h"
 
@@ -14,7 +15,7 @@ namespace {
 /// A forward pass over all sequences of the step.
 double forward_of_step(const Config& config, const ModelSpec& spec, bool with_lm_head) {
   const int64_t rows = with_lm_head ? config.response_length.value_or(0) : 0;
-  return static_cast<double>(config.sequences_per_step()) *
+  return static_cast<double>(config.sequences_per_step() * most_contexts(config)) *
          spec.forward_flops(config.sequence_length.value_or(0), rows);
 }
 
@@ -27,7 +28,8 @@ double training_of(const Config& config, const WorkerConfig& worker, const Model
 StepCost step_cost(const Config& config, const PlannedModels& models) {
   StepCost cost;
   const double policy = forward_of_step(config, models.policy, /*with_lm_head=*/true);
-  cost.tokens = static_cast<double>(config.sequences_per_step() * config.sequence_length.value_or(0));
+  cost.tokens =
+      static_cast<double>(config.sequences_per_step() * most_contexts(config) * config.sequence_length.value_or(0));
   cost.sampling = policy;
   const bool is_asked = config.enable_old_logprobs_recompute.value_or(false);
   if (is_asked || old_log_prob_reasons(config).any()) cost.forwards += policy;

@@ -82,7 +82,7 @@ GroupPieces pieces_of(const SequenceSizes& sizes, int64_t most, const BatchRule&
 /// busy, though each repeats the prompt.
 std::vector<Partition> plan_groups(const SequenceSizes& sizes, const BatchRule& rule, int64_t num_ranks) {
   constexpr double kClearly = 0.98;
-  if (rule.is_packed) items_of(sizes.lengths, rule.packing);  // refuses what is longer than the budget
+  if (rule.is_packed) items_of(sizes, rule.packing);  // refuses what is longer than the budget
   GroupPieces pieces;
   Partition shares;
   const int64_t fewest = num_ranks * (rule.is_packed ? rule.packing.min_num_micro_batches : 1);
@@ -128,9 +128,10 @@ int64_t sharing_of(const SequenceSizes& sizes, const BatchRule& rule) {
 std::vector<Partition> plan_ranks(const SequenceSizes& sizes, const BatchRule& rule, int64_t num_ranks) {
   if (rule.unit > 1) return plan_units(sizes, rule, num_ranks);
   if (!sizes.groups.empty() && sharing_of(sizes, rule) > 0) return plan_groups(sizes, rule, num_ranks);
-  return cut_shares(
-      balance_ranks(sizes.lengths, num_ranks, rule.packing.workload), rule,
-      [&](const std::vector<int64_t>& share) { return items_of(picked(sizes.lengths, share), rule.packing); });
+  std::vector<double> work;
+  for (int64_t i = 0; i < sizes.num_sequences(); ++i) work.push_back(sizes.work(i, rule.packing.workload));
+  return cut_shares(balance_ranks(work, num_ranks), rule,
+                    [&](const std::vector<int64_t>& share) { return items_of(sizes.select(share), rule.packing); });
 }
 
 Partition epoch_mini_batches(const EpochRule& rule, int64_t num_sequences, int64_t step, int64_t epoch) {

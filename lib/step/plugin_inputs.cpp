@@ -8,13 +8,14 @@ std::optional<LossPlugin> open_plugin(const PluginArgs& args, const std::string&
 
 PluginInputs plugin_inputs(const Batch& batch, std::map<std::string, at::Tensor> computed) {
   std::erase_if(computed, [](const auto& entry) { return !entry.second.defined(); });
-  return {batch.axis(), batch.sequence_index, std::vector<double>(batch.num_sequences()), std::move(computed),
-          batch.masks};
+  return {batch.axis(), batch.on_contexts(batch.sequence_index), std::vector<double>(batch.tokens.num_contexts()),
+          std::move(computed), batch.masks};
 }
 
 PluginInputs plugin_inputs(const Experience& e, std::map<std::string, at::Tensor> computed) {
   at::Tensor sample_weights;
-  if (!e.sample_weights.empty()) sample_weights = spread(e.sample_weights, e.axis(), e.response_mask().device());
+  if (!e.sample_weights.empty())
+    sample_weights = spread(e.on_contexts(e.sample_weights), e.axis(), e.response_mask().device());
   const std::map<std::string, at::Tensor> of_step = {{"ref_log_probs", e.ref_log_probs},
                                                      {"advantages", e.advantages},
                                                      {"sampler_log_probs", e.sampler_log_probs},
@@ -25,7 +26,7 @@ PluginInputs plugin_inputs(const Experience& e, std::map<std::string, at::Tensor
                                                      {"sample_weights", sample_weights}};
   computed.insert(of_step.begin(), of_step.end());  // what was computed wins
   PluginInputs inputs = plugin_inputs(static_cast<const Batch&>(e), std::move(computed));
-  inputs.scores = e.scores;
+  inputs.scores = e.on_contexts(e.scores);
   return inputs;
 }
 

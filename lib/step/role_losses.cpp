@@ -37,8 +37,8 @@ LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& compu
                      .response_mask = e.response_mask(),
                      .final_response_mask = e.final_response_mask(),
                      .is_weights = e.is_weights,
-                     .sample_weights = e.sample_weights,
-                     .scores = e.scores,
+                     .sample_weights = e.on_contexts(e.sample_weights),
+                     .scores = e.on_contexts(e.scores),
                      .positive_response_mask = e.positive_response_mask()},
                     counts, settings_, reducer);
 }

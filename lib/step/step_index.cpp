@@ -24,7 +24,11 @@ Turns turns_of(const RolloutRecord& record) {
   int32_t begin = 0;
   for (const Turn& turn : record.turns) {
     const auto end = begin + static_cast<int32_t>(turn.num_tokens);
-    turns.push_back({.begin = begin, .end = end, .state = static_cast<uint32_t>(turn.state), .reward = turn.reward});
+    turns.push_back({.begin = begin,
+                     .end = end,
+                     .state = static_cast<uint32_t>(turn.state),
+                     .reward = turn.reward,
+                     .is_fresh = turn.is_fresh});
     begin = end + static_cast<int32_t>(turn.num_environment_tokens);
   }
   return turns;

@@ -1,5 +1,5 @@
 // What every rank knows of every response of a step: 47 bytes each (FactsMessage in records/messages.h), under
-// gdpo 16 more for each part of its reward, and in environments 20 for each turn. The responses
+// gdpo 16 more for each part of its reward, and in environments 21 for each turn. The responses
 // themselves stay where they were sampled, or read.
 #pragma once
 

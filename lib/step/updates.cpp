@@ -125,7 +125,7 @@ B micro_batch_of(const B& mini_batch, const std::vector<int64_t>& sequences, con
   tokens.loss_scale = update.loss_scale;
   if (update.sharing > 0) tokens.tree = prefix_tree(tokens, update.sharing);
   if (const auto& seed = plan.settings.dropout_seed; seed && !plan.device.is_meta())
-    tokens.dropout_names = dropout_names(tokens.ids, tokens.cu_seqlens, *seed, update.number);
+    tokens.dropout_names = dropout_names(tokens.ids, tokens.contexts(), *seed, update.number);
   return part;
 }
 

@@ -116,9 +116,18 @@ class LevelMaker {
     row.id = fmt::format("{}:{}", tag, seed);
     row.origin = fmt::format("custom_envs.{}: seed {}", tag, seed);
     row.tag = row.domain = tag;
-    row.messages = first_messages(environments_.at(tag), opening);
+    const Opening told{turns_.disarmed(opening.instruction), turns_.disarmed(opening.observation)};
+    row.messages = first_messages(environments_.at(tag), told);
     row.tools = environment.tools();
     row.raw = Json{{"id", row.id}, {"tag", tag}, {"seed", seed}, {"observation", opening.observation}};
+    if (environments_.at(tag).has_contexts()) {
+      row.raw["instruction"] = told.instruction;
+      if (!row.tools.is_null())
+        throw user_error(
+            "custom_envs.{0}: its levels have tools, whose answers StepEnvManager shows to no turn; set "
+            "custom_envs.{0}.env_manager_cls: TrajEnvManager",
+            tag);
+    }
     return row;
   }
 

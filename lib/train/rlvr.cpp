@@ -147,7 +147,9 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       rollout_manager_(sampling_, std::move(data.of_sampling), engine_, worker_.get(), reward_models_, ranks),
       throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size(),
                   std::ssize(training_ranks(config))),
-      cut_responses_(domains_of(config), sampling_.training.max_new_tokens),
+      // Of trajectories environment/cut says what cut them.
+      cut_responses_(sampling_.plays ? std::vector<std::string>() : domains_of(config),
+                     sampling_.training.max_new_tokens),
       resume_(plan.start.resume),
       run_(std::move(plan), config.max_steps, rlvr_face(config, describe_roles(roles_, config, device)), ranks, log) {
   std::vector<RoleMesh*> all = mesh_of_.references;

@@ -37,8 +37,9 @@ Games games_of(const Config& config, const std::filesystem::path& model_folder, 
   games.tokens.emplace(*games.chat_template, tokenizer);
   games.prompt_length = config.prompt_length;
   for (const auto& [tag, environment] : games.environments)
-    games.tokens->check(environment.env_type->answers_calls ? "tool" : "user",
-                        make_environment(environment, tag)->tools());
+    if (!environment.has_contexts())
+      games.tokens->check(environment.env_type->answers_calls ? "tool" : "user",
+                          make_environment(environment, tag)->tools());
   return games;
 }
 

@@ -66,6 +66,18 @@ RECIPES = {
     "gigpo": dict(
         ranks=1, training=dict(gradient_accumulation_steps=4, lr_scheduler_type="constant"), worker={}, turns=True,
         keys=dict(adv_estimator="gigpo", step_reward_gamma=0.8, step_reward_weight=0.5, loss_agg_mode="token-mean")),
+    # Turns of which some have contexts of their own: to losses each context is a sequence.
+    "contexts": dict(
+        ranks=2, training=dict(gradient_accumulation_steps=4, lr_scheduler_type="constant"), turns=True, contexts=True,
+        worker=dict(use_sequence_packing=True, strategy_args=dict(strategy_name="megatron_train"),
+                    sequence_packing_args=dict(algorithm="load_balance", max_packed_sequence_length_train=150,
+                                               max_packed_sequence_length_forward=150)),
+        keys=dict(adv_estimator="gae", gamma=0.97, lambd=0.9, add_token_level_kl=True, init_kl_coef=0.1, kl_penalty="k3", value_clip=0.02,
+                  use_kl_loss=True, kl_loss_coef=0.02, entropy_loss_coef=0.01, whiten_advantages=True, importance_sampling="seq",
+                  bootstrap_truncated=True, positive_loss_coef=0.05)),
+    "contexts gigpo": dict(
+        ranks=1, training=dict(gradient_accumulation_steps=8, lr_scheduler_type="constant"), worker={}, turns=True, contexts=True,
+        keys=dict(adv_estimator="gigpo", step_reward_gamma=0.8, step_reward_weight=0.5, loss_agg_mode="prompt-mean")),
     "step_reinforce": dict(
         ranks=1, training=dict(gradient_accumulation_steps=8, lr_scheduler_type="constant"), worker={}, turns=True,
         keys=dict(adv_estimator="step_reinforce", step_reward_gamma=0.9, max_len_mask=True)),
@@ -117,6 +129,12 @@ def with_turns(line, rng):
     return line | dict(turns=turns, reward=sum(turn["reward"] for turn in turns))
 
 
+def with_contexts(line, rng):
+    """Half of the turns have a prompt of their own, which is what the environment said before them."""
+    turns = [turn | dict(own_context=True) if i and rng.random() < 0.5 else turn for i, turn in enumerate(line["turns"])]
+    return line | dict(turns=turns)
+
+
 def prepare(binary, folder, recipe):
     """Models, rollouts and run.yaml (JSON is YAML) under `folder`; returns the path of run.yaml."""
     described = RECIPES[recipe]
@@ -125,6 +143,9 @@ def prepare(binary, folder, recipe):
     (folder / "rollouts").mkdir()
     rng = random.Random(9)
     told = [with_turns(line, rng) if "turns" in described else line for line in rollout_lines("second_domain" in described)]
+    if "contexts" in described:
+        rng = random.Random(4)
+        told = [with_contexts(line, rng) for line in told]
     for step in (1, 2):
         lines = "".join(json.dumps(line | {"step": step}) + "\n" for line in told)
         (folder / f"rollouts/step_{step:06}.jsonl").write_text(lines)

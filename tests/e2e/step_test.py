@@ -18,6 +18,7 @@ failures = []
 # Layouts under which a recipe must give the same, as ranks, cp, tp; the number of data ranks is the recipe's.
 LAYOUTS = {"ppo": [(2, 1, 1), (4, 2, 1), (4, 1, 2), (8, 2, 2), (8, 1, 4)],
            "turns": [(2, 1, 1), (4, 2, 1)],
+           "contexts": [(2, 1, 1), (4, 2, 1), (4, 1, 2)],
            "distillation": [(2, 1, 1), (4, 2, 1)], "distillation and rewards": [(2, 1, 1), (4, 1, 2)]}
 
 

@@ -228,4 +228,46 @@ TEST_CASE("messages are the template's, turn by turn", "[environment]") {
   CHECK_THROWS_AS(check_agent_template(config, "custom_envs.Lake."), UserError);
 }
 
+TEST_CASE("a turn with a context of its own is shown the last turns and the level as it is now", "[environment]") {
+  EnvironmentConfig config{.env_manager_cls = "roll.pipeline.agentic.env_manager.step_env_manager.StepEnvManager",
+                           .max_steps = 9,
+                           .max_tokens_per_step = 32,
+                           .history_length = 3,
+                           .agent_system_template = "Play.",
+                           .agent_template =
+                               "{env_instruction} {step_count} {history_length} {current_step} {actions_left} "
+                               "{max_response_length} [{history}] {current_observation}{{}}"};
+  CHECK_NOTHROW(check_agent_template(config, ""));
+  CHECK(first_messages(config, {"Rules.", "a map"})[1]["content"] == "Rules. 0 0 1 9 32 [] a map{}");
+  std::vector<PastTurn> past = {{"first", "Up"}, {"second {x}", "Fly", false, -0.5}, {"third", "Down", true, 1}};
+  const Json now = messages_of_turn(config, {"Rules.", "a map"}, past);
+  CHECK(now[0]["content"] == "Play.");
+  CHECK(
+      now[1]["content"] ==
+      "Rules. 3 2 4 6 32 [Turn 2 showed:\nsecond {x}\nYou answered: Fly (no valid action: keep to the output format)\n"
+      "Reward: -0.5\nTurn 3 showed:\nthird\nYou answered: Down\nReward: 1] a map{}");
+  config.env_manager_cls = "StepConcatEnvManager";
+  config.agent_template = "{history}|{current_observation}";
+  CHECK(messages_of_turn(config, {"", "a map"}, past)[1]["content"] == "second {x}\nthird|a map");
+  config.history_length = 1;
+  CHECK(messages_of_turn(config, {"", "a map"}, past)[1]["content"] == "|a map");
+  config.env_manager_cls = "TrajEnvManager";
+  CHECK_THROWS_WITH(check_agent_template(config, "custom_envs.Lake."), Catch::Contains("{history} is not known"));
+}
+
+TEST_CASE("what a message was taken for is told, and a manager by its class", "[environment]") {
+  const auto lake = made("frozen_lake", {.is_slippery = false});
+  lake->reset(4);
+  CHECK(lake->step("<answer>up</answer>").action == "Up");
+  CHECK(lake->step("up").action.empty());
+  const auto boxes = made("sokoban", {});
+  boxes->reset(4);
+  CHECK(boxes->step("<answer> left</answer>").action == "Left");
+  const auto manager = [](const char* name) { return EnvironmentConfig{.env_manager_cls = name}.manager(); };
+  CHECK(EnvironmentConfig().manager() == EnvManager::kTurns);
+  CHECK(manager("a.b.StepEnvManager") == EnvManager::kSteps);
+  CHECK(manager("a.b.StepConcatEnvManager") == EnvManager::kStepsConcat);
+  CHECK_FALSE(manager("a.b.ProxyEnvManager"));
+}
+
 }  // namespace roll

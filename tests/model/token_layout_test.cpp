@@ -162,7 +162,7 @@ TEST_CASE("what sequences begin with alike, but for its last token, is one branc
   // In lexicographic order: the second has 4 tokens of the first, the third is the second's beginning.
   const auto shared = [&](int64_t alignment) {
     std::vector<Numbers> found;
-    for (const Branch& branch : prefix_tree(tokens, alignment)) found.push_back({branch.sequence, branch.shared});
+    for (const Branch& branch : prefix_tree(tokens, alignment)) found.push_back({branch.context, branch.shared});
     return found;
   };
   CHECK(shared(1) == std::vector<Numbers>{{2, 0}, {0, 2}, {1, 3}, {4, 0}, {3, 1}});
@@ -188,7 +188,7 @@ TEST_CASE("the queries of a branch see the path from the root, and its tokens li
     int64_t saved = 0, aligned = 0;
     for (const Branch& branch : tokens.tree) {
       saved += branch.shared;
-      aligned += aligned_length(lengths[branch.sequence], alignment);
+      aligned += aligned_length(lengths[branch.context], alignment);
     }
     const auto ranks = lay_out_all(tokens, cp, tp);
     const at::Tensor all_ids = of_all_ranks(ranks, &TokenLayout::ids);
@@ -202,7 +202,7 @@ TEST_CASE("the queries of a branch see the path from the root, and its tokens li
       REQUIRE(layout.ids.numel() % tp == 0);
       REQUIRE(std::ssize(layout.cu_queries) - 1 == chunks * tokens.num_sequences());
       for (int64_t c = 0; c + 1 < std::ssize(layout.cu_queries); ++c) {
-        const int64_t sequence = tokens.tree[c / chunks].sequence, keys = layout.cu_keys[c + 1] - layout.cu_keys[c];
+        const int64_t sequence = tokens.tree[c / chunks].context, keys = layout.cu_keys[c + 1] - layout.cu_keys[c];
         const at::Tensor rows = layout.keys.narrow(0, layout.cu_keys[c], keys);
         const int64_t real = std::min(keys, tokens.length(sequence));
         REQUIRE(list(all_positions.index_select(0, rows)) == list(at::arange(keys, at::kLong)));

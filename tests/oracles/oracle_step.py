@@ -46,6 +46,32 @@ def in_float64(model):
     return model
 
 
+def context_ends(s):
+    """Where contexts end among the response's tokens; the last one at its end."""
+    ends, at = [], 0
+    for turn, after in zip(s.get("turns", []), s.get("turns", [])[1:]):
+        at += turn["tokens"]
+        ends += [at] if after.get("own_context") else []
+        at += turn["environment_tokens"]
+    return ends + [len(s["response_ids"])]
+
+
+def contexts(s):
+    """Token ids of each context; together they are prompt and response."""
+    ids, begin, parts = s["prompt_ids"] + s["response_ids"], 0, []
+    for end in context_ends(s):
+        end += len(s["prompt_ids"])
+        parts.append(torch.tensor([ids[begin:end]]))
+        begin = end
+    return parts
+
+
+def cut(x, s):
+    """A response's numbers as those of its contexts."""
+    ends = context_ends(s)
+    return [x[begin:end] for begin, end in zip([0] + ends, ends)]
+
+
 class Policy:
     def __init__(self, folder):
         from transformers import AutoModelForCausalLM
@@ -54,8 +80,8 @@ class Policy:
 
     def __call__(self, s, temperature):
         """Log-probs and entropies of the response tokens."""
-        logits = self.model(torch.tensor([s["prompt_ids"] + s["response_ids"]])).logits[0] / temperature
-        logits = logits[len(s["prompt_ids"]) - 1 : -1]
+        logits = torch.cat([self.model(ids).logits[0] for ids in contexts(s)]) / temperature
+        logits = logits[len(s["prompt_ids"]) - 1 : -1]  # what a context's last token predicts is in no mask
         log_p = torch.log_softmax(logits, -1)
         chosen = log_p[torch.arange(len(s["response_ids"])), torch.tensor(s["response_ids"])]
         return chosen, -(log_p.exp() * log_p).sum(-1)
@@ -75,7 +101,7 @@ class Critic:
 
     def __call__(self, s):
         """Values before each response token, and after the last one."""
-        hidden = self.model(torch.tensor([s["prompt_ids"] + s["response_ids"]])).last_hidden_state[0]
+        hidden = torch.cat([self.model(ids).last_hidden_state[0] for ids in contexts(s)])
         values = hidden @ self.head["weight"][0] + self.head["bias"][0]
         return values[len(s["prompt_ids"]) - 1 : -1], values[-1]
 
@@ -319,10 +345,12 @@ def reduce(losses, masks, groups, mode, divisor):
 
 def actor_loss(c, policy, samples, e, chosen, temperature):
     policy_mode, other_mode, diagnostics = loss_modes(c)
-    groups = [samples[i]["group_index"] for i in chosen]
-    at = lambda key: [e[key][i] for i in chosen]
+    owners = [i for i in chosen for _ in context_ends(samples[i])]  # to a loss each context is a sequence
+    groups = [samples[i]["group_index"] for i in owners]
+    at = lambda key: [part for i in chosen for part in cut(e[key][i], samples[i])]
     masks, finals, divisor = at("response_mask"), at("final_response_mask"), c("loss_aggregation_divisor")
-    log_probs, entropy = zip(*[policy(samples[i], temperature) for i in chosen])
+    computed = [[cut(x, samples[i]) for x in policy(samples[i], temperature)] for i in chosen]
+    log_probs, entropy = ([part for both in computed for part in both[k]] for k in (0, 1))
     d = [a - b for a, b in zip(log_probs, at("old_log_probs"))]
     ratio = [torch.exp(mean_of(x, m).expand_as(x) if c("importance_sampling") == "seq" else x) for x, m in zip(d, masks)]
     low, high = (c("pg_clip_low"), c("pg_clip_high")) if c("use_pg_clip_range") else (c("pg_clip"), c("pg_clip"))
@@ -361,7 +389,7 @@ def actor_loss(c, policy, samples, e, chosen, temperature):
             total = total + c("kl_loss_coef") * kl
     total = c("rl_loss_coef") * total - c("entropy_loss_coef") * reduce(entropy, masks, groups, diagnostics, 1)
     if c("positive_loss_coef"):
-        right = [f * (score(samples[i]) > 0) for f, i in zip(finals, chosen)]
+        right = [f * (score(samples[i]) > 0) for f, i in zip(finals, owners)]
         positive = reduce([-x for x in log_probs], right, groups, policy_mode, divisor)
         m["actor/positive_loss"] = positive.item()
         total = total + c("positive_loss_coef") * positive
@@ -372,11 +400,10 @@ def actor_loss(c, policy, samples, e, chosen, temperature):
 
 def critic_loss(c, critic, samples, e, chosen):
     _, mode, diagnostics = loss_modes(c)
-    groups = [samples[i]["group_index"] for i in chosen]
-    masks = [e["response_mask"][i] for i in chosen]
-    losses, clipped = [], []
-    for i in chosen:
-        v, old, target = critic(samples[i])[0], e["values"][i], e["returns"][i]
+    groups = [samples[i]["group_index"] for i in chosen for _ in context_ends(samples[i])]
+    at = lambda key: [part for i in chosen for part in cut(e[key][i], samples[i])]
+    masks, losses, clipped = at("response_mask"), [], []
+    for v, old, target in zip([part for i in chosen for part in cut(critic(samples[i])[0], samples[i])], at("values"), at("returns")):
         free = bounded = (v - target) ** 2
         if c("value_clip"):
             bounded = (torch.clamp(v, old - c("value_clip"), old + c("value_clip")) - target) ** 2

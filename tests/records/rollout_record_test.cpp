@@ -67,6 +67,25 @@ TEST_CASE("a line says which weights drew its tokens, where they are not all the
   }
 }
 
+TEST_CASE("a line says which turns have contexts of their own, where there are such", "[train]") {
+  RolloutRecord r = test::written_record(0, 0);
+  r.turns = {{.num_tokens = 1, .num_environment_tokens = 1}, {.num_tokens = 1, .is_fresh = true}};
+  Json json = to_json(r);
+  CHECK_FALSE(json["turns"][0].contains("own_context"));
+  CHECK(json["turns"][1]["own_context"] == true);
+  CHECK(record_from_json(json, "test").turns == r.turns);
+  r.routed_experts = {0, 1, -1, 2};  // nothing was drawn from a context's last token
+  CHECK(record_from_json(to_json(r), "test").routed_experts == r.routed_experts);
+  const auto broken = [&](const std::function<void(Json&)>& change) {
+    Json wrong = json;
+    change(wrong["turns"]);
+    CHECK_THROWS_WITH(record_from_json(wrong, "f.jsonl:4"), Catch::Contains("f.jsonl:4: turns"));
+  };
+  broken([](Json& turns) { turns[0]["own_context"] = true; });  // its prompt is prompt_ids
+  broken([](Json& turns) { turns[1]["own_context"] = 1; });
+  broken([](Json& turns) { turns[0]["environment_tokens"] = 0, turns[0]["tokens"] = 2; });
+}
+
 TEST_CASE("a line says which experts its tokens went through, where they are recorded", "[train]") {
   RolloutRecord r = test::written_record(0, 0);
   CHECK_FALSE(to_json(r).contains("routed_experts"));

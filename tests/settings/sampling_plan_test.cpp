@@ -12,6 +12,7 @@ Config complete_config() {
   config.prompt_length = 20;
   config.val_prompt_length = 50;
   config.response_length = 100;
+  config.sequence_length = 120;
   config.val_sequence_length = 130;
   config.num_return_sequences_in_group = 4;
   config.rollout_batch_size = 6;

@@ -205,12 +205,18 @@ TEST_CASE("a rank of several that share a model gets each micro-batch in one cop
 
 TEST_CASE("what comes to a device is laid out as the ranks that compute it lay it out themselves", "[train]") {
   const auto [cp, tp, shares] =
-      GENERATE(table<int, int, bool>({{1, 2, false}, {2, 2, false}, {1, 1, true}, {2, 1, true}}));
-  CAPTURE(cp, tp, shares);
+      GENERATE(table<int, int, bool>({{1, 1, false}, {1, 2, false}, {2, 2, false}, {1, 1, true}, {2, 1, true}}));
+  const bool has_contexts = GENERATE(false, true);
+  CAPTURE(cp, tp, shares, has_contexts);
   test::MirrorRanks world(cp * tp);
   Mesh mesh(world, {.cp = cp, .tp = tp});
   const ModelParallel parallel = model_parallel(mesh);
   Experience e = eight_sequences();
+  if (has_contexts)
+    for (int64_t b = 0; b <= e.num_sequences(); ++b) {
+      e.tokens.cu_contexts.push_back(e.tokens.cu_seqlens[b]);
+      if (b < e.num_sequences()) e.tokens.cu_contexts.push_back(e.tokens.cu_seqlens[b] + 2);
+    }
   if (shares) e.tokens.tree = prefix_tree(e.tokens, sequence_alignment(cp, tp));
   const TokenLayout expected = lay_out(e.tokens, parallel);
   const LabelledSlots labelled = labelled_slots(expected, e.tokens, e.mask("response_mask"), parallel);
@@ -222,6 +228,7 @@ TEST_CASE("what comes to a device is laid out as the ranks that compute it lay i
   };
   same(found.ids, expected.ids), same(found.positions, expected.positions), same(found.keys, expected.keys);
   same(found.tokens, expected.tokens), same(found.places, expected.places);
+  CHECK(std::ssize(expected.cu_queries) > (has_contexts ? 2 : 1) * 8);
   same(found.query_bounds, bounds_of(expected.cu_queries)), same(found.key_bounds, bounds_of(expected.cu_keys));
   REQUIRE(there.tokens.labelled.size() == 1);
   same(there.tokens.labelled[0].slots, labelled.slots), same(there.tokens.labelled[0].unwanted, labelled.unwanted);

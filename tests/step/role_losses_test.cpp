@@ -66,4 +66,37 @@ TEST_CASE("where nothing weighs samples nothing is prepared", "[train]") {
   });
 }
 
+TEST_CASE("the loss of a trajectory is that of its contexts, with its score and its weight on each", "[train]") {
+  const auto sample = [](std::vector<int64_t> prompt, std::vector<int64_t> response, double score, Turns turns) {
+    return Sample{.prompt_ids = std::move(prompt),
+                  .response_ids = std::move(response),
+                  .score = score,
+                  .turns = std::move(turns)};
+  };
+  const Turns turns = {{.begin = 0, .end = 2}, {.begin = 3, .end = 4, .is_fresh = true}};
+  const auto loss_of = [](Experience e, std::vector<float> weights) {
+    const at::Tensor ramp = at::linspace(-1, 1, e.tokens.num_tokens()) * e.response_mask();
+    e.masks["final_response_mask"] = e.masks["positive_response_mask"] = e.response_mask();
+    e.advantages = ramp + 0.1;
+    e.old_log_probs = -ramp.abs();
+    e.sample_weights = std::move(weights);
+    LossSettings settings;
+    settings.policy.pg_variant = "topr";
+    settings.modes.policy = AggMode::kSeqMeanTokenMean;
+    settings.importance_sampling = ImportanceSampling::kSequence;
+    const ActorLoss loss(RoleLossSettings{settings});
+    MiniBatchCounts counts;
+    for (const char* mask : {"response_mask", "final_response_mask", "positive_response_mask"})
+      counts.set(mask, local_counts(e.mask(mask), e.axis(), 1));
+    return loss(e, {e.old_log_probs + 0.3 * ramp, at::zeros_like(ramp)}, counts).loss.item<double>();
+  };
+  const double together =
+      loss_of(make_experience({sample({1}, {2, 3, 4, 5}, 0, turns), sample({6}, {7, 8, 9, 10}, 1, turns)}), {0.5, 3});
+  const double apart = loss_of(make_experience({sample({1}, {2, 3}, 0, {}), sample({4}, {5}, 0, {}),
+                                                sample({6}, {7, 8}, 1, {}), sample({9}, {10}, 1, {})}),
+                               {0.5, 0.5, 3, 3});
+  CHECK(together == apart);
+  CHECK(together != 0);
+}
+
 }  // namespace roll

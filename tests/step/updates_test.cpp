@@ -107,6 +107,27 @@ TEST_CASE("an update whose loss is not finite is left out, counted and told; too
   CHECK_THAT(three_updates(*one, {1}, 0), Catch::StartsWith("step 12: test: 1 updates in a row"));
 }
 
+TEST_CASE("dropout knows a token by its context, so that what contexts begin with alike has one mask", "[train]") {
+  const auto one = make_communicator({.kind = Transport::kSingle});
+  Mesh mesh(*one, {});
+  const Experience step =
+      make_experience({{.prompt_ids = {1, 2},
+                        .response_ids = {3, 1, 2, 4},
+                        .turns = {{.begin = 0, .end = 1}, {.begin = 3, .end = 4, .is_fresh = true}}}});
+  const NamedTensors parameters = {{"w", at::ones({1}).requires_grad_()}};
+  Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 0}}, *one);
+  UpdatePlan plan{
+      .settings = settings(true, 0), .mini_batches = {{0}}, .sizes = facts_of(step).sizes(), .num_groups = 1};
+  plan.settings.dropout_seed = 5;
+  at::Tensor names;
+  run_updates<Experience>(step, plan, learner, mesh, [&](const Experience& e, const MiniBatchCounts&) -> LossResult {
+    names = e.tokens.dropout_names;
+    return {parameters[0].second.sum(), {}};
+  });
+  CHECK(at::equal(names.slice(0, 0, 2), names.slice(0, 3, 5)));
+  CHECK_FALSE(at::equal(names[2], names[5]));
+}
+
 TEST_CASE("micro-batches say what their sequences begin with alike, in training and forward, where that is wished",
           "[train]") {
   const auto one = make_communicator({.kind = Transport::kSingle});
