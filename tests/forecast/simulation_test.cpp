@@ -13,6 +13,7 @@ struct Apart {
   int64_t train_tp = 1, sampler_tp = 4, ranks_per_host = 8, train_pp = 1;
   std::string arch = "Qwen2.5-7B";
   std::vector<std::string> more = {};  // of actor_train's strategy_config
+  std::string stages = {};             // of all roles that have some
   int64_t updates = 1;
 };
 
@@ -30,6 +31,8 @@ Simulator apart(const Apart& layout) {
     overrides.push_back(role + ".device_mapping=list(range(0,16))");
     overrides.push_back(fmt::format("{}tensor_model_parallel_size={}", strategy(role), layout.train_tp));
     overrides.push_back(fmt::format("{}pipeline_model_parallel_size={}", strategy(role), layout.train_pp));
+    if (!layout.stages.empty())
+      overrides.push_back(fmt::format("{}pipeline_model_parallel_layout={}", strategy(role), layout.stages));
   }
   overrides.push_back(fmt::format("{}tensor_model_parallel_size={}", strategy("actor_infer"), layout.sampler_tp));
   for (const std::string& key : layout.more) overrides.push_back(strategy("actor_train") + key);
@@ -74,6 +77,10 @@ TEST_CASE("stages of a pipeline take as long as the whole, idling included", "[p
   CHECK(plain.seconds * (1 - plain.idle_share) < plain.compute_s + plain.traffic_s);
   CHECK(plain.seconds > plain.compute_s);
   CHECK(plain.sent.contains("activations/broadcast"));
+  // A head that is large beside the layers is the last one's alone, for which the others wait.
+  const PhaseSimulation small =
+      phase_of(apart({.sampler_tp = 2, .train_pp = 4, .arch = "Qwen2.5-0.5B", .more = {again}}).at(24), "train_actor");
+  CHECK(small.idle_share > 0.5);  // the bubble of its four micro-batches alone is 3/7
   // Chunks, of which some have no layer and the others one, compute what their stages would at once, and idle less.
   const std::vector<std::string> first_layers = {again, "recompute_method=block", "recompute_num_layers=1",
                                                  "pipeline_model_parallel_layout=E|(t|)*28||L"};
@@ -151,6 +158,17 @@ TEST_CASE("stages with gated delta nets are planned, also those without an embed
   const Simulation simulation = apart({.train_pp = 4, .arch = "Qwen3.5-27B"}).at(24);
   CHECK(phase_of(simulation, "train_actor").idle_share > 0);
   CHECK(phase_of(simulation, "model_update").seconds > 0);
+}
+
+TEST_CASE("stages are planned whose layers read what those of others make", "[preview]") {
+  // Of the second one both layers have a window, and the last one's keys and values are read by later stages.
+  const Simulation simulation = apart({.sampler_tp = 1,
+                                       .train_pp = 4,
+                                       .arch = "gemma-4-E2B",
+                                       .more = {"recompute_granularity=full"},
+                                       .stages = "Et*12|t*2|t*10|t*11L"})
+                                    .at(24);
+  CHECK(phase_of(simulation, "train_actor").sent.contains("activations/broadcast"));
 }
 
 }  // namespace roll

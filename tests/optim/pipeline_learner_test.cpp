@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <catch2/catch.hpp>
+#include <numeric>
 
 #include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
@@ -26,6 +27,8 @@ struct Layout {
   bool tie = true, shares = true, recomputes = false;
   std::vector<std::string> frozen = {};
   std::string arch = "qwen2";
+  int64_t layer_input = 0, keyless_layers = 0;
+  int64_t num_layers() const { return std::reduce(sizes.begin(), sizes.end()); }
   int64_t num_chunks() const { return std::ssize(sizes) / shape.pp; }
 };
 
@@ -108,14 +111,16 @@ void check_stages(const Layout& layout) {
   const TemporaryFolder folder;
   const Transformer telling = test::telling_model({.arch = layout.arch,
                                                    .hidden = 16,
-                                                   .layers = 3,
+                                                   .layers = layout.num_layers(),
                                                    .heads = 4,
                                                    .kv_heads = 2,
                                                    .intermediate = 24,
                                                    .vocab = 71,
+                                                   .layer_input = layout.layer_input,
+                                                   .keyless_layers = layout.keyless_layers,
                                                    .tie = layout.tie});
   for (const auto& [name, tensor] : telling.parameters())  // scores that are not scaled: rounding tells before they do
-    if (name.ends_with("q_norm.weight")) tensor.detach().mul_(0.25);
+    if (name.ends_with("q_norm.weight")) tensor.detach().mul_(layout.keyless_layers > 0 ? 0.05 : 0.25);
   telling.save(folder.path());
   Model model = Model::load(folder.path());
   const auto alone = make_single_communicator({.rank = 0, .size = 1});
@@ -163,6 +168,23 @@ TEST_CASE("Stages of a pipeline train together as one rank trains the whole", "[
   }
   SECTION("two, tied, of layers whose scales are not trained") {
     check_stages<Transformer>({{.pp = 2}, {1, 2}, true, true, false, {}, "gemma4_text"});
+  }
+  SECTION("four, whose layers read keys of earlier ones and inputs of their own") {
+    check_stages<Transformer>({{.pp = 4}, {2, 2, 1, 1}, true, true, false, {}, "gemma4_text", 5, 3});
+  }
+  SECTION("the same, two with three chunks, tensor ranks, recomputed, of which one trains nothing") {
+    check_stages<Transformer>({{.tp = 2, .pp = 2, .ring = true},
+                               {0, 2, 1, 0, 1, 1},
+                               true,
+                               true,
+                               /*recomputes=*/true,
+                               {"model.embed_tokens", "model.per_layer"},
+                               "gemma4_text",
+                               6,
+                               3});
+  }
+  SECTION("the same, two, context ranks, a value head") {
+    check_stages<ValueModel>({{.cp = 2, .pp = 2}, {2, 1}, true, true, false, {}, "gemma4_text", 5, 1});
   }
   SECTION("three, a value head") {
     check_stages<ValueModel>({{.pp = 3}, {1, 1, 1}});
