@@ -129,7 +129,7 @@ constexpr ForeignRow kRows[] = {
     {"ring_attn_size", kCombined, "", "1"},
     {"ring_head_stride", kAutomatic},
     {"deepspeed_enable_sleep", kAutomatic, kMemory},
-    {"zero_stage", kAutomatic, "optimizer states are shared out (ZeRO-1)"},
+    {"zero_stage", kCombined},
     {"zpg", kAutomatic, kMemory},
     {"adam_offload", kAutomatic, kMemory},
     {"ref_reward_offload", kAutomatic, kMemory},
@@ -338,6 +338,7 @@ void combine_batches(Conversion& c) {
     c.set_from(layout + "tensor_model_parallel_size", "ds_tensor_parallel_size");
     c.set_from(layout + "context_parallel_size", "ring_attn_size");
   }
+  set_zero_stage(c, "zero_stage", {"actor_train", "critic"});
   const bool packs = c.is_true("use_dynamic_batch");
   for (const char* role : {"actor_train", "critic"})
     set_updates(c, {role, c.count("train_batch_size"), c.origin("train_batch_size") + ", which counts samples",

@@ -266,6 +266,14 @@ int64_t set_stages(Conversion& conversion, StageKeys keys) {
   return num_stages;
 }
 
+void set_zero_stage(Conversion& c, const char* key, std::initializer_list<const char*> roles) {
+  if (!c.is_set(key)) return;
+  if (const std::string stage = c.text(key); stage.size() != 1 || stage < "0" || stage > "3")
+    throw c.refused(key, "must be 0, 1, 2 or 3");
+  for (const char* role : roles)
+    c.set_from(std::string(role) + ".strategy_args.strategy_config.zero_optimization.stage", key);
+}
+
 void set_packing(Conversion& conversion, const std::string& train_tokens, const std::string& forward_tokens,
                  const std::string& origin) {
   for (const char* role : {"actor_train", "reference", "critic"}) {

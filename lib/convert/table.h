@@ -139,6 +139,8 @@ void set_updates(Conversion& conversion, const TrainedLayout& plan);
 /// many there are, and with one stage the others mean nothing. That number.
 using StageKeys = std::span<const std::pair<const char*, const char*>>;
 int64_t set_stages(Conversion& conversion, StageKeys keys);
+/// What data ranks share of what `roles` train, where the key is given: deepspeed's stage, 0 to 3. UserError: another.
+void set_zero_stage(Conversion& conversion, const char* key, std::initializer_list<const char*> roles);
 /// Token budgets of packed micro-batches, of all roles that have forwards.
 void set_packing(Conversion& conversion, const std::string& train_tokens, const std::string& forward_tokens,
                  const std::string& origin);

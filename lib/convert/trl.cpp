@@ -52,8 +52,10 @@ constexpr ForeignRow kRows[] = {
     {"main_training_function", kNothing},
     {"compute_environment", kNothing},
     {"distributed_type", kAutomatic, "one built-in back-end"},
-    {"deepspeed_config.*", kAutomatic, "one built-in back-end, whose optimizer states are shared out (ZeRO-1)"},
-    {"zero_optimization.*", kAutomatic, "one built-in back-end, whose optimizer states are shared out (ZeRO-1)"},
+    {"deepspeed_config.zero_stage", kCombined},
+    {"deepspeed_config.*", kAutomatic, "one built-in back-end"},
+    {"zero_optimization.stage", kCombined},
+    {"zero_optimization.*", kAutomatic, "one built-in back-end"},
     {"fsdp*", kAutomatic, "one built-in back-end"},
     {"mixed_precision", kAutomatic, "bf16 on a GPU; model_args.dtype changes it"},
     {"downcast_bf16", kNothing},
@@ -265,6 +267,8 @@ void combine_trl(Conversion& c) {
   combine_advantages(c);
   combine_loss(c);
   combine_batches(c);
+  for (const char* key : {"deepspeed_config.zero_stage", "zero_optimization.stage"})
+    set_zero_stage(c, key, {"actor_train"});
   const std::string type = c.text(c.is_set("dtype") ? "dtype" : "torch_dtype");
   if (c.is_true("fp16") || type == "float16")
     c.set("actor_train.model_args.dtype", "fp16", c.is_true("fp16") ? "fp16" : "dtype");

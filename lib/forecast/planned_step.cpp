@@ -76,7 +76,7 @@ ForwardFlops flops_of(const ModelSpec& spec, const PipelineStage* stage) {
   const std::vector<Layer> all = spec.layers();
   std::vector<Layer> own;
   for (const int64_t layer : stage->split().layers_of(stage->index())) own.push_back(all[layer]);
-  return {spec, own, stage->is_last()};
+  return {spec, own, stage->is_first(), stage->is_last()};
 }
 
 /// The model's function, which also counts what it computes of a micro-batch: `times` forward ones, shared by the

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "model/handover.h"
 #include "ops/products.h"
 
 namespace roll {
@@ -300,6 +301,33 @@ std::vector<Layer> layers_of(const ModelSpec& spec, const ActivationRule& rule) 
   return own;
 }
 
+/// What all layers are given beside x (Carried in mixers.h), and its gradients.
+struct CarriedBytes {
+  double inputs = 0, heads = 0;
+  bool is_made = false;  // inputs are, on this rank: backward needs what their norm read
+
+  double kept() const { return (is_made ? 2 : 1) * inputs + heads; }
+  double forward() const { return inputs + heads; }
+  double backward() const { return 2 * inputs + heads; }  // of a layer's, and the sum of those behind it
+};
+
+CarriedBytes carried_bytes(const ModelSpec& spec, const ActivationRule& rule, const Numbers& n) {
+  const std::vector<Layer> all = spec.layers();
+  const bool is_begin = rule.layers.empty() || rule.layers.front() == 0;
+  CarriedBytes found{.is_made = is_begin};
+  const auto add_before = [&](int64_t layer) {
+    const Handover given = handover_before(all, layer, rule.tp);
+    found.inputs += n.tokens * n.stream(given.num_inputs * given.width);
+    for (const auto& [number, dim] : given.heads) found.heads += n.tokens * n.of(2 * number * dim);
+  };
+  if (is_begin) add_before(0);
+  for (int64_t before = 0; const int64_t layer : rule.layers) {
+    if (layer > before) add_before(layer);  // where a stage's chunk begins
+    before = layer + 1;
+  }
+  return found;
+}
+
 }  // namespace
 
 double training_activation_bytes(const ModelSpec& spec, const ActivationRule& rule) {
@@ -307,7 +335,8 @@ double training_activation_bytes(const ModelSpec& spec, const ActivationRule& ru
   const std::vector<Layer> layers = layers_of(spec, rule);
   const double input = n.tokens * n.stream(spec.hidden_size);
   const HeadBytes head = head_bytes(spec, n);
-  double kept = 0, most = head.embedding;
+  const CarriedBytes carried = carried_bytes(spec, rule, n);
+  double kept = carried.kept(), most = head.embedding;
   for (const LayerUnit& unit : layer_units(rule.recomputation, std::ssize(layers))) {
     Layer all;
     for (int64_t i = 0; i < unit.size; ++i) std::ranges::copy(layers[unit.first + i], std::back_inserter(all));
@@ -318,14 +347,15 @@ double training_activation_bytes(const ModelSpec& spec, const ActivationRule& ru
   kept += input;  // of the last norm
   most = std::max({most, kept + head.forward, kept + head.backward});
   const double of_one = static_cast<double>(std::max(rule.tokens, rule.whole)) * kOfToken + bytes_of_angles(spec, rule);
-  return most + of_one + (rule.under_way - 1) * (kept + of_one);
+  return most + carried.backward() + of_one + (rule.under_way - 1) * (kept + of_one);
 }
 
 double forward_activation_bytes(const ModelSpec& spec, const ActivationRule& rule) {
   const Numbers n(rule);
   double most = head_bytes(spec, n).forward;
   for (const Layer& layer : layers_of(spec, rule)) most = std::max(most, n.tokens * bytes_of(layer, n).forward);
-  return most + static_cast<double>(std::max(rule.tokens, rule.whole)) * kOfToken / 2 + bytes_of_angles(spec, rule);
+  return most + carried_bytes(spec, rule, n).forward() +
+         static_cast<double>(std::max(rule.tokens, rule.whole)) * kOfToken / 2 + bytes_of_angles(spec, rule);
 }
 
 }  // namespace roll

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "device/transfers.h"
 #include "dist/parallel_ops.h"
+#include "model/handover.h"
 #include "model/layer_store.h"
 #include "model/mixers.h"
 #include "model/parameter_shards.h"
@@ -53,16 +54,6 @@ std::vector<at::Tensor> weights_of(std::span<const LayerWeights> layers, int64_t
   return weights;
 }
 
-/// Which keys and values that others share the layers make.
-std::vector<size_t> made_keys(const std::vector<LayerWeights>& layers) {
-  std::vector<size_t> made;
-  for (const LayerWeights& layer : layers)
-    for (const Block& block : layer.layer())
-      if (const auto* attention = std::get_if<Attention>(&block.mixer))
-        if (attention->shared >= 0 && attention->k.outputs > 0) made.push_back(static_cast<size_t>(attention->shared));
-  return made;
-}
-
 /// What a store is told of a unit: its weights, and those of the layers beside it.
 struct StoredUnit {
   LayerStore::Weights weights, before, behind;
@@ -94,7 +85,7 @@ at::Tensor run_unit(std::span<const LayerWeights> layers, std::span<const LayerU
     return input;
   };
   if (!unit.again) return run(x, carried);
-  const std::vector<size_t> made = made_keys(own);
+  const std::vector<size_t> made = shared_by(own);
   const auto block = [run, made, given = carried](const std::vector<at::Tensor>& inputs) {
     Carried beside = given;
     for (size_t i = 1; at::Tensor * place : beside.places()) *place = inputs[i++];
@@ -163,7 +154,7 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
   if (!stage || std::ranges::any_of(parameters, is_embedding)) embedding_ = trained_copy(parameters, names.embedding);
   if (!stage || stage->is_last()) final_norm_ = parameter(parameters, names.final_norm + ".weight");
   const ParameterIndex all(parameters);
-  if (spec.layer_inputs) {
+  if (spec.layer_inputs && (!stage || stage->is_first())) {
     input_table_ = all[names.input_table + ".weight"];
     input_projection_ = all[names.input_projection + ".weight"];
     input_norm_ = all[names.input_norm_of_all + ".weight"];
@@ -172,6 +163,8 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
   for (size_t i = 0; i < layers.size(); ++i)
     if (!stage || stage->has(static_cast<int64_t>(i)))
       layers_.emplace_back(layers[i], i, layer_prefix(spec, i), all, parallel.tp, parallel.ep);
+  for (int64_t i = 0; stage && i <= std::ssize(layers); ++i)
+    handovers_.push_back(handover_before(layers, i, parallel.tp_size()));
   launcher_ = make_layer_launcher(device());
   for (const Rope& rope : spec.ropes()) inverse_frequencies_.push_back(inverse_frequencies(rope).to(device()));
 }
@@ -300,14 +293,20 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
       .dropout_names = layout.dropout_names,
   });
   PipelineStage* const stage = parallel_.stage.get();
-  const auto options = at::TensorOptions().dtype(dtype()).device(device());
-  at::Tensor x = !stage || stage->is_begin()
-                     ? embed(layout.ids, pass->flow)
-                     : stage->receive({layout.num_slots() / parallel_.tp_size(), spec_.hidden_size}, options);
-  Carried beside = carried(layout.ids, x, pass->flow);
+  const auto [begin, end] =
+      stage ? stage->split().layers_of(stage->index(), stage->chunk()) : std::pair<int64_t, int64_t>();
+  at::Tensor x;
+  Carried beside;
+  if (!stage || stage->is_begin()) {
+    x = embed(layout.ids, pass->flow);
+    beside = carried(layout.ids, x, pass->flow);
+  } else {
+    x = take_over(*stage, handovers_[begin], {layout.num_slots(), parallel_.tp_size(), spec_.hidden_size},
+                  at::TensorOptions().dtype(dtype()).device(device()), beside);
+  }
   const std::span<const LayerWeights> layers = entered_layers();
   const std::vector<LayerUnit> units = layer_units(recompute, std::ssize(layers));
-  const bool one_stands_for_all = x.is_meta() && are_alike(layers);
+  const bool one_stands_for_all = x.is_meta() && are_alike(layers) && shared_by(layers).empty();
   int64_t before = 1;
   for (size_t i = 0; i < units.size();) {
     const int64_t times = one_stands_for_all ? count_alike(std::span(units).subspan(i)) : 1;
@@ -316,7 +315,7 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
     i += times;
   }
   if (!stage || stage->is_end()) return last_norm(count_times(x, parallel_, 1, before));
-  stage->send(x);
+  hand_over(*stage, handovers_[end], x, beside);
   return {};
 }
 

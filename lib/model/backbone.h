@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "checkpoint/safetensors.h"
+#include "model/handover.h"
 #include "model/layer.h"
 #include "model/linear.h"
 #include "model/packed.h"
@@ -135,6 +136,7 @@ class Backbone {
   at::Tensor embedding_, final_norm_;
   at::Tensor input_table_, input_projection_, input_norm_;  // of layers' inputs
   std::vector<LayerWeights> layers_;                        // this rank's
+  std::vector<Handover> handovers_;                         // before each layer and behind the last; of a stage
   std::vector<at::Tensor> inverse_frequencies_;             // [R/2] float32 of each of the spec's ropes
   std::shared_ptr<const LayerLauncher> launcher_;           // null: LibTorch's operators and the CPU's own
 };

@@ -78,7 +78,11 @@ void write_full_heads(const ModelSpec& spec, Json& config) {
   config.update({{"global_head_dim", own.head_dim},
                  {"num_global_key_value_heads", own.num_kv_heads},
                  {"attention_k_eq_v", own.keys_are_values},
-                 {"hidden_size_per_layer_input", 0}});
+                 {"hidden_size_per_layer_input", spec.layer_inputs ? spec.layer_inputs->width : 0}});
+  if (spec.layer_inputs) config["vocab_size_per_layer_input"] = spec.layer_inputs->vocab_size;
+  if (spec.keyless_layers == 0) return;
+  config["num_kv_shared_layers"] = spec.keyless_layers;
+  config["use_double_wide_mlp"] = spec.widens_keyless;
 }
 
 }  // namespace roll

@@ -26,8 +26,21 @@ MixtureSpec mixture_of(const InitSizes& sizes, bool renormalises) {
 }
 
 /// In the ratios of the released models.
-Json usual_full_heads(const ModelSpec& spec) {
-  return {{"global_head_dim", 2 * spec.head_dim}, {"attention_k_eq_v", true}, {"hidden_size_per_layer_input", 0}};
+Json usual_full_heads(const ModelSpec& spec, const InitSizes& sizes) {
+  const bool is_small = sizes.layer_input > 0 || sizes.keyless_layers > 0;  // as E2B
+  if (sizes.keyless_layers > sizes.layers - 2)
+    throw user_error("--keyless-layers = {}: must leave at least 2 of --layers ({}), one of each kind",
+                     sizes.keyless_layers, sizes.layers);
+  Json config = {{"global_head_dim", 2 * spec.head_dim},
+                 {"attention_k_eq_v", !is_small},
+                 {"hidden_size_per_layer_input", sizes.layer_input},
+                 {"vocab_size_per_layer_input", spec.vocab_size},
+                 {"num_kv_shared_layers", sizes.keyless_layers},
+                 {"use_double_wide_mlp", sizes.keyless_layers > 0}};
+  if (sizes.keyless_layers > 0)  // which need one of each kind before them
+    for (int64_t i = 0; i < sizes.layers; ++i)
+      config["layer_types"].push_back(i % 2 == 0 ? "sliding_attention" : "full_attention");
+  return config;
 }
 
 /// Sizes within their ranges may still not fit together.
@@ -56,7 +69,9 @@ ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
   spec.max_positions = sizes.max_positions;
   check(spec);
   const Architecture& row = *spec.architecture;
-  read_features(row.full_heads ? usual_full_heads(spec) : Json::object(), "--arch", spec);
+  if (!row.full_heads && (sizes.layer_input > 0 || sizes.keyless_layers > 0))
+    throw user_error("--arch = {}: has no such layers; leave out --layer-input and --keyless-layers", sizes.arch);
+  read_features(row.full_heads ? usual_full_heads(spec, sizes) : Json::object(), "--arch", spec);
   if (row.has_more)
     throw user_error("--arch = {}: has parts that are not made here; take {}_text", sizes.arch, sizes.arch);
   const bool wants_experts = sizes.experts || sizes.experts_per_token || sizes.expert_intermediate;

@@ -15,6 +15,7 @@ struct InitSizes {
   int64_t hidden = 128, layers = 4, heads = 4;
   std::optional<int64_t> kv_heads, head_dim, intermediate, vocab;
   std::optional<int64_t> experts, experts_per_token, expert_intermediate;
+  int64_t layer_input = 0, keyless_layers = 0;
   double rope_theta = 10000;
   int64_t max_positions = 32768;
   bool tie = true;
@@ -35,6 +36,11 @@ struct InitSizes {
       within(1, SizeLimits::kExperts));
     v("expert_intermediate", expert_intermediate, "width of an expert; null: hidden",
       within(1, SizeLimits::kIntermediate));
+    v("layer_input", layer_input, "numbers of each token that each layer is given (Gemma 4 E2B)",
+      within(0, SizeLimits::kHidden));
+    v("keyless_layers", keyless_layers,
+      "last layers that read the keys and values of earlier ones, with MLPs twice as wide (Gemma 4 E2B)",
+      within(0, SizeLimits::kLayers));
     v("max_positions", max_positions, "longest sequence", within(1, SizeLimits::kPositions));
     v("rope_theta", rope_theta, "base of the rotary frequencies", above(0));
   }

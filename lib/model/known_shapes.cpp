@@ -72,8 +72,38 @@ constexpr HybridRow kHybridRows[] = {
     {{"Qwen3.5-397B-A17B", "qwen3_5_moe_text", 248320, 4096, 1024, 60, 32, 2, 256, false}, 64, 512, 10, 1024},
 };
 
+struct GemmaRow {
+  ShapeRow shape;
+  int64_t window = 512;
+  int64_t layer_input = 0, keyless_layers = 0, pattern = 6;  // of the last of so many layers all tokens are seen
+  bool widens_keyless = false;
+  int64_t full_kv_heads = 0;                       // of layers whose keys are their values; 0: they are not
+  int64_t num_experts = 0, chosen = 0, inner = 0;  // beside the MLPs
+};
+
+// Of Gemma 4 the text half.
+constexpr GemmaRow kGemmaRows[] = {
+    {.shape = {"gemma-4-E2B", "gemma4_text", 262144, 1536, 6144, 35, 8, 1, 256, true},
+     .layer_input = 256,
+     .keyless_layers = 20,
+     .pattern = 5,
+     .widens_keyless = true},
+    {.shape = {"gemma-4-E4B", "gemma4_text", 262144, 2560, 10240, 42, 8, 2, 256, true},
+     .layer_input = 256,
+     .keyless_layers = 18},
+    {.shape = {"gemma-4-26B-A4B", "gemma4_text", 262144, 2816, 2112, 30, 16, 8, 256, true},
+     .window = 1024,
+     .full_kv_heads = 2,
+     .num_experts = 128,
+     .chosen = 8,
+     .inner = 704},
+    {.shape = {"gemma-4-31B", "gemma4_text", 262144, 5376, 21504, 60, 32, 16, 256, true},
+     .window = 1024,
+     .full_kv_heads = 4},
+};
+
 // Parts of a name that say who made a model or what it was trained for, and nothing of its shape.
-constexpr const char* kShapeless[] = {"meta", "base", "instruct", "thinking", "2507", "math", "coder"};
+constexpr const char* kShapeless[] = {"meta", "base", "instruct", "thinking", "it", "2507", "math", "coder"};
 
 /// What the row leaves out changes neither FLOPs nor memory.
 KnownShape shape(const ShapeRow& row, const Json& more = Json::object()) {
@@ -108,6 +138,23 @@ KnownShape shape(const HybridRow& row) {
   return shape(row.shape, more);
 }
 
+KnownShape shape(const GemmaRow& row) {
+  Json more = {{"sliding_window", row.window},
+               {"hidden_size_per_layer_input", row.layer_input},
+               {"num_kv_shared_layers", row.keyless_layers},
+               {"use_double_wide_mlp", row.widens_keyless},
+               {"attention_k_eq_v", row.full_kv_heads > 0}};
+  if (row.full_kv_heads > 0) more["num_global_key_value_heads"] = row.full_kv_heads;
+  for (int64_t i = 1; i <= row.shape.num_layers; ++i)
+    more["layer_types"].push_back(i % row.pattern == 0 ? "full_attention" : "sliding_attention");
+  if (row.num_experts > 0)
+    more.update({{"enable_moe_block", true},
+                 {"num_experts", row.num_experts},
+                 {"top_k_experts", row.chosen},
+                 {"moe_intermediate_size", row.inner}});
+  return shape(row.shape, more);
+}
+
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text;
@@ -136,6 +183,7 @@ const std::vector<KnownShape>& known_shapes() {
     for (const ShapeRow& row : kShapeRows) all.push_back(shape(row));
     for (const MixtureRow& row : kMixtureRows) all.push_back(shape(row));
     for (const HybridRow& row : kHybridRows) all.push_back(shape(row));
+    for (const GemmaRow& row : kGemmaRows) all.push_back(shape(row));
     return all;
   }();
   return shapes;

@@ -116,7 +116,8 @@ at::Tensor mix(const LayerInput& input, const LayerWeights& weights, const at::T
   at::Tensor names = pass.dropout_names;  // of all tokens, of which x are the rank's
   if (names.defined() && names.size(0) != x.size(0)) names = names.narrow(0, pass.tp->rank() * x.size(0), x.size(0));
   const at::Tensor gate = product(weights[input.gate], x, names);
-  return product(weights[input.projection], activate(gate, carried.inputs.select(1, input.layer)), names);
+  return product(weights[input.projection], activate(gate, carried.inputs.select(1, input.layer - carried.first)),
+                 names);
 }
 
 at::Tensor mix(const GatedDeltaNet& net, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass) {

@@ -55,8 +55,9 @@ struct KeysAndValues {
 
 /// What layers are given beside x.
 struct Carried {
-  at::Tensor inputs{};                   // [rank's tokens, layers, width] of LayerInput
+  at::Tensor inputs{};                   // [rank's tokens, layers from `first` on, width] of LayerInput
   std::array<KeysAndValues, 2> heads{};  // by Attention::shared; undefined: not made yet
+  int64_t first = 0;
 
   /// Where what is there stands.
   std::vector<at::Tensor*> places();

@@ -184,7 +184,9 @@ std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec) {
 std::vector<ParameterShape> policy_parameters(const ModelSpec& spec) {
   auto list = backbone_parameters(spec);
   if (!spec.tied_head) std::ranges::move(head_parameters(spec), std::back_inserter(list));
-  for (ParameterShape& parameter : list) parameter.is_at_both_ends = spec.tied_head && parameter.layer < 0;
+  const std::string embedding = spec.architecture->weights.embedding + ".";
+  for (ParameterShape& parameter : list)
+    parameter.is_at_both_ends = spec.tied_head && parameter.name.starts_with(embedding);
   return list;
 }
 
@@ -230,10 +232,10 @@ int64_t ModelSpec::num_parameters() const {
   return total;
 }
 
-ForwardFlops::ForwardFlops(const ModelSpec& spec, const std::vector<Layer>& layers, bool has_head)
+ForwardFlops::ForwardFlops(const ModelSpec& spec, const std::vector<Layer>& layers, bool has_begin, bool has_head)
     : layers_(cost_of(layers)),
       head_row_(has_head ? 2.0 * static_cast<double>(spec.vocab_size * spec.hidden_size) : 0) {
-  if (spec.layer_inputs)  // of which a pipeline knows nothing
+  if (spec.layer_inputs && has_begin)
     layers_.flops += 2.0 * static_cast<double>(spec.hidden_size * spec.num_layers * spec.layer_inputs->width);
 }
 

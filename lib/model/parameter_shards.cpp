@@ -64,18 +64,10 @@ std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp) {
                                : fmt::format("leaves ranks without a part of the model's {} rows", spec.vocab_size);
 }
 
-std::string pipeline_rule(const ModelSpec& spec) {
-  const char* const key = spec.layer_inputs         ? "hidden_size_per_layer_input"
-                          : spec.keyless_layers > 0 ? "num_kv_shared_layers"
-                                                    : nullptr;
-  return key ? fmt::format("must be 1 for a model whose layers share more than what they leave ({})", key) : "";
-}
-
 ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp,
                                  Communicator* ep, std::shared_ptr<PipelineStage> stage)
     : tp_(tp), ep_(ep), stage_(std::move(stage)) {
   ROLL_CHECK_EQ(tensor_parallel_rule(spec, size()), "", "the configuration was checked");
-  if (stage_) ROLL_CHECK_EQ(pipeline_rule(spec), "", "the configuration was checked");
   int64_t place = 0;
   for (int64_t number = 0; const ParameterShape& parameter : whole) {
     ++number;

@@ -36,9 +36,6 @@ TensorShard vocabulary_shard(const ModelSpec& spec, int64_t rank, int64_t size);
 /// UserError's rule ("must divide ...") where `tp` ranks cannot share such a model; else empty.
 std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp);
 
-/// The same of a pipeline of several stages: the key of config.json that they cannot share out.
-std::string pipeline_rule(const ModelSpec& spec);
-
 /// Sum of a tensor's elements as whole numbers of the same bits, modulo 2^64: int64 without dimensions, where the
 /// tensor is. 1, 2, 4 or 8 bytes an element. 0 where it has no data.
 at::Tensor bit_sum(const at::Tensor& tensor);

@@ -77,9 +77,10 @@ struct ModelSpec {
 /// ModelSpec::forward_flops() of many sequences: the layers are counted once.
 class ForwardFlops {
  public:
-  explicit ForwardFlops(const ModelSpec& spec) : ForwardFlops(spec, spec.layers(), /*has_head=*/true) {}
-  /// Of some of the layers.
-  ForwardFlops(const ModelSpec& spec, const std::vector<Layer>& layers, bool has_head);
+  explicit ForwardFlops(const ModelSpec& spec)
+      : ForwardFlops(spec, spec.layers(), /*has_begin=*/true, /*has_head=*/true) {}
+  /// Of some of the layers, and of what stands before and behind all.
+  ForwardFlops(const ModelSpec& spec, const std::vector<Layer>& layers, bool has_begin, bool has_head);
   double operator()(int64_t length, int64_t head_rows) const;
 
  private:

@@ -16,34 +16,43 @@ PipelineStage::PipelineStage(StageSplit split, Mesh& mesh)
   ROLL_CHECK_EQ(split_.num_stages(), mesh.shape().pp, "each stage has ranks");
 }
 
-at::Tensor PipelineStage::receive(at::IntArrayRef sizes, const at::TensorOptions& options) {
-  at::Tensor input = await(*mesh_.previous_stage().activations, sizes, options, "activations");
-  if (at::GradMode::is_enabled()) under_way_[chunk_].push_back({input.set_requires_grad(true), {}});
-  return input;
+std::vector<at::Tensor> PipelineStage::receive(const std::vector<std::vector<int64_t>>& sizes,
+                                               const at::TensorOptions& options) {
+  std::vector<at::Tensor> inputs;
+  for (const auto& of_one : sizes)
+    inputs.push_back(await(*mesh_.previous_stage().activations, of_one, options, "activations"));
+  if (!at::GradMode::is_enabled()) return inputs;
+  for (at::Tensor& input : inputs) input.set_requires_grad(true);
+  under_way_[chunk_].push_back({inputs, {}});
+  return inputs;
 }
 
-void PipelineStage::send(const at::Tensor& output) {
-  start(*mesh_.next_stage().activations, output.detach(), "activations");
+void PipelineStage::send(const std::vector<at::Tensor>& outputs) {
+  for (const at::Tensor& output : outputs) start(*mesh_.next_stage().activations, output.detach(), "activations");
   if (!at::GradMode::is_enabled()) return;
   if (is_begin()) under_way_[chunk_].emplace_back();
-  under_way_[chunk_].back().output = output;
+  under_way_[chunk_].back().outputs = outputs;
 }
 
 void PipelineStage::backward(const at::Tensor& loss) {
   auto& under_way = under_way_[chunk_];
   ROLL_CHECK(!under_way.empty(), "a forward comes before its backward");
-  const auto [input, output] = std::move(under_way.front());
+  const auto [inputs, outputs] = std::move(under_way.front());
   under_way.pop_front();
-  if (!is_end()) {
+  std::vector<at::Tensor> trained, gradients;  // the others follow from nothing that is trained
+  for (const at::Tensor& output : outputs) {
     const at::Tensor gradient =
         await(*mesh_.next_stage().gradients, output.sizes(), output.options().requires_grad(false), "their gradients");
-    if (output.requires_grad()) torch::autograd::backward({output}, {gradient});  // else nothing before is trained
-  } else if (loss.defined() && loss.requires_grad()) {
-    loss.backward();
+    if (!output.requires_grad()) continue;
+    trained.push_back(output);
+    gradients.push_back(gradient);
   }
-  if (is_begin()) return;
-  const at::Tensor& gradient = input.grad();
-  start(*mesh_.previous_stage().gradients, gradient.defined() ? gradient : at::zeros_like(input), "their gradients");
+  if (is_end() && loss.defined() && loss.requires_grad()) loss.backward();
+  if (!trained.empty()) torch::autograd::backward(trained, gradients);
+  for (const at::Tensor& input : inputs) {
+    const at::Tensor& gradient = input.grad();
+    start(*mesh_.previous_stage().gradients, gradient.defined() ? gradient : at::zeros_like(input), "their gradients");
+  }
 }
 
 at::Tensor PipelineStage::broadcast_result(const at::Tensor& result) {

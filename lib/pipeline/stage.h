@@ -37,14 +37,14 @@ class PipelineStage {
   Communicator& ranks() { return mesh_.pp(); }
   Communicator& ends() { return mesh_.pipeline_ends(); }
 
-  /// What all but the model's first chunk computes on. In training a leaf whose gradient backward() sends back. Waits.
-  at::Tensor receive(at::IntArrayRef sizes, const at::TensorOptions& options);
-  /// What all but the model's last chunk has computed goes on to the next one.
-  void send(const at::Tensor& output);
+  /// What all but the model's first chunk computes on. In training leaves whose gradients backward() sends back. Waits.
+  std::vector<at::Tensor> receive(const std::vector<std::vector<int64_t>>& sizes, const at::TensorOptions& options);
+  /// What all but the model's last chunk has computed, or been given, for those behind it goes on to the next one.
+  void send(const std::vector<at::Tensor>& outputs);
 
   /// Of the oldest micro-batch whose forward was run with gradients through this chunk: from `loss` at the model's end
-  /// (undefined, or not of what was received: its gradients are 0), elsewhere from the gradient that is sent back.
-  /// Waits for that.
+  /// (undefined, or not of what was received: its gradients are 0), elsewhere from the gradients that are sent back.
+  /// Waits for these.
   void backward(const at::Tensor& loss);
 
   /// What the last stage has computed, on all of them; elsewhere `result` is not looked at. **Collective** over
@@ -60,7 +60,7 @@ class PipelineStage {
 
  private:
   struct UnderWay {
-    at::Tensor input, output;
+    std::vector<at::Tensor> inputs, outputs;
   };
   void start(Communicator& channel, const at::Tensor& tensor, const char* name);
   at::Tensor await(Communicator& channel, at::IntArrayRef sizes, const at::TensorOptions& options, const char* name);

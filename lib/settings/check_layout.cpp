@@ -202,8 +202,6 @@ namespace {
 
 /// The model's layers can be shared out over the stages.
 void check_split(const StrategyConfig& s, const ModelSpec& spec, Checker& check) {
-  if (s.pipeline_parallel() > 1)
-    check.require(pipeline_rule(spec).empty(), s.pipeline_model_parallel_size, "{}", pipeline_rule(spec));
   const auto found = try_stage_split(s, spec.num_layers);
   if (const auto* fault = std::get_if<SplitFault>(&found)) {
     using Key = SplitFault::Key;

@@ -77,6 +77,27 @@ TEST_CASE("a passing of TRL's samples makes at least one update, and a step of s
   CHECK_THAT(slime.yaml, Contains("per_device_train_batch_size: 1 "));
 }
 
+TEST_CASE("what data ranks share is deepspeed's stage, of all that is trained", "[convert]") {
+  struct Case {
+    const char *trainer, *key, *model, *value;
+    size_t times;
+  };
+  const auto [trainer, key, model, value, times] = GENERATE(
+      Case{"openrlhf", "zero_stage", "pretrain", "3", 2}, Case{"openrlhf", "ds.zero_stage", "pretrain", "0", 2},
+      Case{"trl", "deepspeed_config.zero_stage", "model_name_or_path", "2", 1},
+      Case{"trl", "zero_optimization.stage", "model_name_or_path", "3", 1});
+  const auto convert = [&, trainer = trainer, key = key, model = model](const std::string& stage) {
+    return convert_config({{model, "m", "y:1", ""}, {key, stage, "y:2", ""}}, trainer, 8);
+  };
+  const std::string yaml = convert(value).yaml,
+                    written = fmt::format("      zero_optimization:\n        stage: {} ", value);
+  CAPTURE(yaml);
+  size_t found = 0;
+  for (size_t at = yaml.find(written); at != std::string::npos; at = yaml.find(written, at + 1)) ++found;
+  CHECK(found == times);
+  CHECK_THROWS_WITH(convert("4"), Contains(fmt::format("y:2: {} = 4: must be 0, 1, 2 or 3", key)));
+}
+
 TEST_CASE("the estimate of the KL in the loss, and the range of a policy loss, are taken over", "[convert]") {
   const auto verl = [](const std::string& keys) {
     const std::string actor = "actor_rollout_ref.actor.";

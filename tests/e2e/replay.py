@@ -87,8 +87,10 @@ def make_model(folder, name="model", arch="qwen2", *options):
          *[word for size in sizes.items() for word in size if word is not True])
     file = folder / name / "model.safetensors"
     rng = numpy.random.default_rng(1)  # init-model's biases are 0, those of real models aren't
-    save_file({n: t + 0.1 * rng.standard_normal(t.shape).astype(t.dtype) if n.endswith("bias") else t for n, t in load_file(file).items()},
-              file, metadata={"format": "pt"})
+    # Gemma 4's scores are not divided by anything, and random ones would choose a token each: rounding would tell.
+    scale = lambda name: 0.25 if arch == "gemma4_text" and name.endswith("q_norm.weight") else 1
+    save_file({n: t + 0.1 * rng.standard_normal(t.shape).astype(t.dtype) if n.endswith("bias") else t * t.dtype.type(scale(n))
+               for n, t in load_file(file).items()}, file, metadata={"format": "pt"})
 
 
 def record(folder, *model, **flags):

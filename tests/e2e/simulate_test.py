@@ -40,6 +40,8 @@ LAYOUTS = {
     "2 context ranks, shared prompts": (1, 2, 1, DEEP | SHARED),
     "2 stages, recomputed": (1, 1, 1, DEEP | RECOMPUTED | dict(pp=2)),
     "2 data ranks x 2 stages of 2 chunks": (2, 1, 1, DEEP | dict(pp=2, chunks=2)),
+    "2 tensor ranks x 2 stages of 2 chunks, shared keys": (1, 1, 2, RECOMPUTED | dict(model="keys", pp=2, chunks=2)),
+    "2 context ranks x 4 stages, shared keys": (1, 2, 1, dict(model="keys", pp=4)),
     "4 data ranks": (4, 1, 1, DEEP),
     "4 tensor ranks, 2 heads of keys": (1, 1, 4, DEEP),
     "2 data x 2 tensor ranks": (2, 1, 2, DEEP),
@@ -143,6 +145,7 @@ with tempfile.TemporaryDirectory() as name:
     rollouts = replay.record(folder)
     replay.make_model(folder, "deep", "qwen2", "--hidden", 128, "--layers", 4)
     replay.make_model(folder, "delta", "qwen3_5_text", "--layers", 4)
+    replay.make_model(folder, "keys", "gemma4_text", "--layers", 4, "--layer-input", 6, "--keyless-layers", 2)
     replay.make_model(folder, "mixture", "qwen3_moe", "--layers", 3, "--experts", 8, "--experts-per-token", 4, "--expert-intermediate", 24)
     layouts(folder, rollouts)
     placements(folder, rollouts)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Stages of a pipeline whose layers have experts or adapters, and stages with several chunks of layers, train as one rank does; their runs go on
-under other layouts, and the sampler has the weights of all. Argument: the roll binary."""
+"""Stages of a pipeline whose layers have experts, adapters, or keys and inputs from other stages, and stages with several chunks of layers, train as
+one rank does; their runs go on under other layouts, and the sampler has the weights of all. Argument: the roll binary."""
 import json
 import pathlib
 import sys
@@ -17,6 +17,8 @@ ADAPTERS = {f"{role}.model_args": json.dumps(dict(lora_rank=4, lora_target="q_pr
 # dp, tp, pp, chunks, ep
 OF_EXPERTS = [(1, 1, 4, 1, 1), (2, 2, 2, 2, 2)]
 OF_ADAPTERS = [(1, 2, 2, 2, 1)]
+OF_SHARED_KEYS = [(1, 1, 4, 1, 1)]  # of Gemma 4 E2B's form
+OF_EXPERTS_BESIDE = [(1, 1, 2, 2, 1)]  # of 26B-A4B's
 
 
 def train(folder, name, layout=(1, 1, 1, 1, 1), **flags):
@@ -33,6 +35,23 @@ def check_layouts(folder, kind, layouts, bound, **flags):
     return base
 
 
+def same_samples(folder, kind, layout, what, **flags):
+    ids = lambda run: [line["response_ids"] for step in (1, 2) for line in rollout_lines(run, step)]
+    sampled = [ids(train(folder, f"{kind}_sampled_{one[2]}", one, max_steps=2, estimator="grpo", **flags)) for one in ((1, 1, 1, 1, 1), layout)]
+    expect(sampled[0] == sampled[1] and len(sampled[0]) == 32, f"stages give the sampler {what} of one rank")
+
+
+def check_shared_keys(folder, rollouts):
+    replay.make_model(folder, "keys", "gemma4_text", "--layers", 4, "--layer-input", 6, "--keyless-layers", 2)
+    flags = dict(rollout_replay=rollouts, model="keys")
+    base = check_layouts(folder, "keys", OF_SHARED_KEYS, 1e-6, **flags)
+    interleaved = (1, 2, 2, 2, 1)
+    train(folder, "keys_resumed", interleaved, max_steps=2, **flags)
+    run = train(folder, "keys_resumed", resume_from_checkpoint="true", **flags)
+    replay.compare(run, base, "stages whose layers share keys go on as one rank", metric_bound=2e-6)  # rounding of tensor ranks in grad_norm
+    same_samples(folder, "keys", interleaved, "the weights", model="keys")
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -45,9 +64,10 @@ def main():
         train(folder, "resumed", interleaved, max_steps=2, **mixture)
         replay.compare(train(folder, "resumed", resume_from_checkpoint="true", **mixture), base, "interleaved stages go on as one rank")
         # Sampled, not replayed.
-        ids = lambda run: [line["response_ids"] for step in (1, 2) for line in rollout_lines(run, step)]
-        sampled = [ids(train(folder, f"sampled_{layout[2]}", layout, max_steps=2, estimator="grpo")) for layout in ((1, 1, 1, 1, 1), interleaved)]
-        expect(sampled[0] == sampled[1] and len(sampled[0]) == 32, "stages give the sampler the experts of one rank")
+        same_samples(folder, "experts", interleaved, "the experts")
+        replay.make_model(folder, "beside", "gemma4_text", "--layers", 4, "--experts", 4, "--experts-per-token", 2, "--expert-intermediate", 24)
+        check_layouts(folder, "beside", OF_EXPERTS_BESIDE, 1e-6, rollout_replay=rollouts, model="beside")
+        check_shared_keys(folder, rollouts)
         replay.make_model(folder, "dense", "qwen2", "--layers", 4)
         check_layouts(folder, "adapters", OF_ADAPTERS, 1e-5, rollout_replay=rollouts, model="dense", **ADAPTERS)
         train(folder, "adapters_sampled", (1, 1, 2, 1, 1), max_steps=1, estimator="grpo", model="dense", **ADAPTERS)  # sums of what the sampler has

@@ -13,6 +13,7 @@ struct Apart {
   int64_t train_tp = 1, sampler_tp = 4, ranks_per_host = 8, train_pp = 1;
   std::string arch = "Qwen2.5-7B";
   std::vector<std::string> more = {};  // of actor_train's strategy_config
+  std::string stages = {};             // of all roles that have some
   int64_t updates = 1;
 };
 
@@ -30,6 +31,8 @@ Simulator apart(const Apart& layout) {
     overrides.push_back(role + ".device_mapping=list(range(0,16))");
     overrides.push_back(fmt::format("{}tensor_model_parallel_size={}", strategy(role), layout.train_tp));
     overrides.push_back(fmt::format("{}pipeline_model_parallel_size={}", strategy(role), layout.train_pp));
+    if (!layout.stages.empty())
+      overrides.push_back(fmt::format("{}pipeline_model_parallel_layout={}", strategy(role), layout.stages));
   }
   overrides.push_back(fmt::format("{}tensor_model_parallel_size={}", strategy("actor_infer"), layout.sampler_tp));
   for (const std::string& key : layout.more) overrides.push_back(strategy("actor_train") + key);
@@ -96,6 +99,17 @@ TEST_CASE("stages of a pipeline take as long as the whole, idling included", "[p
   CHECK(trainers == 4);
 }
 
+TEST_CASE("the last stage of a pipeline alone computes the head", "[preview]") {
+  const auto compute_s = [](int64_t pp, const std::string& stages) {
+    return phase_of(apart({.train_pp = pp, .stages = stages}).at(24), "train_actor").compute_s;
+  };
+  // Of the tokens of four times as many data ranks one rank has 28 layers and the head, the last of even stages 7.
+  const double whole = compute_s(1, ""), even = compute_s(4, "");
+  const double of_7_layers = even - 4.0 / 3 * (even - whole);
+  CHECK(of_7_layers < 0.95 * even);
+  CHECK(compute_s(4, "Et*9|t*9|t*9|tL") == Approx(9.0 / 7 * of_7_layers).epsilon(0.02));
+}
+
 TEST_CASE("stages that stand for others bring the rest of their pipelines", "[preview]") {
   // 25 of 40 ranks sample: those that do not begin with the last stage of one pipeline and the first of another.
   std::vector<std::string> overrides = {"actor_infer.device_mapping=list(range(0,25))",
@@ -151,6 +165,17 @@ TEST_CASE("stages with gated delta nets are planned, also those without an embed
   const Simulation simulation = apart({.train_pp = 4, .arch = "Qwen3.5-27B"}).at(24);
   CHECK(phase_of(simulation, "train_actor").idle_share > 0);
   CHECK(phase_of(simulation, "model_update").seconds > 0);
+}
+
+TEST_CASE("stages are planned whose layers read what those of others make", "[preview]") {
+  // Of the second one both layers have a window, and the last one's keys and values are read by later stages.
+  const Simulation simulation = apart({.sampler_tp = 1,
+                                       .train_pp = 4,
+                                       .arch = "gemma-4-E2B",
+                                       .more = {"recompute_granularity=full"},
+                                       .stages = "Et*12|t*2|t*10|t*11L"})
+                                    .at(24);
+  CHECK(phase_of(simulation, "train_actor").sent.contains("activations/broadcast"));
 }
 
 }  // namespace roll

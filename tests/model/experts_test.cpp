@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
@@ -159,6 +160,17 @@ struct ExpertLayout {
   int64_t dp, cp, tp, ep;
 };
 
+/// New adapters' B are zeros, from which their A would learn nothing.
+void fill_expert_adapters(const Transformer& model) {
+  const at::NoGradGuard no_grad;
+  for (const auto& [name, tensor] : model.parameters()) {
+    if (!name.ends_with(kLoraB)) continue;
+    const std::vector<int64_t>& shape = model.parts().shape(name);
+    const at::Tensor whole = at::linspace(-0.4, 0.5, shape[0] * shape[1], tensor.options()).view(shape);
+    at::Tensor(tensor).copy_(model.parts().cut(name, whole));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("ranks that share experts have the whole model's gradient, costs of routers among it", "[model]") {
@@ -167,14 +179,17 @@ TEST_CASE("ranks that share experts have the whole model's gradient, costs of ro
                                          ExpertLayout{4, 1, 1, 4}, ExpertLayout{4, 1, 1, 2}, ExpertLayout{1, 2, 1, 1},
                                          ExpertLayout{1, 1, 2, 1}, ExpertLayout{3, 1, 1, 3}, ExpertLayout{2, 2, 1, 4});
   const bool recompute = GENERATE(false, true), replays = recompute;
-  CAPTURE(arch, dp, cp, tp, ep, recompute);
+  const auto lora = GENERATE(std::optional<LoraSpec>(), std::optional(LoraSpec{.rank = 3, .alpha = 6}));
+  CAPTURE(arch, dp, cp, tp, ep, recompute, lora.has_value());
+  if (lora && (std::string(arch) != "qwen2_moe" || !recompute || dp * cp * tp * ep < 8)) return;
   if (std::string(arch) == "gemma4_text" && (!recompute || dp * cp * tp * ep < 8)) return;  // the others suffice
   const test::TemporaryFolder folder;
   InitSizes sizes;
   sizes.arch = arch, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2;
   sizes.experts = 12, sizes.expert_intermediate = 22;
   test::telling_model(sizes).save(folder / "m");
-  const Transformer one = Transformer::load(folder / "m", at::kCPU, at::kDouble);
+  const Transformer one = Transformer::load(folder / "m", at::kCPU, at::kDouble, {}, architectures(), lora);
+  fill_expert_adapters(one);
   const ExpertOutcome whole = expert_outcome(one, kOfExperts, {}, replays);
   const MeshShape shape{.cp = cp, .tp = tp, .ep = ep};
   for (const auto& wrong : test::run_local_ranks(static_cast<int>(dp * cp * tp), [&, dp = dp](Communicator& world) {
@@ -183,7 +198,9 @@ TEST_CASE("ranks that share experts have the whole model's gradient, costs of ro
          const ModelParallel parallel{.tp = shape.tp > 1 ? &mesh.tp() : nullptr,
                                       .cp = shape.cp > 1 ? &mesh.cp() : nullptr,
                                       .ep = mesh.experts()};
-         const Transformer model = Transformer::load(folder / "m", at::kCPU, at::kDouble, parallel);
+         const Transformer model =
+             Transformer::load(folder / "m", at::kCPU, at::kDouble, parallel, architectures(), lora);
+         fill_expert_adapters(model);
          std::vector<std::vector<int64_t>> own;  // the first data ranks have more, and the last of four none
          for (size_t i = 0; i < kOfExperts.size(); ++i)
            if (std::min<int64_t>(static_cast<int64_t>(i), std::max<int64_t>(dp - 2, 1)) % dp == mesh.place().dp)
@@ -261,6 +278,31 @@ TEST_CASE("adapters of experts compute and learn what their matrices in the weig
   }
   CHECK(of_experts >= 12);
   CHECK_FALSE(number(mine, std::string("model.layers.0.mlp.gate") + kLoraA).defined());  // routers have none
+}
+
+TEST_CASE("adapters lie where their experts do, A cut as what these take and B as what they give", "[model][lora]") {
+  const ModelSpec spec = with_adapters(tiny_mixture("qwen3_moe").spec(), LoraSpec{.rank = 3, .alpha = 6}, "m");
+  const std::vector<ParameterShape> all = policy_parameters(spec);
+  const std::string layer = "model.layers.1.mlp.experts.";
+  const auto part_of = [&](const std::string& name, int64_t rank) {
+    const auto found = std::ranges::find(all, layer + name, &ParameterShape::name);
+    REQUIRE(found != all.end());
+    return shard_of(found->cut, rank, 2);
+  };
+  for (const std::string part : {"3.gate_proj", "3.up_proj"}) {
+    CHECK((part_of(part + kLoraA, 1).dim == -1 && part_of(part + kLoraA, 1).copies == 2));  // summed over ranks
+    CHECK((part_of(part + kLoraB, 1).dim == 0 && part_of(part + kLoraB, 1).begin == 11));
+  }
+  CHECK((part_of(std::string("3.down_proj") + kLoraA, 1).dim == 1));
+  CHECK((part_of(std::string("3.down_proj") + kLoraA, 1).begin == 11));
+  CHECK(part_of(std::string("3.down_proj") + kLoraB, 1).dim == -1);
+  std::set<std::string> held;
+  for (const ParameterShape& parameter : held_by(all, 3, 5))  // one expert each
+    if (parameter.name.starts_with(layer) && parameter.is_adapter) held.insert(parameter.name.substr(layer.size()));
+  std::set<std::string> expected;
+  for (const std::string part : {"3.gate_proj", "3.up_proj", "3.down_proj"})
+    for (const char* end : {kLoraA, kLoraB}) expected.insert(part + end);
+  CHECK(held == expected);
 }
 
 TEST_CASE("what experts and their adapters have not is refused", "[model][lora]") {

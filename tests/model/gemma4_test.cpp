@@ -150,7 +150,9 @@ TEST_CASE("layers that read the keys and values of others have no cache, and the
   const Json golden = test::read_golden("gemma4_inputs");
   const ModelSpec spec = parse_spec(golden["config"], "config.json");
   CHECK(cost_of(spec.layers()).cached == 2 * (10 + 10 + 16));
-  CHECK(pipeline_rule(spec).find("(hidden_size_per_layer_input)") != std::string::npos);
+  const ForwardFlops begins(spec, spec.layers(), /*has_begin=*/true, /*has_head=*/false);
+  const ForwardFlops follows(spec, spec.layers(), /*has_begin=*/false, /*has_head=*/false);
+  CHECK(begins(3, 0) - follows(3, 0) == 3.0 * 2 * 24 * 6 * spec.num_layers);
   const TemporaryFolder folder;
   NamedTensors weights = test::golden_weights(golden, false);
   const at::Tensor unread = at::randn({10, 24});
@@ -224,6 +226,25 @@ TEST_CASE("a new Gemma 4 is written as it is read", "[model]") {
   CHECK(read.num_parameters() == made.num_parameters());
   sizes.experts = 6;
   CHECK(parse_spec(hf_config(make_spec(sizes, {})), "config.json").mixture->num_experts == 6);
+}
+
+TEST_CASE("a new Gemma 4 may have layers that are given inputs and read keys of others, as E2B", "[model]") {
+  InitSizes sizes;
+  sizes.arch = "gemma4_text";
+  sizes.vocab = 64;
+  sizes.layer_input = 6;
+  sizes.keyless_layers = 3;
+  sizes.layers = 5;
+  const ModelSpec made = make_spec(sizes, {}), read = parse_spec(hf_config(made), "config.json");
+  CHECK(read.layer_inputs == LayerInputs{6, 64});
+  CHECK(read.keyless_layers == 3);
+  CHECK(read.widens_keyless);
+  CHECK(read.slides == std::vector<char>{1, 0, 1, 0, 0});
+  CHECK(read.num_parameters() == made.num_parameters());
+  sizes.keyless_layers = 4;
+  CHECK_THROWS_WITH(make_spec(sizes, {}), Contains("--keyless-layers = 4: must leave at least 2 of --layers (5)"));
+  sizes.arch = "qwen3";
+  CHECK_THROWS_WITH(make_spec(sizes, {}), Contains("--arch = qwen3: has no such layers"));
 }
 
 }  // namespace roll

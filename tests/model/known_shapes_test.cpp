@@ -45,6 +45,10 @@ TEST_CASE("known shapes have the parameters that the Hub counts in their files",
       {"Qwen3.5-35B-A3B", 34660610688},
       {"Qwen3.5-122B-A10B", 122111526912},
       {"Qwen3.5-397B-A17B", 396346350336},
+      {"gemma-4-E2B", 4628569379},
+      {"gemma-4-E4B", 7463013418},
+      {"gemma-4-26B-A4B", 25233141790},
+      {"gemma-4-31B", 30697345340},
   };
   CHECK(known_shapes().size() == published.size());
   for (const KnownShape& known : known_shapes()) {
@@ -66,6 +70,7 @@ TEST_CASE("a shape is found by the last part of a name, whatever was trained on 
       {"Qwen/Qwen3-Next-80B-A3B-Instruct", "Qwen3-Next-80B-A3B"},
       {"meta-llama/Meta-Llama-3-8B-Instruct", "Llama-3-8B"},
       {"meta-llama/Llama-3.3-70B-Instruct", "Llama-3.3-70B"},
+      {"google/gemma-4-26B-A4B-it", "gemma-4-26B-A4B"},
   };
   for (const auto& [name, known] : names) {
     INFO(name);
@@ -81,7 +86,7 @@ TEST_CASE("a shape may be a known one, a config.json, or its folder", "[train]")
   const auto folder = std::filesystem::temp_directory_path() / fmt::format("roll_test_shapes_test_{}", ::getpid());
   std::filesystem::create_directories(folder);
   const std::string file = (folder / "config.json").string();
-  const ModelSpec known = shape_of("Qwen3-14B");
+  const ModelSpec known = shape_of(GENERATE("Qwen3-14B", "gemma-4-E2B", "gemma-4-26B-A4B"));
   std::ofstream(file) << hf_config(known).dump();
   for (const std::string& text : {file, folder.string()}) {
     CHECK(shape_of(text).num_parameters() == known.num_parameters());

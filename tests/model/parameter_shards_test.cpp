@@ -6,8 +6,12 @@
 
 #include "base/error.h"
 #include "dist/local_ranks.h"
+#include "dist/mesh.h"
 #include "dist/single.h"
+#include "model/init_spec.h"
 #include "model/small_spec.h"
+#include "model/weights.h"
+#include "pipeline/stage.h"
 
 namespace roll {
 
@@ -131,6 +135,43 @@ TEST_CASE("what was cut comes back whole, on every rank or on the one that keeps
   });
   for (int rank = 0; rank < num_ranks; ++rank)
     CHECK(said[static_cast<size_t>(rank)] == (rank == 1 ? "all kept" : "0 kept"));
+}
+
+TEST_CASE("stages gather over their own ranks what they speak for, and no more", "[model][pipeline]") {
+  InitSizes sizes;
+  sizes.arch = "qwen3_moe", sizes.vocab = 70, sizes.hidden = 32, sizes.layers = 2, sizes.experts = 4;
+  const ModelSpec spec = make_spec(sizes, {});  // whose embedding both ends have
+  const std::vector<ParameterShape> all = policy_parameters(spec);
+  const auto said = run_local_ranks(8, [&](Communicator& world) {
+    Mesh mesh(world, {.tp = 2, .ep = 2, .pp = 2});
+    const ModelParallel parallel{
+        .tp = &mesh.tp(), .ep = mesh.experts(), .stage = std::make_shared<PipelineStage>(StageSplit({1, 1}), mesh)};
+    const ParameterShards parts(spec, all, parallel.tp, parallel.ep, parallel.stage);
+    NamedTensors mine;
+    const auto number_of = [&](const std::string& name) {
+      const bool is_copy = name == all.front().name && !parallel.stage->is_first();
+      return is_copy ? -1.0 : static_cast<double>(parts.number_of(name));
+    };
+    for (const ParameterShape& own : held_by(all, parallel))
+      mine.emplace_back(own.name, parts.cut(own.name, at::full(own.shape, number_of(own.name))).clone());
+    world.traffic().take();
+    const NamedTensors whole = parts.gather_all(mine, true);
+    const auto counts = world.traffic().take();
+    std::string wrong;
+    for (const auto& [name, tensor] : whole)
+      if (!tensor.eq(parts.number_of(name)).all().item<bool>()) wrong += name + " ";
+    for (const auto& [name, tensor] : mine)
+      if (!tensor.eq(number_of(name)).all().item<bool>()) wrong += "own " + name + " ";
+    int64_t tp_calls = parallel.stage->is_first() ? -1 : 0, ep_calls = 0;  // beside that of the embedding
+    for (const auto& [key, count] : counts) {
+      if (key.ends_with("/tp/all_gather")) tp_calls += count.calls;
+      if (key.ends_with("/ep/broadcast")) ep_calls += count.calls;
+    }
+    world.barrier("rank 0 holds the store until all have met");
+    return fmt::format("{}{} tensors, {} and {} calls", wrong, whole.size(), tp_calls, ep_calls);
+  });
+  // Of a layer q, k, v, o and two experts' three matrices are cut; of each of four experts three matrices are told.
+  for (const std::string& of_rank : said) CHECK(of_rank == fmt::format("{} tensors, 10 and 12 calls", all.size()));
 }
 
 TEST_CASE("gradients of copies are added up among the ranks that hold the same part", "[model]") {

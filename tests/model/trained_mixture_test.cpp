@@ -2,7 +2,10 @@
 #include <ATen/ATen.h>
 
 #include <catch2/catch.hpp>
+#include <map>
 
+#include "checkpoint/temporary_folder.h"
+#include "model/some_ids.h"
 #include "model/trained_mixture.h"
 #include "ops/grouped_products.h"
 #include "ops/simulated_layer_launcher.h"
@@ -42,6 +45,46 @@ TEST_CASE("a layer's experts lie one behind the other on a device, as one produc
   }
   CHECK(stacked_in_place(gate_up, 2).defined());
   CHECK(stacked_in_place(down, 1).defined());
+}
+
+TEST_CASE("adapters of experts compute and learn on a device what they do on the CPU, gate before up",
+          "[model][lora]") {
+  const test::TemporaryFolder folder;
+  Transformer::init(test::mixture_spec("qwen3_moe", 64, 6, 2), 1).save(folder / "m");
+  const LoraSpec lora{.rank = 8, .alpha = 16};  // ranks that one kernel takes
+  const bool has_kernels = GENERATE(false, true);
+  const test::SimulatedLayerLauncher launcher;
+  at::Tensor found[2];
+  std::map<std::string, at::Tensor> gradients[2];
+  for (const bool is_there : {false, true}) {
+    const Transformer model = Transformer::load(folder / "m", is_there ? test::fake_device() : at::Device(at::kCPU),
+                                                is_there ? at::kBFloat16 : at::kFloat, {}, architectures(), lora);
+    for (const auto& [name, tensor] : model.parameters()) {
+      at::Tensor own = tensor.detach();
+      const double least = name.find("gate") < name.size() ? -0.4 : -0.1;
+      const at::Tensor ramp = at::linspace(least, 0.3, own.numel()).view(own.sizes());
+      own.copy_(name.ends_with(kLoraB) ? ramp : (own.cpu().to(at::kFloat) * 3).to(at::kBFloat16));
+    }
+    const LayerWeights& layer = model.backbone().layers()[1];
+    const auto& experts = std::get<Experts>(layer.layer().back().mixer);
+    const at::Tensor numbers = at::sin(at::arange(40 * 64)).view({40, 64}).to(at::kBFloat16);
+    const at::Tensor x = numbers.to(model.device(), model.dtype());
+    const at::Tensor chosen = at::arange(160).remainder(5).view({40, 4}).to(at::kShort).to(model.device());
+    const at::Tensor y = mix_experts(
+        experts, layer, x,
+        {.launcher = is_there && has_kernels ? &launcher : nullptr, .routed = {.replayed = chosen, .recorded = {}}});
+    y.backward(at::cos(at::arange(y.numel())).view(y.sizes()).to(model.device(), y.scalar_type()));
+    found[is_there] = y.detach().cpu();
+    for (const auto& [name, tensor] : model.trained())
+      if (name.find("layers.1.mlp.experts.") < name.size() && tensor.grad().defined())
+        gradients[is_there][name] = tensor.grad().cpu();
+  }
+  CHECK(test::relative_difference(found[1], found[0]) < 2e-2);
+  CHECK(gradients[0].size() == 5 * 3 * 2);  // the last expert has no tokens
+  for (const auto& [name, exact] : gradients[0]) {
+    INFO(name << ", kernels: " << has_kernels);
+    CHECK(test::relative_difference(gradients[1][name], exact) < 6e-2);
+  }
 }
 
 }  // namespace roll

@@ -18,10 +18,10 @@ namespace {
 at::Tensor pass(PipelineStage& stage, const at::Tensor& weight, int64_t micro_batch) {
   const std::vector<int64_t> sizes = {3 + 5 * micro_batch, 2};  // no two micro-batches are as long
   const at::Tensor x = stage.is_begin() ? at::full(sizes, 1.0 + static_cast<double>(micro_batch), at::kDouble)
-                                        : stage.receive(sizes, at::kDouble);
+                                        : stage.receive({sizes}, at::kDouble)[0];
   const at::Tensor y = x * weight;
   if (stage.is_end()) return y.sum();
-  stage.send(y);
+  stage.send({y});
   return {};
 }
 
@@ -71,6 +71,20 @@ TEST_CASE("Activations go forward and their gradients back, of micro-batches of 
   for (const auto& wrong : run_local_ranks(
            stages, [&, c = chunks, n = batches](Communicator& world) { return train(world, c, n, /*unused=*/1); }))
     CHECK(wrong == "");
+}
+
+TEST_CASE("a stage is through when all that it has sent is gone, and says so if it cannot go", "[pipeline]") {
+  const auto said = run_local_ranks(2, [](Communicator& world) -> std::string {
+    Mesh mesh(world, {.pp = 2});
+    PipelineStage stage(StageSplit({1, 1}), mesh);
+    const at::NoGradGuard no_grad;
+    if (!stage.is_first()) return "gone";
+    stage.send({at::zeros({int64_t{1} << 24})});  // more than lies between two ranks
+    stage.finish();
+    return "through";
+  });
+  CHECK(said[1] == "gone");
+  CHECK_THAT(said[0], Catch::Contains("error: "));
 }
 
 }  // namespace roll
