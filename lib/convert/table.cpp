@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -338,11 +339,13 @@ void refuse_other_models(const Conversion& conversion, const char* key) {
     const size_t end = std::min(name.find_first_not_of("0123456789.", at + 2), name.size());
     has_active = end > at + 2 && name.substr(end, 1) == "b";
   }
-  const bool is_known = name.starts_with("qwen1.5-moe") || name.starts_with("qwen2-57b") ||
-                        (name.starts_with("qwen3-") && !name.starts_with("qwen3-next"));
+  const bool is_known = std::ranges::any_of(
+      std::to_array<std::string_view>({"qwen1.5-moe", "qwen2-57b", "qwen3-", "qwen3.5-", "gemma-4-"}),
+      [&](std::string_view begin) { return name.starts_with(begin); });
   if (!is_known && (has_active ||
                     has_one("moe", "mixtral", "deepseek-v2", "deepseek-v3", "gpt-oss", "moonlight", "kimi-k2", "671b")))
-    throw conversion.refused(key, "by its name a mixture of experts other than Qwen2-MoE and Qwen3-MoE");
+    throw conversion.refused(key,
+                             "by its name a mixture of experts that is not known here (those of Qwen and Gemma 4 are)");
   if (has_one("-vl-", "qwen2-vl", "vlm", "llava", "internvl", "minicpm-o", "minicpm-v", "glm-4.1v") ||
       name.ends_with("-vl"))
     throw conversion.refused(key, "by its name a model that reads images; text only");

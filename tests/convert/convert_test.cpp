@@ -123,7 +123,8 @@ TEST_CASE("a training of another kind is refused by the key that makes it one", 
   const std::string verl = "-m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.";
   const std::pair<const char*, const char*> cases[] = {
       {"lora_rank=32", "lora_rank = 32: LoRA"},
-      {"path=Qwen/Qwen3-Next-80B-A3B", "Qwen3-Next-80B-A3B: by its name a mixture of experts"},
+      {"path=mistralai/Mixtral-8x7B-v0.1", "Mixtral-8x7B-v0.1: by its name a mixture of experts"},
+      {"path=zai-org/GLM-4.6-MoE", "GLM-4.6-MoE: by its name a mixture of experts"},
       {"path=Qwen/Qwen2.5-VL-7B-Instruct", "by its name a model that reads images"},
       {"path=m data.image_key=images", "data.image_key = images: images"},
       {"path=m actor_rollout_ref.rollout.multi_turn.enable=True", "several turns"},
@@ -137,6 +138,8 @@ TEST_CASE("a training of another kind is refused by the key that makes it one", 
     INFO(key);
     CHECK_THROWS_WITH(converted(verl + key), Contains("s:1: ") && Contains(why));
   }
+  for (const char* model : {"Qwen/Qwen3-Next-80B-A3B", "Qwen/Qwen3.5-35B-A3B", "google/gemma-4-26B-A4B-it"})
+    CHECK_NOTHROW(converted(verl + "path=" + model));
   CHECK_NOTHROW(
       converted(verl + "path=m actor_rollout_ref.model.lora_rank=0 actor_rollout_ref.rollout.multi_turn.enable=False"));
   CHECK_THROWS_WITH(converted("-m openrlhf.cli.train_dpo --lr 1"),

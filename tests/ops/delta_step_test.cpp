@@ -14,7 +14,8 @@ TEST_CASE("a head's tokens step by step are what the packed form computes", "[op
   const at::Tensor mixed = at::randn({tokens, 2 * key_dim + value_dim}), g = -at::rand({tokens, 1});
   const at::Tensor rate = at::rand({tokens, 1}), weight = at::randn({2 * key_dim + value_dim, taps});
   const DeltaRows rows = {mixed.to(at::kDouble), weight.to(at::kDouble), g.to(at::kDouble), rate.to(at::kDouble)};
-  const at::Tensor expected = gated_delta_rule({1, 1, key_dim, value_dim}, rows, plan_delta({0, tokens}, taps, at::kCPU));
+  const at::Tensor expected =
+      gated_delta_rule({1, 1, key_dim, value_dim}, rows, plan_delta({0, tokens}, taps, at::kCPU));
   std::vector<float> state(static_cast<size_t>(key_dim * value_dim)), x(static_cast<size_t>(mixed.size(1)));
   const at::Tensor out = at::empty({tokens, 1, value_dim});
   const at::Tensor by_tap = weight.t().contiguous();
