@@ -48,7 +48,8 @@ TEST_CASE("a trainer's own keywords say the model and the kind", "[convert]") {
   CHECK_THAT(converted("t = GRPOTrainer(model='m', args=GRPOConfig(num_generations=4))").yaml,
              Contains("num_return_sequences_in_group: 4 "));
   CHECK_THROWS_WITH(converted(config + "GRPOTrainer(args=args, peft_config=LoraConfig())"),
-                    Contains("s.py:2: peft_config = LoraConfig() (s.py:2): LoRA"));
+                    Contains("s.py:2: peft_config = LoraConfig() (s.py:2): LoRA of a Python object") &&
+                        Contains("--use_peft true with --lora_r"));
   CHECK_THROWS_WITH(converted(config + "GRPOTrainer(args=args, tools=[f])"),
                     Contains("s.py:2: tools = [f]: several turns"));
   CHECK_THROWS_WITH(converted("SFTConfig(learning_rate=1e-6)"), Contains("s.py:1: SFTConfig: fine-tunes on responses"));
