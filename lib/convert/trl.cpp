@@ -38,8 +38,11 @@ constexpr ForeignRow kRows[] = {
     {"attn_implementation", kAutomatic},
     {"use_peft", kCombined, "", "false"},
     {"peft_config", kRefused,
-     "LoRA of a Python object, which is not read; give --peft_config None behind the file, and for adapters --use_peft "
+     "LoRA of an object that only a run of the script would tell; give --peft_config None behind the file, and for "
+     "adapters --use_peft "
      "true with --lora_r, --lora_alpha, --lora_dropout and --lora_target_modules"},
+    {"peft_config.bias", kRefused, "biases that are trained beside adapters", "none"},
+    {"peft_config.*", kRefused, "a setting of LoraConfig that is not here; give --use_peft false for all weights"},
     {"lora_r", kCombined, "", "16"},
     {"lora_alpha", kCombined, "", "32"},
     {"lora_dropout", kCombined, "", "0.05"},
