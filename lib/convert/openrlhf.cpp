@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "convert/adapters.h"
 #include "convert/table.h"
 
 namespace roll {
@@ -30,7 +31,7 @@ constexpr ForeignRow kRows[] = {
     {"critic_pretrain", kCopied, "reward_pretrain"},
     {"reward_pretrain", kCombined},
     {"remote_rm_url", kUnsupported, "rewards.<name>.type: command asks a program of yours"},
-    {"agent_func_path", kRefused, "an agent of several turns; one response to each prompt is sampled here"},
+    {"agent_func_path", kRefused, "an agent, which is not converted: train_env_manager has several turns here"},
     {"data.image_key", kNothing, "nothing without data.max_images_per_prompt"},
     {"data.max_images_per_prompt", kRefused, "images; text only"},
     {"actor.freeze_visual_encoder", kRefused, "images; text only"},
@@ -138,10 +139,11 @@ constexpr ForeignRow kRows[] = {
     {"param_dtype", kAutomatic, "bf16 on a GPU; model_args.dtype changes it"},
     {"flash_attn", kAutomatic},
     {"attn_implementation", kAutomatic},
-    {"load_in_4bit", kRefused, "weights of 4 bits"},
-    {"lora_rank", kRefused, "LoRA, which is not converted: actor_train.model_args.lora_rank asks for it here"},
-    {"lora_*", kAutomatic, "nothing without LoRA"},
-    {"target_modules", kAutomatic, "nothing without LoRA"},
+    {"load_in_4bit", kCombined, "", "false"},
+    {"lora_rank", kCombined, "", "0"},
+    {"lora_alpha", kCombined, "", "16"},
+    {"lora_dropout", kCombined, "", "0"},
+    {"target_modules", kCombined, "", "all-linear"},
     {"async_train", kUnsupported, "async_generation_ratio, with devices that only sample"},
     {"use_wandb", kAutomatic, kCurves},
     {"wandb_*", kNothing},
@@ -355,6 +357,10 @@ void combine_openrlhf(Conversion& c) {
   combine_algorithm(c);
   combine_kl(c);
   combine_batches(c);
+  // Policy and critic have the same adapters there.
+  set_adapters(c, {"actor_train", "critic"},
+               {"lora_rank", "lora_alpha", "target_modules", "lora_dropout", "load_in_4bit"},
+               asks_for_rank(c, "lora_rank"));
   const std::string betas = c.text("adam_betas");
   for (const char* role : {"actor_train", "critic"}) {
     c.set(std::string(role) + ".training_args.adam_beta1", betas.substr(0, betas.find(' ')), c.origin("adam_betas"));

@@ -18,12 +18,20 @@ struct ProgramRow {
 // The first row that fits counts.
 constexpr std::array kPrograms{
     ProgramRow{"serve_rm main_generation main_eval vllm-serve vllm_serve data_preprocess model_merger",
-               "samples or measures, and trains nothing; roll generate samples"},
+               "samples or measures, and trains nothing; roll generate samples, roll evaluate measures"},
     ProgramRow{"vlm", "trains on images; roll reads text only"},
-    ProgramRow{"agent", "lets the model act in several turns; roll samples one response to each prompt"},
+    ProgramRow{
+        "agent",
+        "lets the model act in several turns; roll train does so with train_env_manager (configs/agentic.md), and such "
+        "settings are not converted"},
     ProgramRow{"distill gkd gold ssd minillm sdft sdpo train_kd",
-               "distils one model into another, which roll does not"},
-    ProgramRow{"dpo cpo orpo kto bco xpo nash_md tpo", "trains on preferences (DPO and its like), which roll does not"},
+               "distils one model into another; roll train does so on the policy's own responses with is_pure_opd "
+               "(configs/distillation.md), and such settings are not converted"},
+    ProgramRow{"online_dpo cpo orpo kto bco xpo nash_md tpo simpo",
+               "trains on preferences by a loss that is not here; `roll dpo` has those of DPO, cDPO and IPO"},
+    ProgramRow{"dpo",
+               "trains on preferences (DPO); `roll dpo` does so, with keys of its own (configs/dpo.md), and such "
+               "settings are not converted"},
     ProgramRow{"reward_model train_rm prm reward.py", "trains a reward model, which roll does not"},
     ProgramRow{"sft", "fine-tunes on responses; `roll sft` does so, with keys of its own"},
     ProgramRow{"async_grpo experimental main_ppo_split", "is a trainer of its own, whose keys may mean something else"},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "base/error.h"
@@ -28,6 +29,22 @@ struct PythonValue {
 constexpr std::array<std::string_view, 6> kConfigs{"GRPOConfig", "RLOOConfig", "SFTConfig",
                                                    "DPOConfig",  "PPOConfig",  "TrainingArguments"};
 constexpr std::array<std::string_view, 4> kTrainers{"GRPOTrainer", "RLOOTrainer", "SFTTrainer", "DPOTrainer"};
+
+/// PEFT's words for what TRL's command line has; what else it is told is peft_config.* here.
+constexpr std::pair<std::string_view, const char*> kAdapterWords[] = {
+    {"r", "lora_r"},
+    {"lora_alpha", "lora_alpha"},
+    {"lora_dropout", "lora_dropout"},
+    {"target_modules", "lora_target_modules"},
+    {"target_parameters", "lora_target_parameters"},
+    {"modules_to_save", "lora_modules_to_save"},
+    {"task_type", "lora_task_type"},
+    {"use_rslora", "use_rslora"},
+    {"use_dora", "use_dora"},
+};
+/// PEFT's defaults, which are not those of TRL's command line.
+constexpr std::pair<const char*, const char*> kAdapterDefaults[] = {
+    {"use_peft", "true"}, {"lora_r", "8"}, {"lora_alpha", "8"}, {"lora_dropout", "0.0"}};
 
 class PythonReader {
  public:
@@ -61,8 +78,12 @@ class PythonReader {
     const std::string name = tokens_[at_].text;
     const size_t begin = at_;
     at_ += 2;
+    const size_t from = at_;
+    if (is_adapters(at_)) adapters_[name] = adapter_keys();
+    at_ = from;
     const PythonValue value = argument();
     const bool is_new = constants_.emplace(name, value).second;
+    if (!is_new) adapters_.erase(name);
     if (!is_new) constants_[name].is_known = constants_[name].is_known && constants_[name].text == value.text;
     at_ = value.is_known ? std::max(begin, at_ - 1) : begin + 1;
   }
@@ -91,7 +112,22 @@ class PythonReader {
     launches_.push_back({name.text, place(name), "", keywords(/*holds_config=*/false), {}});
   }
 
-  /// A trainer's may hold the configuration itself.
+  bool is_adapters(size_t at) const {
+    return at < tokens_.size() && tokens_[at].text == "LoraConfig" && is_sign(at + 1, "(");
+  }
+  std::vector<ForeignKey> adapter_keys() {
+    const std::string where = place(tokens_[at_]);
+    std::vector<ForeignKey> keys;
+    for (const auto& [key, standard] : kAdapterDefaults) keys.push_back({key, standard, where, ""});
+    for (ForeignKey& key : keywords(/*holds_config=*/false)) {
+      const auto* const word = std::ranges::find(kAdapterWords, key.key, [](const auto& pair) { return pair.first; });
+      key.key = word == std::end(kAdapterWords) ? "peft_config." + key.key : word->second;
+      keys.push_back(std::move(key));
+    }
+    return keys;
+  }
+
+  /// A trainer's may hold the configuration itself, and that of adapters.
   std::vector<ForeignKey> keywords(bool holds_config) {
     std::vector<ForeignKey> keys;
     at_ += 2;
@@ -106,7 +142,17 @@ class PythonReader {
           ++at_;
           continue;
         }
+        if (holds_config && is_adapters(at_)) {
+          std::ranges::move(adapter_keys(), std::back_inserter(keys));
+          ++at_;
+          continue;
+        }
         const PythonValue value = argument();
+        if (const auto known = adapters_.find(value.text);
+            holds_config && name.text == "peft_config" && known != adapters_.end()) {
+          std::ranges::copy(known->second, std::back_inserter(keys));
+          continue;
+        }
         const std::string unknown = value.is_known ? "" : fmt::format("{} ({})", value.text, place(name));
         keys.push_back({name.text, value.is_known ? value.text : "", place(name), unknown});
       } else {
@@ -233,6 +279,7 @@ class PythonReader {
   size_t at_ = 0;
   int depth_ = 0;
   std::map<std::string, PythonValue> constants_;
+  std::map<std::string, std::vector<ForeignKey>> adapters_;  // by the names that hold them
   std::vector<ForeignLaunch> launches_;
 };
 

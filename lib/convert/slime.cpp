@@ -103,7 +103,7 @@ constexpr ForeignRow kRows[] = {
     {"ref-update-interval", kUnsupported, "the reference is frozen"},
     {"num-critic-only-steps", kCopied, "critic_warmup", "0"},
     {"critic-lr", kCopied, "critic.training_args.learning_rate"},
-    {"use-opd", kRefused, "a distillation"},
+    {"use-opd", kRefused, "a distillation, which is not converted: use_opd asks for it here"},
     {"opd-*", kNothing, "nothing without use-opd"},
 
     {"lr", kCopied, "actor_train.training_args.learning_rate", "1e-6"},

@@ -57,15 +57,6 @@ bool known_name(const ForeignKey& key, std::string_view ours) {
   return key.unknown.empty() && (ours != "exp_name" || key.value.find(kFromEnvironment) == std::string::npos);
 }
 
-/// LoRA is a way to train; all else that is refused is another training.
-std::string with_remedy(const ForeignKey& key, const std::string& why) {
-  if (!why.starts_with("LoRA")) return why;
-  const bool is_number = parse_number(key.value).has_value(), is_switch = parse_bool(key.value).has_value();
-  std::string given = given_as(key);
-  given.replace(given.rfind("VALUE"), 5, is_number ? "0" : is_switch ? "false" : "None");
-  return fmt::format("{}; for that give {} behind the file, and the learning rate that suits it", why, given);
-}
-
 /// Python's and YAML's words as ours; nothing for none.
 std::string plain(const std::string& value) {
   if (value == "None" || value == "null" || value == "~") return "";
@@ -97,7 +88,7 @@ void Conversion::tell(const ForeignKey& key) {
     if (key.unknown.empty() && is_off(key.value, row->standard))
       without.push_back(fmt::format("{}: it is off", said));
     else
-      throw refused(std::string_view(row->theirs).ends_with('*') ? key.key : row->theirs, with_remedy(key, row->ours));
+      throw refused(std::string_view(row->theirs).ends_with('*') ? key.key : row->theirs, row->ours);
   } else if (row->fate >= Fate::kAutomatic) {
     without.push_back(fmt::format("{}: {}{}{}", said, words_of(row->fate), *row->ours ? ": " : "", row->ours));
   }

@@ -1,11 +1,12 @@
 // TRL: GRPOConfig and RLOOConfig, as YAML or as flags (--num_generations 8). Batches count completions there, and a
 // step is an update.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
+#include "convert/adapters.h"
 #include "convert/table.h"
 
 namespace roll {
@@ -15,8 +16,8 @@ namespace {
 
 using enum Fate;
 
-constexpr const char* kLora = "LoRA, which is not converted: actor_train.model_args.lora_rank asks for it here";
-constexpr const char* kTurns = "several turns; one response to each prompt is sampled here";
+constexpr const char* kTurns =
+    "several turns, which are not converted; train_env_manager asks for them here (configs/agentic.md)";
 constexpr const char* kSampler = "the sampler is built in, and shares the weights";
 constexpr const char* kMismatch =
     "write it as train_infer_correction; sampler and trainer are one program here, and agree closely";
@@ -35,11 +36,27 @@ constexpr ForeignRow kRows[] = {
     {"fp16", kCombined},
     {"model_init_kwargs*", kNothing},
     {"attn_implementation", kAutomatic},
-    {"use_peft", kRefused, kLora},
-    {"peft_config", kRefused, kLora},
-    {"lora_*", kAutomatic, "nothing without use_peft"},
-    {"load_in_4bit", kRefused, "weights of 4 bits"},
-    {"load_in_8bit", kRefused, "weights of 8 bits"},
+    {"use_peft", kCombined, "", "false"},
+    {"peft_config", kRefused,
+     "LoRA of an object that only a run of the script would tell; give --peft_config None behind the file, and for "
+     "adapters --use_peft "
+     "true with --lora_r, --lora_alpha, --lora_dropout and --lora_target_modules"},
+    {"peft_config.bias", kRefused, "biases that are trained beside adapters", "none"},
+    {"peft_config.*", kRefused, "a setting of LoraConfig that is not here; give --use_peft false for all weights"},
+    {"lora_r", kCombined, "", "16"},
+    {"lora_alpha", kCombined, "", "32"},
+    {"lora_dropout", kCombined, "", "0.05"},
+    {"lora_target_modules", kCombined},
+    {"lora_target_parameters", kCombined},
+    {"lora_modules_to_save", kCombined},
+    {"lora_task_type", kNothing},
+    {"use_rslora", kCombined, "", "false"},
+    {"use_dora", kCombined, "", "false"},
+    {"load_in_4bit", kCombined, "", "false"},
+    {"load_in_8bit", kCombined, "", "false"},
+    {"bnb_4bit_quant_type", kCombined, "", "nf4"},
+    {"use_bnb_nested_quant", kAutomatic, "scales of blocks are not quantised"},
+    {"bnb_4bit_quant_storage", kAutomatic},
     {"tools", kRefused, kTurns},
     {"environment_factory", kRefused, kTurns},
     {"rollout_func", kRefused, kTurns},
@@ -197,17 +214,6 @@ std::string term_of(const std::string& function) {
   return "";
 }
 
-std::vector<std::string> entries_of(const std::string& list) {
-  std::vector<std::string> entries(1);
-  for (const char c : list)
-    if (std::string_view("[], '\"").find(c) == std::string_view::npos)
-      entries.back() += c;
-    else if (!entries.back().empty())
-      entries.emplace_back();
-  if (entries.back().empty()) entries.pop_back();
-  return entries;
-}
-
 void combine_rewards(Conversion& c) {
   set_reward(c);
   if (!c.is_known("reward_funcs")) return;
@@ -262,11 +268,36 @@ void combine_batches(Conversion& c) {
     c.differs("steps: save_steps, eval_steps and logging_steps counted updates there, and count steps here");
 }
 
+/// ModelConfig's defaults are rank 16, alpha 32 and dropout 0.05, where ours are 8, twice the rank and none.
+void combine_adapters(Conversion& c) {
+  const bool wanted = c.is_true("use_peft");
+  set_adapters(c, {"actor_train"}, {"lora_r", "lora_alpha", "lora_target_modules", "lora_dropout", "load_in_4bit"},
+               wanted);
+  const bool in_8_bits = c.is_true("load_in_8bit");
+  if (in_8_bits && !wanted)
+    throw c.refused("load_in_8bit", "weights of 8 bits without LoRA; only adapters are trained beside such weights");
+  if (!wanted) return;
+  const std::string args = "actor_train.model_args.";
+  if (c.is_true("load_in_4bit") && c.text("bnb_4bit_quant_type") != "nf4")
+    throw c.refused("bnb_4bit_quant_type", "must be nf4, the weights of 4 bits that are here");
+  if (!entries_of(c.text("lora_target_parameters")).empty())
+    throw c.refused("lora_target_parameters", "parameters by name; lora_target_modules names products");
+  if (in_8_bits) {
+    c.set(args + "quantise_base", "int8", c.origin("load_in_8bit"));
+    c.differs("load_in_8bit: LLM.int8() rounds activations too, which is not done here");
+  }
+  for (const char* key : {"use_rslora", "use_dora"})
+    if (c.is_true(key)) c.set(args + key, "true", c.origin(key));
+  if (const auto whole = entries_of(c.text("lora_modules_to_save")); !whole.empty())
+    c.set(args + "additional_target", fmt::format("[{}]", fmt::join(whole, ", ")), c.origin("lora_modules_to_save"));
+}
+
 void combine_trl(Conversion& c) {
   refuse_other_models(c, "model_name_or_path");
   combine_advantages(c);
   combine_loss(c);
   combine_batches(c);
+  combine_adapters(c);
   for (const char* key : {"deepspeed_config.zero_stage", "zero_optimization.stage"})
     set_zero_stage(c, key, {"actor_train"});
   const std::string type = c.text(c.is_set("dtype") ? "dtype" : "torch_dtype");

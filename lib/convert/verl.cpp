@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "convert/table.h"
+#include "convert/verl_adapters.h"
 #include "convert/verl_correction.h"
 #include "convert/verl_layout.h"
 
@@ -24,9 +25,8 @@ std::string not_negative(const std::string& value) {
 constexpr const char* kMemory = "memory is laid out by the program; `offload: true` moves what waits to the host";
 constexpr const char* kSampler = "the sampler is built in";
 constexpr const char* kPython = "Python that is loaded at run time";
-constexpr const char* kLora = "LoRA, which is not converted: actor_train.model_args.lora_rank asks for it here";
-constexpr const char* kNoLora = "nothing without LoRA";
-constexpr const char* kTurns = "several turns; one response to each prompt is sampled here";
+constexpr const char* kTurns =
+    "several turns, which are not converted; train_env_manager asks for them here (configs/agentic.md)";
 using enum Fate;
 
 constexpr ForeignRow kRows[] = {
@@ -61,12 +61,7 @@ constexpr ForeignRow kRows[] = {
     {MODEL "use_shm", kNothing},
     {MODEL "trust_remote_code", kNothing},
     {MODEL "external_lib", kUnsupported, kPython},
-    {MODEL "lora_rank", kRefused, kLora},
-    {MODEL "lora_adapter_path", kRefused, kLora},
-    {MODEL "lora.rank", kRefused, kLora},
-    {MODEL "lora*", kAutomatic, kNoLora},
-    {MODEL "target_modules", kAutomatic, kNoLora},
-    {MODEL "exclude_modules", kAutomatic, kNoLora},
+    VERL_ADAPTER_ROWS(MODEL),
     {MODEL "mtp.enable", kRefused, "predictions of several tokens at once"},
     {MODEL "mtp.*", kNothing},
     {MODEL "torch_dtype", kAutomatic, "bf16 on a GPU; model_args.dtype changes it"},
@@ -124,7 +119,8 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "sum_pi_squared_checkpointing", kAutomatic, kMemory},
     {ACTOR "use_prefix_grouper", kAutomatic},
     {ACTOR "freeze_vision_tower", kRefused, "images; text only"},
-    {ACTOR "router_replay.mode", kRefused, "what the sampler chose of experts is not replayed here", "disabled"},
+    {ACTOR "router_replay.mode", kRefused, "a replay of experts, which is not converted: routing_replay asks for R3",
+     "disabled"},
     {ACTOR "tau_*", kNothing, "of SAPO"},
     {ACTOR "entropy_*", kAutomatic, kMemory},
     {ACTOR "use_remove_padding", kAutomatic, "there is no padding"},
@@ -164,7 +160,7 @@ constexpr ForeignRow kRows[] = {
     {"critic.optim.lr_warmup_steps_ratio", kCopied, "critic.training_args.warmup_ratio"},
     {"critic.optim.warmup_style", kCopied, "critic.training_args.lr_scheduler_type", "constant"},
     {"critic.model.path", kCopied, "reward_pretrain"},
-    {"critic.model.lora_rank", kRefused, kLora},
+    VERL_ADAPTER_ROWS("critic.model."),
     {"critic.model.*", kAutomatic, "as the policy's"},
     {"critic.cliprange_value", kCopied, "value_clip", "0.5"},
     {"critic.ppo_max_token_len_per_gpu", kAutomatic, "as the policy's; critic.sequence_packing_args changes it"},
@@ -213,7 +209,8 @@ constexpr ForeignRow kRows[] = {
     {"algorithm.rollout_correction.loss_type", kNothing, "nothing without bypass_mode"},
     {"algorithm.use_pf_ppo", kRefused, "PF-PPO, which weighs and drops samples"},
     {"algorithm.pf_ppo.*", kNothing, "nothing without use_pf_ppo"},
-    {"distillation.enabled", kRefused, "a distillation"},
+    {"distillation.enabled", kRefused,
+     "a distillation, which is not converted: is_pure_opd or use_opd asks for it here"},
     {"distillation.*", kNothing, "nothing without distillation.enabled"},
 
     {"trainer.n_gpus_per_node", kCombined, "", "8"},
@@ -350,6 +347,7 @@ void combine_verl(Conversion& c) {
   combine_kl(c);
   combine_verl_correction(c);
   combine_batches(c);
+  set_verl_adapters(c);
   const std::string betas = c.text(ACTOR "optim.betas");  // [0.9,0.999]
   const size_t comma = betas.find(',');
   if (comma != std::string::npos) {

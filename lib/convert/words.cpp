@@ -80,6 +80,8 @@ constexpr WordRow kRows[] = {
      "with the opposite value"},
     {"lora_r use_lora use_peft peft peft_config", "actor_train.model_args.lora_rank"},
     {"target_modules lora_target_modules", "actor_train.model_args.lora_target"},
+    {"modules_to_save lora_modules_to_save", "actor_train.model_args.additional_target"},
+    {"load_in_4bit load_in_8bit", "actor_train.model_args.quantise_base", "nf4 or int8, beside adapters"},
     {"dataset dataset_path train_file train_files train_data data_path data prompt_data train_dataset dataset_name",
      "actor_train.data_args.file_name"},
     {"val_file val_files val_data eval_file eval_files eval_data eval_dataset test_file test_files validation_file",

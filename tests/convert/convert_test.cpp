@@ -122,7 +122,6 @@ TEST_CASE("the estimate of the KL in the loss, and the range of a policy loss, a
 TEST_CASE("a training of another kind is refused by the key that makes it one", "[convert]") {
   const std::string verl = "-m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.";
   const std::pair<const char*, const char*> cases[] = {
-      {"lora_rank=32", "lora_rank = 32: LoRA"},
       {"path=mistralai/Mixtral-8x7B-v0.1", "Mixtral-8x7B-v0.1: by its name a mixture of experts"},
       {"path=zai-org/GLM-4.6-MoE", "GLM-4.6-MoE: by its name a mixture of experts"},
       {"path=Qwen/Qwen2.5-VL-7B-Instruct", "by its name a model that reads images"},
@@ -143,7 +142,12 @@ TEST_CASE("a training of another kind is refused by the key that makes it one", 
   CHECK_NOTHROW(
       converted(verl + "path=m actor_rollout_ref.model.lora_rank=0 actor_rollout_ref.rollout.multi_turn.enable=False"));
   CHECK_THROWS_WITH(converted("-m openrlhf.cli.train_dpo --lr 1"),
-                    Contains("s:1: openrlhf.cli.train_dpo: trains on preferences"));
+                    Contains("s:1: openrlhf.cli.train_dpo: trains on preferences (DPO); `roll dpo` does so"));
+  for (const char* program : {"kto", "online_dpo", "cpo"})
+    CHECK_THROWS_WITH(converted(std::string("trl/scripts/") + program + ".py --learning_rate 1"),
+                      Contains("by a loss that is not here; `roll dpo` has those of DPO, cDPO and IPO"));
+  CHECK_THROWS_WITH(converted("trl/scripts/gkd.py --learning_rate 1"),
+                    Contains("roll train does so on the policy's own responses with is_pure_opd"));
   CHECK_THROWS_WITH(converted("-m verl.trainer.sft_trainer data.train_batch_size=8"),
                     Contains("fine-tunes on responses"));
 }
@@ -224,7 +228,6 @@ TEST_CASE("OpenRLHF's newer flags are other names of the older ones", "[convert]
   CHECK_THAT(out.yaml, Contains("learning_rate: 2e-6 ") && Contains("# from s:1: actor.adam.lr"));
   CHECK_THROWS_WITH(converted(script + "--train.agent_func_path a.py"),
                     Contains("train.agent_func_path = a.py: an agent"));
-  CHECK_THROWS_WITH(converted(script + "--ds.lora.rank 8"), Contains("ds.lora.rank = 8: LoRA"));
 }
 
 TEST_CASE("columns are those of the rows that the other trainer reads", "[convert]") {
@@ -267,17 +270,6 @@ TEST_CASE("a reward model is the reward, and what shapes it goes with it", "[con
       "--reward.model_name_or_path judge ";
   CHECK_THAT(converted(openrlhf).yaml, Contains("model_name_or_path: judge "));
   CHECK_THAT(converted(openrlhf + "--reward.remote_url r.py").yaml, Contains("type: math_rule"));
-}
-
-TEST_CASE("LoRA is refused with what takes it out", "[convert]") {
-  const std::string verl = "-m verl.trainer.main_ppo actor_rollout_ref.model.path=m actor_rollout_ref.model.";
-  CHECK_THROWS_WITH(converted(verl + "lora_rank=32"), Contains("give actor_rollout_ref.model.lora_rank=0 behind"));
-  CHECK_THROWS_WITH(converted(verl + "lora_adapter_path=a"), Contains("lora_adapter_path=None behind"));
-  const std::string trl = "-m trl.grpo --model_name_or_path m --num_generations 8 --use_peft";
-  CHECK_THROWS_WITH(converted(trl), Contains("give --use_peft false behind the file"));
-  CHECK_NOTHROW(converted(trl + " false"));
-  CHECK_THROWS_WITH(converted("-m verl.trainer.main_ppo actor_rollout_ref.rollout.multi_turn.enable=True"),
-                    !Contains("behind the file"));
 }
 
 TEST_CASE("stages of a pipeline are those of all roles that train", "[convert]") {

@@ -47,11 +47,41 @@ TEST_CASE("a trainer's own keywords say the model and the kind", "[convert]") {
              Contains("pretrain: m ") && Contains("# from s.py:2: model_name_or_path"));
   CHECK_THAT(converted("t = GRPOTrainer(model='m', args=GRPOConfig(num_generations=4))").yaml,
              Contains("num_return_sequences_in_group: 4 "));
-  CHECK_THROWS_WITH(converted(config + "GRPOTrainer(args=args, peft_config=LoraConfig())"),
-                    Contains("s.py:2: peft_config = LoraConfig() (s.py:2): LoRA"));
+  CHECK_THROWS_WITH(converted(config + "GRPOTrainer(args=args, peft_config=lora(8))"),
+                    Contains("s.py:2: peft_config = lora(8) (s.py:2): LoRA of an object") &&
+                        Contains("--use_peft true with --lora_r"));
   CHECK_THROWS_WITH(converted(config + "GRPOTrainer(args=args, tools=[f])"),
                     Contains("s.py:2: tools = [f]: several turns"));
   CHECK_THROWS_WITH(converted("SFTConfig(learning_rate=1e-6)"), Contains("s.py:1: SFTConfig: fine-tunes on responses"));
+}
+
+TEST_CASE("PEFT's adapters are those of a trainer, with PEFT's defaults", "[convert]") {
+  const std::string config = "args = GRPOConfig(num_generations=8)\n";
+  const auto converted = [&](const std::string& text) {
+    return convert_config(choose_launch(read_python(config + text, "s.py", {}), "s.py", {}).keys, "auto", 1).yaml;
+  };
+  CHECK_THAT(converted("GRPOTrainer(model='m', peft_config=LoraConfig(), args=args, reward_funcs=f)"),
+             Contains("lora_rank: 8 ") && Contains("lora_alpha: 8 ") && Contains("lora_dropout: 0.0 ") &&
+                 Contains("lora_target: [q_proj, v_proj] ") && Contains("pretrain: m "));
+  const std::string named =
+      "lora = LoraConfig(r=1, lora_alpha=32, lora_dropout=0.1, target_modules=['q_proj', 'o_proj'], use_rslora=True,\n"
+      "                  bias='none', task_type='CAUSAL_LM')\n";
+  const std::string trainer = "GRPOTrainer(model='m', args=args, peft_config=lora)";
+  CHECK_THAT(converted(named + trainer), Contains("lora_rank: 1 ") && Contains("lora_alpha: 32 ") &&
+                                             Contains("lora_dropout: 0.1 ") && Contains("use_rslora: true ") &&
+                                             Contains("lora_target: [q_proj, o_proj] ") && Contains("# from s.py:2:"));
+  CHECK_THAT(converted(named + "GRPOTrainer(model='m', args=args)"), !Contains("lora_rank"));
+  CHECK_THROWS_WITH(converted("lora = None\nif x:\n  " + named + trainer),
+                    Contains("LoRA of an object that only a run"));
+  CHECK_THROWS_WITH(converted("lora = LoraConfig(r=args.rank)\n" + trainer),
+                    Contains("s.py:2: lora_r depends on args.rank (s.py:2)") && Contains("--lora_r VALUE"));
+  CHECK_THROWS_WITH(converted("lora = LoraConfig(bias='all')\n" + trainer),
+                    Contains("s.py:2: peft_config.bias = all: biases that are trained"));
+  CHECK_THROWS_WITH(converted("lora = LoraConfig(layers_to_transform=[1])\n" + trainer),
+                    Contains("s.py:2: peft_config.layers_to_transform = [1]: a setting of LoraConfig"));
+  for (const char* text :
+       {"a = LoraConfig(", "GRPOTrainer(peft_config=LoraConfig(", "GRPOTrainer(peft_config=LoraConfig(]"})
+    CHECK_NOTHROW(read_python(text, "s.py", {}));
 }
 
 TEST_CASE("a script that takes its settings from its command line shows the command", "[convert]") {

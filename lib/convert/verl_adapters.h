@@ -1,0 +1,29 @@
+// verl's LoRA. With FSDP it is lora_rank and what stands beside it, handed to PEFT; with Megatron the group `lora`,
+// whose defaults are its own: an alpha of 32 where that of FSDP is 16, and products by Megatron's names.
+#pragma once
+
+#include "convert/table.h"
+
+#define VERL_ADAPTER_FOLDER(model)                               \
+  Fate::kRefused, "adapters that a run begins from; give " model \
+                  "path=FOLDER of theirs behind the file, which goes on from them, and this as None"
+
+/// Rows of a model's keys.
+#define VERL_ADAPTER_ROWS(model)                                                                                       \
+  {model "lora_rank", Fate::kCombined, "", "0"}, {model "lora_alpha", Fate::kCombined, "", "16"},                      \
+      {model "target_modules", Fate::kCombined, "", "all-linear"}, {model "exclude_modules", Fate::kCombined},         \
+      {model "lora_adapter_path", VERL_ADAPTER_FOLDER(model)}, {model "lora.rank", Fate::kCombined, "", "0"},          \
+      {model "lora.type", Fate::kCombined, "", "lora"}, {model "lora.alpha", Fate::kCombined, "", "32"},               \
+      {model "lora.dropout", Fate::kCombined, "", "0.0"}, {model "lora.dropout_position", Fate::kCombined, "", "pre"}, \
+      {model "lora.target_modules", Fate::kCombined, "", "[linear_qkv, linear_proj, linear_fc1, linear_fc2]"},         \
+      {model "lora.exclude_modules", Fate::kCombined}, {model "lora.adapter_path", VERL_ADAPTER_FOLDER(model)},        \
+      {model "lora.freeze_*", Fate::kNothing, "text only"}, {                                                          \
+    model "lora.*", Fate::kAutomatic, "adapters are float32, and begin at 0"                                           \
+  }
+
+namespace roll {
+
+/// Of the policy and the critic.
+void set_verl_adapters(Conversion& c);
+
+}  // namespace roll
