@@ -77,6 +77,7 @@ ROLL_INLINE void gate_into(const float* gate, const float* up, const float* gate
 
 }  // namespace
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define ROLL_ROW_OPS(T)                                                                                             \
   ROLL_SIMD void norm_row(const float* x, const float* weight, T* out, int64_t width, float eps) {                  \
     norm_into(x, weight, out, width, eps);                                                                          \
@@ -99,6 +100,7 @@ ROLL_INLINE void gate_into(const float* gate, const float* up, const float* gate
   ROLL_SIMD void widen_row(const T* x, float* out, int64_t width) {                                                 \
     for (int64_t i = 0; i < width; ++i) out[i] = widen(x[i]);                                                       \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 ROLL_ROW_OPS(float)
 ROLL_ROW_OPS(c10::BFloat16)
 #undef ROLL_ROW_OPS

@@ -36,7 +36,7 @@ ROLL_INLINE Wide<T> widen(T x) {
 template <class T>
 ROLL_INLINE T narrow(Wide<T> x) {
   if constexpr (std::is_same_v<T, c10::BFloat16>) {
-    const uint32_t bits = x == x ? std::bit_cast<uint32_t>(x) : 0x7fc00000u;
+    const uint32_t bits = x == x ? std::bit_cast<uint32_t>(x) : 0x7fc00000u;  // NOLINT: false of NaN alone
     return {static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16), c10::BFloat16::from_bits()};
   } else {
     return x;
