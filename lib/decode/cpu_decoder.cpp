@@ -253,9 +253,9 @@ template <class T>
 void CpuDecoder<T>::open(const AttentionBlock& block, Run run, int64_t kv_head) {
   const int64_t width = block.heads / block.kv_heads * block.head_dim, begin = kv_head * width;
   const int64_t gate = block.qkv_width() + begin;
-  const float* const bias = block.qkv_bias.defined() ? block.qkv_bias.template const_data_ptr<float>() + gate : nullptr;
+  const float* const bias = data_or_null(block.qkv_bias);
   for (int64_t i = run.first; i < run.first + run.count; ++i)
-    open_row(rows_of(qkv_)[i] + gate, bias, rows_of<T>(mixed_)[i] + begin, width);
+    open_row(rows_of(qkv_)[i] + gate, bias ? bias + gate : nullptr, rows_of<T>(mixed_)[i] + begin, width);
 }
 
 template <class T>

@@ -2,6 +2,8 @@
 // sequence goes on from the page of the token before; each key head, with its value heads, is a thread's own.
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <unordered_map>
 
@@ -145,7 +147,7 @@ void CpuDecoder<T>::recur(const DeltaBlock& block, Run run, int64_t key_head) {
   std::vector<float> x;
   for (int64_t by = 0; by < run.count; ++by) {
     const int64_t position = begin + by;
-    rows.convolve(by, block.taps.template const_data_ptr<float>(), x);
+    rows.convolve(by, data_or_null(block.taps), x);
     float* const state = states[page_of(position)] + key_head * each * numbers;
     if (position == 0)
       std::fill_n(state, each * numbers, 0.0f);

@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 import one_step
+import turns
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from expecting import expect, finish
@@ -26,18 +27,8 @@ STATES = {}  # by observation
 
 
 def run_config(folder, name, **keys):
-    environments = dict(Lake=LAKE, Number=NUMBER)
-    config = dict(exp_name="contexts", seed=5, output_dir=str(folder / name), max_steps=2, save_steps=1, eval_steps=2, track_with=["jsonl"],
-                  pretrain=str(folder / "model"), rollout_batch_size=16, val_batch_size=4, prompt_length=100, response_length=160,
-                  adv_estimator="gigpo", dump_experience=True, custom_envs=environments,
-                  train_env_manager=dict(tags=list(environments), num_env_groups=2, group_size=4, num_levels=16),
-                  val_env_manager=dict(tags=list(environments), num_env_groups=2),
-                  actor_train=dict(training_args=dict(learning_rate=1e-3, train_batch_size=8, lr_scheduler_type="constant"),
-                                   use_sequence_packing=True, sequence_packing_args=dict(algorithm="load_balance", max_packed_sequence_length_train=1100,
-                                                                                         max_packed_sequence_length_forward=1100)),
-                  actor_infer=dict(generating_args=dict(temperature=1.0, top_p=1.0, top_k=0)))
-    (folder / f"{name}.yaml").write_text(json.dumps(config | keys))
-    return folder / f"{name}.yaml"
+    own = dict(exp_name="contexts", save_steps=1, prompt_length=100, response_length=160, adv_estimator="gigpo")
+    return turns.run_config(folder, name, dict(Lake=LAKE, Number=NUMBER), 1100, **(own | keys))
 
 
 def roll(command, config, *more):

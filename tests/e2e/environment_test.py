@@ -13,6 +13,7 @@ from metric_words import unknown_metrics
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from expecting import expect, finish
 from rollouts import rollout_lines
+from turns import run_config
 
 binary = pathlib.Path(sys.argv[1]).resolve()
 LAKE = dict(env_type="frozen_lake", max_steps=3, max_tokens_per_step=5, agent_template="{observation}",
@@ -38,20 +39,6 @@ for line in sys.stdin:
         answer |= {"observation": "more", "reward": len(asked["message"]) % 3 - (seed // 2 % 4 == 3 and 1e9), "done": turns == 2}
     print(json.dumps(answer), flush=True)
 '''
-
-
-def run_config(folder, name, environments, **keys):
-    config = dict(exp_name="turns", seed=5, output_dir=str(folder / name), max_steps=2, save_steps=2, eval_steps=2, track_with=["jsonl"],
-                  pretrain=str(folder / "model"), rollout_batch_size=16, val_batch_size=4, prompt_length=160, response_length=120,
-                  adv_estimator="grpo", dump_experience=True, custom_envs=environments,
-                  train_env_manager=dict(tags=list(environments), num_env_groups=len(environments), group_size=4, num_levels=8 * len(environments)),
-                  val_env_manager=dict(tags=list(environments), num_env_groups=len(environments)),
-                  actor_train=dict(training_args=dict(learning_rate=1e-3, train_batch_size=8, lr_scheduler_type="constant"),
-                                   use_sequence_packing=True, sequence_packing_args=dict(algorithm="load_balance", max_packed_sequence_length_train=600,
-                                                                                         max_packed_sequence_length_forward=600)),
-                  actor_infer=dict(generating_args=dict(temperature=1.0, top_p=1.0, top_k=0)))
-    (folder / f"{name}.yaml").write_text(json.dumps(config | keys))
-    return folder / f"{name}.yaml"
 
 
 def train(folder, name, environments, ranks=1, overrides=(), **keys):

@@ -137,6 +137,24 @@ struct Alone {
   Mesh mesh{*ranks, {}};
 };
 
+/// Of the policy on the CPU, in either dtype, with layers recomputed and not. Gives the rule that was estimated by.
+ActivationRule check_within_quarter(const ModelSpec& spec) {
+  Meter meter{at::kCPU};
+  const auto dtype = GENERATE(at::kBFloat16, at::kFloat);
+  const Recomputation recomputation = GENERATE(true, false) ? kEveryLayer : Recomputation{};
+  const test::Multiplying multiplying(false);
+  CAPTURE(dtype, recomputation.layers);
+  const Transformer model = Transformer::init(spec, 1, meter.device, dtype);
+  const Experience step = sequences_of(2 * kSequences);
+  Alone alone;
+  const ActivationRule rule = rule_for(meter, dtype, recomputation);
+  const double training = counted_policy(meter, alone.mesh, model, step, recomputation);
+  const double forward = counted_log_probs(meter, alone.mesh, model, step);
+  check_near("training", training_activation_bytes(spec, rule), training, 0.25);
+  check_near("log-probs", forward_activation_bytes(spec, rule), forward, 0.25);
+  return rule;
+}
+
 /// Layers are kernels on the fake device.
 struct Kernels {
   Kernels() { other_layer_launcher = std::make_shared<test::SimulatedLayerLauncher>(); }
@@ -200,19 +218,7 @@ TEST_CASE("what gated delta nets take is estimated within a quarter", "[train]")
   sizes.hidden = 64;
   sizes.kv_heads = 2;
   const ModelSpec spec = make_spec(sizes, {});
-  Meter meter{at::kCPU};
-  const auto dtype = GENERATE(at::kBFloat16, at::kFloat);
-  const Recomputation recomputation = GENERATE(true, false) ? kEveryLayer : Recomputation{};
-  const test::Multiplying multiplying(false);
-  CAPTURE(dtype, recomputation.layers);
-  const Transformer model = Transformer::init(spec, 1, meter.device, dtype);
-  const Experience step = sequences_of(2 * kSequences);
-  Alone alone;
-  const ActivationRule rule = rule_for(meter, dtype, recomputation);
-  const double training = counted_policy(meter, alone.mesh, model, step, recomputation);
-  const double forward = counted_log_probs(meter, alone.mesh, model, step);
-  check_near("training", training_activation_bytes(spec, rule), training, 0.25);
-  check_near("log-probs", forward_activation_bytes(spec, rule), forward, 0.25);
+  check_within_quarter(spec);
 }
 
 TEST_CASE("what layers take that share keys and have inputs of their own is estimated within a quarter", "[train]") {
@@ -220,19 +226,7 @@ TEST_CASE("what layers take that share keys and have inputs of their own is esti
   sizes.arch = "gemma4_text", sizes.vocab = 256, sizes.hidden = 64, sizes.layers = 6, sizes.kv_heads = 2;
   sizes.head_dim = 16, sizes.intermediate = 128, sizes.layer_input = 32, sizes.keyless_layers = 3;
   const ModelSpec spec = make_spec(sizes, {});
-  Meter meter{at::kCPU};
-  const auto dtype = GENERATE(at::kBFloat16, at::kFloat);
-  const Recomputation recomputation = GENERATE(true, false) ? kEveryLayer : Recomputation{};
-  const test::Multiplying multiplying(false);
-  CAPTURE(dtype, recomputation.layers);
-  const Transformer model = Transformer::init(spec, 1, meter.device, dtype);
-  const Experience step = sequences_of(2 * kSequences);
-  Alone alone;
-  const ActivationRule rule = rule_for(meter, dtype, recomputation);
-  const double training = counted_policy(meter, alone.mesh, model, step, recomputation);
-  const double forward = counted_log_probs(meter, alone.mesh, model, step);
-  check_near("training", training_activation_bytes(spec, rule), training, 0.25);
-  check_near("log-probs", forward_activation_bytes(spec, rule), forward, 0.25);
+  const ActivationRule rule = check_within_quarter(spec);
   // A later stage keeps what it is given, for its layers and those behind.
   ActivationRule later = rule, behind = rule;
   later.layers = {3};
