@@ -25,6 +25,10 @@ constexpr const char* kNotSupported = "NOT SUPPORTED";
 constexpr const char* kCurves =
     "track_with; curves go to TensorBoard files, and with wandb there to files that `wandb sync` uploads";
 
+/// Why keys of several turns are refused.
+constexpr const char* kTurns =
+    "several turns, which are not converted; train_env_manager asks for them here (configs/agentic.md)";
+
 /// What a row does with its key.
 enum class Fate {
   kCopied,       // to `ours`, by `change` where there is one

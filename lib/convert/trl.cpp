@@ -16,8 +16,6 @@ namespace {
 
 using enum Fate;
 
-constexpr const char* kTurns =
-    "several turns, which are not converted; train_env_manager asks for them here (configs/agentic.md)";
 constexpr const char* kSampler = "the sampler is built in, and shares the weights";
 constexpr const char* kMismatch =
     "write it as train_infer_correction; sampler and trainer are one program here, and agree closely";

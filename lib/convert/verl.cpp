@@ -25,8 +25,6 @@ std::string not_negative(const std::string& value) {
 constexpr const char* kMemory = "memory is laid out by the program; `offload: true` moves what waits to the host";
 constexpr const char* kSampler = "the sampler is built in";
 constexpr const char* kPython = "Python that is loaded at run time";
-constexpr const char* kTurns =
-    "several turns, which are not converted; train_env_manager asks for them here (configs/agentic.md)";
 using enum Fate;
 
 constexpr ForeignRow kRows[] = {

@@ -1,6 +1,7 @@
 #include "forecast/simulation.h"
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 
 namespace roll {
@@ -44,6 +45,26 @@ Simulator apart(const Apart& layout) {
 
 const PhaseSimulation& phase_of(const Simulation& simulation, const std::string& name) {
   return *std::ranges::find(simulation.phases, name, &PhaseSimulation::name);
+}
+
+/// `sampling` of the ranks sample, one alone each, and all are pipelines of so many `stages`: of actor, reference and
+/// critic.
+Simulation beside_pipelines(int64_t sampling, int64_t ranks, const std::array<int64_t, 3>& stages,
+                            std::vector<std::string> overrides) {
+  overrides.insert(overrides.end(), {fmt::format("actor_infer.device_mapping=list(range(0,{}))", sampling),
+                                     "actor_infer.strategy_args.strategy_config.tensor_model_parallel_size=1",
+                                     "adv_estimator=grpo", "critic_warmup=0", "offload=false"});
+  const char* const roles[] = {"actor_train", "reference", "critic"};
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const std::string strategy = fmt::format("{}.strategy_args.strategy_config.", roles[i]);
+    overrides.push_back(fmt::format("{}.device_mapping=list(range(0,{}))", roles[i], ranks));
+    overrides.push_back(strategy + "tensor_model_parallel_size=1");
+    overrides.push_back(fmt::format("{}pipeline_model_parallel_size={}", strategy, stages[i]));
+  }
+  return Simulator({.scale = {.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml", .overrides = overrides},
+                    .arch = "Qwen2.5-0.5B",
+                    .mean = 64})
+      .at(ranks);
 }
 
 }  // namespace
@@ -112,46 +133,16 @@ TEST_CASE("the last stage of a pipeline alone computes the head", "[preview]") {
 
 TEST_CASE("stages that stand for others bring the rest of their pipelines", "[preview]") {
   // 25 of 40 ranks sample: those that do not begin with the last stage of one pipeline and the first of another.
-  std::vector<std::string> overrides = {"actor_infer.device_mapping=list(range(0,25))",
-                                        "actor_infer.strategy_args.strategy_config.tensor_model_parallel_size=1",
-                                        "adv_estimator=grpo",
-                                        "critic_warmup=0",
-                                        "rollout_batch_size=100",
-                                        "offload=false",
-                                        "actor_train.training_args.train_batch_size=800"};
-  for (const std::string role : {"actor_train", "reference", "critic"}) {
-    const std::string strategy = role + ".strategy_args.strategy_config.";
-    overrides.push_back(role + ".device_mapping=list(range(0,40))");
-    overrides.push_back(strategy + "tensor_model_parallel_size=1");
-    overrides.push_back(strategy + "pipeline_model_parallel_size=2");
-  }
-  const Simulator simulator({.scale = {.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml", .overrides = overrides},
-                             .arch = "Qwen2.5-0.5B",
-                             .mean = 64});
-  const Simulation simulation = simulator.at(40);
+  const Simulation simulation =
+      beside_pipelines(25, 40, {2, 2, 2}, {"rollout_batch_size=100", "actor_train.training_args.train_batch_size=800"});
   CHECK(simulation.num_running < 40);
   CHECK(phase_of(simulation, "train_actor").idle_share > 0);
 }
 
 TEST_CASE("a stage that another role's pipeline brings has the rest of its own", "[preview]") {
-  std::vector<std::string> overrides = {"actor_infer.device_mapping=list(range(0,35))",
-                                        "actor_infer.strategy_args.strategy_config.tensor_model_parallel_size=1",
-                                        "adv_estimator=grpo",
-                                        "critic_warmup=0",
-                                        "init_kl_coef=0.1",
-                                        "rollout_batch_size=210",
-                                        "offload=false",
-                                        "actor_train.training_args.train_batch_size=1680"};
-  for (const auto& [role, stages] : {std::pair("actor_train", 2), std::pair("reference", 3), std::pair("critic", 1)}) {
-    const std::string strategy = fmt::format("{}.strategy_args.strategy_config.", role);
-    overrides.push_back(fmt::format("{}.device_mapping=list(range(0,42))", role));
-    overrides.push_back(strategy + "tensor_model_parallel_size=1");
-    overrides.push_back(fmt::format("{}pipeline_model_parallel_size={}", strategy, stages));
-  }
-  const Simulator simulator({.scale = {.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml", .overrides = overrides},
-                             .arch = "Qwen2.5-0.5B",
-                             .mean = 64});
-  const Simulation simulation = simulator.at(42);
+  const Simulation simulation = beside_pipelines(
+      35, 42, {2, 3, 1},
+      {"init_kl_coef=0.1", "rollout_batch_size=210", "actor_train.training_args.train_batch_size=1680"});
   CHECK(simulation.num_running < 42);
   CHECK(phase_of(simulation, "reference").idle_share > 0);
 }
