@@ -152,7 +152,8 @@ void evaluate(const EvaluateFlags& flags) {
   const auto checked = flags.data.empty() ? load_configured(flags) : load_sets(flags);
   run_job(flags.job, plan_job(checked, checked.config.actor_train), [&](const Job& job) {
     if (checked.config.deterministic) use_deterministic_kernels();
-    run_evaluation(checked.config, run_flags(flags.job, job.screen), flags.keep_every, job.device, job.ranks, job.log);
+    run_evaluation(checked.config, run_flags(flags.job, checked.models, job.screen), flags.keep_every, job.device,
+                   job.ranks, job.log);
   });
 }
 

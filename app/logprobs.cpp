@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "app/cli/field_flags.h"
+#include "app/cli/max_length.h"
 #include "app/cli/streams.h"
 #include "app/commands.h"
 #include "checkpoint/hub_cache.h"
@@ -15,6 +16,7 @@ namespace {
 struct LogProbFlags {
   std::string model, input = "-", output = "-", device = "cpu", dtype = "auto";
   LogProbsJob job;
+  int64_t max_length = 0;
 };
 
 void run(LogProbFlags& flags) {
@@ -23,7 +25,8 @@ void run(LogProbFlags& flags) {
   use_device(device);
   const at::ScalarType dtype = parse_compute_dtype(flags.dtype, device, "--dtype");
   Input input(flags.input);
-  const Transformer model = Transformer::load(flags.model, device, dtype);
+  const Transformer model =
+      Transformer::load(flags.model, device, dtype).for_length(checked_length(flags.model, flags.max_length));
   Output output(flags.output, input);
   write_log_probs(model, input.stream(), input.name(), output.stream(), flags.job);
   output.close();
@@ -44,6 +47,7 @@ void add_logprobs(CLI::App& app) {
   sub->add_option("--device", flags->device, "cpu, cuda or cuda:N")->capture_default_str();
   sub->add_option("--dtype", flags->dtype, "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU")
       ->capture_default_str();
+  add_max_length(*sub, flags->max_length, "the model's positions");
   add_field_flags(*sub, flags->job);
   sub->callback([flags] { run(*flags); });
 }

@@ -179,7 +179,7 @@ void measure_sft_rows(NewRun& run, const fs::path& folder, const ModelSpec& spec
   const Tokenizer tokenizer = Tokenizer::load(folder);
   run.chat_template = template_for(folder, tokenizer);
   SftConfig config;
-  config.sequence_length = spec.max_positions;
+  config.sequence_length = spec.most_positions();
   DataArgs data;
   data.file_name = run.data;
   data.template_name = run.chat_template;

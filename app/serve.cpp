@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/cli/max_length.h"
 #include "app/commands.h"
 #include "base/clock.h"
 #include "base/env.h"
@@ -58,12 +59,10 @@ std::optional<ChatTemplate> template_of(const ServeFlags& flags, Log& log) {
 }
 
 EngineLimits limits_of(const ServeFlags& flags, const Transformer& model) {
-  const int64_t positions = model.spec().max_positions;
-  if (flags.max_length > positions)
-    throw user_error("--max-length = {}: the model has {} positions", flags.max_length, positions);
-  EngineLimits limits{.num_slots = flags.max_running_requests,
-                      .max_length = flags.max_length > 0 ? flags.max_length : std::min(kLongest, positions),
-                      .page_size = flags.page_size};
+  EngineLimits limits{
+      .num_slots = flags.max_running_requests,
+      .max_length = flags.max_length > 0 ? flags.max_length : std::min(kLongest, model.spec().max_positions),
+      .page_size = flags.page_size};
   limits.kv_cache_bytes = flags.kv_cache_mib > 0    ? flags.kv_cache_mib << 20
                           : model.device().is_cpu() ? kCacheMib << 20
                                                     : cache_bytes(limits, kCacheShare, model);
@@ -80,7 +79,8 @@ void serve(ServeFlags flags) {
   const std::optional<ChatTemplate> chat_template = template_of(flags, log);
   const at::Device device = parse_device(flags.device, "--device");
   use_device(device);
-  const Transformer model = Transformer::load(flags.model, device, parse_compute_dtype(flags.dtype, device, "--dtype"));
+  const Transformer model = Transformer::load(flags.model, device, parse_compute_dtype(flags.dtype, device, "--dtype"))
+                                .for_length(checked_length(flags.model, flags.max_length));
   const EngineLimits limits = limits_of(flags, model);
   Engine engine(model, tokenizer, limits);
   const SamplingParams sampling{.eos_ids = tokenizer.eos_ids(),
@@ -127,10 +127,7 @@ void add_serve(CLI::App& app) {
   sub->add_option("--tool-calls", flags->tool_calls, "how the model writes calls of tools")
       ->check(CLI::IsMember(Words<ToolCallForm>::all()))
       ->capture_default_str();
-  sub->add_option("--max-length", flags->max_length,
-                  "tokens of a prompt and its response; 0: the model's positions, at most 32768")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 24))
-      ->capture_default_str();
+  add_max_length(*sub, flags->max_length, "the model's positions, at most 32768");
   sub->add_option("--max-running-requests", flags->max_running_requests, "sequences sampled together")
       ->check(CLI::Range(int64_t{1}, int64_t{65536}))
       ->capture_default_str();

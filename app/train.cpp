@@ -47,7 +47,8 @@ void add_pipeline(CLI::App& sub, const std::shared_ptr<JobFlags>& flags, const L
     run_job(*flags, plan_job(checked, checked.config.*trained), [&](const Job& job) {
       if (checked.config.deterministic) use_deterministic_kernels();
       job.log.info("{}", checked.plan);
-      run(settled(checked.config, checked.models, job), run_flags(*flags, job.screen), job.device, job.ranks, job.log);
+      run(settled(checked.config, checked.models, job), run_flags(*flags, checked.models, job.screen), job.device,
+          job.ranks, job.log);
     });
   });
 }

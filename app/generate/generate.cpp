@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "app/cli/field_flags.h"
+#include "app/cli/max_length.h"
 #include "app/cli/streams.h"
 #include "app/commands.h"
 #include "base/error.h"
@@ -23,7 +24,8 @@ constexpr const char* kFooter =
     R"(JSON lines: {"prompt"} | {"messages"} | {"ids"} -> {"prompt_ids", "ids", "text", "log_probs", "finish_reason"}.
 The responses to --prompt are shown as text while they are drawn, in order and with a blank line between; with
 --output (- is standard output) they are JSON lines too. --chat reads a line a turn from standard input; a conversation
-has as many tokens as --kv-cache-mib holds, without it up to 32768, and never more than the model has positions.
+has as many tokens as --kv-cache-mib holds, without it --max-length or up to 32768, and never more than the model has
+positions.
 The sampling flags alone decide: generation_config.json only gives the end tokens. A line's own
 "sampling": {"temperature": 0.7, "max_new_tokens": 20, "seed": 3, "logit_bias": {"17": -5}} decides for that line.
 log_probs are log_softmax(logits / temperature) of each id, in nats, before penalties and truncation.)";
@@ -55,7 +57,7 @@ const std::vector<Exclusion>& exclusions() {
       {"--bench",
        {"--prompt", "--input", "--output", "-n", "--as-message", "--system", "--template", "--stop", "--include-stop",
         "--keep-special", "--processed-log-probs", "--ignore-eos", "--no-prefix-caching", "--max-running-requests",
-        "--kv-cache-mib", "--seed"},
+        "--kv-cache-mib", "--seed", "--max-length"},
        "a benchmark makes its own prompts and responses of fixed length"},
   };
   return all;
@@ -127,6 +129,7 @@ void add_machine_flags(CLI::App& sub, GenerateFlags& flags) {
                  "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU; int8: fp32 with weights of 8 bits, "
                  "on the CPU")
       ->capture_default_str();
+  add_max_length(sub, flags.sampling.max_length, "the model's positions");
   sub.add_option("--max-running-requests", flags.sampling.max_running_requests, "sequences sampled together")
       ->capture_default_str();
   sub.add_option("--kv-cache-mib", flags.kv_cache_mib, "most memory for keys and values; 0 is no limit")
@@ -165,7 +168,9 @@ Transformer open_model(const GenerateFlags& flags) {
   const at::Device device = parse_device(flags.device, "--device");
   use_device(device);
   const std::string& dtype = flags.reads_int8() ? "auto" : flags.dtype;
-  return Transformer::load(flags.model, device, parse_compute_dtype(dtype, device, "--dtype"));
+  const int64_t of_bench = flags.prompt_tokens + flags.sampling.generating.max_new_tokens;
+  return Transformer::load(flags.model, device, parse_compute_dtype(dtype, device, "--dtype"))
+      .for_length(flags.benches ? of_bench : checked_length(flags.model, flags.sampling.max_length));
 }
 
 void add_generate(CLI::App& app) {

@@ -27,7 +27,8 @@ struct GenerateFlags {
   bool reads_int8() const { return dtype == "int8"; }
 };
 
-/// The model of --model on --device in --dtype; that device is the thread's from here on.
+/// The model of --model on --device in --dtype, for sequences as long as --max-length or the benchmark's; that device
+/// is the thread's from here on. UserError: --max-length is more than it has positions.
 Transformer open_model(const GenerateFlags& flags);
 
 /// Prompts of --input or --prompt to responses.

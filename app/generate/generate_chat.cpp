@@ -23,13 +23,15 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kLongest = 32768;  // tokens, unless --kv-cache-mib says otherwise
+constexpr int64_t kLongest = 32768;  // tokens, unless --kv-cache-mib or --max-length says otherwise
 constexpr int kLook_ms = 100;        // for a wish to stop
 
 EngineLimits limits_of(const GenerateFlags& flags, const Transformer& model) {
   const int64_t bytes = flags.kv_cache_mib << 20;
-  const int64_t budget = bytes > 0 ? bytes / page_bytes(model, flags.page_size) * flags.page_size : kLongest;
-  return {.max_length = std::min(std::max(budget, flags.page_size), model.spec().max_positions),
+  const int64_t most = flags.sampling.max_length > 0 ? flags.sampling.max_length : model.spec().max_positions;
+  const int64_t wanted = flags.sampling.max_length > 0 ? flags.sampling.max_length : kLongest;
+  const int64_t budget = bytes > 0 ? bytes / page_bytes(model, flags.page_size) * flags.page_size : wanted;
+  return {.max_length = std::min(std::max(budget, flags.page_size), most),
           .page_size = flags.page_size,
           .kv_cache_bytes = bytes,
           .int8_weights = flags.reads_int8()};

@@ -132,12 +132,21 @@ class SamplingProgress {
   Progress progress_;
 };
 
+std::string longer_by_flag(const ModelSpec& spec) {
+  return spec.most_positions() == spec.max_positions
+             ? ""
+             : fmt::format("; they end with the model's original context, and may have {} tokens with --max-length",
+                           spec.most_positions());
+}
+
 std::vector<GenerationRequest> read_requests(const GenerateFlags& flags, Input* input, const Tokenizer& tokenizer,
                                              const ModelSpec& spec) {
+  const int64_t longest = flags.sampling.max_length > 0 ? flags.sampling.max_length : spec.max_positions;
   const PromptLineRules rules{.model_folder = flags.model,
                               .template_name = flags.template_name,
                               .vocab_size = spec.vocab_size,
-                              .max_tokens = spec.max_positions - 1,
+                              .max_tokens = longest - 1,
+                              .remedy = longer_by_flag(spec),
                               .generating = flags.generating};
   const RowSource rows = input ? input->rows(names_generated_prompt) : rows_of_flags(flags);
   return requests_of(read_prompt_lines(rows, tokenizer, rules), flags.num_responses);
@@ -214,6 +223,8 @@ void generate_responses(const GenerateFlags& flags) {
   catch_stop_signals();  // what is done by then is written
   Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)});
   log.info("{}", threads_text());
+  if (limits.max_length > model.spec().max_positions && !longer_by_flag(model.spec()).empty())
+    log.note("note: sequences have up to {} tokens{}", model.spec().max_positions, longer_by_flag(model.spec()));
   if (!flags.prompts.empty() && !flags.as_message && has_chat_template(flags.model))
     log.note(
         "note: --prompt: goes to the model as it stands, and this one has a chat template; --as-message puts it there");

@@ -24,14 +24,15 @@ JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshe
       cache_(cache_settings(judge.worker->strategy_args.strategy_config)),
       seed_(seed),
       mesh_(meshes.of(judge.worker->ranks, {.cp = 1, .tp = mesh_shape(*judge.worker).tp})),
-      spec_(read_spec(folder_of(judge))),
+      spec_(for_length(read_spec(folder_of(judge)), judge.longest_sequence)),
       tokenizer_(Tokenizer::load(folder_of(judge))),
       chat_template_(ChatTemplate::load(folder_of(judge), judge.worker->data_args.template_name.value_or(""),
                                         judge.worker->data_args.enable_thinking)) {
   if (!mesh_.is_here()) return;
   const at::ScalarType dtype = model_dtype(judge.worker->model_args, device);
   model_ = Transformer::load(folder_of(judge), device, dtype, model_parallel(mesh_.mesh()), architectures(), {},
-                             roles.base_for(folder_of(judge), dtype, mesh_));
+                             roles.base_for(folder_of(judge), dtype, mesh_))
+               .for_length(judge.longest_sequence);
   for (auto& [name, tensor] : model_->parameters()) tensor.set_requires_grad(false);
 }
 

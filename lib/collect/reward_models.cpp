@@ -38,16 +38,16 @@ RewardModels::RewardModels(const std::vector<JudgingModel>& models, uint64_t see
     if (model.writes())
       load_judge(model, seed, meshes, roles);
     else
-      load_scorer(model.domains[0], *model.worker, meshes, roles);
+      load_scorer(model, meshes, roles);
   }
 }
 
-void RewardModels::load_scorer(const std::string& domain, const WorkerConfig& worker, Meshes& meshes,
-                               const Roles& roles) {
+void RewardModels::load_scorer(const JudgingModel& judging, Meshes& meshes, const Roles& roles) {
+  const WorkerConfig& worker = *judging.worker;
   const auto folder = model_folder(worker.model_args.model_name_or_path.value());
   require_value_head(folder);
   RoleMesh& mesh = meshes.of(worker.ranks, mesh_shape(worker));
-  const ModelSpec spec = read_spec(folder);
+  const ModelSpec spec = for_length(read_spec(folder), judging.longest_sequence);
   Scorer scorer{.mesh = mesh,
                 .spec = spec,
                 .rule = batch_rule(worker, Stage::kForward).with(workload_of(spec)),
@@ -58,9 +58,10 @@ void RewardModels::load_scorer(const std::string& domain, const WorkerConfig& wo
   if (mesh.is_here()) {
     const at::ScalarType dtype = model_dtype(worker.model_args, device_);
     scorer.model = ValueModel::load(folder, device_, dtype, model_parallel(mesh.mesh()), architectures(), {},
-                                    spec.lora ? roles.base_for(folder, dtype, mesh) : nullptr);
+                                    spec.lora ? roles.base_for(folder, dtype, mesh) : nullptr)
+                       .for_length(judging.longest_sequence);
   }
-  scorers_.emplace(domain, std::move(scorer));
+  scorers_.emplace(judging.domains[0], std::move(scorer));
 }
 
 void RewardModels::load_judge(const JudgingModel& judge, uint64_t seed, Meshes& meshes, const Roles& roles) {

@@ -48,7 +48,7 @@ class RewardModels {
   };
   using Held = std::map<int64_t, RewardQuery>;
 
-  void load_scorer(const std::string& domain, const WorkerConfig& worker, Meshes& meshes, const Roles& roles);
+  void load_scorer(const JudgingModel& judging, Meshes& meshes, const Roles& roles);
   void load_judge(const JudgingModel& judge, uint64_t seed, Meshes& meshes, const Roles& roles);
   void score(Scorer& scorer, Held& held);
   std::vector<ScoreSaid> scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations, const Partition& plan);

@@ -188,7 +188,12 @@ std::string describe(const ModelSpec& spec) {
   if (spec.architecture->has_more)
     text += "weights of other parts (vision, say) are kept and written back as they are\n";
   text += fmt::format("features beyond Llama's: {}\n", list(words_of(features_of(spec))));
-  text += fmt::format("longest sequence: {} tokens\n", spec.max_positions);
+  text += fmt::format("longest sequence: {} tokens", spec.most_positions());
+  if (spec.most_positions() > spec.max_positions)
+    text += fmt::format(
+        "; up to {}, the original context, short_factor turns heads, and of runs with longer ones long_factor",
+        spec.max_positions);
+  text += "\n";
   text += fmt::format("parameters: {}\n", spec.num_parameters());
   text += fmt::format("memory in 16 bits: weights {}, keys and values {} for 1000 tokens; trained with AdamW {}\n",
                       gigabytes(2 * parameters), gigabytes(2000.0 * static_cast<double>(cost.cached)),

@@ -56,13 +56,26 @@ void read_yarn(const ConfigReader& object, Rope& rope) {
   rope.attention_factor = object.positive("attention_factor", rope.attention_factor);
 }
 
-void read_longrope(const ConfigReader& object, Rope& rope) {
+void read_longrope(const ConfigReader& object, int64_t max_positions, Rope& rope) {
+  rope.long_positions = max_positions;
   const auto pairs = static_cast<size_t>(rope.dim / 2);
-  rope.slowed = object.positive_list("short_factor", pairs);
-  object.positive_list("long_factor", pairs);
+  rope.short_factor = object.positive_list("short_factor", pairs);
+  rope.long_factor = object.positive_list("long_factor", pairs);
   const double log_original = std::log(static_cast<double>(rope.original_positions));
   rope.attention_factor = rope.factor <= 1 ? 1 : std::sqrt(1 + std::log(rope.factor) / log_original);
   rope.attention_factor = object.positive("attention_factor", rope.attention_factor);
+  for (const char* key : {"short_mscale", "long_mscale"})
+    if (std::abs(object.positive(key, rope.attention_factor) - rope.attention_factor) > 1e-6)
+      object.fail(key, fmt::format("only the attention_factor, {:.6f}, is supported", rope.attention_factor));
+}
+
+bool is_finite(Rope rope) {
+  bool is_finite = std::isfinite(rope.attention_factor);
+  for (const bool is_long : {false, rope.kind == RopeKind::kLongRope}) {
+    rope.is_long = is_long;
+    is_finite = is_finite && inverse_frequencies(rope).isfinite().all().item<bool>();
+  }
+  return is_finite;
 }
 
 int64_t turned_numbers(const ConfigReader& object, int64_t head_dim, double part) {
@@ -100,15 +113,14 @@ void read_object(const ConfigReader& config, const ConfigReader& object, int64_t
     stretched = static_cast<double>(max_positions) / static_cast<double>(rope.original_positions);
   rope.factor = object.positive("factor", stretched);
   if (rope.kind == RopeKind::kYarn) read_yarn(object, rope);
-  if (rope.kind == RopeKind::kLongRope) read_longrope(object, rope);
+  if (rope.kind == RopeKind::kLongRope) read_longrope(object, max_positions, rope);
   if (rope.kind == RopeKind::kLlama3) {
     rope.low_freq_factor = object.positive("low_freq_factor");
     rope.high_freq_factor = object.positive("high_freq_factor");
     if (rope.high_freq_factor <= rope.low_freq_factor) object.fail("high_freq_factor", "must be above low_freq_factor");
   }
   if (object.find("llama_4_scaling_beta")) rope.query_growth = object.positive("llama_4_scaling_beta");
-  if (!std::isfinite(rope.attention_factor) || !inverse_frequencies(rope).isfinite().all().item<bool>())
-    object.fail("factor", "with what stands beside it gives rotations that are not finite");
+  if (!is_finite(rope)) object.fail("factor", "with what stands beside it gives rotations that are not finite");
 }
 
 /// Long waves are slowed by `factor`, short ones kept, those between blended (Llama 3.1).
@@ -212,7 +224,8 @@ void write_rope(const Rope& rope, int64_t head_dim, Json& config) {
     scaling["truncate"] = rope.truncate;
   }
   if (rope.kind == RopeKind::kLongRope) {
-    scaling["short_factor"] = scaling["long_factor"] = rope.slowed;
+    scaling["short_factor"] = rope.short_factor;
+    scaling["long_factor"] = rope.long_factor;
     config["original_max_position_embeddings"] = rope.original_positions;  // Phi-3's own place
   }
   if (rope.kind == RopeKind::kYarn || rope.kind == RopeKind::kLongRope)
@@ -230,7 +243,7 @@ at::Tensor inverse_frequencies(const Rope& rope) {
     case RopeKind::kYarn:
       return scale_yarn(waves, rope);
     case RopeKind::kLongRope:
-      return at::reciprocal(at::tensor(rope.slowed, at::kFloat) * waves);
+      return at::reciprocal(at::tensor(rope.is_long ? rope.long_factor : rope.short_factor, at::kFloat) * waves);
     case RopeKind::kLlama3:
       return scale_llama3(frequencies, rope);
     case RopeKind::kProportional:

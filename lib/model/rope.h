@@ -1,8 +1,9 @@
 // Rotary position embeddings (Su et al. 2021) in the kinds that transformers computes (modeling_rope_utils): how fast
 // each pair of a head's numbers turns, and how config.json says so, in the keys of transformers 4 (rope_theta,
 // rope_scaling, partial_rotary_factor) and 5 (rope_parameters).
-// Non-goal: frequencies that change with the length of a sequence. What they would change to, a sampler and a trainer
-// could not agree on, so sequences end where they would (ModelSpec::max_positions).
+// Non-goal: frequencies that change with the length of a sequence, which a sampler and a trainer could not agree on.
+// Of LongRoPE's two lists a run takes one for all its tokens, by its longest sequence (for_length() in spec.h), as vLLM
+// does by max_model_len. Sequences of dynamic (NTK) rotations end where these would begin to change.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -30,7 +31,10 @@ struct Rope {
   double low_freq_factor = 1, high_freq_factor = 4;  // Llama 3
   double beta_fast = 32, beta_slow = 1;  // YaRN: turns in the context above which waves stay as they were...
   bool truncate = true;                  // ... and whether the pairs between are counted in whole numbers
-  std::vector<double> slowed{};          // LongRoPE: each pair's factor within the original context
+  std::vector<double> short_factor{};    // LongRoPE: of each pair, within the original context...
+  std::vector<double> long_factor{};     // ... and of runs whose sequences may be longer,
+  int64_t long_positions{};              // which end here
+  bool is_long = false;                  // whether this run's may
   double query_growth = 0;  // queries beyond n original contexts are scaled by 1 + this * log(1 + n) (Llama 4)
 
   bool operator==(const Rope&) const = default;

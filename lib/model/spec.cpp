@@ -211,6 +211,8 @@ ModelSpec parse_spec(const Json& whole, const std::string& whole_origin, const A
   refuse_unknown_maths(config, *spec.architecture);
   spec.bitsandbytes = bitsandbytes_config(json, origin);
   if (spec.bitsandbytes) spec.quantised = spec.bitsandbytes->kind;
+  if (spec.local_rope && spec.local_rope->kind == RopeKind::kLongRope)
+    config.fail("rope_parameters", "longrope is supported of all layers alike, not of those with a window alone");
   if (spec.rope.kind == RopeKind::kLongRope)
     spec.max_positions = std::min(spec.max_positions, spec.rope.original_positions);
   if (const auto size = static_cast<double>(spec.num_parameters()); size > SizeLimits::kParameters)
@@ -218,6 +220,13 @@ ModelSpec parse_spec(const Json& whole, const std::string& whole_origin, const A
         "{}: describes a model of {:.0e} parameters, more than {:.0e}; check hidden_size, vocab_size and "
         "num_hidden_layers",
         origin, size, SizeLimits::kParameters);
+  return spec;
+}
+
+ModelSpec for_length(ModelSpec spec, int64_t longest) {
+  if (longest <= spec.max_positions || spec.most_positions() == spec.max_positions) return spec;
+  spec.rope.is_long = true;
+  spec.max_positions = spec.most_positions();
   return spec;
 }
 
@@ -266,7 +275,7 @@ Json hf_config(const ModelSpec& spec) {
                  {"num_key_value_heads", spec.num_kv_heads},
                  {"head_dim", spec.head_dim},
                  {"hidden_act", name_of(spec.activation)},
-                 {"max_position_embeddings", spec.max_positions},
+                 {"max_position_embeddings", spec.most_positions()},
                  {"rms_norm_eps", spec.rms_norm_eps},
                  {"tie_word_embeddings", spec.tied_head}};
   if (row.qkv_bias == Bias::kByConfig || row.qkv_bias == Bias::kUsually) config["attention_bias"] = spec.qkv_bias;

@@ -2,6 +2,7 @@
 // from and written to HF's config.json.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,7 +36,8 @@ struct LayerInputs {
 struct ModelSpec {
   const Architecture* architecture = &architectures().front();  // must outlive this
   int64_t vocab_size = 0, hidden_size = 0, intermediate_size = 0, num_layers = 0;
-  int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0, max_positions = 32768;
+  int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
+  int64_t max_positions = 32768;  // where sequences end
   double rms_norm_eps = 1e-6;
   Rope rope = {};                       // its dim of 0: all of a head
   std::optional<Rope> local_rope = {};  // of layers that slide
@@ -64,6 +66,8 @@ struct ModelSpec {
   double forward_flops(int64_t length, int64_t head_rows) const;
   int64_t num_parameters() const;  // without adapters
   std::vector<Layer> layers() const { return architecture->layers(*this); }
+  /// Where sequences of a run end that asks for the longest (for_length()).
+  int64_t most_positions() const { return std::max(max_positions, rope.long_positions); }
   double norm_offset() const { return architecture->norm_offset; }
   /// Whether the layer has no keys and values of its own.
   bool is_keyless(size_t layer) const { return static_cast<int64_t>(layer) >= num_layers - keyless_layers; }
@@ -91,6 +95,11 @@ class ForwardFlops {
 /// From config.json. UserError "origin: key = value: rule" for unknown architectures, missing or impossible values, and
 /// what we would compute wrongly: kinds of attention, rope types and activations that are not known.
 ModelSpec parse_spec(const Json& config, const std::string& origin, const Architectures& known = architectures());
+
+/// What a run computes whose sequences have up to `longest` tokens. Of a model with LongRoPE they end with the original
+/// context, as after parse_spec(), unless longer ones are asked for: then long_factor turns all tokens, whatever their
+/// own sequence's length, and they may be as long as the model's.
+ModelSpec for_length(ModelSpec spec, int64_t longest);
 
 /// Which biases and norms the spec's architecture has, where `config` may say so.
 void read_features(const Json& config, const std::string& origin, ModelSpec& spec);

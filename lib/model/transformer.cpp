@@ -68,6 +68,12 @@ Transformer Transformer::without_adapters() const {
   return model;
 }
 
+Transformer Transformer::for_length(int64_t longest) const {
+  Transformer model = *this;
+  model.backbone_ = Backbone(roll::for_length(spec(), longest), parameters_, parallel());
+  return model;
+}
+
 Transformer Transformer::init(const ModelSpec& spec, uint64_t seed, at::Device device, at::ScalarType dtype) {
   const auto parts = std::make_shared<const ParameterShards>(spec, policy_parameters(spec), nullptr);
   return {spec, parts, {}, init_parameters(policy_parameters(spec), seed, device, dtype), hf_config(spec), {}};

@@ -29,6 +29,9 @@ class Transformer {
 
   /// The same tensors without adapters.
   Transformer without_adapters() const;
+  /// The same tensors for a run whose sequences have up to `longest` tokens, see for_length() in spec.h; after load()
+  /// they are within the original context.
+  Transformer for_length(int64_t longest) const;
 
   /// Random weights: normal with standard deviation 0.02, norms 1, biases 0; named by (seed, parameter, index), so the
   /// same on every machine.

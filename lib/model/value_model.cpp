@@ -94,6 +94,12 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
   return model;
 }
 
+ValueModel ValueModel::for_length(int64_t longest) const {
+  ValueModel model = *this;
+  model.backbone_ = Backbone(roll::for_length(spec(), longest), parameters_, parallel());
+  return model;
+}
+
 at::Tensor ValueModel::values(const PackedTokens& tokens, const Recomputation& recompute) const {
   const TokenLayout layout = lay_out(tokens, parallel());
   const at::Tensor hidden = backbone_.forward(layout, recompute);

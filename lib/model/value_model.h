@@ -34,6 +34,9 @@ class ValueModel {
                          const Architectures& known = architectures(), const std::optional<LoraSpec>& lora = {},
                          const NamedTensors* base = nullptr);
 
+  /// As Transformer::for_length.
+  ValueModel for_length(int64_t longest) const;
+
   /// As Transformer::planned.
   static ValueModel planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel);
 

@@ -39,10 +39,11 @@ Sizes sizes_of(const NewRun& run, const ModelSpec& spec, const NewLayout& layout
   const int64_t unit = 2 * data_ranks, wanted = std::min(std::max(kPrompts, unit), run.num_rows);
   Sizes sizes{};
   sizes.prompt = length_for(run.prompts, run.keeps_all);
-  sizes.response = std::min<int64_t>(run.on_gpu ? 2048 : 256, spec.max_positions - sizes.prompt);
+  const int64_t positions = for_length(spec, sizes.prompt + 1).max_positions;
+  sizes.response = std::min<int64_t>(run.on_gpu ? 2048 : 256, positions - sizes.prompt);
   if (sizes.response < 1)
     throw user_error("--model = {}: its {} positions leave no room for a response behind prompts of {} tokens",
-                     run.model, spec.max_positions, sizes.prompt);
+                     run.model, positions, sizes.prompt);
   sizes.prompts = std::max(wanted / unit, int64_t{1}) * unit;
   sizes.update = sizes.prompts * kGroup / 2;
   sizes.learning_rate = spec.num_parameters() < kFewParameters ? 1e-4 : 1e-6;
@@ -220,7 +221,7 @@ save_steps: 0  # a checkpoint every so many updates; 0: at the end
 }  // namespace
 
 std::string new_sft_config(const NewRun& run, const ModelSpec& spec) {
-  const int64_t length = std::min<int64_t>(length_for(run.prompts), spec.max_positions);
+  const int64_t length = std::min<int64_t>(length_for(run.prompts), spec.most_positions());
   const int64_t of_each_device = std::max<int64_t>(1, std::min(kSftRows, run.num_rows) / run.num_devices);
   const char* const response = run.has_messages ? "" : "    response: response\n";  // beside messages it is found
   std::string text = sft_head_text(run, spec);

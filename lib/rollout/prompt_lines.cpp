@@ -64,8 +64,8 @@ class LineEncoder {
                                                     : text_of(value, where);
     if (ids.empty()) throw user_error("{}: {} = {}: has no token; give at least one", where, kind, to_line(value));
     if (std::ssize(ids) > rules_.max_tokens)
-      throw user_error("{}: {}: has {} tokens; at most {} leave room for a response", where, kind, ids.size(),
-                       rules_.max_tokens);
+      throw user_error("{}: {}: has {} tokens; at most {} leave room for a response{}", where, kind, ids.size(),
+                       rules_.max_tokens, rules_.remedy);
     return ids;
   }
 

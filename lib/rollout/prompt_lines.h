@@ -19,6 +19,7 @@ struct PromptLineRules {
   std::string template_name;
   int64_t vocab_size = 0;       // of the model
   int64_t max_tokens = 0;       // of a prompt, so that at least one more fits
+  std::string remedy{};         // where it has more
   GeneratingArgs generating{};  // what a line's "sampling" goes out from
 };
 

@@ -21,12 +21,13 @@
 
 namespace roll {
 
-/// Flags of the command line that concern a run.
+/// What a run is told beside its configuration: flags of the command line, and of the models what it must keep.
 struct RunFlags {
   bool new_run = false;
   bool allow_config_change = false;
   std::string resume_command;   // the same command line, going on with what is there
   std::string version;          // of the program and its libraries, for the checkpoints
+  bool is_long = false;         // the policy's Rope::is_long
   RunScreen* screen = nullptr;  // nullptr: lines of text
 };
 
@@ -59,7 +60,8 @@ RunPlan plan_run(const C& config, const RunFlags& flags, double timeout_s,
                                  .resolved_config = resolved_yaml(config),
                                  .measured = measured_by(config.checkpoints),
                                  .version = flags.version,
-                                 .sequences_per_update = std::move(sequences_per_update)},
+                                 .sequences_per_update = std::move(sequences_per_update),
+                                 .is_long = flags.is_long},
                         .log_dir = config.logging_dir,
                         .track = config.track,
                         .checkpoints = config.checkpoints,

@@ -98,6 +98,11 @@ void refuse_changes(const RunWish& wish, const fs::path& checkpoint, const Json&
     if (then == about.end() || !then->is_object() || !then->contains(role) || (*then)[role] == now) continue;
     changes.push_back({role + ": sequences of an update, over all ranks", to_line((*then)[role]), std::to_string(now)});
   }
+  if (const Json was_long = about.value("is_long", Json(wish.is_long)); was_long != wish.is_long) {
+    const auto list_of = [](bool is_long) { return is_long ? "long_factor" : "short_factor"; };
+    changes.push_back({"what turns heads (LongRoPE), by the longest of sequence_length and val_sequence_length",
+                       list_of(was_long == true), list_of(wish.is_long)});
+  }
   if (changes.empty()) return;
   std::string list;
   for (const auto& [key, before, now] : changes)
@@ -209,6 +214,7 @@ Json about_checkpoint(const RunWish& wish, const std::string& run) {
           {"run", run},
           {"sequences_per_update", wish.sequences_per_update},
           {"measured", wish.measured},
+          {"is_long", wish.is_long},
           {kMultipliesBfloat16, multiplies_bfloat16()},
           {kByOnednn, multiplies_by_onednn()}};
 }

@@ -29,6 +29,7 @@ struct RunWish {
   std::string measured;                                 // measured_by()
   std::string version;                                  // of the program and its libraries
   std::map<std::string, int64_t> sequences_per_update;  // by role: what batch sizes and layout come to
+  bool is_long = false;                                 // the policy's Rope::is_long
 };
 
 struct RunStart {

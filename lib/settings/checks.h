@@ -55,6 +55,9 @@ void check_no_adapters(const WorkerConfig& worker, Checker& check);
 /// Notes what sampling does where the file leaves it to defaults that other trainers do not have.
 void note_sampling(const Config& config, Checker& check);
 
+/// Notes that a model's heads turn by LongRoPE's list of long contexts. `name`: the model's key and value.
+void note_rotations(const ModelSpec& spec, int64_t longest, const std::string& name, Checker& check);
+
 /// The models' dtypes are those of their roles; notes what they cost where there is no GPU.
 void check_dtypes(const Config& config, Checker& check);
 /// A CPU does not compute in float16.

@@ -123,6 +123,8 @@ struct Config {
 
   bool uses_critic() const { return experience.adv_estimator->needs_values; }
   bool distils() const { return experience.distils(); }
+  /// In tokens, of training and validation; once the lengths are filled in.
+  int64_t longest_sequence() const { return std::max(sequence_length.value_or(0), val_sequence_length.value_or(0)); }
   /// The reference is only run where a KL to it is wanted; where teachers are, there is none.
   bool uses_reference() const {
     return !distils() && (enable_reference.value_or(false) || loss.use_kl_loss || experience.penalises_kl());

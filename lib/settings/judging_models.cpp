@@ -19,6 +19,9 @@ std::vector<JudgingModel> judging_models(const Config& config) {
     models.back().judges = {judge};
   }
   if (!cluster.domains.empty()) models.push_back(std::move(cluster));
+  for (JudgingModel& model : models)
+    model.longest_sequence =
+        config.longest_sequence() + (model.writes() ? model.generating_args->max_new_tokens.value_or(0) : 0);
   return models;
 }
 

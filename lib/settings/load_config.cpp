@@ -99,10 +99,10 @@ const ModelName& written(const ModelName& own, const ModelName& source, const Ch
   return check.is_set(own) || !source ? own : source;
 }
 
-/// config.json of a role's model; nullopt when the folder is absent and that is accepted. `key`: what is complained of.
-/// Unless `offline`, the folder must hold what `use` needs.
-std::optional<ModelSpec> spec_of(const ModelName& name, const ModelName& key, FolderUse use, bool offline,
-                                 Checker& check) {
+/// What a run with sequences of up to `longest` tokens computes of a role's model; nullopt when the folder is absent
+/// and that is accepted. `key`: what is complained of. Unless `offline`, the folder must hold what `use` needs.
+std::optional<ModelSpec> spec_of(const ModelName& name, const ModelName& key, FolderUse use, int64_t longest,
+                                 bool offline, Checker& check) {
   std::optional<ModelSpec> spec;
   if (!name) return spec;
   const auto folder = find_model_folder(*name);
@@ -111,9 +111,10 @@ std::optional<ModelSpec> spec_of(const ModelName& name, const ModelName& key, Fo
     check.note(fmt::format("{}: a run's folder; its model is {}", check.name(key), folder->string()));
   if (folder)
     check.collect(key, [&] {
-      spec = read_spec(*folder);
+      spec = for_length(read_spec(*folder), longest);
       if (!offline) check_folder(*folder, *spec, use);
     });
+  if (spec) note_rotations(*spec, longest, check.name(key), check);
   return spec;
 }
 
@@ -216,12 +217,13 @@ constexpr const char* kUnknownMemory = "memory of a rank: unknown, the model is 
 
 std::string check_models(const Config& config, bool offline, std::optional<PlannedModels>& known, Checker& check) {
   const auto& policy_name = config.actor_train.model_args.model_name_or_path;
+  const int64_t longest = config.longest_sequence();
   const auto policy =
-      spec_of(policy_name, written(policy_name, config.pretrain, check), FolderUse::kWrites, offline, check);
+      spec_of(policy_name, written(policy_name, config.pretrain, check), FolderUse::kWrites, longest, offline, check);
   // Of several notes on keys of one name only the first is shown.
   const auto spec_of_role = [&](const WorkerConfig& worker, const ModelName& source, FolderUse use) {
     const auto& name = worker.model_args.model_name_or_path;
-    return name == policy_name ? policy : spec_of(name, written(name, source, check), use, offline, check);
+    return name == policy_name ? policy : spec_of(name, written(name, source, check), use, longest, offline, check);
   };
   std::optional<ModelSpec> critic;
   if (config.uses_critic()) critic = spec_of_role(config.critic, config.reward_pretrain, FolderUse::kGivesValues);
@@ -229,7 +231,8 @@ std::string check_models(const Config& config, bool offline, std::optional<Plann
   for (const JudgingModel& judge : judging_models(config)) {
     const auto& name = judge.worker->model_args.model_name_or_path;
     const auto& key = written(name, config.reward_pretrain, check);
-    const auto spec = spec_of(name, key, judge.writes() ? FolderUse::kWrites : FolderUse::kReads, offline, check);
+    const FolderUse use = judge.writes() ? FolderUse::kWrites : FolderUse::kReads;
+    const auto spec = spec_of(name, key, use, judge.longest_sequence, offline, check);
     if (spec) check_model_layout(judge.worker->strategy_args, *spec, check);
     if (spec && !judge.writes() && !offline) check.collect(key, [&] { require_value_head(model_folder(*name)); });
     models.judges.push_back(spec);
@@ -261,7 +264,7 @@ std::string check_models(const Config& config, bool offline, std::optional<Plann
 std::optional<ModelSpec> check_model(const SftConfig& config, const WorkerConfig& worker, FolderUse use, bool offline,
                                      Checker& check) {
   const auto& name = worker.model_args.model_name_or_path;
-  const auto spec = spec_of(name, written(name, config.pretrain, check), use, offline, check);
+  const auto spec = spec_of(name, written(name, config.pretrain, check), use, config.sequence_length, offline, check);
   check_length(config.sequence_length, config.sequence_length, spec, check.key(worker), check);
   if (spec) check_model_layout(worker.strategy_args, *spec, check);
   return trained_spec(spec, worker, check);
@@ -371,20 +374,6 @@ CheckedConfig<DpoConfig> load_dpo_config(const std::filesystem::path& file, cons
     result.loss = describe_loss(config);
   };
   return load_checked<DpoConfig>(read_file(file), file.string(), overrides, body);
-}
-
-std::string command_of(const std::filesystem::path& file) {
-  std::vector<std::string> notes;
-  const Node tree = read_tree(read_file(file), file.string(), {}, notes);
-  if (tree.kind != Node::Kind::kMap) return "train";
-  DpoConfig dpo;
-  SftConfig sft;
-  const KeyIndex of_dpo(dpo, {}, ""), of_sft(sft, {}, "");
-  const auto has = [&](const KeyIndex& keys, const auto& member) { return tree.find(keys.path(member)) != nullptr; };
-  if (has(of_sft, sft.sft_train)) return "sft";
-  const bool names_pairs = has(of_dpo, dpo.beta) || has(of_dpo, dpo.ipo) || has(of_dpo, dpo.label_smoothing) ||
-                           has(of_dpo, dpo.chosen_key) || has(of_dpo, dpo.rejected_key);
-  return names_pairs && !tree.find("rewards") ? "dpo" : "train";
 }
 
 std::string resolved_yaml(const Config& config) {

@@ -36,7 +36,8 @@ Model make_model(const RoleModel& model, RoleMesh& role, const StageSplit& stage
   const NamedTensors* base = model.spec.lora && stages == others.actor_stages
                                  ? others.base_for(model.folder, model.dtype, role, model.spec.quantised)
                                  : nullptr;
-  return Model::load(model.folder, device, model.dtype, parallel, architectures(), model.lora, base);
+  return Model::load(model.folder, device, model.dtype, parallel, architectures(), model.lora, base)
+      .for_length(model.spec.max_positions);
 }
 
 /// Whether the reference is the actor without its adapters: the same tensors on the same ranks.
@@ -56,14 +57,17 @@ const NamedTensors* Roles::base_for(const std::filesystem::path& folder, at::Sca
 }
 
 RoleModels models_in(const RoleFolders& folders, const RoleDtypes& dtypes) {
-  const auto trained = [](const std::filesystem::path& folder, at::ScalarType dtype,
-                          const std::optional<LoraSpec>& lora) {
-    return RoleModel{with_adapters(read_spec(folder), lora, folder.string()), dtype, folder, lora};
+  const auto spec_of = [&](const std::filesystem::path& folder) {
+    return for_length(read_spec(folder), folders.longest_sequence);
+  };
+  const auto trained = [&](const std::filesystem::path& folder, at::ScalarType dtype,
+                           const std::optional<LoraSpec>& lora) {
+    return RoleModel{with_adapters(spec_of(folder), lora, folder.string()), dtype, folder, lora};
   };
   RoleModels models{.actor = trained(folders.actor, dtypes.actor, folders.actor_lora), .critic = {}, .references = {}};
   for (size_t i = 0; i < folders.references.size(); ++i) {
     const std::filesystem::path& folder = folders.references[i];
-    const RoleModel& model = models.references.emplace_back(RoleModel{read_spec(folder), dtypes.references[i], folder});
+    const RoleModel& model = models.references.emplace_back(RoleModel{spec_of(folder), dtypes.references[i], folder});
     check_vocabulary("reference", model, models.actor.spec);
   }
   if (folders.critic) {

@@ -56,6 +56,7 @@ struct RoleFolders {
   std::optional<std::filesystem::path> critic;
   std::vector<std::filesystem::path> references;
   std::optional<LoraSpec> actor_lora{}, critic_lora{};  // what is trained; none: all weights
+  int64_t longest_sequence = 0;                         // of the run, by which all their heads turn (for_length())
 };
 
 /// What the models compute in.

@@ -117,6 +117,7 @@ RoleFolders role_folders(const Config& config) {
   RoleFolders folders{.actor = folder(config.actor_train), .critic = {}, .references = {}};
   for (const auto& [name, worker] : reference_roles(config)) folders.references.push_back(folder(*worker));
   folders.actor_lora = lora_of(config.actor_train.model_args, config.seed);
+  folders.longest_sequence = config.longest_sequence();
   if (!config.uses_critic()) return folders;
   folders.critic = folder(config.critic);
   folders.critic_lora = lora_of(config.critic.model_args, config.seed);

@@ -41,7 +41,8 @@ DpoData load_dpo_data(const DpoConfig& config, const RunStart& start, Log& log) 
   DpoData data{{.actor = start.resume ? start.resume->folder / "actor" : folder(config.sft_train),
                 .critic = {},
                 .references = {folder(config.reference)},
-                .actor_lora = lora_of(config.sft_train.model_args, config.seed)}};
+                .actor_lora = lora_of(config.sft_train.model_args, config.seed),
+                .longest_sequence = config.sequence_length}};
   const Tokenizer tokenizer = Tokenizer::load(data.folders.actor);
   data.rows = load_told<PairRow>(
       config.sft_train.data_args, config.validation.data_args, config.sequence_length,

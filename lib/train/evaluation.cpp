@@ -54,7 +54,10 @@ Evaluation::Evaluation(const Config& config, RunPlan plan, at::Device device, Co
     : ranks_(ranks),
       log_(log),
       places_(places_of_evaluation(config)),
-      folders_{.actor = role_folders(config).actor, .critic = {}, .references = {}},
+      folders_{.actor = role_folders(config).actor,
+               .critic = {},
+               .references = {},
+               .longest_sequence = config.longest_sequence()},
       tokenizer_(Tokenizer::load(folders_.actor)),
       sampling_(sampling_plan(config)),
       data_{.prompts = {},
@@ -77,7 +80,7 @@ Evaluation::Evaluation(const Config& config, RunPlan plan, at::Device device, Co
 /// `resolved_config`: what it is made with.
 void Evaluation::run(int64_t prompts_of_piece, const std::string& resolved_config) {
   log_.info("{}", about_);
-  KeptEvaluation evaluation(rollout_manager_, sampling_.sets, prompts_of_piece, resolved_config, folders_.actor,
+  KeptEvaluation evaluation(rollout_manager_, sampling_.sets, prompts_of_piece, resolved_config, folders_,
                             run_.folder().path(), ranks_);
   run_.track(0, measure(evaluation));
   rollout_manager_.close();

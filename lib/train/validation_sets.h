@@ -14,6 +14,7 @@
 #include "evaluation/measured_set.h"
 #include "records/messages.h"
 #include "run/run.h"
+#include "step/roles.h"
 #include "train/kept_responses.h"
 
 namespace roll {
@@ -44,9 +45,9 @@ JudgedSamples judged_samples(const std::vector<RolloutRecord>& records);
 /// An evaluation whose responses are kept so many prompts at a time, and that goes on behind those that are.
 class KeptEvaluation {
  public:
-  /// `model`: the policy's folder. **Collective**. UserError as KeptResponses'.
+  /// `folders`: of the policy. **Collective**. UserError as KeptResponses'.
   KeptEvaluation(RolloutManager& sampler, const std::vector<SetPlan>& sets, int64_t prompts_of_piece,
-                 const std::string& resolved_config, const std::filesystem::path& model,
+                 const std::string& resolved_config, const RoleFolders& folders,
                  const std::filesystem::path& run_folder, Communicator& ranks);
   using TakePiece = std::function<void(std::vector<RolloutRecord> records)>;
   /// All responses to the set, some prompts at a time, those that were kept and new ones: `take` gets them on the first

@@ -35,7 +35,8 @@ Golden load(const std::string& name, at::ScalarType dtype = at::kFloat) {
   const Json numbers = test::read_golden(name);
   const test::TemporaryFolder folder;
   return {numbers, numbers["ids"].back(), numbers["greedy"],
-          Transformer::load(test::write_golden_folder(numbers, false, folder / "m"), at::kCPU, dtype)};
+          Transformer::load(test::write_golden_folder(numbers, false, folder / "m"), at::kCPU, dtype)
+              .for_length(test::golden_length(numbers))};
 }
 
 std::unique_ptr<Decoder> make_tiny(bool is_fast, const Transformer& model) {

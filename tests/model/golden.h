@@ -23,10 +23,24 @@ inline const std::vector<std::string> kGoldenModels = {
     "qwen2_moe_one_of_four"};
 
 /// Those of tests/oracles/make_golden_architectures.py.
-inline const std::vector<std::string> kGoldenArchitectures = {
-    "mistral_window", "ministral3_yarn", "smollm3", "smollm3_window", "qwen2_window", "olmo2",  "olmo3_yarn",
-    "phi3",           "phi3_longrope",   "glm",     "glm4",           "gemma",        "gemma2", "gemma3",
-    "llama_linear",   "llama_dynamic",   "granite"};
+inline const std::vector<std::string> kGoldenArchitectures = {"mistral_window",
+                                                              "ministral3_yarn",
+                                                              "smollm3",
+                                                              "smollm3_window",
+                                                              "qwen2_window",
+                                                              "olmo2",
+                                                              "olmo3_yarn",
+                                                              "phi3",
+                                                              "phi3_longrope",
+                                                              "phi3_longrope_beyond",
+                                                              "glm",
+                                                              "glm4",
+                                                              "gemma",
+                                                              "gemma2",
+                                                              "gemma3",
+                                                              "llama_linear",
+                                                              "llama_dynamic",
+                                                              "granite"};
 
 /// Those of tests/oracles/make_golden_delta_nets.py.
 inline const std::vector<std::string> kGoldenDeltaNets = {"qwen3_next", "qwen3_5", "qwen3_5_moe"};
@@ -49,6 +63,13 @@ inline at::Tensor golden_numbers(int64_t k, int64_t numel) {
     values[i] = static_cast<double>(x) / 2147483648.0 - 1;
   }
   return values;
+}
+
+/// Tokens of the longest sequence that was computed, by which LongRoPE's list was chosen.
+inline int64_t golden_length(const Json& golden) {
+  size_t longest = 0;
+  for (const Json& ids : golden["ids"]) longest = std::max(longest, ids.size() + golden.value("greedy", Json()).size());
+  return static_cast<int64_t>(longest);
 }
 
 inline at::ScalarType golden_dtype(const Json& golden) {

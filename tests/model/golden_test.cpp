@@ -89,7 +89,8 @@ TEST_CASE("log-probs, entropy and all gradients of tiny models equal those of tr
                                ? 1e-5
                                : 5e-6;
   const TemporaryFolder folder;
-  const Transformer model = Transformer::load(test::write_golden_folder(golden, false, folder / "m"), at::kCPU, dtype);
+  const Transformer model = Transformer::load(test::write_golden_folder(golden, false, folder / "m"), at::kCPU, dtype)
+                                .for_length(test::golden_length(golden));
   const PackedTokens tokens = pack_tokens(golden["ids"].get<std::vector<std::vector<int64_t>>>());
   const TokenLogProbs found = token_log_probs(model, tokens, 1.0, true);
   CHECK(worst(found.log_probs, tokens.cu_seqlens, expected["log_probs"].get<Rows>()) <= tolerance);
@@ -137,7 +138,8 @@ TEST_CASE("values and all gradients of tiny critics equal those of transformers"
   if (expected.is_null()) return;  // transformers has no such model
   const TemporaryFolder folder;
   const ValueModel model =
-      ValueModel::load(test::write_golden_folder(golden, true, folder / "m"), at::kCPU, at::kDouble);
+      ValueModel::load(test::write_golden_folder(golden, true, folder / "m"), at::kCPU, at::kDouble)
+          .for_length(test::golden_length(golden));
   const PackedTokens tokens = pack_tokens(golden["ids"].get<std::vector<std::vector<int64_t>>>());
   const at::Tensor values = model.values(tokens);
   CHECK(worst(values, tokens.cu_seqlens, expected["values"].get<Rows>()) <= 5e-6);

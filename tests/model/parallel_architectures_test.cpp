@@ -16,13 +16,17 @@ TEST_CASE("ranks that share an architecture's weights and sequences compute what
   const auto shape = GENERATE(MeshShape{.tp = 2}, MeshShape{.cp = 2});
   INFO(name << ", cp " << shape.cp << ", tp " << shape.tp);
   const test::TemporaryFolder folder;
-  test::write_golden_folder(test::read_golden(name), false, folder / "m");
+  const Json golden = test::read_golden(name);
+  test::write_golden_folder(golden, false, folder / "m");
+  const auto load = [&](const ModelParallel& parallel) {
+    return Transformer::load(folder / "m", at::kCPU, at::kDouble, parallel).for_length(test::golden_length(golden));
+  };
   const PackedTokens tokens =
       pack_tokens({{7, 8, 9, 1, 3, 5, 60}, {2}, test::ids_below(61, 33), test::ids_below(61, 12)});
-  const test::Outcome whole = test::policy_outcome(Transformer::load(folder / "m", at::kCPU, at::kDouble), {}, tokens);
+  const test::Outcome whole = test::policy_outcome(load({}), {}, tokens);
   for (const auto& wrong : test::run_local_ranks(static_cast<int>(shape.cp * shape.tp), [&](Communicator& world) {
          Mesh mesh(world, shape);
-         const Transformer part = Transformer::load(folder / "m", at::kCPU, at::kDouble, test::parallel_of(mesh));
+         const Transformer part = load(test::parallel_of(mesh));
          return test::differences(part, test::policy_outcome(part, {}, tokens), mesh, whole);
        }))
     REQUIRE(wrong == "");

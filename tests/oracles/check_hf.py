@@ -76,9 +76,9 @@ def hf_log_probs(model, rows):
     return result
 
 
-def roll_log_probs(binary, folder, rows):
+def roll_log_probs(binary, folder, rows, *flags):
     lines = "".join(json.dumps({"ids": ids}) + "\n" for ids in rows)
-    done = subprocess.run([binary, "logprobs", "--model", folder], input=lines, capture_output=True, text=True)
+    done = subprocess.run([binary, "logprobs", "--model", folder, *flags], input=lines, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"roll logprobs failed: {done.stderr}")
     return [torch.tensor(json.loads(line)["log_probs"]) for line in done.stdout.splitlines()]
@@ -111,12 +111,18 @@ def check_critic(binary, name, config, dtype, folder):
 def check(binary, name, config, dtype, shard_size, folder):
     torch.manual_seed(sum(map(ord, name)))
     random_model(config).to(dtype).save_pretrained(folder / "in", max_shard_size=shard_size)
-    longest = min(config.max_position_embeddings, config.rope_parameters.get("original_max_position_embeddings", 1 << 30)
-                  if config.rope_parameters.get("rope_type") == "longrope" else 1 << 30)
+    longest = config.max_position_embeddings
     rows = [torch.randint(0, config.vocab_size, (n,)).tolist() for n in LENGTHS if n <= longest]
+    # Of LongRoPE's lists transformers takes one for each row, a run of ours one for all rows.
+    has_lists = config.rope_parameters.get("rope_type") == "longrope"
+    original = config.rope_parameters["original_max_position_embeddings"] if has_lists else longest
+    within, beyond = [row for row in rows if len(row) <= original], [row for row in rows if len(row) > original]
     model = AutoModelForCausalLM.from_pretrained(folder / "in", dtype=torch.float32, attn_implementation="eager").eval()
     theirs = hf_log_probs(model, rows)
-    difference = worst(roll_log_probs(binary, folder / "in", rows), theirs)
+    ours = roll_log_probs(binary, folder / "in", within)
+    if beyond:
+        ours += roll_log_probs(binary, folder / "in", beyond, "--max-length", str(longest))
+    difference = worst(ours, theirs)
     subprocess.run([binary, "export", "--model", folder / "in", "--out", folder / "out", "--max-shard-size", "200KB"],
                    check=True, stderr=subprocess.DEVNULL)
     again = AutoModelForCausalLM.from_pretrained(folder / "out", dtype=torch.float32, attn_implementation="eager").eval()

@@ -6,6 +6,7 @@
 #include "checkpoint/manifest.h"
 #include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
+#include "dist/single.h"
 #include "ops/multiplying.h"
 
 namespace roll {
@@ -35,6 +36,34 @@ TEST_CASE("a run that goes on multiplies as it did, on all ranks, unless that is
     return found["multiplies_bfloat16"] == expected ? "" : "multiplies otherwise";
   });
   for (const std::string& text : said) CHECK(text == "");
+}
+
+TEST_CASE("a run does not go on with heads that LongRoPE turns otherwise", "[train]") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path checkpoint = folder / "checkpoints/step_000001";
+  std::filesystem::create_directories(checkpoint);
+  std::ofstream(checkpoint / "config.resolved.yaml") << "seed: 1\n";
+  const auto goes_on = [&](const Json& about, bool is_long, bool allows) {
+    write_manifest(checkpoint, {.about = about, .files = {}, .step = 1});
+    std::ostringstream lines;
+    Log log(lines, lines, {.rank = 0, .num_ranks = 1});
+    const RunWish wish{.output_dir = folder.path().string(),
+                       .resume_from_checkpoint = "true",
+                       .allow_config_change = allows,
+                       .resolved_config = "seed: 1\n",
+                       .is_long = is_long};
+    const auto world = make_single_communicator();
+    const std::string message = test::message_of([&] { start_of(wish, *world, log); });
+    return message + lines.str();
+  };
+  using Catch::Contains;
+  const Json then = about_checkpoint({.is_long = true}, "a");
+  for (const Json& about : {then, Json::object()})  // and one that was written before anybody asked
+    CHECK_THAT(goes_on(about, true, false), Contains("no exception") && !Contains("LongRoPE"));
+  CHECK_THAT(goes_on(then, false, false), Contains("LongRoPE") && Contains("long_factor -> short_factor") &&
+                                              Contains("val_sequence_length") && Contains("--allow-config-change"));
+  CHECK_THAT(goes_on(about_checkpoint({}, "a"), true, true),
+             Contains("going on with another") && Contains("short_factor -> long_factor"));
 }
 
 }  // namespace roll

@@ -7,6 +7,7 @@
 #include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
 #include "dist/single.h"
+#include "model/golden.h"
 #include "model/init_spec.h"
 #include "settings/config.h"
 #include "settings/placement.h"
@@ -75,6 +76,44 @@ TEST_CASE("the sampler reads the trainer's weights where it can, and is sent the
     return text;
   });
   CHECK(said == std::vector<std::string>{"no copy, sent half", "no copy, sent half", "a copy"});
+}
+
+TEST_CASE("all roles of a run turn heads by its longest sequence, whatever their folders", "[train][dist]") {
+  const TemporaryFolder folder;
+  const Json golden = test::read_golden("phi3_longrope_beyond");  // an original context of 16
+  for (const char* name : {"a", "r"}) test::write_golden_folder(golden, false, folder / name);
+  const RolePlaces places = [] {
+    Config config = partly_shared();
+    config.enable_reference = true;
+    config.experience.adv_estimator = "gae";
+    place_roles(config, 3);
+    return step_settings(config).places;
+  }();
+  for (const int64_t longest : {16, 17}) {
+    const auto said = run_local_ranks(3, [&](Communicator& world) {
+      Meshes meshes(world);
+      const RoleMeshes mesh_of = role_meshes(places, meshes);
+      const RoleModels models = models_in(
+          {.actor = folder / "a", .critic = folder / "a", .references = {folder / "r"}, .longest_sequence = longest},
+          {.references = {at::kFloat}});
+      const Roles roles = make_roles(models, places, mesh_of, at::kCPU);
+      std::string text;
+      const auto look = [&](const char* role, const auto& model) {
+        if (model) text += fmt::format("{}{} ", role, model->spec().rope.is_long ? " long" : "");
+      };
+      look("actor", roles.actor);
+      look("critic", roles.critic);
+      look("reference", roles.references.at(0));
+      look("sampler", roles.sampler);
+      const bool told =
+          roles.policy_spec.rope.is_long && roles.critic_spec->rope.is_long && roles.reference_specs.at(0).rope.is_long;
+      world.barrier("all are done");
+      return text + (told ? "told long" : "told");
+    });
+    const std::string how = longest > 16 ? " long" : "";
+    const std::string all = fmt::format("actor{0} critic{0} reference{0} told{0}", how);
+    CHECK(said == std::vector<std::string>{all, all, fmt::format("sampler{0} told{0}", how)});
+  }
 }
 
 TEST_CASE("whole weights are gathered on the first rank of a mesh", "[train][dist]") {
