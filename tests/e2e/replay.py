@@ -11,6 +11,7 @@ try:
     import ml_dtypes  # noqa: F401  numpy's bfloat16, for which newer safetensors ask by name
 except ImportError:
     pass
+from safetensors import deserialize
 from safetensors.numpy import load_file, save_file
 
 binary = pathlib.Path(sys.argv[1]).resolve()
@@ -134,10 +135,17 @@ def train(folder, name, ranks=1, mode="seq-mean-token-mean", estimator="gae", ro
     return out
 
 
+def numbers(tensor):
+    """In float64; numpy has no bfloat16, which is the upper half of a float32."""
+    if tensor["dtype"] == "BF16":
+        return (numpy.frombuffer(tensor["data"], "<u2").astype("<u4") << 16).view("<f4").astype(numpy.float64)
+    return numpy.frombuffer(tensor["data"], {"F32": "<f4", "F16": "<f2"}[tensor["dtype"]]).astype(numpy.float64)
+
+
 def weights(run):
     found = {}
     for file in (run / "checkpoints/step_000003").glob("*/*model.safetensors"):  # of all weights, or of adapters
-        found.update({f"{file.parent.name}.{name}": tensor.astype(numpy.float64) for name, tensor in load_file(file).items()})
+        found.update({f"{file.parent.name}.{name}": numbers(tensor).reshape(tensor["shape"]) for name, tensor in deserialize(file.read_bytes())})
     return found
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Stages of a pipeline whose layers have experts, adapters, or keys and inputs from other stages, and stages with several chunks of layers, train as
-one rank does; their runs go on under other layouts, and the sampler has the weights of all. Argument: the roll binary."""
+"""Stages of a pipeline whose layers have experts, adapters, or keys and inputs from other stages, stages with several chunks of layers, and those in
+bfloat16, train as one rank does; their runs go on under other layouts, and the sampler has the weights of all. Argument: the roll binary."""
 import json
 import pathlib
 import sys
@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from expecting import expect, finish
 
 COSTS = {f"actor_train.strategy_args.strategy_config.{key}": value for key, value in (("moe_aux_loss_coeff", 0.1), ("moe_z_loss_coeff", 0.01))}
-ADAPTERS = {f"{role}.model_args": json.dumps(dict(lora_rank=4, lora_target="q_proj,down_proj", lora_dropout=0.2)) for role in ("actor_train", "critic")}
+adapters = lambda **keys: {f"{role}.model_args": json.dumps(dict(lora_rank=4, lora_dropout=0.2) | keys) for role in ("actor_train", "critic")}
 # dp, tp, pp, chunks, ep
 OF_EXPERTS = [(1, 1, 4, 1, 1), (2, 2, 2, 2, 2)]
 OF_ADAPTERS = [(1, 2, 2, 2, 1)]
@@ -50,6 +50,18 @@ def check_shared_keys(folder, rollouts):
     run = train(folder, "keys_resumed", resume_from_checkpoint="true", **flags)
     replay.compare(run, base, "stages whose layers share keys go on as one rank", metric_bound=2e-6)  # rounding of tensor ranks in grad_norm
     same_samples(folder, "keys", interleaved, "the weights", model="keys")
+    check_layouts(folder, "keys_adapted", [(1, 1, 2, 1, 1)], 0, **flags, **adapters(lora_target="all-linear"))
+
+
+def check_bfloat16(folder, rollouts):
+    """To the bit, of what passes between stages nothing is rounded otherwise. But the two gradients of a tied embedding are added in float32 where
+    it lies at both ends, and on one rank in bfloat16."""
+    flags = dict(rollout_replay=rollouts) | {f"{role}.model_args": "{dtype: bf16}" for role in ("actor_train", "critic", "reference")}
+    inputs = ("--layer-input", 6, "--keyless-layers", 2)
+    for kind, layout, more in (("dense", (1, 1, 2, 1, 1), ()), ("keys", (1, 1, 2, 2, 1), inputs)):
+        replay.make_model(folder, f"untied_{kind}", "gemma4_text" if more else "qwen2", "--layers", 4, "--no-tie", True, *more)
+        check_layouts(folder, f"bfloat16_{kind}", [layout], 0, model=f"untied_{kind}", **flags)
+    check_layouts(folder, "bfloat16_tied", [(1, 1, 2, 1, 1)], 5e-3, model="dense", **flags)
 
 
 def main():
@@ -69,8 +81,9 @@ def main():
         check_layouts(folder, "beside", OF_EXPERTS_BESIDE, 1e-6, rollout_replay=rollouts, model="beside")
         check_shared_keys(folder, rollouts)
         replay.make_model(folder, "dense", "qwen2", "--layers", 4)
-        check_layouts(folder, "adapters", OF_ADAPTERS, 1e-5, rollout_replay=rollouts, model="dense", **ADAPTERS)
-        train(folder, "adapters_sampled", (1, 1, 2, 1, 1), max_steps=1, estimator="grpo", model="dense", **ADAPTERS)  # sums of what the sampler has
+        check_layouts(folder, "adapters", OF_ADAPTERS, 1e-5, rollout_replay=rollouts, model="dense", **adapters(lora_target="q_proj,down_proj"))
+        train(folder, "adapters_sampled", (1, 1, 2, 1, 1), max_steps=1, estimator="grpo", model="dense", **adapters(lora_target="q_proj,down_proj"))  # sums of what the sampler has
+        check_bfloat16(folder, rollouts)
     finish("stages with experts, adapters and chunks")
 
 
