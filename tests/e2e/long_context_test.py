@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.request
 
 import replay
 
@@ -60,6 +61,22 @@ def check_commands(folder):
     expect(talk[0] == talk[1] and talk[0][0] == 0, f"a conversation: {talk}")
     code, _, err = called("generate", "--model", folder / "long", "--bench", "--batch", 1, "--prompt-tokens", 30, "--max-new-tokens", 4)
     expect(code == 0, f"a benchmark asks for what it needs: {err}")
+
+
+def check_serve(folder):
+    answers = []
+    for name in ("long", "control"):
+        server = subprocess.Popen([replay.binary, "serve", "--model", folder / name, "--served-model-name", "m", "--port", "0", "--max-length", "60"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            body = dict(model="m", prompt="How long is this?", max_tokens=30, temperature=0, return_token_ids=True)
+            request = urllib.request.Request(server.stdout.readline().strip() + "/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                answers.append(json.load(answer))
+        finally:
+            server.kill()
+            server.wait()
+    expect(answers[0]["choices"] == answers[1]["choices"] and answers[0]["usage"]["total_tokens"] > 16, f"roll serve goes on by long_factor: {answers}")
 
 
 def check_training(folder):
@@ -153,6 +170,7 @@ def main():
         rows = [dict(id=str(i), prompt=f"{i}+{i * 3 % 7}=" + " " * (i % 11), ground_truth=str(i + i * 3 % 7), tag="sum") for i in range(40)]
         (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         check_commands(folder)
+        check_serve(folder)
         check_training(folder)
         check_judges(folder)
         check_rows(folder)
