@@ -28,6 +28,7 @@ void add_serve(CLI::App& app);
 void add_serve_environment(CLI::App& app);
 void add_sft(CLI::App& app);
 void add_dpo(CLI::App& app);
+void add_distill(CLI::App& app);
 void add_tokenize(CLI::App& app);
 void add_train(CLI::App& app);
 void add_validate_config(CLI::App& app);

@@ -78,18 +78,19 @@ std::string key_branches(const std::vector<CommandInfo>& commands) {
                               fmt::join(command.positionals.front().choices, " "));
     if (!command.takes_overrides()) continue;
     const bool any = command.name == "validate-config";
-    const char* keys = command.name == "sft"   ? "$_roll_sft_keys"
-                       : command.name == "dpo" ? "$_roll_dpo_keys"
-                       : any                   ? "$_roll_train_keys$_roll_sft_keys$_roll_dpo_keys"
-                                               : "$_roll_train_keys";
+    const char* keys = command.name == "sft"       ? "$_roll_sft_keys"
+                       : command.name == "dpo"     ? "$_roll_dpo_keys"
+                       : command.name == "distill" ? "$_roll_distill_keys"
+                       : any ? "$_roll_train_keys$_roll_sft_keys$_roll_dpo_keys$_roll_distill_keys"
+                             : "$_roll_train_keys";
     branches += fmt::format("    {}) keys={} ;;\n", word_of(command), keys);
   }
   return branches;
 }
 
 std::string key_variables() {
-  return fmt::format("_roll_train_keys='{}'\n_roll_sft_keys='{}'\n_roll_dpo_keys='{}'\n", key_lines(rlvr_keys()),
-                     key_lines(sft_keys()), key_lines(dpo_keys()));
+  return fmt::format("_roll_train_keys='{}'\n_roll_sft_keys='{}'\n_roll_dpo_keys='{}'\n_roll_distill_keys='{}'\n",
+                     key_lines(rlvr_keys()), key_lines(sft_keys()), key_lines(dpo_keys()), key_lines(distill_keys()));
 }
 
 constexpr const char* kBashFunctions = R"(

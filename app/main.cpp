@@ -33,8 +33,8 @@ int run(int argc, char** argv) {
   add_group(app, "Begin",
             {roll::add_quickstart, roll::add_new, roll::add_data, roll::add_convert_config, roll::add_validate_config});
   add_group(app, "Train",
-            {roll::add_train, roll::add_sft, roll::add_dpo, roll::add_report, roll::add_checkpoint_tools,
-             roll::add_serve_environment});
+            {roll::add_train, roll::add_sft, roll::add_dpo, roll::add_distill, roll::add_report,
+             roll::add_checkpoint_tools, roll::add_serve_environment});
   add_group(app, "Look closer", {roll::add_keys, roll::add_pack_stats, roll::add_check_loss, roll::add_doctor});
   add_group(app, "Use a model",
             {roll::add_generate, roll::add_serve, roll::add_evaluate, roll::add_score, roll::add_logprobs,

@@ -102,7 +102,7 @@ std::string manual(const std::vector<CommandInfo>& commands) {
   for (const CommandInfo& command : commands) text += section_of(command);
   text += ".SH KEYS\nName, default, meaning, what is allowed, and whose keys they are.\n";
   return text + keys_section("roll train", rlvr_keys()) + keys_section("roll sft", sft_keys()) +
-         keys_section("roll dpo", dpo_keys()) + kTail;
+         keys_section("roll dpo", dpo_keys()) + keys_section("roll distill", distill_keys()) + kTail;
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ LengthSource lengths_of(const PackStatsFlags& flags, const Config& config) {
 void show(const PackStatsFlags& flags) {
   if (const std::string command = command_of(flags.config); command != "train")
     throw user_error("--config = {}: describes {}; pack-stats previews `roll train`", flags.config,
-                     command == "sft" ? "sft_train" : "preferences");
+                     described_by(command));
   check_folder_of("--html", flags.html);
   const bool reads_data = flags.rollouts.empty() && flags.lengths.empty();
   if (!reads_data && (flags.mean || flags.std))

@@ -63,8 +63,7 @@ void add_simulate_flags(CLI::App& sub, SimulateFlags& v) {
 void simulate(const SimulateFlags& v, const std::string& file, const std::vector<std::string>& overrides,
               std::optional<int64_t> num_ranks) {
   if (const std::string command = command_of(file); command != "train")
-    throw user_error("--config = {}: describes {}; --simulate is for `roll train`", file,
-                     command == "sft" ? "sft_train" : "preferences");
+    throw user_error("--config = {}: describes {}; --simulate is for `roll train`", file, described_by(command));
   if (!v.rollouts.empty() && (v.mean || v.std))
     throw user_error("{}: belongs to assumed responses, but --rollouts gives the lengths; leave it out",
                      v.mean ? "--mean" : "--std");

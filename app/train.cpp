@@ -1,4 +1,5 @@
-// roll train: the RLVR pipeline. roll sft: supervised fine-tuning. roll dpo: direct preference optimisation.
+// roll train: the RLVR pipeline. roll sft: supervised fine-tuning. roll dpo: direct preference optimisation. roll
+// distill: a fine-tuning with a teacher.
 #include <algorithm>
 
 #include <CLI/CLI.hpp>
@@ -102,6 +103,12 @@ void add_dpo(CLI::App& app) {
   add_file_pipeline(
       *app.add_subcommand("dpo", "direct preference optimisation (DPO, IPO) on chosen and rejected responses"),
       load_dpo_config, static_cast<WorkerConfig DpoConfig::*>(&DpoConfig::sft_train), run_dpo);
+}
+
+void add_distill(CLI::App& app) {
+  add_file_pipeline(
+      *app.add_subcommand("distill", "distillation of a teacher into a student over prompts with responses"),
+      load_distill_config, static_cast<WorkerConfig DistillConfig::*>(&DistillConfig::sft_train), run_distill);
 }
 
 }  // namespace roll

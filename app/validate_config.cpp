@@ -80,6 +80,8 @@ void validate(const ValidateFlags& flags) {
     show(load_sft_config(flags.file, flags.overrides, flags.options), flags);
   else if (command == "dpo")
     show(load_dpo_config(flags.file, flags.overrides, flags.options), flags);
+  else if (command == "distill")
+    show(load_distill_config(flags.file, flags.overrides, flags.options), flags);
   else
     show(load_config(flags.file, flags.overrides, flags.options), flags);
 }
@@ -89,7 +91,8 @@ void validate(const ValidateFlags& flags) {
 void add_validate_config(CLI::App& app) {
   auto* sub = app.add_subcommand("validate-config", "check a configuration and show its batch arithmetic");
   auto flags = std::make_shared<ValidateFlags>();
-  add_config_flags(*sub, flags->file, flags->overrides, "YAML file of `roll train`, `roll sft` or `roll dpo`");
+  add_config_flags(*sub, flags->file, flags->overrides,
+                   "YAML file of `roll train`, `roll sft`, `roll dpo` or `roll distill`");
   sub->add_flag("--print", flags->print, "print the resolved configuration as YAML");
   sub->add_flag("--offline", flags->options.offline, "accept models and data files that are not here");
   sub->add_flag("--no-data", flags->no_data, "look at the first rows only, and ask no reward");

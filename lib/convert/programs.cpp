@@ -24,9 +24,10 @@ constexpr std::array kPrograms{
         "agent",
         "lets the model act in several turns; roll train does so with train_env_manager (configs/agentic.md), and such "
         "settings are not converted"},
-    ProgramRow{"distill gkd gold ssd minillm sdft sdpo train_kd",
-               "distils one model into another; roll train does so on the policy's own responses with is_pure_opd "
-               "(configs/distillation.md), and such settings are not converted"},
+    ProgramRow{
+        "distill gkd gold ssd minillm sdft sdpo train_kd",
+        "distils one model into another; roll train does so on the policy's own responses with is_pure_opd, roll "
+        "distill on written ones (configs/distillation.md), and such settings are not converted"},
     ProgramRow{"online_dpo cpo orpo kto bco xpo nash_md tpo simpo",
                "trains on preferences by a loss that is not here; `roll dpo` has those of DPO, cDPO and IPO"},
     ProgramRow{"dpo",

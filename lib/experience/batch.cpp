@@ -65,12 +65,14 @@ Batch select(const Batch& batch, const std::vector<int64_t>& sequence_indices) {
   if (batch.tokens.routed_experts.defined())
     part.tokens.routed_experts = batch.tokens.routed_experts.index_select(0, tokens);
   for (const auto& [name, mask] : batch.masks) part.masks[name] = mask.index_select(0, tokens);
+  if (batch.taught.defined()) part.taught = batch.taught.index_select(0, tokens);
   return part;
 }
 
 std::vector<at::Tensor*> tensors_of(Batch& batch) {
   std::vector<at::Tensor*> tensors = {&batch.tokens.ids, &batch.tokens.positions};
   for (auto& [name, mask] : batch.masks) tensors.push_back(&mask);
+  if (batch.taught.defined()) tensors.push_back(&batch.taught);
   for (auto& [rule, numbers] : batch.weights) tensors.push_back(&numbers);
   for (auto& [of_sequences, on_tokens] : batch.factors) tensors.push_back(&on_tokens);
   if (batch.tokens.dropout_names.defined()) tensors.push_back(&batch.tokens.dropout_names);

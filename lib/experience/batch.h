@@ -23,6 +23,8 @@ struct Batch {
   std::vector<int64_t> sequence_index;      // [B] number in the step's data order, over all ranks
   std::vector<int64_t> group_index;         // [B] number of the prompt in the step, over all ranks
   std::map<std::string, at::Tensor> masks;  // [T] float32 by the names of loss_mask_keys: 1 where token t + 1 counts
+  // [T, 2k] float32: a teacher's log-probs of its k likeliest tokens t + 1, among these, and their ids; undefined: none
+  at::Tensor taught{};
   std::vector<std::pair<WeightRule, at::Tensor>> weights{};          // [T] of a micro-batch, as add_weights() made them
   std::vector<std::pair<std::vector<float>, at::Tensor>> factors{};  // [C] and [T], as add_factors() made them
 

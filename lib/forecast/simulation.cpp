@@ -147,25 +147,39 @@ void add_work(const std::vector<RankForecast>& ranks, const SimulatedMachine& ma
   }
 }
 
-/// The role whose stages compute in a phase; null: there are none.
-const WorkerConfig* staged_role(const Config& config, const std::string& phase) {
-  const bool is_of_critic = phase == "values" || phase == "train_critic";
-  const bool is_of_actor = phase == "old_log_probs" || phase == "train_actor";
-  const WorkerConfig* role = is_of_critic ? &config.critic : is_of_actor ? &config.actor_train : nullptr;
-  if (phase == "reference") role = reference_roles(config).front().worker;
-  return role && role->strategy_args.strategy_config.pipeline_parallel() > 1 ? role : nullptr;
+/// Pipelines of one shape on ranks of their own, one after the other.
+struct Pipelines {
+  const WorkerConfig* role;
+  double times;
+};
+
+/// What a phase computes in stages. Teachers on the same ranks are taken for pipelines of one shape.
+std::vector<Pipelines> pipelines_of(const Config& config, const std::string& phase) {
+  std::vector<Pipelines> all;
+  const auto add = [&](const WorkerConfig& role, int64_t times) {
+    if (role.strategy_args.strategy_config.pipeline_parallel() == 1) return;
+    auto same = std::ranges::find_if(all, [&](const Pipelines& one) { return one.role->ranks == role.ranks; });
+    if (same == all.end()) same = all.insert(same, {&role, 0});
+    same->times += static_cast<double>(times);
+  };
+  if (phase == "reference")
+    for (const auto& [name, worker] : reference_roles(config)) add(*worker, 1);
+  if (phase == "old_log_probs") add(config.actor_train, 1);
+  if (phase == "train_actor") add(config.actor_train, updates_per_step(config, config.actor_train));
+  if (phase == "values") add(config.critic, 1);
+  if (phase == "train_critic") add(config.critic, updates_per_step(config, config.critic));
+  return all;
 }
 
-/// Stages of a pipeline wait for each other: all take as long as the whole, of which they idle a share.
-void add_idling(const SimulatedWorld& world, const std::vector<RankForecast>& forecast, PhaseSimulation& phase) {
-  const WorkerConfig* const role = phase.seconds > 0 ? staged_role(world.planned, phase.name) : nullptr;
-  if (!role) return;
-  const MeshShape shape = mesh_shape(*role);
+/// Stages of a pipeline wait for each other: all take as long as the whole.
+void add_idling(const Pipelines& pipelines, const SimulatedWorld& world, const std::vector<RankForecast>& forecast,
+                PhaseSimulation& phase) {
+  const MeshShape shape = mesh_shape(*pipelines.role);
   std::vector<double> busy_s(shape.pp);
   std::vector<size_t> own;
   double passes = 0;
   for (size_t i = 0; i < forecast.size(); ++i) {
-    const auto place = place_of(world.ranks.running[i], *role);
+    const auto place = place_of(world.ranks.running[i], *pipelines.role);
     if (!place) continue;
     double& busy = busy_s[mesh_place(*place, shape).pp];
     busy = std::max(busy, phase.rank_seconds[i]);
@@ -173,13 +187,12 @@ void add_idling(const SimulatedWorld& world, const std::vector<RankForecast>& fo
     if (const auto counted = forecast[i].passes.find(phase.name); counted != forecast[i].passes.end())
       passes = std::max(passes, counted->second);
   }
-  const auto times = static_cast<double>(phase.name == "reference"         ? std::ssize(reference_roles(world.planned))
-                                         : phase.name.starts_with("train") ? updates_per_step(world.planned, *role)
-                                                                           : 1);
-  const double seconds = pipeline_seconds(busy_s, passes / times);
+  const double seconds = pipeline_seconds(busy_s, passes / pipelines.times);
+  if (seconds == 0) return;
   for (const size_t i : own) phase.rank_seconds[i] = seconds;
   phase.seconds = std::max(phase.seconds, seconds);
-  phase.idle_share = 1 - std::reduce(busy_s.begin(), busy_s.end()) / (static_cast<double>(shape.pp) * seconds);
+  const double idle = 1 - std::reduce(busy_s.begin(), busy_s.end()) / (static_cast<double>(shape.pp) * seconds);
+  phase.idle_share = std::max(phase.idle_share, idle);
 }
 
 std::vector<PhaseSimulation> phases_of(const std::vector<RankForecast>& forecast, const std::vector<double>& stand_for,
@@ -199,8 +212,9 @@ std::vector<PhaseSimulation> phases_of(const std::vector<RankForecast>& forecast
       phase.seconds = std::max(phase.seconds, spent.seconds());
       phase.rank_seconds.push_back(spent.seconds());
     }
-    add_idling(world, forecast, phase);
-    if (phase.seconds > 0) phases.push_back(std::move(phase));
+    if (phase.seconds == 0) continue;
+    for (const Pipelines& pipelines : pipelines_of(world.planned, name)) add_idling(pipelines, world, forecast, phase);
+    phases.push_back(std::move(phase));
   }
   return phases;
 }

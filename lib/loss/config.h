@@ -51,6 +51,41 @@ constexpr auto refused_names_of(KlPenalty) {
                                       "are not kept; k3 and kl estimate the same from the sampled tokens"}});
 }
 
+/// What a student is pulled to its teacher's distribution by; formulae: terms.h.
+enum class KdObjective { kForwardKl, kReverseKl, kAdaptiveKl, kSkewedForwardKl, kSkewedReverseKl, kJsDivergence };
+constexpr auto names_of(KdObjective) {
+  return std::to_array<Named<KdObjective>>({{KdObjective::kForwardKl, "forward_kl"},
+                                            {KdObjective::kReverseKl, "reverse_kl"},
+                                            {KdObjective::kAdaptiveKl, "adaptive_kl"},
+                                            {KdObjective::kSkewedForwardKl, "skewed_forward_kl"},
+                                            {KdObjective::kSkewedReverseKl, "skewed_reverse_kl"},
+                                            {KdObjective::kJsDivergence, "js_divergence"}});
+}
+
+/// Keys of `roll distill`, as ROLL has them.
+struct DivergenceArgs {
+  KdObjective kd_objective = KdObjective::kForwardKl;
+  double kd_temperature = 1;
+  double teacher_temperature = 1;
+  double adaptive_kl_alpha = 0.5;
+  double skew_lambda = 0.1;
+  double distill_loss_weight = 0.5;
+
+  template <class V>
+  void fields(V& v) {
+    v("kd_objective", kd_objective, "what pulls the student's distribution to the teacher's");
+    v("kd_temperature", kd_temperature, "the logits of both are divided by it", above(0));
+    v("teacher_temperature", teacher_temperature, "the teacher's logits are divided by it, too", above(0));
+    v("adaptive_kl_alpha", adaptive_kl_alpha,
+      "adaptive_kl: the unlikely tokens that have so much of the teacher's probability together are its tail",
+      within(0, 1));
+    v("skew_lambda", skew_lambda, "skewed_*_kl: how much of the own distribution is mixed into the other's",
+      within(0, 1));
+    v("distill_loss_weight", distill_loss_weight,
+      "part of the divergence in the loss; the rest is the written tokens' cross-entropy", within(0, 1));
+  }
+};
+
 struct LossSettings;
 struct PolicyInputs;
 struct PolicyLoss;

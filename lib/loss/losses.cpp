@@ -232,4 +232,18 @@ LossResult sft_loss(const SftInputs& in, const MiniBatchCounts& counts, const Lo
   return {total.loss(), {}, {sums.result()}};
 }
 
+LossResult distillation_loss(const SftInputs& in, const TaughtTokens& taught, const MiniBatchCounts& counts,
+                             const LossSettings& settings, const DivergenceArgs& args) {
+  const LossModes& modes = settings.modes;
+  const at::Tensor weights =
+      token_weights(in.labels_mask, in.axis, modes.policy, counts.at("labels_mask"), modes.divisor);
+  MetricSums sums;
+  Total total(sums);
+  total.add("distill/student_loss", -in.log_probs, weights, 1 - args.distill_loss_weight);
+  total.add("distill/distill_loss", divergence_term(taught.logits, taught.teacher, args), weights,
+            args.distill_loss_weight);
+  sums.add("distill/loss", total.metric());
+  return {total.loss(), {}, {sums.result()}};
+}
+
 }  // namespace roll

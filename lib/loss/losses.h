@@ -90,4 +90,15 @@ struct SftInputs {
 /// Negative log-likelihood under the policy mode. Metric sft/loss.
 LossResult sft_loss(const SftInputs& inputs, const MiniBatchCounts& counts, const LossSettings& settings);
 
+/// What a teacher says of the same tokens.
+struct TaughtTokens {
+  at::Tensor logits;   // [T, k] the student's, of the teacher's likeliest tokens; with gradient
+  at::Tensor teacher;  // [T, k] the teacher's log-probs of these, among them
+};
+
+/// (1 - distill_loss_weight) * negative log-likelihood + distill_loss_weight * divergence_term, token by token, under
+/// the policy mode. Metrics distill/{loss,student_loss,distill_loss}.
+LossResult distillation_loss(const SftInputs& inputs, const TaughtTokens& taught, const MiniBatchCounts& counts,
+                             const LossSettings& settings, const DivergenceArgs& args);
+
 }  // namespace roll

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "device/transfers.h"
 #include "loss/roll/loss.h"
@@ -55,6 +57,53 @@ at::Tensor sequence_ratio(const at::Tensor& log_ratio, const at::Tensor& mask, c
                           const at::Tensor& bounds) {
   const SequenceSums sums = sequence_sums(log_ratio, mask, cu_seqlens, bounds);
   return sums.on_tokens(token_ratio(sums.sums / sums.counts));
+}
+
+namespace {
+
+/// KL(p || q) over the last dimension, of log-probs.
+at::Tensor kl(const at::Tensor& log_p, const at::Tensor& log_q) {
+  return (log_p.exp() * (log_p - log_q)).sum(-1);
+}
+
+/// log((1 - part) p + part q).
+at::Tensor mixed(const at::Tensor& log_p, const at::Tensor& log_q, double part) {
+  if (part <= 0) return log_p;
+  return part >= 1 ? log_q : at::logaddexp(log_p + std::log1p(-part), log_q + std::log(part));
+}
+
+/// The weight of KL(p || q) beside KL(q || p), [T]: how much of the gaps between them is in the head of p.
+at::Tensor head_share(const at::Tensor& log_p, const at::Tensor& log_q, double alpha) {
+  const auto [sorted, places] = log_p.exp().sort(-1);
+  const at::Tensor gaps = (sorted - log_q.exp().gather(-1, places)).abs();
+  const at::Tensor in_head = gaps * sorted.cumsum(-1).gt(alpha);
+  return in_head.sum(-1) / gaps.sum(-1).clamp_min(1e-30);  // where p is q both KLs are 0
+}
+
+}  // namespace
+
+at::Tensor divergence_term(const at::Tensor& logits, const at::Tensor& teacher, const DivergenceArgs& args) {
+  const at::Tensor student = at::log_softmax(logits / args.kd_temperature, -1);
+  const double skew = args.skew_lambda;
+  switch (args.kd_objective) {
+    case KdObjective::kForwardKl:
+      return kl(teacher, student);
+    case KdObjective::kReverseKl:
+      return kl(student, teacher);
+    case KdObjective::kAdaptiveKl: {
+      const at::Tensor head = head_share(teacher, student.detach(), args.adaptive_kl_alpha);
+      return head * kl(teacher, student) + (1 - head) * kl(student, teacher);
+    }
+    case KdObjective::kSkewedForwardKl:
+      return kl(teacher, mixed(student, teacher, skew));
+    case KdObjective::kSkewedReverseKl:
+      return kl(student, mixed(teacher, student, skew));
+    case KdObjective::kJsDivergence: {
+      const at::Tensor middle = mixed(teacher, student, 0.5);
+      return (kl(teacher, middle) + kl(student, middle)) / 2;
+    }
+  }
+  throw Bug("an objective without its formula");
 }
 
 PolicyTerm policy_term(const at::Tensor& ratio, const at::Tensor& advantages, ClipRange clip) {

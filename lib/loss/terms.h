@@ -38,6 +38,16 @@ SequenceSums sequence_sums(const at::Tensor& x, const at::Tensor& mask, const st
 at::Tensor sequence_ratio(const at::Tensor& log_ratio, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens,
                           const at::Tensor& bounds = {});
 
+/// How far a student's distribution q over k tokens is from its teacher's p over the same ones, [T]; both are softmaxes
+/// over these k alone. `logits` [T, k]: the student's, which are divided by kd_temperature; `teacher` [T, k]: log p.
+///   forward_kl          KL(p || q) (Hinton et al. 2015)
+///   reverse_kl          KL(q || p) (Gu et al. 2024, MiniLLM)
+///   adaptive_kl         both, weighed by the gaps |p - q| in p's head and in its tail (Wu et al. 2025, AKL)
+///   skewed_forward_kl   KL(p || a p + (1 - a) q) with a = skew_lambda (Ko et al. 2024, DistiLLM)
+///   skewed_reverse_kl   KL(q || (1 - a) p + a q)
+///   js_divergence       (KL(p || m) + KL(q || m)) / 2 with m = (p + q) / 2
+at::Tensor divergence_term(const at::Tensor& logits, const at::Tensor& teacher, const DivergenceArgs& args);
+
 struct PolicyTerm {
   at::Tensor loss;     // -min(ratio * A, clip(ratio) * A)
   at::Tensor clipped;  // 1 where the clipped side is the smaller one, so that no gradient flows; float32, no gradient

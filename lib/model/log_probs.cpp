@@ -5,7 +5,6 @@
 #include "device/transfers.h"
 #include "dist/parallel_ops.h"
 #include "model/activation_memory.h"
-#include "ops/linear_log_prob.h"
 #include "ops/planned_tensors.h"
 
 namespace roll {
@@ -29,35 +28,64 @@ LabelledSlots labelled_in(const TokenLayout& layout, const PackedTokens& tokens,
   return found;
 }
 
+LogProbOptions options_of(const Transformer& model) {
+  LogProbOptions options;
+  options.cap = model.spec().logit_cap;
+  options.chunk_bytes = logits_chunk_bytes(!model.device().is_cpu());
+  if (model.parallel().tp_size() > 1) options.shard = vocabulary_shard(model);
+  return options;
+}
+
+/// The states that the head reads; undefined on a stage but the last.
+at::Tensor last_states(const Transformer& model, const TokenLayout& layout, const Recomputation& recompute) {
+  const at::Tensor hidden = model.forward(layout, recompute);
+  const ModelParallel& parallel = model.parallel();
+  return hidden.defined() && parallel.tp_size() > 1 ? gather_rows(hidden, *parallel.tp, "hidden states") : hidden;
+}
+
 }  // namespace
 
 TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& tokens, double temperature,
                               bool with_entropy, const Recomputation& recompute, const at::Tensor& wanted,
-                              bool with_energy) {
+                              bool with_energy, const at::Tensor& choices) {
   const at::Tensor labels = at::roll(tokens.ids, -1);  // of a sequence's last token: anything
-  LogProbOptions options;
+  LogProbOptions options = options_of(model);
   options.temperature = temperature;
-  options.cap = model.spec().logit_cap;
   options.with_entropy = with_entropy;
   options.with_energy = with_energy;
-  options.chunk_bytes = logits_chunk_bytes(!model.device().is_cpu());
   const ModelParallel& parallel = model.parallel();
-  if (parallel.tp_size() > 1) options.shard = vocabulary_shard(model);
   const TokenLayout layout = lay_out(tokens, parallel);
   const LabelledSlots labelled = labelled_in(layout, tokens, wanted, parallel);
   options.rows = labelled.slots;
-  at::Tensor hidden = model.forward(layout, recompute);
+  if (choices.defined()) options.choices = to_slots(layout, choices, 0);
+  const at::Tensor hidden = last_states(model, layout, recompute);
   if (!hidden.defined()) return {.log_probs = {}, .entropy = {}, .routers = tokens.routers};
-  if (parallel.tp_size() > 1) hidden = gather_rows(hidden, *parallel.tp, "hidden states");
   const LogProbs result = linear_log_prob(hidden, model.head_weight(), to_slots(layout, labels, 0), options);
   const auto packed = [&](const at::Tensor& x) {
     const at::Tensor all = numbers_of(to_packed(layout, x, parallel));
-    return labelled.unwanted.defined() ? all.masked_fill(labelled.unwanted, 0) : all;
+    if (!labelled.unwanted.defined()) return all;
+    return all.masked_fill(x.dim() == 1 ? labelled.unwanted : labelled.unwanted.unsqueeze(1), 0);
   };
   TokenLogProbs found{.log_probs = packed(result.log_probs), .entropy = {}, .routers = tokens.routers};
   if (with_entropy) found.entropy = packed(result.entropy);
   if (with_energy) found.energy = packed(result.energy);
+  if (choices.defined()) found.of_choices = packed(result.of_choices);
   return found;
+}
+
+TopLogits token_top_logits(const Transformer& model, const PackedTokens& tokens, int64_t k, int64_t vocabulary,
+                           const at::Tensor& wanted) {
+  const ModelParallel& parallel = model.parallel();
+  const TokenLayout layout = lay_out(tokens, parallel);
+  const at::Tensor slots = labelled_in(layout, tokens, wanted, parallel).slots;
+  const at::Tensor hidden = last_states(model, layout, {});
+  if (!hidden.defined()) return {};
+  const TopLogits top =
+      top_logits(hidden.index_select(0, slots), model.head_weight(), k, vocabulary, options_of(model));
+  const auto packed = [&](const at::Tensor& x) {
+    return to_packed(layout, at::zeros({hidden.size(0), k}, x.options()).index_copy_(0, slots, x), parallel);
+  };
+  return {packed(top.logits), packed(top.ids)};
 }
 
 }  // namespace roll

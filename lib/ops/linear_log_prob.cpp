@@ -6,6 +6,8 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <optional>
 
 #include "base/error.h"
@@ -77,6 +79,16 @@ at::Tensor own_labels(const at::Tensor& labels, int64_t begin, int64_t rows) {
   return local.masked_fill(local.lt(0).logical_or_(local.ge(rows)), -1);
 }
 
+/// x [n, k] where the rank has a row of that id, else 0.
+at::Tensor where_own(const at::Tensor& x, const at::Tensor& own) {
+  return x.masked_fill(own.lt(0), 0);
+}
+
+/// [n, k]: the logits of these ids, 0 of those that other ranks have.
+at::Tensor logits_at(const at::Tensor& logits, const at::Tensor& own) {
+  return where_own(logits.gather(1, own.clamp_min(0)), own);
+}
+
 /// Of each row the sum of the squared probabilities of all columns but its label's (-1: none of them). Overwrites the
 /// logits.
 at::Tensor squares_of_others(const at::Tensor& logits, const at::Tensor& labels, double temperature,
@@ -106,7 +118,8 @@ void merge_shards(const VocabularyShard& shard, const at::Tensor& own, const Row
 
 class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
  public:
-  /// Only rows with a label: hidden [N, E], labels [N]. Gives log_probs, entropy and, if asked for, energy [N].
+  /// Only rows with a label: hidden [N, E], labels [N]. Gives log_probs, entropy and, if asked for, energy [N] or the
+  /// logits of choices [N, k].
   static variable_list forward(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight,
                                const at::Tensor& all_labels, const LogProbOptions& asked, int64_t chunk_rows,
                                bool keeps_logits) {
@@ -118,11 +131,15 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     const int64_t rows = hidden.size(0);
     const RowResults results{at::empty({rows}, options), at::zeros({rows}, options), at::empty({rows}, options)};
     const at::Tensor squares = asked.with_energy ? at::empty({rows}, options) : at::Tensor();
+    const at::Tensor choices =
+        asked.choices.defined() ? own_labels(asked.choices, asked.shard.begin, weight.size(0)) : at::Tensor();
+    at::Tensor of_choices = choices.defined() ? at::empty(choices.sizes(), options) : at::Tensor();
     const Logits logits_of(weight);
     for_each_chunk(hidden, chunk_rows, [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.slice(0, begin, end); };
       const at::Tensor logits = logits_of(part(hidden));
       cap_logits(logits, asked.cap);
+      if (choices.defined()) part(of_choices).copy_(logits_at(logits, part(choices)));
       log_prob_rows(logits, part(readable), temperature, with_entropy,
                     {part(results.log_probs), part(results.entropy), part(results.logsumexp)});
       if (keeps_logits) ctx->saved_data["logits"] = logits;
@@ -130,13 +147,16 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
         part(squares).copy_(squares_of_others(logits, part(labels), temperature, part(results.logsumexp)));
     });
     if (is_shard) merge_shards(asked.shard, labels, results, squares);
+    if (is_shard && choices.defined()) of_choices = asked.shard.gather(of_choices).sum(0);
     ctx->save_for_backward({hidden, weight, labels, results.logsumexp, results.entropy});
+    if (choices.defined()) ctx->saved_data["choices"] = choices;
     ctx->saved_data["temperature"] = temperature;
     ctx->saved_data["cap"] = asked.cap;
     ctx->saved_data["with_entropy"] = with_entropy;
     ctx->saved_data["chunk_rows"] = chunk_rows;
     // The gradient by logit j is [j is the label] - p_j.
     if (asked.with_energy) return {results.log_probs, results.entropy, squares + results.log_probs.expm1().square()};
+    if (choices.defined()) return {results.log_probs, results.entropy, of_choices};
     return {results.log_probs, results.entropy};
   }
 
@@ -146,6 +166,8 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     const double temperature = ctx->saved_data["temperature"].toDouble(), cap = ctx->saved_data["cap"].toDouble();
     const at::Tensor d_log_probs = grads[0].contiguous();
     const at::Tensor d_entropy = ctx->saved_data["with_entropy"].toBool() ? grads[1].contiguous() : at::Tensor();
+    const auto found = ctx->saved_data.find("choices");
+    const at::Tensor choices = found == ctx->saved_data.end() ? at::Tensor() : found->second.toTensor();
     Gradients sums;
     if (ctx->needs_input_grad(0)) sums.hidden = at::empty_like(hidden);
     if (ctx->needs_input_grad(1)) {
@@ -160,6 +182,9 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
       const at::Tensor d_capped =
           log_prob_rows_gradient(logits, part(labels), temperature, {at::Tensor(), part(saved[4]), part(saved[3])},
                                  {part(d_log_probs), part(d_entropy)}, weight.scalar_type());
+      if (choices.defined())
+        d_capped.scatter_add_(1, part(choices).clamp_min(0),
+                              where_own(part(grads[2]), part(choices)).to(d_capped.scalar_type()));
       const at::Tensor d_logits = cap > 0 ? (d_capped * slopes).to(d_capped.scalar_type()) : d_capped;
       sums.add(d_logits, part(hidden), weight, begin, end);
     });
@@ -184,9 +209,25 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
   }
 };
 
-/// x [N] at `rows` of a zero tensor [T].
+/// x [N] or [N, k] at `rows` of a zero tensor [T] or [T, k].
 at::Tensor scattered(const at::Tensor& x, const at::Tensor& rows, int64_t tokens) {
-  return at::zeros({tokens}, x.options()).index_put({rows}, x);
+  std::vector<int64_t> sizes = x.sizes().vec();
+  sizes[0] = tokens;
+  return at::zeros(sizes, x.options()).index_put({rows}, x);
+}
+
+/// The largest of the columns [0, k') of `logits` [n, V], with ids that begin at `begin`; of fewer than k the rest is
+/// -inf.
+TopLogits top_of(const at::Tensor& logits, int64_t k, int64_t begin) {
+  const auto [values, places] = logits.topk(std::min(k, logits.size(1)), 1);
+  const std::array<int64_t, 2> room = {0, k - values.size(1)};
+  return {at::constant_pad_nd(values, room, -std::numeric_limits<double>::infinity()),
+          at::constant_pad_nd(places + begin, room, 0)};
+}
+
+int64_t rows_of_chunk(const at::Tensor& hidden, const at::Tensor& weight, int64_t chunk_bytes) {
+  const int64_t row_bytes = weight.size(0) * static_cast<int64_t>(at::elementSize(wide_dtype(hidden)));
+  return std::max<int64_t>(1, chunk_bytes / row_bytes);
 }
 
 }  // namespace
@@ -205,17 +246,40 @@ LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, con
   ROLL_CHECK(!options.with_energy || !at::GradMode::is_enabled(), "the energy takes the place of the logits");
   ROLL_CHECK_EQ(hidden.size(1), weight.size(1), "the head reads the hidden size");
   ROLL_CHECK_EQ(hidden.size(0), labels.size(0), "one label per token");
-  const int64_t row_bytes = weight.size(0) * static_cast<int64_t>(at::elementSize(wide_dtype(hidden)));
-  const int64_t chunk_rows = std::max<int64_t>(1, options.chunk_bytes / row_bytes);
+  ROLL_CHECK(!options.with_energy || !options.choices.defined(), "one of the two is wanted");
+  const int64_t chunk_rows = rows_of_chunk(hidden, weight, options.chunk_bytes);
   const at::Tensor rows = options.rows.defined() ? options.rows : labels.ge(0).nonzero().squeeze(1);
   const bool keeps_logits = at::GradMode::is_enabled() && rows.size(0) <= chunk_rows;
+  LogProbOptions of_rows = options;
+  if (options.choices.defined()) of_rows.choices = options.choices.index_select(0, rows);
   const variable_list found = LinearLogProb::apply(select_rows(hidden, rows), weight, labels.index_select(0, rows),
-                                                   options, chunk_rows, keeps_logits);
+                                                   of_rows, chunk_rows, keeps_logits);
   LogProbs result;
   result.log_probs = scattered(found[0], rows, hidden.size(0));
   if (options.with_entropy) result.entropy = scattered(found[1], rows, hidden.size(0));
   if (options.with_energy) result.energy = scattered(found[2], rows, hidden.size(0));
+  if (options.choices.defined()) result.of_choices = scattered(found[2], rows, hidden.size(0));
   return result;
+}
+
+TopLogits top_logits(const at::Tensor& hidden, const at::Tensor& weight, int64_t k, int64_t vocabulary,
+                     const LogProbOptions& options) {
+  const int64_t begin = options.shard.begin, columns = std::clamp<int64_t>(vocabulary - begin, 0, weight.size(0));
+  const auto numbers = hidden.options().dtype(wide_dtype(hidden));
+  const TopLogits own{at::empty({hidden.size(0), k}, numbers),
+                      at::empty({hidden.size(0), k}, numbers.dtype(at::kLong))};
+  const Logits logits_of(weight);
+  for_each_chunk(hidden, rows_of_chunk(hidden, weight, options.chunk_bytes), [&](int64_t from, int64_t to) {
+    const at::Tensor logits = logits_of(hidden.slice(0, from, to));
+    cap_logits(logits, options.cap);
+    const TopLogits top = top_of(logits.narrow(1, 0, columns), k, begin);
+    own.logits.slice(0, from, to).copy_(top.logits);
+    own.ids.slice(0, from, to).copy_(top.ids);
+  });
+  if (!options.shard.gather) return own;
+  const auto of_all = [&](const at::Tensor& mine) { return options.shard.gather(mine).transpose(0, 1).flatten(1); };
+  const auto [logits, places] = of_all(own.logits).topk(k, 1);
+  return {logits, of_all(own.ids).gather(1, places)};
 }
 
 }  // namespace roll

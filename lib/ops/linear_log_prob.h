@@ -17,9 +17,10 @@ struct VocabularyShard {
 };
 
 struct LogProbs {
-  at::Tensor log_probs;  // [T], nats
-  at::Tensor entropy;    // [T], nats; undefined when not asked for
-  at::Tensor energy{};   // [T], |d log_prob / d (logits / temperature)|^2; undefined when not asked for
+  at::Tensor log_probs;     // [T], nats
+  at::Tensor entropy;       // [T], nats; undefined when not asked for
+  at::Tensor energy{};      // [T], |d log_prob / d (logits / temperature)|^2; undefined when not asked for
+  at::Tensor of_choices{};  // [T, k], the logits of LogProbOptions::choices
 };
 
 struct LogProbOptions {
@@ -29,7 +30,9 @@ struct LogProbOptions {
   bool with_energy = false;                 // without autograd
   int64_t chunk_bytes = int64_t{64} << 20;  // the most that a chunk of logits may take; at least one row
   VocabularyShard shard{};
-  at::Tensor rows{};  // [N] int64, with the labels: where these are not -1; undefined: they are looked for
+  at::Tensor rows{};     // [N] int64, with the labels: where these are not -1; undefined: they are looked for
+  at::Tensor choices{};  // [T, k] int64 in [0, V), no two of a row alike: ids whose logits (capped, not divided) are
+                         // wanted as well, with gradient; undefined: none
 };
 
 /// hidden weight^T: [N, E] x [V, E] -> [N, V] float32 (float64 for float64): the logits that linear_log_prob sees.
@@ -38,6 +41,16 @@ at::Tensor wide_logits(const at::Tensor& hidden, const at::Tensor& weight);
 
 /// cap * tanh(logits / cap), in their place; a cap of 0 changes nothing.
 void cap_logits(const at::Tensor& logits, double cap);
+
+/// Of each row the ids of the largest logits, and these.
+struct TopLogits {
+  at::Tensor logits;  // [N, k], descending
+  at::Tensor ids;     // [N, k] int64
+};
+/// The `k` largest of the first `vocabulary` logits (k <= vocabulary), capped as in linear_log_prob, of `hidden` [N,
+/// E], without gradient. With a shard `weight` is the rank's rows, and all ranks get the same. **Collective** then.
+TopLogits top_logits(const at::Tensor& hidden, const at::Tensor& weight, int64_t k, int64_t vocabulary,
+                     const LogProbOptions& options);
 
 /// log softmax(hidden weight^T / temperature) at labels. hidden [T, E], weight [V, E], labels [T] int64 in [-1, V).
 /// With a shard, `weight` is the rank's rows, labels stay those of the whole vocabulary, results are the same on all

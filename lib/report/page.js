@@ -27,7 +27,7 @@ function stateOf(run) {
 // What people look for first: [name, text] pairs.
 function figuresOf(run) {
   const get = name => openSeries(run.metrics[name]);
-  const score = get("score/mean"), right = get("val_correct/all/mean"), loss = get("sft/loss"), checked = get("val/loss");
+  const score = get("score/mean"), right = get("val_correct/all/mean"), loss = get("sft/loss") ?? get("distill/loss") ?? get("dpo/loss"), checked = get("val/loss");
   const best = bestOf(right ?? checked, !right), time = get("time/step_total"), tps = get("system/tps");
   const known = time && finite(time.v), mean = known?.length ? known.reduce((a, b) => a + b, 0) / known.length : undefined;
   const short = value => value === undefined ? "–" : number(value, 3);
@@ -63,7 +63,7 @@ function heading(data) {
 
 // Counts that should be 0, over the whole run.
 const FAULTS = [["actor/skipped_updates", "updates of the policy skipped, their loss or gradient not being finite"],
-  ["critic/skipped_updates", "updates of the critic skipped likewise"], ["sft/skipped_updates", "updates skipped, their loss or gradient not being finite"],
+  ["critic/skipped_updates", "updates of the critic skipped likewise"], ...["sft", "dpo", "distill"].map(kind => [kind + "/skipped_updates", "updates skipped, their loss or gradient not being finite"]),
   ["actor/empty_mini_batches", "mini-batches without a token to learn from"], ["reward/errors", "responses whose reward could not be had"],
   ["reward/timeouts", "rewards that took too long"], ["rollout/groups_aborted", "groups given up while they were sampled"], ["rollout/evictions", "responses evicted from the KV cache and computed again"]];
 

@@ -103,7 +103,7 @@ function groupView(group, step, state) {
 
 function responsesView(runs, state, redraw) {
   const withSome = runs.filter(run => run.rollouts.steps.length > 0);
-  if (withSome.length === 0) return element("p", {}, runs.every(run => run.is_sft) ? `roll ${runs[0].metrics["dpo/loss"] ? "dpo" : "sft"} samples nothing.` : "This run has no rollouts to show.");
+  if (withSome.length === 0) return element("p", {}, runs.every(run => run.is_sft) ? `roll ${["dpo", "distill"].find(kind => runs[0].metrics[kind + "/loss"]) ?? "sft"} samples nothing.` : "This run has no rollouts to show.");
   const run = withSome.find(each => each.name === state.run) ?? withSome[0], { steps, available } = run.rollouts;
   const place = Math.max(0, steps.findIndex(step => step.step === state.step)), step = state.step === undefined ? steps[steps.length - 1] : steps[place];
   const now = steps.indexOf(step), go = to => redraw({ step: steps[to].step });

@@ -158,9 +158,11 @@ RunRecord read_run(const fs::path& folder) {
   steps.erase(0);  // the validation before the first step
   run.num_steps = std::ssize(steps);
   if (!steps.empty()) run.last_step = *steps.rbegin();
-  const auto trains_sft = [](const Setting& setting) { return setting.key.starts_with("sft_train."); };
-  run.is_sft = std::ranges::any_of(run.settings, trains_sft) || run.metrics.contains("sft/loss") ||
-               run.metrics.contains("dpo/loss");
+  const auto learns_rows = [](const Setting& setting) {
+    return setting.key.starts_with("sft_train.") || setting.key.starts_with("student.");
+  };
+  run.is_sft = std::ranges::any_of(run.settings, learns_rows);
+  for (const char* loss : {"sft/loss", "dpo/loss", "distill/loss"}) run.is_sft |= run.metrics.contains(loss);
   if (const auto log = text_of(log_of(run), run.notes)) run.warnings = warnings_in(*log);
   return run;
 }

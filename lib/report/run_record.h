@@ -17,7 +17,7 @@ namespace roll {
 struct RunRecord {
   std::filesystem::path folder;
   bool is_at_work = false;   // a process has the folder
-  bool is_sft = false;       // of `roll sft`, which samples nothing
+  bool is_sft = false;       // of `roll sft`, `dpo` or `distill`, which sample nothing
   int64_t num_steps = 0;     // that metrics.jsonl has
   int64_t last_step = 0;     // of them
   int64_t wanted_steps = 0;  // max_steps; 0: unknown

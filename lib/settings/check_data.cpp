@@ -245,7 +245,7 @@ void check_data(const SftConfig& config, bool offline, Checker& check) {
   for (const DataArgs* data : {&config.sft_train.data_args, &config.validation.data_args}) {
     check_templates(config.global_template, *data, check);
     refuse_curriculum(*data, check);
-    check.require(config.kind != "sft" || !data->prompt || data->response, data->response,
+    check.require(config.kind == "dpo" || !data->prompt || data->response, data->response,
                   "{} needs it: the column of what is learnt", check.name(data->prompt));
     if (!data->file_name.empty()) check_files(*data, {}, offline, check);
   }

@@ -147,6 +147,27 @@ void note_sampler_context(const StrategyConfig& strategy, Checker& check) {
 
 }  // namespace
 
+void complete_ulysses(WorkerConfig& worker, Checker& check) {
+  const auto& wanted = worker.model_args.ulysses_size;
+  auto& size = worker.strategy_args.strategy_config.ulysses_size;
+  if (!wanted) return;
+  check.require(!size || *size == *wanted, wanted, "is another spelling of {}; keep one of the two", check.name(size));
+  size = wanted;
+}
+
+void complete_expert_ranks(WorkerConfig& worker, Checker& check) {
+  StrategyArgs& strategy = worker.strategy_args;
+  const auto& wanted = strategy.strategy_config.ep_size;
+  auto& size = strategy.strategy_config.expert_model_parallel_size;
+  if (!wanted) return;
+  if (!is_fsdp2(strategy.strategy_name))
+    return check.note(
+        fmt::format("{}: tensor ranks share every expert's matrices; {} says what a role that trains does",
+                    check.key(wanted), check.key(size)));
+  check.require(!size || *size == *wanted, wanted, "is another spelling of {}; keep one of the two", check.name(size));
+  size = wanted;
+}
+
 void complete_zero(WorkerConfig& worker, Checker& check) {
   StrategyConfig& strategy = worker.strategy_args.strategy_config;
   const auto& stage = strategy.zero_optimization.stage;

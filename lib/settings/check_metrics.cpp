@@ -14,7 +14,7 @@ namespace roll {
 
 namespace {
 
-constexpr std::array kSftPrefixes = {"sft/", "dpo/", "logps/", "val/loss", "val/rewards/", "val/logps/"};
+constexpr std::array kSftPrefixes = {"sft/", "distill/", "dpo/", "logps/", "val/loss", "val/rewards/", "val/logps/"};
 
 std::string first_part(std::string_view name) {
   return std::string(name.substr(0, name.find('/')));
@@ -25,7 +25,7 @@ bool is_watched(const CheckpointConfig& config) {
 }
 
 bool begins_with_any(const std::string& name, const auto& prefixes) {
-  return std::ranges::any_of(prefixes, [&](const char* prefix) { return name.starts_with(prefix); });
+  return std::ranges::any_of(prefixes, [&](const std::string& prefix) { return name.starts_with(prefix); });
 }
 
 /// Whether the row is that of `name` without the domain before it.
@@ -99,7 +99,9 @@ void check_best_metric(const Config& config, bool offline, Checker& check) {
             fmt::format("is of a domain, and rewards has no {}", first_part(name)));
   require(!begins_with_any(name, kSftPrefixes),
           fmt::format("is measured by `roll {}`; of responses there is val_correct/all/mean",
-                      name.starts_with("dpo/") || name.starts_with("logps/") ? "dpo" : "sft"));
+                      name.starts_with("dpo/") || name.starts_with("logps/") ? "dpo"
+                      : name.starts_with("distill/")                         ? "distill"
+                                                                             : "sft"));
   require(config.uses_critic() || !std::string_view(row.name).starts_with("critic/"),
           "is the critic's, and there is none: " + check.name(config.experience.adv_estimator));
   const bool is_kl = row.name == std::string_view("kl") || row.name == std::string_view("actor/kl_loss");
@@ -119,9 +121,8 @@ void check_best_metric(const SftConfig& config, Checker& check) {
   const std::string& name = keys.metric_for_best_model;
   if (!check_name(keys, static_cast<bool>(config.sft_train.loss_func), check) || !is_watched(keys)) return;
   constexpr std::array kShared = {"time/", "perf/", "packing/", "comm/", "memory/", "system/"};
-  const bool is_dpo = config.kind == "dpo";
-  const std::array of_kind = {is_dpo ? "dpo/" : "sft/", is_dpo ? "rewards/" : "sft/", is_dpo ? "logps/" : "sft/",
-                              "val/"};
+  std::vector<std::string> of_kind = {config.kind + "/", "val/"};
+  if (config.kind == "dpo") of_kind.insert(of_kind.end(), {"rewards/", "logps/"});
   require_measured(begins_with_any(name, of_kind) || begins_with_any(name, kShared), keys,
                    fmt::format("is measured by `roll train`; here it is val/loss or {}/loss", config.kind), check);
   const bool validates = !config.validation.data_args.file_name.empty();

@@ -34,6 +34,10 @@ void check_plugins(const WorkerConfig& worker, bool offline, Checker& check);
 /// Rewards, filters, normalisation and estimator against group size and critic; forward passes against what needs them.
 void check_experience(const Config& config, Checker& check);
 
+/// Fills ulysses_size from ROLL's place for it under some strategies.
+void complete_ulysses(WorkerConfig& worker, Checker& check);
+/// Fills expert_model_parallel_size from ROLL's ep_size under fsdp2; what samples shares no experts.
+void complete_expert_ranks(WorkerConfig& worker, Checker& check);
 /// Fills what deepspeed's stage says: its words are other keys'.
 void complete_zero(WorkerConfig& worker, Checker& check);
 /// Parallel sizes against the ranks of each role.

@@ -123,6 +123,14 @@ std::vector<std::string> choose_recomputation(DpoConfig& config, const PlannedMo
   return choose_in(std::move(pipeline), config, models, on_gpu, bytes);
 }
 
+std::vector<std::string> choose_recomputation(DistillConfig& config, const PlannedModels& models, bool on_gpu,
+                                              double bytes) {
+  Config pipeline = as_pipeline(config);
+  pipeline.enable_reference = true;
+  pipeline.reference = config.teacher;
+  return choose_in(std::move(pipeline), config, models, on_gpu, bytes);
+}
+
 std::vector<std::string> recomputation_text(const Config& config, const PlannedModels& models, bool on_gpu) {
   std::vector<std::string> lines;
   Config tried = config;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "settings/distill_config.h"
 #include "settings/memory_estimate.h"
 
 namespace roll {
@@ -19,6 +20,9 @@ std::vector<std::string> choose_recomputation(Config& config, const PlannedModel
 std::vector<std::string> choose_recomputation(SftConfig& config, const PlannedModels& models, bool on_gpu,
                                               double bytes);
 std::vector<std::string> choose_recomputation(DpoConfig& config, const PlannedModels& models, bool on_gpu,
+                                              double bytes);
+/// And for distillation, where it is the teacher.
+std::vector<std::string> choose_recomputation(DistillConfig& config, const PlannedModels& models, bool on_gpu,
                                               double bytes);
 
 /// What choose_recomputation() would come to, in words: a line for each such role.

@@ -254,29 +254,6 @@ void complete_engine_ranks(WorkerConfig& sampler) {
     layout.tensor_parallel_size = sampler.num_gpus_per_worker;
 }
 
-/// ROLL's place for it under some strategies.
-void complete_ulysses(WorkerConfig& worker, Checker& check) {
-  const auto& wanted = worker.model_args.ulysses_size;
-  auto& size = worker.strategy_args.strategy_config.ulysses_size;
-  if (!wanted) return;
-  check.require(!size || *size == *wanted, wanted, "is another spelling of {}; keep one of the two", check.name(size));
-  size = wanted;
-}
-
-/// ROLL's place for it under fsdp2; what samples shares no experts.
-void complete_expert_ranks(WorkerConfig& worker, Checker& check) {
-  StrategyArgs& strategy = worker.strategy_args;
-  const auto& wanted = strategy.strategy_config.ep_size;
-  auto& size = strategy.strategy_config.expert_model_parallel_size;
-  if (!wanted) return;
-  if (!is_fsdp2(strategy.strategy_name))
-    return check.note(
-        fmt::format("{}: tensor ranks share every expert's matrices; {} says what a role that trains does",
-                    check.key(wanted), check.key(size)));
-  check.require(!size || *size == *wanted, wanted, "is another spelling of {}; keep one of the two", check.name(size));
-  size = wanted;
-}
-
 /// Another spelling, at the top level.
 void complete_column(const std::optional<std::string>& wanted, std::optional<std::string>& column, Checker& check) {
   if (!wanted) return;
@@ -387,6 +364,19 @@ void complete(DpoConfig& config, Checker& check) {
   auto& reference = config.reference.model_args.model_name_or_path;
   if (!reference) reference = config.sft_train.model_args.model_name_or_path;
   for (WorkerConfig* worker : {&config.sft_train, &config.reference}) complete_ulysses(*worker, check);
+}
+
+/// A question without a text before it is the whole prompt.
+void complete(DistillConfig& config, Checker& check) {
+  complete_column(config.student_pretrain, config.pretrain, check);
+  DataArgs& rows = config.sft_train.data_args;
+  complete_column(config.question_key, config.prompt_key ? rows.query : rows.question, check);
+  complete_column(config.answer_key, rows.response, check);
+  complete(static_cast<SftConfig&>(config), check);
+  auto& teacher = config.teacher.model_args.model_name_or_path;
+  if (!teacher) teacher = config.teacher_pretrain;
+  check.require(teacher.has_value(), config.teacher_pretrain, "set it to the teacher's folder or Hub name");
+  complete_ulysses(config.teacher, check), complete_expert_ranks(config.teacher, check);
 }
 
 }  // namespace roll

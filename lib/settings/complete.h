@@ -3,6 +3,7 @@
 
 #include "config/checker.h"
 #include "settings/config.h"
+#include "settings/distill_config.h"
 #include "settings/dpo_config.h"
 
 namespace roll {
@@ -12,5 +13,6 @@ void complete(Config& config, Checker& check);
 void complete_judging_models(Config& config);
 void complete(SftConfig& config, Checker& check);
 void complete(DpoConfig& config, Checker& check);
+void complete(DistillConfig& config, Checker& check);
 
 }  // namespace roll

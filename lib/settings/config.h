@@ -257,9 +257,10 @@ struct Config {
     v.refused({"dataset_filter"}, "filter the rows of file_name instead");
     v.refused({"reward"}, "describe it under rewards, by domain");
     v.refused({"force_disable_old_logprobs_recompute"}, "set enable_old_logprobs_recompute: false instead");
-    v.refused({"student", "student_pretrain", "teacher_pretrain", "distill_*", "kd_*", "logits_t*", "question_key",
-               "answer_key"},
-              "distils from written answers; this version distils from the policy's own: see is_pure_opd");
+    v.refused(
+        {"student", "student_pretrain", "teacher_pretrain", "distill_*", "kd_*", "logits_t*", "question_key",
+         "answer_key"},
+        "distils from written answers, as `roll distill` does; remove it, or see is_pure_opd for the policy's own");
     v.refused({"pg_loss_reducer"}, "belongs to the actor; write actor_train.pg_loss_reducer");
   }
 };

@@ -58,6 +58,18 @@ std::string describe_loss(const DpoConfig& config) {
   return fmt::format("dpo loss: {}: the mean over the pairs of a {}-pair update", form, config.sft_train.mini_batch());
 }
 
+std::string describe_loss(const DistillConfig& config) {
+  const DivergenceArgs& args = config.divergence;
+  const std::string of =
+      config.logits_topk > 0 ? fmt::format("its {} likeliest tokens", config.logits_topk) : "all tokens";
+  const LossModes modes = loss_modes(config.loss);
+  return fmt::format("distill loss: {:.3g} x {} to the teacher over {} + {:.3g} x cross-entropy; {}: {}",
+                     args.distill_loss_weight, name_of(args.kd_objective), of, 1 - args.distill_loss_weight,
+                     name_of(modes.policy),
+                     reduction(modes.policy, "labels_mask",
+                               fmt::format("a {}-sequence update", config.sft_train.mini_batch()), modes.divisor));
+}
+
 std::string describe_loss(const SftConfig& config) {
   const LossModes modes = loss_modes(config.loss);
   return role_loss("sft", modes.policy, "labels_mask", config.sft_train, modes);

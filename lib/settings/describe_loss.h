@@ -4,6 +4,7 @@
 #include <string>
 
 #include "settings/config.h"
+#include "settings/distill_config.h"
 #include "settings/dpo_config.h"
 
 namespace roll {
@@ -12,5 +13,6 @@ namespace roll {
 std::string describe_loss(const Config& config);
 std::string describe_loss(const SftConfig& config);
 std::string describe_loss(const DpoConfig& config);
+std::string describe_loss(const DistillConfig& config);
 
 }  // namespace roll

@@ -1,8 +1,10 @@
 #include "settings/key_lists.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "settings/config.h"
+#include "settings/distill_config.h"
 #include "settings/dpo_config.h"
 
 namespace roll {
@@ -19,9 +21,14 @@ std::vector<SharedKey> dpo_keys() {
   return shared_keys(key_entries<DpoConfig>());
 }
 
+std::vector<SharedKey> distill_keys() {
+  return shared_keys(key_entries<DistillConfig>());
+}
+
 std::vector<SharedKey> all_keys() {
   std::vector<SharedKey> keys = rlvr_keys(), others = sft_keys();
-  for (SharedKey& key : dpo_keys()) others.push_back(std::move(key));
+  std::ranges::move(dpo_keys(), std::back_inserter(others));
+  std::ranges::move(distill_keys(), std::back_inserter(others));
   for (const SharedKey& key : others) {
     const auto same = std::ranges::find(keys, key.entry, &SharedKey::entry);
     if (same == keys.end())

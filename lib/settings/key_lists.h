@@ -7,10 +7,11 @@
 
 namespace roll {
 
-/// Of `roll train`, `roll sft` and `roll dpo`.
+/// Of `roll train`, `roll sft`, `roll dpo` and `roll distill`.
 std::vector<SharedKey> rlvr_keys();
 std::vector<SharedKey> sft_keys();
 std::vector<SharedKey> dpo_keys();
+std::vector<SharedKey> distill_keys();
 /// Of all, what they say alike once.
 std::vector<SharedKey> all_keys();
 

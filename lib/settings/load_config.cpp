@@ -1,71 +1,23 @@
 #include "settings/load_config.h"
 
-#include "base/file.h"
-#include "base/ranges.h"
 #include "checkpoint/hub_cache.h"
-#include "config/load.h"
 #include "config/writer.h"
-#include "job/hosts.h"
-#include "loss/aggregate.h"
 #include "model/known_shapes.h"
-#include "model/model_folder.h"
 #include "model/value_model.h"
-#include "model/weights.h"
 #include "optim/flat_layout.h"
 #include "settings/agentic.h"
 #include "settings/batch_plan.h"
-#include "settings/checks.h"
 #include "settings/choose_recomputation.h"
-#include "settings/complete.h"
 #include "settings/describe_algorithm.h"
 #include "settings/describe_loss.h"
 #include "settings/distillation.h"
-#include "settings/foreign_words.h"
 #include "settings/judging_models.h"
-#include "settings/placement.h"
+#include "settings/loading.h"
 #include "settings/step_cost.h"
 
 namespace roll {
 
 namespace {
-
-/// The hosts of the flag or the key; none when there is no hostfile, or it plays no part.
-template <class T>
-std::vector<Host> hosts_of(const CheckedConfig<T>& result, const LoadOptions& options, Checker& check) {
-  std::vector<Host> hosts;
-  if (result.hostfile.empty() || (options.offline && !is_there(result.hostfile))) return hosts;
-  if (options.hostfile && !is_there(result.hostfile))
-    throw user_error("--hostfile = {}: no such file; give the path of a hostfile", result.hostfile);
-  if (options.hostfile) return read_hostfile(result.hostfile);
-  check.collect(result.config.hostfile, [&] { hosts = read_hostfile(result.hostfile); });
-  return hosts;
-}
-
-/// The number of ranks, which must fit the devices that roles name (`mapping`: a key that names some) and the hosts.
-template <class T>
-void count_ranks(CheckedConfig<T>& result, int64_t num_devices, const std::optional<DeviceMapping>& mapping,
-                 const LoadOptions& options, Checker& check) {
-  if (!options.is_started) result.hostfile = options.hostfile.value_or(result.config.hostfile.value_or(""));
-  const std::vector<Host> hosts = hosts_of(result, options, check);
-  const int64_t slots = hosts.empty() ? 1 : num_slots(hosts);
-  result.num_ranks = options.num_ranks.value_or(num_devices > 0 ? num_devices : slots);
-  check.require(num_devices == 0 || num_devices == result.num_ranks, mapping,
-                "the roles name {} {}, but -n asks for {}; make them equal", num_devices,
-                num_devices == 1 ? "device" : "devices", result.num_ranks);
-  if (hosts.empty() || result.num_ranks <= slots) return;
-  if (options.num_ranks)
-    throw user_error("{}: {} slots, but -n asks for {} ranks; ask for fewer, or add hosts", result.hostfile, slots,
-                     result.num_ranks);
-  throw user_error("{}: {} slots, but the roles' device_mapping names {} devices; name fewer, or add hosts",
-                   result.hostfile, slots, result.num_ranks);
-}
-
-/// Some role's.
-const std::optional<DeviceMapping>& any_mapping(const std::vector<PlacedRole>& roles) {
-  const auto named =
-      std::ranges::find_if(roles, [](const auto& role) { return role.worker->device_mapping.has_value(); });
-  return (named == roles.end() ? roles.front() : *named).worker->device_mapping;
-}
 
 void place(CheckedConfig<Config>& result, const LoadOptions& options, Checker& check) {
   const auto roles = placed_roles(result.config);
@@ -74,77 +26,10 @@ void place(CheckedConfig<Config>& result, const LoadOptions& options, Checker& c
   place_roles(result.config, num_devices > 0 ? num_devices : result.num_ranks);
 }
 
-void place(CheckedConfig<SftConfig>& result, const LoadOptions& options, Checker& check) {
-  WorkerConfig& worker = result.config.sft_train;
-  const auto& mapping = worker.device_mapping;
-  const int64_t num_devices = mapping ? std::ssize(mapping->devices) : 0;
-  count_ranks(result, num_devices, mapping, options, check);
-  worker.ranks = all_ranks(num_devices > 0 ? num_devices : result.num_ranks);
-}
-
-void place(CheckedConfig<DpoConfig>& result, const LoadOptions& options, Checker& check) {
-  WorkerConfig &actor = result.config.sft_train, &reference = result.config.reference;
-  check.require(!reference.device_mapping || reference.device_mapping == actor.device_mapping, reference.device_mapping,
-                "must be that of actor_train: each rank computes log-probs of the pairs that it trains on");
-  const std::vector<PlacedRole> roles{{"actor_train", &actor}, {"reference", &reference}};
-  const auto num_devices = std::ssize(devices_of(roles));
-  count_ranks(result, num_devices, any_mapping(roles), options, check);
-  place_roles(roles, num_devices > 0 ? num_devices : result.num_ranks);
-}
-
-using ModelName = std::optional<std::string>;
-
-/// The key that somebody wrote: a role's own, or the one that it was filled from.
-const ModelName& written(const ModelName& own, const ModelName& source, const Checker& check) {
-  return check.is_set(own) || !source ? own : source;
-}
-
-/// What a run with sequences of up to `longest` tokens computes of a role's model; nullopt when the folder is absent
-/// and that is accepted. `key`: what is complained of. Unless `offline`, the folder must hold what `use` needs.
-std::optional<ModelSpec> spec_of(const ModelName& name, const ModelName& key, FolderUse use, int64_t longest,
-                                 bool offline, Checker& check) {
-  std::optional<ModelSpec> spec;
-  if (!name) return spec;
-  const auto folder = find_model_folder(*name);
-  if (!folder && !offline) check.require(false, key, "{}", missing_model(*name));
-  if (folder && is_folder(*name) && *folder != *name)
-    check.note(fmt::format("{}: a run's folder; its model is {}", check.name(key), folder->string()));
-  if (folder)
-    check.collect(key, [&] {
-      spec = for_length(read_spec(*folder), longest);
-      if (!offline) check_folder(*folder, *spec, use);
-    });
-  if (spec) note_rotations(*spec, longest, check.name(key), check);
-  return spec;
-}
-
 /// What the models' memory is reckoned with: of one that is not here, the shape of a well-known one of its name.
 std::optional<ModelSpec> planned_spec(const std::optional<ModelSpec>& spec, const std::optional<std::string>& name) {
   const KnownShape* known = spec || !name ? nullptr : find_known_shape(*name);
   return known ? known->spec : spec;
-}
-
-/// With the adapters that the worker trains, if it does. `spec`: null, the model is not known.
-std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const WorkerConfig& worker, Checker& check) {
-  const ModelArgs& args = worker.model_args;
-  const auto adapt = [&] { spec = with_adapters(*spec, lora_of(args, 0), args.model_name_or_path.value()); };
-  if (spec && args.lora_target.empty()) check.collect_named(args.lora_rank, adapt);
-  if (spec && !args.lora_target.empty()) check.collect_named(args.lora_target, adapt);
-  check.require(!spec || !spec->quantised || spec->lora, args.model_name_or_path,
-                "its weights are quantised (quantization_config), so that only adapters can be trained beside them; "
-                "give lora_rank, or the model that was not quantised");
-  return spec;
-}
-
-/// Behind its last position a model has learnt nothing, and rotary embeddings do not say so.
-template <class M>
-void check_length(const M& member, int64_t length, const std::optional<ModelSpec>& spec, const std::string& role,
-                  Checker& check) {
-  if (spec)
-    check.require(length <= spec->max_positions, member,
-                  "{} tokens are more than the {} positions of the model of {} (max_position_embeddings in its "
-                  "config.json); lower it, or take a model of longer texts",
-                  length, spec->max_positions, role);
 }
 
 /// Told at the keys that somebody set.
@@ -260,35 +145,6 @@ std::string check_models(const Config& config, bool offline, std::optional<Plann
                      policy ? "" : "\nthe policy is not here: its shape is taken from its name");
 }
 
-/// Of a role that learns from rows, or helps to.
-std::optional<ModelSpec> check_model(const SftConfig& config, const WorkerConfig& worker, FolderUse use, bool offline,
-                                     Checker& check) {
-  const auto& name = worker.model_args.model_name_or_path;
-  const auto spec = spec_of(name, written(name, config.pretrain, check), use, config.sequence_length, offline, check);
-  check_length(config.sequence_length, config.sequence_length, spec, check.key(worker), check);
-  if (spec) check_model_layout(worker.strategy_args, *spec, check);
-  return trained_spec(spec, worker, check);
-}
-
-/// Loads, then gives the configuration, its places and the collector to `body`, which checks and completes.
-template <class T, class F>
-CheckedConfig<T> load_checked(const std::string& yaml, const std::string& origin,
-                              const std::vector<std::string>& overrides, F&& body) {
-  auto loaded = load_yaml<T>(yaml, origin, overrides, foreign_advice<T>);
-  CheckedConfig<T> result;
-  result.config = std::move(loaded.config);
-  result.config.from_env = std::move(loaded.from_env);
-  result.notes = std::move(loaded.notes);
-  const KeyIndex keys(result.config, std::move(loaded.set), loaded.origin);
-  Checker check(keys, result.notes);
-  complete(result.config, check);
-  if constexpr (!std::is_same_v<T, DpoConfig>) check_loss(result.config.loss, masks_of(result.config), check);
-  body(result, check);
-  check.throw_if_any();
-  result.config.loss.loss_agg_mode = loss_modes(result.config.loss).policy;
-  return result;
-}
-
 }  // namespace
 
 CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
@@ -322,68 +178,7 @@ CheckedConfig<Config> load_config_text(const std::string& yaml, const std::strin
   return load_checked<Config>(yaml, origin, overrides, body);
 }
 
-CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
-                                         const LoadOptions& options) {
-  const auto body = [&](CheckedConfig<SftConfig>& result, Checker& check) {
-    const SftConfig& config = result.config;
-    place(result, options, check);
-    check_layout(config.sft_train, check);
-    check_adapters(config.sft_train, check);
-    check_sft_batch(config.sft_train, check);
-    check_dtype(config.sft_train.model_args, config.sft_train.device_mapping.has_value(), check);
-    const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
-    check_packing(config.sft_train, longest, /*trains=*/true, /*forwards=*/false, check);
-    check_data(config, options.offline, check);
-    check_plugins(config.sft_train, options.offline, check);
-    const auto policy = check_model(config, config.sft_train, FolderUse::kWrites, options.offline, check);
-    if (policy) result.models = PlannedModels{.policy = *policy, .critic = {}};
-    result.plan = sft_plan(config);
-    result.loss = describe_loss(config);
-  };
-  return load_checked<SftConfig>(read_file(file), file.string(), overrides, body);
-}
-
-CheckedConfig<DpoConfig> load_dpo_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
-                                         const LoadOptions& options) {
-  const auto body = [&](CheckedConfig<DpoConfig>& result, Checker& check) {
-    const DpoConfig& config = result.config;
-    place(result, options, check);
-    check_layout(config.sft_train, check);
-    check_forward_layout(config.reference, check);
-    check_adapters(config.sft_train, check);
-    check_no_adapters(config.reference, check);
-    check_sft_batch(config.sft_train, check);
-    check.require(!config.ipo || config.label_smoothing == 0, config.label_smoothing,
-                  "is of DPO's loss, and {}; remove one of the two", check.name(config.ipo));
-    check.require(!config.sft_train.loss_func, config.sft_train.loss_func.library,
-                  "roll dpo has a loss of its own; remove it");
-    for (const WorkerConfig* worker : {&config.sft_train, &config.reference})
-      check_dtype(worker->model_args, worker->device_mapping.has_value(), check);
-    const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
-    const LongestSequence pair{2 * config.sequence_length, "two responses of " + check.name(config.sequence_length)};
-    check_packing(config.sft_train, pair, /*trains=*/true, /*forwards=*/true, check);
-    check_packing(config.reference, longest, /*trains=*/false, /*forwards=*/true, check);
-    check_data(config, options.offline, check);
-    const auto policy = check_model(config, config.sft_train, FolderUse::kWrites, options.offline, check);
-    const auto reference = check_model(config, config.reference, FolderUse::kForwards, options.offline, check);
-    if (policy && reference)
-      check.require(policy->vocab_size <= reference->vocab_size, config.reference.model_args.model_name_or_path,
-                    "its vocab_size is {}, and the policy's {}", reference->vocab_size, policy->vocab_size);
-    if (policy && reference) result.models = PlannedModels{.policy = *policy, .critic = {}, .references = {reference}};
-    result.plan = sft_plan(config);
-    result.loss = describe_loss(config);
-  };
-  return load_checked<DpoConfig>(read_file(file), file.string(), overrides, body);
-}
-
 std::string resolved_yaml(const Config& config) {
   return to_yaml(config, config.from_env);
 }
-std::string resolved_yaml(const SftConfig& config) {
-  return to_yaml(config, config.from_env);
-}
-std::string resolved_yaml(const DpoConfig& config) {
-  return to_yaml(config, config.from_env);
-}
-
 }  // namespace roll

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "settings/config.h"
+#include "settings/distill_config.h"
 #include "settings/dpo_config.h"
 #include "settings/memory_estimate.h"
 
@@ -46,13 +47,19 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
 CheckedConfig<DpoConfig> load_dpo_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                                          const LoadOptions& options);
 
-/// Whose file it is: "sft" where it describes sft_train, "dpo" where it has keys of `roll dpo` alone and no rewards,
-/// else "train".
+CheckedConfig<DistillConfig> load_distill_config(const std::filesystem::path& file,
+                                                 const std::vector<std::string>& overrides, const LoadOptions& options);
+
+/// Whose file it is: "sft" where it describes sft_train, "distill" where it describes student, "dpo" where it has keys
+/// of `roll dpo` alone and no rewards, else "train".
 std::string command_of(const std::filesystem::path& file);
+/// What a file of another command than train describes.
+std::string described_by(const std::string& command);
 
 /// YAML of every key with its value, or the ${oc.env:NAME} that it came from; reading it gives the same configuration.
 std::string resolved_yaml(const Config& config);
 std::string resolved_yaml(const SftConfig& config);
 std::string resolved_yaml(const DpoConfig& config);
+std::string resolved_yaml(const DistillConfig& config);
 
 }  // namespace roll

@@ -8,7 +8,7 @@
 namespace roll {
 
 std::string packing_prefix(const std::string& who) {
-  return who == "actor" || who == "sft" || who == "dpo" ? "packing/" : "packing/" + who + "/";
+  return who == "actor" || who == "sft" || who == "dpo" || who == "distill" ? "packing/" : "packing/" + who + "/";
 }
 
 void add_packing_metrics(const std::string& who, const BatchStats& stats, Metrics& metrics) {

@@ -20,7 +20,7 @@ namespace roll {
 
 /// What holds for all updates of a trained model.
 struct UpdateSettings {
-  std::string prefix;                        // of the metrics: "actor", "critic", "sft"
+  std::string prefix;                        // of the metrics: "actor", "critic", "sft", ...
   std::string loss_mask;                     // the mask without whose tokens there is nothing to learn
   std::vector<std::string> counted_masks{};  // over each whole mini-batch
   std::vector<WeightRule> weights{};         // of the loss, to go to a device with the tokens

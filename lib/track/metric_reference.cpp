@@ -191,6 +191,16 @@ constexpr MetricWords kSft[] = {
     {"val/loss", "nats", "the loss on the validation's rows, of `roll dpo` too"},
 };
 
+constexpr MetricWords kDistill[] = {
+    {"distill/loss", "nats", "of a trained token: both of these, as distill_loss_weight weighs them"},
+    {"distill/distill_loss", "nats", "divergence of the student from the teacher, over the teacher's likeliest tokens"},
+    {"distill/student_loss", "nats", "negative log-likelihood of the written token"},
+    {"distill/grad_norm", "", "norm of the gradient before it is cut"},
+    {"distill/grad_clip_coef", "", "what max_grad_norm multiplied the gradient by: 1 left it whole"},
+    {"distill/lr", "", "learning rate"},
+    {"distill/skipped_updates", "", "updates left out because loss or gradient was not finite"},
+};
+
 constexpr MetricWords kDpo[] = {
     {"dpo/loss", "", "the loss of a pair: DPO's, cDPO's or IPO's"},
     {"rewards/chosen", "", "beta x log-ratio of policy to reference of the chosen responses, a mean over the pairs"},
@@ -217,7 +227,8 @@ const Topic kTopics[] = {{"how it goes", kLearning},
                          {"sampling and rewards", kSampling},
                          {"time, speed, memory", kSpeed},
                          {"roll sft", kSft},
-                         {"roll dpo", kDpo}};
+                         {"roll dpo", kDpo},
+                         {"roll distill", kDistill}};
 
 /// `pattern` with '*' for any characters but '/'.
 bool fits(std::string_view name, std::string_view pattern) {

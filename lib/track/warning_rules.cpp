@@ -151,7 +151,8 @@ std::string stale_gap(const MetricHistory& history) {
 
 /// Kumar et al. 2025 (ZClip, arXiv:2504.02507): a norm far outside its recent range comes before a loss spike.
 std::string gradient_spike(const MetricHistory& history) {
-  for (const char* name : {"actor/grad_norm", "critic/grad_norm", "sft/grad_norm", "dpo/grad_norm"}) {
+  for (const char* name :
+       {"actor/grad_norm", "critic/grad_norm", "sft/grad_norm", "dpo/grad_norm", "distill/grad_norm"}) {
     const MetricPoints points = history.last(name, 21);
     if (points.size() < 11) continue;
     std::vector<double> norms;
@@ -168,8 +169,8 @@ std::string gradient_spike(const MetricHistory& history) {
 /// Pascanu et al. 2013 (arXiv:1211.5063) set the threshold at half to ten times the average norm; a tenth of it and
 /// less is a learning rate in disguise.
 std::string clipped_for_ever(const MetricHistory& history) {
-  for (const char* name :
-       {"actor/grad_clip_coef", "critic/grad_clip_coef", "sft/grad_clip_coef", "dpo/grad_clip_coef"}) {
+  for (const char* name : {"actor/grad_clip_coef", "critic/grad_clip_coef", "sft/grad_clip_coef", "dpo/grad_clip_coef",
+                           "distill/grad_clip_coef"}) {
     const MetricPoints points = history.last(name, 20);
     if (points.size() < 20) continue;
     if (std::ranges::all_of(points, [](const MetricPoint& point) { return point.value < 0.1; }))

@@ -8,6 +8,8 @@
 #include "base/json.h"
 #include "dist/merged_metrics.h"
 #include "job/restart.h"
+#include "model/model_folder.h"
+#include "pipeline/split_rule.h"
 #include "process/stop.h"
 #include "records/rollout_record.h"
 #include "step/step_metrics.h"
@@ -27,6 +29,10 @@ std::string write_origins(const RunFolder& folder, int64_t update, const std::ve
   make_folder(file.parent_path());
   write_file_atomic(file, lines);
   return file.string();
+}
+
+StageSplit stages_of(const WorkerConfig& worker, const std::filesystem::path& folder) {
+  return stage_split(worker.strategy_args.strategy_config, read_spec(folder).num_layers);
 }
 
 std::string fingerprint_text(uint64_t fingerprint) {

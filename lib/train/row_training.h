@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,8 +10,10 @@
 
 #include "base/log.h"
 #include "dist/communicator.h"
+#include "pipeline/stage_split.h"
 #include "run/memory_watch.h"
 #include "run/run.h"
+#include "settings/worker_config.h"
 #include "track/metrics.h"
 
 namespace roll {
@@ -26,6 +29,9 @@ std::string write_origins(const RunFolder& folder, int64_t update, const std::ve
   for (const T& row : rows) origins.push_back({{"id", row.id}, {"row", row.origin}});
   return write_origins(folder, update, origins);
 }
+
+/// Which of the model's layers are on which stage.
+StageSplit stages_of(const WorkerConfig& worker, const std::filesystem::path& model_folder);
 
 /// StoredRows::fingerprint() as a checkpoint says it.
 std::string fingerprint_text(uint64_t fingerprint);

@@ -1,17 +1,36 @@
 #include "train/sft_data.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/error.h"
 
 namespace roll {
 
-LoadedRows<SftRow> load_sft_rows(const SftConfig& config, const DataArgs& data,
-                                 const std::filesystem::path& model_folder, const Tokenizer& tokenizer) {
+namespace {
+
+LoadedRows<SftRow> load(const SftConfig& config, const DataArgs& data, const std::filesystem::path& model_folder,
+                        const Tokenizer& tokenizer, bool learns_prompts) {
   if (data.file_name.empty()) return {};
   const auto chat = ChatTemplate::load(
       model_folder, data.template_name.value_or(config.global_template.value_or("native")), data.enable_thinking);
   const SftEncoder encoder = sft_encoder(chat, tokenizer);
-  return load_rows<SftRow>(data, config.sequence_length,
-                           [&](const Row& row) { return encode_sft_row(row, data.response, encoder); });
+  return load_rows<SftRow>(data, config.sequence_length, [&](const Row& row) {
+    SftRow encoded = encode_sft_row(row, data.response, encoder);
+    if (learns_prompts) std::fill(encoded.labels_mask.begin(), std::prev(encoded.labels_mask.end()), 1);
+    return encoded;
+  });
+}
+
+}  // namespace
+
+LoadedRows<SftRow> load_sft_rows(const SftConfig& config, const DataArgs& data,
+                                 const std::filesystem::path& model_folder, const Tokenizer& tokenizer) {
+  return load(config, data, model_folder, tokenizer, /*learns_prompts=*/false);
+}
+LoadedRows<SftRow> load_sft_rows(const DistillConfig& config, const DataArgs& data,
+                                 const std::filesystem::path& model_folder, const Tokenizer& tokenizer) {
+  return load(config, data, model_folder, tokenizer, config.distill_on_prompt);
 }
 
 SftEncoder sft_encoder(const ChatTemplate& chat, const Tokenizer& tokenizer) {

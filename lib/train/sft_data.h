@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "data/sft_rows.h"
-#include "settings/sft_config.h"
+#include "settings/distill_config.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 #include "train/loaded_rows.h"
@@ -13,6 +13,10 @@ namespace roll {
 
 /// `data` through the tokenizer and the chat template of `model_folder`. UserError: see loaded_rows.h and sft_rows.h.
 LoadedRows<SftRow> load_sft_rows(const SftConfig& config, const DataArgs& data,
+                                 const std::filesystem::path& model_folder, const Tokenizer& tokenizer);
+
+/// As above; where the prompts are learnt as well, these count like answers.
+LoadedRows<SftRow> load_sft_rows(const DistillConfig& config, const DataArgs& data,
                                  const std::filesystem::path& model_folder, const Tokenizer& tokenizer);
 
 /// How rows become tokens; `chat` and `tokenizer` must outlive it.

@@ -17,7 +17,6 @@ if not root:
 # What is refused, and with which words.
 REFUSED = {
     "docs_examples/example_topr.yaml": "positive_loss_coef = x_1: a number is needed",  # it says so itself: a placeholder
-    "qwen2.5-7B-distill_megatron/distill_megatron.yaml": "distils from written answers",
     "qwen3.5-27B-rlvr_megatron/rlvr_megatron_80GB.yaml": "rewards.cv_detection",
     "qwen3.5-35BA3-rlvr_megatron/rlvr_megatron_80GB.yaml": "rewards.cv_detection",
     "qwen3.5-35BA3-rlvr_megatron/rlvr_megatron_ppu.yaml": "rewards.cv_detection",

@@ -51,9 +51,9 @@ const PhaseSimulation& phase_of(const Simulation& simulation, const std::string&
 /// critic.
 Simulation beside_pipelines(int64_t sampling, int64_t ranks, const std::array<int64_t, 3>& stages,
                             std::vector<std::string> overrides) {
-  overrides.insert(overrides.end(), {fmt::format("actor_infer.device_mapping=list(range(0,{}))", sampling),
-                                     "actor_infer.strategy_args.strategy_config.tensor_model_parallel_size=1",
-                                     "adv_estimator=grpo", "critic_warmup=0", "offload=false"});
+  overrides.insert(overrides.begin(), {fmt::format("actor_infer.device_mapping=list(range(0,{}))", sampling),
+                                       "actor_infer.strategy_args.strategy_config.tensor_model_parallel_size=1",
+                                       "adv_estimator=grpo", "critic_warmup=0", "offload=false"});
   const char* const roles[] = {"actor_train", "reference", "critic"};
   for (size_t i = 0; i < stages.size(); ++i) {
     const std::string strategy = fmt::format("{}.strategy_args.strategy_config.", roles[i]);
@@ -65,6 +65,30 @@ Simulation beside_pipelines(int64_t sampling, int64_t ranks, const std::array<in
                     .arch = "Qwen2.5-0.5B",
                     .mean = 64})
       .at(ranks);
+}
+
+/// On-policy distillation on eight ranks, from a teacher on each of `devices` and of so many stages.
+struct PlannedTeacher {
+  std::string devices;
+  int64_t stages = 1;
+};
+Simulation taught(const std::vector<PlannedTeacher>& teachers) {
+  std::string all;
+  for (const auto& [devices, stages] : teachers)
+    all += fmt::format(
+        "{}t{}: {{device_mapping: '{}', model_args: {{model_name_or_path: Qwen/Qwen2.5-0.5B}}, strategy_args: "
+        "{{strategy_config: {{pipeline_model_parallel_size: {}}}}}}}",
+        all.empty() ? "" : ", ", all.size(), devices, stages);
+  return Simulator({.scale = {.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml",
+                              .overrides = {"is_pure_opd=true", "adv_estimator=reinforce", "add_token_level_kl=false",
+                                            "whiten_advantages=false", "critic_warmup=0", "rollout_batch_size=64",
+                                            "actor_train.training_args.train_batch_size=512",
+                                            "actor_train.strategy_args.strategy_config.tensor_model_parallel_size=2",
+                                            "actor_infer.strategy_args.strategy_config.tensor_model_parallel_size=2",
+                                            fmt::format("teacher={{{}}}", all)}},
+                    .arch = "Qwen2.5-0.5B",
+                    .mean = 64})
+      .at(8);
 }
 
 }  // namespace
@@ -118,6 +142,36 @@ TEST_CASE("stages of a pipeline take as long as the whole, idling included", "[p
       ++trainers;
     }
   CHECK(trainers == 4);
+}
+
+TEST_CASE("a phase idles where its role has stages, and only there", "[preview]") {
+  const std::vector<std::string> with_reference = {"init_kl_coef=0.1"};
+  const auto idles = [&](const std::array<int64_t, 3>& stages, const char* phase) {
+    return phase_of(beside_pipelines(4, 8, stages, with_reference), phase).idle_share > 0;
+  };
+  CHECK(idles({2, 1, 1}, "train_actor"));
+  CHECK_FALSE(idles({2, 1, 1}, "reference"));
+  CHECK(idles({1, 2, 1}, "reference"));
+  CHECK_FALSE(idles({1, 2, 1}, "train_actor"));
+  const Simulation with_critic = beside_pipelines(4, 8, {1, 1, 2}, {"adv_estimator=gae"});
+  CHECK(phase_of(with_critic, "values").idle_share > 0);
+  CHECK(phase_of(with_critic, "train_critic").idle_share > 0);
+  CHECK(phase_of(with_critic, "train_actor").idle_share == 0);
+  const Simulation without = beside_pipelines(4, 8, {2, 1, 1}, {"enable_reference=false", "add_token_level_kl=false"});
+  CHECK(std::ranges::count(without.phases, "reference", &PhaseSimulation::name) == 0);
+}
+
+TEST_CASE("teachers on the same ranks are one pipeline after the other, on others beside each other", "[preview]") {
+  const PhaseSimulation one = phase_of(taught({{"list(range(0,4))", 2}}), "reference");
+  CHECK(one.idle_share > 0);
+  const PhaseSimulation two = phase_of(taught({{"list(range(0,4))", 2}, {"list(range(0,4))", 2}}), "reference");
+  CHECK(two.seconds == Approx(2 * one.seconds).epsilon(0.01));
+  CHECK(two.idle_share == Approx(one.idle_share).epsilon(0.01));
+  const PhaseSimulation beside = phase_of(taught({{"list(range(0,4))", 2}, {"list(range(4,8))", 4}}), "reference");
+  const PhaseSimulation second = phase_of(taught({{"list(range(4,8))", 4}}), "reference");
+  CHECK(second.idle_share > one.idle_share);
+  CHECK(beside.idle_share == Approx(second.idle_share).epsilon(0.01));
+  CHECK(beside.seconds == Approx(std::max(one.seconds, second.seconds)).epsilon(0.01));
 }
 
 TEST_CASE("the last stage of a pipeline alone computes the head", "[preview]") {

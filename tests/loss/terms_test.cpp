@@ -65,6 +65,22 @@ TEST_CASE("exponents that overflow count as 80, and others keep every bit, value
   CHECK(near(of_sequence / largest, list({1, 1, 1})));
 }
 
+TEST_CASE("a student that is its teacher is no distance from it, whatever the distance", "[loss]") {
+  const at::Tensor logits = at::tensor({3.0F, -1.0F, 0.5F, 9.0F, 0.0F, -20.0F}).view({2, 3}).requires_grad_(true);
+  for (const Named<KdObjective>& objective : names_of(KdObjective{})) {
+    CAPTURE(objective.name);
+    const at::Tensor far =
+        divergence_term(logits, at::log_softmax(logits.detach().flip(1), -1), {.kd_objective = objective.value});
+    CHECK(far.min().item<float>() > 0.01);
+    const at::Tensor none =
+        divergence_term(logits, at::log_softmax(logits.detach(), -1), {.kd_objective = objective.value});
+    CHECK(none.abs().max().item<float>() < 1e-6);
+    none.sum().backward();
+    CHECK(logits.grad().abs().max().item<float>() < 1e-5);
+    logits.mutable_grad() = at::Tensor();
+  }
+}
+
 TEST_CASE("the policy term takes the smaller side, and says when that is the clipped one", "[loss]") {
   const at::Tensor ratio = list({1.5, 1.5, 0.5, 0.5, 1.1}), advantages = list({1, -1, 1, -1, 2});
   const PolicyTerm term = policy_term(ratio, advantages, {0.2, 0.3});

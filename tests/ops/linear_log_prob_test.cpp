@@ -112,6 +112,78 @@ TEST_CASE("the energy is the squared norm of the gradient by the logits, on any 
     CHECK(wrong == "");
 }
 
+namespace {
+
+/// log-probs and logits of choices, and the gradients of a loss of both.
+std::vector<at::Tensor> results_of_choices(const LogProbs& y, const Inputs& x) {
+  const at::Tensor ramp = at::linspace(-1, 2, x.labels.numel(), x.hidden.options());
+  ((y.log_probs * ramp).sum() + (at::log_softmax(y.of_choices, -1) * ramp.cos().unsqueeze(1)).square().sum())
+      .backward();
+  return {y.log_probs.detach(), y.of_choices.detach(), x.hidden.grad().clone(), x.weight.grad().clone()};
+}
+
+Inputs copy_of(const Inputs& x, int64_t begin, int64_t end) {
+  return {x.hidden.detach().clone().requires_grad_(true),
+          x.weight.detach().slice(0, begin, end).clone().requires_grad_(true), x.labels};
+}
+
+}  // namespace
+
+TEST_CASE("the logits of choices are those of plain autograd, on any ranks and in any chunks", "[ops]") {
+  const int64_t chunk_bytes = GENERATE(1, 3 * 4 * 8, 1 << 20);
+  const double cap = GENERATE(0.0, 3.0);
+  const Inputs x = make_inputs(20, 7, 11, at::kDouble);
+  const at::Tensor choices = std::get<1>(at::rand({20, 11}).sort(-1)).slice(1, 0, 4);
+  LogProbOptions options{.temperature = 0.6, .cap = cap, .chunk_bytes = chunk_bytes, .choices = choices};
+
+  const at::Tensor logits = at::mm(x.hidden, x.weight.t());
+  const at::Tensor capped = cap > 0 ? cap * (logits / cap).tanh() : logits, valid = x.labels.ge(0);
+  const at::Tensor log_probs = at::log_softmax(capped / 0.6, -1).gather(1, x.labels.clamp_min(0).unsqueeze(1));
+  const auto expected = results_of_choices(
+      {.log_probs = log_probs.squeeze(1) * valid, .of_choices = capped.gather(1, choices) * valid.unsqueeze(1)}, x);
+
+  const Inputs whole = copy_of(x, 0, 11);
+  check_same(results_of_choices(linear_log_prob(whole.hidden, whole.weight, whole.labels, options), whole), expected,
+             1e-12);
+  const std::vector<int64_t> bounds = {0, 4, 5, 11};
+  for (const auto& wrong : test::run_local_ranks(3, [&](Communicator& ranks) {
+         const int64_t begin = bounds[ranks.rank()], end = bounds[ranks.rank() + 1];
+         const Inputs own = copy_of(x, begin, end);
+         LogProbOptions cut = options;
+         cut.shard = {begin, [&](const at::Tensor& y) { return at::stack(ranks.all_gather(y, "log-probs")); }};
+         auto found = results_of_choices(linear_log_prob(own.hidden, own.weight, own.labels, cut), own);
+         ranks.all_reduce_sum(found[2], "shares of the hidden states' gradient");
+         std::string differs;
+         for (size_t i = 0; i < found.size(); ++i)
+           if (!at::allclose(found[i], i == 3 ? expected[i].slice(0, begin, end) : expected[i], 1e-10, 1e-10))
+             differs += fmt::format("result {} ", i);
+         return differs;
+       }))
+    CHECK(wrong == "");
+}
+
+TEST_CASE("the largest logits are those of the whole head, on any ranks and in any chunks", "[ops]") {
+  const Inputs x = make_inputs(9, 7, 11, at::kDouble);
+  const at::NoGradGuard no_grad;
+  const int64_t k = GENERATE(1, 4, 8), vocabulary = GENERATE(8, 11);
+  const auto [values, ids] = at::mm(x.hidden, x.weight.t()).slice(1, 0, vocabulary).topk(k, 1);
+  LogProbOptions options{.chunk_bytes = GENERATE(1, 1 << 20)};
+  const TopLogits whole = top_logits(x.hidden, x.weight, k, vocabulary, options);
+  CHECK(at::allclose(whole.logits, values));
+  CHECK(whole.ids.equal(ids));
+  const std::vector<int64_t> bounds = {0, 2, 9, 11};  // the first has fewer than k, the last nothing of 8 tokens
+  for (const auto& wrong : test::run_local_ranks(3, [&](Communicator& ranks) {
+         const at::NoGradGuard on_this_thread;
+         const int64_t begin = bounds[ranks.rank()];
+         LogProbOptions cut = options;
+         cut.shard = {begin, [&](const at::Tensor& y) { return at::stack(ranks.all_gather(y, "log-probs")); }};
+         const TopLogits found =
+             top_logits(x.hidden, x.weight.slice(0, begin, bounds[ranks.rank() + 1]), k, vocabulary, cut);
+         return std::string(found.ids.equal(ids) && at::allclose(found.logits, values) ? "" : "others");
+       }))
+    CHECK(wrong == "");
+}
+
 TEST_CASE("the energy of a sure token keeps its digits", "[ops]") {
   // Two tokens, the other of which has probability 1e-5: both parts are its square, which 1 - 2 p + sum p^2 would lose.
   const at::Tensor weight = at::tensor({0.0F, std::log(1e-5F)}).unsqueeze(1), hidden = at::ones({1, 1});

@@ -14,7 +14,8 @@ TEST_CASE("the key reference names every key with its default, and whose it is",
   CHECK_THAT(key_table(sft_keys(), KeyFormat::kText, false), Catch::Contains("data_args.response: null "));
   const std::string explained = explain_key("learning_rate", all_keys());
   CHECK_THAT(explained,
-             Catch::Contains("actor_train, critic, sft_train: training_args.learning_rate\n  number; default 5e-05\n"));
+             Catch::Contains(
+                 "actor_train, critic, sft_train, student: training_args.learning_rate\n  number; default 5e-05\n"));
   CHECK_THROWS_WITH(explain_key("actor_infer.training_args.learning_rate", all_keys()), Catch::Contains("no such key"));
 }
 

@@ -1,0 +1,50 @@
+// The root configuration of `roll distill`: a student learns written answers, and at each of their tokens what a
+// teacher thinks likely, with ROLL's keys. What it shares with a fine-tuning is that of SftConfig, whose trained model
+// is student here.
+#pragma once
+
+#include "settings/sft_config.h"
+
+namespace roll {
+
+struct DistillConfig : SftConfig {
+  std::optional<std::string> student_pretrain, teacher_pretrain;
+  std::optional<std::string> question_key, answer_key;
+  int64_t logits_topk = 64;
+  DivergenceArgs divergence;
+  bool distill_on_prompt = false;
+  WorkerConfig teacher{
+      .duties = {.trains = false, .is_policy = false, .samples = false, .has_data = false, .leads = false}};
+
+  DistillConfig() {
+    exp_name = kind = "distill";
+    trained = "student";
+  }
+
+  template <class V>
+  void fields(V& v) {
+    run_fields(v);
+    loss.aggregation_fields(v);
+    divergence.fields(v);
+    v("student_pretrain", student_pretrain, "ROLL's spelling of pretrain: the student's first weights");
+    v("teacher_pretrain", teacher_pretrain, "the teacher: HF folder or Hub name");
+    v("logits_topk", logits_topk,
+      "so many of the teacher's likeliest tokens are compared at each position, 8 bytes each; 0: the whole vocabulary",
+      within(0, 1 << 24));
+    v("distill_on_prompt", distill_on_prompt, "prompts are learnt like answers");
+    v("prompt_key", prompt_key, "column of a text before the question");
+    v("question_key", question_key, "column of the question");
+    v("answer_key", answer_key, "ROLL's spelling of student.data_args.response");
+    v("student", sft_train, "the model in training");
+    v("teacher", teacher, "the frozen model, on the ranks of student");
+    v("validation", validation, "data of the validation");
+    v.noted({"logits_transfer_backend"},
+            "one all-to-all brings the teacher's likeliest tokens to where they are learnt");
+    v.noted({"num_nodes", "local_rank", "rpc_timeout", "is_offload_states", "is_offload_optimizer_states_in_train_step",
+             "base_dir"},
+            "one program runs all roles; there are no remote calls to tune");
+    v.refused({"system_key"}, "a row's system prompt is a message of it: name the column of messages");
+  }
+};
+
+}  // namespace roll

@@ -1,0 +1,40 @@
+#include "settings/loading.h"
+
+#include "checkpoint/hub_cache.h"
+#include "model/weights.h"
+
+namespace roll {
+
+const ModelName& written(const ModelName& own, const ModelName& source, const Checker& check) {
+  return check.is_set(own) || !source ? own : source;
+}
+
+std::optional<ModelSpec> spec_of(const ModelName& name, const ModelName& key, FolderUse use, int64_t longest,
+                                 bool offline, Checker& check) {
+  std::optional<ModelSpec> spec;
+  if (!name) return spec;
+  const auto folder = find_model_folder(*name);
+  if (!folder && !offline) check.require(false, key, "{}", missing_model(*name));
+  if (folder && is_folder(*name) && *folder != *name)
+    check.note(fmt::format("{}: a run's folder; its model is {}", check.name(key), folder->string()));
+  if (folder)
+    check.collect(key, [&] {
+      spec = for_length(read_spec(*folder), longest);
+      if (!offline) check_folder(*folder, *spec, use);
+    });
+  if (spec) note_rotations(*spec, longest, check.name(key), check);
+  return spec;
+}
+
+std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const WorkerConfig& worker, Checker& check) {
+  const ModelArgs& args = worker.model_args;
+  const auto adapt = [&] { spec = with_adapters(*spec, lora_of(args, 0), args.model_name_or_path.value()); };
+  if (spec && args.lora_target.empty()) check.collect_named(args.lora_rank, adapt);
+  if (spec && !args.lora_target.empty()) check.collect_named(args.lora_target, adapt);
+  check.require(!spec || !spec->quantised || spec->lora, args.model_name_or_path,
+                "its weights are quantised (quantization_config), so that only adapters can be trained beside them; "
+                "give lora_rank, or the model that was not quantised");
+  return spec;
+}
+
+}  // namespace roll
