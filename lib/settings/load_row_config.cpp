@@ -1,4 +1,5 @@
 // The configurations of pipelines that learn from rows: `roll sft`, `roll dpo`, `roll distill`.
+#include "checkpoint/hub_cache.h"
 #include "config/writer.h"
 #include "settings/batch_plan.h"
 #include "settings/describe_loss.h"
