@@ -58,8 +58,8 @@ TEST_CASE("numbers of the policy are the trainer's where there is one, else the 
   CHECK(loaded({"rollout_only=true", "actor_infer.model_args.dtype=bf16"}).config.actor_train.model_args.dtype ==
         Dtype::kFp32);
   const std::string alone =
-      "{pretrain: Qwen/Qwen2.5-0.5B, sequence_length: 256, rollout_batch_size: 4, custom_envs: {Lake: {}}, "
-      "train_env_manager: {tags: [Lake]}, actor_infer: {model_args: {dtype: bf16}}}";
+      "{pretrain: Qwen/Qwen2.5-0.5B, sequence_length: 256, rollout_batch_size: 4, custom_envs: {Lake: {env_type: "
+      "frozen_lake}}, train_env_manager: {tags: [Lake]}, actor_infer: {model_args: {dtype: bf16}}}";
   const auto checked = load_config_text(alone, "alone.yaml", {}, {.offline = true});
   CHECK_FALSE(checked.config.trains());
   CHECK(checked.config.actor_train.model_args.dtype == Dtype::kBf16);
