@@ -10,6 +10,7 @@
 #include "preview/loss_layouts.h"
 #include "records/rollout_files.h"
 #include "settings/load_config.h"
+#include "settings/rollout_only.h"
 
 namespace roll {
 
@@ -34,6 +35,7 @@ LossStep step_of(const CheckLossFlags& flags, const Config& config) {
 void check(const CheckLossFlags& flags) {
   const auto checked = load_config(flags.config, flags.overrides, {.num_ranks = {}, .offline = true});
   const Config& config = checked.config;
+  require_training(config, flags.config, "check-loss");
   const LossStep step = step_of(flags, config);
   std::printf("%lld sequences, %lld tokens%s\n%s\n", static_cast<long long>(step.num_sequences()),
               static_cast<long long>(step.num_tokens()), flags.rollouts.empty() ? " (random)" : "",

@@ -12,6 +12,7 @@
 #include "checkpoint/hub_cache.h"
 #include "preview/pack_preview.h"
 #include "settings/load_config.h"
+#include "settings/rollout_only.h"
 
 namespace roll {
 
@@ -56,6 +57,7 @@ void show(const PackStatsFlags& flags) {
   const auto checked =
       load_config(flags.config, flags.overrides, {.num_ranks = flags.num_ranks, .offline = !reads_data});
   const Config& config = checked.config;
+  require_training(config, flags.config, "pack-stats");
   const RoleSpecs specs = role_specs(config, flags.arch);
   std::optional<double> memory_bytes;
   if (flags.memory_gb) memory_bytes = *flags.memory_gb * 1e9;

@@ -29,8 +29,8 @@ void add_simulate_flags(CLI::App& sub, SimulateFlags& v) {
       "lengths of a recorded step: run folder or step_NNNNNN.jsonl; repeated where there "
       "are too few; default: rollout_replay, or assumed lengths");
   add("--mean", v.mean,
-      "mean of assumed responses, tokens, to prompts of prompt_length / 4; default: response_length / "
-      "4")
+      "mean of assumed responses, tokens, or of turns with prompts of their own, to prompts of prompt_length / 4; "
+      "default: response_length / 4")
       ->check(CLI::Range(1.0, 1e9));
   add("--std", v.std, "their standard deviation; default: the mean")->check(CLI::Range(0.0, 1e9));
   add("--step", v.step, "the step; default: the first recorded, or the first in which the actor is trained")

@@ -42,7 +42,9 @@ void show_data(const T& config, const ValidateFlags& flags) {
 
 /// Who does what when, where roles have devices, the shapes of their models are known, and a step is not too large.
 void show_timeline(const CheckedConfig<Config>& checked, const ValidateFlags& flags) {
-  if (!checked.config.actor_train.device_mapping || !role_specs(checked.config, "").are_known()) return;
+  if (!checked.config.trains() || !checked.config.actor_train.device_mapping ||
+      !role_specs(checked.config, "").are_known())
+    return;
   const Simulator simulator({.scale = {.file = flags.file,
                                        .overrides = flags.overrides,
                                        .num_ranks = flags.options.num_ranks,
@@ -65,9 +67,8 @@ void show(const CheckedConfig<T>& checked, const ValidateFlags& flags) {
     return;
   }
   std::printf("%s\n", checked.plan.c_str());
-  std::printf("%s\n", checked.loss.c_str());
-  if (!checked.algorithm.empty()) std::printf("%s\n", checked.algorithm.c_str());
-  if (!checked.memory.empty()) std::printf("%s\n", checked.memory.c_str());
+  for (const std::string* text : {&checked.loss, &checked.algorithm, &checked.memory})
+    if (!text->empty()) std::printf("%s\n", text->c_str());
   show_timeline(checked, flags);
   show_sandboxes(checked.config);
   if (!flags.no_data) show_data(checked.config, flags);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "settings/sampling_plan.h"
 #include "track/metrics.h"
 
 namespace roll {
@@ -16,6 +17,11 @@ class CutResponses {
   /// `domains`: all; `max_new_tokens`: at which responses are cut off.
   CutResponses(std::vector<std::string> domains, int64_t max_new_tokens)
       : domains_(std::move(domains)), max_new_tokens_(max_new_tokens) {}
+  /// Of trajectories environment/cut says what cut them.
+  explicit CutResponses(const SamplingPlan& plan) : max_new_tokens_(plan.training.max_new_tokens) {
+    for (const auto& [domain, filter] : plan.filters)
+      if (!plan.plays) domains_.push_back(domain);
+  }
 
   /// `metrics` has <domain>/rollout/truncated_ratio of all ranks.
   void warn(const Metrics& metrics, int64_t step, Log& log);

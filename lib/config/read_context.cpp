@@ -50,7 +50,17 @@ std::string shown_value(const std::string& path, const Node& node) {
   return is_shown ? excerpt(node) : to_config_text(Secret{"any"});
 }
 
+bool ReadContext::is_foreign(const std::string& path) const {
+  return std::ranges::any_of(foreign_structs, [&](const std::string& its) { return path.starts_with(its + "."); });
+}
+
+void ReadContext::complain_foreign(const Node& node, const std::string& path, const std::string& rule) {
+  complain(node, path, rule);
+  foreign_structs.insert(path.substr(0, path.rfind('.')));
+}
+
 void ReadContext::complain(const Node& node, const std::string& path, const std::string& rule) {
+  if (is_foreign(path)) return;
   // What the environment gave is not shown, whatever the key: it may be a secret.
   const char* const origin =
       node.env_text.empty() ? "" : "; it comes from the environment, give the variable another value";
@@ -59,6 +69,7 @@ void ReadContext::complain(const Node& node, const std::string& path, const std:
 
 void ReadContext::complain_unknown(const MapEntry& entry, const std::string& prefix,
                                    const std::vector<std::string>& known) {
+  if (is_foreign(prefix)) return;
   const std::vector<std::string> elsewhere = homes ? homes(entry.key) : std::vector<std::string>();
   std::string advice = foreign ? foreign(entry.key) : "";
   if (advice.empty()) advice = did_you_mean(entry.key, known);

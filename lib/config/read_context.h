@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,17 @@ struct ReadContext {
   /// What a key of this name, which other programs have, is here: "; here it is ..."; "": nothing is known of it.
   std::function<std::string(const std::string& key)> foreign;
 
+  /// Structs that say they are something of another program, by path: what else is in them is that program's, and not
+  /// complained of.
+  std::set<std::string> foreign_structs;
+
   void complain(const Node& node, const std::string& path, const std::string& rule);
+  /// Of the key that says so.
+  void complain_foreign(const Node& node, const std::string& path, const std::string& rule);
   void complain_unknown(const MapEntry& entry, const std::string& prefix, const std::vector<std::string>& known);
+
+ private:
+  bool is_foreign(const std::string& path) const;
 };
 
 /// Whether `key` matches one of `patterns`, where a trailing * stands for anything.

@@ -66,6 +66,9 @@ void read_value(ReadContext& context, const Node& node, const std::string& path,
     if constexpr (requires { Words<T>::why_refused(node.text); })
       if (const std::string reason = Words<T>::why_refused(node.text); !reason.empty())
         return context.complain(node, path, reason);
+    if constexpr (requires { why_foreign(out, node.text); })
+      if (const std::string reason = why_foreign(out, node.text); !reason.empty())
+        return context.complain_foreign(node, path, reason);
     const std::vector<std::string> words = Words<T>::all();
     context.complain(node, path,
                      fmt::format("must be one of {}{}", fmt::join(words, ", "), did_you_mean(node.text, words)));

@@ -111,7 +111,8 @@ class YamlWriter {
   std::string scalar(const std::string& path, const M& member) const {
     const std::string* text = from_env_.at(path);
     if (!text) return yaml_scalar(member);
-    if constexpr (requires { to_config_text(member); }) return quoted_yaml(*text);
+    if constexpr (requires { to_config_text(member); })  // an empty secret is none
+      return to_config_text(member).empty() ? yaml_scalar(member) : quoted_yaml(*text);
     return *text;
   }
   std::string scalar(const std::string& path, const std::string& member) const {

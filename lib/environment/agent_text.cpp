@@ -73,8 +73,8 @@ Values values_of(const EnvironmentConfig& config, const Opening& now, const std:
 
 Json messages_of(const EnvironmentConfig& config, const std::string& text) {
   Json messages = Json::array();
-  if (!config.agent_system_template.empty())
-    messages.push_back({{"role", "system"}, {"content", config.agent_system_template}});
+  if (const std::string system = config.agent_system_template.value_or(""); !system.empty())
+    messages.push_back({{"role", "system"}, {"content", system}});
   messages.push_back({{"role", "user"}, {"content", text}});
   return messages;
 }

@@ -130,7 +130,7 @@ struct EnvironmentConfig {
   int64_t max_tokens_per_step = 128;
   int64_t history_length = 1;
   std::optional<double> max_seconds;
-  std::string agent_system_template;
+  std::optional<std::string> agent_system_template;
   std::string agent_template = "{observation}";
   EnvironmentArgs env_config;
 
@@ -150,7 +150,7 @@ struct EnvironmentConfig {
     v("history_length", history_length, "StepEnvManager: observations that a turn is shown, the current one among them",
       within(1, 100'000));
     v("max_seconds", max_seconds, "a trajectory that takes longer is cut; null: it may", above_to(0, 86400));
-    v("agent_system_template", agent_system_template, "the system message; empty: none");
+    v("agent_system_template", agent_system_template, "the system message; null or empty: none");
     v("agent_template", agent_template,
       "the user's message of each turn, with {observation}, {turn_idx}, {actions_left}, {max_response_length}; of "
       "StepEnvManager also with {env_instruction}, {history}, {history_length}, {step_count}, {current_step} and "

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/names.h"
 
@@ -27,5 +28,8 @@ struct EnvironmentType {
 };
 
 std::span<const EnvironmentType> rows_of(const EnvironmentType*);
+
+/// What is there in place of an environment of ROLL's that is a Python class; "" of other names.
+std::string why_foreign(const Chosen<EnvironmentType>&, std::string_view name);
 
 }  // namespace roll

@@ -94,12 +94,6 @@ PartMetrics complete_part(Part& part, const ExperienceConfig& config, int64_t nu
   return metrics;
 }
 
-std::map<std::string, std::vector<int64_t>> sequences_by_domain(const ResponseFacts& responses) {
-  std::map<std::string, std::vector<int64_t>> sequences;
-  for (int64_t b = 0; b < std::ssize(responses.domains); ++b) sequences[responses.domains[b]].push_back(b);
-  return sequences;
-}
-
 /// These sequences of the part, `own` those of them that are here.
 Part part_of(const Part& whole, const std::vector<int64_t>& sequences, const std::vector<int64_t>& own) {
   std::vector<int64_t> place;

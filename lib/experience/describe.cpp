@@ -50,11 +50,26 @@ at::Tensor of_judged(const at::Tensor& values, const ResponseFacts& responses) {
   return values.masked_select(at::tensor(judged, at::kLong).to(at::kBool));
 }
 
+Metrics scores_of(const StepFacts& step, int64_t num_groups) {
+  Metrics metrics;
+  add_mean_max_min("score", of_judged(at::tensor(step.scores, at::kDouble), step), metrics);
+  add_groups(step, num_groups, metrics);
+  add_lengths(step, metrics);
+  return metrics;
+}
+
 at::Tensor rewards_of_judged(const Experience& e) {
   return of_judged(response_sums(e, e.token_rewards), e);
 }
 
 }  // namespace
+
+Metrics score_metrics(const StepFacts& step, int64_t num_groups) {
+  Metrics metrics = scores_of(step, num_groups);
+  for (const auto& [domain, sequences] : sequences_by_domain(step))
+    if (!domain.empty()) metrics.merge(scores_of(select(step, sequences), num_groups), domain + "/");
+  return metrics;
+}
 
 void add_histograms(const Experience& here, Metrics& metrics) {
   add_histogram("rewards", rewards_of_judged(here), metrics);
@@ -75,9 +90,7 @@ PartMetrics describe(const Part& part, const ExperienceConfig& config, int64_t n
   if (const at::Tensor kl = old_to_ref_kl(e, config); kl.defined())
     metrics.of_all.add("kl@mean", sequence_kl(e, kl, part.ranks).mean);
   if (e.teacher_kl.defined()) metrics.of_all.add("teacher_kl@mean", sequence_kl(e, e.teacher_kl, part.ranks).mean);
-  add_mean_max_min("score", of_judged(at::tensor(part.all.scores, at::kDouble), part.all), metrics.of_all);
-  add_groups(part.all, num_groups, metrics.of_all);
-  add_lengths(part.all, metrics.of_all);
+  metrics.of_all.merge(scores_of(part.all, num_groups));
   return metrics;
 }
 

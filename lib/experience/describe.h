@@ -24,6 +24,10 @@ struct PartMetrics {
 /// Histograms of this rank's rewards and advantages (track/histogram.h).
 void add_histograms(const Experience& here, Metrics& metrics);
 
+/// {score,token/{prompt,response,total}_length}/{mean,max,min} and group/{all_correct,all_incorrect,mixed}_ratio of a
+/// step's responses, and as <domain>/... of each domain with a name.
+Metrics score_metrics(const StepFacts& step, int64_t num_groups);
+
 /// {score,rewards,advantages,returns,critic/values}/{mean,max,min} (score: the verdict; rewards: each sequence's sum of
 /// token rewards; the others: of response tokens), kl where there is a reference, teacher_kl where there are teachers,
 /// critic/explained_variance, group/{all_correct,all_incorrect,mixed}_ratio,

@@ -41,6 +41,12 @@ const std::array<at::Tensor Experience::*, 10> Experience::kTokenTensors{
     &Experience::ref_log_probs,     &Experience::teacher_kl,    &Experience::values,   &Experience::token_rewards,
     &Experience::advantages,        &Experience::returns};
 
+std::map<std::string, std::vector<int64_t>> sequences_by_domain(const ResponseFacts& responses) {
+  std::map<std::string, std::vector<int64_t>> sequences;
+  for (int64_t b = 0; b < std::ssize(responses.domains); ++b) sequences[responses.domains[b]].push_back(b);
+  return sequences;
+}
+
 ResponseFacts select(const ResponseFacts& facts, const std::vector<int64_t>& indices) {
   return {.prompt_lengths = picked(facts.prompt_lengths, indices),
           .response_lengths = picked(facts.response_lengths, indices),

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ struct ResponseFacts {
 };
 /// The facts of these responses, in this order.
 ResponseFacts select(const ResponseFacts& facts, const std::vector<int64_t>& indices);
+/// The responses of each domain.
+std::map<std::string, std::vector<int64_t>> sequences_by_domain(const ResponseFacts& responses);
 
 /// Facts of all responses of a step, on every rank; their tokens are spread over the ranks.
 struct StepFacts : ResponseFacts {

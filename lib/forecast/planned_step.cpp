@@ -35,7 +35,7 @@ std::vector<RolloutRecord> records_of(const ThinStep& step, const std::vector<in
     record.prompt_ids.assign(step.prompt_lengths[s], record.group_index);
     record.response_ids.assign(step.response_lengths[s], step.num_groups() + s);
     record.log_probs.assign(step.response_lengths[s], 0);
-    if (!step.turns.empty())
+    if (!step.turns.empty() && !step.turns[s].empty())
       record.turns = step.turns[s];
     else if (config.agentic.is_used())
       record.turns = {{.num_tokens = step.response_lengths[s]}};

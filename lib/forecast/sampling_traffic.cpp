@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cuda/sampling_math.h"
 
@@ -13,13 +14,17 @@ void add_sampling_traffic(const Transformer& model, bool on_device, Communicator
   if (tp.size() == 1) return;
   int64_t computed = 0, logits = 0, last_group = -1;
   for (const int64_t s : sequences) {
-    const int64_t after_first = std::max<int64_t>(0, step.response_lengths[s] - 1);
-    computed += after_first;
-    logits += after_first;  // nobody computes the last token that is drawn
-    if (s / step.group_size == last_group) continue;
+    bool is_shared = s / step.group_size == last_group;  // its prompt, from whose logits the group's first tokens are
     last_group = s / step.group_size;
-    computed += step.prompt_lengths[s];
-    ++logits;  // from which the group's first tokens are drawn
+    for (const ThinTurn& turn : step.turns_of(s)) {
+      const int64_t after_first = std::max<int64_t>(0, turn.said - 1);
+      const int64_t last_drawn = turn.before > 0 ? 1 : 0;  // nobody computes it until its context goes on
+      computed += after_first + last_drawn;
+      logits += after_first;
+      if (std::exchange(is_shared, false)) continue;
+      computed += turn.told;
+      ++logits;
+    }
   }
   const ModelSpec& spec = model.spec();
   const auto options = at::TensorOptions(at::kMeta).dtype(at::kFloat);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "settings/placement.h"
+#include "settings/rollout_only.h"
 
 namespace roll {
 
@@ -28,6 +29,7 @@ ScaledConfig::ScaledConfig(ScaleRequest request)
       base_(load(request_, {}, request_.num_ranks)),
       is_shared_(rank_classes(base_.config).size() == 1),
       model_ranks_(1) {
+  require_training(base_.config, request_.file.string(), "--simulate");
   for (const auto& [name, worker] : placed_roles(std::as_const(base_.config))) {
     const StrategyConfig& layout = worker->strategy_args.strategy_config;
     const int64_t shares_experts = layout.pipeline_parallel() * layout.tensor_parallel() * layout.expert_parallel();

@@ -27,8 +27,8 @@ DecodingCost operator*(const DecodingCost& cost, double times) {
   return {cost.bytes * times, cost.flops * times};
 }
 
-/// Prompts once each; then all sequences that run, token by token, until the longest or the last of a queue is through.
-/// Of each of the ranks that share the sampler's model.
+/// Prompts once each, and what is told between turns; then all sequences that run, token by token, until the longest or
+/// the last of a queue is through. Of each of the ranks that share the sampler's model.
 SamplingWork sampling_work(const SimulatedWorld& world, const ThinStep& step, const std::vector<int64_t>& sequences) {
   SamplingWork work;
   if (sequences.empty()) return work;
@@ -40,13 +40,17 @@ SamplingWork sampling_work(const SimulatedWorld& world, const ThinStep& step, co
   int64_t drawn = 0, longest = 0, longest_prompt = 0, read = 0;
   double prompt_flops = 0;
   for (const int64_t s : sequences) {
-    const int64_t prompt = step.prompt_lengths[s], response = step.response_lengths[s];
-    drawn += response;
-    longest = std::max(longest, response);
-    read += response * (prompt + response / 2);
-    if (s % step.group_size != 0) continue;
-    longest_prompt = std::max(longest_prompt, prompt);
-    prompt_flops += spec.forward_flops(prompt, 1);
+    int64_t said = 0;  // turn after turn
+    for (const ThinTurn& turn : step.turns_of(s)) {
+      const bool is_shared = said == 0 && s % step.group_size != 0;  // its prompt is another's
+      said += turn.said;
+      read += turn.said * (turn.before + turn.told + turn.said / 2);
+      if (is_shared || turn.told == 0) continue;
+      longest_prompt = std::max(longest_prompt, turn.told);
+      prompt_flops += spec.forward_flops(turn.told, 1);
+    }
+    drawn += said;
+    longest = std::max(longest, said);
   }
   work.prompts = {step_cost(spec, bytes, 1, 0, longest_prompt).bytes, prompt_flops};
   const int64_t slots = std::min(std::ssize(sequences), config.max_running_requests);

@@ -7,20 +7,50 @@
 
 namespace roll {
 
+namespace {
+
+/// What the domain plays, where its turns have prompts of their own; else null.
+const EnvironmentConfig* contexts_of(const Config& config, const std::string& domain) {
+  const auto found = config.agentic.custom_envs.find(domain);
+  const bool is_played = config.agentic.is_used() && found != config.agentic.custom_envs.end();
+  return is_played && found->second.has_contexts() ? &found->second : nullptr;
+}
+
+}  // namespace
+
 ThinStep assumed_step(const Config& config, const ResponseModel& responses, int64_t step) {
   ThinStep thin{.number = step, .group_size = config.num_return_sequences_in_group};
   std::vector<std::string> domains;
-  for (const auto& [domain, worker] : config.rewards) domains.push_back(domain);
+  const std::vector<std::string>& tags = config.agentic.train_env_manager.tags;
+  for (const auto& [domain, worker] : config.rewards)
+    if (!config.agentic.is_used() || std::ranges::find(tags, domain) != tags.end()) domains.push_back(domain);
   for (int64_t group = 0; group < config.prompts_per_step(); ++group)
     thin.domain_of_group.push_back(domains[static_cast<size_t>(group) % domains.size()]);
-  const int64_t num_sequences = config.sequences_per_step();
-  thin.prompt_lengths.assign(num_sequences, std::max<int64_t>(1, config.prompt_length / 4));
-  for (int64_t i = 0; i < num_sequences; ++i)
-    thin.response_lengths.push_back(modelled_length(responses, config.response_length.value(),
-                                                    {.seed = static_cast<uint64_t>(config.seed),
-                                                     .purpose = Purpose::kSample,
-                                                     .step = static_cast<uint32_t>(step),
-                                                     .sequence = static_cast<uint64_t>(i)}));
+  const int64_t num_sequences = config.sequences_per_step(), prompt = std::max<int64_t>(1, config.prompt_length / 4);
+  thin.prompt_lengths.assign(num_sequences, prompt);
+  for (int64_t i = 0; i < num_sequences; ++i) {
+    const auto length = [&](int64_t turn, int64_t longest) {
+      return modelled_length(responses, longest,
+                             {.seed = static_cast<uint64_t>(config.seed),
+                              .purpose = Purpose::kSample,
+                              .step = static_cast<uint32_t>(step),
+                              .sequence = static_cast<uint64_t>(turn * num_sequences + i)});
+    };
+    const EnvironmentConfig* const game = contexts_of(config, thin.domain_of_group[i / thin.group_size]);
+    if (!game) {
+      thin.response_lengths.push_back(length(0, config.response_length.value()));
+      continue;
+    }
+    thin.turns.resize(num_sequences);
+    int64_t response = 0;
+    for (int64_t turn = 0; turn < game->max_steps; ++turn) {
+      const int64_t said = length(turn, std::min(config.response_length.value(), game->max_tokens_per_step));
+      const int64_t next_prompt = turn + 1 < game->max_steps ? prompt : 0;
+      thin.turns[i].push_back({.num_tokens = said, .num_environment_tokens = next_prompt, .is_fresh = turn > 0});
+      response += said + next_prompt;
+    }
+    thin.response_lengths.push_back(response);
+  }
   return thin;
 }
 

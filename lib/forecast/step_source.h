@@ -9,7 +9,8 @@
 
 namespace roll {
 
-/// A step of assumed responses to prompts of a quarter of prompt_length, which domains take in turn.
+/// A step of assumed responses to prompts of a quarter of prompt_length, which domains take in turn. Where turns have
+/// prompts of their own, of each there are as many as may be, and `responses` are those turns.
 ThinStep assumed_step(const Config& config, const ResponseModel& responses, int64_t step);
 
 /// A recorded step, of recorded_steps(); where `config` wants another number of prompts, the first ones, or all again

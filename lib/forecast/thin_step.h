@@ -3,18 +3,26 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "records/rollout_record.h"
 
 namespace roll {
 
+/// What is sampled at once of a sequence.
+struct ThinTurn {
+  int64_t before = 0;  // tokens that it sees and that are computed already
+  int64_t told = 0;    // tokens of its prompt, or that an environment said
+  int64_t said = 0;    // tokens that are drawn
+};
+
 struct ThinStep {
   int64_t number = 1;
   int64_t group_size = 1;
   std::vector<int64_t> prompt_lengths, response_lengths;  // [B] tokens, group after group
   std::vector<std::string> domain_of_group;
-  std::vector<std::vector<Turn>> turns{};  // [B] of recorded ones; empty: in an environment a response is one turn
+  std::vector<std::vector<Turn>> turns{};  // [B]; empty: in an environment a response is one turn
 
   int64_t num_sequences() const { return std::ssize(prompt_lengths); }
   int64_t num_groups() const { return std::ssize(domain_of_group); }
@@ -22,6 +30,18 @@ struct ThinStep {
   std::vector<int64_t> lengths() const {
     std::vector<int64_t> all = prompt_lengths;
     for (size_t i = 0; i < all.size(); ++i) all[i] += response_lengths[i];
+    return all;
+  }
+  /// A response that has no turns is one.
+  std::vector<ThinTurn> turns_of(int64_t sequence) const {
+    ThinTurn next{.told = prompt_lengths[sequence]};
+    if (turns.empty() || turns[sequence].empty()) return {{.told = next.told, .said = response_lengths[sequence]}};
+    std::vector<ThinTurn> all;
+    for (const Turn& turn : turns[sequence]) {
+      if (!all.empty() && !turn.is_fresh) next.before = all.back().before + all.back().told + all.back().said;
+      next.said = turn.num_tokens;
+      all.push_back(std::exchange(next, {.told = turn.num_environment_tokens}));
+    }
     return all;
   }
 };

@@ -36,6 +36,19 @@ function reach(step, measure) {
   return distances[Math.ceil(0.9 * distances.length) - 1] || (distances.at(-1) ?? 0);
 }
 
+// Where a trajectory's turns begin, and what an environment said before them: from the place of its first token on.
+function turnMarks(turns) {
+  const marks = new Map();
+  let place = 0;
+  turns.forEach(([said, told], i) => {
+    place += said;
+    if (i + 1 < turns.length)
+      marks.set(place, { end: place + told, text: turns[i + 1][2] ? `turn ${i + 2}, behind a prompt of its own: it sees nothing of what is above` : `what turn ${i + 1} was told, and turn ${i + 2}` });
+    place += told;
+  });
+  return marks;
+}
+
 function tokenView(response, step, measure) {
   const { columns, num_tokens: count } = response.tokens, most = reach(step, measure);
   const readout = element("div", { class: "readout", role: "status" }, "Point at a token, or go through them with the arrow keys.");
@@ -61,7 +74,10 @@ function tokenView(response, step, measure) {
     pick(to);
     spans[to].scrollIntoView({ block: "nearest" });
   };
-  const view = element("div", { class: "tokens", tabindex: 0, role: "group", "aria-label": "response, token by token", onpointerover: over, onclick: over, onkeydown: key }, spans);
+  const marks = turnMarks(response.turns ?? []);
+  for (const [place, { end }] of marks) spans.slice(place, end).forEach(span => span.classList.add("told"));
+  const parts = spans.flatMap((span, i) => marks.has(i) ? [element("div", { class: "turn" }, marks.get(i).text), span] : [span]);
+  const view = element("div", { class: "tokens", tabindex: 0, role: "group", "aria-label": "response, token by token", onpointerover: over, onclick: over, onkeydown: key }, parts);
   if (count > spans.length) view.append(element("span", { class: "left-out" }, ` [… ${plural(count - spans.length, "token")} left out …]`));
   return element("div", {}, view, readout);
 }
@@ -75,6 +91,7 @@ function responseView(response, group, step, state) {
   const measure = MEASURES.find(each => each.id === state.measure);
   const verdict = scoreBadge(response.score);
   const badges = [verdict, [response.finish === "length" ? "truncated (length)" : response.finish, response.finish === "stop" ? "" : "warn"], [plural(response.length, "token")]];
+  if (response.turns) badges.push([plural(response.turns.length, "turn") + (response.turns.some(turn => turn[2]) ? ", each with a prompt of its own" : ""), ""]);
   if (response.reward !== response.score && response.reward !== null) badges.splice(1, 0, [`reward ${number(response.reward)}`, ""]);
   return element("div", { class: "response" },
     element("div", { class: "row" }, element("span", { class: "small" }, `response ${response.sample + 1} of ${group.size}`),

@@ -94,6 +94,8 @@ Json response_json(const RolloutRecord& record, const TokensOf& tokens) {
                 {"finish", record.finish_reason},
                 {"length", record.response_ids.size()},
                 {"text", shown_text(record.response)}};
+  for (const Turn& turn : record.turns)
+    response["turns"].push_back({turn.num_tokens, turn.num_environment_tokens, turn.is_fresh});
   if (!record.reward_detail.empty()) response["detail"] = shown_text(to_line(record.reward_detail));
   if (const auto found = tokens.find({record.group_index, record.sample_index}); found != tokens.end())
     response["tokens"] = found->second;

@@ -70,7 +70,7 @@ void check_environment(const std::string& tag, const EnvironmentConfig& config, 
           config.manager().has_value(), config.env_manager_cls,
           "is not known; there are TrajEnvManager, in which all turns of a trajectory are one sequence, and "
           "StepEnvManager, in which each has a prompt of its own; an agent that asks for itself is played by "
-          "env_type: openai, an environment in Python by env_type: command"))
+          "env_type: openai, an environment in Python by env_type: command (configs/agentic.md)"))
     return;
   const bool answers_calls = config.env_type->is_agent || config.env_type->answers_calls;
   check.require(!config.has_contexts() || !answers_calls, config.env_manager_cls,
@@ -101,6 +101,9 @@ void complete_sampling_of(Config& config, Checker& check) {
     validation = infer;
   infer.num_return_sequences = config.num_return_sequences_in_group;
   validation.num_return_sequences = agentic.val_env_manager.group_size;
+  // So that what is written of them is what is read again.
+  agentic.train_env_manager.generating_args = infer;
+  agentic.val_env_manager.generating_args = validation;
 }
 
 /// ROLL's recipes of environments bound prompt and response together.
@@ -192,7 +195,7 @@ void complete_agentic(Config& config, Checker& check) {
 
 void complete_copied_batches(Config& config, Checker& check) {
   const int64_t own = config.sequences_per_step();
-  if (!config.agentic.is_used() || own <= 0) return;
+  if (!config.agentic.is_used() || !config.trains() || own <= 0) return;
   for (WorkerConfig* worker : {&config.actor_train, &config.critic}) {
     TrainingArgs& args = worker->training_args;
     const int64_t wanted = worker->mini_batch();

@@ -94,6 +94,7 @@ std::string batch_plan(const Config& config) {
   if (config.experience.adv_estimator->samples_baseline)
     text += fmt::format("{} more, one to each prompt, for their rewards alone\n",
                         count(config.prompts_per_step(), "greedy response"));
+  if (!config.trains()) return text + "samples only, and trains nothing: rollout_only = true";
   text += role_plan("actor_train", config, config.actor_train);
   if (config.uses_critic()) text += fmt::format("\n{}", role_plan("critic", config, config.critic));
   return text;

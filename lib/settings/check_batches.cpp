@@ -138,6 +138,7 @@ void check_batches(const Config& config, Checker& check) {
                      "{} prompts x {} responses = {} sequences; a step holds at most {}", config.prompts_per_step(),
                      config.num_return_sequences_in_group, config.sequences_per_step(), kMaxSequences))
     return;
+  if (!config.trains()) return;
   check_mini_batch(config, config.actor_train, check);
   if (config.uses_critic()) check_mini_batch(config, config.critic, check);
   check_whole_groups(config, check);

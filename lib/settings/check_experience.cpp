@@ -20,11 +20,6 @@ bool check_groups(const Config& config, Checker& check) {
   check.require(!experience.difficulty_mask, experience.difficulty_mask,
                 "looks at the mean score of a prompt's responses, and {}; set that to 2 or more, or this to false",
                 size);
-  for (const auto& [domain, worker] : config.rewards) {
-    const QueryFilterConfig& filter = worker.reward.query_filter_config;
-    check.require(filter.type == QueryFilter::kNone, filter.type,
-                  "compares the responses of one prompt, and {}; set that to 2 or more, or this to no_filter", size);
-  }
   return can_normalise;
 }
 
@@ -143,6 +138,16 @@ void check_correction(const TrainInferCorrection& correction, Checker& check) {
 
 }  // namespace
 
+void check_filters(const Config& config, Checker& check) {
+  if (config.num_return_sequences_in_group > 1) return;
+  for (const auto& [domain, worker] : config.rewards) {
+    const QueryFilterConfig& filter = worker.reward.query_filter_config;
+    check.require(filter.type == QueryFilter::kNone, filter.type,
+                  "compares the responses of one prompt, and {}; set that to 2 or more, or this to no_filter",
+                  check.name(config.num_return_sequences_in_group));
+  }
+}
+
 void check_experience(const Config& config, Checker& check) {
   if (check_groups(config, check)) check_normalisation(config.experience, check);
   check_critic(config, check);
@@ -152,6 +157,14 @@ void check_experience(const Config& config, Checker& check) {
   check_correction(config.experience.train_infer_correction, check);
   note_single_sign(config, check);
   note_uncorrected_staleness(config, check);
+}
+
+void check_training(const Config& config, bool offline, Checker& check) {
+  check_experience(config, check);
+  check_policy(config.actor_train.policy, config.loss, check);
+  check_adapters(config, check);
+  check_plugins(config.actor_train, offline, check);
+  if (config.uses_critic()) check_plugins(config.critic, offline, check);
 }
 
 }  // namespace roll

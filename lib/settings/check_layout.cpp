@@ -190,7 +190,7 @@ void check_forward_layout(const WorkerConfig& worker, Checker& check) {
 }
 
 void check_layout(const Config& config, Checker& check) {
-  check_layout(config.actor_train, check);
+  if (config.trains()) check_layout(config.actor_train, check);
   const WorkerConfig& sampler = config.actor_infer;
   check_sizes(sampler, check);
   check_requested(sampler, check);

@@ -31,8 +31,12 @@ void check_policy(const PolicyArgs& policy, const LossConfig& loss, Checker& che
 /// The loss plug-ins of a worker: complete, there, and where they mean something.
 void check_plugins(const WorkerConfig& worker, bool offline, Checker& check);
 
-/// Rewards, filters, normalisation and estimator against group size and critic; forward passes against what needs them.
+/// Filters of prompts against the group size.
+void check_filters(const Config& config, Checker& check);
+/// Rewards, normalisation and estimator against group size and critic; forward passes against what needs them.
 void check_experience(const Config& config, Checker& check);
+/// All that only a run that trains has: what is learnt from, losses, adapters, plug-ins.
+void check_training(const Config& config, bool offline, Checker& check);
 
 /// Fills ulysses_size from ROLL's place for it under some strategies.
 void complete_ulysses(WorkerConfig& worker, Checker& check);

@@ -7,6 +7,7 @@
 #include "settings/checks.h"
 #include "settings/distillation.h"
 #include "settings/judging_models.h"
+#include "settings/rollout_only.h"
 
 namespace roll {
 
@@ -145,7 +146,7 @@ void complete_models(Config& config, Checker& check) {
 /// Rounded weights draw tokens with other probabilities than those that are trained.
 void complete_sampler_dtype(Config& config, Checker& check) {
   auto& weighs = config.experience.train_infer_correction.is_weight.enabled;
-  if (!config.actor_infer.model_args.reads_int8() || check.is_set(weighs)) return;
+  if (!config.actor_infer.model_args.reads_int8() || !config.trains() || check.is_set(weighs)) return;
   weighs = true;
   check.note(fmt::format("{}: its tokens come from rounded weights, and so {} = true, as long as it is not set",
                          check.name(config.actor_infer.model_args.dtype), check.key(weighs)));
@@ -291,6 +292,7 @@ void complete_judging_models(Config& config) {
 }
 
 void complete(Config& config, Checker& check) {
+  complete_rollout_only(config, check);
   complete_agentic(config, check);
   complete_lengths(config, check);
   complete_validation_lengths(config, check);
@@ -325,6 +327,7 @@ void complete(Config& config, Checker& check) {
   complete_shares(config.actor_train.data_args, check);
   for (WorkerConfig* worker : {&config.actor_train, &config.critic}) complete_names(worker->model_args);
   complete_names(config.actor_infer.model_args);
+  place_policy_at_sampler(config, check);
 }
 
 void complete(SftConfig& config, Checker& check) {

@@ -96,6 +96,7 @@ struct Config {
   std::optional<std::string> global_template;
   std::map<std::string, std::string> tag_to_template;
   std::optional<std::string> rollout_dump_dir, rollout_replay;
+  std::optional<bool> rollout_only;  // filled
   bool dump_experience = false;
   int64_t dump_samples = 4;
   RolloutMock rollout_mock;
@@ -121,16 +122,19 @@ struct Config {
   std::map<std::string, RewardWorkerConfig> rewards;
   WorkerConfig reward_model{.duties = {.trains = false, .is_policy = false, .forwards = false, .leads = false}};
 
-  bool uses_critic() const { return experience.adv_estimator->needs_values; }
-  bool distils() const { return experience.distils(); }
+/// Else it only samples (settings/rollout_only.h).
+  bool trains() const { return !rollout_only.value_or(false); }
+  bool uses_critic() const { return trains() && experience.adv_estimator->needs_values; }
+  bool distils() const { return trains() && experience.distils(); }
   /// In tokens, of training and validation; once the lengths are filled in.
   int64_t longest_sequence() const { return std::max(sequence_length.value_or(0), val_sequence_length.value_or(0)); }
   /// The reference is only run where a KL to it is wanted; where teachers are, there is none.
   bool uses_reference() const {
-    return !distils() && (enable_reference.value_or(false) || loss.use_kl_loss || experience.penalises_kl());
+    return trains() && !distils() &&
+           (enable_reference.value_or(false) || loss.use_kl_loss || experience.penalises_kl());
   }
   /// Whether some of a step is sampled while the one before is trained on.
-  bool samples_ahead() const { return async_generation_ratio > 0; }
+  bool samples_ahead() const { return trains() && async_generation_ratio > 0; }
   /// Of the validation itself, beside its sets.
   bool validates_rows() const { return !validation.data_args.file_name.empty() || agentic.validates(); }
   bool validates() const { return validates_rows() || !validation.sets.empty(); }
@@ -206,6 +210,9 @@ struct Config {
     v("tag_to_template", tag_to_template, "chat template of the rows with a tag");
     v("rollout_dump_dir", rollout_dump_dir, "folder of the rollouts; null: output_dir/rollouts");
     v("rollout_replay", rollout_replay, "folder of rollouts to train on instead of sampling");
+    v("rollout_only", rollout_only,
+      "true: sample, score and keep rollouts, and train nothing; null: where train_env_manager and actor_infer are "
+      "described, and nothing of training is");
     v("dump_experience", dump_experience, "write what was trained on, per token, to output_dir/experience");
     v("dump_samples", dump_samples,
       "responses of a step that output_dir/samples shows token by token, for roll report; 0: none", within(0, 1000));

@@ -157,12 +157,13 @@ class IdleKeys {
 
 void note_idle_keys(const Config& config, Checker& check) {
   IdleKeys keys(config, check);
+  for (const auto& [domain, worker] : config.rewards) keys.note_reward(worker.reward);
+  if (!config.trains()) return;  // settings/rollout_only.cpp has named them all
   keys.note_loss();
   keys.note_policy();
   keys.note_experience();
   keys.note_distillation();
   for (const WorkerConfig* worker : {&config.actor_train, &config.reference, &config.critic}) keys.note_worker(*worker);
-  for (const auto& [domain, worker] : config.rewards) keys.note_reward(worker.reward);
   keys.note_run();
 }
 

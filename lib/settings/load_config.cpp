@@ -140,7 +140,7 @@ std::string check_models(const Config& config, bool offline, std::optional<Plann
   for (size_t i = 0; i < roles.size(); ++i)
     models.references.push_back(planned_spec(references[i], roles[i].worker->model_args.model_name_or_path));
   known = models;
-  return fmt::format("{}{}\n{}{}", adapters_text(models), memory_of(config, models),
+  return fmt::format("{}{}\n{}{}", config.trains() ? adapters_text(models) : "", memory_of(config, models),
                      cost_text(step_cost(config, models)),
                      policy ? "" : "\nthe policy is not here: its shape is taken from its name");
 }
@@ -158,20 +158,18 @@ CheckedConfig<Config> load_config_text(const std::string& yaml, const std::strin
     const Config& config = result.config;
     place(result, options, check), complete_copied_batches(result.config, check);
     note_idle_keys(config, check);
-    check_experience(config, check);
-    check_policy(config.actor_train.policy, config.loss, check);
+    check_filters(config, check);
+    if (config.trains()) check_training(config, options.offline, check);
     check_layout(config, check);
-    check_adapters(config, check);
     check_dtypes(config, check);
     note_sampling(config, check);
     check_agentic(config, options.offline, check);
     check_batches(config, check);
     check_data(config, options.offline, check);
-    check_plugins(config.actor_train, options.offline, check);
-    if (config.uses_critic()) check_plugins(config.critic, options.offline, check);
     result.memory = check_models(config, options.offline, result.models, check);
     if (!check.is_clean()) return;
     result.plan = placement_text(config) + batch_plan(config);
+    if (!config.trains()) return;
     result.loss = describe_loss(config);
     result.algorithm = describe_algorithm(config);
   };

@@ -27,8 +27,8 @@ struct CheckedConfig {
   int64_t num_ranks = 1;
   std::string hostfile;                 // of --hostfile or the key; "": one host
   std::string plan;                     // the batch arithmetic in words
-  std::string loss;                     // what the loss divides by, in words
-  std::string algorithm;                // the published one that it amounts to; "" for `roll sft`
+  std::string loss;                     // what the loss divides by, in words; "" where nothing is trained
+  std::string algorithm;                // the published one that it amounts to; "" there, and for `roll sft`
   std::string memory;                   // the estimate per rank in words
   std::optional<PlannedModels> models;  // that it was made for, where they are known
 };

@@ -262,7 +262,7 @@ void add_sampler(MemoryEstimate& memory, const Config& config, const ModelSpec& 
   const auto bytes =
       static_cast<double>(bytes_per_number(config.actor_train.model_args, on_gpu ? at::kCUDA : at::kCPU));
   const int64_t tp = tensor_ranks(config.actor_infer);
-  if (!shares_weights(config, rank)) memory.weights += policy_bytes(spec, tp, bytes);
+  if (!config.trains() || !shares_weights(config, rank)) memory.weights += policy_bytes(spec, tp, bytes);
   // On the CPU it reads a copy of its own, in another order.
   const double packed = config.actor_infer.model_args.reads_int8() ? 1 : bytes;
   if (!on_gpu) memory.weights += policy_bytes(spec, tp, packed, /*is_dense=*/true);
@@ -297,7 +297,8 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     for (const auto& parameter : trained_of(spec, parameters))
       memory.checkpoint += (parameter.is_adapter ? 4 : bytes) * static_cast<double>(largest_part(parameter, 1).numel);
   };
-  if (lives(config.actor_train)) add_role(config.actor_train, models.policy, *shared_policy_parameters(models.policy));
+  if (config.trains() && lives(config.actor_train))
+    add_role(config.actor_train, models.policy, *shared_policy_parameters(models.policy));
   if (config.uses_critic() && models.critic && lives(config.critic))
     add_role(config.critic, *models.critic, critic_parameters(*models.critic));
   const auto references = reference_roles(config);

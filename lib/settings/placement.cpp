@@ -41,7 +41,8 @@ std::vector<Placed<Worker>> references_of(C& config) {
 
 template <class Worker, class C>
 std::vector<Placed<Worker>> roles_of(C& config) {
-  std::vector<Placed<Worker>> roles{{"actor_train", &config.actor_train}, {"actor_infer", &config.actor_infer}};
+  std::vector<Placed<Worker>> roles{{"actor_infer", &config.actor_infer}};
+  if (config.trains()) roles.insert(roles.begin(), {"actor_train", &config.actor_train});
   for (auto& reference : references_of<Worker>(config)) roles.push_back(std::move(reference));
   if (config.uses_critic()) roles.push_back({"critic", &config.critic});
   bool is_shared = false;
@@ -109,6 +110,7 @@ void place_roles(const std::vector<PlacedRole>& roles, int64_t num_ranks) {
 
 void place_roles(Config& config, int64_t num_ranks) {
   place_roles(placed_roles(config), num_ranks);
+  if (!config.trains()) config.actor_train.ranks = config.actor_infer.ranks;
 }
 
 bool shares_weights(const Config& config, int rank) {

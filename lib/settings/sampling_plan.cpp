@@ -15,7 +15,7 @@ SamplingPlan sampling_plan(const Config& config) {
                     .shares_prefill = engine.enable_prefix_caching,
                     .most_prompts = config.most_prompts(),
                     .num_additional_prompts = config.additional_prompts(),
-                    .steps_ahead = config.async_generation_ratio,
+                    .steps_ahead = config.samples_ahead() ? config.async_generation_ratio : 0,
                     .last_step = config.max_steps,
                     .plays = config.agentic.is_used(),
                     .response_length = config.response_length.value(),

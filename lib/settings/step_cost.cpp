@@ -31,6 +31,7 @@ StepCost step_cost(const Config& config, const PlannedModels& models) {
   cost.tokens =
       static_cast<double>(config.sequences_per_step() * most_contexts(config) * config.sequence_length.value_or(0));
   cost.sampling = policy;
+  if (!config.trains()) return cost;
   const bool is_asked = config.enable_old_logprobs_recompute.value_or(false);
   if (is_asked || old_log_prob_reasons(config).any()) cost.forwards += policy;
   for (size_t i = 0; i < reference_roles(config).size(); ++i)

@@ -74,12 +74,6 @@ RunPlan plan_rlvr(const Config& config, const RunFlags& flags, Communicator& ran
   return plan_run(config, flags, config.actor_train.backend_timeout * 60, per_update, ranks, log);
 }
 
-std::vector<std::string> domains_of(const Config& config) {
-  std::vector<std::string> domains;
-  for (const auto& [domain, worker] : config.rewards) domains.push_back(domain);
-  return domains;
-}
-
 class Rlvr {
  public:
   Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
@@ -147,9 +141,7 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       rollout_manager_(sampling_, std::move(data.of_sampling), engine_, worker_.get(), reward_models_, ranks),
       throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size(),
                   std::ssize(training_ranks(config))),
-      // Of trajectories environment/cut says what cut them.
-      cut_responses_(sampling_.plays ? std::vector<std::string>() : domains_of(config),
-                     sampling_.training.max_new_tokens),
+      cut_responses_(sampling_),
       resume_(plan.start.resume),
       run_(std::move(plan), config.max_steps, rlvr_face(config, describe_roles(roles_, config, device)), ranks, log) {
   std::vector<RoleMesh*> all = mesh_of_.references;

@@ -23,6 +23,18 @@ std::string describe_roles(const Roles& roles, const Config& config, at::Device 
                      config.uses_critic() ? "; critic: yes" : "");
 }
 
+RunFace rollout_only_face(const Config& config, const std::string& policy) {
+  return {.name = config.exp_name,
+          .model = policy,
+          .algorithm = "samples only",
+          .headline = {.goal = {"score", "score/mean"},
+                       .others = {{"length", "token/response_length/mean"},
+                                  {"cut", "rollout/truncated_ratio"},
+                                  {"groups that differ", "group/mixed_ratio"},
+                                  {"tokens/s", "system/tps"}}},
+          .curves = {{"score", "score/mean"}, {"response length", "token/response_length/mean"}}};
+}
+
 RunFace rlvr_face(const Config& config, const std::string& roles) {
   const Shown kl{"KL", config.distils() ? "teacher_kl" : config.loss.use_kl_loss ? "actor/kl_loss" : "kl"};
   return {.name = config.exp_name,

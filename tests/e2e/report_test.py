@@ -14,6 +14,7 @@ import time
 import urllib.error
 import urllib.request
 
+import turns
 from browser import Browser, find_chromium
 from replay import binary, record, roll, train
 
@@ -196,6 +197,31 @@ def check_tokens(browser, run):
     assert browser.evaluate("document.querySelectorAll('.tokens').length") == 0
 
 
+def check_turns(browser, folder):
+    """Of a trajectory what an environment said is told apart, and where a turn had a prompt of its own, that."""
+    game = dict(env_type="guess_the_number", max_steps=3, max_tokens_per_step=4, env_config=dict(env_instruction="", action_pattern="(none)"))
+    for manager, told, badge in (("TrajEnvManager", "what turn 1 was told, and turn 2", "3 turns"),
+                                 ("StepEnvManager", "turn 2, behind a prompt of its own: it sees nothing of what is above", "3 turns, each with a prompt of its own")):
+        roll("train", "--config", turns.run_config(folder, manager, dict(Number=game | dict(env_manager_cls=manager)), 1200), "--device", "cpu", "eval_steps=0")
+        browser.open(report(folder / manager).as_uri(), 400)
+        assert browser.complaints() == [] and browser.evaluate("document.documentElement.scrollWidth") <= 400
+        assert badge in browser.evaluate("[...document.querySelectorAll('.response .badge')].map(e => e.textContent)"), manager
+        marks = browser.evaluate("[...document.querySelector('.tokens').querySelectorAll('.turn')].map(e => e.textContent)")
+        assert marks == [told, told.replace("2", "3").replace("1", "2")], marks
+        tokens = browser.evaluate("[...document.querySelector('.tokens').children].map(e => [e.textContent, e.className])")
+        lines = [json.loads(line) for line in open(folder / manager / "samples/step_000002.jsonl")]
+        sample = next(line for line in lines if line["tokens"] == [text for text, kind in tokens if kind != "turn"])
+        told = [told for turn in turns_of(folder / manager, sample) for told in [False] * turn["tokens"] + [True] * turn["environment_tokens"]]
+        assert told == ["told" in kind for _, kind in tokens if kind != "turn"] and any(told), (told, tokens)
+        starts = [i - sum(kind == "turn" for _, kind in tokens[:i]) for i, (_, kind) in enumerate(tokens) if kind == "turn"]
+        assert all(told[start] and not told[start - 1] for start in starts), (starts, told)
+
+
+def turns_of(run, sample):
+    return next(line["turns"] for line in map(json.loads, open(run / "rollouts/step_000002.jsonl"))
+                if (line["group_index"], line["sample_index"]) == (sample["group_index"], sample["sample_index"]))
+
+
 def check_absences(browser, folder, run, kept):
     """Runs that lack something have a page that says so."""
     for name, change, said in (
@@ -309,6 +335,7 @@ def main():
         check_validation(browser, folder, run)
         check_several(browser, folder, run, kept)
         check_tokens(browser, folder / "other")
+        check_turns(browser, folder)
         check_sft(browser, folder, kept)
         check_serve(browser, folder, run)
         check_absences(browser, folder, run, kept)

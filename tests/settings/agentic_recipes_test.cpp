@@ -1,6 +1,7 @@
 // What ROLL's agentic recipes say in words that mean something else than in its others.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 
 #include "checkpoint/temporary_folder.h"
 #include "settings/load_config.h"
@@ -50,6 +51,35 @@ TEST_CASE("grpo without normalisation is reinforce, which needs no group", "[tra
     CHECK(
         loaded({"norm_std_type=group", std::string("reward_normalization=") + kept}).config.experience.adv_estimator ==
         Chosen<AdvantageEstimator>("grpo"));
+}
+
+TEST_CASE("environments that are Python classes are told what is there in their place, and not their own keys",
+          "[train]") {
+  using Catch::Contains;
+  const auto why = [](const std::string& type, const std::string& key) {
+    return test::message_of([&] {
+      loaded({"custom_envs.FrozenLake.env_type=" + type, "custom_envs.FrozenLake.env_config." + key,
+              "custom_envs.FrozenLake.tool_wrapper={tool_configs: [1]}"});
+    });
+  };
+  for (const auto& [type, instead] : std::map<std::string, std::string>{
+           {"webshop", "env_type: command (configs/agentic.md, An environment of your own)"},
+           {"rg:letter_counting", "env_type: command (configs/agentic.md, An environment of your own)"},
+           {"game:GuessTheNumber-v0", "env_type: guess_the_number"},
+           {"sokoban_native_env", "env_type: sokoban,"},
+           {"rock_tb_native_env", "env_type: openai (configs/agentic.md, An agent of your own)"},
+           {"math:Math12K", "rewards.<domain>.type: math_rule"},
+           {"roll_qa", "env_type: tools with env_config.questions"},
+           {"code:Taco8k", "rewards.<domain>.type: code_sandbox"}}) {
+    const std::string told = why(type, "own_key=1");
+    CHECK_THAT(told, Contains("custom_envs.FrozenLake.env_type = ") && Contains(instead));
+    CHECK_THAT(told, !Contains("own_key") && !Contains("tool_wrapper"));
+    CHECK_THAT(why(type, "size=500"), !Contains("size = 500"));  // there it may mean something else
+  }
+  CHECK_THAT(why("web_shop", "own_key=1"), Contains("must be one of frozen_lake") && Contains("own_key"));
+  CHECK_FALSE(loaded({"custom_envs.FrozenLake.agent_system_template=null"})
+                  .config.agentic.custom_envs.at("FrozenLake")
+                  .agent_system_template);
 }
 
 TEST_CASE("float16 is for a GPU, and what it takes there is said without a CPU", "[train]") {

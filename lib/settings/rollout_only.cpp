@@ -1,0 +1,104 @@
+#include "settings/rollout_only.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "base/error.h"
+#include "config/walk.h"
+
+namespace roll {
+
+namespace {
+
+/// Calls f(member) for the keys of a struct, of a group only for the group.
+template <class T, class F>
+void for_each_key(T& config, const F& f) {
+  walk(config, [&](const KeyInfo&, auto& member) {
+    using Member = std::remove_cvref_t<decltype(member)>;
+    if constexpr (!std::is_same_v<Member, Noted> && !std::is_same_v<Member, Refused>) f(member);
+    return false;
+  });
+}
+
+/// Those that are about training and are not actor_train's.
+template <class F>
+void for_each_training_key(Config& config, const F& f) {
+  for_each_key(config.loss, f), for_each_key(config.experience, f);
+  f(config.reference), f(config.teacher), f(config.critic), f(config.ppo_epochs), f(config.max_grad_norm);
+  f(config.critic_warmup), f(config.enable_reference), f(config.enable_old_logprobs_recompute);
+  f(config.opd_kl_coef), f(config.max_nonfinite_updates);
+}
+
+/// All that a run that trains nothing does not read.
+template <class F>
+void for_each_idle_key(Config& config, const F& f) {
+  for_each_training_key(config, f);
+  for_each_key(config.actor_train.policy, f);
+  f(config.actor_train.training_args), f(config.actor_train.loss_func), f(config.actor_train.pg_loss_reducer);
+  f(config.async_generation_ratio), f(config.offload), f(config.dump_experience), f(config.dump_samples);
+  f(config.validation), f(config.agentic.val_env_manager), f(config.eval_steps);
+}
+
+/// Whether there is no role but the sampler, and no word of another.
+bool is_sampling_alone(Config& config, Checker& check) {
+  if (!config.agentic.is_used() || check.is_set(config.actor_train) || !check.is_set(config.actor_infer)) return false;
+  bool is_alone = true;
+  for_each_training_key(config, [&](auto& member) {
+    is_alone = is_alone && check.require(!check.is_set(member), member,
+                                         "is about training, but actor_train, which would be trained, is not there; "
+                                         "describe it, or for a run that only samples set {}: true",
+                                         check.key(config.rollout_only));
+  });
+  if (is_alone)
+    check.note(
+        fmt::format("{} is true: there is actor_infer and no actor_train, so that steps are sampled and scored, "
+                    "and nothing is trained",
+                    check.key(config.rollout_only)));
+  return is_alone;
+}
+
+void note_idle(Config& config, Checker& check) {
+  constexpr size_t kShown = 8;
+  std::vector<std::string> idle;
+  for_each_idle_key(config, [&](auto& member) {
+    // One of the estimators has a greedy response sampled to each prompt.
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, Chosen<AdvantageEstimator>>)
+      if (member->samples_baseline) return;
+    if (check.is_set(member)) idle.push_back(check.key(member));
+  });
+  if (idle.empty()) return;
+  const std::string more = idle.size() > kShown ? fmt::format(" and {} more", idle.size() - kShown) : "";
+  idle.resize(std::min(idle.size(), kShown));
+  check.note(fmt::format("{}{}: no effect, because of {}: nothing is trained, and `roll evaluate` is what validates",
+                         fmt::join(idle, ", "), more, check.name(config.rollout_only)));
+}
+
+}  // namespace
+
+void complete_rollout_only(Config& config, Checker& check) {
+  auto& wish = config.rollout_only;
+  if (!wish) wish = is_sampling_alone(config, check);
+  if (*wish) note_idle(config, check);
+}
+
+void place_policy_at_sampler(Config& config, Checker& check) {
+  if (config.trains()) return;
+  check.require(!config.rollout_replay, config.rollout_replay, "is what is trained on, and {}; remove one of the two",
+                check.name(config.rollout_only));
+  WorkerConfig &policy = config.actor_train, &sampler = config.actor_infer;
+  // Else the trainer's numbers, in which its first step samples.
+  if (!check.is_set(policy) && !sampler.model_args.reads_int8()) policy.model_args.dtype = sampler.model_args.dtype;
+  if (!sampler.device_mapping) sampler.device_mapping = policy.device_mapping;
+  policy.device_mapping = sampler.device_mapping;
+  policy.strategy_args = {};
+  policy.strategy_args.strategy_config.tensor_parallel_size = sampler.strategy_args.strategy_config.tensor_parallel();
+}
+
+void require_training(const Config& config, const std::string& file, const std::string& command) {
+  if (!config.trains())
+    throw user_error("--config = {}: describes a run that only samples (rollout_only: true); {} is about training",
+                     file, command);
+}
+
+}  // namespace roll

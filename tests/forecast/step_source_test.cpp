@@ -1,0 +1,68 @@
+#include "forecast/step_source.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "settings/load_config.h"
+
+namespace roll {
+
+namespace {
+
+Config lakes(const std::string& manager) {
+  return load_config(std::string(ROLL_SOURCE_DIR) + "/configs/frozen_lake_cpu.yaml",
+                     {"custom_envs.FrozenLake.env_manager_cls=" + manager, "pretrain=Qwen/Qwen2.5-0.5B",
+                      "custom_envs.FrozenLake.history_length=2", "rollout_batch_size=16",
+                      "actor_train.training_args.train_batch_size=16", "actor_train.use_sequence_packing=false"},
+                     {.offline = true})
+      .config;
+}
+
+}  // namespace
+
+TEST_CASE("turns with prompts of their own are assumed one by one, each as long as it may be said", "[preview]") {
+  const Config config = lakes("StepEnvManager");
+  const ThinStep step = assumed_step(config, {.mean = 3, .std = 2}, 1);
+  REQUIRE(step.num_sequences() == 16);
+  REQUIRE(std::ssize(step.turns) == 16);
+  const int64_t prompt = config.prompt_length / 4;
+  std::set<int64_t> lengths;
+  for (int64_t s = 0; s < 16; ++s) {
+    const std::vector<ThinTurn> turns = step.turns_of(s);
+    REQUIRE(std::ssize(turns) == config.agentic.custom_envs.at("FrozenLake").max_steps);
+    int64_t all = 0;
+    for (const ThinTurn& turn : turns) {
+      CHECK(turn.before == 0);
+      CHECK(turn.told == prompt);
+      CHECK((turn.said >= 1 && turn.said <= config.agentic.custom_envs.at("FrozenLake").max_tokens_per_step));
+      all += turn.told + turn.said;
+      lengths.insert(turn.said);
+    }
+    CHECK(all == step.lengths()[s]);
+    CHECK_FALSE(step.turns[s].front().is_fresh);
+    CHECK(std::ranges::count_if(step.turns[s], &Turn::is_fresh) == std::ssize(turns) - 1);
+  }
+  CHECK(lengths.size() > 2);
+  const ThinStep plain = assumed_step(lakes("TrajEnvManager"), {.mean = 3, .std = 2}, 1);
+  CHECK(plain.turns.empty());
+  CHECK(plain.turns_of(0).size() == 1);
+}
+
+TEST_CASE("a turn of a trajectory sees what was before it, and one with a prompt of its own only that", "[preview]") {
+  ThinStep step{
+      .group_size = 1, .prompt_lengths = {10, 10}, .response_lengths = {12, 5}, .domain_of_group = {"a", "a"}};
+  step.turns = {{{.num_tokens = 3, .num_environment_tokens = 2},
+                 {.num_tokens = 1, .num_environment_tokens = 4},
+                 {.num_tokens = 2, .is_fresh = true}},
+                {}};
+  const std::vector<ThinTurn> turns = step.turns_of(0);
+  REQUIRE(turns.size() == 3);
+  CHECK((turns[0].before == 0 && turns[0].told == 10 && turns[0].said == 3));
+  CHECK((turns[1].before == 13 && turns[1].told == 2 && turns[1].said == 1));
+  CHECK((turns[2].before == 0 && turns[2].told == 4 && turns[2].said == 2));
+  REQUIRE(step.turns_of(1).size() == 1);
+  CHECK((step.turns_of(1)[0].told == 10 && step.turns_of(1)[0].said == 5));
+}
+
+}  // namespace roll
