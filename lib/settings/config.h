@@ -122,7 +122,7 @@ struct Config {
   std::map<std::string, RewardWorkerConfig> rewards;
   WorkerConfig reward_model{.duties = {.trains = false, .is_policy = false, .forwards = false, .leads = false}};
 
-/// Else it only samples (settings/rollout_only.h).
+  /// Else it only samples (settings/rollout_only.h).
   bool trains() const { return !rollout_only.value_or(false); }
   bool uses_critic() const { return trains() && experience.adv_estimator->needs_values; }
   bool distils() const { return trains() && experience.distils(); }
