@@ -65,6 +65,7 @@ class Numbers {
       collection.finished(request, {});
     };
     do {
+      REQUIRE(played.num_servings < 1000);
       int64_t num_asked = 0;
       RolloutCoordinator::Terms terms{.version = played.num_servings++};
       if (pauses_after > 0) terms.should_pause = [&] { return ++num_asked > pauses_after; };
