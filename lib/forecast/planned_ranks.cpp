@@ -130,13 +130,11 @@ class PlannedCommunicator : public ImmediateCommunicator {
                       std::string_view name) override {
     // NCCL's ranks first agree on where their tensors are.
     if (world_.path == Path::kDevice) count("all_reduce", Path::kHost, all_reduce_cost(asked_->own, Path::kHost, 1, 8));
-    std::vector<at::Tensor> sent(running_->size());
-    std::vector<at::Tensor> received(running_->size());
-    int64_t calls = times();  // once for all peers
+    count_messages(out, in);
+    if (out.front().is_meta()) return;  // else all ranks' have data
+    std::vector<at::Tensor> sent(running_->size()), received(running_->size());
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank()) continue;
-      if (out[peer].numel() + in[peer].numel() == 0) continue;
-      count_message(peer, bytes_of(out[peer]), bytes_of(in[peer]), std::exchange(calls, 0));
       if (runs(peer)) {
         if (!out[peer].is_meta()) sent[group_.places[peer]] = out[peer];
         if (!in[peer].is_meta()) received[group_.places[peer]] = in[peer];
@@ -144,7 +142,7 @@ class PlannedCommunicator : public ImmediateCommunicator {
         in[peer].view({-1}).view(at::kFloat).fill_(1);  // so that no mask is empty
       }
     }
-    if (!out.front().is_meta()) running_->exchange(sent, received, name);  // then all ranks' have data
+    running_->exchange(sent, received, name);
   }
 
  private:
@@ -181,13 +179,22 @@ class PlannedCommunicator : public ImmediateCommunicator {
     counted_.add(traffic().key(asked_->name, operation), {flow(cost.sent), flow(cost.received), times()}, cost.message);
   }
 
-  void count_message(int peer, int64_t sent, int64_t received, int64_t calls) {
-    const std::vector<int>& ranks = group_.members;
-    const bool is_far = world_.host_of(ranks[peer]) != world_.host_of(ranks[rank()]);
-    const auto flow = [&](int64_t bytes) {
-      return Flow{bytes * times(), is_far ? static_cast<double>(bytes * times()) : 0};
-    };
-    counted_.add(traffic().key(asked_->name, "all_to_all"), {flow(sent), flow(received), calls}, sent);
+  /// To and from all peers: one call, and one entry, as plans have millions of messages.
+  void count_messages(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in) {
+    Moved all{.calls = times()};
+    int64_t largest = 0;
+    const int64_t host = world_.host_of(group_.members[rank()]);
+    for (int peer = 0; peer < size(); ++peer) {
+      if (peer == rank()) continue;
+      const bool is_far = world_.host_of(group_.members[peer]) != host;
+      const auto add = [&](Flow& flow, int64_t bytes) {
+        flow += {bytes * times(), is_far ? static_cast<double>(bytes * times()) : 0};
+      };
+      add(all.sent, bytes_of(out[peer]));
+      add(all.received, bytes_of(in[peer]));
+      largest = std::max(largest, bytes_of(out[peer]));
+    }
+    counted_.add(traffic().key(asked_->name, "all_to_all"), all, largest);
   }
 
   std::shared_ptr<AskedGroup> asked_;
