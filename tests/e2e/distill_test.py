@@ -6,46 +6,17 @@ roll binary."""
 import json
 import pathlib
 import subprocess
-import sys
 import tempfile
 
+import golden_update
 import one_distill
 import one_step
-from metric_words import unknown_metrics
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from expecting import expect, finish
+from golden_update import binary, compare, lines_of, near, roll
 
-binary = pathlib.Path(sys.argv[1]).resolve()
-golden = json.loads((pathlib.Path(__file__).resolve().parents[1] / "golden/train/distill.json").read_text())
+golden = golden_update.golden("distill")
 STRATEGY = "{}.strategy_args.strategy_config.{}={}".format
 ROLES = ("student", "teacher")
-
-
-def roll(*arguments, code=0):
-    done = subprocess.run([binary, *map(str, arguments)], capture_output=True, text=True, timeout=300)
-    if done.returncode != code:
-        sys.exit(f"roll {' '.join(map(str, arguments))}\nexit code {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
-    return done.stderr if code else done.stdout
-
-
-def lines_of(run):
-    return [json.loads(line) for line in open(run / "metrics.jsonl")]
-
-
-def near(what, ours, expected, limit):
-    expect(abs(ours - expected) <= limit * max(abs(expected), 1), f"{what}: {ours}, not {expected}")
-
-
-def compare(what, folder, run, expected):
-    ours = lines_of(run)[0]
-    expect(not unknown_metrics(binary, ours), f"{what}: `roll metrics` knows {unknown_metrics(binary, ours)}")
-    for name, value in expected["metrics"].items():
-        near(f"{what}: {name}", ours[name], value, 1e-5)
-    before, after = (one_step.model_weights(f) for f in (folder / "student", run / "checkpoints/step_000001/actor"))
-    for name, (norm, projection) in expected["changes"].items():
-        our_norm, our_projection = one_step.fingerprint(after[name] - before[name])
-        near(f"{what}: change of {name}", max(abs(our_norm - norm), abs(our_projection - projection)) / norm, 0, 2e-3)
 
 
 def updates(folder):
@@ -53,7 +24,7 @@ def updates(folder):
         config = one_distill.prepare(binary, folder, keys)
         run = folder / recipe.replace(" ", "_")
         roll("distill", "--config", config, f"output_dir={run}")
-        compare(recipe, folder, run, golden[recipe])
+        compare(recipe, folder / "student", run, golden[recipe])
 
 
 def layouts(folder):
@@ -70,7 +41,7 @@ def layouts(folder):
                                ("2 x 2 stages, a teacher of 2 stages and 2 tensor ranks", 4, sizes("student", pp=2) + sizes("teacher", pp=2, tp=2) + small)):
         run = folder / name.replace(" ", "_")
         roll("distill", "--config", config, "-n", ranks, f"output_dir={run}", *flags)
-        compare(name, folder, run, golden["adaptive"])
+        compare(name, folder / "student", run, golden["adaptive"])
 
 
 def goes_on(folder):
