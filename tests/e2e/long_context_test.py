@@ -121,7 +121,7 @@ def check_judges(folder):
 
 
 def check_rows(folder):
-    """Fine-tuning, preferences (with a reference of their own model) and an evaluation."""
+    """Fine-tuning, preferences (with a reference of their own model), a distillation from that model and an evaluation."""
     sums = [dict(id=str(i), prompt=f"What is {i} and {i + 1}?", answer=f"It is {2 * i + 1}.", rejected=f"It may be {i}.") for i in range(8)]
     (folder / "sums.jsonl").write_text("".join(json.dumps(row | dict(chosen=row["answer"])) + "\n" for row in sums))
     training = dict(training_args=dict(learning_rate=1e-3, train_batch_size=4), data_args=dict(file_name=[str(folder / "sums.jsonl")], prompt="prompt"))
@@ -130,7 +130,8 @@ def check_rows(folder):
         common = dict(exp_name="rows", pretrain=str(folder / name), sequence_length=64, max_steps=2)
         taught = training | dict(data_args=training["data_args"] | dict(response="answer"))
         of_dpo = dict(actor_train=training, reference=dict(model_args=dict(model_name_or_path=str(folder / name))), validation=dict(data_args={}))
-        for command, keys in (("sft", dict(sft_train=taught)), ("dpo", of_dpo | dict(beta=0.3))):
+        of_distill = dict(student=taught, teacher_pretrain=str(folder / name), pretrain=str(folder / "plain"))
+        for command, keys in (("sft", dict(sft_train=taught)), ("dpo", of_dpo | dict(beta=0.3)), ("distill", of_distill)):
             out = folder / f"{command}_{name}"
             (folder / f"{command}.json").write_text(json.dumps(common | keys | dict(output_dir=str(out))))
             replay.roll(command, "--config", folder / f"{command}.json", "--device", "cpu")
@@ -140,7 +141,7 @@ def check_rows(folder):
         out = folder / f"evaluated_{name}"
         replay.roll("evaluate", "--config", folder / f"{name}_run.yaml", "--output", out, f"validation.data_args={{file_name: {folder / 'rows.jsonl'}, prompt: prompt}}")
         made["evaluate", name] = [(line["response_ids"], line["log_probs"]) for line in rollout_lines(out, 0, "val_")]
-    for command in ("sft", "dpo", "evaluate"):
+    for command in ("sft", "dpo", "distill", "evaluate"):
         expect(made[command, "long"] == made[command, "control"] and made[command, "long"], f"roll {command} turns by long_factor")
 
 
