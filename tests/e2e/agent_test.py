@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Agents that ask the policy in training, over HTTP: what was sampled for them is what is trained, on any number of ranks, whatever they ask; who
-dies, says nothing, floods or lies is counted and never a reward; OpenAI's own client plays as any other. Argument: the roll binary."""
+dies, says nothing, floods or lies is counted and never a reward; OpenAI's own client and an agent framework (Pydantic AI) play as any other. Argument: the roll binary."""
 import json
 import pathlib
 import sys
@@ -139,6 +139,49 @@ while session := post(base + "/sessions", {}):
 '''
 
 
+# An agent framework, whose requests are its own; what it was told is read under its hands.
+FRAMEWORK = r'''
+import asyncio, json, os, sys, urllib.request
+import openai
+from pydantic_ai import Agent
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+log, base, key = open(sys.argv[1], "a"), os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"]
+def post(url, body):
+    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), {"Authorization": "Bearer " + key})) as answer:
+        return json.loads(answer.read() or b"null")
+
+async def play(session):
+    turns = []
+    async with openai.AsyncOpenAI(base_url=session["base_url"], api_key=key) as client:
+        create = client.chat.completions.create
+        async def listening(*arguments, **named):
+            answer = await create(*arguments, **named)
+            turns.append(answer.choices[0].model_extra["token_ids"])
+            return answer
+        client.chat.completions.create = listening
+        model = OpenAIChatModel("policy", provider=OpenAIProvider(openai_client=client))
+        agent = Agent(model, system_prompt="You add numbers.", model_settings={"extra_body": {"return_token_ids": True}})
+
+        @agent.tool_plain
+        def add(a: int, b: int) -> int:
+            """The sum of two numbers."""
+            return a + b
+
+        try:
+            first = await agent.run("hello")
+            await agent.run("more", message_history=first.all_messages())
+        except Exception as error:  # of a framework whose model talks nonsense
+            print(repr(error), file=sys.stderr)
+    return turns
+
+while session := post(base + "/sessions", {}):
+    turns = asyncio.run(play(session))
+    log.write(json.dumps(dict(seed=session["seed"], turns=turns)) + "\n"), log.flush()
+    post(session["base_url"] + "/reward", {"reward": 1.0})
+'''
+
+
 def play(folder, name, agent, ranks=1, number=4, environment=None, **keys):
     """A run with agents of that program, and what these were told."""
     (folder / f"{name}.py").write_text(agent)
@@ -184,4 +227,7 @@ with tempfile.TemporaryDirectory() as name:
     failed = [json.loads(line)["reward_detail"] for line in open(futile / "experience/step_000001.jsonl")]
     expect(all(detail["environment"] == "crash" for detail in failed), f"agents that take no session are crashes: {failed}")
     check_trained(*play(folder, "client", OPENAI, number=2, environment=dict(world_size=1)))
+    framework, told = play(folder, "framework", FRAMEWORK, number=2, environment=dict(world_size=1))
+    check_trained(framework, told)
+    expect(sum(len(t["turns"]) for t in told) > 10, f"Pydantic AI has talked with the policy: {told}")
 finish("agents that ask the policy")

@@ -103,6 +103,7 @@ def one_rank_waits(folder):
     wait_until(lambda: listening(first), "rank 0 listens")
     expect(listening(first) == {("127.0.0.1", port)}, f"rank 0 listens at {listening(first)}")
     secret = folder / f"roll-{os.getuid()}"
+    wait_until(secret.exists, "rank 0 leaves its secret")
     expect(stat.S_IMODE(secret.stat().st_mode) == 0o700, "the secret's folder is its user's")
     for _ in range(100):
         attack(port, held)
