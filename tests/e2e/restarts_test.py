@@ -55,6 +55,19 @@ def check_hanging(folder):
             assert len(re.findall(named, err)) == 1 + restarts, err
 
 
+def check_stages(folder):
+    """Of a pipeline each stage is named, and its run ends although the other stage waits for it."""
+    stages = {"actor_train.strategy_args.strategy_config.pipeline_model_parallel_size": 2}
+    for stage in (0, 1):
+        with LongRun(binary, folder, "train", 2, **stages) as run:
+            run.work()
+            os.kill(run.ranks()[stage], signal.SIGKILL)
+            began = time.monotonic()
+            err = run.end(1)[1]
+        print(f"stage {stage} is named after {time.monotonic() - began:.1f} s", flush=True)
+        assert re.search(rf"(?m)^roll: rank {stage} on host \S+ was killed by signal 9 \(Killed\)", err), err
+
+
 def check_stop_after_restart(folder):
     """A stop is a stop, also of a job that was started again; and Ctrl-C during the start of one."""
     with LongRun(binary, folder, "sft", 2, max_restarts=5) as run:
@@ -103,7 +116,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         prepare(binary, folder)
-        for check in (check_killed, check_hanging, check_stop_after_restart, check_not_finite,
+        for check in (check_killed, check_hanging, check_stages, check_stop_after_restart, check_not_finite,
                       check_replay_of_not_finite):
             begin = time.monotonic()
             check(folder)
