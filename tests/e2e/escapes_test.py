@@ -117,7 +117,7 @@ def check_words(folder, model):
     for words in (("quickstart", f"{ALL}=1"), ("keys", ALL), ("metrics", ALL), ("explain", ALL), ("completion", ALL), ("man", ALL), ("doctor", ALL),
                   ("data", "check", ALL),
                   ("new", folder / "no", "--model", ALL), ("convert-config", ALL), ("validate-config", ALL), ("train", "--config", ALL),
-                  ("train", f"--{ALL}"), ("sft", "--config", ALL), ("dpo", "--config", ALL), ("evaluate", "--config", ALL), ("report", ALL), ("verify", ALL), ("inspect", ALL), ("pack-stats", "--config", ALL),
+                  ("train", f"--{ALL}"), ("sft", "--config", ALL), ("dpo", "--config", ALL), ("distill", "--config", ALL), ("evaluate", "--config", ALL), ("report", ALL), ("verify", ALL), ("inspect", ALL), ("pack-stats", "--config", ALL),
                   ("check-loss", "--config", ALL), ("generate", "--model", ALL), ("serve", "--model", ALL), ("serve-environment", "--", ALL), ("score", "--type", ALL), ("logprobs", "--model", ALL),
                   ("tokenize", "--model", ALL), ("init-model", "--arch", ALL), ("export", "--model", ALL, "--out", folder / "no"), (ALL, "x")):
         through(*words)
@@ -130,7 +130,7 @@ def check_configurations(folder, model):
     for what, keys in dict(keys={text: 1 for text in TEXTS}, values=dict(exp_name=ALL, adv_estimator=ALL, max_steps=ALL),
                            domains=dict(rewards={text: dict(type=text, tag_included=[text]) for text in TEXTS[:50]})).items():
         file.write_text(json.dumps(config | keys))
-        for command in ("validate-config", "train", "sft", "dpo", "evaluate", "pack-stats", "check-loss"):
+        for command in ("validate-config", "train", "sft", "dpo", "distill", "evaluate", "pack-stats", "check-loss"):
             through(command, "--config", file)
         if what == "keys":
             through("convert-config", file, codes=(0, 2))
