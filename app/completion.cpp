@@ -69,6 +69,8 @@ std::string nested_names(const std::vector<CommandInfo>& commands) {
 
 /// What a subcommand takes behind its flags: keys of a list, one of a few words, or else perhaps a file.
 std::string key_branches(const std::vector<CommandInfo>& commands) {
+  const std::vector<CommandKeys> lists = keys_by_command();
+  const auto variable_of = [](const CommandKeys& list) { return "$_roll_" + list.command + "_keys"; };
   std::string branches;
   for (const CommandInfo& command : commands) {
     if (!command.subcommands.empty())
@@ -77,20 +79,20 @@ std::string key_branches(const std::vector<CommandInfo>& commands) {
       branches += fmt::format("    {}) behind='{}' ;;\n", word_of(command),
                               fmt::join(command.positionals.front().choices, " "));
     if (!command.takes_overrides()) continue;
-    const bool any = command.name == "validate-config";
-    const char* keys = command.name == "sft"       ? "$_roll_sft_keys"
-                       : command.name == "dpo"     ? "$_roll_dpo_keys"
-                       : command.name == "distill" ? "$_roll_distill_keys"
-                       : any ? "$_roll_train_keys$_roll_sft_keys$_roll_dpo_keys$_roll_distill_keys"
-                             : "$_roll_train_keys";
+    std::string keys;  // of the command, or of any
+    for (const CommandKeys& list : lists)
+      if (command.name == list.command || command.name == "validate-config") keys += variable_of(list);
+    if (keys.empty()) keys = variable_of(lists.front());
     branches += fmt::format("    {}) keys={} ;;\n", word_of(command), keys);
   }
   return branches;
 }
 
 std::string key_variables() {
-  return fmt::format("_roll_train_keys='{}'\n_roll_sft_keys='{}'\n_roll_dpo_keys='{}'\n_roll_distill_keys='{}'\n",
-                     key_lines(rlvr_keys()), key_lines(sft_keys()), key_lines(dpo_keys()), key_lines(distill_keys()));
+  std::string variables;
+  for (const auto& [command, keys] : keys_by_command())
+    variables += fmt::format("_roll_{}_keys='{}'\n", command, key_lines(keys));
+  return variables;
 }
 
 constexpr const char* kBashFunctions = R"(

@@ -63,11 +63,10 @@ void list(const KeysFlags& flags) {
   const auto foreign = word_among(paths_of(all_keys()), flags.pattern);
   if (foreign) std::fprintf(stderr, "note: %s\n", other_trainers(flags.pattern, *foreign).c_str());
   std::string text;
-  for (const auto& [command, keys] : {std::pair{"roll train", rlvr_keys()}, std::pair{"roll sft", sft_keys()},
-                                      std::pair{"roll dpo", dpo_keys()}, std::pair{"roll distill", distill_keys()}}) {
+  for (const auto& [command, keys] : keys_by_command()) {
     const std::vector<SharedKey> found = with_foreign(keys_with(flags.pattern, keys), keys, foreign);
     if (found.empty()) continue;
-    text += (text.empty() ? "" : "\n") + heading(command, format) + key_table(found, format, shows_idle);
+    text += (text.empty() ? "" : "\n") + heading("roll " + command, format) + key_table(found, format, shows_idle);
   }
   if (text.empty() && !foreign)
     throw user_error("no key's name or meaning holds '{}'; `roll keys` lists them all", flags.pattern);

@@ -101,8 +101,8 @@ std::string manual(const std::vector<CommandInfo>& commands) {
   text += std::string(kHead) + ".SH SUBCOMMANDS\n";
   for (const CommandInfo& command : commands) text += section_of(command);
   text += ".SH KEYS\nName, default, meaning, what is allowed, and whose keys they are.\n";
-  return text + keys_section("roll train", rlvr_keys()) + keys_section("roll sft", sft_keys()) +
-         keys_section("roll dpo", dpo_keys()) + keys_section("roll distill", distill_keys()) + kTail;
+  for (const auto& [command, keys] : keys_by_command()) text += keys_section("roll " + command, keys);
+  return text + kTail;
 }
 
 }  // namespace

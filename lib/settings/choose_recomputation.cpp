@@ -71,6 +71,14 @@ Config as_pipeline(const SftConfig& config) {
   return pipeline;
 }
 
+/// With one that only forwards beside it.
+Config as_pipeline(const SftConfig& config, const WorkerConfig& frozen) {
+  Config pipeline = as_pipeline(config);
+  pipeline.enable_reference = true;
+  pipeline.reference = frozen;
+  return pipeline;
+}
+
 std::vector<std::string> choose_in(Config pipeline, SftConfig& config, const PlannedModels& models, bool on_gpu,
                                    double bytes) {
   const auto lines = choose_recomputation(pipeline, models, on_gpu, bytes);
@@ -114,9 +122,7 @@ std::vector<std::string> choose_recomputation(SftConfig& config, const PlannedMo
 
 std::vector<std::string> choose_recomputation(DpoConfig& config, const PlannedModels& models, bool on_gpu,
                                               double bytes) {
-  Config pipeline = as_pipeline(config);
-  pipeline.enable_reference = true;
-  pipeline.reference = config.reference;
+  Config pipeline = as_pipeline(config, config.reference);
   TrainingArgs& batch = pipeline.actor_train.training_args;  // of pairs
   batch.per_device_train_batch_size *= 2;
   if (batch.train_batch_size) *batch.train_batch_size *= 2;
@@ -125,10 +131,7 @@ std::vector<std::string> choose_recomputation(DpoConfig& config, const PlannedMo
 
 std::vector<std::string> choose_recomputation(DistillConfig& config, const PlannedModels& models, bool on_gpu,
                                               double bytes) {
-  Config pipeline = as_pipeline(config);
-  pipeline.enable_reference = true;
-  pipeline.reference = config.teacher;
-  return choose_in(std::move(pipeline), config, models, on_gpu, bytes);
+  return choose_in(as_pipeline(config, config.teacher), config, models, on_gpu, bytes);
 }
 
 std::vector<std::string> recomputation_text(const Config& config, const PlannedModels& models, bool on_gpu) {

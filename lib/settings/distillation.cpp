@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/nearest.h"
+#include "checkpoint/hub_cache.h"
 #include "config/node.h"
 #include "settings/agentic.h"
 #include "settings/placement.h"
@@ -175,6 +176,15 @@ void complete_distillation(Config& config, Checker& check) {
     if (!teacher.tag_included.empty()) teacher.domains = domains_of(teacher, config, check);
   }
   note_untaught(config, check);
+}
+
+void check_teacher(const NamedSpec& teacher, const NamedSpec& learner, const char* who, bool offline, Checker& check) {
+  check.require(teacher.spec.vocab_size >= learner.spec.vocab_size, teacher.name,
+                "its vocab_size is {}, and the {}'s {}: a teacher must know all tokens that the {} may write",
+                teacher.spec.vocab_size, who, learner.spec.vocab_size, who);
+  if (offline) return;
+  check.collect(teacher.name,
+                [&] { check_same_tokens(model_folder(learner.name.value()), model_folder(teacher.name.value())); });
 }
 
 void check_same_tokens(const std::filesystem::path& policy, const std::filesystem::path& teacher) {

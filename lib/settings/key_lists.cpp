@@ -1,7 +1,6 @@
 #include "settings/key_lists.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "settings/config.h"
 #include "settings/distill_config.h"
@@ -25,19 +24,22 @@ std::vector<SharedKey> distill_keys() {
   return shared_keys(key_entries<DistillConfig>());
 }
 
+std::vector<CommandKeys> keys_by_command() {
+  return {{"train", rlvr_keys()}, {"sft", sft_keys()}, {"dpo", dpo_keys()}, {"distill", distill_keys()}};
+}
+
 std::vector<SharedKey> all_keys() {
-  std::vector<SharedKey> keys = rlvr_keys(), others = sft_keys();
-  std::ranges::move(dpo_keys(), std::back_inserter(others));
-  std::ranges::move(distill_keys(), std::back_inserter(others));
-  for (const SharedKey& key : others) {
-    const auto same = std::ranges::find(keys, key.entry, &SharedKey::entry);
-    if (same == keys.end())
-      keys.push_back(key);
-    else
-      for (const std::string& role : key.roles)
-        if (std::ranges::find(same->roles, role) == same->roles.end()) same->roles.push_back(role);
-  }
-  return keys;
+  std::vector<SharedKey> all;
+  for (const auto& [command, keys] : keys_by_command())
+    for (const SharedKey& key : keys) {
+      const auto same = std::ranges::find(all, key.entry, &SharedKey::entry);
+      if (same == all.end())
+        all.push_back(key);
+      else
+        for (const std::string& role : key.roles)
+          if (std::ranges::find(same->roles, role) == same->roles.end()) same->roles.push_back(role);
+    }
+  return all;
 }
 
 }  // namespace roll

@@ -74,11 +74,8 @@ std::vector<std::optional<ModelSpec>> check_references(const Config& config, con
     if (spec) check_model_layout(worker->strategy_args, *spec, check);
     if (name == policy_name) continue;
     check_lengths(config, spec, role, check);
-    if (!config.distils() || !spec || !policy) continue;
-    check.require(spec->vocab_size >= policy->vocab_size, name,
-                  "its vocab_size is {}, and the policy's {}: a teacher must know all tokens that the policy may write",
-                  spec->vocab_size, policy->vocab_size);
-    if (!offline) check.collect(name, [&] { check_same_tokens(model_folder(*policy_name), model_folder(*name)); });
+    if (config.distils() && spec && policy)
+      check_teacher({name, *spec}, {policy_name, *policy}, "policy", offline, check);
   }
   return specs;
 }

@@ -1,5 +1,4 @@
 // The configurations of pipelines that learn from rows: `roll sft`, `roll dpo`, `roll distill`.
-#include "checkpoint/hub_cache.h"
 #include "config/writer.h"
 #include "settings/batch_plan.h"
 #include "settings/describe_loss.h"
@@ -18,6 +17,10 @@ void place(CheckedConfig<SftConfig>& result, const LoadOptions& options, Checker
   worker.ranks = all_ranks(num_devices > 0 ? num_devices : result.num_ranks);
 }
 
+LongestSequence longest_of(const SftConfig& config, Checker& check) {
+  return {config.sequence_length, check.name(config.sequence_length)};
+}
+
 /// Of the trained role and one that helps it, on the ranks of the same devices.
 template <class T>
 void place_pair(CheckedConfig<T>& result, WorkerConfig& trained, WorkerConfig& helper, const char* why,
@@ -28,6 +31,22 @@ void place_pair(CheckedConfig<T>& result, WorkerConfig& trained, WorkerConfig& h
   const auto num_devices = std::ssize(devices_of(roles));
   count_ranks(result, num_devices, any_mapping(roles), options, check);
   place_roles(roles, num_devices > 0 ? num_devices : result.num_ranks);
+}
+
+/// What holds of both roles. `unit`: what a micro-batch of the trained role cannot cut.
+void check_pair(const SftConfig& config, const WorkerConfig& trained, const WorkerConfig& helper,
+                const LongestSequence& unit, bool offline, Checker& check) {
+  check_layout(trained, check);
+  check_forward_layout(helper, check);
+  check_adapters(trained, check);
+  check_no_adapters(helper, check);
+  check_sft_batch(trained, check);
+  check.require(!trained.loss_func, trained.loss_func.library, "roll {} has a loss of its own; remove it", config.kind);
+  for (const WorkerConfig* worker : {&trained, &helper})
+    check_dtype(worker->model_args, worker->device_mapping.has_value(), check);
+  check_packing(trained, unit, /*trains=*/true, /*forwards=*/true, check);
+  check_packing(helper, longest_of(config, check), /*trains=*/false, /*forwards=*/true, check);
+  check_data(config, offline, check);
 }
 
 /// Of a role that learns from rows, or helps to. `source`: where its model is from, unless it says so itself.
@@ -51,8 +70,7 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
     check_adapters(config.sft_train, check);
     check_sft_batch(config.sft_train, check);
     check_dtype(config.sft_train.model_args, config.sft_train.device_mapping.has_value(), check);
-    const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
-    check_packing(config.sft_train, longest, /*trains=*/true, /*forwards=*/false, check);
+    check_packing(config.sft_train, longest_of(config, check), /*trains=*/true, /*forwards=*/false, check);
     check_data(config, options.offline, check);
     check_plugins(config.sft_train, options.offline, check);
     const auto policy =
@@ -70,22 +88,10 @@ CheckedConfig<DpoConfig> load_dpo_config(const std::filesystem::path& file, cons
     const DpoConfig& config = result.config;
     place_pair(result, result.config.sft_train, result.config.reference,
                "each rank computes log-probs of the pairs that it trains on", options, check);
-    check_layout(config.sft_train, check);
-    check_forward_layout(config.reference, check);
-    check_adapters(config.sft_train, check);
-    check_no_adapters(config.reference, check);
-    check_sft_batch(config.sft_train, check);
+    const LongestSequence pair{2 * config.sequence_length, "two responses of " + check.name(config.sequence_length)};
+    check_pair(config, config.sft_train, config.reference, pair, options.offline, check);
     check.require(!config.ipo || config.label_smoothing == 0, config.label_smoothing,
                   "is of DPO's loss, and {}; remove one of the two", check.name(config.ipo));
-    check.require(!config.sft_train.loss_func, config.sft_train.loss_func.library,
-                  "roll dpo has a loss of its own; remove it");
-    for (const WorkerConfig* worker : {&config.sft_train, &config.reference})
-      check_dtype(worker->model_args, worker->device_mapping.has_value(), check);
-    const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
-    const LongestSequence pair{2 * config.sequence_length, "two responses of " + check.name(config.sequence_length)};
-    check_packing(config.sft_train, pair, /*trains=*/true, /*forwards=*/true, check);
-    check_packing(config.reference, longest, /*trains=*/false, /*forwards=*/true, check);
-    check_data(config, options.offline, check);
     const auto policy =
         check_model(config, config.sft_train, config.pretrain, FolderUse::kWrites, options.offline, check);
     const auto reference =
@@ -108,36 +114,17 @@ CheckedConfig<DistillConfig> load_distill_config(const std::filesystem::path& fi
     const WorkerConfig &student = config.sft_train, &teacher = config.teacher;
     place_pair(result, result.config.sft_train, result.config.teacher, "a step's ranks are all there is", options,
                check);
-    check_layout(student, check);
-    check_forward_layout(teacher, check);
-    check_adapters(student, check);
-    check_no_adapters(teacher, check);
-    check_sft_batch(student, check);
-    check.require(!student.loss_func, student.loss_func.library, "roll distill has a loss of its own; remove it");
-    for (const WorkerConfig* worker : {&student, &teacher})
-      check_dtype(worker->model_args, worker->device_mapping.has_value(), check);
-    const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
-    check_packing(student, longest, /*trains=*/true, /*forwards=*/true, check);
-    check_packing(teacher, longest, /*trains=*/false, /*forwards=*/true, check);
-    check_data(config, options.offline, check);
+    check_pair(config, student, teacher, longest_of(config, check), options.offline, check);
     const ModelName& source = check.is_set(config.student_pretrain) ? config.student_pretrain : config.pretrain;
     const auto learns = check_model(config, student, source, FolderUse::kWrites, options.offline, check);
     const auto teaches =
         check_model(config, teacher, config.teacher_pretrain, FolderUse::kForwards, options.offline, check);
-    if (learns) {
+    if (learns)
       check.require(config.logits_topk <= learns->vocab_size, config.logits_topk,
                     "is more than the {} tokens of the student", learns->vocab_size);
-      if (teaches)
-        check.require(teaches->vocab_size >= learns->vocab_size, teacher.model_args.model_name_or_path,
-                      "its vocab_size is {}, and the student's {}: a teacher must know all tokens that the student may "
-                      "write",
-                      teaches->vocab_size, learns->vocab_size);
-    }
-    if (!options.offline && learns && teaches)
-      check.collect(teacher.model_args.model_name_or_path, [&] {
-        check_same_tokens(model_folder(*student.model_args.model_name_or_path),
-                          model_folder(*teacher.model_args.model_name_or_path));
-      });
+    if (learns && teaches)
+      check_teacher({teacher.model_args.model_name_or_path, *teaches}, {student.model_args.model_name_or_path, *learns},
+                    "student", options.offline, check);
     if (learns && teaches) result.models = PlannedModels{.policy = *learns, .critic = {}, .references = {teaches}};
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);
