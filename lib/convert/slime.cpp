@@ -143,6 +143,8 @@ constexpr ForeignRow kRows[] = {
     {"num-experts", kAutomatic, "the model's config.json says it"},
     {"moe-aux-loss-coeff", kCopied, "actor_train.strategy_args.strategy_config.moe_aux_loss_coeff"},
     {"moe-z-loss-coeff", kCopied, "actor_train.strategy_args.strategy_config.moe_z_loss_coeff"},
+    {"moe-router-bias-update-rate", kCopied,
+     "actor_train.strategy_args.strategy_config.moe_router_bias_update_rate"},
     {"moe-*", kAutomatic, "the model's config.json says what its experts are, and tokens go to them in one way"},
     {"multi-latent-attention", kRefused, "an attention that is not here"},
     {"mtp-num-layers", kRefused, "predictions of several tokens at once"},

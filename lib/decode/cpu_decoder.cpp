@@ -61,7 +61,7 @@ void CpuDecoder<T>::make_buffers() {
       branch = std::max(branch, mlp->down.padded_outputs());
     } else if (const auto* experts = std::get_if<ExpertsBlock>(&block.mixer)) {
       logits = std::max(logits, experts->router.padded_outputs());
-      chosen = std::max(chosen, experts->chosen);
+      chosen = std::max(chosen, experts->routing.chosen);
       expert_gated = std::max(expert_gated, experts->gates[0].padded_outputs());
       branch = std::max(branch, experts->downs[0].padded_outputs());
       if (experts->shared) gated = std::max(gated, experts->shared->gate.padded_outputs());

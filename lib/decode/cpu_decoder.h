@@ -83,9 +83,11 @@ class CpuDecoder : public Decoder {
     Activation activation = Activation::kSilu;
   };
   struct ExpertsBlock {
-    int64_t count, chosen, number;
-    bool renormalises;
-    PackedWeight router;  // float32; below its rows that of the shared expert's gate, where it is
+    RoutingRule routing;
+    int64_t number;
+    at::Tensor bias;      // float32; undefined: there is none
+    PackedWeight router;  // float32; below its rows that of the shared expert's gate, where it has one
+    bool gates_shared;
     std::vector<PackedWeight> gates, ups, downs;  // of each expert
     int64_t inner;                                // of this rank
     std::optional<GatedBlock> shared;

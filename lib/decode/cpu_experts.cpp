@@ -17,7 +17,7 @@ namespace {
 /// Rows of weights that are products of one input.
 at::Tensor router_rows(const Experts& experts, const LayerWeights& weights) {
   at::Tensor rows = weights[experts.router].weight;
-  if (experts.shared) rows = at::cat({rows, weights[experts.shared_gate].weight});
+  if (experts.shared_gate.outputs > 0) rows = at::cat({rows, weights[experts.shared_gate].weight});
   return rows.detach().to(at::kFloat);
 }
 
@@ -25,7 +25,7 @@ at::Tensor router_rows(const Experts& experts, const LayerWeights& weights) {
 
 template <class T>
 int64_t CpuDecoder<T>::room_for(const Experts& experts, const LayerWeights& weights) const {
-  int64_t bytes = PackedWeight::room_for(experts.count + 1, hidden_, at::kFloat);
+  int64_t bytes = PackedWeight::room_for(experts.routing.count + 1, hidden_, at::kFloat);
   for (const LinearShape& part : experts.parts->linears) bytes += room_of(weights[part]);
   return experts.shared ? bytes + room_for(*experts.shared, weights) : bytes;
 }
@@ -34,23 +34,24 @@ template <class T>
 void CpuDecoder<T>::add_block(const Experts& experts, const Block& block, const LayerWeights& weights,
                               StreamedMemory& memory) {
   const at::Tensor router = router_rows(experts, weights);
-  ExpertsBlock own{.count = experts.count,
-                   .chosen = experts.chosen,
+  ExpertsBlock own{.routing = experts.routing,
                    .number = experts.number,
-                   .renormalises = experts.renormalises,
+                   .bias = {},
                    .router = PackedWeight(router.size(0), hidden_, at::kFloat, memory),
+                   .gates_shared = experts.shared_gate.outputs > 0,
                    .gates = {},
                    .ups = {},
                    .downs = {},
                    .inner = 0,
                    .shared = {}};
   own.router.fill(0, router);
+  if (!experts.bias.name.empty()) own.bias = weights[experts.bias].detach().to(at::kFloat).contiguous();
   const auto* const parts = weights.from(experts.parts->linears.front());
   own.inner = parts[0].second.outputs();
-  for (int64_t e = 0; e < experts.count; ++e) {
+  for (int64_t e = 0; e < experts.routing.count; ++e) {
     own.gates.push_back(packed_together({parts[2 * e].second}, memory));
     own.ups.push_back(packed_together({parts[2 * e + 1].second}, memory));
-    own.downs.push_back(packed_together({parts[2 * experts.count + e].second}, memory));
+    own.downs.push_back(packed_together({parts[2 * experts.routing.count + e].second}, memory));
   }
   if (experts.shared) own.shared = packed_mlp(*experts.shared, weights, memory);
   push_block(std::move(own), block, weights, /*out_bias=*/at::Tensor());
@@ -61,7 +62,7 @@ void CpuDecoder<T>::mix(Member& member, const ExpertsBlock& block) {
   if (block.shared) mix(member, *block.shared);
   multiply(member, block.router, rows_of<T>(input_), std::ssize(rows_), rows_of(router_logits_));
   member.once([&] {
-    const auto choices = static_cast<size_t>(std::ssize(rows_) * block.chosen);
+    const auto choices = static_cast<size_t>(std::ssize(rows_) * block.routing.chosen);
     choices_.resize(choices), choice_weights_.resize(choices), choice_places_.resize(choices);
   });
   choose(member, block);
@@ -73,21 +74,22 @@ void CpuDecoder<T>::mix(Member& member, const ExpertsBlock& block) {
 template <class T>
 void CpuDecoder<T>::choose(Member& member, const ExpertsBlock& block) {
   const Rows logits = rows_of(router_logits_);
+  const int64_t chosen = block.routing.chosen;
+  const float* const bias = block.bias.defined() ? block.bias.template const_data_ptr<float>() : nullptr;
   member.share(std::ssize(rows_), [&](int64_t i) {
-    int32_t* const choices = choices_.data() + i * block.chosen;
-    choose_experts(logits[i], block.count, block.chosen, block.renormalises, choices,
-                   choice_weights_.data() + i * block.chosen);
-    if (record_.is_kept()) std::copy_n(choices, block.chosen, record_.of(rows_[i]) + block.number * block.chosen);
+    int32_t* const choices = choices_.data() + i * chosen;
+    choose_experts(logits[i], block.routing, bias, choices, choice_weights_.data() + i * chosen);
+    if (record_.is_kept()) std::copy_n(choices, chosen, record_.of(rows_[i]) + block.number * chosen);
   });
 }
 
 template <class T>
 void CpuDecoder<T>::sort_choices(const ExpertsBlock& block) {
-  std::vector<int64_t> begins(static_cast<size_t>(block.count + 1));
+  std::vector<int64_t> begins(static_cast<size_t>(block.routing.count + 1));
   for (const int32_t expert : choices_) ++begins[expert + 1];
   std::partial_sum(begins.begin(), begins.end(), begins.begin());
   expert_rows_.clear();
-  for (int64_t e = 0; e < block.count; ++e) {
+  for (int64_t e = 0; e < block.routing.count; ++e) {
     if (begins[e] == begins[e + 1]) continue;
     expert_rows_.push_back({.expert = e, .first = begins[e], .count = begins[e + 1] - begins[e]});
     expert_bytes_ += block.gates[e].bytes() + block.ups[e].bytes() + block.downs[e].bytes();
@@ -100,8 +102,8 @@ void CpuDecoder<T>::run_experts(Member& member, const ExpertsBlock& block) {
   const Inputs input = rows_of<T>(input_), spread = rows_of<T>(spread_), gated = rows_of<T>(expert_gated_);
   const Rows results = rows_of(expert_results_);
   member.share(std::ssize(rows_), [&](int64_t i) {
-    for (int64_t k = 0; k < block.chosen; ++k)
-      std::copy_n(input[i], hidden_, spread[choice_places_[i * block.chosen + k]]);
+    for (int64_t k = 0; k < block.routing.chosen; ++k)
+      std::copy_n(input[i], hidden_, spread[choice_places_[i * block.routing.chosen + k]]);
   });
   const int64_t panels = block.gates[0].num_panels(), out_panels = block.downs[0].num_panels();
   member.share(std::ssize(expert_rows_) * panels, [&](int64_t task) {
@@ -127,9 +129,9 @@ void CpuDecoder<T>::combine(Member& member, const ExpertsBlock& block) {
   const Rows branch = rows_of(branch_), results = rows_of(expert_results_), logits = rows_of(router_logits_);
   member.share(std::ssize(rows_), [&](int64_t i) {
     float* const sum = branch[i];
-    const float open = block.shared ? 1 / (1 + std::exp(-logits[i][block.count])) : 0;
+    const float open = block.gates_shared ? 1 / (1 + std::exp(-logits[i][block.routing.count])) : 1;
     for (int64_t e = 0; e < hidden_; ++e) sum[e] = block.shared ? open * sum[e] : 0;
-    for (int64_t c = i * block.chosen; c < (i + 1) * block.chosen; ++c) {
+    for (int64_t c = i * block.routing.chosen; c < (i + 1) * block.routing.chosen; ++c) {
       const float* const row = results[choice_places_[c]];
       for (int64_t e = 0; e < hidden_; ++e) sum[e] += choice_weights_[c] * row[e];
     }

@@ -72,7 +72,7 @@ struct StrategyConfig {
   std::optional<int64_t> num_layers_in_first_pipeline_stage, num_layers_in_last_pipeline_stage;
   bool account_for_embedding_in_pipeline_split = false, account_for_loss_in_pipeline_split = false;
   std::optional<std::string> pipeline_model_parallel_layout;
-  double moe_aux_loss_coeff = 0, moe_z_loss_coeff = 0;
+  double moe_aux_loss_coeff = 0, moe_z_loss_coeff = 0, moe_router_bias_update_rate = 0;
   bool use_distributed_optimizer = true;
   std::optional<bool> reshard_after_forward;
   ZeroOptimization zero_optimization;
@@ -118,6 +118,10 @@ struct StrategyConfig {
       "of the cost of experts' unequal load, each sequence's on its own, that trains routers beside the loss",
       at_least(0));
     v("moe_z_loss_coeff", moe_z_loss_coeff, "of the cost of large logits of routers", at_least(0));
+    v("moe_router_bias_update_rate", moe_router_bias_update_rate,
+      "by how much an update moves the bias of each expert that had fewer or more tokens than the mean, of routers that "
+      "have one; 0: they stay as they are",
+      at_least(0));
     v("use_distributed_optimizer", use_distributed_optimizer, "data ranks share the optimizer's state (ZeRO-1)");
     v("reshard_after_forward", reshard_after_forward,
       "in an update data ranks share layers and gradients too, and gather each layer when it is computed (ZeRO-3); "

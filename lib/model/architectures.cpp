@@ -131,7 +131,7 @@ Architectures mixtures() {
        .causal_class = "Qwen2MoeForCausalLM",
        .value_class = "Qwen2MoeForTokenClassification",
        .qkv_bias = Bias::kAlways,
-       .has_experts = true,
+       .mixtures = Mixtures::kQwen,
        .has_shared_expert = true,
        .layers = mixture_layers},
       {.name = "qwen3_moe",
@@ -140,7 +140,19 @@ Architectures mixtures() {
        .qk_norm = true,
        .qkv_bias = Bias::kByConfig,
        .o_bias = Bias::kByConfig,
-       .has_experts = true,
+       .mixtures = Mixtures::kQwen,
+       .layers = mixture_layers},
+      {.name = "glm4_moe",
+       .causal_class = "Glm4MoeForCausalLM",
+       .value_class = "Glm4MoeForTokenClassification",
+       .qk_norm = true,
+       .optional_qk_norm = true,
+       .qkv_bias = Bias::kByConfig,
+       .norm_eps = 1e-5,
+       .rope = {.partial = 0.5},
+       .mixtures = Mixtures::kDeepSeek,
+       .renormalises = true,
+       .has_further_layers = true,
        .layers = mixture_layers},
   };
 }
@@ -227,6 +239,7 @@ Architectures gemma4() {
                        .unit_scores = true,
                        .full_heads = true,
                        .value_norm = true,
+                       .mixtures = Mixtures::kBesideMlps,
                        .stacks_experts = true,
                        .weights = {.post_norm = "pre_feedforward_layernorm", .layer_scale = "layer_scalar"},
                        .layers = layers_beside_experts};
@@ -246,8 +259,8 @@ Architecture hybrid(Architecture row) {
   row.rope = {.partial = 0.25};
   row.gated_attention = true;
   row.kept = {"mtp."};  // which guesses further tokens
-  if (row.has_experts) row.has_shared_expert = row.renormalises = true;
-  if (row.has_experts) row.layers = mixture_layers;
+  if (row.has_experts()) row.has_shared_expert = row.renormalises = true;
+  if (row.has_experts()) row.layers = mixture_layers;
   return row;
 }
 
@@ -255,7 +268,7 @@ Architectures hybrids() {
   const Architecture qwen3_next = hybrid({.name = "qwen3_next",
                                           .causal_class = "Qwen3NextForCausalLM",
                                           .value_class = "Qwen3NextForTokenClassification",
-                                          .has_experts = true,
+                                          .mixtures = Mixtures::kQwen,
                                           .delta_nets = DeltaNets::kByHeads});
   const Architecture dense = hybrid({.name = "qwen3_5_text",
                                      .causal_class = "Qwen3_5ForCausalLM",
@@ -264,7 +277,7 @@ Architectures hybrids() {
   const Architecture mixture = hybrid({.name = "qwen3_5_moe_text",
                                        .causal_class = "Qwen3_5MoeForCausalLM",
                                        .value_class = "Qwen3_5MoeForTokenClassification",
-                                       .has_experts = true,
+                                       .mixtures = Mixtures::kQwen,
                                        .delta_nets = DeltaNets::kSideBySide});
   Architecture with_vision = beside_others(dense, {"model.visual."});
   Architecture mixture_with_vision = beside_others(mixture, {"model.visual."});

@@ -30,6 +30,10 @@ enum class Windows { kNone, kOptIn, kAll, kPattern };
 /// Their products lie in one tensor by key heads, or side by side.
 enum class DeltaNets { kNone, kByHeads, kSideBySide };
 
+/// Whether MLPs are mixtures of experts, and what config.json calls their numbers: none are; as Qwen's; as DeepSeek-V3's,
+/// whose routers are sigmoids with a bias; beside MLPs, where enable_moe_block says so.
+enum class Mixtures { kNone, kQwen, kDeepSeek, kBesideMlps };
+
 /// What HF calls the weights; the defaults are Llama's, which most later models took over.
 struct WeightNames {
   std::string embedding = "model.embed_tokens", final_norm = "model.norm";
@@ -56,6 +60,7 @@ struct Architecture {
   std::string name;                       // config.json's model_type, and --arch
   std::string causal_class, value_class;  // HF's classes: a language model, and one number per token
   bool qk_norm = false;                   // RMSNorm over each head of q and k...
+  bool optional_qk_norm = false;          // ... where config.json's use_qk_norm asks for it...
   bool wide_qk_norm = false;              // ... or over all of them together
   Bias qkv_bias = Bias::kNever, o_bias = Bias::kNever, mlp_bias = Bias::kNever;
   std::optional<int64_t> head_dim = {};  // where config.json has none; unset: hidden_size / num_attention_heads
@@ -76,15 +81,20 @@ struct Architecture {
   bool full_heads = false;      // FullHeads, beside a last layer without a window
   bool value_norm = false;      // RMSNorm without weight over each head of v
   double usual_score_cap = 0, usual_logit_cap = 0;      // attn_ and final_logit_softcapping, where config.json has none
-  bool has_experts = false, has_shared_expert = false;  // config.json's num_experts and the like
-  bool renormalises = false;                            // where it has no norm_topk_prob
-  bool stacks_experts = false;                          // a folder has all of a layer in one tensor
+  Mixtures mixtures = Mixtures::kNone;
+  bool has_shared_expert = false;  // of Qwen's
+  bool renormalises = false;       // where config.json has no norm_topk_prob
+  bool stacks_experts = false;     // a folder has all of a layer in one tensor
   bool gated_attention = false;                         // Attention::gate, in one tensor with q
   DeltaNets delta_nets = DeltaNets::kNone;
   bool has_more = false;               // config.json has the language model's in text_config
   std::vector<std::string> kept = {};  // what names of weights of other parts begin with, which are kept as they are
   WeightNames weights = {};
+  bool has_further_layers = false;  // a folder has layers behind the last one, which guess further tokens: kept, too
   std::vector<Layer> (*layers)(const ModelSpec& spec) = dense_layers;
+
+  /// In place of MLPs.
+  bool has_experts() const { return mixtures == Mixtures::kQwen || mixtures == Mixtures::kDeepSeek; }
 };
 
 /// Models point to its rows, so a table outlives them.

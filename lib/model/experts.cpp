@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "device/transfers.h"
@@ -64,7 +65,7 @@ at::Tensor multiplied(const GroupProducts& products, const at::Tensor& x, const 
 at::Tensor run_experts(const Experts& experts, const LayerWeights& weights, const at::Tensor& x,
                        const RowGroups& groups, int64_t first, const LayerLauncher* launcher) {
   const NamedLinear* const parts = weights.from(experts.parts->linears.front());
-  const NamedLinear *const gate_up = parts + 2 * first, *const down = parts + 2 * experts.count + first;
+  const NamedLinear *const gate_up = parts + 2 * first, *const down = parts + 2 * experts.routing.count + first;
   const bool is_silu = experts.activation == Activation::kSilu;
   const auto activate = is_silu ? swiglu : geglu;
   const bool is_fused = is_silu && launcher && takes_layer(x, {down->second.inputs()}, {});
@@ -134,7 +135,22 @@ at::Tensor asked_of(const Experts& experts, const LayerWeights& weights, const a
 at::Tensor shared_of(const Experts& experts, const LayerWeights& weights, const at::Tensor& x) {
   const GatedMlp& mlp = *experts.shared;
   const at::Tensor gated = swiglu(product(weights[mlp.gate], x), product(weights[mlp.up], x));
-  return at::sigmoid(product(weights[experts.shared_gate], x)) * product(weights[mlp.down], gated);
+  const at::Tensor result = product(weights[mlp.down], gated);
+  if (experts.shared_gate.outputs == 0) return result;
+  return at::sigmoid(product(weights[experts.shared_gate], x)) * result;
+}
+
+/// Numbers of the largest in each row [T, N] -> [T, kept], the largest first, of equal ones the first.
+at::Tensor best_of(const at::Tensor& rows, int64_t kept) {
+  return at::argsort(rows, /*stable=*/true, /*dim=*/1, /*descending=*/true).narrow(1, 0, kept).contiguous();
+}
+
+/// [T, N], in which what is of other groups is below all.
+at::Tensor of_best_groups(const at::Tensor& compared, const RoutingRule& rule) {
+  const at::Tensor groups = compared.unflatten(1, {rule.groups, rule.group_size()});
+  const at::Tensor sums = std::get<0>(groups.topk(2, 2)).sum(2);
+  const at::Tensor is_left_out = at::ones_like(sums, at::kBool).scatter(1, best_of(sums, rule.chosen_groups), false);
+  return groups.masked_fill(is_left_out.unsqueeze(2), -std::numeric_limits<double>::infinity()).flatten(1);
 }
 
 }  // namespace
@@ -149,16 +165,22 @@ std::function<at::Tensor()> empty_pass(const Backbone& backbone, const Recomputa
   };
 }
 
-Routing route(at::Tensor logits, int64_t chosen, bool renormalises, RouterTraining* training, const at::Tensor& router,
-              const at::Tensor& replayed) {
-  const at::Tensor likely = at::softmax(logits.detach(), 1);
-  const at::Tensor order = at::argsort(likely, /*stable=*/true, /*dim=*/1, /*descending=*/true);
-  const at::Tensor own = order.narrow(1, 0, chosen).contiguous();
+Routing route(at::Tensor logits, const RoutingRule& rule, const at::Tensor& bias, const at::Tensor& replayed,
+              RouterTraining* training, int64_t number) {
+  const auto probabilities = [&] { return rule.is_sigmoid ? at::sigmoid(logits) : at::softmax(logits, 1); };
+  at::Tensor compared = probabilities().detach();
+  if (bias.defined()) compared = compared + bias;
+  if (rule.chosen_groups < rule.groups) compared = of_best_groups(compared, rule);
+  const at::Tensor own = best_of(compared, rule.chosen);
   Routing routing{.experts = own, .weights = {}};
   if (replayed.defined()) routing.experts = at::where(replayed.ge(0), replayed.to(at::kLong), own);
-  if (training) logits = training->train(logits, routing.experts, own, replayed, router);
-  routing.weights = at::softmax(logits, 1).gather(1, routing.experts);
-  if (renormalises) routing.weights = routing.weights / routing.weights.sum(1, /*keepdim=*/true);
+  if (training) logits = training->train(logits, routing.experts, own, replayed, number, rule.is_sigmoid);
+  routing.weights = probabilities().gather(1, routing.experts);
+  if (rule.renormalises) {
+    const at::Tensor sum = routing.weights.sum(1, /*keepdim=*/true);
+    routing.weights = routing.weights / (rule.is_sigmoid ? sum + kLeastSum : sum);
+  }
+  if (rule.scale != 1) routing.weights = routing.weights * rule.scale;
   return routing;
 }
 
@@ -169,17 +191,19 @@ at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, cons
   const at::Tensor asked = asked_of(experts, weights, pass.router_input.defined() ? pass.router_input : x, pass.eps);
   const at::Tensor logits =
       wide == x.scalar_type() ? accumulating_linear(asked, router) : at::linear(asked.to(wide), router.to(wide));
+  const int64_t chosen = experts.routing.chosen;
   const auto own_of = [&](const at::Tensor& all) {
-    return all.defined() ? all.narrow(1, experts.number * experts.chosen, experts.chosen) : at::Tensor();
+    return all.defined() ? all.narrow(1, experts.number * chosen, chosen) : at::Tensor();
   };
+  const at::Tensor bias = experts.bias.name.empty() ? at::Tensor() : weights[experts.bias];
   Routing routing =
-      route(logits, experts.chosen, experts.renormalises, pass.routers, router, own_of(pass.routed.replayed));
+      route(logits, experts.routing, bias, own_of(pass.routed.replayed), pass.routers, experts.number);
   if (!experts.expert_scales.name.empty()) {
     const at::Tensor scales = weights[experts.expert_scales].to(wide);
     routing.weights = routing.weights * scales.index_select(0, routing.experts.flatten()).view_as(routing.weights);
   }
   if (pass.routed.recorded.defined()) own_of(pass.routed.recorded).copy_(routing.experts);
-  const SortedRows rows = sort_rows(routing.experts, experts.count);
+  const SortedRows rows = sort_rows(routing.experts, experts.routing.count);
   const at::Tensor spread = spread_rows(x, rows);
   const at::Tensor results = pass.ranks ? run_everywhere(experts, weights, spread, rows.groups.counts(), pass)
                                         : run_experts(experts, weights, spread, rows.groups, 0, pass.launcher);

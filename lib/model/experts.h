@@ -1,6 +1,6 @@
 // What a mixture of experts computes: a router chooses for each token a few gated MLPs, whose results are added with
 // its probabilities as weights. Tokens are sorted by expert, so that each expert multiplies rows that lie one behind
-// the other, and nothing is padded or dropped. The router, its softmax and the sum are float32 (of float64 models
+// the other, and nothing is padded or dropped. The router, its probabilities and the sum are float32 (of float64 models
 // float64), in training and in sampling alike: what is chosen depends on the last bits.
 // Legend: T tokens, E hidden size, N experts, K chosen by each token.
 #pragma once
@@ -40,10 +40,11 @@ struct Routing {
   at::Tensor weights;  // [T, K] float32 or float64; differentiable
 };
 
-/// From the logits [T, N], float32 or float64, of the router with that weight; `training`: of it, or null. `replayed`
-/// [T, K]: the experts that tokens go through whatever the logits say, -1: those that they say; undefined: all of them.
-/// Weights come from the logits in any case (Ma et al. 2025, rollout routing replay).
-Routing route(at::Tensor logits, int64_t chosen, bool renormalises, RouterTraining* training = nullptr,
-              const at::Tensor& router = {}, const at::Tensor& replayed = {});
+/// From the logits [T, N], float32 or float64, of a router; `bias` [N]: see choose_experts(), undefined: there is none.
+/// `replayed` [T, K]: the experts that tokens go through whatever the logits say, -1: those that they say; undefined:
+/// all of them. Weights come from the logits in any case (Ma et al. 2025, rollout routing replay). `training`: of the
+/// model's router `number`, or null.
+Routing route(at::Tensor logits, const RoutingRule& rule, const at::Tensor& bias = {}, const at::Tensor& replayed = {},
+              RouterTraining* training = nullptr, int64_t number = 0);
 
 }  // namespace roll

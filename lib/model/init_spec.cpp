@@ -15,13 +15,18 @@ int64_t vocabulary(const InitSizes& sizes, std::optional<int64_t> needed) {
   return sizes.vocab ? *sizes.vocab : *needed;
 }
 
-MixtureSpec mixture_of(const InitSizes& sizes, bool renormalises) {
-  MixtureSpec mixture{.num_experts = sizes.experts.value_or(8),
-                      .chosen = sizes.experts_per_token.value_or(2),
-                      .inner = sizes.expert_intermediate.value_or(sizes.hidden),
-                      .renormalises = renormalises};
-  if (mixture.chosen > mixture.num_experts)
-    throw user_error("--experts-per-token = {}: must be at most --experts ({})", mixture.chosen, mixture.num_experts);
+/// Of those of sigmoids the first layer has an MLP, as in the released models.
+MixtureSpec mixture_of(const InitSizes& sizes, const Architecture& row) {
+  MixtureSpec mixture{.routing = {.count = sizes.experts.value_or(8),
+                                  .chosen = sizes.experts_per_token.value_or(2),
+                                  .is_sigmoid = row.mixtures == Mixtures::kDeepSeek,
+                                  .renormalises = row.renormalises || !row.has_shared_expert},
+                      .inner = sizes.expert_intermediate.value_or(sizes.hidden)};
+  const RoutingRule& rule = mixture.routing;
+  if (rule.chosen > rule.count)
+    throw user_error("--experts-per-token = {}: must be at most --experts ({})", rule.chosen, rule.count);
+  if (row.has_shared_expert || rule.is_sigmoid) mixture.shared_inner = mixture.inner;
+  if (rule.is_sigmoid) mixture.dense_layers = {0};
   return mixture;
 }
 
@@ -75,9 +80,8 @@ ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
   if (row.has_more)
     throw user_error("--arch = {}: has parts that are not made here; take {}_text", sizes.arch, sizes.arch);
   const bool wants_experts = sizes.experts || sizes.experts_per_token || sizes.expert_intermediate;
-  if (row.has_experts || (row.full_heads && wants_experts))
-    spec.mixture = mixture_of(sizes, row.renormalises || !row.has_shared_expert);
-  if (row.has_shared_expert) spec.mixture->shared_inner = spec.mixture->inner;
+  if (row.has_experts() || (row.mixtures == Mixtures::kBesideMlps && wants_experts))
+    spec.mixture = mixture_of(sizes, row);
   if (spec.delta) {
     spec.delta->key_heads = spec.num_kv_heads;
     spec.delta->value_heads = spec.num_heads;

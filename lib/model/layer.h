@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "model/lora.h"
+#include "ops/choose_experts.h"
 #include "ops/quantisation.h"
 
 namespace roll {
@@ -83,7 +84,8 @@ struct TensorShape {
   Cut cut = {};
   double initial = 0, deviation = 0;  // new numbers are normal around `initial`
   FusedRows fused = {};
-  bool is_constant = false;  // never trained
+  bool is_constant = false;  // never trained by gradients
+  bool is_wide = false;      // float32 in models of 16 bits, too
 };
 
 /// What a token costs: floating-point operations, and numbers that are cached of it.
@@ -169,27 +171,27 @@ struct ExpertParts {
 /// Gated MLPs, of which each token goes through the few that a router chooses, and maybe through one that all have:
 /// sum of p_e mlp_e(x) + sigmoid(shared_gate(x)) shared(x).
 struct Experts {
-  int64_t count = 0, chosen = 0;  // experts, and of these a token's
+  RoutingRule routing = {};
   int64_t inner = 0;
-  bool renormalises = false;  // the probabilities of those chosen, so that they sum to 1
   Activation activation = Activation::kSilu;
   int64_t number = 0;  // among the model's mixtures
   LinearShape router = {};
+  TensorShape bias = {};           // [experts]: choose_experts(); without a name: there is none
   TensorShape router_scale = {};   // [hidden]; with a name, the router reads norm(x) * it / sqrt(hidden)
   TensorShape expert_scales = {};  // [experts]: of what each gives; without a name: 1
   std::shared_ptr<const ExpertParts> parts = {};
   std::optional<GatedMlp> shared = {};
-  LinearShape shared_gate = {};
+  LinearShape shared_gate = {};  // outputs of 0: there is none, and sigmoid() is 1
 
   template <class F>
   void for_each_part(const F& f) const {
     f(router);
-    for (const TensorShape* scale : {&router_scale, &expert_scales})
-      if (!scale->name.empty()) f(*scale);
+    for (const TensorShape* tensor : {&bias, &router_scale, &expert_scales})
+      if (!tensor->name.empty()) f(*tensor);
     for (const LinearShape& linear : parts->linears) f(linear);
     if (!shared) return;
     shared->for_each_part(f);
-    f(shared_gate);
+    if (shared_gate.outputs > 0) f(shared_gate);
   }
   LayerCost own_cost(int64_t) const { return {}; }
   std::string sharing_rule(int64_t tp) const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "model/config_reader.h"
 #include "model/spec.h"
@@ -36,14 +37,14 @@ std::vector<std::string> names_within(const std::string& module) {
 std::shared_ptr<const ExpertParts> parts_of(const ModelSpec& spec, const std::string& module) {
   const MixtureSpec& mixture = *spec.mixture;
   const auto parts = std::make_shared<ExpertParts>();
-  for (int64_t e = 0; e < mixture.num_experts; ++e)
+  for (int64_t e = 0; e < mixture.routing.count; ++e)
     parts->names.push_back(names_within(fmt::format("{}.{}", module, e)));
   parts->names.push_back({module + ".gate_up_proj", module + ".down_proj"});
   std::vector<LinearShape> downs;
-  for (int64_t e = 0; e < mixture.num_experts; ++e) {
+  for (int64_t e = 0; e < mixture.routing.count; ++e) {
     GatedMlp mlp = mlp_named(spec, parts->names[e], mixture.inner);
     if (spec.architecture->stacks_experts) {
-      const int64_t count = mixture.num_experts, rows = 2 * mixture.inner;
+      const int64_t count = mixture.routing.count, rows = 2 * mixture.inner;
       const FusedRows gate_up = {
           .of = parts->names.back()[0], .begin = e * rows, .rows = count * rows, .stacked = count};
       mlp.gate.fused = mlp.up.fused = gate_up;
@@ -54,8 +55,8 @@ std::shared_ptr<const ExpertParts> parts_of(const ModelSpec& spec, const std::st
                         .stacked = count};
     }
     for (LinearShape* part : {&mlp.gate, &mlp.up, &mlp.down}) {
-      part->expert = ExpertPlace{e, mixture.num_experts};
-      part->share = static_cast<double>(mixture.chosen) / static_cast<double>(mixture.num_experts);
+      part->expert = ExpertPlace{e, mixture.routing.count};
+      part->share = static_cast<double>(mixture.routing.chosen) / static_cast<double>(mixture.routing.count);
     }
     parts->linears.insert(parts->linears.end(), {mlp.gate, mlp.up});
     downs.push_back(mlp.down);
@@ -70,26 +71,23 @@ bool MixtureSpec::has_experts(int64_t layer) const {
   return (layer + 1) % sparse_step == 0 && std::ranges::find(dense_layers, layer) == dense_layers.end();
 }
 
-MixtureSpec read_beside_mlps(const ConfigReader& config) {
-  MixtureSpec mixture;
-  mixture.num_experts = config.count("num_experts", SizeLimits::kExperts);
-  mixture.chosen = config.count("top_k_experts", SizeLimits::kExperts);
-  if (mixture.chosen > mixture.num_experts)
-    config.fail("top_k_experts", fmt::format("must be at most num_experts ({})", mixture.num_experts));
+namespace {
+
+/// What all families have, two of the keys by other names.
+void read_counts(const ConfigReader& config, const char* count, const char* chosen, MixtureSpec& mixture) {
+  RoutingRule& rule = mixture.routing;
+  rule.count = config.count(count, SizeLimits::kExperts);
+  rule.chosen = config.count(chosen, SizeLimits::kExperts);
+  if (rule.chosen > rule.count) config.fail(chosen, fmt::format("must be at most {} ({})", count, rule.count));
   mixture.inner = config.count("moe_intermediate_size", SizeLimits::kIntermediate);
-  mixture.renormalises = true;
-  return mixture;
 }
 
-MixtureSpec read_mixture(const ConfigReader& config, const ModelSpec& spec) {
-  const char* const number = config.find("num_experts") ? "num_experts" : "num_local_experts";
+/// transformers 5 writes Qwen3-MoE's num_experts as num_local_experts.
+MixtureSpec read_qwen(const ConfigReader& config, const ModelSpec& spec) {
+  const bool is_local = !config.find("num_experts") && config.find("num_local_experts");
   MixtureSpec mixture;
-  mixture.num_experts = config.count(config.find(number) ? number : "num_experts", SizeLimits::kExperts);
-  mixture.chosen = config.count("num_experts_per_tok", SizeLimits::kExperts);
-  if (mixture.chosen > mixture.num_experts)
-    config.fail("num_experts_per_tok", fmt::format("must be at most {} ({})", number, mixture.num_experts));
-  mixture.inner = config.count("moe_intermediate_size", SizeLimits::kIntermediate);
-  mixture.renormalises = config.flag("norm_topk_prob", spec.architecture->renormalises);
+  read_counts(config, is_local ? "num_local_experts" : "num_experts", "num_experts_per_tok", mixture);
+  mixture.routing.renormalises = config.flag("norm_topk_prob", spec.architecture->renormalises);
   mixture.sparse_step = config.count("decoder_sparse_step", SizeLimits::kLayers, 1);
   if (spec.architecture->has_shared_expert)
     mixture.shared_inner = config.count("shared_expert_intermediate_size", SizeLimits::kIntermediate);
@@ -104,36 +102,113 @@ MixtureSpec read_mixture(const ConfigReader& config, const ModelSpec& spec) {
   return mixture;
 }
 
-void write_beside_mlps(const MixtureSpec& mixture, Json& config) {
-  config.update({{"enable_moe_block", true},
-                 {"num_experts", mixture.num_experts},
-                 {"top_k_experts", mixture.chosen},
-                 {"moe_intermediate_size", mixture.inner}});
-}
-
-void write_mixture(const MixtureSpec& mixture, Json& config) {
-  config.update({{"num_experts", mixture.num_experts},
-                 {"num_experts_per_tok", mixture.chosen},
+void write_qwen(const MixtureSpec& mixture, Json& config) {
+  config.update({{"num_experts", mixture.routing.count},
+                 {"num_experts_per_tok", mixture.routing.chosen},
                  {"moe_intermediate_size", mixture.inner},
-                 {"norm_topk_prob", mixture.renormalises},
+                 {"norm_topk_prob", mixture.routing.renormalises},
                  {"decoder_sparse_step", mixture.sparse_step},
                  {"mlp_only_layers", mixture.dense_layers}});
   if (mixture.shared_inner > 0) config["shared_expert_intermediate_size"] = mixture.shared_inner;
 }
 
-std::vector<Layer> mixture_layers(const ModelSpec& spec) {
-  static const std::vector<std::string> shared_names = names_within("mlp.shared_expert");
-  const MixtureSpec& mixture = *spec.mixture;
-  Experts experts{.count = mixture.num_experts,
-                  .chosen = mixture.chosen,
-                  .inner = mixture.inner,
-                  .renormalises = mixture.renormalises,
-                  .router = {.name = "mlp.gate", .outputs = mixture.num_experts, .inputs = spec.hidden_size},
-                  .parts = parts_of(spec, "mlp.experts")};
-  if (mixture.shared_inner > 0) {
-    experts.shared = mlp_named(spec, shared_names, mixture.shared_inner);
-    experts.shared_gate = {.name = "mlp.shared_expert_gate", .outputs = 1, .inputs = spec.hidden_size};
+MixtureSpec read_deepseek(const ConfigReader& config, const ModelSpec& spec) {
+  MixtureSpec mixture;
+  read_counts(config, "n_routed_experts", "num_experts_per_tok", mixture);
+  RoutingRule& rule = mixture.routing;
+  rule.is_sigmoid = true;
+  rule.renormalises = config.flag("norm_topk_prob", spec.architecture->renormalises);
+  rule.scale = config.positive("routed_scaling_factor", 1.0);
+  rule.groups = config.count("n_group", SizeLimits::kExperts, 1);
+  if (rule.count % rule.groups != 0 || (rule.groups > 1 && rule.group_size() < 2))
+    config.fail("n_group", fmt::format("must divide n_routed_experts ({}) into groups of 2 or more", rule.count));
+  rule.chosen_groups = config.count("topk_group", SizeLimits::kExperts, 1);
+  if (rule.chosen_groups > rule.groups) config.fail("topk_group", fmt::format("must be at most n_group ({})", rule.groups));
+  if (rule.chosen > rule.chosen_groups * rule.group_size())
+    config.fail("num_experts_per_tok", fmt::format("must be at most the experts of topk_group groups ({})",
+                                                   rule.chosen_groups * rule.group_size()));
+  mixture.shared_inner = mixture.inner * config.count("n_shared_experts", SizeLimits::kExperts, 0, /*least=*/0);
+  const int64_t dense = config.count("first_k_dense_replace", spec.num_layers, 0, /*least=*/0);
+  mixture.dense_layers.resize(static_cast<size_t>(dense));
+  std::iota(mixture.dense_layers.begin(), mixture.dense_layers.end(), 0);
+  return mixture;
+}
+
+void write_deepseek(const MixtureSpec& mixture, Json& config) {
+  const RoutingRule& rule = mixture.routing;
+  config.update({{"n_routed_experts", rule.count},
+                 {"num_experts_per_tok", rule.chosen},
+                 {"moe_intermediate_size", mixture.inner},
+                 {"norm_topk_prob", rule.renormalises},
+                 {"routed_scaling_factor", rule.scale},
+                 {"n_group", rule.groups},
+                 {"topk_group", rule.chosen_groups},
+                 {"n_shared_experts", mixture.shared_inner / mixture.inner},
+                 {"first_k_dense_replace", mixture.dense_layers.size()}});
+}
+
+MixtureSpec read_gemma(const ConfigReader& config) {
+  MixtureSpec mixture;
+  read_counts(config, "num_experts", "top_k_experts", mixture);
+  mixture.routing.renormalises = true;
+  return mixture;
+}
+
+void write_gemma(const MixtureSpec& mixture, Json& config) {
+  config.update({{"enable_moe_block", true},
+                 {"num_experts", mixture.routing.count},
+                 {"top_k_experts", mixture.routing.chosen},
+                 {"moe_intermediate_size", mixture.inner}});
+}
+
+}  // namespace
+
+std::optional<MixtureSpec> read_mixture(const ConfigReader& config, const ModelSpec& spec) {
+  switch (spec.architecture->mixtures) {
+    case Mixtures::kNone:
+      return {};
+    case Mixtures::kQwen:
+      return read_qwen(config, spec);
+    case Mixtures::kDeepSeek:
+      return read_deepseek(config, spec);
+    case Mixtures::kBesideMlps:
+      break;
   }
+  if (config.flag("enable_moe_block")) return read_gemma(config);
+  return {};
+}
+
+void write_mixture(const ModelSpec& spec, Json& config) {
+  switch (spec.architecture->mixtures) {
+    case Mixtures::kNone:
+      return;
+    case Mixtures::kQwen:
+      return write_qwen(*spec.mixture, config);
+    case Mixtures::kDeepSeek:
+      return write_deepseek(*spec.mixture, config);
+    case Mixtures::kBesideMlps:
+      if (spec.mixture) write_gemma(*spec.mixture, config);
+  }
+}
+
+std::vector<Layer> mixture_layers(const ModelSpec& spec) {
+  static const std::vector<std::string> shared_name = names_within("mlp.shared_expert");
+  static const std::vector<std::string> shared_names = names_within("mlp.shared_experts");
+  const MixtureSpec& mixture = *spec.mixture;
+  const bool is_deepseek = spec.architecture->mixtures == Mixtures::kDeepSeek;
+  Experts experts{.routing = mixture.routing,
+                  .inner = mixture.inner,
+                  .router = {.name = "mlp.gate", .outputs = mixture.routing.count, .inputs = spec.hidden_size},
+                  .parts = parts_of(spec, "mlp.experts")};
+  if (is_deepseek)
+    experts.bias = {.name = "mlp.gate.e_score_correction_bias",
+                    .shape = {mixture.routing.count},
+                    .is_constant = true,
+                    .is_wide = true};
+  if (mixture.shared_inner > 0)
+    experts.shared = mlp_named(spec, is_deepseek ? shared_names : shared_name, mixture.shared_inner);
+  if (experts.shared && !is_deepseek)
+    experts.shared_gate = {.name = "mlp.shared_expert_gate", .outputs = 1, .inputs = spec.hidden_size};
   std::vector<Layer> layers = dense_layers(spec);
   for (int64_t i = 0; i < std::ssize(layers); ++i) {
     if (!mixture.has_experts(i)) continue;
@@ -147,15 +222,13 @@ std::vector<Layer> layers_beside_experts(const ModelSpec& spec) {
   std::vector<Layer> layers = dense_layers(spec);
   if (!spec.mixture) return layers;
   const MixtureSpec& mixture = *spec.mixture;
-  Experts experts{.count = mixture.num_experts,
-                  .chosen = mixture.chosen,
+  Experts experts{.routing = mixture.routing,
                   .inner = mixture.inner,
-                  .renormalises = mixture.renormalises,
                   .activation = spec.activation,
-                  .router = {.name = "router.proj", .outputs = mixture.num_experts, .inputs = spec.hidden_size},
+                  .router = {.name = "router.proj", .outputs = mixture.routing.count, .inputs = spec.hidden_size},
                   .parts = parts_of(spec, "experts")};
   experts.router_scale = {.name = "router.scale", .shape = {spec.hidden_size}, .initial = 1};
-  experts.expert_scales = {.name = "router.per_expert_scale", .shape = {mixture.num_experts}, .initial = 1};
+  experts.expert_scales = {.name = "router.per_expert_scale", .shape = {mixture.routing.count}, .initial = 1};
   const auto norm = [&](const char* name) { return NormShape{name, spec.hidden_size, spec.norm_offset()}; };
   for (Layer& layer : layers) {
     Block& block = layer[1];
@@ -175,7 +248,7 @@ int64_t choices_per_token(const ModelSpec& spec) {
   if (!spec.mixture) return 0;
   int64_t num_mixtures = 0;
   for (int64_t i = 0; i < spec.num_layers; ++i) num_mixtures += spec.mixture->has_experts(i);
-  return num_mixtures * spec.mixture->chosen;
+  return num_mixtures * spec.mixture->routing.chosen;
 }
 
 }  // namespace roll

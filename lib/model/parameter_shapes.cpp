@@ -65,7 +65,8 @@ void add(std::vector<ParameterShape>& list, const std::string& prefix, const Ten
                   .initial = tensor.initial,
                   .deviation = tensor.deviation,
                   .fused = rows_in(prefix + std::string(tensor.fused.of), tensor.fused),
-                  .is_constant = tensor.is_constant});
+                  .is_constant = tensor.is_constant,
+                  .is_wide = tensor.is_wide});
 }
 
 /// The matrix [V, E] of that name, and its copy where adapters are trained with one.

@@ -138,7 +138,7 @@ NamedTensors ParameterShards::gather_all(const NamedTensors& mine, bool keep) co
   const std::map<std::string, at::Tensor> own(mine.begin(), mine.end());
   const bool shares_experts =
       ep_ && std::ranges::any_of(mine, [&](const auto& named) { return is_of_expert(named.first); });
-  const std::vector<char> is_known = stage_ || shares_experts ? known_to_all(own) : std::vector<char>();
+  const std::vector<int64_t> dtypes = stage_ || shares_experts ? dtypes_of_all(own) : std::vector<int64_t>();
   NamedTensors whole;
   for (size_t i = 0; i < order_.size(); ++i) {
     const std::string& name = order_[i];
@@ -146,30 +146,31 @@ NamedTensors ParameterShards::gather_all(const NamedTensors& mine, bool keep) co
     const auto found = own.find(name);
     const bool is_mine = found != own.end() && is_of_stage(e);
     const bool is_shared = shares_experts && e.expert && is_of_stage(e);
-    if (is_known.empty() ? !is_mine : !is_known[i]) continue;
+    if (dtypes.empty() ? !is_mine : dtypes[i] == kNobodyHasIt) continue;
     at::Tensor gathered = is_mine ? gather(name, found->second) : at::Tensor();
-    const at::Tensor& like = mine.front().second;
-    if (is_shared) gathered = from_owner(name, gathered, like, *ep_, e.expert->owner(ep_->size()));
-    if (stage_) gathered = from_owner(name, gathered, like, stage_->ranks(), stage_->split().stage_of(e.layer));
+    const auto from_owner = [&](Communicator& ranks, int64_t owner) {
+      if (!gathered.defined()) {
+        const at::TensorOptions options = mine.front().second.options().requires_grad(false);
+        gathered = at::empty(e.shape, options.dtype(static_cast<at::ScalarType>(dtypes[i])));
+      }
+      gathered = gathered.contiguous();
+      ranks.broadcast(gathered, static_cast<int>(owner), name);
+    };
+    if (is_shared) from_owner(*ep_, e.expert->owner(ep_->size()));
+    if (stage_) from_owner(stage_->ranks(), stage_->split().stage_of(e.layer));
     if (keep) whole.emplace_back(name, gathered.to(at::kCPU));
   }
   return whole;
 }
 
-at::Tensor ParameterShards::from_owner(const std::string& name, const at::Tensor& mine, const at::Tensor& like,
-                                       Communicator& ranks, int64_t owner) const {
-  at::Tensor tensor =
-      mine.defined() ? mine.contiguous() : at::empty(entry(name).shape, like.options().requires_grad(false));
-  ranks.broadcast(tensor, static_cast<int>(owner), name);
-  return tensor;
-}
-
-std::vector<char> ParameterShards::known_to_all(const std::map<std::string, at::Tensor>& mine) const {
+std::vector<int64_t> ParameterShards::dtypes_of_all(const std::map<std::string, at::Tensor>& mine) const {
   at::Tensor known = at::empty({std::ssize(order_)}, at::kLong);
-  std::ranges::transform(order_, known.mutable_data_ptr<int64_t>(),
-                         [&](const std::string& name) { return mine.contains(name) ? 1 : 0; });
-  if (stage_) stage_->ranks().all_reduce_max(known, "names of parameters");
-  if (ep_) ep_->all_reduce_max(known, "names of parameters");
+  std::ranges::transform(order_, known.mutable_data_ptr<int64_t>(), [&](const std::string& name) {
+    const auto found = mine.find(name);
+    return found == mine.end() ? kNobodyHasIt : static_cast<int64_t>(found->second.scalar_type());
+  });
+  if (stage_) stage_->ranks().all_reduce_max(known, "dtypes of parameters");
+  if (ep_) ep_->all_reduce_max(known, "dtypes of parameters");
   const auto* const begin = known.const_data_ptr<int64_t>();
   return {begin, begin + known.numel()};
 }

@@ -88,11 +88,9 @@ class ParameterShards {
     bool is_at_both_ends = false, is_constant = false;
     int64_t number = 0;  // of the parameter
   };
-  /// `mine`: on its owner, of `ranks`; elsewhere undefined.
-  at::Tensor from_owner(const std::string& name, const at::Tensor& mine, const at::Tensor& like, Communicator& ranks,
-                        int64_t owner) const;
-  /// Of the whole's parameters, those that some rank has among `mine`.
-  std::vector<char> known_to_all(const std::map<std::string, at::Tensor>& mine) const;
+  /// Of the whole's parameters, by at::ScalarType, as some rank has them among `mine`.
+  static constexpr int64_t kNobodyHasIt = -1;
+  std::vector<int64_t> dtypes_of_all(const std::map<std::string, at::Tensor>& mine) const;
   /// Whether this stage speaks for it: it alone has it, or is the first to.
   bool is_of_stage(const Entry& entry) const;
   const Entry& entry(const std::string& name) const;

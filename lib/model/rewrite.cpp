@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <set>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/bitsandbytes.h"
@@ -14,11 +16,15 @@ namespace roll {
 
 namespace {
 
-/// One dtype for all, so that config.json can name it; a folder that mixes them keeps the widest. Scales do not count.
-at::ScalarType stored_dtype(const HfFolder& folder) {
+/// One dtype for all, so that config.json can name it; a folder that mixes them keeps the widest. Scales do not count,
+/// nor what is wide in any model.
+at::ScalarType stored_dtype(const HfFolder& folder, const ModelSpec& spec) {
+  std::set<std::string> wide;
+  for (const ParameterShape& parameter : backbone_parameters(spec))
+    if (parameter.is_wide) wide.insert(parameter.name);
   at::ScalarType widest = at::kByte;
   for (const TensorEntry& entry : folder.entries())
-    if (!is_bitsandbytes_part(entry.name)) widest = at::promote_types(widest, entry.dtype);
+    if (!is_bitsandbytes_part(entry.name) && !wide.contains(entry.name)) widest = at::promote_types(widest, entry.dtype);
   return at::isFloatingType(widest) ? widest : at::kFloat;
 }
 
@@ -32,7 +38,7 @@ void rewrite_folder(const std::filesystem::path& from, const std::filesystem::pa
   if (!is_peft_folder(from) && merges) throw user_error("{}: holds no adapters; leave --merge out", from.string());
   const HfFolder folder = HfFolder::open(base_folder(from));
   if (folder.entries().empty()) throw user_error("{}: holds no tensors", from.string());
-  const at::ScalarType dtype = stored_dtype(folder);
+  const at::ScalarType dtype = stored_dtype(folder, read_spec(from, known));
   for (const TensorEntry& entry : folder.entries())
     if (at::isFloatingType(entry.dtype) && at::elementSize(entry.dtype) >= 2)  // others are refused below
       check_values(folder.read(entry.name), options.dtype.value_or(dtype),

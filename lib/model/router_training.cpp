@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "model/backbone.h"
 #include "model/spec.h"
 #include "model/token_layout.h"
 
@@ -35,9 +36,37 @@ at::Tensor share_of_others(const at::Tensor& chosen, const at::Tensor& own) {
 
 }  // namespace
 
-PackedTokens with_routers(PackedTokens tokens, const ModelSpec& spec, RouterCosts costs) {
+void ExpertLoads::add(int64_t number, const at::Tensor& counts) {
+  at::Tensor& sum = counts_[number];
+  sum = sum.defined() ? sum + counts : counts;
+}
+
+void ExpertLoads::balance(const Backbone& backbone, double step, Communicator& ranks) {
+  const at::NoGradGuard no_grad;
+  for (const LayerWeights& layer : backbone.layers())
+    for (const Block& block : layer.layer()) {
+      const auto* const experts = std::get_if<Experts>(&block.mixer);
+      if (!experts || experts->bias.name.empty()) continue;
+      at::Tensor bias = layer[experts->bias];
+      if (bias.is_meta()) continue;
+      at::Tensor counts = counts_.contains(experts->number) ? counts_[experts->number] : at::zeros_like(bias);
+      counts = counts.to(at::kDouble);
+      ranks.all_reduce_sum(counts, "loads of experts");
+      bias.add_((counts.mean() - counts).sign().to(bias.scalar_type()), step);
+    }
+  counts_.clear();
+}
+
+std::function<void(bool)> balancing(const Backbone& backbone, const RouterRule& rule, Communicator& ranks) {
+  if (!rule.loads) return {};
+  return [&backbone, rule, &ranks](bool was_made) {
+    rule.loads->balance(backbone, was_made ? rule.bias_step : 0, ranks);
+  };
+}
+
+PackedTokens with_routers(PackedTokens tokens, const ModelSpec& spec, const RouterRule& rule) {
   if (spec.mixture && tokens.token_weight > 0)
-    tokens.routers = std::make_shared<RouterTraining>(costs, choices_per_token(spec) / spec.mixture->chosen,
+    tokens.routers = std::make_shared<RouterTraining>(rule, choices_per_token(spec) / spec.mixture->routing.chosen,
                                                       tokens.token_weight, tokens.loss_scale,
                                                       /*replays=*/tokens.routed_experts.defined());
   return tokens;
@@ -54,7 +83,7 @@ void RouterTraining::lie(const at::Tensor& slots, const at::Tensor& sequences, c
 }
 
 at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& own,
-                                 const at::Tensor& sampled, const at::Tensor& router) {
+                                 const at::Tensor& sampled, int64_t number, bool is_sigmoid) {
   if (logits.is_meta()) return logits;
   const bool has_gradient = costs_.any() && logits.requires_grad();
   at::Tensor gradient;
@@ -63,7 +92,8 @@ at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& cho
     const auto of_tokens = [&](const at::Tensor& of_slots) {
       return slots_.defined() ? of_slots.index_select(0, slots_) : of_slots;
     };
-    const at::Tensor x = of_tokens(logits.detach()), log_probs = at::log_softmax(x, 1), p = log_probs.exp();
+    const at::Tensor x = of_tokens(logits.detach()), own_probs = is_sigmoid ? at::sigmoid(x) : at::softmax(x, 1);
+    const at::Tensor p = is_sigmoid ? own_probs / own_probs.sum(1, /*keepdim=*/true) : own_probs;
     const at::Tensor z = at::logsumexp(x, 1, /*keepdim=*/true);
     at::Tensor counts = at::zeros({num_sequences_, x.size(1)}, x.options());  // choices of each sequence and expert
     counts.view({-1}).index_add_(0, (sequences_.unsqueeze(1) * x.size(1) + of_tokens(chosen)).reshape({-1}),
@@ -73,20 +103,22 @@ at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& cho
     const at::Tensor busy = load.index_select(0, sequences_);  // N f_i
     const at::Tensor balance = (p * busy).sum(1, /*keepdim=*/true);
     if (has_gradient) {
-      gradient = (costs_.balance * p * (busy - balance) + costs_.z * 2 * z * p) *
+      const at::Tensor by_share = p * (busy - balance);  // of p_i by its logit there is p_i, of a sigmoid less
+      gradient = (costs_.balance * (is_sigmoid ? by_share * (1 - own_probs) : by_share) +
+                  costs_.z * 2 * z * at::softmax(x, 1)) *
                  (token_weight_ * loss_scale_ / static_cast<double>(tp_));
       if (slots_.defined()) gradient = at::zeros_like(logits).index_add_(0, slots_, gradient);
     }
-    std::vector<at::Tensor> columns = {balance, z.square(), -(p * log_probs).sum(1, true), busy.amax(1, true)};
+    std::vector<at::Tensor> columns = {balance, z.square(), -at::xlogy(p, p).sum(1, true), busy.amax(1, true)};
     if (replays_) {
       columns.push_back(of_tokens(share_of_others(chosen, own).to(x.scalar_type())));
       const at::Tensor agreement = 1 - of_tokens(share_of_others(chosen, sampled));
       columns.push_back(agreement.masked_fill(ends_.unsqueeze(1), 1).to(x.scalar_type()));
     }
     const at::Tensor numbers = at::cat(columns, 1);
-    const void* const which = router.unsafeGetTensorImpl();
-    const bool is_again = std::ranges::any_of(sums_, [&](const auto& sum) { return sum.first == which; });
-    if (!is_again) sums_.emplace_back(which, numbers.sum(0, false, at::kDouble) * token_weight_);
+    const bool is_again = std::ranges::any_of(sums_, [&](const auto& sum) { return sum.first == number; });
+    if (!is_again) sums_.emplace_back(number, numbers.sum(0, false, at::kDouble) * token_weight_);
+    if (!is_again && loads_) loads_->add(number, counts.sum(0));
   }
   return has_gradient ? AddGradient::apply(logits, gradient) : logits;
 }

@@ -128,7 +128,7 @@ void refuse_unknown_maths(const ConfigReader& config, const Architecture& row) {
 void read_sizes(const ConfigReader& config, ModelSpec& spec) {
   spec.vocab_size = config.count("vocab_size", SizeLimits::kVocab);
   spec.hidden_size = config.count("hidden_size", SizeLimits::kHidden);
-  const bool has_own = config.find("intermediate_size") || !spec.architecture->has_experts;
+  const bool has_own = config.find("intermediate_size") || !spec.architecture->has_experts();
   spec.intermediate_size =
       config.count(has_own ? "intermediate_size" : "moe_intermediate_size", SizeLimits::kIntermediate);
   spec.num_layers = config.count("num_hidden_layers", SizeLimits::kLayers);
@@ -155,7 +155,7 @@ void read_features(const Json& json, const std::string& origin, ModelSpec& spec)
     return bias == Bias::kAlways || (bias == Bias::kByConfig && config.flag(key)) ||
            (bias == Bias::kUsually && config.flag(key, true));
   };
-  spec.qk_norm = row.qk_norm || row.wide_qk_norm;
+  spec.qk_norm = row.wide_qk_norm || (row.qk_norm && config.flag("use_qk_norm", !row.optional_qk_norm));
   spec.qkv_bias = has(row.qkv_bias, "attention_bias") && config.flag("qkv_bias", true);
   spec.o_bias = has(row.o_bias, "attention_bias");
   spec.mlp_bias = has(row.mlp_bias, "mlp_bias");
@@ -206,8 +206,7 @@ ModelSpec parse_spec(const Json& whole, const std::string& whole_origin, const A
   read_sizes(config, spec);
   spec.rms_norm_eps = config.positive("rms_norm_eps", spec.architecture->norm_eps);
   read_features(json, origin, spec);
-  if (spec.full_heads && config.flag("enable_moe_block")) spec.mixture = read_beside_mlps(config);
-  if (spec.architecture->has_experts) spec.mixture = read_mixture(config, spec);
+  spec.mixture = read_mixture(config, spec);
   refuse_unknown_maths(config, *spec.architecture);
   spec.bitsandbytes = bitsandbytes_config(json, origin);
   if (spec.bitsandbytes) spec.quantised = spec.bitsandbytes->kind;
@@ -236,6 +235,7 @@ namespace {
 void write_features(const ModelSpec& spec, Json& config) {
   const Architecture& row = *spec.architecture;
   const auto cap = [](double value) { return value > 0 ? Json(value) : Json(); };
+  if (row.optional_qk_norm) config["use_qk_norm"] = spec.qk_norm;
   if (row.activation != Activation::kSilu) config["hidden_activation"] = name_of(spec.activation);
   if (row.local_theta > 0) config["rope_local_base_freq"] = spec.local_rope.value().theta;
   if (row.windows != Windows::kNone) config["sliding_window"] = spec.window > 0 ? Json(spec.window) : Json();
@@ -283,7 +283,7 @@ Json hf_config(const ModelSpec& spec) {
   write_rope(spec.rope, spec.head_dim, config);
   write_features(spec, config);
   if (spec.full_heads) write_full_heads(spec, config);
-  if (spec.mixture) (spec.full_heads ? write_beside_mlps : write_mixture)(*spec.mixture, config);
+  write_mixture(spec, config);
   if (spec.delta) write_delta(spec, config);
   return config;
 }

@@ -127,7 +127,8 @@ struct ParameterShape {
   double deviation = -1;  // theirs from it; below 0: what init_parameters() says
   FolderRows fused = {};
   std::optional<ExpertPlace> expert = {};
-  bool is_constant = false;      // never trained
+  bool is_constant = false;      // never trained by gradients
+  bool is_wide = false;          // float32 in models of 16 bits, too
   int64_t layer = -1;            // -1: before all layers, num_layers: behind them
   bool is_at_both_ends = false;  // an embedding that is the head, too
 

@@ -112,8 +112,11 @@ at::Tensor Transformer::gather_vocabulary(const at::Tensor& mine) const {
 
 FileSums Transformer::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
                                   const HfSaveOptions& options) const {
+  if (!spec().lora) {
+    const FolderTensors all = folder_tensors(policy_parameters(spec()), whole, kept_);
+    return write_hf_files(folder, *config_, all.weights, *companions_, options, all.kept);
+  }
   const NamedTensors fused = fused_tensors(policy_parameters(spec()), whole);
-  if (!spec().lora) return write_hf_files(folder, *config_, fused, *companions_, options, kept_);
   return write_peft_files(folder, peft_config(spec(), policy_parameters(spec()), base_, "CAUSAL_LM"), fused,
                           *companions_);
 }
@@ -121,10 +124,10 @@ FileSums Transformer::write_files(const std::filesystem::path& folder, const Nam
 void Transformer::save(const std::filesystem::path& folder, const HfSaveOptions& options) const {
   ModelSpec plain = spec();
   plain.lora.reset();
-  const NamedTensors merged =
-      fused_tensors(policy_parameters(plain), merged_parameters(backbone_, parameters_, policy_parameters(plain)));
+  const std::vector<ParameterShape> shapes = policy_parameters(plain);
+  const FolderTensors merged = folder_tensors(shapes, merged_parameters(backbone_, parameters_, shapes), kept_);
   write_folder_atomic(folder, [&](const std::filesystem::path& temporary) {
-    write_hf_files(temporary, *config_, merged, *companions_, options, kept_);
+    write_hf_files(temporary, *config_, merged.weights, *companions_, options, merged.kept);
   });
 }
 

@@ -111,8 +111,11 @@ at::Tensor ValueModel::values(const PackedTokens& tokens, const Recomputation& r
 
 FileSums ValueModel::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
                                  const HfSaveOptions& options) const {
+  if (!spec().lora) {
+    const FolderTensors all = folder_tensors(critic_parameters(spec()), whole, kept_);
+    return write_hf_files(folder, *config_, all.weights, *companions_, options, all.kept);
+  }
   const NamedTensors fused = fused_tensors(critic_parameters(spec()), whole);
-  if (!spec().lora) return write_hf_files(folder, *config_, fused, *companions_, options, kept_);
   return write_peft_files(folder, peft_config(spec(), critic_parameters(spec()), base_, "TOKEN_CLS"), fused,
                           *companions_);
 }
@@ -120,10 +123,10 @@ FileSums ValueModel::write_files(const std::filesystem::path& folder, const Name
 void ValueModel::save(const std::filesystem::path& folder, const HfSaveOptions& options) const {
   ModelSpec plain = spec();
   plain.lora.reset();
-  const NamedTensors merged =
-      fused_tensors(critic_parameters(plain), merged_parameters(backbone_, parameters_, critic_parameters(plain)));
+  const std::vector<ParameterShape> shapes = critic_parameters(plain);
+  const FolderTensors merged = folder_tensors(shapes, merged_parameters(backbone_, parameters_, shapes), kept_);
   write_folder_atomic(folder, [&](const std::filesystem::path& temporary) {
-    write_hf_files(temporary, *config_, merged, *companions_, options, kept_);
+    write_hf_files(temporary, *config_, merged.weights, *companions_, options, merged.kept);
   });
 }
 

@@ -33,15 +33,8 @@ int64_t message_elements(int64_t most_peers, int64_t bucket_elements) {
 
 namespace {
 
-int64_t numel_of(const WeightBlocks& blocks) {
-  int64_t numel = 0;
-  for (const WeightBlock& block : blocks) numel += block.numel();
-  return numel;
-}
-
-/// Of what moves.
-at::ScalarType dtype_of(const Transformer& model) {
-  return model.trained().front().second.scalar_type();
+const at::Tensor& tensor_of(const Transformer& model, const WeightBlock& block) {
+  return model.trained()[model.parts().place_of(block.parameter)].second;
 }
 
 /// A block as this rank's parameters hold it: a view.
@@ -51,6 +44,21 @@ at::Tensor view_of(const Transformer& model, const WeightBlock& block) {
   const at::Tensor matrix = tensor.dim() == 1 ? tensor.detach().unsqueeze(1) : tensor.detach().flatten(1);
   return matrix.narrow(0, block.row - (part.dim == 0 ? part.begin : 0), block.num_rows)
       .narrow(1, block.column - (part.dim == 1 ? part.begin : 0), block.num_columns);
+}
+
+/// Where a block of `own` begins in a message that is `end` bytes long before it.
+int64_t place_behind(int64_t end, const at::Tensor& own) {
+  const auto size = static_cast<int64_t>(own.element_size());
+  return (end + size - 1) / size * size;
+}
+
+int64_t message_bytes(const Transformer& model, const WeightBlocks& blocks) {
+  int64_t end = kWeightSum_bytes;
+  for (const WeightBlock& block : blocks) {
+    const at::Tensor own = tensor_of(model, block);
+    end = place_behind(end, own) + block.numel() * static_cast<int64_t>(own.element_size());
+  }
+  return end;
 }
 
 /// The bit sum of a block as the parameters hold it, not of a message made of them.
@@ -64,7 +72,7 @@ at::Tensor sum_of(const Transformer& model, const WeightBlocks& blocks) {
 class EmptyMessages {
  public:
   at::Tensor of(const Transformer& model, const WeightBlocks& blocks) {
-    const int64_t bytes = kWeightSum_bytes + numel_of(blocks) * static_cast<int64_t>(at::elementSize(dtype_of(model)));
+    const int64_t bytes = message_bytes(model, blocks);
     if (!last_.defined() || !last_.is_meta() || last_.numel() != bytes)
       last_ = at::empty({bytes}, at::TensorOptions(model.device()).dtype(at::kByte));
     return last_;
@@ -81,12 +89,12 @@ at::Tensor sum_in(const at::Tensor& message) {
 /// Each block's place in a message, as a matrix, and its place in the model.
 template <class F>
 void for_each_block(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message, const F& use) {
-  const at::Tensor elements =
-      message.narrow(0, kWeightSum_bytes, message.numel() - kWeightSum_bytes).view(dtype_of(model));
-  int64_t begin = 0;
+  int64_t end = kWeightSum_bytes;
   for (const WeightBlock& block : blocks) {
-    use(elements.narrow(0, begin, block.numel()).view({block.num_rows, block.num_columns}), view_of(model, block));
-    begin += block.numel();
+    const at::Tensor own = view_of(model, block);
+    const int64_t begin = place_behind(end, own), bytes = block.numel() * static_cast<int64_t>(own.element_size());
+    use(message.narrow(0, begin, bytes).view(own.scalar_type()).view({block.num_rows, block.num_columns}), own);
+    end = begin + bytes;
   }
 }
 

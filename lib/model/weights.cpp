@@ -135,9 +135,9 @@ void stack_experts(NamedTensors& parameters, const std::vector<ParameterShape>& 
   }
 }
 
-/// float32, of a float64 model float64.
-at::ScalarType adapter_dtype(at::ScalarType model) {
-  return at::promote_types(model, at::kFloat);
+/// Of adapters and what is as wide: float32, of a float64 model float64.
+at::ScalarType dtype_in(at::ScalarType model, const ParameterShape& parameter) {
+  return parameter.is_adapter || parameter.is_wide ? at::promote_types(model, at::kFloat) : model;
 }
 
 /// As the folder has it, or made of its weight.
@@ -261,7 +261,8 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
     }
     if (!parameter.is_adapter) {
       const std::string file = folder.file_of(parameter.name_in_folder());
-      parameters.emplace_back(name, own_part(parts, name, read_parameter(folder, parameter), file, device, dtype));
+      parameters.emplace_back(name, own_part(parts, name, read_parameter(folder, parameter), file, device,
+                                            dtype_in(dtype, parameter)));
       parameters.back().second.requires_grad_(!has_adapters && !parameter.is_constant);
       continue;
     }
@@ -269,7 +270,7 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
     const at::Tensor whole =
         peft ? read_parameter(*peft, parameter) : new_adapter(folder, wanted, parameter, adapters.seed, number);
     const std::string file = peft ? peft->weights_file() : "new adapters";
-    parameters.emplace_back(name, own_part(parts, name, whole, file, device, adapter_dtype(dtype)));
+    parameters.emplace_back(name, own_part(parts, name, whole, file, device, dtype_in(dtype, parameter)));
     parameters.back().second.requires_grad_(true);
   }
   check_nothing_unexpected(folder, wanted, may_ignore);
@@ -303,13 +304,27 @@ NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const 
   return list;
 }
 
+FolderTensors folder_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors,
+                             const NamedTensors& kept) {
+  std::unordered_set<std::string_view> wide;
+  for (const ParameterShape& parameter : parameters)
+    if (parameter.is_wide) wide.insert(parameter.name);
+  FolderTensors all;
+  for (auto& named : fused_tensors(parameters, tensors))
+    (wide.contains(named.first) ? all.kept : all.weights).push_back(std::move(named));
+  all.kept.insert(all.kept.end(), kept.begin(), kept.end());
+  return all;
+}
+
 NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t seed, at::Device device,
                              at::ScalarType dtype) {
   NamedTensors parameters;
   for (size_t i = 0; i < wanted.size(); ++i)
     parameters.emplace_back(
         wanted[i].name,
-        init_one(wanted[i], seed, static_cast<uint32_t>(i)).to(device, dtype).requires_grad_(!wanted[i].is_constant));
+        init_one(wanted[i], seed, static_cast<uint32_t>(i))
+            .to(device, dtype_in(dtype, wanted[i]))
+            .requires_grad_(!wanted[i].is_constant));
   stack_experts(parameters, wanted);
   return parameters;
 }
@@ -329,7 +344,7 @@ NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const
       add(stored[1], at::kFloat);
       continue;
     }
-    add(parameter, parameter.is_adapter ? adapter_dtype(dtype) : dtype);
+    add(parameter, dtype_in(dtype, parameter));
     parameters.back().second.requires_grad_(parameter.is_adapter || !(has_adapters || parameter.is_constant));
   }
   return parameters;
@@ -380,6 +395,8 @@ bool is_kept(const ModelSpec& spec, const std::string& name) {
   for (int64_t i = spec.num_layers - spec.keyless_layers; i < spec.num_layers; ++i)
     for (const std::string* part : {&names.k, &names.v, &names.k_norm})
       if (begins(layer_prefix(spec, static_cast<size_t>(i)) + *part + ".")) return true;
+  if (spec.architecture->has_further_layers && begins(names.layer))
+    return std::atoll(name.c_str() + names.layer.size()) >= spec.num_layers;
   return std::ranges::any_of(spec.architecture->kept, begins);
 }
 

@@ -59,6 +59,13 @@ NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t
 /// What a folder holds of tensors: parts that are one tensor there are put together.
 NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors);
 
+/// What a folder has of a model: the same, of which wide ones, and the `kept` of other parts, stay in their dtype.
+struct FolderTensors {
+  NamedTensors weights, kept;
+};
+FolderTensors folder_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors,
+                             const NamedTensors& kept);
+
 /// This rank's part of each parameter, without data.
 NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const ParameterShards& parts,
                                 at::ScalarType dtype);

@@ -252,14 +252,16 @@ void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Che
   const std::string rule = tensor_parallel_rule(spec, tp.value_or(1));
   for (const double* coefficient : {&s.moe_aux_loss_coeff, &s.moe_z_loss_coeff})
     check.require(spec.mixture || *coefficient == 0, *coefficient, "the model has no experts; leave it out");
+  check.require(s.moe_router_bias_update_rate == 0 || (spec.mixture && spec.mixture->routing.is_sigmoid),
+                s.moe_router_bias_update_rate, "the model's routers have no bias; leave it out");
   check.require(rule.empty(), tp, "{}", rule);
   check_split(s, spec, check);
   check.require(s.recompute_num_layers.value_or(0) <= spec.num_layers, s.recompute_num_layers,
                 "must be at most the model's layers, which are {}", spec.num_layers);
   const auto& ep = s.expert_model_parallel_size;
   check.require(spec.mixture || ep.value_or(1) == 1, ep, "the model has no experts; set it to 1");
-  check.require(!spec.mixture || spec.mixture->num_experts % s.expert_parallel() == 0, ep,
-                "must divide the model's {} experts", spec.mixture ? spec.mixture->num_experts : 0);
+  check.require(!spec.mixture || spec.mixture->routing.count % s.expert_parallel() == 0, ep,
+                "must divide the model's {} experts", spec.mixture ? spec.mixture->routing.count : 0);
 }
 
 void check_routing(const Config& config, const ModelSpec& policy, Checker& check) {

@@ -35,7 +35,7 @@ double numel_of_part(const ParameterShape& parameter, int64_t tp) {
 
 /// Of a parameter that is not trained, `bytes` a number where it is not quantised.
 double frozen_bytes(const ParameterShape& parameter, int64_t tp, double bytes) {
-  if (!parameter.quantised) return bytes * numel_of_part(parameter, tp);
+  if (!parameter.quantised) return (parameter.is_wide ? std::max(bytes, 4.0) : bytes) * numel_of_part(parameter, tp);
   const std::vector<ParameterShape> stored = stored_shapes(parameter);
   return numel_of_part(stored[0], tp) + 4 * numel_of_part(stored[1], tp);
 }

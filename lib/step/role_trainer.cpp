@@ -51,7 +51,8 @@ Metrics RoleTrainer::train(TrainingStep step, const MicroBatchLoss<Experience>& 
                   .phase = {&log_, "train " + updates_.prefix},
                   .step = step.number,
                   .source = [&] { return step.rollouts; },
-                  .empty_pass = step.empty_pass};
+                  .empty_pass = step.empty_pass,
+                  .behind_update = step.behind_update};
   Metrics metrics;
   for (int64_t epoch = 0; epoch < epochs_.num_epochs; ++epoch) {
     Distribution wanted{mesh_groups(mesh_.world().size(), mesh_.shape()),

@@ -25,6 +25,7 @@ struct TrainingStep {
   Experience here;                           // what of it is on this rank
   std::string rollouts;                      // the file from which it can be made again
   std::function<at::Tensor()> empty_pass{};  // as UpdatePlan has it
+  std::function<void(bool was_made)> behind_update{};  // likewise
 };
 
 /// For people who look into a step, and for roll check-loss: the first update of each role.

@@ -47,7 +47,8 @@ StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device
         TrainedPolicy{roles.actor->trained(),
                       {meshes.actor.mesh(), roles.actor->parts()},
                       forward,
-                      empty_pass(roles.actor->backbone(), settings.actor_recomputes, settings.actor_gathers)});
+                      empty_pass(roles.actor->backbone(), settings.actor_recomputes, settings.actor_gathers),
+                      balancing(roles.actor->backbone(), settings.routers, meshes.actor.mesh().dp())});
   }
   if (roles.critic) {
     models.values = [&model = *roles.critic](const Batch& part) { return model.values(part.tokens); };

@@ -21,6 +21,7 @@ struct Trained {
   LearnerRanks ranks;
   std::function<Computed(const Experience& micro_batch)> forward;  // with gradient; undefined on a stage but the last
   std::function<at::Tensor()> empty_pass{};                        // as UpdatePlan has it
+  std::function<void(bool was_made)> behind_update{};              // likewise
 };
 using TrainedPolicy = Trained<TokenLogProbs>;  // of the response tokens; 0 elsewhere
 using TrainedCritic = Trained<at::Tensor>;     // values [T]
@@ -48,7 +49,7 @@ struct ModelSettings {
   Recomputation actor_recomputes{}, critic_recomputes{};
   bool with_energies = false;                          // old_log_probs gives [2, T]: these, and the energies
   bool actor_gathers = false, critic_gathers = false;  // layers, in each micro-batch of an update
-  RouterCosts routers{};                               // of the actor's experts
+  RouterRule routers{};                                // of the actor's experts
 };
 /// Of transformers; `roles` and `meshes` must outlive what is given back.
 StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device, const ModelSettings& settings);

@@ -67,8 +67,11 @@ RolePlace role_place(const WorkerConfig& worker) {
           [strategy](int64_t num_layers) { return stage_split(strategy, num_layers); }};
 }
 
-RouterCosts router_costs(const StrategyConfig& strategy) {
-  return {.balance = strategy.moe_aux_loss_coeff, .z = strategy.moe_z_loss_coeff};
+RouterRule router_rule(const StrategyConfig& strategy) {
+  const double bias_step = strategy.moe_router_bias_update_rate;
+  return {.costs = {.balance = strategy.moe_aux_loss_coeff, .z = strategy.moe_z_loss_coeff},
+          .bias_step = bias_step,
+          .loads = bias_step > 0 ? std::make_shared<ExpertLoads>() : nullptr};
 }
 
 StepSettings step_settings(const Config& config) {
@@ -88,7 +91,7 @@ StepSettings step_settings(const Config& config) {
                  .with_energies = old_log_prob_reasons(config).energies,
                  .actor_gathers = actor.gathers_layers(),
                  .critic_gathers = critic.gathers_layers(),
-                 .routers = router_costs(actor.strategy_args.strategy_config)},
+                 .routers = router_rule(actor.strategy_args.strategy_config)},
       .forwards = forward_settings(config),
       .experience = config.experience,
       .actor = training_settings(config, actor, config.max_steps - config.critic_warmup,

@@ -45,7 +45,7 @@ StepSettings step_settings(const Config& config);
 RolePlace role_place(const WorkerConfig& worker);
 
 /// What trains a role's routers beside its loss.
-RouterCosts router_costs(const StrategyConfig& strategy);
+RouterRule router_rule(const StrategyConfig& strategy);
 
 RoleDtypes role_dtypes(const Config& config, at::Device device);
 /// Of the roles that the configuration uses. UserError: a model that is not here.

@@ -167,6 +167,7 @@ Metrics StepTrainer::train_actor(TrainingStep step, const StepHooks& hooks) {
   };
   const auto prepare = weigh_samples(step.facts, step.here, actor_loss_->settings(), actor_->mesh().dp());
   step.empty_pass = models_.actor->empty_pass;
+  step.behind_update = models_.actor->behind_update;
   return actor_->train(std::move(step), loss, hooks.first ? &hooks.first->actor : nullptr, prepare);
 }
 

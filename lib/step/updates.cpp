@@ -224,6 +224,7 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
       std::ranges::move(loss.deferred, std::back_inserter(deferred));
       return {scale == 1.0 || !loss.loss.defined() ? loss.loss : loss.loss * scale, numbers};
     });
+    if (plan.behind_update) plan.behind_update(!result.skipped);
     for (size_t i = 0; i < deferred.size(); ++i) deferred[i].add(result.numbers[i], of_update);
     add_update_metrics(prefix, result, merge_over_mesh(of_update, mesh), over_updates);
     if (result.skipped) log_skipped(plan, update, result, learner, mesh.world());

@@ -44,6 +44,7 @@ struct UpdatePlan {
   /// The file from which the step's updates can be made again; asked on the first rank, when one is skipped.
   std::function<std::string()> source{};
   std::function<at::Tensor()> empty_pass{};  // the loss of an empty micro-batch: 0; null: it needs none
+  std::function<void(bool was_made)> behind_update{};  // of each that was tried; null: nothing is to be done
 };
 
 /// The loss of one micro-batch (tensors on the plan's device) under the counts of its whole mini-batch.

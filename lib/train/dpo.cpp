@@ -108,6 +108,7 @@ class Dpo {
   Roles roles_;
   StepModels models_;
   LearnerOptions options_;
+  RouterRule routers_;
   Learner learner_;
   MemoryWatch memory_;
   EpochOrder order_;
@@ -129,6 +130,7 @@ Dpo::Dpo(const DpoConfig& config, DpoData data, RunPlan plan, at::Device device,
           make_roles(models_in(data.folders, dtypes_of_dpo(config, device)), places_of_dpo(config), mesh_of_, device)),
       models_(step_models(roles_, mesh_of_, device, {.actor_recomputes = config.sft_train.recomputation()})),
       options_(learner_options(config.sft_train, config.max_grad_norm, total_updates_)),
+      routers_(router_rule(config.sft_train.strategy_args.strategy_config)),
       learner_("actor_train", roles_.actor->trained(), options_, {mesh_of_.actor.mesh(), roles_.actor->parts()}),
       order_(rows_.size(), config.sft_train.mini_batch(), config.seed),
       resume_(plan.start.resume),
@@ -191,10 +193,10 @@ Metrics Dpo::train(int64_t update) {
                         .step = update,
                         .source = [&] { return write_origins(run_.folder(), update, pairs); },
                         .empty_pass = empty_pass(roles_.actor->backbone(), config_.sft_train.recomputation(),
-                                                 config_.sft_train.gathers_layers())};
+                                                 config_.sft_train.gathers_layers()),
+                        .behind_update = balancing(roles_.actor->backbone(), routers_, mesh_of_.actor.mesh().dp())};
   const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts& counts) {
-    const PackedTokens tokens =
-        with_routers(e.tokens, roles_.actor->spec(), router_costs(config_.sft_train.strategy_args.strategy_config));
+    const PackedTokens tokens = with_routers(e.tokens, roles_.actor->spec(), routers_);
     const auto out = token_log_probs(*roles_.actor, tokens, /*temperature=*/1.0, /*with_entropy=*/false,
                                      config_.sft_train.recomputation(), e.host_mask("response_mask"));
     LossResult result;

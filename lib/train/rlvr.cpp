@@ -255,7 +255,7 @@ std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
     const std::string origin = "rollout_replay = " + *config_.rollout_replay;
     check_vocabulary(mine, policy.vocab_size, origin);
     if (config_.routing_replay.value())
-      check_routed_experts(mine, choices_per_token(policy), policy.mixture->num_experts, origin);
+      check_routed_experts(mine, choices_per_token(policy), policy.mixture->routing.count, origin);
   });
   return mine;
 }

@@ -114,6 +114,7 @@ class Sft {
   Learner learner_;
   MemoryWatch memory_;
   LossSettings settings_;
+  RouterRule routers_;
   std::optional<LossPlugin> loss_;
   std::optional<ResumePoint> resume_;
   Run run_;
@@ -140,6 +141,7 @@ Sft::Sft(const SftConfig& config, const DistillConfig* distillation, SftData dat
       options_(learner_options(config.sft_train, config.max_grad_norm, total_updates_)),
       learner_(config.trained, model_.trained(), options_, {mesh_, model_.parts()}),
       settings_(loss_settings(config.loss)),
+      routers_(router_rule(config.sft_train.strategy_args.strategy_config)),
       loss_(open_plugin(config.sft_train.loss_func, config.trained + ".loss_func")),
       resume_(plan.start.resume),
       run_(std::move(plan), total_updates_, sft_face(config, model_.spec()), ranks, log) {
@@ -178,8 +180,7 @@ Batch Sft::batch_of_update(const std::vector<SftRow>& rows, const BatchRule& rul
 }
 
 LossResult Sft::loss_of(const Batch& b, const MiniBatchCounts& counts) const {
-  const PackedTokens tokens =
-      with_routers(b.tokens, model_.spec(), router_costs(config_.sft_train.strategy_args.strategy_config));
+  const PackedTokens tokens = with_routers(b.tokens, model_.spec(), routers_);
   const bool is_taught = b.taught.defined();
   const int64_t k = is_taught ? b.taught.size(1) / 2 : 0;
   const auto out = token_log_probs(model_, tokens, /*temperature=*/1.0, /*with_entropy=*/false,
@@ -222,7 +223,8 @@ Metrics Sft::train(int64_t update) {
                         .step = update,
                         .source = [&] { return write_origins(run_.folder(), update, rows); },
                         .empty_pass = empty_pass(model_.backbone(), config_.sft_train.recomputation(),
-                                                 config_.sft_train.gathers_layers())};
+                                                 config_.sft_train.gathers_layers()),
+                        .behind_update = balancing(model_.backbone(), routers_, mesh_.dp())};
   const MicroBatchLoss<Batch> loss = [this](const Batch& b, const MiniBatchCounts& counts) {
     return loss_of(b, counts);
   };

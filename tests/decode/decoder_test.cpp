@@ -118,7 +118,7 @@ TEST_CASE("the experts of tokens lie beside their keys and values, and are those
         .item<double>();
   };
   CHECK(share_of_others() == 0);
-  record[5] = static_cast<int16_t>((record[5] + 1) % model.spec().mixture->num_experts);
+  record[5] = static_cast<int16_t>((record[5] + 1) % model.spec().mixture->routing.count);
   CHECK(share_of_others() > 0);
 }
 

@@ -6,6 +6,7 @@ import pathlib
 import sys
 import tempfile
 
+import numpy
 import replay
 from safetensors.numpy import load_file, save_file
 
@@ -63,6 +64,41 @@ def check_adapters(folder, replayed):
     expect(texts[0] == texts[1], "the merged mixture writes what the adapters do")
 
 
+def check_biases(folder, rollouts):
+    """Routers of sigmoids, two of four groups, whose biases each update moves by one step towards even loads."""
+    replay.make_model(folder, "biased", "glm4_moe", "--layers", 4, "--no-tie", True, "--experts", 8, "--experts-per-token", 2, "--expert-intermediate", 24)
+    file = folder / "biased/config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | dict(n_group=4, topk_group=2, routed_scaling_factor=1.5)))
+    rate = "actor_train.strategy_args.strategy_config.moe_router_bias_update_rate"
+    keys = dict(rollout_replay=rollouts, model="biased", accumulation=1, adam=replay.SHARP, **COSTS)
+    base = replay.train(folder, "biased_base", rows=8, **keys, **{rate: 0.01})
+    for dp, cp, tp, ep, pp in ((2, 1, 2, 2, 1), (1, 2, 1, 2, 1), (1, 1, 1, 1, 2), (2, 1, 1, 2, 2)):
+        run = replay.train(folder, f"biased_{dp}{cp}{tp}{ep}{pp}", dp * cp * tp * pp, rows=8 // dp, cp=cp, tp=tp, ep=ep, pp=pp, **keys, **{rate: 0.01})
+        replay.compare(run, base, f"biases, dp {dp} cp {cp} tp {tp} ep {ep} pp {pp}")
+    biases = lambda weights: {n: t for n, t in weights.items() if n.endswith("e_score_correction_bias")}
+    before, behind = load_file(folder / "biased/model.safetensors"), load_file(base / "checkpoints/step_000003/actor/model.safetensors")
+    steps = numpy.concatenate([(behind[n] - before[n]) / 0.01 for n in biases(before)])
+    expect(len(steps) == 3 * 8, "three of four layers have experts")
+    expect(abs(steps - steps.round()).max() < 1e-3 and 3 <= abs(steps).max() <= 6, f"each of six updates moves them by one step: {steps}")
+    fixed = replay.train(folder, "biased_fixed", rows=8, **keys)
+    same = biases(load_file(fixed / "checkpoints/step_000003/actor/model.safetensors"))
+    expect(all((same[n] == before[n]).all() for n in same) and len(same) == 3, "unless asked for they stay as they are")
+    busiest = lambda run: last_step(run)["actor/moe/busiest_load"]
+    expect(busiest(base) < busiest(fixed), f"loads become more even: {busiest(base)}, {busiest(fixed)} without")
+    # In bfloat16, from one layout to another: biases stay float32, to the bit.
+    half = {f"{role}.model_args": "{dtype: bf16}" for role in ("actor_train", "critic", "reference", "actor_infer")}
+    whole = replay.train(folder, "biased_half", rows=8, **keys, **half, **{rate: 0.01})
+    staged = replay.train(folder, "biased_half_2", 2, rows=8, pp=2, max_steps=2, **keys, **half, **{rate: 0.01})
+    replay.train(folder, "biased_half_2", rows=8, resume_from_checkpoint="true", **keys, **half, **{rate: 0.01})
+    replay.compare(staged, whole, "biases in bfloat16, two stages go on as one rank", bound=0)
+    tensors = replay.deserialize((staged / "checkpoints/step_000003/actor/model.safetensors").read_bytes())
+    expect({n for n, tensor in tensors if tensor["dtype"] == "F32"} == same.keys(), "biases alone are float32")
+    sampled = [replay.train(folder, f"biased_sampled_{pp}", pp, rows=8, pp=pp, max_steps=2, estimator="grpo", model="biased", accumulation=1,
+                            **half, **{rate: 0.01}) for pp in (1, 2)]
+    ids = [[line["response_ids"] for step in (1, 2) for line in rollout_lines(run, step)] for run in sampled]
+    expect(ids[0] == ids[1] and len(ids[0]) == 32, "stages give the sampler the biases of one rank")
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -83,6 +119,7 @@ def main():
             expect(with_costs[f"actor/moe/{cost}"] < without[f"actor/moe/{cost}"], f"{cost} is trained down")
         expect(1 <= with_costs["actor/moe/busiest_load"] <= 2, "the busiest of four experts, two of them a token's, has one to two even loads")
         check_routing_replay(folder)
+        check_biases(folder, rollouts)
         check_adapters(folder, dict(rollout_replay=rollouts))
         # Another layout goes on, and back.
         for before, after in (((2, 2), (1, 1)), ((1, 1), (2, 2))):

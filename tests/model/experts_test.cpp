@@ -30,21 +30,72 @@ TEST_CASE("the most likely experts are chosen, of equally likely ones the first,
   const at::Tensor order = at::tensor({1, 3, 2}, at::kLong), kept = probs.index_select(0, order);
   for (const bool renormalises : {false, true}) {
     const at::Tensor expected = renormalises ? kept / kept.sum() : kept;
-    const Routing found = route(logits, 3, renormalises);
+    const RoutingRule rule{.count = 6, .chosen = 3, .renormalises = renormalises};
+    const Routing found = route(logits, rule);
     CHECK(at::equal(found.experts[0], order));
     CHECK(at::allclose(found.weights[0], expected));
     int32_t experts[3];
     at::Tensor weights = at::empty({3});
-    choose_experts(logits.const_data_ptr<float>(), 6, 3, renormalises, experts, weights.mutable_data_ptr<float>());
+    choose_experts(logits.const_data_ptr<float>(), rule, nullptr, experts, weights.mutable_data_ptr<float>());
     CHECK((experts[0] == 1 && experts[1] == 3 && experts[2] == 2));
     CHECK(at::allclose(weights, expected));
   }
 }
 
+TEST_CASE("of sigmoids the best of the best groups are chosen by what a bias makes of them, weighed without it",
+          "[model]") {
+  // Two groups of three: by their two best the second is ahead, but for the bias of the first one's last expert.
+  const at::Tensor scores = at::tensor({0.9, 0.1, 0.2, 0.6, 0.3, 0.5}).view({1, 6}).to(at::kFloat);
+  const at::Tensor logits = at::logit(scores), none = at::zeros({6}, at::kFloat);
+  const at::Tensor of_last = at::tensor({0.0, 0.0, 0.4, 0.0, 0.0, 0.0}).to(at::kFloat);
+  const auto check = [&](const RoutingRule& rule, const at::Tensor& bias, std::vector<int64_t> experts) {
+    at::Tensor expected = scores[0].index_select(0, at::tensor(experts, at::kLong));
+    if (rule.renormalises) expected = expected / expected.sum();
+    expected = expected * rule.scale;
+    const Routing found = route(logits, rule, bias);
+    CHECK(at::equal(found.experts[0], at::tensor(experts, at::kLong)));
+    CHECK(at::allclose(found.weights[0], expected));
+    std::vector<int32_t> numbers(experts.size());
+    at::Tensor weights = at::empty({rule.chosen});
+    choose_experts(logits.const_data_ptr<float>(), rule, bias.const_data_ptr<float>(), numbers.data(),
+                   weights.mutable_data_ptr<float>());
+    CHECK(std::vector<int64_t>(numbers.begin(), numbers.end()) == experts);
+    CHECK(at::allclose(weights, expected));
+  };
+  RoutingRule rule{.count = 6, .chosen = 2, .is_sigmoid = true, .scale = 2.5};
+  check(rule, none, {0, 3});
+  check(rule, of_last, {0, 2});  // as good as 3, and before it
+  rule.groups = 2, rule.chosen_groups = 1;
+  check(rule, none, {0, 2});
+  rule.renormalises = true;
+  check(rule, at::tensor({-0.3, 0.0, 0.0, 0.0, 0.0, 0.0}).to(at::kFloat), {3, 5});
+}
+
+TEST_CASE("the CPU's sampler and training choose alike, whatever the rule", "[model]") {
+  const bool is_sigmoid = GENERATE(false, true), has_bias = GENERATE(false, true);
+  const int64_t groups = GENERATE(1, 3, 6);
+  const RoutingRule rule{.count = 12,
+                         .chosen = 4,
+                         .is_sigmoid = is_sigmoid,
+                         .renormalises = has_bias,
+                         .groups = groups,
+                         .chosen_groups = (groups + 1) / 2,
+                         .scale = 1.5};
+  const at::Tensor logits = at::randn({200, 12}), bias = has_bias ? 0.2 * at::randn({12}) : at::Tensor();
+  const Routing found = route(logits, rule, bias);
+  at::Tensor experts = at::empty({200, 4}, at::kInt), weights = at::empty({200, 4});
+  for (int64_t i = 0; i < 200; ++i)
+    choose_experts(logits[i].const_data_ptr<float>(), rule, has_bias ? bias.const_data_ptr<float>() : nullptr,
+                   experts[i].mutable_data_ptr<int32_t>(), weights[i].mutable_data_ptr<float>());
+  CHECK(at::equal(experts.to(at::kLong), found.experts));
+  CHECK(at::allclose(weights, found.weights));
+}
+
 TEST_CASE("experts that were chosen before are gone through again, weighed by the logits at hand", "[model]") {
   const at::Tensor logits = at::randn({3, 6}, at::kDouble).requires_grad_(true), probs = at::softmax(logits, 1);
   const at::Tensor replayed = at::tensor({5, 0, -1, -1, 2, 3}, at::kShort).view({3, 2});
-  const Routing found = route(logits, 2, true, nullptr, {}, replayed), own = route(logits, 2, true);
+  const RoutingRule rule{.count = 6, .chosen = 2, .renormalises = true};
+  const Routing found = route(logits, rule, {}, replayed), own = route(logits, rule);
   CHECK(at::equal(found.experts, at::stack({at::tensor({5, 0}), own.experts[1], at::tensor({2, 3})})));
   const at::Tensor kept = probs.gather(1, found.experts);
   CHECK(at::allclose(found.weights, kept / kept.sum(1, true)));
@@ -131,7 +182,7 @@ struct ExpertOutcome {
 /// Experts for the tokens that no router would choose.
 at::Tensor some_experts(const PackedTokens& tokens, const ModelSpec& spec) {
   const at::Tensor first = (tokens.ids * 7 + tokens.positions).unsqueeze(1) + at::arange(choices_per_token(spec)) * 5;
-  return first.remainder(spec.mixture->num_experts).to(at::kShort);
+  return first.remainder(spec.mixture->routing.count).to(at::kShort);
 }
 
 /// The gradients of some loss of the sequences and of the routers' costs on this rank.
@@ -145,7 +196,7 @@ ExpertOutcome expert_outcome(const Transformer& model, const std::vector<std::ve
     PackedTokens tokens = pack_tokens(sequences);
     tokens.token_weight = 1.0 / (7 + 40 + 19 + 2);
     if (replays) tokens.routed_experts = some_experts(tokens, model.spec());
-    tokens = with_routers(tokens, model.spec(), {0.3, 0.1});
+    tokens = with_routers(tokens, model.spec(), {.costs = {0.3, 0.1}});
     const TokenLogProbs found = token_log_probs(model, tokens, 1.0, true, recompute);
     const at::Tensor position = tokens.positions.to(at::kDouble);
     (found.log_probs * position.cos() + found.entropy * position.sin()).sum().backward();

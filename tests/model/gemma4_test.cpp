@@ -225,7 +225,7 @@ TEST_CASE("a new Gemma 4 is written as it is read", "[model]") {
   CHECK((read.ropes() == made.ropes()));
   CHECK(read.num_parameters() == made.num_parameters());
   sizes.experts = 6;
-  CHECK(parse_spec(hf_config(make_spec(sizes, {})), "config.json").mixture->num_experts == 6);
+  CHECK(parse_spec(hf_config(make_spec(sizes, {})), "config.json").mixture->routing.count == 6);
 }
 
 TEST_CASE("a new Gemma 4 may have layers that are given inputs and read keys of others, as E2B", "[model]") {

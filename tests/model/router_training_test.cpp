@@ -13,15 +13,19 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kExperts = 5, kChosen = 2;
+constexpr int64_t kExperts = 5;
+constexpr RoutingRule kSoftmax{.count = kExperts, .chosen = 2, .renormalises = true};
+constexpr RoutingRule kSigmoids{.count = kExperts, .chosen = 2, .is_sigmoid = true};
+constexpr RoutingRule kOneOfFour{.count = 4, .chosen = 1, .renormalises = true};
 
 /// balance * sum over sequences of T_s / T * N * sum_i f_i P_i + z * mean of logsumexp^2, sequence after sequence.
 at::Tensor cost_by_definition(const at::Tensor& logits, const at::Tensor& sequences, RouterCosts costs,
-                              int64_t tokens) {
+                              int64_t tokens, bool is_sigmoid = false) {
   at::Tensor cost = at::zeros({}, at::kDouble);
   for (int64_t s = 0; s <= sequences.max().item<int64_t>(); ++s) {
-    const at::Tensor own = logits.index({sequences.eq(s)}), p = at::softmax(own, 1);
-    const at::Tensor chosen = std::get<1>(at::topk(p.detach(), kChosen, 1));
+    const at::Tensor own = logits.index({sequences.eq(s)});
+    const at::Tensor p = is_sigmoid ? at::sigmoid(own) / at::sigmoid(own).sum(1, true) : at::softmax(own, 1);
+    const at::Tensor chosen = std::get<1>(at::topk(p.detach(), kSoftmax.chosen, 1));
     const at::Tensor counts = at::bincount(chosen.flatten(), {}, kExperts).to(at::kDouble);
     const double share = static_cast<double>(own.size(0)) / static_cast<double>(tokens);
     cost = cost + costs.balance * share * kExperts * (counts / counts.sum() * p.mean(0)).sum() +
@@ -39,11 +43,12 @@ TEST_CASE("routers get the gradient of their costs, each sequence's by its own l
   const at::Tensor logits = at::randn({11, kExperts}, at::kDouble).requires_grad_(true);
   at::Tensor by_hand = logits.detach().clone().requires_grad_(true);
   const int64_t tokens = 20;  // of the mini-batch, others of which are elsewhere
-  RouterTraining training(costs, /*num_routers=*/1, 1.0 / tokens, /*loss_scale=*/3);
+  const RoutingRule rule = GENERATE(kSoftmax, kSigmoids);
+  RouterTraining training({.costs = costs}, /*num_routers=*/1, 1.0 / tokens, /*loss_scale=*/3);
   training.lie(slots, sequences.index_select(0, slots), {}, 3, {});
-  const Routing routing = route(logits, kChosen, true, &training, logits);
+  const Routing routing = route(logits, rule, {}, {}, &training);
   (routing.weights.sum() * 0).backward();
-  (3 * cost_by_definition(by_hand, sequences, costs, tokens)).backward();
+  (3 * cost_by_definition(by_hand, sequences, costs, tokens, rule.is_sigmoid)).backward();
   CHECK(at::allclose(logits.grad(), by_hand.grad()));
   CHECK(logits.grad()[3].abs().sum().item<double>() == 0);
 }
@@ -55,9 +60,9 @@ TEST_CASE("a token that two sequences begin with counts for both, in costs, grad
   const at::Tensor logits = at::randn({5, kExperts}, at::kDouble).requires_grad_(true);
   at::Tensor by_hand = logits.detach().clone().requires_grad_(true);
   const at::Tensor whole = by_hand.index_select(0, slots);
-  RouterTraining training(costs, 1, 1.0 / 7, /*loss_scale=*/1);
+  RouterTraining training({.costs = costs}, 1, 1.0 / 7, /*loss_scale=*/1);
   training.lie(slots, sequences, {}, 2, {});
-  (route(logits, kChosen, true, &training, logits).weights.sum() * 0).backward();
+  (route(logits, kSoftmax, {}, {}, &training).weights.sum() * 0).backward();
   cost_by_definition(whole, sequences, costs, 7).backward();
   CHECK(at::allclose(logits.grad(), by_hand.grad()));
   const std::vector<at::Tensor> sums = training.sums();
@@ -72,7 +77,7 @@ TEST_CASE("what is measured of routers is a mean over tokens and layers, counted
   RouterTraining training({}, /*num_routers=*/2, 1.0 / 3, 1);
   training.lie(slots, at::zeros_like(slots), {}, 1, {});
   for (const at::Tensor& logits : {even, sharp, even})  // the last one is the first layer's, recomputed
-    route(logits, 1, true, &training, logits.is_same(sharp) ? sharp : even);
+    route(logits, kOneOfFour, {}, {}, &training, /*number=*/logits.is_same(sharp));
   const std::vector<at::Tensor> sums = training.sums();
   const auto mean_of = [&](size_t i) { return sums[i].item<double>(); };
   CHECK(mean_of(0) == Approx((1 + 4) / 2.0));  // all go to the first of equals, then to the only one
@@ -92,7 +97,7 @@ TEST_CASE(
   const auto measured = [&](std::vector<int64_t> ends, std::vector<int64_t> sampled) {
     RouterTraining training({}, 1, 1.0 / 3, 1, /*replays=*/true);
     training.lie(at::tensor({0, 1, 3}), at::zeros({3}, at::kLong), at::tensor(ends).to(at::kBool), 1, {});
-    route(logits, 2, true, &training, logits, at::tensor(sampled).to(at::kShort).view({4, 2}));
+    route(logits, {.count = 4, .chosen = 2}, {}, at::tensor(sampled).to(at::kShort).view({4, 2}), &training);
     CHECK(training.names("actor").at(4) == "actor/moe/replayed_otherwise@sum");
     CHECK(training.names("actor").at(5) == "actor/moe/agreement@sum");
     std::vector<double> shares;

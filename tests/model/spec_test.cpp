@@ -101,8 +101,8 @@ TEST_CASE("which layers have experts, and how these are chosen, is read, in both
   for (const Json& one : {qwen3_moe(), config}) {
     const ModelSpec spec = parse_spec(one, "config.json");
     REQUIRE(spec.mixture);
-    CHECK((spec.mixture->num_experts == 6 && spec.mixture->chosen == 2 && spec.mixture->inner == 20));
-    CHECK((spec.mixture->renormalises && spec.mixture->shared_inner == 0));
+    CHECK((spec.mixture->routing.count == 6 && spec.mixture->routing.chosen == 2 && spec.mixture->inner == 20));
+    CHECK((spec.mixture->routing.renormalises && spec.mixture->shared_inner == 0));
     std::vector<bool> has_experts;
     for (const Layer& layer : spec.layers()) has_experts.push_back(std::holds_alternative<Experts>(layer[1].mixer));
     // every second one, without the fourth

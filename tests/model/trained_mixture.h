@@ -24,7 +24,7 @@ inline ModelSpec mixture_spec(const char* arch, int64_t hidden, int64_t experts,
 inline at::Tensor replayed_experts(const PackedTokens& tokens, const ModelSpec& spec) {
   const at::Tensor first = (tokens.ids * 7 + tokens.positions).cpu();
   const at::Tensor all = first.unsqueeze(1) + at::arange(choices_per_token(spec)).unsqueeze(0);
-  return all.remainder(spec.mixture->num_experts - 1).to(at::kShort);  // the last one has no token
+  return all.remainder(spec.mixture->routing.count - 1).to(at::kShort);  // the last one has no token
 }
 
 /// The gradients of a loss of some sequences; `replays`: through experts that were chosen before, so that rounding

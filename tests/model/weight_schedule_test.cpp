@@ -132,7 +132,7 @@ std::vector<Case> cases() {
   const auto sharing_experts = [](Case c, int64_t ep) {
     c.spec.architecture = &find_architecture("qwen3_moe", "test");
     c.spec.qkv_bias = c.spec.o_bias = false;
-    c.spec.mixture = MixtureSpec{.num_experts = 4, .chosen = 2, .inner = 9};
+    c.spec.mixture = MixtureSpec{.routing = {.count = 4, .chosen = 2}, .inner = 9};
     c.trainer.ep = ep;
     return c;
   };

@@ -11,7 +11,7 @@ import sys
 
 import torch
 from transformers import AutoModelForCausalLM, AutoModelForTokenClassification
-from transformers import (Gemma2Config, Gemma3TextConfig, GemmaConfig, Glm4Config, GlmConfig, GraniteConfig, LlamaConfig,
+from transformers import (Gemma2Config, Gemma3TextConfig, GemmaConfig, Glm4Config, Glm4MoeConfig, GlmConfig, GraniteConfig, LlamaConfig,
                           Ministral3Config, MistralConfig, Olmo2Config, Olmo3Config, Phi3Config, Qwen2Config, SmolLM3Config)
 
 from make_golden_model import EAGER, OUT, SIZES, causal, fill, probe, rounded, rows
@@ -49,6 +49,12 @@ ROWS = {
                                                         "short_factor": [1.0, 1.2, 1.5], "long_factor": [1.3, 4.7, 12.0]}),
     "glm": GlmConfig(**SIZES, num_attention_heads=4, num_key_value_heads=2, head_dim=12, **TOKENS),
     "glm4": Glm4Config(**SIZES, num_attention_heads=4, num_key_value_heads=1, head_dim=12, **TOKENS),
+    "glm4_moe": Glm4MoeConfig(**SIZES | dict(num_hidden_layers=3), num_attention_heads=4, num_key_value_heads=2, head_dim=12, **TOKENS,
+                              attention_bias=True, n_routed_experts=12, n_group=3, topk_group=2, num_experts_per_tok=3,
+                              moe_intermediate_size=14, n_shared_experts=2, routed_scaling_factor=2.5),
+    "glm4_moe_norms": Glm4MoeConfig(**SIZES, num_attention_heads=4, num_key_value_heads=1, head_dim=20, **TOKENS, use_qk_norm=True,
+                                    n_routed_experts=7, num_experts_per_tok=2, moe_intermediate_size=18, n_shared_experts=1,
+                                    first_k_dense_replace=0, norm_topk_prob=False, tie_word_embeddings=True),
     "gemma": GemmaConfig(**SIZES, num_attention_heads=2, num_key_value_heads=1, head_dim=22, **TOKENS),
     "gemma2": Gemma2Config(**SIZES, num_attention_heads=4, num_key_value_heads=2, head_dim=14, sliding_window=8,
                            query_pre_attn_scalar=9, attn_logit_softcapping=2.5, final_logit_softcapping=4.0, **TOKENS),

@@ -53,9 +53,9 @@ def weight(k, numel):
 
 def saved(model, of=lambda p: p.data):
     """Views of the parameters under the names that their files have: of each expert its own, which transformers 5 fuses. Beside
-    them Gemma 4's numbers of layers, which are buffers; its experts are fused in files too."""
+    them the buffers that are weights: Gemma 4's numbers of layers, whose experts are fused in files too, and biases of routers."""
     found = {}
-    buffers = [(name, buffer) for name, buffer in model.named_buffers() if name.endswith(".layer_scalar")]
+    buffers = [(name, buffer) for name, buffer in model.named_buffers() if name.endswith((".layer_scalar", ".e_score_correction_bias"))]
     for name, parameter in [*model.named_parameters(), *buffers]:
         tensor = of(parameter)
         if ".mlp.experts." not in name:

@@ -47,7 +47,7 @@ TEST_CASE("a step of decoding reads the weights once and each sequence's keys an
 TEST_CASE("a step of decoding reads the experts that its tokens are expected to go through", "[rollout]") {
   ModelSpec spec = small_spec(true);
   spec.architecture = &*std::ranges::find(architectures(), "qwen3_moe", &Architecture::name);
-  spec.mixture = MixtureSpec{.num_experts = 8, .chosen = 2, .inner = 4};
+  spec.mixture = MixtureSpec{.routing = {.count = 8, .chosen = 2}, .inner = 4};
   constexpr double kExperts = 2 * 8 * 3 * 8 * 4;  // the weights of eight experts in two layers
   const auto bytes = [&](int64_t batch) {
     return step_cost(spec, {2, 4}, batch, 9, 10).bytes - 4.0 * batch * 10 * kKept;

@@ -185,7 +185,7 @@ TEST_CASE("the parts of ranks that share experts are estimated to the byte", "[t
   const bool shares = GENERATE(true, false);
   ModelSpec spec = small_spec(false);
   spec.architecture = &find_architecture("qwen3_moe", "test");
-  spec.mixture = MixtureSpec{.num_experts = 6, .chosen = 2, .inner = 20};
+  spec.mixture = MixtureSpec{.routing = {.count = 6, .chosen = 2}, .inner = 20};
   Config config = config_of(false, shares);
   StrategyConfig& strategy = config.actor_train.strategy_args.strategy_config;
   strategy.tensor_model_parallel_size = config.actor_infer.strategy_args.strategy_config.tensor_parallel_size = tp;
