@@ -335,8 +335,8 @@ void refuse_other_models(const Conversion& conversion, const char* key) {
       [&](std::string_view begin) { return name.starts_with(begin); });
   if (!is_known && (has_active ||
                     has_one("moe", "mixtral", "deepseek-v2", "deepseek-v3", "gpt-oss", "moonlight", "kimi-k2", "671b")))
-    throw conversion.refused(key,
-                             "by its name a mixture of experts that is not known here (those of Qwen and Gemma 4 are)");
+    throw conversion.refused(
+        key, "by its name a mixture of experts that is not known here (those of Qwen, GLM-4.5 and Gemma 4 are)");
   if (has_one("-vl-", "qwen2-vl", "vlm", "llava", "internvl", "minicpm-o", "minicpm-v", "glm-4.1v") ||
       name.ends_with("-vl"))
     throw conversion.refused(key, "by its name a model that reads images; text only");

@@ -150,6 +150,11 @@ void Communicator::exchange(const std::vector<at::Tensor>& out, const std::vecto
   exchange_dense(all_defined(out), all_defined(in), name);
 }
 
+std::unique_ptr<Pending> Communicator::start_exchange(const std::vector<at::Tensor>& out,
+                                                      const std::vector<at::Tensor>& in, std::string_view name) {
+  return start([this, out, in, what = std::string(name)] { exchange(out, in, what); });
+}
+
 std::string Communicator::broadcast_bytes(std::string_view mine, int root, std::string_view name) {
   return all_gather_bytes(rank() == root ? mine : std::string_view(), name)[static_cast<size_t>(root)];
 }

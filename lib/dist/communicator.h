@@ -125,6 +125,9 @@ class Communicator {
   /// on one device, of any dtype; where both sides have nothing for each other (undefined or empty), no message is
   /// sent. Bug: a rank sends another size than the other one expects.
   void exchange(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in, std::string_view name);
+  /// As exchange(), beside other work.
+  std::unique_ptr<Pending> start_exchange(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
+                                          std::string_view name);
   /// The byte strings of all ranks, in rank order; lengths may differ.
   virtual std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) = 0;
   /// The byte strings of all ranks on the first rank; an empty list elsewhere.

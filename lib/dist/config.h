@@ -119,7 +119,8 @@ struct StrategyConfig {
       at_least(0));
     v("moe_z_loss_coeff", moe_z_loss_coeff, "of the cost of large logits of routers", at_least(0));
     v("moe_router_bias_update_rate", moe_router_bias_update_rate,
-      "by how much an update moves the bias of each expert that had fewer or more tokens than the mean, of routers that "
+      "by how much an update moves the bias of each expert that had fewer or more tokens than the mean, of routers "
+      "that "
       "have one; 0: they stay as they are",
       at_least(0));
     v("use_distributed_optimizer", use_distributed_optimizer, "data ranks share the optimizer's state (ZeRO-1)");

@@ -4,6 +4,9 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <memory>
+#include <utility>
+
 namespace roll {
 
 namespace {
@@ -78,26 +81,59 @@ class GatherResults : public torch::autograd::Function<GatherResults> {
   }
 };
 
-at::Tensor exchanged(const at::Tensor& x, at::IntArrayRef send, at::IntArrayRef receive, Communicator& ranks,
-                     const std::string& name) {
-  const at::Tensor y = at::empty({c10::sum_integers(receive), x.size(1)}, x.options().requires_grad(false));
-  ranks.exchange(x.detach().contiguous().split_with_sizes(send), y.split_with_sizes(receive), name);
-  return y;
+/// Rows between ranks, which lie in `out` and in `in` until they are there.
+struct RowsUnderWay : torch::CustomClassHolder {
+  std::vector<int64_t> send, receive;
+  at::Tensor out, in;
+  std::unique_ptr<Pending> pending;
+
+  void start(const at::Tensor& x, at::IntArrayRef sent, at::IntArrayRef received, Communicator& ranks,
+             const std::string& name) {
+    out = x.detach().contiguous();
+    in = at::empty({c10::sum_integers(received), x.size(1)}, x.options().requires_grad(false));
+    pending = ranks.start_exchange(out.split_with_sizes(sent), in.split_with_sizes(received), name);
+  }
+  at::Tensor arrived() {
+    pending->wait();
+    pending.reset();
+    out.reset();
+    return std::move(in);
+  }
+};
+
+c10::intrusive_ptr<RowsUnderWay> rows_of(AutogradContext* ctx) {
+  return c10::static_intrusive_pointer_cast<RowsUnderWay>(ctx->saved_data["rows"].toCapsule());
 }
 
-class ExchangeRows : public torch::autograd::Function<ExchangeRows> {
+/// Gives a name to what is under way: nothing of it is read before FinishExchange, whose gradient starts on its way
+/// back and arrives here.
+class StartExchange : public torch::autograd::Function<StartExchange> {
  public:
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::IntArrayRef send, at::IntArrayRef receive,
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const c10::intrusive_ptr<RowsUnderWay>& rows,
                             Communicator* ranks, const std::string& name) {
+    ctx->saved_data["rows"] = c10::IValue::make_capsule(rows);
+    rows->start(x, rows->send, rows->receive, *ranks, name);
+    return at::empty({}, x.options().requires_grad(false));
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list&) {
+    return {rows_of(ctx)->arrived(), at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+};
+
+class FinishExchange : public torch::autograd::Function<FinishExchange> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& name_of_rows,
+                            const c10::intrusive_ptr<RowsUnderWay>& rows, Communicator* ranks,
+                            const std::string& name) {
     remember(ctx, ranks, name);
-    ctx->saved_data["send"] = send.vec();
-    ctx->saved_data["receive"] = receive.vec();
-    return exchanged(x, send, receive, *ranks, name);
+    ctx->saved_data["rows"] = c10::IValue::make_capsule(rows);
+    ctx->save_for_backward({name_of_rows});
+    return rows->arrived();
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
-    const auto send = ctx->saved_data["send"].toIntVector(), receive = ctx->saved_data["receive"].toIntVector();
-    return {exchanged(grads[0], receive, send, ranks_of(ctx), backward_name(ctx)), at::Tensor(), at::Tensor(),
-            at::Tensor(), at::Tensor()};
+    const auto rows = rows_of(ctx);
+    rows->start(grads[0], rows->receive, rows->send, ranks_of(ctx), backward_name(ctx));
+    return {at::zeros_like(ctx->get_saved_variables()[0]), at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
 
@@ -136,7 +172,18 @@ at::Tensor gather_results(const at::Tensor& x, Communicator& ranks, std::string_
 
 at::Tensor exchange_rows(const at::Tensor& x, const std::vector<int64_t>& send, const std::vector<int64_t>& receive,
                          Communicator& ranks, std::string_view name) {
-  return ExchangeRows::apply(x, at::IntArrayRef(send), at::IntArrayRef(receive), &ranks, std::string(name));
+  return exchange_rows_beside(x, send, receive, ranks, name, [] {});
+}
+
+at::Tensor exchange_rows_beside(const at::Tensor& x, const std::vector<int64_t>& send,
+                                const std::vector<int64_t>& receive, Communicator& ranks, std::string_view name,
+                                const std::function<void()>& work) {
+  const auto rows = c10::make_intrusive<RowsUnderWay>();
+  rows->send = send;
+  rows->receive = receive;
+  const at::Tensor name_of_rows = StartExchange::apply(x, rows, &ranks, std::string(name));
+  work();
+  return FinishExchange::apply(name_of_rows, rows, &ranks, std::string(name));
 }
 
 at::Tensor count_times(const at::Tensor& x, Communicator& ranks, int64_t times, int64_t times_in_backward) {

@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +34,12 @@ at::Tensor sum_over_ranks(const at::Tensor& x, Communicator& ranks, std::string_
 /// forward and backward.
 at::Tensor exchange_rows(const at::Tensor& x, const std::vector<int64_t>& send, const std::vector<int64_t>& receive,
                          Communicator& ranks, std::string_view name);
+
+/// The same, and `work` beside it, which must not use these ranks; what is computed there has its backward beside that
+/// of the exchange.
+at::Tensor exchange_rows_beside(const at::Tensor& x, const std::vector<int64_t>& send,
+                                const std::vector<int64_t>& receive, Communicator& ranks, std::string_view name,
+                                const std::function<void()>& work);
 
 /// x. What `ranks` do between two of these counts `times` times, forward, and `times_in_backward` times on the way back
 /// from the second one to the first.

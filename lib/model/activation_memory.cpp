@@ -188,7 +188,8 @@ MixerBytes bytes_of(const LayerInput& input, int64_t hidden, const Numbers& n) {
 /// Of each token `chosen` rows: as they come, gate, up, their product, as they go. Where ranks share experts, each gets
 /// as many as it sends, on average; rows lie there in the order of the ranks, too, and in two lists which is which.
 MixerBytes bytes_of(const Experts& experts, int64_t hidden, const Numbers& n) {
-  const auto chosen = static_cast<double>(experts.routing.chosen), wide = 4.0 * static_cast<double>(experts.routing.count);
+  const auto chosen = static_cast<double>(experts.routing.chosen),
+             wide = 4.0 * static_cast<double>(experts.routing.count);
   const double row = n.of(hidden), inner = n.of((experts.inner + n.rule.tp - 1) / n.rule.tp);
   const double routing = 16 * chosen + wide, sum = 4.0 * static_cast<double>(hidden);
   MixerBytes found{.kept = chosen * (2 * row + 3 * inner) + routing + wide,

@@ -30,8 +30,8 @@ enum class Windows { kNone, kOptIn, kAll, kPattern };
 /// Their products lie in one tensor by key heads, or side by side.
 enum class DeltaNets { kNone, kByHeads, kSideBySide };
 
-/// Whether MLPs are mixtures of experts, and what config.json calls their numbers: none are; as Qwen's; as DeepSeek-V3's,
-/// whose routers are sigmoids with a bias; beside MLPs, where enable_moe_block says so.
+/// Whether MLPs are mixtures of experts, and what config.json calls their numbers: none are; as Qwen's; as
+/// DeepSeek-V3's, whose routers are sigmoids with a bias; beside MLPs, where enable_moe_block says so.
 enum class Mixtures { kNone, kQwen, kDeepSeek, kBesideMlps };
 
 /// What HF calls the weights; the defaults are Llama's, which most later models took over.
@@ -80,12 +80,12 @@ struct Architecture {
   bool unit_scores = false;     // scores are not scaled
   bool full_heads = false;      // FullHeads, beside a last layer without a window
   bool value_norm = false;      // RMSNorm without weight over each head of v
-  double usual_score_cap = 0, usual_logit_cap = 0;      // attn_ and final_logit_softcapping, where config.json has none
+  double usual_score_cap = 0, usual_logit_cap = 0;  // attn_ and final_logit_softcapping, where config.json has none
   Mixtures mixtures = Mixtures::kNone;
   bool has_shared_expert = false;  // of Qwen's
   bool renormalises = false;       // where config.json has no norm_topk_prob
   bool stacks_experts = false;     // a folder has all of a layer in one tensor
-  bool gated_attention = false;                         // Attention::gate, in one tensor with q
+  bool gated_attention = false;    // Attention::gate, in one tensor with q
   DeltaNets delta_nets = DeltaNets::kNone;
   bool has_more = false;               // config.json has the language model's in text_config
   std::vector<std::string> kept = {};  // what names of weights of other parts begin with, which are kept as they are

@@ -386,7 +386,7 @@ NamedTensors merged_parameters(const Backbone& backbone, const NamedTensors& par
     const at::Tensor own = found != of_layers.end() ? found->second
                            : is_weight              ? trained_copy(parameters, module)
                                                     : parameter(parameters, shape.name);
-    merged.emplace_back(shape.name, own.detach().to(backbone.dtype()));
+    merged.emplace_back(shape.name, shape.is_wide ? own.detach() : own.detach().to(backbone.dtype()));
   }
   return merged;
 }

@@ -114,12 +114,13 @@ class ExpertRows {
   at::Tensor order, places;  // [rows]
 };
 
-/// Rows sorted by expert, of experts that `ranks` share.
+/// Rows sorted by expert, of experts that `ranks` share; `work` is done while rows are under way to them.
 at::Tensor run_everywhere(const Experts& experts, const LayerWeights& weights, const at::Tensor& x,
-                          const std::vector<int64_t>& counts, const ExpertPass& pass) {
+                          const std::vector<int64_t>& counts, const ExpertPass& pass,
+                          const std::function<void()>& work) {
   Communicator& ranks = *pass.ranks;
   const ExpertRows rows(counts, ranks, x.device());
-  const at::Tensor here = exchange_rows(x, rows.send, rows.receive, ranks, "rows to experts");
+  const at::Tensor here = exchange_rows_beside(x, rows.send, rows.receive, ranks, "rows to experts", work);
   const at::Tensor done = run_experts(experts, weights, select_rows(here, rows.order), RowGroups(rows.of_experts),
                                       ranks.rank() * std::ssize(rows.of_experts), pass.launcher);
   return exchange_rows(select_rows(done, rows.places), rows.receive, rows.send, ranks, "rows from experts");
@@ -196,8 +197,7 @@ at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, cons
     return all.defined() ? all.narrow(1, experts.number * chosen, chosen) : at::Tensor();
   };
   const at::Tensor bias = experts.bias.name.empty() ? at::Tensor() : weights[experts.bias];
-  Routing routing =
-      route(logits, experts.routing, bias, own_of(pass.routed.replayed), pass.routers, experts.number);
+  Routing routing = route(logits, experts.routing, bias, own_of(pass.routed.replayed), pass.routers, experts.number);
   if (!experts.expert_scales.name.empty()) {
     const at::Tensor scales = weights[experts.expert_scales].to(wide);
     routing.weights = routing.weights * scales.index_select(0, routing.experts.flatten()).view_as(routing.weights);
@@ -205,10 +205,16 @@ at::Tensor mix_experts(const Experts& experts, const LayerWeights& weights, cons
   if (pass.routed.recorded.defined()) own_of(pass.routed.recorded).copy_(routing.experts);
   const SortedRows rows = sort_rows(routing.experts, experts.routing.count);
   const at::Tensor spread = spread_rows(x, rows);
-  const at::Tensor results = pass.ranks ? run_everywhere(experts, weights, spread, rows.groups.counts(), pass)
-                                        : run_experts(experts, weights, spread, rows.groups, 0, pass.launcher);
+  at::Tensor of_shared;
+  const auto run_shared = [&] {
+    if (experts.shared) of_shared = shared_of(experts, weights, x);
+  };
+  if (!pass.ranks) run_shared();
+  const at::Tensor results = pass.ranks
+                                 ? run_everywhere(experts, weights, spread, rows.groups.counts(), pass, run_shared)
+                                 : run_experts(experts, weights, spread, rows.groups, 0, pass.launcher);
   const at::Tensor sum = combine_rows(results, routing.weights, rows);
-  return experts.shared ? sum + shared_of(experts, weights, x) : sum;
+  return of_shared.defined() ? sum + of_shared : sum;
 }
 
 }  // namespace roll

@@ -57,6 +57,17 @@ constexpr MixtureRow kMixtureRows[] = {
     {{"Qwen3-235B-A22B", "qwen3_moe", 151936, 4096, 12288, 94, 64, 4, 128, false}, 128, 8, 1536, 0},
 };
 
+struct SigmoidRow {
+  ShapeRow shape;
+  int64_t num_experts, chosen, inner, dense_layers;
+  bool has_qk_norm;
+};
+
+constexpr SigmoidRow kSigmoidRows[] = {
+    {{"GLM-4.5-Air", "glm4_moe", 151552, 4096, 10944, 46, 96, 8, 128, false}, 128, 8, 1408, 1, false},
+    {{"GLM-4.5", "glm4_moe", 151552, 5120, 12288, 92, 96, 8, 128, false}, 160, 8, 1536, 3, true},
+};
+
 struct HybridRow {
   ShapeRow shape;
   int64_t value_heads;
@@ -128,6 +139,16 @@ KnownShape shape(const MixtureRow& row) {
                            {"shared_expert_intermediate_size", row.shared_inner}});
 }
 
+KnownShape shape(const SigmoidRow& row) {
+  return shape(row.shape, {{"n_routed_experts", row.num_experts},
+                           {"num_experts_per_tok", row.chosen},
+                           {"moe_intermediate_size", row.inner},
+                           {"n_shared_experts", 1},
+                           {"first_k_dense_replace", row.dense_layers},
+                           {"attention_bias", true},
+                           {"use_qk_norm", row.has_qk_norm}});
+}
+
 KnownShape shape(const HybridRow& row) {
   Json more = {{"linear_num_key_heads", 16}, {"linear_num_value_heads", row.value_heads}};
   if (row.num_experts > 0)
@@ -182,6 +203,7 @@ const std::vector<KnownShape>& known_shapes() {
     std::vector<KnownShape> all;
     for (const ShapeRow& row : kShapeRows) all.push_back(shape(row));
     for (const MixtureRow& row : kMixtureRows) all.push_back(shape(row));
+    for (const SigmoidRow& row : kSigmoidRows) all.push_back(shape(row));
     for (const HybridRow& row : kHybridRows) all.push_back(shape(row));
     for (const GemmaRow& row : kGemmaRows) all.push_back(shape(row));
     return all;

@@ -123,7 +123,8 @@ MixtureSpec read_deepseek(const ConfigReader& config, const ModelSpec& spec) {
   if (rule.count % rule.groups != 0 || (rule.groups > 1 && rule.group_size() < 2))
     config.fail("n_group", fmt::format("must divide n_routed_experts ({}) into groups of 2 or more", rule.count));
   rule.chosen_groups = config.count("topk_group", SizeLimits::kExperts, 1);
-  if (rule.chosen_groups > rule.groups) config.fail("topk_group", fmt::format("must be at most n_group ({})", rule.groups));
+  if (rule.chosen_groups > rule.groups)
+    config.fail("topk_group", fmt::format("must be at most n_group ({})", rule.groups));
   if (rule.chosen > rule.chosen_groups * rule.group_size())
     config.fail("num_experts_per_tok", fmt::format("must be at most the experts of topk_group groups ({})",
                                                    rule.chosen_groups * rule.group_size()));

@@ -24,7 +24,8 @@ at::ScalarType stored_dtype(const HfFolder& folder, const ModelSpec& spec) {
     if (parameter.is_wide) wide.insert(parameter.name);
   at::ScalarType widest = at::kByte;
   for (const TensorEntry& entry : folder.entries())
-    if (!is_bitsandbytes_part(entry.name) && !wide.contains(entry.name)) widest = at::promote_types(widest, entry.dtype);
+    if (!is_bitsandbytes_part(entry.name) && !wide.contains(entry.name))
+      widest = at::promote_types(widest, entry.dtype);
   return at::isFloatingType(widest) ? widest : at::kFloat;
 }
 

@@ -59,9 +59,8 @@ void ExpertLoads::balance(const Backbone& backbone, double step, Communicator& r
 
 std::function<void(bool)> balancing(const Backbone& backbone, const RouterRule& rule, Communicator& ranks) {
   if (!rule.loads) return {};
-  return [&backbone, rule, &ranks](bool was_made) {
-    rule.loads->balance(backbone, was_made ? rule.bias_step : 0, ranks);
-  };
+  return
+      [&backbone, rule, &ranks](bool was_made) { rule.loads->balance(backbone, was_made ? rule.bias_step : 0, ranks); };
 }
 
 PackedTokens with_routers(PackedTokens tokens, const ModelSpec& spec, const RouterRule& rule) {

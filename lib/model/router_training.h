@@ -8,8 +8,8 @@
 //   z        sum over layers of the mean over tokens of logsumexp(logits)^2 (Zoph et al. 2022, eq. 5).
 // Where tokens that sequences begin with alike are computed once, they count for each of these sequences.
 // The costs' gradients join those of the logits on the way back, whatever recomputes them.
-// A bias in the choice of experts is trained by no cost: behind each update it grows by a fixed step where an expert had
-// fewer of the mini-batch's tokens than the mean, and shrinks where it had more (Wang et al. 2024, algorithm 1).
+// A bias in the choice of experts is trained by no cost: behind each update it grows by a fixed step where an expert
+// had fewer of the mini-batch's tokens than the mean, and shrinks where it had more (Wang et al. 2024, algorithm 1).
 // Legend: S slots of this rank, M tokens of sequences that lie there, T tokens of the mini-batch, N experts, K chosen
 // by each token.
 #pragma once

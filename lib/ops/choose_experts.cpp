@@ -14,9 +14,8 @@ namespace {
 void rank_best(const std::vector<float>& scores, int64_t kept, std::vector<int32_t>& order) {
   order.resize(scores.size());
   std::iota(order.begin(), order.end(), 0);
-  std::partial_sort(order.begin(), order.begin() + kept, order.end(), [&](int32_t a, int32_t b) {
-    return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
-  });
+  std::partial_sort(order.begin(), order.begin() + kept, order.end(),
+                    [&](int32_t a, int32_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
 }
 
 void set_probabilities(const float* logits, const RoutingRule& rule, std::vector<float>& probs) {

@@ -21,10 +21,10 @@ struct TrainingSettings {
 struct TrainingStep {
   const StepFacts& facts;
   int64_t number = 0, num_groups = 0;
-  Distribution at;                           // ranks of the role's mesh
-  Experience here;                           // what of it is on this rank
-  std::string rollouts;                      // the file from which it can be made again
-  std::function<at::Tensor()> empty_pass{};  // as UpdatePlan has it
+  Distribution at;                                     // ranks of the role's mesh
+  Experience here;                                     // what of it is on this rank
+  std::string rollouts;                                // the file from which it can be made again
+  std::function<at::Tensor()> empty_pass{};            // as UpdatePlan has it
   std::function<void(bool was_made)> behind_update{};  // likewise
 };
 

@@ -43,7 +43,7 @@ struct UpdatePlan {
   int64_t num_done = 0;  // mini-batches of the step that earlier plans held
   /// The file from which the step's updates can be made again; asked on the first rank, when one is skipped.
   std::function<std::string()> source{};
-  std::function<at::Tensor()> empty_pass{};  // the loss of an empty micro-batch: 0; null: it needs none
+  std::function<at::Tensor()> empty_pass{};            // the loss of an empty micro-batch: 0; null: it needs none
   std::function<void(bool was_made)> behind_update{};  // of each that was tried; null: nothing is to be done
 };
 

@@ -49,6 +49,47 @@ TEST_CASE("rows gathered for different work get the sum of all ranks' gradients"
     CHECK(wrong == "");
 }
 
+namespace {
+
+/// x, on whose way back something is done.
+at::Tensor doing_in_backward(const at::Tensor& x, const std::function<void()>& work) {
+  at::Tensor y = x * 1;
+  y.register_hook([work](const at::Tensor&) { work(); });
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("what is computed while rows are under way is done beside that, forward and backward", "[dist]") {
+  for (const auto& wrong : run_local_ranks(2, [](Communicator& ranks) {
+         // The second rank sends nothing before the first one is at its work: behind a rank that waited, none would go
+         // on.
+         const auto others = ranks.split({0, 1}, "others");
+         const bool is_first = ranks.is_first();
+         const auto meet = [&] { others->barrier("beside"); };
+         const at::Tensor x = numbers(ranks.rank(), kRows, 0).requires_grad_();
+         const at::Tensor factors = numbers(ranks.rank(), kRows, 1);
+         at::Tensor beside;
+         if (!is_first) meet();
+         const at::Tensor y = exchange_rows_beside(x, {1, 1}, {1, 1}, ranks, "x", [&] {
+           if (is_first) meet();
+           beside = doing_in_backward(x * 3, [&] {
+             if (is_first) meet();
+           });
+         });
+         const at::Tensor sum = y + beside;
+         const at::Tensor end = is_first ? sum : doing_in_backward(sum, meet);
+         (end * factors).sum().backward();
+         at::Tensor values = at::empty_like(y), gradient = 3 * factors;
+         for (int r = 0; r < 2; ++r) {
+           values[r].copy_(numbers(r, kRows, 0)[ranks.rank()]);
+           gradient[r] += numbers(r, kRows, 1)[ranks.rank()];
+         }
+         return verdict(at::equal(y, values), at::equal(x.grad(), gradient));
+       }))
+    CHECK(wrong == "");
+}
+
 TEST_CASE("partial sums that are scattered get every part's gradient", "[dist]") {
   for (const auto& wrong : run_local_ranks(kRanks, [](Communicator& ranks) {
          const at::Tensor x = numbers(ranks.rank(), kRanks * kRows, 0).requires_grad_();

@@ -6,101 +6,26 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "checkpoint/hf_folder.h"
+#include "checkpoint/save_folder.h"
 #include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
 #include "dist/mesh.h"
+#include "model/golden.h"
 #include "model/log_probs.h"
 #include "model/mixture.h"
 #include "model/model_folder.h"
 #include "model/parameter_shards.h"
+#include "model/rewrite.h"
 #include "model/router_training.h"
 #include "model/some_ids.h"
 #include "model/telling_model.h"
-#include "ops/choose_experts.h"
 #include "ops/grouped_linear.h"
 #include "ops/sorted_rows.h"
 
 namespace roll {
 
 using Catch::Contains;
-
-TEST_CASE("the most likely experts are chosen, of equally likely ones the first, and weighed", "[model]") {
-  const at::Tensor logits = at::tensor({1.0, 3.0, 2.0, 3.0, -1.0, 0.0}).view({1, 6}).to(at::kFloat);
-  const at::Tensor probs = at::softmax(logits, 1)[0];
-  const at::Tensor order = at::tensor({1, 3, 2}, at::kLong), kept = probs.index_select(0, order);
-  for (const bool renormalises : {false, true}) {
-    const at::Tensor expected = renormalises ? kept / kept.sum() : kept;
-    const RoutingRule rule{.count = 6, .chosen = 3, .renormalises = renormalises};
-    const Routing found = route(logits, rule);
-    CHECK(at::equal(found.experts[0], order));
-    CHECK(at::allclose(found.weights[0], expected));
-    int32_t experts[3];
-    at::Tensor weights = at::empty({3});
-    choose_experts(logits.const_data_ptr<float>(), rule, nullptr, experts, weights.mutable_data_ptr<float>());
-    CHECK((experts[0] == 1 && experts[1] == 3 && experts[2] == 2));
-    CHECK(at::allclose(weights, expected));
-  }
-}
-
-TEST_CASE("of sigmoids the best of the best groups are chosen by what a bias makes of them, weighed without it",
-          "[model]") {
-  // Two groups of three: by their two best the second is ahead, but for the bias of the first one's last expert.
-  const at::Tensor scores = at::tensor({0.9, 0.1, 0.2, 0.6, 0.3, 0.5}).view({1, 6}).to(at::kFloat);
-  const at::Tensor logits = at::logit(scores), none = at::zeros({6}, at::kFloat);
-  const at::Tensor of_last = at::tensor({0.0, 0.0, 0.4, 0.0, 0.0, 0.0}).to(at::kFloat);
-  const auto check = [&](const RoutingRule& rule, const at::Tensor& bias, std::vector<int64_t> experts) {
-    at::Tensor expected = scores[0].index_select(0, at::tensor(experts, at::kLong));
-    if (rule.renormalises) expected = expected / expected.sum();
-    expected = expected * rule.scale;
-    const Routing found = route(logits, rule, bias);
-    CHECK(at::equal(found.experts[0], at::tensor(experts, at::kLong)));
-    CHECK(at::allclose(found.weights[0], expected));
-    std::vector<int32_t> numbers(experts.size());
-    at::Tensor weights = at::empty({rule.chosen});
-    choose_experts(logits.const_data_ptr<float>(), rule, bias.const_data_ptr<float>(), numbers.data(),
-                   weights.mutable_data_ptr<float>());
-    CHECK(std::vector<int64_t>(numbers.begin(), numbers.end()) == experts);
-    CHECK(at::allclose(weights, expected));
-  };
-  RoutingRule rule{.count = 6, .chosen = 2, .is_sigmoid = true, .scale = 2.5};
-  check(rule, none, {0, 3});
-  check(rule, of_last, {0, 2});  // as good as 3, and before it
-  rule.groups = 2, rule.chosen_groups = 1;
-  check(rule, none, {0, 2});
-  rule.renormalises = true;
-  check(rule, at::tensor({-0.3, 0.0, 0.0, 0.0, 0.0, 0.0}).to(at::kFloat), {3, 5});
-}
-
-TEST_CASE("the CPU's sampler and training choose alike, whatever the rule", "[model]") {
-  const bool is_sigmoid = GENERATE(false, true), has_bias = GENERATE(false, true);
-  const int64_t groups = GENERATE(1, 3, 6);
-  const RoutingRule rule{.count = 12,
-                         .chosen = 4,
-                         .is_sigmoid = is_sigmoid,
-                         .renormalises = has_bias,
-                         .groups = groups,
-                         .chosen_groups = (groups + 1) / 2,
-                         .scale = 1.5};
-  const at::Tensor logits = at::randn({200, 12}), bias = has_bias ? 0.2 * at::randn({12}) : at::Tensor();
-  const Routing found = route(logits, rule, bias);
-  at::Tensor experts = at::empty({200, 4}, at::kInt), weights = at::empty({200, 4});
-  for (int64_t i = 0; i < 200; ++i)
-    choose_experts(logits[i].const_data_ptr<float>(), rule, has_bias ? bias.const_data_ptr<float>() : nullptr,
-                   experts[i].mutable_data_ptr<int32_t>(), weights[i].mutable_data_ptr<float>());
-  CHECK(at::equal(experts.to(at::kLong), found.experts));
-  CHECK(at::allclose(weights, found.weights));
-}
-
-TEST_CASE("experts that were chosen before are gone through again, weighed by the logits at hand", "[model]") {
-  const at::Tensor logits = at::randn({3, 6}, at::kDouble).requires_grad_(true), probs = at::softmax(logits, 1);
-  const at::Tensor replayed = at::tensor({5, 0, -1, -1, 2, 3}, at::kShort).view({3, 2});
-  const RoutingRule rule{.count = 6, .chosen = 2, .renormalises = true};
-  const Routing found = route(logits, rule, {}, replayed), own = route(logits, rule);
-  CHECK(at::equal(found.experts, at::stack({at::tensor({5, 0}), own.experts[1], at::tensor({2, 3})})));
-  const at::Tensor kept = probs.gather(1, found.experts);
-  CHECK(at::allclose(found.weights, kept / kept.sum(1, true)));
-  CHECK(found.weights.requires_grad());
-}
 
 TEST_CASE("rows go to their groups in order, and come back weighted, with gradients as by hand", "[model]") {
   const at::Tensor groups = at::tensor({2, 0, 0, 3, 2, 3, 0, 2}, at::kLong).view({4, 2});
@@ -329,6 +254,35 @@ TEST_CASE("adapters of experts compute and learn what their matrices in the weig
   }
   CHECK(of_experts >= 12);
   CHECK_FALSE(number(mine, std::string("model.layers.0.mlp.gate") + kLoraA).defined());  // routers have none
+}
+
+TEST_CASE("layers that guess further tokens are kept, and biases stay float32 whatever the folder's dtype", "[model]") {
+  const test::TemporaryFolder folder;
+  const Json golden = test::read_golden("glm4_moe");  // of three layers
+  NamedTensors weights;
+  for (const auto& [name, tensor] : test::golden_weights(golden, false))
+    weights.emplace_back(name, name.ends_with("_bias") ? tensor : tensor.to(at::kBFloat16));
+  weights.emplace_back("model.layers.3.eh_proj.weight", at::randn({4, 2}).to(at::kBFloat16));
+  test::save_folder(folder / "m", golden["config"], weights, {});
+  rewrite_folder(folder / "m", folder / "again", {}, false);
+  rewrite_folder(folder / "m", folder / "float", {.dtype = at::kFloat}, false);
+  rewrite_folder(folder / "float", folder / "half", {.dtype = at::kBFloat16}, false);
+  for (const char* name : {"again", "half"}) {
+    const HfFolder written = HfFolder::open(folder / name);
+    REQUIRE(written.entries().size() == weights.size());
+    for (const auto& [weight, tensor] : weights) {
+      INFO(name << ": " << weight);
+      CHECK(written.read(weight).scalar_type() == tensor.scalar_type());
+      CHECK(at::equal(written.read(weight), tensor));
+    }
+  }
+  const Transformer model = Transformer::load(folder / "m", at::kCPU, at::kBFloat16);
+  const at::Tensor& bias = parameter(model.parameters(), "model.layers.1.mlp.gate.e_score_correction_bias");
+  CHECK((bias.scalar_type() == at::kFloat && !bias.requires_grad()));
+  weights.emplace_back("model.layers.2.eh_proj.weight", at::randn({4, 2}));  // of a layer that is there
+  test::save_folder(folder / "wrong", golden["config"], weights, {});
+  CHECK_THAT(test::message_of([&] { Transformer::load(folder / "wrong"); }),
+             Contains("model.layers.2.eh_proj.weight [4, 2]: config.json describes a model without this tensor"));
 }
 
 TEST_CASE("adapters lie where their experts do, A cut as what these take and B as what they give", "[model][lora]") {

@@ -39,7 +39,9 @@ TEST_CASE("known shapes have the parameters that the Hub counts in their files",
       {"Qwen1.5-MoE-A2.7B", 14315784192},
       {"Qwen3-30B-A3B", 30532122624},
       {"Qwen3-235B-A22B", 235093634560},
-      // As transformers makes them, without what sees and what predicts several tokens.
+      // As transformers makes them, biases of routers among it, without what sees and what predicts several tokens.
+      {"GLM-4.5-Air", 106852251264},
+      {"GLM-4.5", 352797829024},
       {"Qwen3-Next-80B-A3B", 79674391296},
       {"Qwen3.5-27B", 26895998464},
       {"Qwen3.5-35B-A3B", 34660610688},

@@ -6,8 +6,13 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "dist/local_ranks.h"
+#include "dist/single.h"
 #include "model/experts.h"
+#include "model/init_spec.h"
 #include "model/token_layout.h"
+#include "model/transformer.h"
+#include "model/weights.h"
 
 namespace roll {
 
@@ -19,8 +24,8 @@ constexpr RoutingRule kSigmoids{.count = kExperts, .chosen = 2, .is_sigmoid = tr
 constexpr RoutingRule kOneOfFour{.count = 4, .chosen = 1, .renormalises = true};
 
 /// balance * sum over sequences of T_s / T * N * sum_i f_i P_i + z * mean of logsumexp^2, sequence after sequence.
-at::Tensor cost_by_definition(const at::Tensor& logits, const at::Tensor& sequences, RouterCosts costs,
-                              int64_t tokens, bool is_sigmoid = false) {
+at::Tensor cost_by_definition(const at::Tensor& logits, const at::Tensor& sequences, RouterCosts costs, int64_t tokens,
+                              bool is_sigmoid = false) {
   at::Tensor cost = at::zeros({}, at::kDouble);
   for (int64_t s = 0; s <= sequences.max().item<int64_t>(); ++s) {
     const at::Tensor own = logits.index({sequences.eq(s)});
@@ -68,6 +73,31 @@ TEST_CASE("a token that two sequences begin with counts for both, in costs, grad
   const std::vector<at::Tensor> sums = training.sums();
   CHECK(sums[0].item<double>() == Approx(cost_by_definition(whole, sequences, {1, 0}, 7).item<double>()));
   CHECK(sums[1].item<double>() == Approx(cost_by_definition(whole, sequences, {0, 1}, 7).item<double>()));
+}
+
+TEST_CASE("a bias moves by one step towards even loads of all ranks, if the update was made", "[model]") {
+  InitSizes sizes;
+  sizes.arch = "glm4_moe", sizes.vocab = 9, sizes.hidden = 16, sizes.layers = 2, sizes.experts = 4;
+  const ModelSpec spec = make_spec(sizes, {});
+  for (const auto& wrong : test::run_local_ranks(2, [&](Communicator& ranks) -> std::string {
+         const Transformer model = Transformer::init(spec, 1);
+         const at::Tensor& bias = parameter(model.parameters(), "model.layers.1.mlp.gate.e_score_correction_bias");
+         const RouterRule rule{.bias_step = 0.25, .loads = std::make_shared<ExpertLoads>()};
+         const auto behind_update = balancing(model.backbone(), rule, ranks);
+         const auto moved = [&](std::vector<double> first, std::vector<double> second, bool was_made) {
+           if (ranks.is_first()) rule.loads->add(0, at::tensor(first));  // in two micro-batches
+           if (ranks.is_first()) rule.loads->add(0, at::tensor(second));
+           behind_update(was_made);
+           return at::Tensor(bias.clone());
+         };
+         const at::Tensor skipped = moved({9, 0, 0, 0}, {9, 0, 0, 0}, false);
+         const at::Tensor once = moved({0, 4, 1, 3}, {0, 2, 2, 0}, true);  // the mean is 3, the third's load, too
+         return at::equal(skipped, at::zeros(4)) && at::equal(once, at::tensor({0.25, -0.25, 0.0, 0.0}).to(at::kFloat))
+                    ? ""
+                    : "another bias";
+       }))
+    CHECK(wrong == "");
+  CHECK_FALSE(balancing(Transformer::init(spec, 1).backbone(), {}, *make_single_communicator()));
 }
 
 TEST_CASE("what is measured of routers is a mean over tokens and layers, counted once", "[model]") {

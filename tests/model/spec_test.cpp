@@ -120,6 +120,62 @@ TEST_CASE("what a mixture costs a token is its own experts' products", "[model]"
   CHECK(spec.num_parameters() == 2 * 100 * 32 + 32 + 5 * (attention + router + 6 * expert + 2 * 32 + 2 * 8));
 }
 
+namespace {
+
+Json glm4_moe() {
+  return {{"model_type", "glm4_moe"},
+          {"vocab_size", 100},
+          {"hidden_size", 32},
+          {"intermediate_size", 64},
+          {"num_hidden_layers", 3},
+          {"num_attention_heads", 4},
+          {"max_position_embeddings", 9},
+          {"n_routed_experts", 8},
+          {"num_experts_per_tok", 3},
+          {"moe_intermediate_size", 20},
+          {"n_shared_experts", 2},
+          {"n_group", 4},
+          {"topk_group", 2},
+          {"norm_topk_prob", false},
+          {"routed_scaling_factor", 2.5},
+          {"first_k_dense_replace", 2}};
+}
+
+}  // namespace
+
+TEST_CASE("groups of experts, their bias and the first layers without are read and written", "[model]") {
+  const ModelSpec spec = parse_spec(glm4_moe(), "config.json");
+  const RoutingRule expected{
+      .count = 8, .chosen = 3, .is_sigmoid = true, .groups = 4, .chosen_groups = 2, .scale = 2.5};
+  REQUIRE(spec.mixture);
+  CHECK(spec.mixture->routing == expected);
+  CHECK(spec.mixture->shared_inner == 40);
+  CHECK((!spec.mixture->has_experts(1) && spec.mixture->has_experts(2)));
+  CHECK_FALSE(spec.qk_norm);
+  CHECK(parse_spec(hf_config(spec), "config.json") == spec);
+  const auto parameters = backbone_parameters(spec);
+  const auto bias =
+      std::ranges::find(parameters, "model.layers.2.mlp.gate.e_score_correction_bias", &ParameterShape::name);
+  REQUIRE(bias != parameters.end());
+  CHECK((bias->is_wide && bias->is_constant && bias->shape == std::vector<int64_t>{8}));
+}
+
+TEST_CASE("groups of experts that cannot be are refused", "[model]") {
+  const auto refused = [](const char* key, Json value) {
+    Json config = glm4_moe();
+    config[key] = std::move(value);
+    return message_of([&] { parse_spec(config, "config.json"); });
+  };
+  CHECK(refused("n_group", 3) == "config.json: n_group = 3: must divide n_routed_experts (8) into groups of 2 or more");
+  CHECK(refused("n_group", 8) == "config.json: n_group = 8: must divide n_routed_experts (8) into groups of 2 or more");
+  CHECK(refused("topk_group", 5) == "config.json: topk_group = 5: must be at most n_group (4)");
+  CHECK(refused("topk_group", 1) ==
+        "config.json: num_experts_per_tok = 3: must be at most the experts of topk_group groups (2)");
+  CHECK_THAT(refused("n_routed_experts", nullptr), Contains("n_routed_experts: missing"));
+  CHECK_THAT(refused("first_k_dense_replace", 4), Contains("first_k_dense_replace = 4: a whole number of 0 to 3"));
+  CHECK_THAT(refused("routed_scaling_factor", 0), Contains("routed_scaling_factor = 0: a number above 0"));
+}
+
 TEST_CASE("a mixture that cannot be is refused", "[model]") {
   const auto refused = [](const char* key, Json value) {
     Json config = qwen3_moe();

@@ -59,7 +59,8 @@ def random_model(config):
     """Biases and norms too: what is 0 or 1 hides a mistake; attention and logits must not be flat."""
     model = AutoModelForCausalLM.from_config(config)
     with torch.no_grad():
-        for name, weight in model.named_parameters():
+        biases = [(name, buffer) for name, buffer in model.named_buffers() if name.endswith(".e_score_correction_bias")]
+        for name, weight in [*model.named_parameters(), *biases]:
             if "norm" in name:
                 weight.copy_(1 + 0.3 * torch.randn_like(weight))
             else:

@@ -1,0 +1,74 @@
+// What folders have of models' weights (weights.h).
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "model/weights.h"
+
+namespace roll {
+
+NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors) {
+  std::unordered_map<std::string_view, const ParameterShape*> fused;  // parts, by their names
+  std::unordered_map<std::string_view, std::map<int64_t, std::string>> parts_of;
+  for (const ParameterShape& parameter : parameters) {
+    if (parameter.fused.name.empty()) continue;
+    fused.emplace(parameter.name, &parameter);
+    parts_of[parameter.fused.name].emplace(parameter.fused.begin, parameter.name);
+  }
+  const ParameterIndex all(tensors);
+  NamedTensors list;
+  for (const auto& [name, tensor] : tensors) {
+    const auto part = fused.find(name);
+    if (part == fused.end()) {
+      list.emplace_back(name, tensor);
+      continue;
+    }
+    const FolderRows& place = part->second->fused;
+    if (place.begin > 0) continue;
+    std::vector<at::Tensor> parts;  // of each group
+    for (const auto& [begin, own] : parts_of[place.name])
+      parts.push_back(all[own].unflatten(0, {place.groups, all[own].size(0) / place.groups}));
+    list.emplace_back(place.name, at::cat(parts, 1).reshape(place.whole_shape(part->second->shape)));
+  }
+  return list;
+}
+
+FolderTensors folder_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors,
+                             const NamedTensors& kept) {
+  std::unordered_set<std::string_view> wide;
+  for (const ParameterShape& parameter : parameters)
+    if (parameter.is_wide) wide.insert(parameter.name);
+  FolderTensors all;
+  for (auto& named : fused_tensors(parameters, tensors))
+    (wide.contains(named.first) ? all.kept : all.weights).push_back(std::move(named));
+  all.kept.insert(all.kept.end(), kept.begin(), kept.end());
+  return all;
+}
+
+bool is_kept(const ModelSpec& spec, const std::string& name) {
+  const auto begins = [&](const std::string& begin) { return name.starts_with(begin); };
+  const WeightNames& names = spec.architecture->weights;
+  for (int64_t i = spec.num_layers - spec.keyless_layers; i < spec.num_layers; ++i)
+    for (const std::string* part : {&names.k, &names.v, &names.k_norm})
+      if (begins(layer_prefix(spec, static_cast<size_t>(i)) + *part + ".")) return true;
+  if (spec.architecture->has_further_layers && begins(names.layer))
+    return std::atoll(name.c_str() + names.layer.size()) >= spec.num_layers;
+  return std::ranges::any_of(spec.architecture->kept, begins);
+}
+
+NamedTensors kept_tensors(const HfFolder& folder, const ModelSpec& spec) {
+  NamedTensors kept;
+  for (const TensorEntry& entry : folder.entries())
+    if (is_kept(spec, entry.name)) kept.emplace_back(entry.name, folder.read(entry.name));
+  return kept;
+}
+
+bool is_derived_buffer(const std::string& name) {
+  return name.ends_with(".rotary_emb.inv_freq");
+}
+
+}  // namespace roll
