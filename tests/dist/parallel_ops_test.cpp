@@ -62,22 +62,26 @@ at::Tensor doing_in_backward(const at::Tensor& x, const std::function<void()>& w
 
 TEST_CASE("what is computed while rows are under way is done beside that, forward and backward", "[dist]") {
   for (const auto& wrong : run_local_ranks(2, [](Communicator& ranks) {
-         // The second rank sends nothing before the first one is at its work: behind a rank that waited, none would go
-         // on.
+         // The first rank's work ends when the other one has its rows, and that sends none before the work has begun.
          const auto others = ranks.split({0, 1}, "others");
          const bool is_first = ranks.is_first();
          const auto meet = [&] { others->barrier("beside"); };
+         const auto work = [&] {
+           if (!is_first) return;
+           meet();
+           meet();
+         };
          const at::Tensor x = numbers(ranks.rank(), kRows, 0).requires_grad_();
          const at::Tensor factors = numbers(ranks.rank(), kRows, 1);
          at::Tensor beside;
          if (!is_first) meet();
          const at::Tensor y = exchange_rows_beside(x, {1, 1}, {1, 1}, ranks, "x", [&] {
-           if (is_first) meet();
-           beside = doing_in_backward(x * 3, [&] {
-             if (is_first) meet();
-           });
+           work();
+           beside = doing_in_backward(x * 3, work);
          });
+         if (!is_first) meet();
          const at::Tensor sum = y + beside;
+         if (!is_first) x.register_hook([&](const at::Tensor&) { meet(); });
          const at::Tensor end = is_first ? sum : doing_in_backward(sum, meet);
          (end * factors).sum().backward();
          at::Tensor values = at::empty_like(y), gradient = 3 * factors;
