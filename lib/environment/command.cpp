@@ -7,6 +7,7 @@
 #include "environment/remote_peer.h"
 #include "process/child_process.h"
 #include "process/descriptor_limit.h"
+#include "sandbox/boxed_program.h"
 
 namespace roll {
 
@@ -55,6 +56,9 @@ void check_command(const EnvironmentArgs& args, const std::string& where) {
   } catch (const UserError& error) {
     throw user_error("{}command = {}; give a program that is there and may be executed", where, error.what());
   }
+  if (args.sandbox)
+    if (const auto why = why_not_boxed({args.command, args.memory_mb}))
+      throw user_error("{}sandbox = true: {}", where, *why);
   for (const std::string& address : args.addresses) check_remote(address, where + "addresses");
   require_descriptors(num_descriptors(args), fmt::format("{}world_size = {}", where, args.world_size));
 }

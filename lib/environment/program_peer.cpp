@@ -1,5 +1,6 @@
 #include "environment/program_peer.h"
 
+#include <functional>
 #include <utility>
 
 #include "base/error.h"
@@ -15,14 +16,15 @@ constexpr size_t kShownBytes = 200;
 
 class ProgramPeer : public LinePeer {
  public:
-  explicit ProgramPeer(std::vector<std::string> command) : command_(std::move(command)) {}
+  using Start = std::function<void(std::optional<ChildProcess>&)>;
+  explicit ProgramPeer(Start start) : start_(std::move(start)) {}
 
   void begin(const std::string& line, double timeout_s) override {
     timeout_s_ = timeout_s;
     ends_.reset();
     failure_.reset();
     try {
-      if (!child_) child_.emplace(command_);
+      if (!child_) start_(child_);
     } catch (const std::runtime_error& error) {
       failure_.emplace(EnvironmentFault::kCrash, fmt::format("could not be started: {}", error.what()));
       return;
@@ -77,7 +79,7 @@ class ProgramPeer : public LinePeer {
     throw EnvironmentFailed(fault, why);
   }
 
-  const std::vector<std::string> command_;
+  const Start start_;
   std::optional<ChildProcess> child_;
   std::optional<Clock::time_point> ends_;  // it will end by then, or is ended
   std::optional<EnvironmentFailed> failure_;
@@ -87,7 +89,12 @@ class ProgramPeer : public LinePeer {
 }  // namespace
 
 std::unique_ptr<LinePeer> make_program_peer(std::vector<std::string> command) {
-  return std::make_unique<ProgramPeer>(std::move(command));
+  return std::make_unique<ProgramPeer>([command = std::move(command)](auto& child) { child.emplace(command); });
+}
+
+std::unique_ptr<LinePeer> make_program_peer(BoxedProgram program) {
+  return std::make_unique<ProgramPeer>(
+      [program = std::move(program)](auto& child) { child.emplace(start_boxed(program)); });
 }
 
 std::string shown_answer(std::string_view said) {
