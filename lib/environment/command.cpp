@@ -56,7 +56,7 @@ void check_command(const EnvironmentArgs& args, const std::string& where) {
   } catch (const UserError& error) {
     throw user_error("{}command = {}; give a program that is there and may be executed", where, error.what());
   }
-  if (args.sandbox)
+  if (args.sandbox && args.addresses.empty())
     if (const auto why = why_not_boxed({args.command, args.memory_mb}))
       throw user_error("{}sandbox = true: {}", where, *why);
   for (const std::string& address : args.addresses) check_remote(address, where + "addresses");

@@ -185,8 +185,7 @@ std::optional<CommandAnswer> CommandPlayer::go_on() {
 }
 
 std::unique_ptr<LinePeer> make_peer(const EnvironmentArgs& args, const std::string& where, int64_t number) {
-  if (args.sandbox) return make_program_peer(BoxedProgram{args.command, args.memory_mb});
-  if (args.addresses.empty()) return make_program_peer(args.command);
+  if (args.addresses.empty()) return make_program_peer({args.command, args.memory_mb}, args.sandbox);
   return make_remote_peer(args.addresses[number % args.addresses.size()], where + "addresses");
 }
 

@@ -120,7 +120,8 @@ std::vector<pid_t> listed_children(pid_t parent) {
   return children;
 }
 
-/// The processes below `root`, however deep, that still run.
+}  // namespace
+
 std::vector<pid_t> processes_below(pid_t root) {
   static const bool are_listed = std::ifstream("/proc/thread-self/children").is_open();
   const auto all = are_listed ? std::map<pid_t, std::vector<pid_t>>{} : all_children();
@@ -139,6 +140,8 @@ std::vector<pid_t> processes_below(pid_t root) {
   }
   return below;
 }
+
+namespace {
 
 /// Kills the processes below `root`, which itself lives: so what one of them starts meanwhile, or leaves behind as it
 /// dies, stays below it and is found by the next look. A list of children may miss some while others are waited for,
@@ -187,6 +190,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 ChildProcess::ChildProcess(StartedProgram started)
     : pid_(started.pid),
       ends_all_(started.ends_all),
+      guard_(std::move(started.guard)),
       input_(std::move(started.input)),
       output_(std::move(started.output)),
       errors_(std::move(started.errors)),
@@ -224,6 +228,7 @@ void ChildProcess::kill() {
   has_ended();  // its own status is worth more than our signal
   if (!ends_all_) kill_below(pid_);
   ::kill(pid_, SIGKILL);
+  guard_.reset();
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,13 +27,17 @@ std::string check_executable(const std::string& program);
 struct StartedProgram {
   pid_t pid = -1;
   Descriptor input, output, errors, status;
-  bool ends_all = false;  // the end of `pid` is that of all that it started: it is the first of a namespace
+  bool ends_all = false;          // the end of `pid` is that of all that it started: it is the first of a namespace
+  std::shared_ptr<void> guard{};  // kept until `pid` is reaped
 };
 
 inline constexpr int kStatusFd = 3;
 
 /// The words that start `command` below the shell that gathers what it leaves behind.
 std::vector<std::string> gathered(const std::vector<std::string>& command);
+
+/// The processes below `root`, however deep, that still run.
+std::vector<pid_t> processes_below(pid_t root);
 
 /// As execve() takes them.
 std::vector<char*> pointers_to(std::vector<std::string>& texts);
@@ -93,6 +98,7 @@ class ChildProcess {
 
   pid_t pid_ = -1;  // of the shell above it
   bool ends_all_ = false;
+  std::shared_ptr<void> guard_;
   Descriptor input_, output_, errors_, status_;
   std::string unread_;
   std::string stderr_tail_;

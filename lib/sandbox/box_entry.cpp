@@ -1,7 +1,6 @@
 #include "sandbox/box_entry.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -60,7 +59,8 @@ class Child {
       make_file_system();
       become_unprivileged();
     }
-    for (const auto& [limit, value] : limits) must(setrlimit(static_cast<__rlimit_resource>(limit), &value), "setrlimit");
+    for (const auto& [limit, value] : limits)
+      must(setrlimit(static_cast<__rlimit_resource>(limit), &value), "setrlimit");
     must(setsid() < 0 ? -1 : 0, "setsid");
     take_descriptors();
     if (!entry.folder.empty()) must(chdir(entry.folder.c_str()), "chdir ", entry.folder.c_str());
@@ -127,16 +127,18 @@ class Child {
   }
 
   void become_unprivileged() const {
-    if (is_root) must(setgroups(0, nullptr), "setgroups");
+    // Not the C library's functions: they would wait for threads that exist in our parent only.
+    if (is_root) must(static_cast<int>(syscall(SYS_setgroups, 0, nullptr)), "setgroups");
     must(prctl(PR_SET_KEEPCAPS, 1), "keepcaps");
-    must(setresgid(kInsideUser, kInsideUser, kInsideUser), "setresgid");
-    must(setresuid(kInsideUser, kInsideUser, kInsideUser), "setresuid");
+    must(static_cast<int>(syscall(SYS_setresgid, kInsideUser, kInsideUser, kInsideUser)), "setresgid");
+    must(static_cast<int>(syscall(SYS_setresuid, kInsideUser, kInsideUser, kInsideUser)), "setresuid");
     __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     std::array<__user_cap_data_struct, 2> sets{};
     sets[0] = {entry.capabilities, entry.capabilities, entry.capabilities};
     must(static_cast<int>(syscall(SYS_capset, &header, sets.data())), "capset");
     for (unsigned i = 0; i < 32; ++i)
-      if (entry.capabilities >> i & 1) must(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0), "raising a capability");
+      if (entry.capabilities >> i & 1)
+        must(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0), "raising a capability");
     must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
   }
 
@@ -240,6 +242,13 @@ pid_t start_in_box(const BoxEntry& entry) {
     throw;
   }
   return pid;
+}
+
+std::string cannot_isolate(std::string_view why) {
+  return fmt::format(
+      "this machine cannot isolate programs: {}; let it make user namespaces (kernel.unprivileged_userns_clone, a "
+      "container's seccomp profile)",
+      why);
 }
 
 }  // namespace roll

@@ -15,9 +15,9 @@ BoxFiles::BoxFiles() {
       steps_.push_back({BoxStep::Kind::kLink, std::filesystem::read_symlink(top), top});
       shown_.insert(top);
     }
-  for (const std::string path : {"/bin", "/lib", "/lib32", "/lib64", "/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64",
-                                 "/usr/libexec", "/usr/include", "/usr/share/zoneinfo", "/etc/alternatives",
-                                 "/etc/ld.so.cache"})
+  for (const std::string path :
+       {"/bin", "/lib", "/lib32", "/lib64", "/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec",
+        "/usr/include", "/usr/share/zoneinfo", "/etc/alternatives", "/etc/ld.so.cache"})
     if (is_there(path)) show(path);
   for (const std::string device : {"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"})
     steps_.push_back({BoxStep::Kind::kBindDevice, "/old" + device, device});

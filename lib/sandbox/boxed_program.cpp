@@ -1,10 +1,16 @@
 #include "sandbox/boxed_program.h"
 
-#include <array>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <map>
+#include <mutex>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "sandbox/box_entry.h"
+#include "sandbox/interpreter.h"
+#include "sandbox/memory_watch.h"
 #include "sandbox/syscall_filter.h"
 
 namespace roll {
@@ -35,7 +41,7 @@ bool is_of_the_box(const fs::path& path) {
   return *top == "dev" || *top == "proc" || *top == "sys";
 }
 
-fs::path absolute(const fs::path& path) {
+fs::path full_path(const fs::path& path) {
   fs::path clean = fs::absolute(path).lexically_normal();
   return clean.has_filename() ? clean : clean.parent_path();
 }
@@ -43,27 +49,48 @@ fs::path absolute(const fs::path& path) {
 void add_program(fs::path program, std::vector<fs::path>& paths) {
   add_installation(program, paths);
   for (int links = 0; links < 40 && fs::is_symlink(program); ++links) {
-    program = absolute(program.parent_path() / fs::read_symlink(program));
+    program = full_path(program.parent_path() / fs::read_symlink(program));
     add_installation(program, paths);
   }
 }
 
-std::vector<std::string> with_program(std::vector<std::string> command) {
-  if (command.empty()) throw user_error("no program to start");
-  command[0] = absolute(check_executable(command[0]));
-  return command;
+/// Asked once: it starts that Python.
+const Interpreter& interpreter_of(const std::string& python) {
+  static std::mutex mutex;
+  static std::map<std::string, Interpreter> known;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(python);
+  return found != known.end() ? found->second : known.emplace(python, find_interpreter(python)).first->second;
 }
 
-StartedProgram start(const std::vector<std::string>& shown_by, const std::vector<std::string>& command,
-                     int64_t memory_mb) {
-  constexpr std::string_view kPipe = "pipe for a program in a sandbox";
-  Pipe in = make_pipe(kPipe), out = make_pipe(kPipe), err = make_pipe(kPipe), status = make_pipe(kPipe);
-  const std::string path = fs::path(shown_by[0]).parent_path();
+/// A command whose program is found, and what the box shows of it.
+struct Found {
+  std::vector<std::string> command;
+  std::vector<fs::path> shown;
+};
+
+Found find(const std::vector<std::string>& command) {
+  if (command.empty()) throw user_error("no program to start");
+  Found found{command, {}};
+  found.command[0] = full_path(check_executable(command[0]));
+  // A script may stand in for one of several Pythons.
+  if (fs::path(command[0]).filename().string().starts_with("python")) {
+    const Interpreter& python = interpreter_of(found.command[0]);
+    found.command[0] = python.program;
+    found.shown.assign(python.folders.begin(), python.folders.end());
+  }
+  const std::vector<fs::path> named = named_in(found.command);
+  found.shown.insert(found.shown.end(), named.begin(), named.end());
+  return found;
+}
+
+/// Of `words`, in the box of `program`.
+BoxEntry entry_of(const std::vector<std::string>& words, const Found& program, int64_t memory_mb) {
+  const std::string path = fs::path(program.command[0]).parent_path();
   // One thread for each of many programs that compute beside each other.
-  BoxEntry entry{.words = gathered(command),
+  BoxEntry entry{.words = gathered(words),
                  .variables = {"PATH=" + path + ":/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/tmp", "TMPDIR=/tmp",
                                "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1"},
-                 .descriptors = {in.read_end.get(), out.write_end.get(), err.write_end.get(), status.write_end.get()},
                  .limits = {{RLIMIT_AS, memory_mb * kMegabyte},
                             {RLIMIT_FSIZE, kTmp_mb * kMegabyte},
                             {RLIMIT_NPROC, kProcesses},
@@ -77,14 +104,28 @@ StartedProgram start(const std::vector<std::string>& shown_by, const std::vector
                  .dies_with_us = true};
   entry.files.mount_tmp(kTmp_mb, kInsideUser);
   entry.files.add_folder(entry.folder);
-  for (const fs::path& shown : named_in(shown_by)) entry.files.show(shown);
+  for (const fs::path& shown : program.shown) entry.files.show(shown);
+  return entry;
+}
+
+StartedProgram start(BoxEntry entry, int64_t memory_mb) {
+  constexpr std::string_view kPipe = "pipe for a program in a sandbox";
+  Pipe in = make_pipe(kPipe), out = make_pipe(kPipe), err = make_pipe(kPipe), status = make_pipe(kPipe);
+  entry.descriptors = {in.read_end.get(), out.write_end.get(), err.write_end.get(), status.write_end.get()};
   const pid_t pid = start_in_box(entry);
-  return {.pid = pid,
-          .input = std::move(in.write_end),
-          .output = std::move(out.read_end),
-          .errors = std::move(err.read_end),
-          .status = std::move(status.read_end),
-          .ends_all = true};
+  try {
+    return {.pid = pid,
+            .input = std::move(in.write_end),
+            .output = std::move(out.read_end),
+            .errors = std::move(err.read_end),
+            .status = std::move(status.read_end),
+            .ends_all = true,
+            .guard = std::make_shared<MemoryWatch>(pid, memory_mb, std::move(err.write_end))};
+  } catch (...) {
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    throw;
+  }
 }
 
 }  // namespace
@@ -94,7 +135,7 @@ std::vector<fs::path> named_in(const std::vector<std::string>& command) {
   for (const std::string& word : command) {
     std::error_code unreadable;
     const fs::file_status found = fs::status(word, unreadable);
-    const fs::path path = word.empty() ? fs::path("/") : absolute(word);
+    const fs::path path = word.empty() ? fs::path("/") : full_path(word);
     if (is_of_the_box(path) || !(fs::is_regular_file(found) || fs::is_directory(found))) continue;
     constexpr fs::perms kExecutable = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
     const bool is_program = fs::is_regular_file(found) && (found.permissions() & kExecutable) != fs::perms::none;
@@ -107,23 +148,22 @@ std::vector<fs::path> named_in(const std::vector<std::string>& command) {
 }
 
 StartedProgram start_boxed(const BoxedProgram& program) {
-  const std::vector<std::string> command = with_program(program.command);
-  return start(command, command, program.memory_mb);
+  const Found found = find(program.command);
+  return start(entry_of(found.command, found, program.memory_mb), program.memory_mb);
 }
 
 std::optional<std::string> why_not_boxed(const BoxedProgram& program) {
-  const std::vector<std::string> command = with_program(program.command);
+  const Found found = find(program.command);
   std::vector<std::string> probe{"/bin/sh", "-c", kProbe, "sh"};
-  for (const fs::path& shown : named_in(command)) probe.push_back(shown);
+  for (const fs::path& shown : found.shown) probe.push_back(shown);
   try {
-    ChildProcess child(start(command, probe, program.memory_mb));
+    ChildProcess child(start(entry_of(probe, found, program.memory_mb), program.memory_mb));
     const std::string end = child.end(kLongestProbe_s);
     if (child.exit_code() == 0) return std::nullopt;
-    return fmt::format("a program in the sandbox may not read {} ({}); let all users read it", child.stderr_tail(), end);
+    return fmt::format("a program in the sandbox may not read {} ({}); let all users read it", child.stderr_tail(),
+                       end);
   } catch (const SystemError& error) {
-    return fmt::format("this machine cannot isolate programs: {}; let it make user namespaces, or run them outside, "
-                       "sandbox: false",
-                       error.what());
+    return cannot_isolate(error.what()) + ", or trust the program, and leave this out";
   }
 }
 

@@ -17,17 +17,18 @@ namespace roll {
 
 struct BoxedProgram {
   std::vector<std::string> command;
-  int64_t memory_mb = 4096;  // of each process
+  int64_t memory_mb = 4096;  // of each process, and of all together
 };
 
 /// Absolute paths of what the words of a command name, if it is there: of a program its installation (of X/bin/NAME the
 /// folders X/bin, X/lib and X/lib64), also where links lead. Not what each box has of its own: /, /tmp, /dev, /proc.
 std::vector<std::filesystem::path> named_in(const std::vector<std::string>& command);
 
-/// UserError as check_executable(). SystemError: what the kernel refused.
+/// A program that is a Python is the one that answers to its name, with its folders (interpreter.h). UserError: there
+/// is no such program. SystemError: what the kernel refused.
 StartedProgram start_boxed(const BoxedProgram& program);
 
-/// Why it cannot be started in a box here, and what to do; nothing where it can. UserError as check_executable().
+/// Why it cannot be started in a box here, and what to do; nothing where it can. UserError: no such program.
 std::optional<std::string> why_not_boxed(const BoxedProgram& program);
 
 }  // namespace roll
