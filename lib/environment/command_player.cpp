@@ -17,7 +17,8 @@ namespace roll {
 namespace {
 
 constexpr size_t kLongestObservation = 1 << 18;  // bytes
-constexpr int64_t kOfProgram = 4;                // descriptors: its input, output, errors and end
+// Descriptors: its input, output, errors and end; of a sandbox also what its keeper says there.
+constexpr int64_t kOfProgram = 4, kOfBoxed = 5;
 
 /// An answer's fields.
 class Answer {
@@ -190,7 +191,7 @@ std::unique_ptr<LinePeer> make_peer(const EnvironmentArgs& args, const std::stri
 }
 
 int64_t num_descriptors(const EnvironmentArgs& args) {
-  return args.world_size * (args.addresses.empty() ? kOfProgram : 1);
+  return args.world_size * (!args.addresses.empty() ? 1 : args.sandbox ? kOfBoxed : kOfProgram);
 }
 
 }  // namespace roll

@@ -15,7 +15,7 @@ namespace roll {
 namespace {
 constexpr std::chrono::milliseconds kLook{200};     // at whether to stop
 constexpr size_t kLongestQuestion = 16 << 20;       // bytes
-constexpr int64_t kOfPlayer = 5, kOfCallers = 256;  // descriptors: a socket and a program's pipes; the door's
+constexpr int64_t kOfPlayer = 6, kOfCallers = 256;  // descriptors: a socket and a program's pipes; the door's
 }  // namespace
 
 ProgramServer::ProgramServer(BoxedProgram program, bool is_boxed, const Endpoint& at, const JobSecret& secret,

@@ -51,7 +51,7 @@ class Child {
   int go, report;
   bool is_root;
 
-  [[noreturn]] void run() const {
+  [[noreturn]] void run() {
     if (entry.is_isolated) {
       char byte = 0;
       if (read(go, &byte, 1) != 1) _exit(1);
@@ -59,10 +59,10 @@ class Child {
       make_file_system();
       become_unprivileged();
     }
-    for (const auto& [limit, value] : limits)
-      must(setrlimit(static_cast<__rlimit_resource>(limit), &value), "setrlimit");
     must(setsid() < 0 ? -1 : 0, "setsid");
     take_descriptors();
+    for (const auto& [limit, value] : limits)
+      must(setrlimit(static_cast<__rlimit_resource>(limit), &value), "setrlimit");
     if (!entry.folder.empty()) must(chdir(entry.folder.c_str()), "chdir ", entry.folder.c_str());
     if (entry.dies_with_us) must(prctl(PR_SET_PDEATHSIG, SIGKILL), "pdeathsig");
     sigset_t none;
@@ -143,7 +143,7 @@ class Child {
   }
 
   /// And `report` as the one above them, until exec.
-  void take_descriptors() const {
+  void take_descriptors() {
     constexpr int kCount = std::tuple_size_v<decltype(entry.descriptors)>;
     std::array<int, kCount> high{};
     for (int i = 0; i < kCount; ++i) {
@@ -155,6 +155,7 @@ class Child {
     const int high_report = fcntl(report, F_DUPFD_CLOEXEC, 10);
     for (int i = 0; i < kCount; ++i) must(dup2(high[i], i) == i ? 0 : -1, "dup2");
     must(dup3(high_report, kCount, O_CLOEXEC) == kCount ? 0 : -1, "dup3");
+    report = kCount;
     must(static_cast<int>(syscall(SYS_close_range, kCount + 1U, ~0U, 0U)), "close_range");
   }
 
@@ -220,13 +221,13 @@ pid_t start_in_box(const BoxEntry& entry) {
   constexpr std::string_view kPipe = "a pipe to a sandbox";
   Pipe report = make_pipe(kPipe), go = make_pipe(kPipe);
   std::vector<std::string> words = entry.words, variables = entry.variables;
-  const Child child{.entry = entry,
-                    .words = pointers_to(words),
-                    .variables = pointers_to(variables),
-                    .limits = allowed(entry.limits),
-                    .go = go.read_end.get(),
-                    .report = report.write_end.get(),
-                    .is_root = can_become_nobody()};
+  Child child{.entry = entry,
+              .words = pointers_to(words),
+              .variables = pointers_to(variables),
+              .limits = allowed(entry.limits),
+              .go = go.read_end.get(),
+              .report = report.write_end.get(),
+              .is_root = can_become_nobody()};
   const pid_t pid = fork_into(entry.is_isolated ? kNamespaces : 0);
   if (pid < 0) throw system_error("making namespaces{}", errno_text());
   if (pid == 0) child.run();

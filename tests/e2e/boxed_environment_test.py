@@ -140,7 +140,7 @@ def check_game(folder):
     outside = train(folder, "outside", environment(command), 2)
     server = subprocess.Popen([binary, "serve-environment", "--sandbox", "--", *command], stdout=subprocess.PIPE, text=True, cwd=folder,
                               env=os.environ | {"ROLL_JOB_SECRET": SECRET})
-    far = train(folder, "far", environment([], addresses=[server.stdout.readline().strip()]), 2)
+    far = train(folder, "far", environment([], addresses=[server.stdout.readline().strip()]))
     server.terminate()
     server.wait(20)
     for step in (1, 2):
