@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "sandbox/box_entry.h"
+#include "sandbox/box_keeper.h"
 #include "sandbox/interpreter.h"
-#include "sandbox/memory_watch.h"
 #include "sandbox/syscall_filter.h"
 
 namespace roll {
@@ -120,7 +120,7 @@ StartedProgram start(BoxEntry entry, int64_t memory_mb) {
             .errors = std::move(err.read_end),
             .status = std::move(status.read_end),
             .ends_all = true,
-            .guard = std::make_shared<MemoryWatch>(pid, memory_mb, std::move(err.write_end))};
+            .guard = std::make_shared<BoxKeeper>(pid, memory_mb, std::move(err.write_end))};
   } catch (...) {
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);

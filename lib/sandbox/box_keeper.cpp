@@ -1,4 +1,4 @@
-#include "sandbox/memory_watch.h"
+#include "sandbox/box_keeper.h"
 
 #include <signal.h>
 #include <sys/uio.h>
@@ -25,7 +25,7 @@ void say(const Descriptor& errors, std::string text) {
   [[maybe_unused]] const ssize_t written = pwritev2(errors.get(), &part, 1, -1, RWF_NOWAIT);
 }
 
-void watch(const std::stop_token& stop, pid_t root, int64_t most_mb, const Descriptor& errors) {
+void keep(const std::stop_token& stop, pid_t root, int64_t most_mb, const Descriptor& errors) {
   std::mutex mutex;
   std::condition_variable_any news;
   std::unique_lock lock(mutex);
@@ -40,9 +40,9 @@ void watch(const std::stop_token& stop, pid_t root, int64_t most_mb, const Descr
 
 }  // namespace
 
-MemoryWatch::MemoryWatch(pid_t root, int64_t most_mb, Descriptor errors)
+BoxKeeper::BoxKeeper(pid_t root, int64_t most_mb, Descriptor errors)
     : errors_(std::move(errors)),
-      thread_([this, root, most_mb](const std::stop_token& stop) { watch(stop, root, most_mb, errors_); }) {}
+      thread_([this, root, most_mb](const std::stop_token& stop) { keep(stop, root, most_mb, errors_); }) {}
 
 int64_t resident_mb_below(pid_t root) {
   int64_t pages = 0;

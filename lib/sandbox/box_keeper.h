@@ -11,11 +11,11 @@
 
 namespace roll {
 
-class MemoryWatch {
+class BoxKeeper {
  public:
   /// Kills `root`, the first process of a namespace, when those below it have more than `most_mb` resident, and says so
   /// to `errors`. It must not be reaped before this ends.
-  MemoryWatch(pid_t root, int64_t most_mb, Descriptor errors);
+  BoxKeeper(pid_t root, int64_t most_mb, Descriptor errors);
 
  private:
   Descriptor errors_;
