@@ -1,6 +1,9 @@
 #include "sandbox/boxed_program.h"
 
-#include <sys/stat.h>
+#include <grp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -9,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/temporary_folder.h"
+#include "sandbox/box.h"
 #include "sandbox/box_entry.h"
 #include "sandbox/box_keeper.h"
 
@@ -20,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr double kLongest_s = 30;
 
 bool is_skipped() {
-  static const auto why = why_not_boxed({{"true"}});
+  static const auto why = why_not_isolated("python3");
   if (why) WARN("not tried: " << *why);
   return why.has_value();
 }
@@ -84,7 +88,7 @@ TEST_CASE("a command names files and folders, and a program what it is installed
         Paths{root / "venv/bin", root / "venv/lib", root / "venv/pyvenv.cfg", root / "home/bin", root / "game.py"});
   CHECK(named_in({(root / "tools/alone").string(), "-m", "game", "./game/", "none.py", "--file=game.py", ""}) ==
         Paths{root / "tools/alone", root / "game", root / "game"});
-  CHECK(named_in({".", "/", "/tmp", "/dev/null", "/proc/self/environ", "/sys", std::string(5000, 'x')}) == Paths{root});
+  CHECK(named_in({".", "/", "/tmp", "/dev", "/proc/self", "/sys/kernel", std::string(5000, 'x')}) == Paths{root});
 }
 
 TEST_CASE("a program in a box answers lines where it was started, and sees what its command names and nothing else") {
@@ -99,7 +103,11 @@ TEST_CASE("a program in a box answers lines where it was started, and sees what 
         "question: shown.game/part. in " + fs::current_path().string() + ", game shown");
   CHECK(shell("read q; cat secret hidden/part " + (folder / "secret").string() + " 2>/dev/null; echo end") == "end");
   CHECK(shell("read q; cat /etc/passwd /etc/hostname /proc/1/environ 2>/dev/null; echo end") == "end");
-  CHECK(shell("read q; echo $(ls /) $(ls /dev) $(ls -A /proc) $(ls /etc)").find("home") == std::string::npos);
+  const std::string top = shell("read q; echo \" $(ls / | tr '\\n' ' ') \"; read q");
+  for (const char* name : {" home ", " old ", " sys ", " var "}) CHECK(top.find(name) == std::string::npos);
+  CHECK(shell("read q; echo $(ls /dev) $(ls -A /proc)") == "null random urandom zero");
+  // Read-only, without set-user-ID and devices.
+  CHECK(python("print([os.statvfs(path).f_flag & 7 for path in ('/', '/usr/bin', '/tmp', '/etc')])") == "[7, 7, 6, 7]");
 }
 
 TEST_CASE("a program in a box has none of our environment's variables and descriptors") {
@@ -131,21 +139,48 @@ TEST_CASE("a program in a box writes to its own /tmp alone, and not more than it
                "except OSError as error: print(50 < n < 65, error.strerror)") == "True No space left on device");
 }
 
+TEST_CASE("a Python that a script stands in for is the one in the box") {
+  if (is_skipped()) return;
+  const test::TemporaryFolder folder;
+  std::ofstream(folder / "chosen") << "true";
+  std::ofstream(folder / "python3") << "#!/bin/sh\n. " << (folder / "chosen").string()
+                                    << "\nPATH=${PATH#*:}\nexec python3 \"$@\"\n";
+  fs::permissions(folder / "python3", fs::perms(0755));
+  setenv("PATH", (folder.path().string() + ":" + getenv("PATH")).c_str(), 1);
+  CHECK(python("print(1 + 1)") == "2");
+  setenv("PATH", std::string(getenv("PATH")).substr(folder.path().string().size() + 1).c_str(), 1);
+}
+
 TEST_CASE("a program in a box has no network, no rights, and no way to more of them") {
   if (is_skipped()) return;
   CHECK(python("print([f for f in (2, 10, 16, 17) if works(lambda: socket.socket(f))])") == "[]");
+  const Descriptor abstract(socket(AF_UNIX, SOCK_STREAM, 0));  // the network's, without a file
+  const std::string name = fmt::format("roll-test-{}", getpid());
+  sockaddr_un address{.sun_family = AF_UNIX};
+  name.copy(address.sun_path + 1, name.size());
+  REQUIRE(bind(abstract.get(), reinterpret_cast<sockaddr*>(&address),
+               offsetof(sockaddr_un, sun_path) + 1 + name.size()) == 0);
+  REQUIRE(listen(abstract.get(), 9) == 0);
+  CHECK(python("print(works(lambda: socket.socket(socket.AF_UNIX).connect('\\0" + name + "') or 1))") == "False");
   CHECK(python("print([works(lambda: libc.unshare(f) + 1 or None) for f in (0x10000000, 0x20000, 0x40000000)], "
                "works(lambda: libc.mount(b'x', b'/tmp', b'tmpfs', 0, None) + 1 or None), works(lambda: libc.ptrace(0, "
                "0, 0, 0) + 1 or None))") == "[False, False, False] False False");
   CHECK(python("sets = (ctypes.c_uint32 * 6)()\nlibc.capget((ctypes.c_uint32 * 2)(0x20080522, 0), sets)\n"
-               "print(list(sets), os.getuid(), os.getgroups(), libc.prctl(39, 0, 0, 0, 0))") ==
-        "[0, 0, 0, 0, 0, 0] 1000 [] 1");
+               "print(list(sets), os.getuid(), libc.prctl(39, 0, 0, 0, 0))") == "[0, 0, 0, 0, 0, 0] 1000 1");
   CHECK(python("print([works(lambda: resource.setrlimit(r, (-1, -1)) or 1) for r in (resource.RLIMIT_AS, "
                "resource.RLIMIT_FSIZE, "
                "resource.RLIMIT_NPROC, resource.RLIMIT_CORE, resource.RLIMIT_NOFILE)])") ==
         "[False, False, False, False, False]");
   CHECK(python("print(os.getppid(), works(lambda: os.kill(1, 9) or 1), os.getpid() < 10, works(lambda: os.kill(" +
                std::to_string(getpid()) + ", 0) or 1))") == "1 True True False");
+}
+
+TEST_CASE("root's groups are not those of its programs in a box") {
+  if (geteuid() != 0 || is_skipped()) return;  // nobody else may give up its groups
+  const gid_t disk = 6;
+  REQUIRE(setgroups(1, &disk) == 0);
+  CHECK(python("print(os.getgroups())") == "[]");
+  setgroups(0, nullptr);
 }
 
 TEST_CASE("processes in a box have an end of their number, and files of their size") {
