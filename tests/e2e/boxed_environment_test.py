@@ -3,6 +3,7 @@
 too much is a failure that is counted, hurts nobody and never is a reward. Argument: the roll binary.
 
 Where programs cannot be isolated this is skipped, with the kernel's reason."""
+import contextlib
 import json
 import os
 import pathlib
@@ -40,8 +41,13 @@ def play(act, begin=lambda: None):
 GAME = "import json\nLEVELS = json.load(open('levels.json'))\n" + PLAYS + '''
 play(lambda seed, message: {"reward": LEVELS[(seed + len(message)) % 3]})
 '''
+# Of programs that would hurt the machine: only where there is no other process to be seen.
+GUARD = r'''
+import os, sys
+if os.path.exists("/proc/self"): sys.exit("this is no sandbox")
+'''
 # What each does in its step, by the level's seed.
-ACTS = r'''
+ACTS = GUARD + r'''
 def bomb():
     while True:
         try: os.fork()
@@ -83,7 +89,8 @@ OWN = {"lifts its limits", "signals by number", "signals all", "signals its pare
 CURIOUS = PLAYS + r'''
 def act(seed, message):
     worked = []
-    for name, source in json.load(open("programs.json")):
+    harmless, others = json.load(open("programs.json"))
+    for name, source in harmless + ([] if os.path.exists("/proc/self") else others):
         done = subprocess.run([sys.executable, "-c", source], capture_output=True, stdin=subprocess.DEVNULL, timeout=50)
         if b"broken" in done.stdout: worked.append(name)
     return {"observation": f"worked: {worked}", "reward": 1 if not worked else -1, "done": True}
@@ -103,6 +110,16 @@ def train(folder, name, environments, ranks=1, **keys):
     done = roll(folder, "train", "--config", run_config(folder, name, environments, **keys), "-n", str(ranks), "--device", "cpu")
     expect(done.returncode == 0, f"{name}: {done.returncode} {done.stderr[-2000:]}")
     return folder / name
+
+
+@contextlib.contextmanager
+def served(folder, *command):
+    """The address of programs in sandboxes elsewhere."""
+    server = subprocess.Popen([binary, "serve-environment", "--sandbox", "--", *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder,
+                              env=os.environ | {"ROLL_JOB_SECRET": SECRET})
+    yield server.stdout.readline().strip()
+    server.terminate()
+    server.wait(20)
 
 
 def weights(run):
@@ -135,11 +152,8 @@ def check_game(folder):
     command = [sys.executable, "game.py", "levels.json"]
     inside = train(folder, "inside", environment(command, sandbox=True), 2)
     outside = train(folder, "outside", environment(command), 2)
-    server = subprocess.Popen([binary, "serve-environment", "--sandbox", "--", *command], stdout=subprocess.PIPE, text=True, cwd=folder,
-                              env=os.environ | {"ROLL_JOB_SECRET": SECRET})
-    far = train(folder, "far", environment([], addresses=[server.stdout.readline().strip()]))
-    server.terminate()
-    server.wait(20)
+    with served(folder, *command) as address:
+        far = train(folder, "far", environment([], addresses=[address]))
     for step in (1, 2):
         lines = [[line | {"log_probs": None} for line in rollout_lines(run, step)] for run in (outside, inside, far)]
         expect(lines[0] == lines[1] == lines[2], f"step {step}: the same trajectories")
@@ -158,8 +172,8 @@ def check_acts(folder):
     (folder / "acts.py").write_text(source)
     (folder / "acts.py").chmod(0o666)
     played = environment([sys.executable, "acts.py"], sandbox=True, memory_mb=600, timeout_s=4, world_size=8)
-    keys = dict(max_steps=1, save_steps=1, eval_steps=0, rollout_batch_size=96, train_env_manager=dict(tags=["Program"], num_env_groups=1, group_size=2, num_levels=48))
-    run = train(folder, "acts", played, actor_train=dict(training_args=dict(learning_rate=1e-3, train_batch_size=96)), **keys)
+    keys = dict(max_steps=1, save_steps=1, eval_steps=0, rollout_batch_size=64, train_env_manager=dict(tags=["Program"], num_env_groups=1, group_size=2, num_levels=32))
+    run = train(folder, "acts", played, actor_train=dict(training_args=dict(learning_rate=1e-3, train_batch_size=64)), **keys)
     seen = set()
     for line in [json.loads(line) for line in open(run / "experience/step_000001.jsonl")]:
         name = list(FAULT)[int(line["prompt_id"].split(":")[1]) // 2 % len(FAULT)]
@@ -180,19 +194,24 @@ def check_curious(folder):
     (folder / "curious.py").write_text(CURIOUS)
     fill = lambda source: source.replace("@FOLDER@", str(private)).replace("@SECRET@", SECRET).replace("ROLL_HOSTILE_SECRET", "ROLL_JOB_SECRET").replace("'/home', ", "")
     attempts = [(name, hostile_programs.TRY + fill(source)) for name, source in hostile_programs.CURIOUS if name not in OWN]
-    attempts.append(("reads the secret", hostile_programs.TRY + fill("opens('@FOLDER@/secret')")))
+    harmless = [(name, source) for name, source in attempts if name in ("reads environments", "reads the host's files")]
+    harmless.append(("reads the secret", hostile_programs.TRY + fill("opens('@FOLDER@/secret')")))
     keys = dict(max_steps=1, save_steps=1, eval_steps=0, rollout_batch_size=2, train_env_manager=dict(tags=["Program"], num_env_groups=1, group_size=2, num_levels=1),
                 actor_train=dict(training_args=dict(learning_rate=1e-3, train_batch_size=2)))
 
-    def worked(name, attempts, **of):
-        (folder / "programs.json").write_text(json.dumps(attempts))
-        run = train(folder, name, environment([sys.executable, "curious.py", "programs.json"], timeout_s=60, world_size=2, **of), **keys)
+    command = [sys.executable, "curious.py", "programs.json"]
+
+    def worked(name, command=command, **of):
+        (folder / "programs.json").write_text(json.dumps([harmless, attempts]))
+        run = train(folder, name, environment(command, timeout_s=60, world_size=2, **of), **keys)
         return [(line["reward"], line["reward_detail"], line["turns"]) for line in rollout_lines(run, 1)], [line["response"] for line in rollout_lines(run, 1)]
 
-    control = [(name, source) for name, source in attempts if name in ("reads environments", "reads the secret", "reads the host's files")]
-    told, _ = worked("control", control)
-    expect(len(control) == 3 and all(reward == -1 for reward, *_ in told), f"outside they do: {told}")
-    told, responses = worked("curious", attempts, sandbox=True)
+    told, _ = worked("control")  # which tries the harmless ones alone
+    expect(len(harmless) == 3 and all(reward == -1 for reward, *_ in told), f"outside they do: {told}")
+    with served(folder, *command) as address:
+        told, _ = worked("served", [], addresses=[address])
+    expect(all(reward == 1 for reward, *_ in told), f"at an address they do not: {told}")
+    told, responses = worked("curious", sandbox=True)
     expect(len(attempts) > 25 and all(reward == 1 for reward, *_ in told), f"inside they do not: {told} {responses}")
 
 
