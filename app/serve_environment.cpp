@@ -29,13 +29,14 @@ struct EnvironmentServerFlags {
   std::string host = "127.0.0.1";
   int port = 0;
   int64_t programs = 1024;
-  std::vector<std::string> command;
+  bool is_boxed = false;
+  BoxedProgram program;
 };
 
 void serve_environment(const EnvironmentServerFlags& flags) {
   const JobSecret secret = environment_secret("serve-environment");
   catch_stop_signals();
-  ProgramServer server(flags.command, endpoint_of(flags.host, flags.port), secret, flags.programs);
+  ProgramServer server(flags.program, flags.is_boxed, endpoint_of(flags.host, flags.port), secret, flags.programs);
   fmt::print("{}:{}\n", flags.host, server.endpoint().port);
   std::fflush(stdout);  // it may be read by a program, which waits for it
   server.run([] { return stop_wish().has_value(); });
@@ -53,7 +54,13 @@ void add_serve_environment(CLI::App& app) {
   sub->add_option("--programs", flags->programs, "how many may run at once")
       ->check(CLI::Range(int64_t{1}, int64_t{65536}))
       ->capture_default_str();
-  sub->add_option("command", flags->command, "the program and its arguments, behind --")->required();
+  sub->add_flag("--sandbox", flags->is_boxed,
+                "no network and no files for them but those that the command names (SECURITY.md)");
+  sub->add_option("--memory-mb", flags->program.memory_mb,
+                  "MiB of memory of a program in a sandbox, with all that it starts")
+      ->check(CLI::Range(int64_t{64}, int64_t{1} << 20))
+      ->capture_default_str();
+  sub->add_option("command", flags->program.command, "the program and its arguments, behind --")->required();
   sub->callback([flags] { serve_environment(*flags); });
 }
 

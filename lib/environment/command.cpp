@@ -7,6 +7,7 @@
 #include "environment/remote_peer.h"
 #include "process/child_process.h"
 #include "process/descriptor_limit.h"
+#include "sandbox/boxed_program.h"
 
 namespace roll {
 
@@ -47,6 +48,16 @@ class CommandEnvironment : public Environment {
   CommandPlayer player_;
 };
 
+void check_boxed(const EnvironmentArgs& args, const std::string& where) {
+  std::optional<std::string> why;
+  try {
+    why = why_not_boxed({args.command, args.memory_mb});
+  } catch (const UserError& error) {  // a Python that no sandbox can show
+    throw user_error("{}command = {}; give another Python", where, error.what());
+  }
+  if (why) throw user_error("{}sandbox = true: {}", where, *why);
+}
+
 }  // namespace
 
 void check_command(const EnvironmentArgs& args, const std::string& where) {
@@ -55,6 +66,7 @@ void check_command(const EnvironmentArgs& args, const std::string& where) {
   } catch (const UserError& error) {
     throw user_error("{}command = {}; give a program that is there and may be executed", where, error.what());
   }
+  if (args.sandbox && args.addresses.empty()) check_boxed(args, where);
   for (const std::string& address : args.addresses) check_remote(address, where + "addresses");
   require_descriptors(num_descriptors(args), fmt::format("{}world_size = {}", where, args.world_size));
 }

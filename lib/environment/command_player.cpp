@@ -17,7 +17,8 @@ namespace roll {
 namespace {
 
 constexpr size_t kLongestObservation = 1 << 18;  // bytes
-constexpr int64_t kOfProgram = 4;                // descriptors: its input, output, errors and end
+// Descriptors: its input, output, errors and end; of a sandbox also what its keeper says there.
+constexpr int64_t kOfProgram = 4, kOfBoxed = 5;
 
 /// An answer's fields.
 class Answer {
@@ -185,12 +186,12 @@ std::optional<CommandAnswer> CommandPlayer::go_on() {
 }
 
 std::unique_ptr<LinePeer> make_peer(const EnvironmentArgs& args, const std::string& where, int64_t number) {
-  if (args.addresses.empty()) return make_program_peer(args.command);
+  if (args.addresses.empty()) return make_program_peer({args.command, args.memory_mb}, args.sandbox);
   return make_remote_peer(args.addresses[number % args.addresses.size()], where + "addresses");
 }
 
 int64_t num_descriptors(const EnvironmentArgs& args) {
-  return args.world_size * (args.addresses.empty() ? kOfProgram : 1);
+  return args.world_size * (!args.addresses.empty() ? 1 : args.sandbox ? kOfBoxed : kOfProgram);
 }
 
 }  // namespace roll

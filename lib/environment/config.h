@@ -56,6 +56,8 @@ struct EnvironmentArgs {
   std::string python = "python3";
   int64_t num_results = 3, document_length = 1000;
   std::vector<std::string> command, addresses;
+  bool sandbox = false;
+  int64_t memory_mb = 4096;
   std::string library, name;
   double timeout_s = 10;
   int64_t world_size = 4;
@@ -101,6 +103,11 @@ struct EnvironmentArgs {
     v("command", command,
       "command: program and arguments, which answers JSON lines (environment/command.h); openai: an agent, which takes "
       "sessions; empty: agents run elsewhere");
+    v("sandbox", sandbox,
+      "command: its programs have no network and no files but those that `command` names (SECURITY.md), or the run "
+      "does not begin");
+    v("memory_mb", memory_mb, "command with sandbox: MiB of memory that a program may use, with all that it starts",
+      within(64, 1 << 20));
     v("library", library, "plugin: path of the shared library");
     v("name", name, "plugin: the name it was given in ROLL_ENVIRONMENT(name, class)");
     v("timeout_s", timeout_s,

@@ -15,14 +15,14 @@ constexpr size_t kShownBytes = 200;
 
 class ProgramPeer : public LinePeer {
  public:
-  explicit ProgramPeer(std::vector<std::string> command) : command_(std::move(command)) {}
+  ProgramPeer(BoxedProgram program, bool is_boxed) : program_(std::move(program)), is_boxed_(is_boxed) {}
 
   void begin(const std::string& line, double timeout_s) override {
     timeout_s_ = timeout_s;
     ends_.reset();
     failure_.reset();
     try {
-      if (!child_) child_.emplace(command_);
+      if (!child_) start();
     } catch (const std::runtime_error& error) {
       failure_.emplace(EnvironmentFault::kCrash, fmt::format("could not be started: {}", error.what()));
       return;
@@ -72,12 +72,19 @@ class ProgramPeer : public LinePeer {
   }
 
  private:
+  void start() {
+    if (is_boxed_)
+      child_.emplace(start_boxed(program_));
+    else
+      child_.emplace(program_.command);
+  }
   [[noreturn]] void fail(EnvironmentFault fault, std::string why) {
     if (const std::string said = drop(); !said.empty()) why += "; it said: " + said;
     throw EnvironmentFailed(fault, why);
   }
 
-  const std::vector<std::string> command_;
+  const BoxedProgram program_;
+  const bool is_boxed_;
   std::optional<ChildProcess> child_;
   std::optional<Clock::time_point> ends_;  // it will end by then, or is ended
   std::optional<EnvironmentFailed> failure_;
@@ -86,8 +93,8 @@ class ProgramPeer : public LinePeer {
 
 }  // namespace
 
-std::unique_ptr<LinePeer> make_program_peer(std::vector<std::string> command) {
-  return std::make_unique<ProgramPeer>(std::move(command));
+std::unique_ptr<LinePeer> make_program_peer(const BoxedProgram& program, bool is_boxed) {
+  return std::make_unique<ProgramPeer>(program, is_boxed);
 }
 
 std::string shown_answer(std::string_view said) {

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "environment/line_peer.h"
+#include "sandbox/boxed_program.h"
 
 namespace roll {
 
-std::unique_ptr<LinePeer> make_program_peer(std::vector<std::string> command);
+/// `is_boxed`: in a sandbox; otherwise its memory is its own affair.
+std::unique_ptr<LinePeer> make_program_peer(const BoxedProgram& program, bool is_boxed);
 
 /// What was said, on one line and not too long.
 std::string shown_answer(std::string_view said);

@@ -15,13 +15,14 @@ namespace roll {
 namespace {
 constexpr std::chrono::milliseconds kLook{200};     // at whether to stop
 constexpr size_t kLongestQuestion = 16 << 20;       // bytes
-constexpr int64_t kOfPlayer = 5, kOfCallers = 256;  // descriptors: a socket and a program's pipes; the door's
+constexpr int64_t kOfPlayer = 6, kOfCallers = 256;  // descriptors: a socket and a program's pipes; the door's
 }  // namespace
 
-ProgramServer::ProgramServer(std::vector<std::string> command, const Endpoint& at, const JobSecret& secret,
+ProgramServer::ProgramServer(BoxedProgram program, bool is_boxed, const Endpoint& at, const JobSecret& secret,
                              int64_t most)
-    : command_(std::move(command)), most_(most), door_(listen_at(at), secret) {
-  check_executable(command_.at(0));
+    : program_(std::move(program)), is_boxed_(is_boxed), most_(most), door_(listen_at(at), secret) {
+  check_executable(program_.command.at(0));
+  if (const auto why = is_boxed_ ? why_not_boxed(program_) : std::nullopt) throw user_error("--sandbox: {}", *why);
   require_descriptors(kOfPlayer * most + kOfCallers, fmt::format("--programs = {}", most));
 }
 
@@ -81,7 +82,7 @@ void ProgramServer::ask(Player& player, const std::string& question) {
                       to_line(Json(fmt::format("has no program free: all {} are in use (--programs)", most_))));
       return;
     }
-    player.program = make_program_peer(command_);
+    player.program = make_program_peer(program_, is_boxed_);
     ++num_programs_;
   }
   player.program->begin(question.substr(static_cast<size_t>(end - question.data()) + 1), timeout_s);

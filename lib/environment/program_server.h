@@ -10,15 +10,16 @@
 #include <vector>
 
 #include "environment/line_peer.h"
+#include "sandbox/boxed_program.h"
 #include "transport/door.h"
 
 namespace roll {
 
 class ProgramServer {
  public:
-  /// `most`: programs at once. UserError: a program that cannot be started, or more of them than there may be
-  /// descriptors. SystemError: the port is taken.
-  ProgramServer(std::vector<std::string> command, const Endpoint& at, const JobSecret& secret, int64_t most);
+  /// `most`: programs at once; `is_boxed`: in sandboxes. UserError: a program that cannot be started, or more of them
+  /// than there may be descriptors. SystemError: the port is taken.
+  ProgramServer(BoxedProgram program, bool is_boxed, const Endpoint& at, const JobSecret& secret, int64_t most);
   Endpoint endpoint() const { return door_.endpoint(); }
   void run(const std::function<bool()>& should_stop);
 
@@ -33,7 +34,8 @@ class ProgramServer {
   void serve(Player& player);
   void ask(Player& player, const std::string& question);
 
-  const std::vector<std::string> command_;
+  const BoxedProgram program_;
+  const bool is_boxed_;
   const int64_t most_;
   Door door_;
   std::list<Player> players_;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "environment/environment.h"
 #include "sandbox/box.h"
+#include "sandbox/box_entry.h"
 
 namespace roll {
 
@@ -83,10 +84,7 @@ void check_python_tool(const std::string& python, const std::string& where) {
     throw user_error("{}python = {}; name a Python that is there", where, e.what());
   }
   if (why)
-    throw user_error(
-        "{}python = {}: this machine cannot isolate programs: {}; let it make user namespaces, or take the tool python "
-        "out of tools",
-        where, python, *why);
+    throw user_error("{}python = {}: {}, or take the tool python out of tools", where, python, cannot_isolate(*why));
 }
 
 }  // namespace roll

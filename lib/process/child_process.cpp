@@ -31,7 +31,6 @@ namespace {
 
 using Clock = ChildProcess::Clock;
 constexpr size_t kStderrTail = 4096;
-constexpr int kStatusFd = 3;
 constexpr double kLongestKill_s = 5;  // a process in the middle of a disk access dies late
 constexpr std::chrono::microseconds kShortestPause{20}, kLongestPause{50'000};  // between looks at what was read
 
@@ -68,14 +67,6 @@ void never_block(const Descriptor& fd) {
   for (const int number : {SIGPIPE, SIGINT, SIGTERM}) signal(number, SIG_DFL);
   execve(argv[0], argv.data(), variables.data());
   _exit(127);
-}
-
-/// As execve() takes them.
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 bool is_set_in(const std::vector<std::string>& variables, std::string_view entry) {
@@ -129,7 +120,8 @@ std::vector<pid_t> listed_children(pid_t parent) {
   return children;
 }
 
-/// The processes below `root`, however deep, that still run.
+}  // namespace
+
 std::vector<pid_t> processes_below(pid_t root) {
   static const bool are_listed = std::ifstream("/proc/thread-self/children").is_open();
   const auto all = are_listed ? std::map<pid_t, std::vector<pid_t>>{} : all_children();
@@ -149,6 +141,8 @@ std::vector<pid_t> processes_below(pid_t root) {
   return below;
 }
 
+namespace {
+
 /// Kills the processes below `root`, which itself lives: so what one of them starts meanwhile, or leaves behind as it
 /// dies, stays below it and is found by the next look. A list of children may miss some while others are waited for,
 /// hence two looks that find nothing.
@@ -164,27 +158,50 @@ void kill_below(pid_t root) {
 
 }  // namespace
 
-void check_executable(const std::string& program) {
+std::string check_executable(const std::string& program) {
   if (program.find('/') != std::string::npos) {
     if (!is_executable(program)) throw user_error("{}: cannot be started{}", program, errno_text());
-    return;
+    return program;
   }
   std::istringstream folders(env("PATH").value_or("/usr/bin:/bin"));
   int error = ENOENT;
   for (std::string folder; std::getline(folders, folder, ':');) {
-    if (is_executable((folder.empty() ? "." : folder) + "/" + program)) return;
+    const std::string file = (folder.empty() ? "." : folder) + "/" + program;
+    if (is_executable(file)) return file;
     if (errno == EACCES) error = errno;
   }
   errno = error;
   throw user_error("{}: cannot be started{}", program, errno_text());
 }
 
+std::vector<std::string> gathered(const std::vector<std::string>& command) {
+  std::vector<std::string> words{"/bin/sh", "-c", kGatherer, "sh"};
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+ChildProcess::ChildProcess(StartedProgram started)
+    : pid_(started.pid),
+      ends_all_(started.ends_all),
+      guard_(std::move(started.guard)),
+      input_(std::move(started.input)),
+      output_(std::move(started.output)),
+      errors_(std::move(started.errors)),
+      status_(std::move(started.status)) {
+  for (const Descriptor* fd : {&input_, &output_, &errors_, &status_}) never_block(*fd);
+}
+
 ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::vector<std::string>& variables) {
   if (command.empty()) throw user_error("no program to start");
   check_executable(command[0]);
-  std::vector<std::string> words{"/bin/sh", "-c", kGatherer, "sh"};
-  words.insert(words.end(), command.begin(), command.end());
-  std::vector<std::string> own = variables;
+  std::vector<std::string> words = gathered(command), own = variables;
   std::vector<char*> argv = pointers_to(words), all = pointers_to(own);
   all.pop_back();
   for (char** entry = environ; *entry; ++entry)
@@ -209,8 +226,9 @@ ChildProcess::~ChildProcess() {
 void ChildProcess::kill() {
   if (pid_ < 0) return;
   has_ended();  // its own status is worth more than our signal
-  kill_below(pid_);
+  if (!ends_all_) kill_below(pid_);
   ::kill(pid_, SIGKILL);
+  guard_.reset();
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,13 +19,34 @@
 
 namespace roll {
 
-/// UserError, with the reason, unless `program` is a file or found on PATH, and may be executed.
-void check_executable(const std::string& program);
+/// Where `program` is. UserError, with the reason, unless it is a file or found on PATH, and may be executed.
+std::string check_executable(const std::string& program);
+
+/// A program that was started by other means: below gathered() of its command, whose descriptor kStatusFd is the other
+/// end of `status`.
+struct StartedProgram {
+  pid_t pid = -1;
+  Descriptor input, output, errors, status;
+  bool ends_all = false;          // the end of `pid` is that of all that it started: it is the first of a namespace
+  std::shared_ptr<void> guard{};  // kept until `pid` is reaped
+};
+
+inline constexpr int kStatusFd = 3;
+
+/// The words that start `command` below the shell that gathers what it leaves behind.
+std::vector<std::string> gathered(const std::vector<std::string>& command);
+
+/// The processes below `root`, however deep, that still run.
+std::vector<pid_t> processes_below(pid_t root);
+
+/// As execve() takes them.
+std::vector<char*> pointers_to(std::vector<std::string>& texts);
 
 class ChildProcess {
  public:
   using Clock = std::chrono::steady_clock;
 
+  explicit ChildProcess(StartedProgram started);
   /// Starts `command` (program, found on PATH, and its arguments) with these variables ("NAME=value") beside this
   /// process's own. UserError as check_executable().
   explicit ChildProcess(const std::vector<std::string>& command, const std::vector<std::string>& variables = {});
@@ -75,6 +97,8 @@ class ChildProcess {
   bool has_ended();
 
   pid_t pid_ = -1;  // of the shell above it
+  bool ends_all_ = false;
+  std::shared_ptr<void> guard_;
   Descriptor input_, output_, errors_, status_;
   std::string unread_;
   std::string stderr_tail_;

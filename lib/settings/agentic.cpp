@@ -84,6 +84,12 @@ void check_environment(const std::string& tag, const EnvironmentConfig& config, 
                 check.name(config.max_steps));
   for (const int64_t side : config.env_config.dim_room)
     check.require(side >= 5 && side <= 32, config.env_config.dim_room, "each side must be in 5..32");
+  const EnvironmentArgs& args = config.env_config;
+  check.require(!args.sandbox || config.env_type->is_program, args.sandbox,
+                "is for programs that answer lines, env_type: command, and this is {}; remove it",
+                check.name(config.env_type));
+  check.require(!args.sandbox || args.addresses.empty(), args.sandbox,
+                "the programs run on the hosts of addresses; start them there by roll serve-environment --sandbox");
   check.collect_named(config.agent_template, [&] { check_agent_template(config, where); });
   check.collect_named(config.env_type, [&] {
     make_environment(config, tag);

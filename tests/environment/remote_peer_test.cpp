@@ -28,7 +28,7 @@ class Served {
     set_env("ROLL_JOB_SECRET", secret);
     Endpoint at = loopback();
     at.port = port;
-    server_.emplace(std::vector<std::string>{"sh", "-c", script}, at, environment_secret(""), most);
+    server_.emplace(BoxedProgram{{"sh", "-c", script}}, false, at, environment_secret(""), most);
     thread_ = std::thread([this] { server_->run([this] { return is_over_.load(); }); });
     set_env("ROLL_JOB_SECRET", "a secret");
   }

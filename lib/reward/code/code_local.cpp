@@ -8,6 +8,7 @@
 #include "process/child_process.h"
 #include "reward/code/code_runner.h"
 #include "sandbox/box.h"
+#include "sandbox/box_entry.h"
 
 namespace roll {
 
@@ -69,10 +70,9 @@ class LocalRunner : public CodeRunner {
     } catch (const SystemError& e) {
       if (args_.unsafe_no_sandbox) throw;
       throw user_error(
-          "{}unsafe_no_sandbox = false: this machine cannot isolate programs: {}; let it make user namespaces "
-          "(kernel.unprivileged_userns_clone, a container's seccomp profile), give code_url with use_local: false, or "
-          "set this to true where nothing can be harmed",
-          where_, e.what());
+          "{}unsafe_no_sandbox = false: {}, give code_url with use_local: false, or set this to true where nothing can "
+          "be harmed",
+          where_, cannot_isolate(e.what()));
     }
   }
 

@@ -1,0 +1,57 @@
+#include "sandbox/box_keeper.h"
+
+#include <signal.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+#include <string>
+
+#include "base/error.h"
+#include "process/child_process.h"
+
+namespace roll {
+
+namespace {
+
+constexpr std::chrono::milliseconds kPause{100};
+
+/// Never waits: who reads it may wait for us.
+void say(const Descriptor& errors, std::string text) {
+  const iovec part = {text.data(), text.size()};
+  [[maybe_unused]] const ssize_t written = pwritev2(errors.get(), &part, 1, -1, RWF_NOWAIT);
+}
+
+void keep(const std::stop_token& stop, pid_t root, int64_t most_mb, const Descriptor& errors) {
+  std::mutex mutex;
+  std::condition_variable_any news;
+  std::unique_lock lock(mutex);
+  while (!news.wait_for(lock, stop, kPause, [&] { return stop.stop_requested(); })) {
+    const int64_t resident_mb = resident_mb_below(root);
+    if (resident_mb <= most_mb) continue;
+    say(errors, fmt::format("the sandbox ends it: {} MiB of memory, and {} are allowed\n", resident_mb, most_mb));
+    kill(root, SIGKILL);
+    return;
+  }
+}
+
+}  // namespace
+
+BoxKeeper::BoxKeeper(pid_t root, int64_t most_mb, Descriptor errors)
+    : errors_(std::move(errors)),
+      thread_([this, root, most_mb](const std::stop_token& stop) { keep(stop, root, most_mb, errors_); }) {}
+
+int64_t resident_mb_below(pid_t root) {
+  int64_t pages = 0;
+  for (const pid_t pid : processes_below(root)) {
+    std::ifstream file(fmt::format("/proc/{}/statm", pid));
+    int64_t size = 0, resident = 0;
+    if (file >> size >> resident) pages += resident;
+  }
+  return pages * sysconf(_SC_PAGESIZE) >> 20;
+}
+
+}  // namespace roll
