@@ -34,8 +34,8 @@ bool are_alike(std::span<const LayerWeights> layers) {
   const auto same = [](const at::Tensor& a, const at::Tensor& b) {
     return a.sizes() == b.sizes() && a.requires_grad() == b.requires_grad();
   };
-  return std::ranges::all_of(
-      layers, [&](const auto& layer) { return std::ranges::equal(layer.all(), layers.back().all(), same); });
+  const std::vector<at::Tensor> last = layers.empty() ? std::vector<at::Tensor>() : layers.back().all();
+  return std::ranges::all_of(layers, [&](const auto& layer) { return std::ranges::equal(layer.all(), last, same); });
 }
 
 /// How many of them, from the first one on, are computed as it is.
@@ -71,7 +71,8 @@ at::Tensor run_unit(std::span<const LayerWeights> layers, std::span<const LayerU
     for (const auto& [first, size, again] : units)
       stored.push_back(
           {weights_of(layers, first, size), weights_of(layers, first - 1, 1), weights_of(layers, first + size, 1)});
-  const std::vector<LayerWeights> own(layers.begin() + unit.first, layers.begin() + unit.first + unit.size);
+  const auto of_unit = layers.subspan(unit.first, unit.size);
+  const auto own = std::make_shared<const std::vector<LayerWeights>>(of_unit.begin(), of_unit.end());
   const auto run = [=, again = unit.again](at::Tensor input, Carried& beside) {
     const Pass kind = !again ? Pass::kKept : at::GradMode::is_enabled() ? Pass::kBackward : Pass::kForward;
     if (kind == Pass::kBackward)
@@ -79,13 +80,13 @@ at::Tensor run_unit(std::span<const LayerWeights> layers, std::span<const LayerU
                     [&](const StoredUnit& one) { store->enter(one.weights, one.before, kind); });
     else
       for (const StoredUnit& one : stored) store->enter(one.weights, one.behind, kind);
-    for (const LayerWeights& layer : own) input = run_layer(layer, input, *pass, beside);
+    for (const LayerWeights& layer : *own) input = run_layer(layer, input, *pass, beside);
     if (kind == Pass::kForward)
       for (const StoredUnit& one : stored) store->leave(one.weights);
     return input;
   };
   if (!unit.again) return run(x, carried);
-  const std::vector<size_t> made = shared_by(own);
+  const std::vector<size_t> made = shared_by(*own);
   const auto block = [run, made, given = carried](const std::vector<at::Tensor>& inputs) {
     Carried beside = given;
     for (size_t i = 1; at::Tensor * place : beside.places()) *place = inputs[i++];

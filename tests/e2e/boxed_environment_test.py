@@ -240,10 +240,13 @@ def check_refusals(folder):
     alone = ["unshare", "-Ur", "sh", "-c", 'exec "$0" "$@"']
     done = roll(folder, "validate-config", "--config", config, before=alone)
     expect(done.returncode == 0, f"root alone in its user namespace has one: {done.stderr}")
-    for environments, words in ((environment([], sandbox=True, addresses=["127.0.0.1:7000"]), "serve-environment --sandbox"),
-                                (dict(Program=dict(env_type="guess_the_number", env_config=dict(sandbox=True))), 'env_type: command, and this is custom_envs.Program.env_type = "guess_the_number"')):
+    wrong = ((environment([], sandbox=True, addresses=["127.0.0.1:7000"]), "sandbox = true", "serve-environment --sandbox"),
+             (dict(Program=dict(env_type="guess_the_number", env_config=dict(sandbox=True))), "sandbox = true",
+              'env_type: command, and this is custom_envs.Program.env_type = "guess_the_number"'),
+             (environment(command, memory_mb=512), "memory_mb = 512", "set sandbox: true, or remove it"))
+    for environments, key, words in wrong:
         done = roll(folder, "validate-config", "--config", run_config(folder, "wrong", environments))
-        expect(done.returncode == 2 and re.search(r"wrong.yaml:1:\d+: custom_envs.Program.env_config.sandbox = true: ", done.stderr) and words in done.stderr, f"{words}: {done.stderr}")
+        expect(done.returncode == 2 and re.search(rf"wrong.yaml:1:\d+: custom_envs.Program.env_config.{key}: ", done.stderr) and words in done.stderr, f"{words}: {done.stderr}")
     server = roll(folder, "serve-environment", "--sandbox", "--", "sh", before=none)
     expect(server.returncode == 2 and "--sandbox: this machine cannot isolate" in server.stderr, f"a host that cannot: {server.stderr}")
 

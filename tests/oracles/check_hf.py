@@ -17,6 +17,7 @@ from transformers import (AutoModelForCausalLM, AutoModelForTokenClassification,
                           Qwen3MoeConfig)
 
 from make_golden_architectures import ROWS
+from make_golden_model import EAGER
 from make_golden_delta_nets import ROWS as DELTA_NETS
 
 LIMIT = 2e-5
@@ -57,7 +58,7 @@ VARIANTS |= {name: (config, torch.float32, "5GB") for name, config in (ROWS | DE
 
 def random_model(config):
     """Biases and norms too: what is 0 or 1 hides a mistake; attention and logits must not be flat."""
-    model = AutoModelForCausalLM.from_config(config)
+    model = AutoModelForCausalLM.from_config(config, **EAGER)
     with torch.no_grad():
         biases = [(name, buffer) for name, buffer in model.named_buffers() if name.endswith(".e_score_correction_bias")]
         for name, weight in [*model.named_parameters(), *biases]:
@@ -118,7 +119,7 @@ def check(binary, name, config, dtype, shard_size, folder):
     has_lists = config.rope_parameters.get("rope_type") == "longrope"
     original = config.rope_parameters["original_max_position_embeddings"] if has_lists else longest
     within, beyond = [row for row in rows if len(row) <= original], [row for row in rows if len(row) > original]
-    model = AutoModelForCausalLM.from_pretrained(folder / "in", dtype=torch.float32, attn_implementation="eager").eval()
+    model = AutoModelForCausalLM.from_pretrained(folder / "in", dtype=torch.float32, attn_implementation="eager", **EAGER).eval()
     theirs = hf_log_probs(model, rows)
     ours = roll_log_probs(binary, folder / "in", within)
     if beyond:
@@ -126,7 +127,7 @@ def check(binary, name, config, dtype, shard_size, folder):
     difference = worst(ours, theirs)
     subprocess.run([binary, "export", "--model", folder / "in", "--out", folder / "out", "--max-shard-size", "200KB"],
                    check=True, stderr=subprocess.DEVNULL)
-    again = AutoModelForCausalLM.from_pretrained(folder / "out", dtype=torch.float32, attn_implementation="eager").eval()
+    again = AutoModelForCausalLM.from_pretrained(folder / "out", dtype=torch.float32, attn_implementation="eager", **EAGER).eval()
     reopened = worst(hf_log_probs(again, rows), theirs)
     spread = torch.cat(theirs).std().item()
     limit = 2e-4 if name in DELTA_NETS else LIMIT  # where transformers in float32 is as far from itself in float64
