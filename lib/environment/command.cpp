@@ -51,7 +51,7 @@ class CommandEnvironment : public Environment {
 void check_boxed(const EnvironmentArgs& args, const std::string& where) {
   std::optional<std::string> why;
   try {
-    why = why_not_boxed({args.command, args.memory_mb});
+    why = why_not_boxed(program_of(args));
   } catch (const UserError& error) {  // a Python that no sandbox can show
     throw user_error("{}command = {}; give another Python", where, error.what());
   }

@@ -185,8 +185,14 @@ std::optional<CommandAnswer> CommandPlayer::go_on() {
   }
 }
 
+BoxedProgram program_of(const EnvironmentArgs& args) {
+  BoxedProgram program{.command = args.command};
+  program.memory_mb = args.memory_mb.value_or(program.memory_mb);
+  return program;
+}
+
 std::unique_ptr<LinePeer> make_peer(const EnvironmentArgs& args, const std::string& where, int64_t number) {
-  if (args.addresses.empty()) return make_program_peer({args.command, args.memory_mb}, args.sandbox);
+  if (args.addresses.empty()) return make_program_peer(program_of(args), args.sandbox);
   return make_remote_peer(args.addresses[number % args.addresses.size()], where + "addresses");
 }
 

@@ -10,6 +10,7 @@
 #include "environment/environment.h"
 #include "environment/line_peer.h"
 #include "environment/tool_calls.h"
+#include "sandbox/boxed_program.h"
 
 namespace roll {
 
@@ -51,6 +52,9 @@ class CommandPlayer {
   Asked asked_ = Asked::kReset;
   int64_t id_ = 0;
 };
+
+/// That its keys name.
+BoxedProgram program_of(const EnvironmentArgs& args);
 
 /// A program, here or at an address; `number`: of those that share the work. UserError: an address that is none.
 std::unique_ptr<LinePeer> make_peer(const EnvironmentArgs& args, const std::string& where, int64_t number = 0);

@@ -57,7 +57,7 @@ struct EnvironmentArgs {
   int64_t num_results = 3, document_length = 1000;
   std::vector<std::string> command, addresses;
   bool sandbox = false;
-  int64_t memory_mb = 4096;
+  std::optional<int64_t> memory_mb;
   std::string library, name;
   double timeout_s = 10;
   int64_t world_size = 4;
@@ -106,7 +106,8 @@ struct EnvironmentArgs {
     v("sandbox", sandbox,
       "command: its programs have no network and no files but those that `command` names (SECURITY.md), or the run "
       "does not begin");
-    v("memory_mb", memory_mb, "command with sandbox: MiB of memory that a program may use, with all that it starts",
+    v("memory_mb", memory_mb,
+      "command with sandbox: MiB of memory that a program may use, with all that it starts; null: 4096",
       within(64, 1 << 20));
     v("library", library, "plugin: path of the shared library");
     v("name", name, "plugin: the name it was given in ROLL_ENVIRONMENT(name, class)");

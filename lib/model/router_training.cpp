@@ -48,7 +48,6 @@ void ExpertLoads::balance(const Backbone& backbone, double step, Communicator& r
       const auto* const experts = std::get_if<Experts>(&block.mixer);
       if (!experts || experts->bias.name.empty()) continue;
       at::Tensor bias = layer[experts->bias];
-      if (bias.is_meta()) continue;
       at::Tensor counts = counts_.contains(experts->number) ? counts_[experts->number] : at::zeros_like(bias);
       counts = counts.to(at::kDouble);
       ranks.all_reduce_sum(counts, "loads of experts");

@@ -90,7 +90,7 @@ void check_environment(const std::string& tag, const EnvironmentConfig& config, 
                 check.name(config.env_type));
   check.require(!args.sandbox || args.addresses.empty(), args.sandbox,
                 "the programs run on the hosts of addresses; start them there by roll serve-environment --sandbox");
-  check.require(args.sandbox || !check.is_set(args.memory_mb), args.memory_mb,
+  check.require(args.sandbox || !args.memory_mb, args.memory_mb,
                 "bounds programs in a sandbox, and there is none; set sandbox: true, or remove it");
   check.collect_named(config.agent_template, [&] { check_agent_template(config, where); });
   check.collect_named(config.env_type, [&] {

@@ -34,6 +34,9 @@ std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const Worke
   check.require(!spec || !spec->quantised || spec->lora, args.model_name_or_path,
                 "its weights are quantised (quantization_config), so that only adapters can be trained beside them; "
                 "give lora_rank, or the model that was not quantised");
+  const double& bias_step = worker.strategy_args.strategy_config.moe_router_bias_update_rate;
+  check.require(!spec || !spec->lora || bias_step == 0, bias_step,
+                "adapters are trained, and biases of routers are the base's, which stays as it is; leave it out");
   return spec;
 }
 

@@ -22,6 +22,7 @@ BF16 = {f"{role}.model_args": "{dtype: bf16}" for role in ROLES if role != "acto
 SHARED = {f"{role}.share_prompts": "true" for role in (*BOTH, "reference")}
 DEEP = dict(model="deep", packing=PACKED)
 # Name -> data, context and tensor ranks, and what else the run is given, stages among it.
+BIAS_RATE = "actor_train.strategy_args.strategy_config.moe_router_bias_update_rate"
 LAYOUTS = {
     "2 data ranks": (2, 1, 1, {}),
     "2 data ranks, packed, larger": (2, 1, 1, DEEP),
@@ -50,6 +51,7 @@ LAYOUTS = {
     "2 data x 2 context x 2 tensor ranks": (2, 2, 2, {}),
     "2 context x 2 tensor ranks, gated delta nets": (1, 2, 2, dict(model="delta")),
     "2 data x 2 tensor ranks that share experts": (2, 1, 2, dict(model="mixture", ep=2)),
+    "2 data ranks that share experts, whose routers have biases": (2, 1, 1, dict(model="biased", ep=2) | {BIAS_RATE: 0.01}),
 }
 failures = []
 
@@ -147,6 +149,7 @@ with tempfile.TemporaryDirectory() as name:
     replay.make_model(folder, "delta", "qwen3_5_text", "--layers", 4)
     replay.make_model(folder, "keys", "gemma4_text", "--layers", 4, "--layer-input", 6, "--keyless-layers", 2)
     replay.make_model(folder, "mixture", "qwen3_moe", "--layers", 3, "--experts", 8, "--experts-per-token", 4, "--expert-intermediate", 24)
+    replay.make_model(folder, "biased", "glm4_moe", "--layers", 3, "--experts", 8, "--experts-per-token", 4, "--expert-intermediate", 24)
     layouts(folder, rollouts)
     placements(folder, rollouts)
     distilled(folder, rollouts)
