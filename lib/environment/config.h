@@ -106,8 +106,7 @@ struct EnvironmentArgs {
     v("sandbox", sandbox,
       "command: its programs have no network and no files but those that `command` names (SECURITY.md), or the run "
       "does not begin");
-    v("memory_mb", memory_mb,
-      "command with sandbox: MiB of memory that a program may use, with all that it starts; null: 4096",
+    v("memory_mb", memory_mb, "with sandbox: MiB of memory of a program and of all that it starts; null: 4096",
       within(64, 1 << 20));
     v("library", library, "plugin: path of the shared library");
     v("name", name, "plugin: the name it was given in ROLL_ENVIRONMENT(name, class)");

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <map>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "model/weights.h"
 
@@ -37,11 +36,16 @@ NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const 
   return list;
 }
 
-FolderTensors folder_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors,
-                             const NamedTensors& kept) {
-  std::unordered_set<std::string_view> wide;
+std::set<std::string> wide_names(const std::vector<ParameterShape>& parameters) {
+  std::set<std::string> wide;
   for (const ParameterShape& parameter : parameters)
     if (parameter.is_wide) wide.insert(parameter.name);
+  return wide;
+}
+
+FolderTensors folder_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors,
+                             const NamedTensors& kept) {
+  const std::set<std::string> wide = wide_names(parameters);
   FolderTensors all;
   for (auto& named : fused_tensors(parameters, tensors))
     (wide.contains(named.first) ? all.kept : all.weights).push_back(std::move(named));

@@ -2,8 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <set>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/bitsandbytes.h"
@@ -19,9 +17,7 @@ namespace {
 /// One dtype for all, so that config.json can name it; a folder that mixes them keeps the widest. Scales do not count,
 /// nor what is wide in any model.
 at::ScalarType stored_dtype(const HfFolder& folder, const ModelSpec& spec) {
-  std::set<std::string> wide;
-  for (const ParameterShape& parameter : backbone_parameters(spec))
-    if (parameter.is_wide) wide.insert(parameter.name);
+  const std::set<std::string> wide = wide_names(backbone_parameters(spec));
   at::ScalarType widest = at::kByte;
   for (const TensorEntry& entry : folder.entries())
     if (!is_bitsandbytes_part(entry.name) && !wide.contains(entry.name))

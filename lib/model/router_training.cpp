@@ -41,7 +41,7 @@ void ExpertLoads::add(int64_t number, const at::Tensor& counts) {
   sum = sum.defined() ? sum + counts : counts;
 }
 
-void ExpertLoads::balance(const Backbone& backbone, double step, Communicator& ranks) {
+void ExpertLoads::balance(const Backbone& backbone, bool was_made, Communicator& ranks) {
   const at::NoGradGuard no_grad;
   for (const LayerWeights& layer : backbone.layers())
     for (const Block& block : layer.layer()) {
@@ -51,15 +51,14 @@ void ExpertLoads::balance(const Backbone& backbone, double step, Communicator& r
       at::Tensor counts = counts_.contains(experts->number) ? counts_[experts->number] : at::zeros_like(bias);
       counts = counts.to(at::kDouble);
       ranks.all_reduce_sum(counts, "loads of experts");
-      bias.add_((counts.mean() - counts).sign().to(bias.scalar_type()), step);
+      bias.add_((counts.mean() - counts).sign().to(bias.scalar_type()), was_made ? step_ : 0);
     }
   counts_.clear();
 }
 
 std::function<void(bool)> balancing(const Backbone& backbone, const RouterRule& rule, Communicator& ranks) {
   if (!rule.loads) return {};
-  return
-      [&backbone, rule, &ranks](bool was_made) { rule.loads->balance(backbone, was_made ? rule.bias_step : 0, ranks); };
+  return [&backbone, loads = rule.loads, &ranks](bool was_made) { loads->balance(backbone, was_made, ranks); };
 }
 
 PackedTokens with_routers(PackedTokens tokens, const ModelSpec& spec, const RouterRule& rule) {
@@ -103,7 +102,7 @@ at::Tensor RouterTraining::train(const at::Tensor& logits, const at::Tensor& cho
     if (has_gradient) {
       const at::Tensor by_share = p * (busy - balance);  // of p_i by its logit there is p_i, of a sigmoid less
       gradient = (costs_.balance * (is_sigmoid ? by_share * (1 - own_probs) : by_share) +
-                  costs_.z * 2 * z * at::softmax(x, 1)) *
+                  costs_.z * 2 * z * (is_sigmoid ? at::softmax(x, 1) : p)) *
                  (token_weight_ * loss_scale_ / static_cast<double>(tp_));
       if (slots_.defined()) gradient = at::zeros_like(logits).index_add_(0, slots_, gradient);
     }

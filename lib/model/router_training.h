@@ -39,22 +39,24 @@ class RouterTraining;
 struct ModelSpec;
 struct PackedTokens;
 
-/// Whom a mini-batch's tokens went to.
+/// Whom a mini-batch's tokens went to, by which biases move.
 class ExpertLoads {
  public:
+  explicit ExpertLoads(double step) : step_(step) {}
   /// counts [N] of router `number`, whole numbers.
   void add(int64_t number, const at::Tensor& counts);
-  /// Moves the model's biases by `step`, and forgets. **Collective** over `ranks`, which share the mini-batch.
-  void balance(const Backbone& backbone, double step, Communicator& ranks);
+  /// Moves the model's biases by a step if the update was made, and forgets. **Collective** over `ranks`, which share
+  /// the mini-batch.
+  void balance(const Backbone& backbone, bool was_made, Communicator& ranks);
 
  private:
+  double step_;
   std::map<int64_t, at::Tensor> counts_;
 };
 
-/// What trains routers: the costs, and where biases are trained, too, who counts for it.
+/// What trains routers: the costs, and where biases are trained, too, what counts for it.
 struct RouterRule {
   RouterCosts costs{};
-  double bias_step = 0;
   std::shared_ptr<ExpertLoads> loads = {};
 };
 

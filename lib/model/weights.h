@@ -4,6 +4,8 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -58,6 +60,9 @@ NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t
 
 /// What a folder holds of tensors: parts that are one tensor there are put together.
 NamedTensors fused_tensors(const std::vector<ParameterShape>& parameters, const NamedTensors& tensors);
+
+/// Those that stay float32 where others have 16 bits.
+std::set<std::string> wide_names(const std::vector<ParameterShape>& parameters);
 
 /// What a folder has of a model: the same, of which wide ones, and the `kept` of other parts, stay in their dtype.
 struct FolderTensors {

@@ -70,8 +70,7 @@ RolePlace role_place(const WorkerConfig& worker) {
 RouterRule router_rule(const StrategyConfig& strategy) {
   const double bias_step = strategy.moe_router_bias_update_rate;
   return {.costs = {.balance = strategy.moe_aux_loss_coeff, .z = strategy.moe_z_loss_coeff},
-          .bias_step = bias_step,
-          .loads = bias_step > 0 ? std::make_shared<ExpertLoads>() : nullptr};
+          .loads = bias_step > 0 ? std::make_shared<ExpertLoads>(bias_step) : nullptr};
 }
 
 StepSettings step_settings(const Config& config) {

@@ -16,7 +16,7 @@ import time
 
 import hostile_programs
 import one_step
-from turns import run_config
+from turns import PLAYS, run_config
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from expecting import expect, finish
@@ -24,20 +24,6 @@ from rollouts import rollout_lines
 
 binary = pathlib.Path(sys.argv[1]).resolve()
 SECRET = "only-the-run-knows-this"
-PLAYS = r'''
-import json, os, signal, subprocess, sys, time
-def play(act, begin=lambda: None):
-    for line in sys.stdin:
-        asked = json.loads(line)
-        answer = {"id": asked["id"]}
-        if asked["method"] == "reset":
-            seed, turns = asked["seed"], 0
-            answer["observation"] = f"level {seed}"
-        elif asked["method"] == "step":
-            turns += 1
-            answer |= {"observation": "more", "reward": 0, "done": turns == 2} | act(seed, asked["message"])
-        print(json.dumps(answer), flush=True)
-'''
 GAME = "import json\nLEVELS = json.load(open('levels.json'))\n" + PLAYS + '''
 play(lambda seed, message: {"reward": LEVELS[(seed + len(message)) % 3]})
 '''

@@ -13,7 +13,7 @@ from metric_words import unknown_metrics
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from expecting import expect, finish
 from rollouts import rollout_lines
-from turns import run_config
+from turns import PLAYS, run_config
 
 binary = pathlib.Path(sys.argv[1]).resolve()
 LAKE = dict(env_type="frozen_lake", max_steps=3, max_tokens_per_step=5, agent_template="{observation}",
@@ -23,21 +23,14 @@ NUMBER = dict(env_type="guess_the_number", max_steps=4, max_tokens_per_step=3, e
 TOOLS = dict(env_type="tools", max_steps=3, max_tokens_per_step=6, env_config=dict(tools=["calculator", "python"], show_tools=False, env_instruction="",
                                                                                    tool_pattern="([a-m])([n-z]|$)", action_pattern="([0-9])"))
 # Answers in order, but for levels whose seed says otherwise: those end, hang, or say what nobody understands.
-PROGRAM = r'''
-import json, sys, time
-for line in sys.stdin:
-    asked = json.loads(line)
-    answer = {"id": asked["id"]}
-    if asked["method"] == "reset":
-        seed, turns = asked["seed"], 0
-        answer["observation"] = f"level {seed}"
-        if "tools" in asked["config"]: answer["tools"] = [{"type": "function", "function": {"name": "look", "description": "", "parameters": {}}}]
-    elif asked["method"] == "step":
-        turns += 1
-        if seed // 2 % 4 == 1: sys.exit(3)
-        if seed // 2 % 4 == 2: time.sleep(60)
-        answer |= {"observation": "more", "reward": len(asked["message"]) % 3 - (seed // 2 % 4 == 3 and 1e9), "done": turns == 2}
-    print(json.dumps(answer), flush=True)
+PROGRAM = PLAYS + r'''
+def begin(seed, config):
+    return {"tools": [{"type": "function", "function": {"name": "look", "description": "", "parameters": {}}}]} if "tools" in config else {}
+def act(seed, message):
+    if seed // 2 % 4 == 1: sys.exit(3)
+    if seed // 2 % 4 == 2: time.sleep(60)
+    return {"reward": len(message) % 3 - (seed // 2 % 4 == 3 and 1e9)}
+play(act, begin)
 '''
 
 

@@ -16,25 +16,20 @@ import one_step
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from expecting import expect, finish
 from rollouts import rollout_lines
+from turns import PLAYS
 
 binary = pathlib.Path(sys.argv[1]).resolve()
 SECRET = "0123456789abcdef"
 # Its levels are numbers; the first step of all says so in a file, if it is to, and takes its time.
-PROGRAM = r'''
-import json, os, sys, time
-for line in sys.stdin:
-    asked = json.loads(line)
-    answer = {"id": asked["id"]}
-    if asked["method"] == "reset":
-        seed, turns = asked["seed"], 0
-        answer["observation"] = f"level {seed % 100} of {asked['config']['what']}"
-    elif asked["method"] == "step":
-        turns += 1
-        if len(sys.argv) > 1 and not os.path.exists(sys.argv[1]):
-            open(sys.argv[1], "w").close()
-            time.sleep(5)
-        answer |= {"observation": "more", "reward": len(asked["message"]) % 3, "done": turns == 2}
-    print(json.dumps(answer), flush=True)
+PROGRAM = PLAYS + r'''
+def begin(seed, config):
+    return {"observation": f"level {seed % 100} of {config['what']}"}
+def act(seed, message):
+    if len(sys.argv) > 1 and not os.path.exists(sys.argv[1]):
+        open(sys.argv[1], "w").close()
+        time.sleep(5)
+    return {"reward": len(message) % 3}
+play(act, begin)
 '''
 
 

@@ -1,6 +1,22 @@
 """Configurations of short trainings over several turns."""
 import json
 
+# A program that plays levels of two turns; `act(seed, message)` and `begin(seed, config)` say what its answers have beside, or do what they want.
+PLAYS = r'''
+import json, os, signal, subprocess, sys, time
+def play(act, begin=lambda seed, config: {}):
+    for line in sys.stdin:
+        asked = json.loads(line)
+        answer = {"id": asked["id"]}
+        if asked["method"] == "reset":
+            seed, turns = asked["seed"], 0
+            answer |= {"observation": f"level {seed}"} | begin(seed, asked["config"])
+        elif asked["method"] == "step":
+            turns += 1
+            answer |= {"observation": "more", "reward": 0, "done": turns == 2} | act(seed, asked["message"])
+        print(json.dumps(answer), flush=True)
+'''
+
 
 def run_config(folder, name, environments, budget=600, **keys):
     """The file of a run of two steps on FOLDER/model; `budget`: packed tokens of a micro-batch."""

@@ -82,7 +82,7 @@ TEST_CASE("a bias moves by one step towards even loads of all ranks, if the upda
   for (const auto& wrong : test::run_local_ranks(2, [&](Communicator& ranks) -> std::string {
          const Transformer model = Transformer::init(spec, 1);
          const at::Tensor& bias = parameter(model.parameters(), "model.layers.1.mlp.gate.e_score_correction_bias");
-         const RouterRule rule{.bias_step = 0.25, .loads = std::make_shared<ExpertLoads>()};
+         const RouterRule rule{.loads = std::make_shared<ExpertLoads>(0.25)};
          const auto behind_update = balancing(model.backbone(), rule, ranks);
          const auto moved = [&](std::vector<double> first, std::vector<double> second, bool was_made) {
            if (ranks.is_first()) rule.loads->add(0, at::tensor(first));  // in two micro-batches
