@@ -62,7 +62,10 @@ void BoxFiles::mount_proc() {
 
 void BoxFiles::add_mount_points() {
   for (const std::string folder : {"/dev/shm", "/dev/fd", "/proc/self", "/mnt"}) add_folder(folder);
-  for (const auto& [link, to] : {std::pair{"/proc/self/fd", "/dev/fd"}, {"/dev/stdin", "fd/0"}, {"/dev/stdout", "fd/1"}, {"/dev/stderr", "fd/2"}})
+  for (const auto& [link, to] : {std::pair{"/proc/self/fd", "/dev/fd"},
+                                 {"/dev/stdin", "fd/0"},
+                                 {"/dev/stdout", "fd/1"},
+                                 {"/dev/stderr", "fd/2"}})
     steps_.push_back({BoxStep::Kind::kLink, to, link});
 }
 

@@ -28,8 +28,8 @@ class BoxFiles {
   void mount_tmp(int64_t size_mb, unsigned user);
   /// Where the kernel allows it.
   void mount_proc();
-  /// Folders for what each program mounts there: /dev/shm, and its descriptors on /dev/fd, which /dev/stdin, /dev/stdout,
-  /// /dev/stderr and, below what mount_proc() mounts, /proc/self/fd lead to.
+  /// Folders for what each program mounts there: /dev/shm, and its descriptors on /dev/fd, which /dev/stdin,
+  /// /dev/stdout, /dev/stderr and, below what mount_proc() mounts, /proc/self/fd lead to.
   void add_mount_points();
 
   const std::vector<BoxStep>& steps() const { return steps_; }

@@ -55,14 +55,17 @@ TEST_CASE("time, processor time, memory and output have ends") {
 TEST_CASE("a program names its standard streams, and of /proc sees nothing else") {
   const ProgramEnd end = run_program(
       {.source = "import sys\nfor name in ('/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'): print(open(name).read())\n"
-                 "for name in ('/dev/stdout', '/dev/fd/1', '/proc/self/fd/1'): print(name, file=open(name, 'w'), flush=True)\n"
+                 "for name in ('/dev/stdout', '/dev/fd/1', '/proc/self/fd/1'): print(name, file=open(name, 'w'), "
+                 "flush=True)\n"
                  "print('e', file=open('/dev/stderr', 'w'))",
        .input = "hi"});
   CHECK(end.output == "/dev/stdout\n/dev/fd/1\n/proc/self/fd/1\nhi\nhi\nhi\n");
   CHECK(end.errors == "e\n");
   if (why_not_isolated("python3")) return;
-  CHECK(run_program({.source = "import os\nfor name in ('', '1', 'self/mem', 'self/maps', 'self/root', 'self/fd/../mem', 'self/fd/../environ'):\n"
-                               " try: print(name, os.listdir('/proc/' + name) if os.path.isdir('/proc/' + name) else open('/proc/' + name))\n"
+  CHECK(run_program({.source = "import os\nfor name in ('', '1', 'self/mem', 'self/maps', 'self/root', "
+                               "'self/fd/../mem', 'self/fd/../environ'):\n"
+                               " try: print(name, os.listdir('/proc/' + name) if os.path.isdir('/proc/' + name) else "
+                               "open('/proc/' + name))\n"
                                " except OSError: pass"})
             .output.empty());
 }
@@ -76,11 +79,13 @@ TEST_CASE("a program has a pool of processes, and /dev/shm within its memory") {
                            .limits = {.processes = 8}})
                   .ended_well());
   const std::string fill =
-      "import time\nfor i in range(6): open(f'/dev/shm/{i}', 'wb').write(bytes(40 << 20))\ntime.sleep(1)\nprint('had it')";
+      "import time\nfor i in range(6): open(f'/dev/shm/{i}', 'wb').write(bytes(40 << 20))\ntime.sleep(1)\nprint('had "
+      "it')";
   CHECK(run_program({.source = fill, .limits = {.memory_mb = 400}}).output == "had it\n");
   CHECK(run_program({.source = fill, .limits = {.memory_mb = 200}}).output.empty());
-  const std::string both = "import time\nx = bytearray(b'x') * (90 << 20)\nfor i in range(3): open(f'/dev/shm/{i}', "
-                           "'wb').write(bytes(40 << 20))\ntime.sleep(2)\nprint('had it')";
+  const std::string both =
+      "import time\nx = bytearray(b'x') * (90 << 20)\nfor i in range(3): open(f'/dev/shm/{i}', "
+      "'wb').write(bytes(40 << 20))\ntime.sleep(2)\nprint('had it')";
   CHECK(run_program({.source = both, .limits = {.memory_mb = 200}}).how == ProgramEnd::How::kMemory);
   CHECK(run_program({.source = "import os\nprint(os.listdir('/dev/shm'))"}).output == "[]\n");
 }
@@ -95,10 +100,12 @@ TEST_CASE("an interpreter below /tmp is there, read-only, and nobody moves it") 
   std::ofstream(venv / "pyvenv.cfg") << "home = " << real.parent_path().string() << "\n";
   Box box({.python = (venv / "bin/python").string()});
   const ProgramEnd end = box.run(
-      {.source = "import os, sys\nprint(sys.prefix)\ntop = '/tmp/' + sys.prefix.split('/')[2]\n"
-                 "for change in (lambda: os.rename(top, '/tmp/x'), lambda: os.mkdir(top + '/x'), lambda: open(sys.prefix + "
-                 "'/x', 'w'), lambda: os.rmdir(top)):\n try: print(change())\n except OSError: pass\n"
-                 "open('/tmp/y', 'w').write('1')\nprint(os.listdir('/tmp') == [os.path.basename(top), 'y'] or os.listdir('/tmp'))"},
+      {.source =
+           "import os, sys\nprint(sys.prefix)\ntop = '/tmp/' + sys.prefix.split('/')[2]\n"
+           "for change in (lambda: os.rename(top, '/tmp/x'), lambda: os.mkdir(top + '/x'), lambda: open(sys.prefix + "
+           "'/x', 'w'), lambda: os.rmdir(top)):\n try: print(change())\n except OSError: pass\n"
+           "open('/tmp/y', 'w').write('1')\nprint(os.listdir('/tmp') == [os.path.basename(top), 'y'] or "
+           "os.listdir('/tmp'))"},
       Program::Clock::now() + std::chrono::seconds(30));
   CHECK(end.output == venv.string() + "\nTrue\n");
 }

@@ -13,7 +13,7 @@ struct CodeVerdict {
   std::optional<RewardFailure> failure;  // it could not be judged, and `why`
   std::optional<double> retry_after_s{};
 
-  std::string limit{};     // what tests apart from the program could not do; "": nothing
+  std::string limit{};      // what tests apart from the program could not do; "": nothing
   bool is_doubted = false;  // a program that guesses well may have passed
 
   bool is_right() const { return passed == total; }

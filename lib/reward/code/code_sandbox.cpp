@@ -34,7 +34,8 @@ class CodeReward : public RewardFunction {
     if (!program) return judged(0, Json{{"why", "no code block"}});
     if (!languages_.contains(program->language))
       return judged(0, Json{{"why", "nothing here runs " + program->language}});
-    return result_of(judge_program(*runner_, *program, cases, is_complete, tolerance_), Json{{"language", program->language}});
+    return result_of(judge_program(*runner_, *program, cases, is_complete, tolerance_),
+                     Json{{"language", program->language}});
   }
 
  private:
