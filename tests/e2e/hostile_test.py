@@ -120,8 +120,8 @@ def main():
     if WORD:
         print("\n".join(f"{name}: {row['detail']}" for (name, _), row in zip(named, rewards)))
     assert not interpreters(), interpreters()
-    for path, names in files.items():  # tests beside this one have longer names
-        new = {name for name in set(os.listdir(path)) - names if len(name) < 3 or name in ("left", "written")}
+    for path, names in files.items():
+        new = (set(os.listdir(path)) - names) & {"x", "y", "a", "b", "d", "d2", "f0", "left", "written"}  # what the programs write
         assert not new, f"{path} has {new}"
     assert os.listdir(folder) == ["secret"] and (folder / "secret").read_text() == SECRET
     assert peak_mib() < quiet_peak + 200, f"the scoring process grew from {quiet_peak:.0f} to {peak_mib():.0f} MiB"

@@ -84,8 +84,8 @@ TEST_CASE("a program has a pool of processes, and /dev/shm within its memory") {
   CHECK(run_program({.source = fill, .limits = {.memory_mb = 400}}).output == "had it\n");
   CHECK(run_program({.source = fill, .limits = {.memory_mb = 200}}).output.empty());
   const std::string both =
-      "import time\nx = bytearray(b'x') * (90 << 20)\nfor i in range(3): open(f'/dev/shm/{i}', "
-      "'wb').write(bytes(40 << 20))\ntime.sleep(2)\nprint('had it')";
+      "import time\nx = bytearray(b'x') * (60 << 20)\nfor i in range(5): open(f'/dev/shm/{i}', "
+      "'wb').write(bytes(30 << 20))\ntime.sleep(2)\nprint('had it')";
   CHECK(run_program({.source = both, .limits = {.memory_mb = 200}}).how == ProgramEnd::How::kMemory);
   CHECK(run_program({.source = "import os\nprint(os.listdir('/dev/shm'))"}).output == "[]\n");
 }
