@@ -99,8 +99,8 @@ target_link_libraries(roll_cli_deps INTERFACE CLI11::CLI11)
 
 add_library(roll_deps INTERFACE)
 # After the system's own folders: the wheel brings a copy of fmt (and more) that must not shadow the one we link.
-target_compile_options(roll_deps INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-idirafter ${ROLL_TORCH_INCLUDE}>"
-  "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-idirafter ${ROLL_TORCH_INCLUDE}/torch/csrc/api/include>")
+target_compile_options(roll_deps INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-idirafter '${ROLL_TORCH_INCLUDE}'>"
+  "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-idirafter '${ROLL_TORCH_INCLUDE}/torch/csrc/api/include'>")
 # The wheel's own search path ($ORIGIN/../../nvidia/...) finds the NVIDIA wheels unpacked beside it.
 target_link_directories(roll_deps INTERFACE ${ROLL_TORCH_ROOT}/lib)
 target_link_options(roll_deps INTERFACE -Wl,-rpath,${ROLL_TORCH_ROOT}/lib -Wl,--allow-shlib-undefined)

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -77,6 +78,7 @@ void send_with_descriptors(const Descriptor& to, const std::string& text, const 
 Pipe output_pipe() {
   Pipe pipe = make_pipe("a pipe to the sandbox");
   fcntl(pipe.read_end.get(), F_SETFL, O_NONBLOCK);
+  fchmod(pipe.write_end.get(), 0622);  // for /dev/stdout, which opens it anew as the program's user
   return pipe;
 }
 

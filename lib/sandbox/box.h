@@ -1,9 +1,10 @@
 // A sandbox for programs that nobody has read: models' answers. Starting one costs a process and the namespaces around
 // it (box_process.h); each program then costs two forks of an interpreter that is already there (python/zygote.py).
 //
-// A program has: namespaces, a /tmp in memory that ends with it, Python and the system's programs, its standard
-// streams. It has not: a network, other files, /proc, other processes, capabilities, the system calls that
-// syscall_filter.h leaves out, nor more than its ProgramLimits. When it ends, whatever it started ends.
+// A program has: namespaces, a /tmp and a /dev/shm in memory that end with it, Python and the system's programs, its
+// standard streams, also by name (/dev/stdin, /proc/self/fd/0; processes that it starts find its streams there, not
+// their own). It has not: a network, other files, the rest of /proc, other processes, capabilities, the system calls
+// that syscall_filter.h leaves out, nor more than its ProgramLimits. When it ends, whatever it started ends.
 #pragma once
 
 #include <optional>

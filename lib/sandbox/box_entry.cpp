@@ -114,6 +114,7 @@ class Child {
     using enum BoxStep::Kind;
     const char *from = step.from.c_str(), *to = step.to.c_str();
     if (step.kind == kFolder) must(mkdir(to, 0755), "mkdir ", to);
+    if (step.kind == kClosedFolder) must(mkdir(to, 0111), "mkdir ", to);
     if (step.kind == kLink) must(symlink(from, to), "symlink ", to);
     if (step.kind == kFile || step.kind == kBindDevice)
       must(close(open(to, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644)), "creating ", to);

@@ -9,7 +9,9 @@
 namespace roll {
 
 BoxFiles::BoxFiles() {
-  for (const std::string folder : {"/dev", "/etc", "/tmp", "/proc"}) add_folder(folder);
+  for (const std::string folder : {"/dev", "/etc", "/tmp"}) add_folder(folder);
+  steps_.push_back({BoxStep::Kind::kClosedFolder, "", "/proc"});
+  made_.insert("/proc");
   for (const std::string top : {"/bin", "/lib", "/lib32", "/lib64"})
     if (std::filesystem::is_symlink(top)) {
       steps_.push_back({BoxStep::Kind::kLink, std::filesystem::read_symlink(top), top});
@@ -56,6 +58,15 @@ void BoxFiles::mount_tmp(int64_t size_mb, unsigned user) {
 
 void BoxFiles::mount_proc() {
   steps_.push_back({BoxStep::Kind::kProc, "", "/proc"});
+}
+
+void BoxFiles::add_mount_points() {
+  for (const std::string folder : {"/dev/shm", "/dev/fd", "/proc/self", "/mnt"}) add_folder(folder);
+  for (const auto& [link, to] : {std::pair{"/proc/self/fd", "/dev/fd"},
+                                 {"/dev/stdin", "fd/0"},
+                                 {"/dev/stdout", "fd/1"},
+                                 {"/dev/stderr", "fd/2"}})
+    steps_.push_back({BoxStep::Kind::kLink, to, link});
 }
 
 }  // namespace roll

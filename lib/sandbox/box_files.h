@@ -11,13 +11,13 @@ namespace roll {
 
 /// One step of making a box's file system; `from` is below the old root.
 struct BoxStep {
-  enum class Kind { kFolder, kFile, kLink, kBind, kBindDevice, kTmp, kProc } kind;
+  enum class Kind { kFolder, kClosedFolder, kFile, kLink, kBind, kBindDevice, kTmp, kProc } kind;
   std::string from, to;  // of kTmp, `from` is its mount options
 };
 
 class BoxFiles {
  public:
-  /// The system's, an empty /tmp and an empty /proc.
+  /// The system's, an empty /tmp, and an empty /proc that nobody may list.
   BoxFiles();
 
   /// A folder with all that is in it, or a file. Absolute, and there.
@@ -28,6 +28,9 @@ class BoxFiles {
   void mount_tmp(int64_t size_mb, unsigned user);
   /// Where the kernel allows it.
   void mount_proc();
+  /// Folders for what each program mounts there: /dev/shm, and its descriptors on /dev/fd, which /dev/stdin,
+  /// /dev/stdout, /dev/stderr and, below what mount_proc() mounts, /proc/self/fd lead to.
+  void add_mount_points();
 
   const std::vector<BoxStep>& steps() const { return steps_; }
 

@@ -30,6 +30,7 @@ BoxProcess start_box_process(const Interpreter& interpreter, const std::vector<s
   entry.words.insert(entry.words.end(), arguments.begin(), arguments.end());
   for (const std::string& folder : interpreter.folders)
     if (is_folder(folder)) entry.files.show(folder);
+  entry.files.add_mount_points();
   // For the keepers' eyes; where it is not allowed, the memory of a tree of processes is only bounded one by one.
   entry.files.mount_proc();
   const pid_t pid = start_in_box(entry);

@@ -32,8 +32,8 @@ Interpreter find_interpreter(const std::string& python) {
     const auto path = folder.get<std::string>();
     if (path.size() <= 1)
       throw user_error("{}: lives in {}, and the sandbox shows programs its whole folder", python, path);
-    if (path == "/tmp" || path.starts_with("/tmp/"))
-      throw user_error("{}: lives in /tmp, which is each program's own", python);
+    if (path == "/tmp" || path == "/dev/shm")
+      throw user_error("{}: lives in {}, which is each program's own; put it into a folder of its own", python, path);
     if (path != "/usr" && std::ranges::find(found.folders, path) == found.folders.end()) found.folders.push_back(path);
   }
   return found;

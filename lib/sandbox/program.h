@@ -13,7 +13,7 @@
 namespace roll {
 
 struct ProgramLimits {
-  int64_t memory_mb = 1024;  // of each process, and of all together
+  int64_t memory_mb = 1024;  // of each process, and of all together with their files in /dev/shm
   int64_t tmp_mb = 64;       // of its files, which are in memory too
   int64_t output_mb = 8;     // of standard output
   int64_t processes = 32;

@@ -178,10 +178,10 @@ def check_curious(folder):
     private.mkdir()
     (private / "secret").write_text(SECRET)
     (folder / "curious.py").write_text(CURIOUS)
-    fill = lambda source: source.replace("@FOLDER@", str(private)).replace("@SECRET@", SECRET).replace("ROLL_HOSTILE_SECRET", "ROLL_JOB_SECRET").replace("'/home', ", "")
-    attempts = [(name, hostile_programs.TRY + fill(source)) for name, source in hostile_programs.CURIOUS if name not in OWN]
+    filled = [(name, source.replace("ROLL_HOSTILE_SECRET", "ROLL_JOB_SECRET")) for name, source in hostile_programs.curious(private, SECRET, sys.executable)]
+    attempts = [(name, source) for name, source in filled if name not in OWN]
     harmless = [(name, source) for name, source in attempts if name in ("reads environments", "reads the host's files")]
-    harmless.append(("reads the secret", hostile_programs.TRY + fill("opens('@FOLDER@/secret')")))
+    harmless.append(("reads the secret", hostile_programs.TRY + f"opens('{private}/secret')"))
     keys = dict(max_steps=1, save_steps=1, eval_steps=0, rollout_batch_size=2, train_env_manager=dict(tags=["Program"], num_env_groups=1, group_size=2, num_levels=1),
                 actor_train=dict(training_args=dict(learning_rate=1e-3, train_batch_size=2)))
 

@@ -15,6 +15,7 @@ import tempfile
 
 import cheats
 import right_programs
+import tampering
 
 BINARY = sys.argv[1]
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -22,12 +23,7 @@ failures = []
 extra = []
 
 
-# The sandbox's Python is the first of PATH: this one, which has numpy, where programs can see it.
-HAS_NUMPY = not pathlib.Path(sys.executable).is_relative_to("/tmp")
-if HAS_NUMPY:
-    os.environ["PATH"] = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
-else:
-    print("skipped: programs with numpy, as this Python lives in /tmp, which is each program's own")
+os.environ["PATH"] = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"  # the sandbox's Python is this one, which has numpy
 
 
 def score(rows, *flags):
@@ -81,6 +77,8 @@ STREAMS = [
     ("deep recursion", streams(fenced("def f(n): return 0 if n == 0 else 1 + f(n - 1)\nprint(f(50000))"), ("", "50000")), 1),
     ("reads all input", streams(fenced("import sys\nprint(sum(int(x) for x in sys.stdin.read().split()))"), ("1 2\n3\n" * 20000, "120000")), 1),
     ("reads bytes", streams(fenced("import sys\nprint(len(sys.stdin.buffer.read()))"), ("äö", "4")), 1),
+    ("/dev/stdin and /dev/stdout", streams(fenced("open('/dev/stdout', 'w').write(open('/dev/stdin').read() + open('/proc/self/fd/0').read())"), ("x", "xx")), 1),
+    ("a pool of processes", streams(fenced("from multiprocessing import Pool\ndef f(x): return x + 1\nif __name__ == '__main__':\n    with Pool(2) as pool: print(*pool.map(f, [1, 2]))"), ("", "2 3")), 1),
     ("open(0)", streams(fenced("print(open(0).read())"), ("x", "x")), 1),
     ("prints much", streams(fenced("for i in range(200000): print(i)"), ("", "\n".join(map(str, range(200000))))), 1),
     ("writes and reads a file", streams(fenced("open('a', 'w').write('7')\nprint(open('a').read())"), ("", "7")), 1),
@@ -320,13 +318,15 @@ for name, program, tests in json.load(sys.stdin):
 
 def check_right():
     """What plain Python finds right is right here; and no cheat earns anything or ends as unjudged."""
-    right = right_programs.RIGHT + (right_programs.NUMPY if HAS_NUMPY else [])
+    right = right_programs.RIGHT + right_programs.NUMPY
     plain = subprocess.run([sys.executable, "-c", PLAIN], input=json.dumps(right), capture_output=True, text=True, timeout=120)
     assert plain.returncode == 0 and not plain.stdout, plain.stdout + plain.stderr[-2000:]
     check_all([(name, asserts(program, tests), 1) for name, program, tests in right], "--world-size", "2", "--timeout-s", "60")
-    given = cheats.all_cheats() + ([*cheats.imitations()] if HAS_NUMPY else [])
+    given = [*cheats.all_cheats(), *cheats.imitations()]
     assert len(given) > 200
     check_all([(name, row, 0) for name, row in given], "--world-size", "2", "--timeout-s", "20")
+    lucky = [got["reward"] for got in score(tampering.guessers() * 20, "--world-size", "2")]
+    expect(sum(lucky) < 6, f"guessing is worth it: {lucky}")  # each has less than one chance in 200; before, about one in two
 
 
 def check_shares():

@@ -1,6 +1,8 @@
 """Programs that want out, or want a reward that they have not earned. (name, program); a program prints "broken" only where
 what it tries has worked, and "broken" is what its case expects. TESTS: (name, program, tests): none of them can do what the
 tests ask for."""
+import os
+import pathlib
 
 TRY = """
 import ctypes, os, signal, socket, struct, subprocess, sys, time, threading
@@ -70,7 +72,7 @@ CURIOUS = [
     ("reads environments", "worked(lambda: '@SECRET@' in str(os.environ), lambda: b'@SECRET@' in open('/proc/1/environ', 'rb').read(), lambda: b'@SECRET@' in open('/proc/self/environ', 'rb').read(), lambda: libc.getenv(b'ROLL_HOSTILE_SECRET'))"),
     ("sees processes", "worked(lambda: os.listdir('/proc'), lambda: subprocess.run(['ps', 'aux'], capture_output=True).stdout.count(b'\\n') > 3)"),
     ("writes outside", "can_write('/x', '/usr/bin/x', '/usr/lib/x', '/etc/x', '/dev/x', '/proc/x', '@FOLDER@/written', '/usr/bin/python3')"),
-    ("writes to devices", "can_write('/dev/sda', '/dev/vda', '/dev/mem', '/dev/kmsg', '/dev/shm/x', '/dev/mqueue/x', '/dev/tty')"),
+    ("writes to devices", "can_write('/dev/sda', '/dev/vda', '/dev/mem', '/dev/kmsg', '/dev/mqueue/x', '/dev/tty')"),
     ("makes devices", "worked(lambda: os.mknod('d', 0o60600, os.makedev(8, 0)) is None and open('d', 'rb').read(1), lambda: os.mknod('d2', 0o20600, os.makedev(1, 1)) is None or True)"),
     ("signals its parent", "worked(lambda: os.getppid() > 0 and os.kill(os.getppid(), 9) is None or None)"),
     ("signals all", "try: os.kill(-1, 9)\nexcept OSError: pass\nraise SystemExit(5)"),
@@ -103,6 +105,16 @@ CURIOUS = [
     ("what the last program left", "import glob\nworked(lambda: glob.glob('/tmp/*') + glob.glob('/tmp/.*'))\nopen('left', 'w').write('broken')"),
     ("what the last program left, again", "import glob\nworked(lambda: glob.glob('/tmp/*') + glob.glob('/tmp/.*'))"),
 ]
+
+
+def curious(folder, secret, python):
+    """(name, source) of those, filled in. The way to the folders of `python` programs may see, and it may be below any of these."""
+    tops = {str(path).split("/")[1] for path in (pathlib.Path(python).absolute(), pathlib.Path(python).resolve())}
+    for name, source in CURIOUS:
+        for top in tops:
+            source = source.replace(f"'/{top}', ", "")
+        yield name, TRY + source.replace("@FOLDER@", str(folder)).replace("@SECRET@", secret).replace("roll-hostile-test", f"roll-hostile-test-{os.getpid()}")
+
 
 # --- What wants a reward without the work --------------------------------------------------------------------------------
 SECRET = "assert f(3) == 1729 and f(4) == 4104, f'f(3) is {f(3)}'\n"

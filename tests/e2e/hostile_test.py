@@ -3,10 +3,12 @@
 was, and the scoring process has not grown. Argument: the roll binary; with a second one, only programs whose name holds it.
 
 Where programs cannot be isolated this is skipped, with the kernel's reason."""
+import ctypes
 import json
 import os
 import pathlib
 import resource
+import shutil
 import socket
 import subprocess
 import sys
@@ -19,6 +21,7 @@ BINARY = sys.argv[1]
 WORD = sys.argv[2] if len(sys.argv) > 2 else ""
 SECRET = "only-the-host-knows-this"
 GIB = 1 << 30
+PR_SET_CHILD_SUBREAPER = 36
 
 
 def limit():
@@ -43,19 +46,20 @@ def tests_row(program, tests):
     return {"response": f"```python\n{program}\n```", "ground_truth": "", "case_type": "pytest", "test_cases": [{"assert_code": tests}]}
 
 
-def processes():
-    found = {}
+def interpreters():
+    """Those that came of this test: it inherits whatever its children leave behind, and other tests run beside it."""
+    parents, found = {}, []
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            found[process.name] = (process / "cmdline").read_bytes()[:4000]
+            parents[int(process.name)] = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+            if b"def send_frame" in (process / "cmdline").read_bytes()[:4000]:
+                found.append(int(process.name))
         except OSError:
             pass
-    return found
 
-
-def left_over(before):
-    """Processes that began meanwhile, and look like ours."""
-    return [pid for pid, line in processes().items() if pid not in before and b"def send_frame" in line]
+    def is_ours(pid):
+        return pid == os.getpid() or pid in parents and is_ours(parents[pid])
+    return [pid for pid in found if is_ours(pid)]
 
 
 def peak_mib():
@@ -65,24 +69,22 @@ def peak_mib():
 def rows_of(folder):
     for name, program in hostile.GREEDY:
         yield name, stream_row(program)
-    for name, program in hostile.CURIOUS:
-        filled = program.replace("@FOLDER@", str(folder)).replace("@SECRET@", SECRET)
-        yield name, stream_row(hostile.TRY + filled)
+    for name, program in hostile.curious(folder, SECRET, shutil.which("python3")):
+        yield name, stream_row(program)
     for name, program, tests in hostile.CHEATS:
         yield name, tests_row(program, tests)
 
 
 def check_killed_run():
     """roll is gone in the middle of programs that do not end: so are they."""
-    before = processes()
     text = "".join(json.dumps(stream_row("import os, time\nos.fork()\nos.setsid() if os.getpid() > 1 else None\ntime.sleep(1000)")) + "\n" for _ in range(2))
     roll = subprocess.Popen([BINARY, "score", "--type", "code_sandbox", "--timeout-s", "1000", "--world-size", "2"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     roll.stdin.write(text.encode())
     roll.stdin.close()
-    wait_until(lambda: len(left_over(before)) >= 8, "two boxes with a keeper and two processes each")
+    wait_until(lambda: len(interpreters()) >= 8, "two boxes with a keeper and two processes each")
     roll.kill()
     roll.wait()
-    wait_until(lambda: not left_over(before), "nothing is left")
+    wait_until(lambda: not interpreters(), "nothing is left")
 
 
 def wait_until(condition, what):
@@ -101,12 +103,13 @@ def main():
     assert [row["reward"] for row in rewards] == [1, 1], (rewards, done.stderr)
     quiet_peak = peak_mib()
 
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="roll-hostile-"))
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="roll_test_hostile_"))
     (folder / "secret").write_text(SECRET)
     listening = socket.socket(socket.AF_UNIX)
-    listening.bind("\0roll-hostile-test")
+    listening.bind(f"\0roll-hostile-test-{os.getpid()}")
     listening.listen()
-    before, files = processes(), {path: set(os.listdir(path)) for path in ("/", "/tmp", "/dev", "/dev/shm", "/usr/bin")}
+    files = {path: set(os.listdir(path)) for path in ("/", "/tmp", "/dev", "/dev/shm", "/usr/bin")}
     named = [(name, row) for name, row in rows_of(folder) if WORD in name]
     begin = time.time()
     done, rewards = score([row for _, row in named], "--timeout-s", "4", "--case-cpu-s", "2", "--memory-mb", "512", "--world-size", "2")
@@ -116,10 +119,9 @@ def main():
     assert not wrong, "\n".join(wrong)
     if WORD:
         print("\n".join(f"{name}: {row['detail']}" for (name, _), row in zip(named, rewards)))
-    assert not left_over(before), left_over(before)
+    assert not interpreters(), interpreters()
     for path, names in files.items():
-        new = {name for name in set(os.listdir(path)) - names if "roll" in name or len(name) < 3}
-        new = {name for name in new if not name.startswith("roll_test_")}  # of tests beside this one
+        new = (set(os.listdir(path)) - names) & {"x", "y", "a", "b", "d", "d2", "f0", "left", "written"}  # what the programs write
         assert not new, f"{path} has {new}"
     assert os.listdir(folder) == ["secret"] and (folder / "secret").read_text() == SECRET
     assert peak_mib() < quiet_peak + 200, f"the scoring process grew from {quiet_peak:.0f} to {peak_mib():.0f} MiB"

@@ -17,7 +17,7 @@ HISTORY, SUMMARY, CONFIG, RUN, EXIT, HEADER = 2, 3, 5, 17, 18, 21
 def records(data):
     """The bytes of each record; asserts that all frames are whole and sound."""
     assert data[:7] == b":W&B\xe1\xbe\0", data[:7]
-    at, record = 7, b""
+    at, record = 7, None
     while at < len(data):
         if (left := BLOCK - at % BLOCK) < 7:
             assert data[at:at + left] == bytes(left)
@@ -26,12 +26,12 @@ def records(data):
         crc, size, kind = struct.unpack_from("<IHB", data, at)
         part = data[at + 7:at + 7 + size]
         assert len(part) == size <= left - 7 and zlib.crc32(bytes([kind]) + part) == crc, at
-        assert (kind in (1, 2)) == (record == b"") or kind == 2, at
-        at, record = at + 7 + size, record + part
+        assert (kind in (1, 2)) == (record is None), at  # the first part is empty where a head just fits into its block
+        at, record = at + 7 + size, (record or b"") + part
         if kind in (1, 4):
             yield record
-            record = b""
-    assert record == b"", "the last record is not whole"
+            record = None
+    assert record is None, "the last record is not whole"
 
 
 def fields(message):

@@ -56,7 +56,8 @@ void start_server() {
     for (int fd = 3; fd < 256; ++fd)
       if (fd != listening) close(fd);
     setenv("ROLL_FORK_SOCKET", std::to_string(listening).c_str(), 1);
-    setenv("LD_PRELOAD", ROLL_FORK_SERVER, 1);
+    const int library = open(ROLL_FORK_SERVER, O_RDONLY);  // LD_PRELOAD knows no blanks in names
+    setenv("LD_PRELOAD", ("/proc/self/fd/" + std::to_string(library)).c_str(), 1);
     setenv("OMP_NUM_THREADS", "1", 1);  // tests run side by side
     execl(ROLL_BINARY, ROLL_BINARY, nullptr);
     _exit(127);

@@ -67,6 +67,23 @@ TEST_CASE("outputs are compared by lines, words and exact decimals") {
   CHECK_FALSE(same_output("e5", "0"));
 }
 
+TEST_CASE("a tolerance is for numbers that are not whole, absolute below 1 and a share above") {
+  CHECK(same_output("0.3333 x\n2", "0.33333333 x\n2.0", 1e-3));
+  CHECK(same_output("3", "2.9995", 1e-3));
+  CHECK(same_output("+1e3 -0.0004", "1000.9 0", 1e-3));
+  CHECK(same_output("1e400 nan inf", "1e400 nan inf", 1e-3));
+  CHECK_FALSE(same_output("0.3333", "0.33333333", 1e-6));
+  CHECK_FALSE(same_output("0.3333", "0.33333333"));
+  CHECK_FALSE(same_output("0.0015", "0", 1e-3));
+  CHECK_FALSE(same_output("1001.1", "1000.0", 1e-3));
+  CHECK_FALSE(same_output("1000000", "1000001", 1e-3));  // a count
+  CHECK_FALSE(same_output("nan", "1.5", 1));
+  CHECK_FALSE(same_output("1e400", "2.5", 1));
+  CHECK_FALSE(same_output("-1.5", "1.5", 1e-3));
+  CHECK_FALSE(same_output("1.5x", "1.5y", 1));
+  CHECK_FALSE(same_output("1.5 1.5", "1.5", 1));
+}
+
 TEST_CASE("a row's tests are read, or it says why not") {
   const auto read = [](const char* text) { return cases_of(Json::parse(text)); };
   CHECK(read(R"({"case_type": "input", "test_cases": "[{\"stdin\": \"a\", \"expected_stdout\": \"b\"}]"})")

@@ -2,6 +2,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "checkpoint/temporary_folder.h"
+#include "sandbox/interpreter.h"
+
 namespace roll {
 
 namespace {
@@ -47,6 +50,64 @@ TEST_CASE("time, processor time, memory and output have ends") {
   const ProgramEnd loud = run_program({.source = "while True: print('x' * 9999)", .limits = {.output_mb = 1}});
   CHECK(loud.how == ProgramEnd::How::kOutput);
   CHECK(loud.output.size() == 1 << 20);
+}
+
+TEST_CASE("a program names its standard streams, and of /proc sees nothing else") {
+  const ProgramEnd end = run_program(
+      {.source = "import sys\nfor name in ('/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'): print(open(name).read())\n"
+                 "for name in ('/dev/stdout', '/dev/fd/1', '/proc/self/fd/1'): print(name, file=open(name, 'w'), "
+                 "flush=True)\n"
+                 "print('e', file=open('/dev/stderr', 'w'))",
+       .input = "hi"});
+  CHECK(end.output == "/dev/stdout\n/dev/fd/1\n/proc/self/fd/1\nhi\nhi\nhi\n");
+  CHECK(end.errors == "e\n");
+  if (why_not_isolated("python3")) return;
+  CHECK(run_program({.source = "import os\nfor name in ('', '1', 'self/mem', 'self/maps', 'self/root', "
+                               "'self/fd/../mem', 'self/fd/../environ'):\n"
+                               " try: print(name, os.listdir('/proc/' + name) if os.path.isdir('/proc/' + name) else "
+                               "open('/proc/' + name))\n"
+                               " except OSError: pass"})
+            .output.empty());
+}
+
+TEST_CASE("a program has a pool of processes, and /dev/shm within its memory") {
+  CHECK(run_program({.source = "from multiprocessing import Pool\ndef f(x): return x * x\nwith Pool(3) as pool: "
+                               "print(pool.map(f, range(4)))"})
+            .output == "[0, 1, 4, 9]\n");
+  if (why_not_isolated("python3")) return;
+  CHECK_FALSE(run_program({.source = "from multiprocessing import Pool\nwith Pool(30) as pool: print(1)",
+                           .limits = {.processes = 8}})
+                  .ended_well());
+  const std::string fill =
+      "import time\nfor i in range(6): open(f'/dev/shm/{i}', 'wb').write(bytes(40 << 20))\ntime.sleep(1)\nprint('had "
+      "it')";
+  CHECK(run_program({.source = fill, .limits = {.memory_mb = 400}}).output == "had it\n");
+  CHECK(run_program({.source = fill, .limits = {.memory_mb = 200}}).output.empty());
+  const std::string both =
+      "import time\nx = bytearray(b'x') * (60 << 20)\nfor i in range(5): open(f'/dev/shm/{i}', "
+      "'wb').write(bytes(30 << 20))\ntime.sleep(2)\nprint('had it')";
+  CHECK(run_program({.source = both, .limits = {.memory_mb = 200}}).how == ProgramEnd::How::kMemory);
+  CHECK(run_program({.source = "import os\nprint(os.listdir('/dev/shm'))"}).output == "[]\n");
+}
+
+TEST_CASE("an interpreter below /tmp is there, read-only, and nobody moves it") {
+  if (why_not_isolated("python3")) return;
+  const test::TemporaryFolder folder;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  const std::filesystem::path venv = folder / "a b/venv", real = find_interpreter("python3").program;
+  std::filesystem::create_directories(venv / "bin");
+  std::filesystem::create_symlink(real, venv / "bin/python");
+  std::ofstream(venv / "pyvenv.cfg") << "home = " << real.parent_path().string() << "\n";
+  Box box({.python = (venv / "bin/python").string()});
+  const ProgramEnd end = box.run(
+      {.source =
+           "import os, sys\nprint(sys.prefix)\ntop = '/tmp/' + sys.prefix.split('/')[2]\n"
+           "for change in (lambda: os.rename(top, '/tmp/x'), lambda: os.mkdir(top + '/x'), lambda: open(sys.prefix + "
+           "'/x', 'w'), lambda: os.rmdir(top)):\n try: print(change())\n except OSError: pass\n"
+           "open('/tmp/y', 'w').write('1')\nprint(os.listdir('/tmp') == [os.path.basename(top), 'y'] or "
+           "os.listdir('/tmp'))"},
+      Program::Clock::now() + std::chrono::seconds(30));
+  CHECK(end.output == venv.string() + "\nTrue\n");
 }
 
 TEST_CASE("a command finds its files, and what it makes is given back") {

@@ -9,7 +9,8 @@ namespace {
 
 class CodeReward : public RewardFunction {
  public:
-  CodeReward(CodeScore score, std::unique_ptr<CodeRunner> runner) : score_(score), runner_(std::move(runner)) {}
+  CodeReward(const CodeSandboxArgs& args, std::unique_ptr<CodeRunner> runner)
+      : score_(args.score), tolerance_(args.output_tolerance), runner_(std::move(runner)) {}
 
   void check_row(const Json& row) const override { cases_of(row); }
 
@@ -33,7 +34,8 @@ class CodeReward : public RewardFunction {
     if (!program) return judged(0, Json{{"why", "no code block"}});
     if (!languages_.contains(program->language))
       return judged(0, Json{{"why", "nothing here runs " + program->language}});
-    return result_of(judge_program(*runner_, *program, cases, is_complete), Json{{"language", program->language}});
+    return result_of(judge_program(*runner_, *program, cases, is_complete, tolerance_),
+                     Json{{"language", program->language}});
   }
 
  private:
@@ -51,6 +53,7 @@ class CodeReward : public RewardFunction {
   }
 
   CodeScore score_;
+  double tolerance_;
   std::unique_ptr<CodeRunner> runner_;
   std::set<std::string> languages_, marks_;
 };
@@ -75,7 +78,7 @@ std::unique_ptr<RewardFunction> make_code_sandbox(const CodeSandboxArgs& args, c
   if (!args.use_local && !args.code_url)
     throw user_error("{}use_local = false: needs a sandbox server; set code_url, or remove this", context.where);
   auto runner = args.use_local ? make_local_runner(args, context) : make_remote_runner(args, context);
-  return std::make_unique<CodeReward>(args.score, std::move(runner));
+  return std::make_unique<CodeReward>(args, std::move(runner));
 }
 
 }  // namespace roll

@@ -39,6 +39,7 @@ struct CodeLanguage {
 
 struct CodeSandboxArgs {
   CodeScore score = CodeScore::kAll;
+  double output_tolerance = 0;
   bool use_local = true;
   std::optional<std::string> code_url;
   std::string python = "python3";
@@ -51,12 +52,16 @@ struct CodeSandboxArgs {
   template <class V>
   void fields(V& v) {
     v("score", score, "all: 1 if every case passes, else 0; share: the share of cases that pass");
+    v("output_tolerance", output_tolerance,
+      "a number on standard output may differ by this much, or by this share of the expected one; whole numbers may "
+      "not; 0: none may",
+      within(0, 1));
     v("use_local", use_local, "programs run on this machine; false: on the server at code_url");
     v("code_url", code_url, "a sandbox server's run_code address, as http://host:8080/run_code");
     v("python", python, "the Python that runs programs, with its packages: a path, or a name on PATH");
     v("languages", languages, "beside Python, and C++ where g++ is: how blocks marked with a name are run");
     v("case_cpu_s", case_cpu_s, "seconds of processor time that one case may take", within(1, 3600));
-    v("memory_mb", memory_mb, "MiB of memory that a program may use", within(64, 1 << 20));
+    v("memory_mb", memory_mb, "MiB of memory that a program may use, /dev/shm included", within(64, 1 << 20));
     v("tmp_mb", tmp_mb, "MiB of files that a program may write, in memory", within(1, 1 << 20));
     v("output_mb", output_mb, "MiB that a program may print", within(1, 1024));
     v("processes", processes, "processes and threads that a program may have", within(1, 4096));

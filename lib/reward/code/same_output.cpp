@@ -1,6 +1,9 @@
 #include "reward/code/same_output.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -54,10 +57,24 @@ std::optional<Decimal> decimal_of(std::string_view word) {
   return number;
 }
 
-bool same_word(std::string_view a, std::string_view b) {
-  if (a == b) return true;
-  const auto x = decimal_of(a);
-  return x && x == decimal_of(b);
+bool is_near(std::string_view printed, std::string_view expected, double tolerance) {
+  constexpr std::string_view kOfFractions = ".eE";
+  if (printed.find_first_of(kOfFractions) == std::string_view::npos &&
+      expected.find_first_of(kOfFractions) == std::string_view::npos)
+    return false;
+  std::array<double, 2> values{};
+  for (size_t i = 0; i < values.size(); ++i) {
+    std::string_view word = i == 0 ? printed : expected;
+    if (word.starts_with('+')) word.remove_prefix(1);
+    if (std::from_chars(word.begin(), word.end(), values[i]).ec != std::errc()) return false;
+  }
+  return std::abs(values[0] - values[1]) <= tolerance * std::max(1.0, std::abs(values[1]));
+}
+
+bool same_word(std::string_view printed, std::string_view expected, double tolerance) {
+  if (printed == expected) return true;
+  const auto x = decimal_of(printed), y = decimal_of(expected);
+  return x && y && (x == y || (tolerance > 0 && is_near(printed, expected, tolerance)));
 }
 
 /// Takes the first piece before one of `ends` off the text.
@@ -68,22 +85,22 @@ std::string_view next_piece(std::string_view& text, std::string_view ends) {
   return piece;
 }
 
-bool same_line(std::string_view a, std::string_view b) {
+bool same_line(std::string_view a, std::string_view b, double tolerance) {
   while (true) {
     a = stripped_view(a);
     b = stripped_view(b);
     if (a.empty() || b.empty()) return a.empty() && b.empty();
-    if (!same_word(next_piece(a, kSpaces), next_piece(b, kSpaces))) return false;
+    if (!same_word(next_piece(a, kSpaces), next_piece(b, kSpaces), tolerance)) return false;
   }
 }
 
 }  // namespace
 
-bool same_output(std::string_view printed, std::string_view expected) {
+bool same_output(std::string_view printed, std::string_view expected, double tolerance) {
   printed = stripped_view(printed);
   expected = stripped_view(expected);
   while (!printed.empty() && !expected.empty())
-    if (!same_line(next_piece(printed, "\n"), next_piece(expected, "\n"))) return false;
+    if (!same_line(next_piece(printed, "\n"), next_piece(expected, "\n"), tolerance)) return false;
   return printed.empty() && expected.empty();
 }
 

@@ -74,7 +74,8 @@ class Tests:
             self.note(error)
 
     def verdict(self):
-        return {"passed": self.passed, "total": self.total, "error": self.error, "limit": self.limit if self.passed < self.total else None}
+        return {"passed": self.passed, "total": self.total, "error": self.error, "limit": self.limit if self.passed < self.total else None,
+                "doubted": bool(self.program and self.program.has_doubted)}
 
     def load(self, tree):
         try:
@@ -113,7 +114,7 @@ class Tests:
 
     def entry(self, entry_point):
         exported = self.program.exported if self.program else vars(sys.modules["solution"])
-        return eval(entry_point, {**self.names, **exported})
+        return exported[entry_point] if entry_point in exported else eval(entry_point, {**exported, **self.names})
 
     def run_calls(self, exported, function, cases):
         try:
@@ -151,7 +152,7 @@ class AssertsAsCases(ast.NodeTransformer):
 
 
 def run_tests(channel, spec, prelude):
-    """The last line on standard output is {"passed", "total", "error", "limit"} or {"broken"}."""
+    """The last line on standard output is {"passed", "total", "error", "limit", "doubted"} or {"broken"}."""
     tell_verdict(lambda: verdict_of(channel, spec, prelude), spec)
 
 
@@ -188,8 +189,8 @@ def verdict_of(channel, spec, prelude):
     imports = program.load()
     subjects = {spec["entry_point"]} if spec["kind"] == "check" else set()
     further["candidate"] = None
-    names = names_for(tree, prelude, program.exported, imports, further, subjects)
-    program.names = names
+    names = names_for(tree, spec.get("code", ""), prelude, program.exported, imports, further, subjects)
+    program.names, program.fixed = names, bound_names(spec.get("code", ""))
     sys.modules["solution"] = solution_module(program, names)
     watch_patches(program, tree)
     share_seed(program, names, random)
@@ -233,7 +234,7 @@ class SolutionModule(types.ModuleType):
 def solution_module(program, names):
     module = SolutionModule("solution")
     module.__dict__["_roll_program"] = program
-    module.__dict__["__all__"] = [name for name, value in program.exported.items() if not name.startswith("_") and names.get(name) is value]
+    module.__dict__["__all__"] = [name for name, value in program.exported.items() if not name.startswith("_") and names.get(name) is value and name not in program.fixed]
     return module
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 import types
 import unittest
+import unittest.mock
 import warnings
 
 
@@ -28,9 +29,12 @@ class Program(Peer):
         self.fault = None
         self.place = (dict(os.environ._data), os.getcwd())  # as the program's
         self.is_touched = False  # an object of the program has come here, beside plain data and functions
+        self.has_doubted = False  # it was asked about other data too (trust.py), which it may have seen through by luck
         self.is_of_library = False  # and one of a library that the tests have imported too
-        self.raised_there, self.stoppable, self.derived, self.unproven = set(), {}, {}, {}
+        self.raised_there, self.stoppable, self.derived, self.unproven, self.questions = set(), {}, {}, {}, {}
         self.names, self.exported, self.patches, self.sent_patches = {}, {}, lambda: [], {}
+        self.fixed = set()  # names that the tests themselves give a value
+        self.glimpsed = set()  # classes of the tests that the program only knows by their objects
 
     def fail(self, why):
         self.fault = self.fault or why
@@ -43,7 +47,7 @@ class Program(Peer):
             self.fail(": ".join(str(part) for part in answer[:2]))
         if kind != "loaded" or len(answer) != 2:
             self.fail("the program sent data that cannot be read")
-        self.exported = {str(name): value for name, value in answer[0]}
+        self.exported = {name: value for name, value in answer[0] if is_program_name(name)}
         return answer[1]
 
     def receive(self):
@@ -69,6 +73,11 @@ class Program(Peer):
         if place != self.place:
             self.place = place
             super().ask("environment", dict(os.environ), place[1])
+        if action in ("call", "special"):
+            self.glimpsed -= {id(value) for value in content[1 if action == "call" else 3]}
+        if action == "call" and id(content[0]) in self.questions and len(content[1]) == 1 and not is_remote(content[1][0]):
+            self.has_doubted, asked = True, super().ask
+            return self.believed(Doubt(lambda value: asked("call", content[0], (value,), content[2])).membership(content[1][0]))
         try:
             result = super().ask(action, *content)
         except Stopped as error:
@@ -77,6 +86,8 @@ class Program(Peer):
             raise
         if action == "get" and content[1] in MAY_STOP:
             self.stoppable[id(result)] = result
+        if action == "get" and content[1] in QUESTIONS:
+            self.questions[id(result)] = result
         return result
 
     def raised(self, error):
@@ -87,6 +98,11 @@ class Program(Peer):
         self.raised_there.add(id(error))
         self.objects.setdefault(f"raised {id(error)}", error)
         return error
+
+    def encode_class(self, kind):
+        if id(kind) not in self.numbers:
+            self.glimpsed.add(id(kind))
+        return super().encode_class(kind)
 
     def read_object(self, content):
         self.is_touched = True
@@ -104,9 +120,11 @@ class Program(Peer):
         sys.stdout.write(out.encode("utf-8", "replace").decode())
         sys.stderr.write(err.encode("utf-8", "replace").decode())
         for name, value in changed:
-            before = self.exported.get(name)
+            if not is_program_name(name):
+                self.fail("the program sent a name that it may not have")
+            before = self.exported.get(name, self)
             value = self.exported[name] = self.decode(value)
-            if name in self.names and self.names[name] is before or name not in self.names and not name.startswith("_"):
+            if name not in self.fixed and (self.names[name] is before if name in self.names else not name.startswith("_")):
                 self.names[name] = value
 
     def more(self):
@@ -120,8 +138,13 @@ class Program(Peer):
 
     def permit(self, action, content):
         """A program may do with the tests' objects what it was given them for, and not look behind them."""
-        if action in ("subclass", "method", "environment", "seed"):
+        subject = content[1] if action == "apply" else content[2] if action in ("bind", "special") else content[0]
+        if action in ("subclass", "method", "environment", "seed") or id(subject) not in self.numbers:
             raise AttributeError(action)
+        if action in ("bind", "special") and not any(content[0] is level for level in type(subject).__mro__) or action == "special" and content[1] not in SPECIAL:
+            raise AttributeError(action)
+        if action in ("set", "del") and id(subject) in self.glimpsed:
+            raise AttributeError("a class of the tests")
         if action in ("get", "set", "del", "bind"):
             value, name = (content[0], content[1]) if action != "bind" else (content[2], content[1])
             if not isinstance(name, str) or isinstance(value, HIDDEN) or not may_see(value, name):
@@ -159,7 +182,7 @@ class Program(Peer):
             return result
         if other is self or is_remote(other):
             return self.from_derived(ask, value, name) if id(value) in self.derived and not args else ask(*args)
-        doubt = Doubt(ask)
+        self.has_doubted, doubt = True, Doubt(ask)
         if name in ("__eq__", "__ne__"):
             return self.believed(doubt.equality(other, name == "__eq__"), self.again(value, name, other))
         if name in OPPOSITES and is_of_numbers(other):
@@ -171,7 +194,7 @@ class Program(Peer):
         if name == "__contains__":
             return self.believed(doubt.membership(other))
         if name in STEPS and is_of_numbers(other):
-            result = self.believed(doubt.varies(other))
+            result = self.believed(doubt.varies(other, "truediv" not in name))
             if is_remote(result):
                 self.derived[id(result)] = (result, ask, other)
             return result
@@ -222,7 +245,7 @@ class Program(Peer):
             made = make(operand)
             return self.ask("special", type(made), name, made, (), {})
         if name in ("__abs__", "__neg__", "__pos__", "__float__", "__int__", "__index__", "__round__"):
-            result = self.believed(Doubt(again).varies(operand))
+            result = self.believed(Doubt(again).varies(operand, True))
             if is_remote(result):
                 self.derived[id(result)] = (result, again, operand)
             return result
@@ -254,12 +277,18 @@ def dir_of(kind):
     return {name for level in kind.__mro__ for name in vars(level)}
 
 
+def is_program_name(name):
+    return isinstance(name, str) and name.isidentifier() and not name.startswith("__")
+
+
 def may_see(value, name):
     if isinstance(value, FUNCTIONS):
         return name in OF_FUNCTIONS - {"__dict__", "__defaults__", "__kwdefaults__"}
+    kind = value if isinstance(value, type) else type(value)
+    if issubclass(kind, unittest.mock.NonCallableMock):  # how often it was called is no affair of the program's
+        return not name.startswith(("_", "assert")) and not hasattr(unittest.mock.Mock, name) and name != "method_calls"
     if isinstance(value, RUNNING):
         return name in ("send", "throw", "close", "asend", "athrow", "aclose", "__anext__")
-    kind = value if isinstance(value, type) else type(value)
     if name.startswith("__"):
-        return name in SPECIAL or name in ("__class__", "__name__", "__doc__", "__qualname__")
+        return name in SPECIAL or name in ("__name__", "__doc__", "__qualname__")
     return not name.startswith("_") or kind.__module__ == "tests" and name not in vars(HIDDEN[-1])

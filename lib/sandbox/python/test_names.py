@@ -1,16 +1,19 @@
 """What the names in tests mean, and whether tests test anything. All here is read off the tests' text, which no program can change.
 
-A builtin, an import of the tests, and what problems take for granted (the prelude) are what they are, whatever the program calls so.
-A program's own name of that kind counts only where the tests import it from the solution, where they use none of the program's
-other names, or where they use it as the library's could not be used; and so does a name of the prelude that they do not put round
-what the program returned.
+A builtin, what problems take for granted (the prelude), and whatever the tests import or make themselves are what they are, whatever
+the program calls so. Tests that import the solution have no other names of that kind from it. To other tests a program's own name of
+that kind counts only where they use none of its other names, or use it as the library's could not be used; and so does a name of the
+prelude that they do not bring together with what the program returned.
 """
 import ast
 import builtins
 import importlib
 import inspect
+import re
+import symtable
 
 MODULE_ALIASES = {"np": "numpy", "pd": "pandas", "plt": "matplotlib.pyplot", "nx": "networkx", "sp": "scipy", "dt": "datetime"}
+FUNCTION_NODES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def used_names(tree):
@@ -28,14 +31,42 @@ def imported_names(tree):
     return found
 
 
+def bound_names(code):
+    """Names of the module that the tests themselves give a value."""
+    found, tables = set(), [symtable.symtable(code, "tests.py", "exec")]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        symbols = [symbol for symbol in table.get_symbols() if table.get_type() == "module" or symbol.is_declared_global()]
+        found |= {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
+    return found
+
+
+def texts(tree):
+    return [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+
+
+def mentions(node):
+    """Names, attributes, and words of texts, as in getattr(solution, "f")."""
+    words = {word for text in texts(node) for word in re.findall(r"\w+", text)}
+    return words | used_names(node) | {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+
+
+def given_names(tree):
+    """Each place, by its name, that gives one a value."""
+    return [node.id if isinstance(node, ast.Name) else node.arg for node in ast.walk(tree)
+            if isinstance(node, ast.arg) or isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+
+
 def fits(value, name, tree):
-    """Whether the tests could mean the library's `name`: they give it so many arguments, and ask what it makes for such attributes."""
-    made, asked = set(), set()
+    """Whether the tests could mean the library's `name`: they give it such arguments, and ask what it makes for such attributes."""
+    made, asked, given = [], set(), given_names(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name and not takes(value, node):
+        if is_call_of(node, name) and not takes(value, node) or callable(value) and is_literal_comparison(node, name):
             return False
         if isinstance(node, ast.Assign) and is_call_of(node.value, name):
-            made |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+            made += [target.id for target in node.targets if isinstance(target, ast.Name)]
+    made = {each for each in made if made.count(each) == given.count(each)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and (is_call_of(node.value, name) or isinstance(node.value, ast.Name) and node.value.id in made | {name}):
             asked.add(node.attr)
@@ -43,16 +74,66 @@ def fits(value, name, tree):
     return not isinstance(value, type) or all(hasattr(value, attribute) for attribute in asked)
 
 
-def wraps_results(name, tree, functions):
-    """Whether the tests give `name` what one of `functions` returned, as in Counter(f(3)): then it is a tool of the tests."""
-    def holds_result(node):
-        return any(isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in functions or isinstance(part, ast.Name) and part.id in results
-                   for part in ast.walk(node))
-    results = set()
+def flow(tree, sources):
+    """Names, attributes and functions that may hold or return what comes from `sources`."""
+    found, never = set(sources), {"self", "cls", *imported_names(tree)} - set(sources)
+
+    def comes(node):
+        return not found.isdisjoint(mentions(node))
+
+    def parameters(function):
+        return {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+    functions = [node for node in ast.walk(tree) if isinstance(node, FUNCTION_NODES)]
+    named = {node.name: node for node in functions if not isinstance(node, ast.Lambda)}
+    while True:
+        before = len(found)
+        for node in ast.walk(tree):
+            value = getattr(node, "value", None) or getattr(node, "iter", None) or getattr(node, "context_expr", None)
+            targets = [*getattr(node, "targets", []), getattr(node, "target", None), getattr(node, "optional_vars", None)]
+            if isinstance(value, ast.AST) and any(targets) and comes(value):
+                found |= set().union(*(used_names(target) | {part.attr for part in ast.walk(target) if isinstance(part, ast.Attribute)} for target in targets if target))
+            if isinstance(node, ast.Call) and any(comes(arg) for arg in [*node.args, *(word.value for word in node.keywords)]):
+                called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
+                found |= parameters(named[called]) if called in named else set()
+                found |= used_names(node.func) if isinstance(node.func, ast.Attribute) else set()  # x.append(...)
+                for arg in node.args:
+                    found |= parameters(arg) if isinstance(arg, ast.Lambda) else parameters(named[arg.id]) if isinstance(arg, ast.Name) and arg.id in named else set()
+        for node in functions:
+            if any(comes(default) for default in [*node.args.defaults, *node.args.kw_defaults] if default):
+                found |= parameters(node)
+        for node in named.values():
+            if any(comes(statement) for statement in node.body):
+                found.add(node.name)
+            if any(comes(decorator) for decorator in node.decorator_list):
+                found |= parameters(node)
+        found -= never
+        if len(found) == before:
+            return found
+
+
+def meet(tree, name, functions):
+    """Whether what the tests make with `name` and what one of `functions` returned come together, as in Counter(f(3)) or f(3) == Counter("a")."""
+    of_name, of_functions = flow(tree, {name}), flow(tree, functions)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and holds_result(node.value):
-            results |= used_names(ast.Module([ast.Expr(target) for target in node.targets], []))
-    return any(is_call_of(node, name) and any(holds_result(arg) for arg in node.args) for node in ast.walk(tree))
+        if isinstance(node, ast.stmt) and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            parts = [part for part in ast.iter_child_nodes(node) if not isinstance(part, (ast.stmt, ast.ExceptHandler))]
+            conditions = conjuncts(node.test) if isinstance(node, ast.Assert) else [ast.Module(parts, [])]
+            if any(not of_name.isdisjoint(mentions(part)) and not of_functions.isdisjoint(mentions(part)) for part in conditions):
+                return True
+    return False
+
+
+def conjuncts(condition):
+    """The parts of a and b or not c."""
+    parts = condition.values if isinstance(condition, ast.BoolOp) else [condition.operand] if isinstance(condition, ast.UnaryOp) else []
+    return [each for part in parts for each in conjuncts(part)] or [condition]
+
+
+def is_literal_comparison(node, name):
+    """count == 2: no function and no class is."""
+    operands = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+    literals = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set)
+    return any(isinstance(operand, ast.Name) and operand.id == name for operand in operands) and any(isinstance(operand, literals) for operand in operands)
 
 
 def is_call_of(node, name):
@@ -71,23 +152,25 @@ def takes(value, call):
     return True
 
 
-def names_for(tree, prelude, exported, imports, further, is_subject=()):
-    """The namespace of the tests. `is_subject`: names that the row says are the program's."""
+def names_for(tree, code, prelude, exported, imports, further, subjects=frozenset()):
+    """The namespace of the tests. `subjects`: names that the row says are the program's."""
     own = {**vars(builtins), **prelude, **further}
-    used, mine = used_names(tree), imported_names(tree)
-    from_solution = {name for name, module in mine.items() if module == "solution"} | set(is_subject)
-    others = {name for name in exported if name not in own or name in is_subject} | ({"candidate"} if is_subject else set())
-    only_own = not any(name in used | from_solution for name in others)
+    used, mine, bound = used_names(tree), imported_names(tree), bound_names(code)
+    unknown = used - {*own, *mine, *MODULE_ALIASES, *given_names(tree), *bound}
+    others = {name for name in exported if name not in own} | unknown | subjects
+    is_imported = "solution" in texts(tree) or any(module == "solution" and name != "*" for name, module in mine.items())
+    only_own = not subjects and not is_imported and others.isdisjoint(mentions(tree))
+
+    def is_meant(name):
+        if name not in used or name in further or name in bound or name in mine or is_imported and mine.get("*") != "solution":
+            return False
+        is_tool = bool(subjects) or hasattr(builtins, name) or not isinstance(own[name], re.RegexFlag) and meet(tree, name, others)
+        return only_own or not is_tool or not fits(own[name], name, tree)
     names = {}
     for name, value in exported.items():
-        if name not in from_solution and (name in mine or name in MODULE_ALIASES):
-            continue
-        if name not in own or name in from_solution:
+        is_others = mine.get(name, "solution") != "solution" or name in MODULE_ALIASES and name not in mine
+        if not is_others and (name not in own or is_meant(name)):
             names[name] = value
-        elif name in used and name not in further:
-            is_tool = hasattr(builtins, name) or wraps_results(name, tree, others)
-            if only_own or not is_tool or not fits(own[name], name, tree):
-                names[name] = value
     wanted = used - {*vars(builtins), *further, *names, *mine}
     return {**prelude, **further, **names, **imported_by_program(imports, wanted)}
 

@@ -3,12 +3,14 @@ as well, in an order that nobody can foresee: one that equals whatever it is ask
 """
 import numbers
 import random
+import string
 import sys
 
 CHANCE = random.SystemRandom()
 NUM_DECOYS = 40
 OPPOSITES = {"__lt__": "__ge__", "__ge__": "__lt__", "__gt__": "__le__", "__le__": "__gt__"}
-STEPS = {f"__{prefix}{name}__" for prefix in ("", "r") for name in ("add", "sub")}
+STEPS = {f"__{prefix}{name}__" for prefix in ("", "r") for name in ("add", "sub", "truediv", "xor")}
+QUESTIONS = {"startswith", "endswith", "issubset", "issuperset"}  # methods whose argument may be any
 FAR = 10 ** 18
 
 
@@ -41,7 +43,7 @@ def unshared(value):
 
 
 def near(value):
-    """Something else of its kind, and not much else. Less than six away: numbers of a clock or a calendar are none the same."""
+    """Something else of its kind, and not much else. Less than seven from each other: numbers of a clock or a calendar are none the same."""
     if isinstance(value, bool):
         return not value
     if is_array(type(value)) and value.dtype.kind in "iufcmMbSU":
@@ -49,10 +51,11 @@ def near(value):
     if numpy_value(value) and numpy_value(value)[0] == "scalar":
         return near_array(sys.modules["numpy"].asarray(value), CHANCE)[()]
     if is_number(value):
-        return value + CHANCE.choice((-5, -4, -3, -2, -1, 1, 2, 3, 4, 5))
+        return value + CHANCE.choice((-3, -2, -1, 1, 2, 3))
     if isinstance(value, str) and value:
         at = CHANCE.randrange(len(value))
-        return value[:at] + CHANCE.choice([c for c in "abcdefghijkmnopqrstuvwxyz0123456789" if c != value[at].lower()]) + value[at + 1:]
+        like = next((letters for letters in (string.digits, string.ascii_uppercase) if value[at] in letters), string.ascii_lowercase)
+        return value[:at] + CHANCE.choice([c for c in like if c.lower() != value[at].lower()]) + value[at + 1:]
     if type(value) in (list, tuple) and value:
         at = CHANCE.randrange(len(value) + 1)
         return value[:-1] if at == len(value) else value[:at] + type(value)([near(value[at])]) + value[at + 1:]
@@ -62,10 +65,22 @@ def near(value):
     return far()
 
 
+def neighbours(value, number):
+    """Up to so many others, each as like the rest as `value` is: who sees them all cannot tell which one it was."""
+    middle = near(value)
+    found = {repr(other): other for other in [middle, *(near(middle) for _ in range(number))]}
+    found.pop(repr(value), None)
+    return list(found.values())
+
+
 def far(like=None):
     if is_number(like) and not numpy_value(like):
         return like + CHANCE.randrange(1000, 1000000) * CHANCE.choice((-1, 1))
     return CHANCE.choice((CHANCE.randrange(10 ** 9), "".join(CHANCE.choices("abcdefghij", k=9)), CHANCE.random(), (CHANCE.randrange(10 ** 9), 7)))
+
+
+def is_close(a, b):
+    return is_number(a) and is_number(b) and abs(a - b) < 0.1
 
 
 def truth(value):
@@ -83,25 +98,22 @@ class Doubt:
         self.ask = ask
 
     def answers(self, real, decoys):
-        """(its answer to the real one, those to the decoys); what it raises at a decoy is the answer None."""
-        where = CHANCE.randrange(len(decoys) + 1)
-        asked = [*decoys[:where], real, *decoys[where:]]
-        found = []
-        for index, value in enumerate(asked):
+        """(its answer to the real one, those to the decoys), asked in any order; what it raises at a decoy is the answer None."""
+        asked, found = [*decoys, real], {}
+        for index in CHANCE.sample(range(len(asked)), len(asked)):
             try:
-                found.append(self.ask(unshared(value)))
+                found[index] = plain_truth(self.ask(unshared(asked[index])))
             except Exception:
-                if index == where:
+                if index == len(decoys):
                     raise
-                found.append(None)
-            found[-1] = plain_truth(found[-1])
-            if index == where and found[-1] is NotImplemented:
+                found[index] = None
+            if index == len(decoys) and found[index] is NotImplemented:
                 return NotImplemented, []
-        return found.pop(where), found
+        return found[len(decoys)], [found[index] for index in range(len(decoys))]
 
     def equality(self, real, claim):
         """`claim`: the truth of what says "equal"."""
-        close = [near(real) for _ in range(NUM_DECOYS // 2)]
+        close = neighbours(real, NUM_DECOYS // 2)
         answer, others = self.answers(real, close + [far(real) for _ in range(NUM_DECOYS // 2)])
         if is_array(type(answer)):
             claims = answer.all() if claim else not answer.any()
@@ -120,8 +132,11 @@ class Doubt:
         return self.settled(answer, None, lambda: all(truth(other) is truth(answer) for other in others))
 
     def membership(self, real):
-        answer, others = self.answers(real, [far() for _ in range(8)])
-        return Lie if truth(answer) and all(map(truth, others)) else answer
+        """An object that holds whatever it is asked for, or whatever looks like it, lies; but numbers may well be neighbours."""
+        close = [] if is_number(real) else neighbours(real, 8)
+        answer, others = self.answers(real, [*close, *(far() for _ in range(8))])
+        found = list(map(truth, others))
+        return Lie if truth(answer) and (all(found[len(close):]) or close and all(found[:len(close)])) else answer
 
     def settled(self, answer, claim, is_lie):
         """What is no plain truth is doubted when somebody takes it for one. `claim`: the truth that is doubted; None: both."""
@@ -131,13 +146,13 @@ class Doubt:
             return Doubtful(answer, claim, is_lie)
         return Lie if claim in (None, truth(answer)) and is_lie() else answer
 
-    def varies(self, real):
-        """Another operand gives another result."""
+    def varies(self, real, is_step=False):
+        """Another operand gives another result; `is_step`: by about as much."""
         answer, others = self.answers(real, [near(real) for _ in range(NUM_DECOYS)])
-        return self.unless_alike(answer, others)
+        return self.unless_alike(answer, others, is_step)
 
-    def unless_alike(self, answer, others):
-        return Lie if is_plain_answer(answer) and sum(same(other, answer) for other in others) > NUM_DECOYS // 8 else answer
+    def unless_alike(self, answer, others, is_step=False):
+        return Lie if is_plain_answer(answer) and sum(same(other, answer) or is_step and is_close(other, answer) for other in others) > len(others) // 8 else answer
 
 
 def is_plain_answer(value):

@@ -5,7 +5,8 @@
 This process and the keepers hold CAP_SYS_ADMIN in the box's own user namespace. The keeper gives the program namespaces of
 its own (processes, mounts) and a /tmp of its own, and reports how it ended on the request's `leash`. When the leash
 is let go, time is up (or roll is gone): the program, process 1 of its namespace, is killed, and the kernel kills all that
-it started. The program itself has no capability, no descriptor of ours, no /proc and a filter of system calls.
+it started. The program itself has no capability, no descriptor of ours, nothing of /proc but its own descriptors, and a filter of system
+calls.
 """
 import atexit
 import ctypes
@@ -23,10 +24,10 @@ import threading
 import traceback
 import types
 
-WORK = "/tmp"
+WORK, SHM, ASIDE = "/tmp", "/dev/shm", "/mnt"
 POLL_MS = 50
 CLONE_NEWNS, CLONE_NEWPID = 0x00020000, 0x20000000
-MS_NOSUID, MS_NODEV, MNT_DETACH = 2, 4, 2
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_MOVE, MS_REC, MNT_DETACH = 2, 4, 8, 4096, 8192, 16384, 2
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 1, 22, 38, 47, 4
 SECCOMP_MODE_FILTER = 2
 libc = ctypes.CDLL(None, use_errno=True)
@@ -35,6 +36,15 @@ libc = ctypes.CDLL(None, use_errno=True)
 def must(result, what):
     if result != 0:
         raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
+
+
+def mount_memory(target, options):
+    """A tmpfs on `target`. The interpreter's folders below it stay, read-only, and nobody can move them, as they are mounts."""
+    must(libc.mount(b"tmpfs", ASIDE.encode(), b"tmpfs", MS_NOSUID | MS_NODEV, options.encode()), f"mount {target}")
+    for name in os.listdir(target):
+        os.mkdir(f"{ASIDE}/{name}")
+        must(libc.mount(f"{target}/{name}".encode(), f"{ASIDE}/{name}".encode(), None, MS_BIND | MS_REC, None), f"bind {target}/{name}")
+    must(libc.mount(ASIDE.encode(), target.encode(), None, MS_MOVE, None), f"move {target}")
 
 
 class FilterProgram(ctypes.Structure):
@@ -48,7 +58,7 @@ class Box:
         self.isolated = config["isolated"]
         self.filter = bytes.fromhex(config["filter"])
         self.filter_program = FilterProgram(len(self.filter) // 8, self.filter)
-        self.proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY) if self.isolated and os.path.isdir("/proc/self") else None
+        self.proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY) if self.isolated and os.path.exists("/proc/self/statm") else None
         self.prelude = {}
         exec(PRELUDE, self.prelude)
         del self.prelude["__builtins__"]
@@ -59,14 +69,23 @@ class Box:
             must(libc.unshare(CLONE_NEWPID), "unshare")
 
     def make_room(self, request):
-        """A /tmp for one program, or for two."""
+        """A /tmp and a /dev/shm for one program, or for two."""
         if not self.isolated:
             return
         must(libc.unshare(CLONE_NEWNS), "unshare")
-        if self.proc is not None:
+        mount_memory(WORK, f"size={request['tmp_mb']}m,nr_inodes=8192,mode=0700")
+        mount_memory(SHM, f"size={request['memory_mb']}m,nr_inodes=1024,mode=0700")
+
+    def show_descriptors(self):
+        """In the program's process: of /proc its own descriptors, on /dev/fd, and nothing else. Its children see these too, not theirs."""
+        if self.proc is None:
+            return
+        must(libc.unshare(CLONE_NEWNS), "unshare")
+        is_mounted = libc.mount(b"proc", b"/proc", b"proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, None) == 0  # of its namespace of processes
+        if is_mounted:
+            must(libc.mount(b"/proc/self/fd", b"/dev/fd", None, MS_BIND, None), "bind /dev/fd")
+        for _ in range(1 + is_mounted):
             must(libc.umount2(b"/proc", MNT_DETACH), "umount /proc")
-        options = f"size={request['tmp_mb']}m,nr_inodes=8192,mode=0700".encode()
-        must(libc.mount(b"tmpfs", WORK.encode(), b"tmpfs", MS_NOSUID | MS_NODEV, options), "mount /tmp")
 
     def give_up_rights(self, request):
         """In the program's process, before it runs a line of the program."""
@@ -87,10 +106,12 @@ class Box:
         must(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl no_new_privs")
         must(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(self.filter_program), 0, 0), "prctl seccomp")
 
-    def resident_mb(self, keepers):
-        """Of all processes in the box but ours."""
-        pages = 0
-        for name in os.listdir(self.proc):
+    def used_mb(self, keepers):
+        """Of all processes in the box but ours, and of their files in /dev/shm: those that are mapped count twice."""
+        if not self.isolated:
+            return 0
+        shm, pages = os.statvfs(SHM), 0
+        for name in os.listdir(self.proc) if self.proc is not None else []:
             if name.isdigit() and int(name) not in keepers:
                 try:
                     file = os.open(f"{name}/statm", os.O_RDONLY, dir_fd=self.proc)
@@ -98,7 +119,7 @@ class Box:
                     os.close(file)
                 except (OSError, IndexError):
                     pass  # it has ended
-        return pages * resource.getpagesize() >> 20
+        return pages * resource.getpagesize() + (shm.f_blocks - shm.f_bfree) * shm.f_frsize >> 20
 
 
 def read_all(fd):
@@ -172,6 +193,7 @@ def become_program(box, request, fds):
         os.chdir(request["work"])
         os.umask(0o022)
         random.seed()
+        box.show_descriptors()
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         box.give_up_rights(request)
     except BaseException as error:
@@ -220,7 +242,7 @@ def watch(box, request, leash, program):
             return None
         if leash.fileno() in ready:
             return "stopped"
-        if box.proc is not None and box.resident_mb(keepers) > request["memory_mb"]:
+        if box.used_mb(keepers) > request["memory_mb"]:
             return "memory"
 
 
