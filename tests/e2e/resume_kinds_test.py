@@ -204,10 +204,10 @@ def check_case(folder, bases, kind, before, after):
 
 def check_folder(folder, bases, kind, layouts):
     """A folder of adapters as the model of a new run."""
-    adapters = bases[kind, "one"] / f"checkpoints/step_{STEPS:06}/actor"
-    one = run(folder, kind, "one", folder / "folder", max_steps=1, pretrain=str(adapters))
+    models = dict(pretrain=str(bases[kind, "one"] / f"checkpoints/step_{STEPS:06}/actor"), reward_pretrain=KINDS[kind][3](folder)["pretrain"])
+    one = run(folder, kind, "one", folder / "folder", max_steps=1, **models)
     for layout in layouts:
-        other = run(folder, kind, layout, folder / f"folder_{layout}".replace(" ", "_"), max_steps=1, pretrain=str(adapters), rollout_replay=str(one / "rollouts"))
+        other = run(folder, kind, layout, folder / f"folder_{layout}", max_steps=1, **models, rollout_replay=str(one / "rollouts"))
         gap = gap_of(weights(other, 1), weights(one, 1))
         expect(gap <= KINDS[kind][5], f"{kind}: a folder of adapters is trained on {layout}: {gap:.1e}")
         print(f"{kind + ': a folder of adapters on ' + layout:60s} {gap:.1e}", flush=True)
@@ -215,7 +215,7 @@ def check_folder(folder, bases, kind, layouts):
     shutil.rmtree(one)
 
 
-# In CI's sample whatever the ring says: adapters where a rank has a part of them.
+# These cases are always in CI's sample: a rank has a part of the adapters.
 ALWAYS = [("rlvr adapters", "one", "pp2"), ("rlvr adapters", "pp2", "pp2"), ("rlvr adapters of experts", "one", "ep2"), ("rlvr adapters of experts", "ep2", "ep2")]
 
 
