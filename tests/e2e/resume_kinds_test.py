@@ -59,10 +59,11 @@ def rlvr(folder, model="dense", dtype="fp32", **model_args):
 
 def agentic(folder, **model_args):
     """Turns with prompts of their own."""
-    number = dict(env_manager_cls="StepConcatEnvManager", env_type="guess_the_number", max_steps=3, max_tokens_per_step=3, history_length=1,
-                  agent_template="{history}|{current_observation}", env_config=dict(action_pattern="([0-9])", max_number=9))
-    return dict(rollout_batch_size=8, prompt_length=100, response_length=160, adv_estimator="gigpo", episode_statistics="trajectories", pretrain=str(folder / "dense"),
-                custom_envs=dict(Number=number), train_env_manager=dict(tags=["Number"], num_env_groups=1, group_size=4, num_levels=16),
+    lake = dict(env_manager_cls="StepConcatEnvManager", env_type="frozen_lake", max_steps=4, max_tokens_per_step=4, history_length=1,
+                agent_template="{history}|{current_observation}",
+                env_config=dict(env_instruction="", action_pattern="([a-m])", action_lookup={0: "a", 1: "b", 2: "c", 3: "d"}, is_slippery=False, size=2))
+    return dict(rollout_batch_size=8, prompt_length=100, response_length=160, adv_estimator="gigpo", entropy_loss_coef=0.1, episode_statistics="trajectories", pretrain=str(folder / "dense"),
+                custom_envs=dict(Lake=lake), train_env_manager=dict(tags=["Lake"], num_env_groups=1, group_size=4, num_levels=16),
                 actor_train=trained(4, **model_args) | {"sequence_packing_args": PACKED["sequence_packing_args"] | dict.fromkeys(
                     ("max_packed_sequence_length_train", "max_packed_sequence_length_forward"), 800)},
                 actor_infer=dict(generating_args=dict(temperature=1.0, top_p=1.0, top_k=0)))
@@ -85,8 +86,10 @@ def distill(folder, **model_args):
 
 
 def opd(folder, **model_args):
-    config = rlvr(folder, **model_args) | dict(adv_estimator="grpo", use_opd=True, opd_kl_coef=0.5, norm_mean_type=None, norm_std_type=None)
-    return {key: value for key, value in config.items() if key != "critic"} | dict(teacher=dict(model_args=dict(model_name_or_path=str(folder / "teacher"))))
+    others = ("critic", "add_token_level_kl", "init_kl_coef", "target_kl", "kl_horizon", "norm_mean_type", "norm_std_type")
+    config = {key: value for key, value in rlvr(folder, **model_args).items() if key not in others}
+    return config | dict(adv_estimator="grpo", use_opd=True, opd_kl_coef=0.5, use_kl_loss=True, kl_loss_coef=0.05,
+                         teacher=dict(model_args=dict(model_name_or_path=str(folder / "teacher"))))
 
 
 LORA = dict(lora_rank=4, lora_dropout=0.2, lora_target="q_proj,down_proj")
