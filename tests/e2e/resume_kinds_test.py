@@ -86,9 +86,9 @@ def distill(folder, **model_args):
 
 
 def opd(folder, **model_args):
-    others = ("critic", "add_token_level_kl", "init_kl_coef", "target_kl", "kl_horizon", "norm_mean_type", "norm_std_type")
+    others = ("critic", "reference", "add_token_level_kl", "init_kl_coef", "target_kl", "kl_horizon", "norm_mean_type", "norm_std_type")
     config = {key: value for key, value in rlvr(folder, **model_args).items() if key not in others}
-    return config | dict(adv_estimator="grpo", use_opd=True, opd_kl_coef=0.5, use_kl_loss=True, kl_loss_coef=0.05,
+    return config | dict(adv_estimator="grpo", use_opd=True, opd_kl_coef=0.5,
                          teacher=dict(model_args=dict(model_name_or_path=str(folder / "teacher"))))
 
 
@@ -105,7 +105,7 @@ KINDS = {
     "rlvr adapters of experts": ("train", ("actor_train", "critic"), ("reference",), lambda folder: rlvr(folder, "experts", lora_rank=4, lora_target="all-linear"), OF_EXPERTS, OF_ADAPTERS, COSTS),
     "agentic": ("train", ("actor_train",), (), agentic, PLAIN, FULL, {}),
     "agentic adapters": ("train", ("actor_train",), (), lambda folder: agentic(folder, **LORA), PLAIN, OF_ADAPTERS, {}),
-    "on-policy distillation": ("train", ("actor_train",), ("reference", "teacher"), opd, PLAIN, FULL, {}),
+    "on-policy distillation": ("train", ("actor_train",), ("teacher",), opd, PLAIN, FULL, {}),
     "sft": ("sft", ("sft_train",), (), sft, PLAIN, FULL, {}),
     "sft adapters": ("sft", ("sft_train",), (), lambda folder: sft(folder, **LORA), PLAIN, OF_ADAPTERS, {}),
     "dpo": ("dpo", ("actor_train",), ("reference",), dpo, PLAIN, FULL, {}),
