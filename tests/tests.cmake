@@ -94,7 +94,7 @@ foreach(folder cli e2e)
 endforeach()
 
 # What takes longest begins first; ctest itself knows no times in a fresh folder.
-set(kSlow e2e/packages_test job e2e/judge_test e2e/hosts_test e2e/resume_test e2e/ahead_test e2e/mesh_test cli/math_verify_test
+set(kSlow e2e/packages_test job e2e/judge_test e2e/hosts_test e2e/resume_test e2e/resume_kinds_test e2e/ahead_test e2e/mesh_test cli/math_verify_test
   e2e/code_sandbox_test e2e/restarts_test e2e/full_disk_test e2e/apart_ends_test e2e/failing_rewards_test e2e/layout_test e2e/stops_test
   e2e/hostile_test e2e/large_rows_test rollout e2e/memory_test cli/broken_parquet_test e2e/screen_test e2e/placement_test e2e/plugin_test
   e2e/new_run_test experience forecast dist e2e/five_domains_test e2e/simulate_test cli/run_broken e2e/curriculum_test cli/parquet_rows_test preview e2e/step_test)
@@ -110,7 +110,7 @@ set(kWaiting job e2e/failing_rewards_test e2e/full_disk_test e2e/hosts_test e2e/
   e2e/strangers_test)
 set(kRanks dist experience mpi many e2e/agent_test e2e/boxed_environment_test e2e/environment_plugin_test e2e/outside_agents_test e2e/ahead_test e2e/contexts_test e2e/environment_test e2e/experts_test e2e/five_domains_test e2e/layout_test e2e/long_context_test e2e/lora_roles_test
   e2e/lora_test e2e/memory_test e2e/mesh_test
-  e2e/packing_test e2e/pipeline_test e2e/placement_test e2e/recompute_test e2e/resume_test e2e/resume_layout_test e2e/rollout_only_test e2e/simulate_test e2e/stages_test
+  e2e/packing_test e2e/pipeline_test e2e/placement_test e2e/recompute_test e2e/resume_test e2e/resume_kinds_test e2e/resume_layout_test e2e/rollout_only_test e2e/simulate_test e2e/stages_test
   e2e/step_test e2e/traffic_test)
 get_property(all_tests DIRECTORY PROPERTY TESTS)
 set_tests_properties(${all_tests} PROPERTIES ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_MCA_rmaps_base_oversubscribe=1" TIMEOUT 600 PROCESSORS 2)

@@ -23,6 +23,13 @@ constexpr auto names_of(NormType) {
       {{NormType::kBatch, "batch"}, {NormType::kGroup, "group"}, {NormType::kRunning, "running"}});
 }
 
+/// How often a trajectory's reward counts in the statistics of GiGPO's episodes.
+enum class EpisodeStatistics { kTurns, kTrajectories };
+constexpr auto names_of(EpisodeStatistics) {
+  return std::to_array<Named<EpisodeStatistics>>(
+      {{EpisodeStatistics::kTurns, "turns"}, {EpisodeStatistics::kTrajectories, "trajectories"}});
+}
+
 /// Over what rewards are normalised; none: they keep their mean, or their deviation.
 struct Normalisation {
   std::optional<NormType> mean, deviation;
@@ -124,6 +131,7 @@ struct ExperienceConfig {
   double step_reward_gamma = 0.95;
   double episode_reward_weight = 1;
   double step_reward_weight = 1;
+  EpisodeStatistics episode_statistics = EpisodeStatistics::kTurns;
   bool statistics_per_domain = true;
   bool whiten_rewards = false;
   bool whiten_advantages = false;
@@ -174,6 +182,9 @@ struct ExperienceConfig {
       within(0, 1));
     v("episode_reward_weight", episode_reward_weight, "gigpo: weight of the trajectory's reward", at_least(0));
     v("step_reward_weight", step_reward_weight, "gigpo: weight of the turn's return", at_least(0));
+    v("episode_statistics", episode_statistics,
+      "gigpo: mean and deviation of the trajectories' rewards count each trajectory once (trajectories: the paper, "
+      "arXiv 2505.10978) or once for each of its turns (turns: ROLL)");
     v("statistics_per_domain", statistics_per_domain,
       "rewards are normalised and whitened, and the KL controlled, domain by domain; false: over the whole batch");
     v("whiten_rewards", whiten_rewards, "token rewards get mean 0 and variance 1");

@@ -16,6 +16,7 @@ constexpr double kLeastDeviation = 1e-6;
 /// All turns of all judged trajectories of the part, in their order.
 struct TurnNumbers {
   std::vector<int64_t> sequence;  // of each turn
+  std::vector<char> is_first;     // of its trajectory
   std::vector<double> returns;    // discounted over turns
   std::vector<double> rewards;    // of the whole trajectory
   std::vector<uint32_t> states;
@@ -36,6 +37,8 @@ struct TurnNumbers {
         states.push_back(turn.state);
       }
       rewards.resize(sequence.size(), whole);
+      is_first.resize(sequence.size());
+      is_first[first] = 1;
       returns.resize(sequence.size());
       for (size_t k = returns.size(); k-- > first;)
         returns[k] = to_come = step.turns[b][k - first].reward + gamma * to_come;
@@ -44,10 +47,10 @@ struct TurnNumbers {
 };
 
 /// Values less the mean of those of the same key, over their deviation (n - 1), as `types` says; all of one key where
-/// the type is not the group's.
+/// the type is not the group's. Only `counted` values enter mean and deviation; null: all do.
 template <class Key>
 std::vector<double> normalised(const std::vector<double>& values, const std::vector<Key>& keys,
-                               const Normalisation& types) {
+                               const Normalisation& types, const std::vector<char>* counted = nullptr) {
   std::map<Key, Moments> of_key;
   Moments of_all;
   const auto moments = [&](size_t i, NormType type) -> Moments& {
@@ -55,7 +58,8 @@ std::vector<double> normalised(const std::vector<double>& values, const std::vec
   };
   const auto each = [&](auto&& f) {
     for (const NormType type : {NormType::kGroup, NormType::kBatch})
-      for (size_t i = 0; i < values.size(); ++i) f(moments(i, type), values[i]);
+      for (size_t i = 0; i < values.size(); ++i)
+        if (!counted || (*counted)[i]) f(moments(i, type), values[i]);
   };
   each([](Moments& m, double x) {
     m.count += 1;
@@ -103,7 +107,9 @@ AdvantagesAndReturns gigpo(const Part& part, const ExperienceConfig& config) {
   const Normalisation types = config.normalisation();
   const Normalisation of_states{.mean = types.mean ? std::optional(NormType::kGroup) : std::nullopt,
                                 .deviation = types.deviation ? std::optional(NormType::kGroup) : std::nullopt};
-  const std::vector<double> episodes = normalised(turns.rewards, groups, types);
+  const bool counts_turns = config.episode_statistics == EpisodeStatistics::kTurns;
+  const std::vector<double> episodes =
+      normalised(turns.rewards, groups, types, counts_turns ? nullptr : &turns.is_first);
   std::vector<double> values = normalised(turns.returns, states, of_states);
   for (size_t k = 0; k < values.size(); ++k)
     values[k] = config.episode_reward_weight * episodes[k] + config.step_reward_weight * values[k];

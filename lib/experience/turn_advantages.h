@@ -10,9 +10,10 @@ namespace roll {
 /// the turn's tokens.
 AdvantagesAndReturns step_reinforce(const Part& part, const ExperienceConfig& config);
 
-/// GiGPO (Feng et al. 2025), as ROLL's: episode_reward_weight times the trajectory's reward, normalised over the turns
-/// of its group, plus step_reward_weight times the turn's return, normalised over the turns of the group that began
-/// with the same observation. What has nothing to be compared with is 0.
+/// GiGPO (Feng et al. 2025): episode_reward_weight times the trajectory's reward, normalised over its group, plus
+/// step_reward_weight times the turn's return, normalised over the turns of the group that began with the same
+/// observation. Under episode_statistics = turns (ROLL's) a trajectory counts in its group once for each of its turns,
+/// under trajectories (the paper's equation 3) once. A number that has nothing to be compared with gives 0.
 AdvantagesAndReturns gigpo(const Part& part, const ExperienceConfig& config);
 
 }  // namespace roll

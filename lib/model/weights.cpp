@@ -189,7 +189,8 @@ at::Tensor new_adapter(const HfFolder& base, const std::vector<ParameterShape>& 
   return values;
 }
 
-void check_adapters(const PeftFolder& folder, const std::vector<ParameterShape>& wanted) {
+/// `wanted`: this rank's. Ranks check their own adapters, so that together they compare the folder with the model.
+void check_adapters(const PeftFolder& folder, const std::vector<ParameterShape>& wanted, const ParameterShards& parts) {
   std::unordered_set<std::string> known;
   for (const ParameterShape& parameter : in_folder(wanted)) {
     if (!parameter.is_adapter) continue;
@@ -201,7 +202,7 @@ void check_adapters(const PeftFolder& folder, const std::vector<ParameterShape>&
                        shape_text(parameter.shape));
   }
   for (const std::string& name : folder.names())
-    if (!known.contains(name))
+    if (!known.contains(name) && !parts.is_elsewhere(name))
       throw user_error("{}: {}: adapter_config.json and the model have no such tensor", folder.weights_file(), name);
 }
 
@@ -243,7 +244,7 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
   check_parameters(folder, wanted);
   std::optional<PeftFolder> peft;
   if (!adapters.folder.empty() && is_peft_folder(adapters.folder))
-    check_adapters(peft.emplace(adapters.folder), wanted);
+    check_adapters(peft.emplace(adapters.folder), wanted, parts);
   const bool has_adapters = std::ranges::any_of(wanted, &ParameterShape::is_adapter);
   NamedTensors parameters;
   for (const auto& parameter : wanted) {

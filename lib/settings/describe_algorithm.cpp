@@ -73,6 +73,16 @@ std::string clip_keys(const Setting& s) {
   const ClipRange clip = loss_settings(s.loss()).clip;
   return fmt::format("the ratio is kept in {}..{}", 1 - clip.low, 1 + clip.high);
 }
+std::string overlong_keys(const Setting& s) {
+  std::vector<std::string> switches;
+  for (const auto& [domain, worker] : s.config.rewards)
+    switches.push_back(
+        fmt::format("rewards.{}.overlong_buffer.enable = {}", domain, worker.reward.overlong_buffer.enable));
+  return fmt::format("{}", fmt::join(switches, ", "));
+}
+std::string episode_keys(const Setting& s) {
+  return fmt::format("episode_statistics = {}", name_of(s.experience().episode_statistics));
+}
 std::string filter_keys(const Setting& s) {
   std::vector<std::string> types;
   for (const auto& [domain, worker] : s.config.rewards)
@@ -152,6 +162,9 @@ constexpr Trait kTokenBaseline{"a baseline of each token of the group",
                                [](const Setting& s) { return s.is("optimal_token_baseline"); }, advantage_keys};
 constexpr Trait kCorrectedGroupMean{"the mean of the group as baseline, corrected for groups that agree",
                                     [](const Setting& s) { return s.is("gpg"); }, advantage_keys};
+constexpr Trait kTurnsAndEpisodes{"turns compared with those that began alike, and trajectories with their group",
+                                  [](const Setting& s) { return s.is("gigpo") && s.normalises(kGroup, kGroup); },
+                                  advantage_keys};
 
 constexpr Trait kClippedRatio{"PPO's clipped ratio of each token",
                               [](const Setting& s) { return s.minimises("ppo") && s.samples(Kind::kToken); },
@@ -213,6 +226,17 @@ constexpr Trait kDynamicSampling{"DAPO's dynamic sampling",
                                    });
                                  },
                                  filter_keys};
+constexpr Trait kOverlongShaping{"DAPO's overlong reward shaping",
+                                 [](const Setting& s) {
+                                   return std::ranges::any_of(s.config.rewards, [](const auto& domain) {
+                                     return domain.second.reward.overlong_buffer.enable;
+                                   });
+                                 },
+                                 overlong_keys};
+constexpr Trait kEachTrajectoryOnce{
+    "statistics that count a trajectory once",
+    [](const Setting& s) { return s.experience().episode_statistics == EpisodeStatistics::kTrajectories; },
+    episode_keys};
 constexpr Trait kOneUpdate{"one update a step", [](const Setting& s) { return s.has_one_update; }, update_keys};
 constexpr Trait kEntropyBonus{"an entropy bonus", [](const Setting& s) { return s.loss().entropy_loss_coef != 0; },
                               entropy_keys};
@@ -275,7 +299,7 @@ constexpr Algorithm kAlgorithms[] = {
      "Yu et al. 2025",
      &kGroupNormalised,
      &kClippedRatio,
-     {&kTokenMean, &kClipHigher, &kDynamicSampling, &kNoKl}},
+     {&kTokenMean, &kClipHigher, &kDynamicSampling, &kOverlongShaping, &kNoKl}},
     {"Dr.GRPO", "Liu et al. 2025", &kGroupMean, &kClippedRatio, {&kConstantDivisor, &kNoKl}},
     {"Lite PPO", "Liu et al. 2025, Tricks or Traps", &kGroupMeanBatchDeviation, &kClippedRatio, {&kTokenMean, &kNoKl}},
     {"GSPO", "Zheng et al. 2025", &kGroupNormalised, &kSequenceRatio, {&kSequenceMean}},
@@ -294,6 +318,8 @@ constexpr Algorithm kAlgorithms[] = {
      &kPolicyGradient,
      {&kSequenceSum, &kOneUpdate, &kNoKl, &kNoEntropyBonus}},
     {"GPG", "Chu et al. 2025", &kCorrectedGroupMean, &kPolicyGradient, {&kTokenMean, &kNoKl}},
+    {"GiGPO", "Feng et al. 2025", &kTurnsAndEpisodes, &kClippedRatio, {&kEachTrajectoryOnce, &kKlInLoss}},
+    {"GiGPO as in ROLL", "Feng et al. 2025, a trajectory once for each turn", &kTurnsAndEpisodes, &kClippedRatio},
     {"GDPO", "Liu et al. 2026", &kDecoupled, &kClippedRatio},
     {"OTB", "Li et al. 2026", &kTokenBaseline, &kClippedRatio, {&kTokenMean, &kNoKl}},
     {"REINFORCE++", "Hu et al. 2025", &kWhitened, &kClippedRatio, {&kKlInReward, &kWhitenedAdvantages}},
@@ -309,10 +335,10 @@ constexpr Algorithm kAlgorithms[] = {
 };
 
 /// What may be added to any algorithm that does not have it anyway.
-constexpr const Trait* kTechniques[] = {&kClipHigher,        &kDynamicSampling,   &kOverlongFilter,    &kDualClip,
-                                        &kKlInLoss,          &kKlInReward,        &kMonteCarloTargets, &kLengthAdaptive,
-                                        &kPositiveExamples,  &kTruncatedSampling, &kEntropyBonus,      &kDistillation,
-                                        &kWhitenedAdvantages};
+constexpr const Trait* kTechniques[] = {&kClipHigher,     &kDynamicSampling,   &kOverlongShaping,   &kOverlongFilter,
+                                        &kDualClip,       &kKlInLoss,          &kKlInReward,        &kMonteCarloTargets,
+                                        &kLengthAdaptive, &kPositiveExamples,  &kTruncatedSampling, &kEntropyBonus,
+                                        &kDistillation,   &kWhitenedAdvantages};
 
 std::vector<const Trait*> missing_of(const Algorithm& algorithm, const Setting& setting) {
   std::vector<const Trait*> missing;

@@ -53,6 +53,7 @@ class IdleKeys {
     const bool is_gigpo = e.adv_estimator == Chosen<AdvantageEstimator>("gigpo");
     unless(is_gigpo, e.adv_estimator, e.episode_reward_weight, plain.episode_reward_weight);
     unless(is_gigpo, e.adv_estimator, e.step_reward_weight, plain.step_reward_weight);
+    unless(is_gigpo, e.adv_estimator, e.episode_statistics, plain.episode_statistics);
     unless(e.add_token_level_kl, e.add_token_level_kl, e.init_kl_coef, plain.init_kl_coef);
     unless(e.add_token_level_kl || e.distils(), e.add_token_level_kl, e.kl_penalty, plain.kl_penalty);
     unless(e.add_token_level_kl, e.add_token_level_kl, e.target_kl, plain.target_kl);

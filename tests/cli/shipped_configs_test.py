@@ -65,6 +65,7 @@ with tempfile.TemporaryDirectory() as folder:
 rows = [line.split(" | ")[0][2:] for line in (root / "configs/algorithms/README.md").read_text().splitlines() if re.match(r"\| .*\d{4}.* \| ", line) and " as in ROLL" not in line]
 titles = [config.read_text()[2:].split(":")[0] for config in configs if config.parent.name == "algorithms"]
 titles.append("GDPO (Liu et al. 2026)")  # wants rewards of several parts, which the quickstart's have not
+titles.append("GiGPO (Feng et al. 2025)")  # wants environments
 if sorted(rows) != sorted(titles):
     failed.append(f"rows of configs/algorithms/README.md without a file, or files without a row: {sorted(set(rows) ^ set(titles))}")
 sys.exit("\n".join(failed) or 0)

@@ -16,7 +16,7 @@ OUT = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/maths/presets.
 torch.manual_seed(11)
 G = 4  # responses to a prompt
 PROMPTS = [2, 2, 2, 2, 1, 1, 1, 1, 3, 3, 3, 3, 2, 2, 2, 2]
-TOKENS = [3, 7, 2, 5, 1, 4, 30, 6, 2, 5, 3, 4, 6, 1, 2, 8]
+TOKENS = [3, 7, 2, 5, 1, 15, 30, 14, 2, 14, 3, 4, 6, 1, 2, 8]
 RIGHT = [1, 0, 0, 1, 0, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0]  # two prompts with right and wrong responses, two that agree
 GREEDY = [0.0, 1.0, 1.0, 0.0]  # the reward of a greedy response to each prompt
 N = len(TOKENS)
@@ -68,9 +68,9 @@ def minus_mean(i):
     return R[i] - R[group(i)].mean()
 
 
-def standardised(i):
-    spread = R[group(i)].std()
-    return minus_mean(i) / spread if spread > 0 else torch.tensor(0.0, dtype=torch.float64)
+def standardised(i, rewards=R):
+    of_group = rewards[group(i)]
+    return (rewards[i] - of_group.mean()) / of_group.std() if of_group.std() > 0 else torch.tensor(0.0, dtype=torch.float64)
 
 
 def gae(i, lambd, gamma=1.0):
@@ -101,9 +101,16 @@ def grpo():  # 2402.03300, eq. 3 and 4; beta is 0.04 there
     return per_response(objective)
 
 
-def dapo():  # 2503.14476, eq. 8 and 11, the tokens of all prompts alike as in the authors' code; groups that agree are not sampled
+def soft_overlong(tokens, longest=16, cache=3):  # 2503.14476, eq. 13; there 20,480 and 4,096
+    if tokens <= longest - cache:
+        return 0.0
+    return ((longest - cache) - tokens) / cache if tokens <= longest else -1.0
+
+
+def dapo():  # 2503.14476, eq. 7, 8, 11 and 13, the tokens of all prompts alike as in the authors' code; groups that agree are not sampled
     kept = [i for i in ALL if 0 < sum(RIGHT[j] for j in group(i)) < G]
-    return per_token(lambda i: clipped(ratio(i), standardised(i), 0.2, 0.28), kept)
+    rewards = torch.tensor([(1.0 if RIGHT[i] else -1.0) + soft_overlong(TOKENS[i]) for i in ALL], dtype=torch.float64)
+    return per_token(lambda i: clipped(ratio(i), standardised(i, rewards), 0.2, 0.28), kept)
 
 
 def dr_grpo():  # 2503.20783: sums over tokens; the authors' code divides by a constant

@@ -29,8 +29,16 @@ std::string algorithm_of(const std::vector<std::string>& keys) {
 }
 
 const std::vector<std::string> kGrpo = {"adv_estimator=grpo", "use_kl_loss=true", "kl_loss_coef=0.001"};
-const std::vector<std::string> kDapo = {"adv_estimator=grpo", "loss_agg_mode=token-mean", "use_pg_clip_range=true",
-                                        "pg_clip_high=0.28", "rewards.math_rule.query_filter_config.type=mean_filter"};
+const std::vector<std::string> kDapo = {"adv_estimator=grpo",
+                                        "loss_agg_mode=token-mean",
+                                        "use_pg_clip_range=true",
+                                        "pg_clip_high=0.28",
+                                        "rewards.math_rule.query_filter_config.type=mean_filter",
+                                        "rewards.math_rule.overlong_buffer={enable: true, len: 4}"};
+const std::vector<std::string> kEnvironments = {
+    "rewards=null", "actor_train.data_args=null", "validation=null",
+    "train_env_manager={tags: [Lake], num_env_groups: 128, group_size: 8}",
+    "custom_envs={Lake: {env_type: frozen_lake, max_steps: 3, env_config: {is_slippery: false}}}"};
 
 std::string with(std::vector<std::string> keys, const std::vector<std::string>& more) {
   keys.insert(keys.end(), more.begin(), more.end());
@@ -49,11 +57,12 @@ TEST_CASE("every row of the table in configs/algorithms/README.md is the algorit
     for (std::sregex_iterator found(line.begin(), line.end(), key), end; found != end; ++found)
       keys.push_back(std::regex_replace((*found)[1].str(), domain, "math_rule"));
     const std::string name = line.substr(2, line.find(" | ", 2) - 2);
+    if (name.starts_with("GiGPO")) keys.insert(keys.end(), kEnvironments.begin(), kEnvironments.end());
     if (name.starts_with("OPO")) keys.emplace_back("rollout_batch_size=64");  // x 8: the mini-batch
     CHECK(algorithm_of(keys) == "algorithm: " + name);
     ++num_rows;
   }
-  CHECK(num_rows == 25);
+  CHECK(num_rows == 27);
 }
 
 TEST_CASE("what others have added to an algorithm is named beside it", "[train]") {
@@ -88,6 +97,9 @@ TEST_CASE("near misses are told with the key that differs", "[train]") {
       {of(kDapo, {"rewards.math_rule.query_filter_config.type=no_filter"}),
        "nearest to DAPO (Yu et al. 2025), which has DAPO's dynamic sampling (here "
        "rewards.math_rule.query_filter_config.type = no_filter)"},
+      {of(kDapo, {"rewards.math_rule.overlong_buffer.enable=false"}),
+       "nearest to DAPO (Yu et al. 2025), which has DAPO's overlong reward shaping (here "
+       "rewards.math_rule.overlong_buffer.enable = false)"},
       {of(kDapo, {"pg_clip_high=0.2"}), "which has DAPO's clip-higher (here the ratio is kept in 0.8..1.2)"},
       {of(kDapo, {"use_kl_loss=true", "kl_loss_coef=0.1"}),
        "nearest to DAPO (Yu et al. 2025), which has no KL to a reference (here use_kl_loss = true, "

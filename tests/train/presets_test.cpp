@@ -25,6 +25,7 @@ const std::filesystem::path kFolder = std::filesystem::path(ROLL_SOURCE_DIR) / "
 Experience golden_step(const Json& golden, const Config& config) {
   const std::vector<int64_t> prompts = golden["prompt_lengths"], responses = golden["response_lengths"];
   const std::vector<double> scores = golden["scores"], greedy = golden["greedy_rewards"];
+  const OverlongBuffer& overlong = config.rewards.at("math_rule").reward.overlong_buffer;
   std::vector<Sample> samples;
   for (int64_t b = 0; b < std::ssize(prompts); ++b) {
     const int64_t group = b / golden["group_size"].get<int64_t>();
@@ -34,6 +35,8 @@ Experience golden_step(const Json& golden, const Config& config) {
                        .group_index = group,
                        .score = scores[b],
                        .domain = "math_rule"});
+    if (overlong.enable)
+      samples.back().reward = scores[b] + overlong_reward(overlong, responses[b], *config.response_length);
     if (config.experience.adv_estimator->samples_baseline) samples.back().baseline = greedy[group];
   }
   Experience step = make_experience(samples);
