@@ -12,15 +12,14 @@ namespace roll {
 namespace {
 
 constexpr auto kDecidingWords = std::to_array<std::string_view>(
-    {"adapter",   "adapters",     "adv",          "advantage",    "advantages", "baseline", "beta",        "bias",
-     "clip",      "cliprange",    "coef",         "coeff",        "correction", "distill",  "distillation", "dora",
-     "dropout",   "ema",          "entropy",      "epsilon",      "filter",     "filters",  "freeze",      "freezing",
-     "frozen",    "gamma",        "icepop",       "importance",   "kl",         "lambd",    "lambda",      "lora",
-     "loss",      "lr",           "mask",         "masks",        "mtp",        "normalize", "normalization", "objective",
-     "onpolicy",  "offpolicy",    "optim",        "optimizer",    "opd",        "peft",     "penalty",     "policyloss",
-     "qat",       "qlora",        "quant",        "quantization", "quantize",   "rejection", "reward",     "rewards",
-     "reweight",  "rslora",       "standardize",  "tau",          "teacher",    "tis",      "trainable",   "weights",
-     "weighting", "whiten"});
+    {"adapter",     "adapters",     "adv",        "advantage",  "advantages", "baseline",      "beta",      "clip",
+     "cliprange",   "coef",         "coeff",      "correction", "distill",    "distillation",  "dora",      "dropout",
+     "ema",         "entropy",      "epsilon",    "filter",     "filters",    "freeze",        "freezing",  "frozen",
+     "gamma",       "icepop",       "importance", "kl",         "lambd",      "lambda",        "lora",      "loss",
+     "lr",          "mask",         "masks",      "mtp",        "normalize",  "normalization", "objective", "onpolicy",
+     "offpolicy",   "optim",        "opd",        "peft",       "penalty",    "policyloss",    "qat",       "qlora",
+     "quant",       "quantization", "quantize",   "rejection",  "reward",     "rewards",       "reweight",  "rslora",
+     "standardize", "tau",          "teacher",    "tis",        "trainable",  "weighting",     "whiten"});
 
 }  // namespace
 

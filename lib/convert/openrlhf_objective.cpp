@@ -77,10 +77,12 @@ void combine_policy_loss(Conversion& c) {
   const bool has_entropy = !c.text("entropy_loss_coef").empty() && c.number("entropy_loss_coef") != 0;
   if (type == "gspo") {
     if (has_entropy || (c.is_true("use_kl_loss") && c.number("init_kl_coef") > 0))
-      throw c.refused(kType, "averages over responses, while the KL and the entropy of the loss are means over tokens; "
-                             "here all have one mode");
+      throw c.refused(kType,
+                      "averages over responses, while the KL and the entropy of the loss are means over tokens; "
+                      "here all have one mode");
     if (c.text("advantage_estimator") == "gae")
-      throw c.refused(kType, "averages over responses, while a critic's loss is a mean over tokens; here both have one");
+      throw c.refused(kType,
+                      "averages over responses, while a critic's loss is a mean over tokens; here both have one");
     c.set("importance_sampling", "seq", c.origin(kType));
   }
   c.set("loss_agg_mode", type == "gspo" ? "seq-mean-token-mean" : "token-mean", c.origin(kType));
@@ -95,7 +97,8 @@ void combine_kl(Conversion& c) {
   if (c.number("init_kl_coef") <= 0) return;
   if (c.is_true("use_kl_loss")) {
     if (!c.text("kl_target").empty())
-      throw c.refused("kl_target", "a coefficient of the KL in the loss that adapts; here only that of the reward does");
+      throw c.refused("kl_target",
+                      "a coefficient of the KL in the loss that adapts; here only that of the reward does");
     c.set_from("use_kl_loss", "use_kl_loss");
     c.set_from("kl_loss_coef", "init_kl_coef");
     return set_kl_loss_penalty(c, "kl_estimator");
@@ -121,8 +124,7 @@ void combine_filter(Conversion& c) {
 void combine_schedule(Conversion& c) {
   const std::string type = c.text("lr_scheduler"), path = "actor_train.training_args.lr_scheduler_type";
   const std::string from = c.origin("lr_scheduler");
-  if (type != "cosine_with_min_lr")
-    return c.set(path, type == "constant" ? "constant_with_warmup" : type, from);
+  if (type != "cosine_with_min_lr") return c.set(path, type == "constant" ? "constant_with_warmup" : type, from);
   c.set(path, "cosine", from);
   if (c.number("min_lr_ratio") != 0)
     c.differs(fmt::format("learning rate: it ends at {} of its peak there, and at 0 here", c.text("min_lr_ratio")));

@@ -78,8 +78,9 @@ void combine_kl(Conversion& c) {
   const std::string name = c.text("advantage-estimator");
   if (c.number("kl-coef") == 0) return;
   if (name == "reinforce_plus_plus_baseline")
-    throw c.refused("kl-coef", "a KL that each token has for itself, without those that follow; use-kl-loss has it in "
-                               "the loss");
+    throw c.refused("kl-coef",
+                    "a KL that each token has for itself, without those that follow; use-kl-loss has it in "
+                    "the loss");
   if (name == "ppo" || name == "reinforce_plus_plus") return set_reward_kl(c, "kl-coef", "kl-loss-type");
   c.differs(fmt::format("kl-coef = {}: has no effect with --advantage-estimator {} there, nor here", c.text("kl-coef"),
                         name));
@@ -96,7 +97,8 @@ void combine_adapters(Conversion& c) {
   const char* const targets = c.is_set("target-modules") ? "target-modules" : "lora-target-modules";
   set_adapters(c, {"actor_train"}, {"lora-rank", "lora-alpha", targets, "lora-dropout", ""}, true);
   if (!c.is_set(targets))
-    c.differs("adapters: no product was named, so all linear ones have some; branches of slime have defaults of their own");
+    c.differs(
+        "adapters: no product was named, so all linear ones have some; branches of slime have defaults of their own");
 }
 
 /// A schedule that ends above 0 is not converted; a constant one has no end.

@@ -75,7 +75,7 @@ void Conversion::tell(const ForeignKey& key) {
   const ForeignRow* row = row_of(key.key);
   const std::string said = fmt::format("{} = {} ({})", key.key, key.value, key.place);
   const bool is_group = row && std::string_view(row->theirs).ends_with('*');
-  if (!row || (is_group && (row->fate == Fate::kAutomatic || row->fate == Fate::kNothing))) refuse_unknown(key);
+  if (!row || (is_group && row->fate == Fate::kAutomatic)) refuse_unknown(key);
   if (!row) {
     std::vector<std::string> names;
     for (const ForeignRow& each : trainer_.rows) names.emplace_back(each.theirs);

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kLossTypes{"grpo", "bnpo", "dr_grpo", "dapo", "cispo"};
 
-/// Truncated completions carry no loss; TRL counts them where it averages over completions, so that its mean is shorter.
+/// Truncated completions carry no loss; TRL counts them where it averages over completions, so that its mean is
+/// shorter.
 void tell_truncated(Conversion& c) {
   if (c.is_true("mask_truncated_completions"))
     c.differs("loss: the mean is over responses that carry loss; there truncated ones count, too, as 0");
@@ -62,7 +63,8 @@ void combine_correction(Conversion& c) {
   if (!c.is_true("use_vllm") || !c.is_true(kOn)) return;
   if (!is_asked)
     return c.differs(
-        "correction: TRL weighs by the trainer's over vLLM's probabilities unless it is told not to; sampler and trainer "
+        "correction: TRL weighs by the trainer's over vLLM's probabilities unless it is told not to; sampler and "
+        "trainer "
         "are one program here, and agree closely: train_infer_correction weighs all the same");
   const std::string mode = c.text(kMode), is_weight = "train_infer_correction.is_weight.", from = c.origin(kMode);
   const bool is_sequence = mode.starts_with("sequence_"), is_mask = mode.ends_with("_mask");

@@ -186,6 +186,7 @@ constexpr ForeignRow kRows[] = {
     {"critic.model.path", kCopied, "reward_pretrain"},
     VERL_ADAPTER_ROWS("critic.model."),
     {"critic.model.*", kAutomatic, "as the policy's"},
+    {"critic.optim.total_training_steps", kAutomatic, "schedules end with the run"},
     {"critic.cliprange_value", kCopied, "value_clip", "0.5"},
     {"critic.ppo_max_token_len_per_gpu", kAutomatic, "as the policy's; critic.sequence_packing_args changes it"},
     {"critic.*", kCombined},

@@ -133,10 +133,13 @@ void set_aggregation(Conversion& c, const LossMode& mode, const Estimator& estim
     return c.set("loss_aggregation_divisor", "1", from);
   }
   if (given != "seq-mean-token-sum-norm") throw c.refused(kAggregation, "a mode that is not here");
-  const char* const divisor =
-      c.text(ACTOR "loss_scale_factor").empty() ? "data.max_response_length" : ACTOR "loss_scale_factor";
+  const bool is_padded = c.text(ACTOR "loss_scale_factor").empty();
   c.set("loss_agg_mode", "constant", from);
-  c.set_from("loss_aggregation_divisor", divisor);
+  c.set_from("loss_aggregation_divisor", is_padded ? "data.max_response_length" : ACTOR "loss_scale_factor");
+  if (is_padded)
+    c.differs(
+        "loss: without loss_scale_factor verl divides by the width of its padded rows, which is max_response_length, "
+        "or less where its newer trainer pads a micro-batch to the longest response there");
 }
 
 void set_range(Conversion& c, const LossMode& mode) {
@@ -156,9 +159,10 @@ void set_range(Conversion& c, const LossMode& mode) {
   }
   const auto ignores = [](const std::string& key) { return key != ACTOR "clip_ratio"; };
   if (c.is_set(ACTOR "clip_ratio") && ignores(low) && ignores(high))
-    c.differs(fmt::format("clip: clip_ratio = {} has no effect: verl reads clip_ratio_low and clip_ratio_high, whose "
-                          "default is 0.2, unless they are null",
-                          c.text(ACTOR "clip_ratio")));
+    c.differs(
+        fmt::format("clip: clip_ratio = {} has no effect: verl reads clip_ratio_low and clip_ratio_high, whose "
+                    "default is 0.2, unless they are null",
+                    c.text(ACTOR "clip_ratio")));
 }
 
 void combine_policy_loss(Conversion& c, const LossMode& mode, const Estimator& estimator) {
@@ -166,7 +170,8 @@ void combine_policy_loss(Conversion& c, const LossMode& mode, const Estimator& e
   set_aggregation(c, mode, estimator);
   if (name == "gspo") {
     if (differs_by_token(c, estimator))
-      throw c.refused(kLossMode, "each token's own advantage under the response's ratio; here all tokens must have one");
+      throw c.refused(kLossMode,
+                      "each token's own advantage under the response's ratio; here all tokens must have one");
     c.set("importance_sampling", "seq", from);
   } else if (name != "vanilla") {
     c.set("actor_train.pg_variant", mode.variant, from);

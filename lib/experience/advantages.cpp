@@ -61,7 +61,8 @@ AdvantagesAndReturns on_responses(const Part& part, F&& f) {
   return {advantages, advantages.clone()};
 }
 
-/// Group -> length of its second longest judged response, as far as at least two responses reach; 0 where there is none.
+/// Group -> length of its second longest judged response, as far as at least two responses reach; 0 where there is
+/// none.
 std::map<int64_t, int64_t> second_lengths(const StepFacts& step) {
   std::map<int64_t, int64_t> longest, second;
   for (int64_t b = 0; b < step.num_sequences(); ++b) {
@@ -142,7 +143,9 @@ AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceCo
   for (int64_t b = 0; b < e.num_sequences(); ++b) {
     const int64_t length = e.response_lengths[b];
     const int64_t num_tokens = bares_tail ? std::min(length, shared.at(e.group_index[b])) : length;
-    response_part(e, result.advantages, b).narrow(0, 0, num_tokens).sub_(of_group(baselines, b).narrow(0, 0, num_tokens));
+    response_part(e, result.advantages, b)
+        .narrow(0, 0, num_tokens)
+        .sub_(of_group(baselines, b).narrow(0, 0, num_tokens));
   }
   return result;
 }

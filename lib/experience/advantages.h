@@ -43,8 +43,8 @@ AdvantagesAndReturns discounted_returns(const Experience& experience, const Expe
 /// OTB (Li et al. 2026, The Optimal Token Baseline): the return G_t (discounted_returns) less that of the group at its
 /// token t, B_t = sum W_t G_t / (sum W_t + 1e-8) over the judged responses that reach it. W_t is the sum over tokens up
 /// to t of energies, each times the square of is_weights where those are. So where one response alone is left, its
-/// advantage is 0; with `bares_tail`, verl's rule, nothing is taken off there. returns = G_t. Reads token_rewards and energies; runs in float64. **Collective** over the part's
-/// ranks.
+/// advantage is 0; with `bares_tail`, verl's rule, nothing is taken off there. returns = G_t. Reads token_rewards and
+/// energies; runs in float64. **Collective** over the part's ranks.
 AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceConfig& config, bool bares_tail = false);
 
 // Below, the return R of a response is the sum of its token rewards, any KL included; all its tokens have the same

@@ -68,7 +68,8 @@ struct ImportanceWeights {
     v("weight_type", weight_type, "whose ratio the weight is");
     v("upper_bound", upper_bound, "larger weights are cut to this (TIS); null: none is", above(0));
     v("lower_bound", lower_bound, "smaller weights are raised to this; null: none is", at_least(0));
-    v("zero_outside", zero_outside, "weights outside the bounds become 0 instead, and their tokens still count (IcePop)");
+    v("zero_outside", zero_outside,
+      "weights outside the bounds become 0 instead, and their tokens still count (IcePop)");
     v.noted({"detach"}, "the weights are constants here: no gradient could flow through them");
   }
 };

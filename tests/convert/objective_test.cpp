@@ -54,17 +54,18 @@ TEST_CASE("what changes the objective and is not here is refused by its key", "[
       {"verl", {grpo, {"algorithm.use_kl_in_reward", "True"}}, "algorithm.use_kl_in_reward"},
       {"verl", {grpo, {kActor + "loss_agg_mode", "median"}}, kActor + "loss_agg_mode"},
       {"verl", {grpo, {kActor + "use_kl_loss", "True"}, {kActor + "kl_loss_type", "full"}}, kActor + "kl_loss_type"},
-      {"verl", {{"algorithm.adv_estimator", "gpg"}, {"actor_rollout_ref.rollout.n", "1"}}, "actor_rollout_ref.rollout.n"},
-      {"verl", {grpo, {kMode, "dro"}}, kActor + "policy_loss.dro_beta"},
       {"verl",
-       {grpo, {kMode, "geo_mean"}, {kCorrection + "rollout_is", "token"}},
-       kCorrection + "rollout_is"},
+       {{"algorithm.adv_estimator", "gpg"}, {"actor_rollout_ref.rollout.n", "1"}},
+       "actor_rollout_ref.rollout.n"},
+      {"verl", {grpo, {kMode, "dro"}}, kActor + "policy_loss.dro_beta"},
+      {"verl", {grpo, {kMode, "geo_mean"}, {kCorrection + "rollout_is", "token"}}, kCorrection + "rollout_is"},
       {"verl", {{"critic.loss_agg_mode", "seq-mean-token-sum"}}, "critic.loss_agg_mode"},
       {"verl", {{"critic.ppo_epochs", "3"}}, "critic.ppo_epochs"},
       {"verl", {{"critic.optim.min_lr", "1e-6"}}, "critic.optim.min_lr"},
       {"verl", {grpo, {kActor + "qat.enable", "True"}}, kActor + "qat.enable"},
       {"verl", {grpo, {kActor + "optim.optimizer", "muon"}}, kActor + "optim.optimizer"},
-      {"verl", {grpo, {"actor_rollout_ref.model.override_config.attention_dropout", "0.1"}},
+      {"verl",
+       {grpo, {"actor_rollout_ref.model.override_config.attention_dropout", "0.1"}},
        "actor_rollout_ref.model.override_config.attention_dropout"},
       {"verl", {grpo, {kActor + "clip_ration_low", "0.3"}}, kActor + "clip_ration_low"},
       {"verl", {grpo, {"algorithm.new_advantage.clip", "0.3"}}, "algorithm.new_advantage.clip"},
@@ -141,17 +142,18 @@ TEST_CASE("LoRA of slime's branches is LoRA here", "[convert]") {
       converted("slime", {{"use-lora", "true"}, {"lora-rank", "8"}, {"lora-alpha", "32"}, {"lora-dropout", "0.1"}});
   CHECK_THAT(made.yaml, Contains("lora_rank: 8 ") && Contains("lora_alpha: 32 ") && Contains("lora_dropout: 0.1"));
   CHECK_THAT(made.yaml, Contains("lora_target: [all-linear]"));
-  CHECK_THAT(converted("slime", {{"use-lora", "true"},
-                                 {"lora-rank", "8"},
-                                 {"lora-alpha", "16"},
-                                 {"lora-target-modules", "q_proj,v_proj"}})
-                 .yaml,
-             Contains("lora_target: [q_proj, v_proj]"));
+  CHECK_THAT(
+      converted(
+          "slime",
+          {{"use-lora", "true"}, {"lora-rank", "8"}, {"lora-alpha", "16"}, {"lora-target-modules", "q_proj,v_proj"}})
+          .yaml,
+      Contains("lora_target: [q_proj, v_proj]"));
   CHECK_THROWS_WITH(converted("slime", {{"use-lora", "true"}, {"lora-rank", "8"}}), Contains("--lora-alpha"));
 }
 
 TEST_CASE("verl's bounds of the ratio count, whatever clip_ratio says, unless they are null", "[convert]") {
-  const std::pair<std::string, std::string> grpo{"algorithm.adv_estimator", "grpo"}, alone{kActor + "clip_ratio", "0.3"};
+  const std::pair<std::string, std::string> grpo{"algorithm.adv_estimator", "grpo"},
+      alone{kActor + "clip_ratio", "0.3"};
   const Converted ignored = converted("verl", {grpo, alone});
   CHECK(value_in(ignored, "pg_clip_low") == "0.2");
   CHECK_THAT(fmt::format("{}", fmt::join(ignored.differences, "; ")), Contains("clip_ratio = 0.3 has no effect"));

@@ -203,7 +203,8 @@ def verl(root):
     add("clip_ratio alone", grpo, (a + "clip_ratio", "0.05"))
     for kind in ("kl", "abs", "mse", "low_var_kl", "k3+", "kl+"):
         add("KL in the loss, " + kind, grpo, (a + "use_kl_loss", "True"), (a + "kl_loss_coef", "0.5"), (a + "kl_loss_type", kind))
-    add("entropy", grpo, (a + "entropy_coeff", "0.3"))
+    for aggregation in ("token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"):
+        add("entropy, " + aggregation, grpo, (a + "entropy_coeff", "0.3"), (a + "loss_agg_mode", aggregation))
     correction = "algorithm.rollout_correction."
     for level, bound in (("token", "1.1"), ("sequence", "1.5"), ("token", "0.8_1.2"), ("sequence", "0.5_1.5")):
         add(f"weights {level} {bound}", grpo, (correction + "rollout_is", level), (correction + "rollout_is_threshold", bound))
@@ -386,6 +387,7 @@ def slime(root):
     add("cispo without lower bound", (estimator, "cispo"), ("eps-clip", "1.0"), ("eps-clip-high", "4.0"))
     for kind in ("k1", "k2", "k3", "low_var_kl"):
         add("KL in the loss, " + kind, ("use-kl-loss", on), ("kl-loss-coef", "0.5"), ("kl-loss-type", kind))
+    add("entropy", ("entropy-coef", "0.3"))
     add("entropy per token", ("entropy-coef", "0.3"), ("calculate-per-token-loss", on))
     add("TIS", ("use-tis", on), ("tis-clip", "1.2"), ("tis-clip-low", "0.9"))
 
