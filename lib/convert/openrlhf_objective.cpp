@@ -123,11 +123,10 @@ void combine_filter(Conversion& c) {
 
 void combine_schedule(Conversion& c) {
   const std::string type = c.text("lr_scheduler"), path = "actor_train.training_args.lr_scheduler_type";
-  const std::string from = c.origin("lr_scheduler");
-  if (type != "cosine_with_min_lr") return c.set(path, type == "constant" ? "constant_with_warmup" : type, from);
-  c.set(path, "cosine", from);
-  if (c.number("min_lr_ratio") != 0)
-    c.differs(fmt::format("learning rate: it ends at {} of its peak there, and at 0 here", c.text("min_lr_ratio")));
+  const bool has_end = type == "cosine_with_min_lr";
+  c.set(path, has_end ? "cosine" : type == "constant" ? "constant_with_warmup" : type, c.origin("lr_scheduler"));
+  if (has_end) set_last_rate(c, type, "min_lr_ratio", true);
+  set_critic_optimizer(c);
 }
 
 /// Settings of the critic's own, where there is one.

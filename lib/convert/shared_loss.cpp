@@ -1,6 +1,8 @@
 // What losses of all trainers share: ratio ranges, KLs, the filter of groups, the optimizer that is here.
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "base/nearest.h"
 #include "convert/table.h"
 
@@ -37,6 +39,25 @@ void require_adam(const Conversion& conversion, const char* key) {
   const bool is_adam = name.empty() || name == "adam" || name.starts_with("adamw") || name == "fusedadam";
   if (!is_adam || name.find("8bit") != name.npos || name.find("4bit") != name.npos)
     throw conversion.refused(key, "an optimizer that is not here; AdamW is");
+}
+
+void set_last_rate(Conversion& conversion, const std::string& type, const char* end, bool is_share) {
+  if (conversion.text(end).empty() || conversion.number(end) == 0 || type.starts_with("constant")) return;
+  if (!type.starts_with("cosine"))
+    throw conversion.refused(end, "a learning rate that ends above 0; here only that of a cosine does: give it as 0");
+  const std::string args = "actor_train.training_args.";
+  conversion.set(args + "lr_scheduler_type", "cosine_with_min_lr", conversion.origin(end));
+  conversion.set_from(args + "lr_scheduler_kwargs." + (is_share ? "min_lr_rate" : "min_lr"), end);
+}
+
+void set_critic_optimizer(Conversion& conversion) {
+  constexpr std::string_view kPolicy = "actor_train.training_args.";
+  for (const std::string& path : conversion.draft.paths()) {
+    if (!path.starts_with(kPolicy) || path.find("batch_size") != path.npos) continue;
+    const std::string of_critic = "critic.training_args." + path.substr(kPolicy.size());
+    if (!conversion.draft.find(of_critic))
+      conversion.set(of_critic, std::string(conversion.draft.find(path)->value), "as the policy's");
+  }
 }
 
 void set_kl_loss(Conversion& conversion, const char* use, const char* coefficient, const char* type) {

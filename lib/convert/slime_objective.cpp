@@ -101,11 +101,10 @@ void combine_adapters(Conversion& c) {
         "adapters: no product was named, so all linear ones have some; branches of slime have defaults of their own");
 }
 
-/// A schedule that ends above 0 is not converted; a constant one has no end.
 void combine_optimizer(Conversion& c) {
   require_adam(c, "optimizer");
-  if (c.number("min-lr") != 0 && c.text("lr-decay-style") != "constant")
-    throw c.refused("min-lr", "a learning rate that ends above 0; give it as 0 to end there");
+  set_last_rate(c, c.text("lr-decay-style"), "min-lr", false);
+  set_critic_optimizer(c);
 }
 
 }  // namespace

@@ -163,6 +163,11 @@ void set_cispo_range(Conversion& conversion, const char* low, const char* high);
 void require_same(const Conversion& conversion, std::initializer_list<std::pair<const char*, const char*>> keys);
 /// UserError where the key names an optimizer other than Adam and AdamW with states of 32 bits.
 void require_adam(const Conversion& conversion, const char* key);
+/// What a cosine ends at: `end` is the policy's learning rate, or a share of its peak. Nothing where it is 0 or the
+/// schedule `type` is constant. UserError: another schedule.
+void set_last_rate(Conversion& conversion, const std::string& type, const char* end, bool is_share);
+/// The critic's optimizer and schedule where they are the policy's and no key of the critic's says otherwise.
+void set_critic_optimizer(Conversion& conversion);
 /// The KL in the loss, from their keys; none where its coefficient is 0.
 void set_kl_loss(Conversion& conversion, const char* use, const char* coefficient, const char* type);
 /// The KL in the token rewards, from the keys of its coefficient and its estimate.

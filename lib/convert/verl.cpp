@@ -126,6 +126,8 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "optim.total_training_steps", kAutomatic, "schedules end with the run"},
     {ACTOR "optim.lr_decay_style", kCopied, "actor_train.training_args.lr_scheduler_type", ""},
     {ACTOR "optim.clip_grad", kCopied, "max_grad_norm"},
+    {ACTOR "optim.min_lr", kCombined},
+    {ACTOR "optim.min_lr_ratio", kCombined},
     {ACTOR "optim.optimizer", kCombined, "", "AdamW"},
     {ACTOR "optim.optimizer_impl", kRefused, "an optimizer that is not here; PyTorch's AdamW is", "torch.optim"},
     {ACTOR "optim.num_cycles", kRefused, "waves of the learning rate", "0.5"},
@@ -277,9 +279,11 @@ void combine_critic(Conversion& c) {
   c.take_rest("critic.", "as the policy's");
 }
 
-/// AdamW, whose schedule ends at 0.
 void combine_optimizer(Conversion& c) {
   require_adam(c, ACTOR "optim.optimizer");
+  const std::string type = c.draft.find("actor_train.training_args.lr_scheduler_type")->value;
+  set_last_rate(c, type, ACTOR "optim.min_lr", false);
+  set_last_rate(c, type, ACTOR "optim.min_lr_ratio", true);
   const std::string betas = c.text(ACTOR "optim.betas");  // [0.9,0.999]
   const size_t comma = betas.find(',');
   if (comma == std::string::npos) return;

@@ -99,7 +99,7 @@ TEST_CASE("what changes the objective and is not here is refused by its key", "[
       {"slime", {{"advantage-estimator", "reinforce_plus_plus_baseline"}, {"kl-coef", "0.1"}}, "kl-coef"},
       {"slime", {{"optimizer", "sgd"}}, "optimizer"},
       {"slime", {{"attention-dropout", "0.1"}}, "attention-dropout"},
-      {"slime", {{"min-lr", "1e-7"}, {"lr-decay-style", "cosine"}}, "min-lr"},
+      {"slime", {{"min-lr", "1e-7"}, {"lr-decay-style", "linear"}}, "min-lr"},
       {"openrlhf", {{"advantage_estimator", "rloo"}}, "init_kl_coef"},
       {"openrlhf",
        {{"advantage_estimator", "group_norm"}, {"policy_loss_type", "gspo"}, {"use_kl_loss", "true"}},
