@@ -146,15 +146,15 @@ constexpr Trait kGreedyBaseline{"the reward of a greedy response as baseline",
                                 [](const Setting& s) { return s.is("remax"); }, advantage_keys};
 constexpr Trait kLengthWeighted{"the length-weighted mean of the group as baseline",
                                 [](const Setting& s) { return s.is("opo"); }, advantage_keys};
-constexpr Trait kDecoupled{"each reward normalised over its group, then their sum over the batch",
-                           [](const Setting& s) { return s.is("gdpo"); }, advantage_keys};
-constexpr Trait kTokenBaseline{"a baseline of each token of the group",
-                               [](const Setting& s) { return s.is("optimal_token_baseline"); }, advantage_keys};
 constexpr Trait kTokenBaselineOfVerl{"a baseline of each token of the group, but for what one response alone has",
                                      [](const Setting& s) { return s.is("optimal_token_baseline_verl"); },
                                      advantage_keys};
 constexpr Trait kCorrectedGroupMeanOfVerl{"the mean of the group as baseline, corrected for rewards of 0",
                                           [](const Setting& s) { return s.is("gpg_verl"); }, advantage_keys};
+constexpr Trait kDecoupled{"each reward normalised over its group, then their sum over the batch",
+                           [](const Setting& s) { return s.is("gdpo"); }, advantage_keys};
+constexpr Trait kTokenBaseline{"a baseline of each token of the group",
+                               [](const Setting& s) { return s.is("optimal_token_baseline"); }, advantage_keys};
 constexpr Trait kCorrectedGroupMean{"the mean of the group as baseline, corrected for groups that agree",
                                     [](const Setting& s) { return s.is("gpg"); }, advantage_keys};
 
@@ -299,17 +299,17 @@ constexpr Algorithm kAlgorithms[] = {
      &kPolicyGradient,
      {&kSequenceSum, &kOneUpdate, &kNoKl, &kNoEntropyBonus}},
     {"GPG", "Chu et al. 2025", &kCorrectedGroupMean, &kPolicyGradient, {&kTokenMean, &kNoKl}},
-    {"GPG as in verl",
-     "Chu et al. 2025, larger by rewards of 0",
-     &kCorrectedGroupMeanOfVerl,
-     &kPolicyGradient,
-     {&kTokenMean, &kNoKl}},
     {"GDPO", "Liu et al. 2026", &kDecoupled, &kClippedRatio},
     {"OTB", "Li et al. 2026", &kTokenBaseline, &kClippedRatio, {&kTokenMean, &kNoKl}},
     {"OTB as in verl",
      "Li et al. 2026, no baseline for one response alone",
      &kTokenBaselineOfVerl,
      &kClippedRatio,
+     {&kTokenMean, &kNoKl}},
+    {"GPG as in verl",
+     "Chu et al. 2025, larger by rewards of 0",
+     &kCorrectedGroupMeanOfVerl,
+     &kPolicyGradient,
      {&kTokenMean, &kNoKl}},
     {"REINFORCE++", "Hu et al. 2025", &kWhitened, &kClippedRatio, {&kKlInReward, &kWhitenedAdvantages}},
     {"REINFORCE++-baseline",
