@@ -437,7 +437,7 @@ def openrlhf(root):
                 total = total - number("entropy_loss_coef", 0) * losses.aggregate_loss(ENTROPY * logp, MASK, **info)
             return total
         case("OpenRLHF: " + name, [("pretrain", "m"), ("actor_num_gpus_per_node", "1"), ("n_samples_per_prompt", G), ("rollout_batch_size", N // G),
-                                   ("train_batch_size", N), ("generate_max_len", LONGEST), *keys], loss, longer)
+                                   ("train_batch_size", N), ("generate_max_len", LONGEST), ("lr_scheduler", "constant"), *keys], loss, longer)
 
     estimator, no_kl = "advantage_estimator", ("init_kl_coef", "0")
     for name in ("gae", "reinforce", "reinforce_baseline", "group_norm", "dr_grpo"):
