@@ -40,7 +40,6 @@ TEST_CASE("each loss and estimator of other trainers has their gradient once it 
     // TRL divides by a deviation plus 1e-4, ours by one plus 1e-6.
     CHECK(cosine == Approx(1).margin(1e-6));
     CHECK(norms * its["longer"].get<double>() == Approx(1).margin(5e-4));
-    if (std::getenv("ROLL_SHOW_CONVERSIONS")) std::printf("| %s | %.7f | %.6f |\n", name.c_str(), cosine, norms);
   }
 }
 
