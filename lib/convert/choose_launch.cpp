@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "config/scalar.h"
 #include "convert/convert.h"
 #include "convert/programs.h"
@@ -27,6 +28,12 @@ std::string list_of(const std::vector<const ForeignLaunch*>& launches) {
                         launches[i]->keys.size(), kind.empty() ? "" : "; it " + kind);
   }
   return text;
+}
+
+/// TRL's RLOOTrainer has the keys of its GRPOTrainer, and another objective.
+void add_trainer(ForeignLaunch& launch) {
+  if (lower_ascii(launch.program.substr(launch.program.rfind('/') + 1)).find("rloo") != std::string::npos)
+    launch.keys.insert(launch.keys.begin(), {"rloo_trainer", "true", launch.place, ""});
 }
 
 /// Processes on all machines, from what torchrun or accelerate were told.
@@ -74,6 +81,7 @@ ForeignLaunch choose_launch(const ForeignScript& script, const std::string& orig
     throw user_error("{}: {}: {}", chosen->place, chosen->program, kind);
   ForeignLaunch launch = *chosen;
   add_processes(launch);
+  add_trainer(launch);
   return launch;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "convert/adapters.h"
+#include "convert/openrlhf_objective.h"
 #include "convert/table.h"
 
 namespace roll {
@@ -18,9 +19,6 @@ using enum Fate;
 /// The second of two bounds that are each other's negative.
 std::string upper(const std::string& value) {
   return value.substr(value.rfind(' ') + 1);
-}
-std::string schedule(const std::string& value) {
-  return value.starts_with("cosine") ? "cosine" : value == "constant" ? "constant_with_warmup" : value;
 }
 
 constexpr const char* kMemory = "memory is laid out by the program; `offload: true` moves what waits to the host";
@@ -36,14 +34,17 @@ constexpr ForeignRow kRows[] = {
     {"data.max_images_per_prompt", kRefused, "images; text only"},
     {"actor.freeze_visual_encoder", kRefused, "images; text only"},
     {"actor.optim", kRefused, "an optimizer that is not here; AdamW is", "adam"},
+    {"actor.adam.eps", kCopied, "actor_train.training_args.adam_epsilon"},
     {"data.max_len", kCombined},
     {"actor.muon.*", kNothing},
     {"critic.muon.*", kNothing},
-    {"min_lr_ratio", kNothing, "learning rates end at 0"},
-    {"stop_properly_penalty_coef", kUnsupported, "rewards.<name>.overlong_buffer takes off for long responses"},
+    {"min_lr_ratio", kCombined, "", "0.1"},
+    {"stop_properly_penalty_coef", kRefused, "other rewards of cut responses; overlong_buffer is here"},
+    {"enable_ema", kRefused, "a mean of the weights (EMA)"},
+    {"ema_beta", kNothing, "nothing without enable_ema"},
     {"vllm_is_correction_type", kCombined, "", "tis"},
     {"tensorboard_dir", kAutomatic, "track_with; curves lie in output_dir"},
-    {"critic.*", kAutomatic, "as the policy's"},
+    {"critic.*", kCombined},
     {"prompt_data", kCopied, "actor_train.data_args.file_name", "", listed},
     {"eval_dataset", kCopied, "validation.data_args.file_name", "", listed},
     {"eval_temperature", kCopied, "validation.generating_args.temperature", "0.6"},
@@ -84,35 +85,36 @@ constexpr ForeignRow kRows[] = {
     {"actor_learning_rate", kCopied, "actor_train.training_args.learning_rate", "1e-6"},
     {"critic_learning_rate", kCopied, "critic.training_args.learning_rate", "9e-6"},
     {"lr_warmup_ratio", kCopied, "actor_train.training_args.warmup_ratio", "0.03"},
-    {"lr_scheduler", kCopied, "actor_train.training_args.lr_scheduler_type", "cosine_with_min_lr", schedule},
+    {"lr_scheduler", kCombined, "", "cosine_with_min_lr"},
     {"l2", kCopied, "actor_train.training_args.weight_decay", "0.0"},
     {"adam_betas", kCombined, "", "0.9 0.95"},
     {"max_norm", kCopied, "max_grad_norm", "1.0"},
     {"gradient_checkpointing", kCombined, "", "false"},
-    {"gamma", kCopied, "gamma", "1.0"},
+    {"gamma", kCombined, "", "1.0"},
     {"lambd", kCopied, "lambd", "1.0"},
     {"eps_clip", kCombined, "", "0.2"},
     {"eps_clip_low_high", kCombined},
     {"dual_clip", kCombined},
     {"value_clip", kCopied, "value_clip", "0.5"},
-    {"reward_clip_range", kCopied, "reward_clip", "-10 10", upper},
-    {"normalize_reward", kUnsupported, "norm_mean_type and norm_std_type: running"},
+    {"reward_clip_range", kCombined, "", "-10 10"},
+    {"normalize_reward", kRefused, "rewards less the mean that the reward model's training found"},
     {"init_kl_coef", kCombined, "", "0.01"},
     {"kl_target", kCombined},
     {"kl_horizon", kCombined, "", "10000"},
     {"kl_estimator", kCombined, "", "k1"},
     {"use_kl_loss", kCombined, "", "false"},
-    {"entropy_loss_coef", kCopied, "entropy_loss_coef"},
+    {"entropy_loss_coef", kCombined},
     {"policy_loss_type", kCombined, "", "ppo"},
     {"advantage_estimator", kCombined, "", "gae"},
-    {"no_advantage_std_norm", kUnsupported, "whiten_advantages takes off the mean and divides by the deviation"},
+    {"no_advantage_std_norm", kCombined, "", "false"},
     {"overlong_buffer_len", kCombined},
     {"overlong_penalty_factor", kCombined, "", "1"},
     {"dynamic_filtering", kCombined, "", "false"},
-    {"dynamic_filtering_reward_range", kUnsupported, "groups whose responses are all right or all wrong are dropped"},
+    {"dynamic_filtering_reward_range", kCombined, "", "0 1"},
     {"freezing_actor_steps", kCopied, "critic_warmup", "", steps_or_never},
-    {"ptx_coef", kNothing},
-    {"aux_loss_coef", kNothing, "dense models only"},
+    {"ptx_coef", kNothing, "nothing without pretrain_data"},
+    {"pretrain_data", kRefused, "a loss of texts beside the rewards"},
+    {"aux_loss_coef", kRefused, "transformers' balance of experts; moe_aux_loss_coeff is Megatron's"},
     {"enable_vllm_is_correction", kCombined, "", "false"},
     {"vllm_is_truncated_threshold", kCombined, "", "0.5 5.0"},
     {"actor_num_nodes", kCombined, "", "1"},
@@ -271,67 +273,6 @@ void combine_lengths(Conversion& c) {
         "response_length");
 }
 
-/// Weights of the sampler's tokens (TIS), or a filter of them (ICEPOP), between two bounds.
-void combine_correction(Conversion& c) {
-  if (!c.is_true("enable_vllm_is_correction")) return;
-  const std::string type = c.text("vllm_is_correction_type"), bounds = c.text("vllm_is_truncated_threshold");
-  const std::string low = bounds.substr(0, bounds.find(' ')), high = upper(bounds);
-  const std::string from =
-      c.origin({"enable_vllm_is_correction", "vllm_is_correction_type", "vllm_is_truncated_threshold"});
-  c.set("train_infer_correction.is_weight.enabled", "true", from);
-  c.set("train_infer_correction.is_weight.upper_bound", high, from);
-  if (type == "tis")
-    return c.differs(
-        fmt::format("correction: weights had a lower bound of {} there; here they have an upper one only", low));
-  c.set("train_infer_correction.filters",
-        fmt::format("[{{enabled: true, agg_type: {}, ratio_low: {}, ratio_high: {}}}]",
-                    type == "icepop" ? "token" : "geometric", low, high),
-        from);
-}
-
-void combine_algorithm(Conversion& c) {
-  const std::string name = c.text("advantage_estimator"), from = c.origin("advantage_estimator");
-  if (name == "reinforce")
-    c.set("adv_estimator", "reinforce_plus_plus", from);
-  else if (name == "reinforce_baseline")
-    c.set("adv_estimator", "reinforce_plus_plus_baseline", from);
-  else if (name == "group_norm")
-    c.set("adv_estimator", "grpo", from);
-  else if (name == "dr_grpo")
-    c.set("adv_estimator", "reinforce", from), c.set("norm_mean_type", "group", from);
-  else
-    c.set("adv_estimator", name, from);
-  if (name == "gae") c.set("whiten_advantages", "true", "always so there");
-  if (c.text("policy_loss_type") == "gspo") c.set("importance_sampling", "seq", c.origin("policy_loss_type"));
-  const std::string both = c.text("eps_clip_low_high");
-  const size_t blank = both.find(' ');
-  if (blank == std::string::npos)
-    set_clip(c, c.text("eps_clip"), c.text("eps_clip"), c.text("dual_clip"), c.origin("eps_clip"));
-  else
-    set_clip(c, both.substr(0, blank), both.substr(blank + 1), c.text("dual_clip"), c.origin("eps_clip_low_high"));
-  c.set("loss_agg_mode", c.text("policy_loss_type") == "gspo" ? "seq-mean-token-mean" : "token-mean",
-        c.origin("policy_loss_type"));
-  c.differs(
-      "loss: OpenRLHF averages over the tokens of each micro-batch; here the mean is over the whole mini-batch's");
-}
-
-void combine_kl(Conversion& c) {
-  const std::string estimator = c.text("kl_estimator");
-  if (c.number("init_kl_coef") == 0) return;
-  if (c.is_true("use_kl_loss")) {
-    c.set_from("use_kl_loss", "use_kl_loss");
-    c.set("kl_loss_coef", c.text("init_kl_coef"), c.origin("init_kl_coef"));
-    set_kl_loss_penalty(c, estimator, c.origin("kl_estimator"));
-    return;
-  }
-  c.set("add_token_level_kl", "true", c.origin("init_kl_coef"));
-  c.set_from("init_kl_coef", "init_kl_coef");
-  c.set("kl_penalty", estimator == "k3" ? "k3" : estimator == "k2" ? "mse" : "kl", c.origin("kl_estimator"));
-  if (c.text("kl_target").empty()) return;
-  c.set_from("target_kl", "kl_target");
-  c.set_from("kl_horizon", "kl_horizon");
-}
-
 void combine_batches(Conversion& c) {
   c.set_num_ranks("actor_num_gpus_per_node", "actor_num_nodes");
   set_devices(c, {"actor_num_gpus_per_node", "actor_num_nodes"});
@@ -353,9 +294,7 @@ void combine_batches(Conversion& c) {
 void combine_openrlhf(Conversion& c) {
   refuse_other_models(c, "pretrain");
   combine_lengths(c);
-  combine_correction(c);
-  combine_algorithm(c);
-  combine_kl(c);
+  combine_openrlhf_objective(c);
   combine_batches(c);
   // Policy and critic have the same adapters there.
   set_adapters(c, {"actor_train", "critic"},
@@ -373,7 +312,6 @@ void combine_openrlhf(Conversion& c) {
     c.set_from("rewards.math_rule.overlong_buffer.len", "overlong_buffer_len");
     c.set_from("rewards.math_rule.overlong_buffer.penalty_factor", "overlong_penalty_factor");
   }
-  if (c.is_true("dynamic_filtering")) set_group_filter(c, c.origin("dynamic_filtering"));
   c.differs(
       "length: a run has max_steps steps here (default 500); num_episodes counts passes: set it to rows x passes / "
       "rollout_batch_size");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "convert/slime_objective.h"
 #include "convert/table.h"
 
 namespace roll {
@@ -58,9 +59,43 @@ constexpr ForeignRow kRows[] = {
     {"rollout-top-k", kCopied, "actor_infer.generating_args.top_k", "-1"},
     {"rollout-stop", kCopied, "actor_infer.generating_args.stop_strings", "", listed},
     {"rollout-stop-token-ids", kUnsupported, "the model's own end tokens, and stop_strings"},
+    {"use-lora", kCombined, "", "false"},
+    {"enable-lora", kCombined, "", "false"},
+    {"lora-rank", kCombined, "", "0"},
+    {"lora-alpha", kCombined},
+    {"lora-dropout", kCombined, "", "0.0"},
+    {"lora-target-modules", kCombined, "", "all-linear"},
+    {"target-modules", kCombined},
+    {"lora-adapter-path", kRefused,
+     "adapters that a run begins from; give --hf-checkpoint FOLDER of theirs behind the file, and this as null"},
+    {"only-train-params-name-list", kRefused, "a training of some weights alone; adapters (LoRA) are here"},
+    {"freeze-params-name-list", kRefused, "frozen weights; adapters (LoRA) are here"},
+    {"freeze-indexer", kRefused, "frozen weights; adapters (LoRA) are here"},
     {"rollout-function-path", kRefused, "a rollout of one's own Python (agents, fine-tuning)"},
     {"custom-generate-function-path", kRefused, "a rollout of one's own Python (agents)"},
-    {"custom-*", kUnsupported, kPython},
+    {"custom-rm-path", kUnsupported, kPython},
+    {"custom-rollout-log-function-path", kNothing},
+    {"custom-eval-rollout-log-function-path", kNothing},
+    {"custom-update-weight-post-write-path", kNothing},
+    {"custom-*", kRefused, kPython},
+    {"rollout-sample-filter-path", kRefused, "a filter of samples in Python"},
+    {"buffer-filter-path", kRefused, "a filter of samples in Python"},
+    {"rollout-all-samples-process-path", kRefused, kPython},
+    {"rollout-data-postprocess-path", kRefused, kPython},
+    {"rollout-sample-hook-path", kRefused, kPython},
+    {"data-source-path", kUnsupported, kPython},
+    {"mask-offpolicy-in-partial-rollout", kRefused, "a mask of what an earlier policy sampled"},
+    {"megatron-config-path", kRefused, "settings of roles in a file of their own, which is not read"},
+    {"disable-compute-advantages-and-returns", kRefused, "a training without advantages"},
+    {"reset-optimizer-states", kRefused, "an optimizer that forgets at each step"},
+    {"use-stateless-adam", kRefused, "an optimizer that forgets at each step"},
+    {"use-routing-replay", kRefused, "a replay of the trainer's experts; routing_replay is the sampler's (R3)"},
+    {"use-rollout-routing-replay", kCopied, "routing_replay"},
+    {"loss-mask-type", kNothing, "of several turns"},
+    {"log-reward-category", kNothing},
+    {"check-weight-update-equal", kNothing},
+    {"get-mismatch-metrics", kAutomatic, "train_infer_correction has metrics of its own"},
+    {"use-rollout-entropy", kAutomatic, "entropy is computed where it is read"},
     {"over-sampling-batch-size", kAutomatic, "groups that a filter drops are made up for prompt by prompt"},
     {"dynamic-sampling-filter-path", kCombined},
     {"partial-rollout", kAutomatic, "no response is thrown away; async_generation_ratio samples ahead"},
@@ -81,7 +116,7 @@ constexpr ForeignRow kRows[] = {
     {"disable-grpo-std-normalization", kCombined, "", "false"},
     {"disable-rewards-normalization", kCombined, "", "false"},
     {"normalize-advantages", kCopied, "whiten_advantages", "false"},
-    {"gamma", kCopied, "gamma", "1.0"},
+    {"gamma", kCombined, "", "1.0"},
     {"lambd", kCopied, "lambd", "1.0"},
     {"eps-clip", kCombined, "", "0.2"},
     {"eps-clip-high", kCombined},
@@ -96,11 +131,14 @@ constexpr ForeignRow kRows[] = {
     {"loss-type", kRefused, "another loss; roll train trains by rewards, roll sft on responses", "policy_loss"},
     {"use-tis", kCopied, "train_infer_correction.is_weight.enabled"},
     {"tis-clip", kCombined, "", "2.0"},
-    {"tis-clip-low", kUnsupported, "weights have an upper bound only"},
-    {"use-rollout-logprobs", kUnsupported, "ratios are against the trainer's log-probs"},
-    {"use-unbiased-kl", kUnsupported},
-    {"use-opsm", kUnsupported},
-    {"ref-update-interval", kUnsupported, "the reference is frozen"},
+    {"tis-clip-low", kCombined, "", "0"},
+    {"use-rollout-logprobs", kRefused, "old log-probs that are the sampler's own"},
+    {"use-unbiased-kl", kRefused, "a KL times the ratio"},
+    {"use-opsm", kRefused, "a mask of responses that the policy has left (OPSM)"},
+    {"opsm-delta", kNothing, "nothing without use-opsm"},
+    {"ref-update-interval", kRefused, "a reference that follows the policy; here it is frozen"},
+    {"critic-load", kAutomatic, "the critic's first weights are the policy's"},
+    {"critic-save", kAutomatic, "checkpoints hold the critic, too"},
     {"num-critic-only-steps", kCopied, "critic_warmup", "0"},
     {"critic-lr", kCopied, "critic.training_args.learning_rate"},
     {"use-opd", kRefused, "a distillation, which is not converted: use_opd asks for it here"},
@@ -115,9 +153,9 @@ constexpr ForeignRow kRows[] = {
     {"adam-beta2", kCopied, "actor_train.training_args.adam_beta2", "0.999"},
     {"adam-eps", kCopied, "actor_train.training_args.adam_epsilon"},
     {"clip-grad", kCopied, "max_grad_norm", "1.0"},
-    {"optimizer", kAutomatic, "AdamW"},
+    {"optimizer", kCombined, "", "adam"},
     {"optimizer-*", kAutomatic, "`offload: true` moves what waits to the host"},
-    {"use-precision-aware-optimizer", kUnsupported},
+    {"use-precision-aware-optimizer", kAutomatic, "states are float32"},
 
     {"actor-num-nodes", kCombined, "", "1"},
     {"actor-num-gpus-per-node", kCombined, "", "8"},
@@ -144,6 +182,8 @@ constexpr ForeignRow kRows[] = {
     {"moe-aux-loss-coeff", kCopied, "actor_train.strategy_args.strategy_config.moe_aux_loss_coeff"},
     {"moe-z-loss-coeff", kCopied, "actor_train.strategy_args.strategy_config.moe_z_loss_coeff"},
     {"moe-router-bias-update-rate", kCopied, "actor_train.strategy_args.strategy_config.moe_router_bias_update_rate"},
+    {"moe-expert-capacity-factor", kRefused, "tokens that full experts drop"},
+    {"moe-input-jitter-eps", kRefused, "noise on what routers read"},
     {"moe-*", kAutomatic, "the model's config.json says what its experts are, and tokens go to them in one way"},
     {"multi-latent-attention", kRefused, "an attention that is not here"},
     {"mtp-num-layers", kRefused, "predictions of several tokens at once"},
@@ -154,7 +194,7 @@ constexpr ForeignRow kRows[] = {
     {"keep-old-actor", kAutomatic, "ratios are against the step's first weights"},
     {"seq-length", kAutomatic, "prompt_length + response_length"},
     {"ref-micro-batch-size", kAutomatic, "reference.infer_batch_size, or packing"},
-    {"min-lr", kUnsupported, "learning rates end at 0"},
+    {"min-lr", kCombined, "", "0"},
     {"rotary-*", kAutomatic, kShape},
     {"max-position-embeddings", kAutomatic, kShape},
     {"position-embedding-type", kAutomatic, kShape},
@@ -178,8 +218,9 @@ constexpr ForeignRow kRows[] = {
     {"recompute-method", kCopied, "actor_train.strategy_args.strategy_config.recompute_method"},
     {"recompute-num-layers", kCopied, "actor_train.strategy_args.strategy_config.recompute_num_layers"},
     {"recompute-*", kAutomatic, "layer by layer"},
+    {"attention-dropout", kRefused, "dropout; here it is of adapters alone"},
+    {"hidden-dropout", kRefused, "dropout; here it is of adapters alone"},
     {"attention-*", kAutomatic},
-    {"hidden-dropout", kAutomatic, "there is no dropout"},
     {"accumulate-allreduce-grads-in-fp32", kAutomatic, "always"},
     {"train-backend", kAutomatic, "one built-in back-end"},
     {"megatron-to-hf-mode", kAutomatic, "models are HF folders"},
@@ -208,45 +249,6 @@ constexpr ForeignRow kRows[] = {
     {"disable-bias-linear", kAutomatic, kShape},
     {"untie-embeddings-and-output-weights", kAutomatic, kShape},
 };
-
-void combine_algorithm(Conversion& c) {
-  const std::string name = c.text("advantage-estimator"), from = c.origin("advantage-estimator");
-  const bool is_group = name == "grpo" || name == "gspo" || name == "cispo";
-  const bool keeps_mean = c.is_true("disable-rewards-normalization"),
-             keeps_std = c.is_true("disable-grpo-std-normalization");
-  if (is_group && (keeps_mean || keeps_std)) {
-    c.set("adv_estimator", "reinforce",
-          c.origin(keeps_mean ? "disable-rewards-normalization" : "disable-grpo-std-normalization"));
-    if (!keeps_mean) c.set("norm_mean_type", "group", from);
-  } else {
-    c.set("adv_estimator", is_group ? "grpo" : name == "ppo" ? "gae" : name, from);
-  }
-  if (name == "gspo") c.set("importance_sampling", "seq", from);
-  const std::string low = c.text("eps-clip"), high = c.text("eps-clip-high").empty() ? low : c.text("eps-clip-high");
-  if (name == "cispo") {
-    c.set("actor_train.pg_variant", "cispo", from);
-    c.set("actor_train.cispo_epsilon_low", low, c.origin("eps-clip"));
-    c.set("actor_train.cispo_epsilon_high", high, c.origin("eps-clip-high"));
-  } else {
-    set_clip(c, low, high, c.text("eps-clip-c"), c.origin({"eps-clip", "eps-clip-high", "eps-clip-c"}));
-  }
-  const bool by_token = c.is_true("calculate-per-token-loss");
-  c.set("loss_agg_mode", by_token ? "token-mean" : "seq-mean-token-mean", c.origin("calculate-per-token-loss"));
-  if (c.is_set("use-tis")) c.set_from("train_infer_correction.is_weight.upper_bound", "tis-clip");
-  if (c.is_set("dynamic-sampling-filter-path")) {
-    set_group_filter(c, c.origin("dynamic-sampling-filter-path"));
-    c.differs(
-        "filter: groups whose responses are all right or all wrong are dropped; a filter function of yours does not "
-        "run here");
-  }
-}
-
-void combine_kl(Conversion& c) {
-  set_kl_loss(c, "use-kl-loss", "kl-loss-coef", "kl-loss-type");
-  if (c.number("kl-coef") == 0) return;
-  c.set("add_token_level_kl", "true", c.origin("kl-coef"));
-  c.set_from("init_kl_coef", "kl-coef");
-}
 
 constexpr std::pair<const char*, const char*> kStageKeys[] = {
     {"pipeline-model-parallel-size", "pipeline_model_parallel_size"},
@@ -301,8 +303,7 @@ void combine_batches(Conversion& c) {
 
 void combine_slime(Conversion& c) {
   refuse_other_models(c, "hf-checkpoint");
-  combine_algorithm(c);
-  combine_kl(c);
+  combine_slime_objective(c);
   combine_devices(c);
   combine_batches(c);
   if (!c.is_set("num-rollout"))

@@ -36,12 +36,6 @@ const char* words_of(Fate fate) {
   return "";
 }
 
-bool is_off(const std::string& value, const char* standard) {
-  static constexpr std::array<std::string_view, 12> kOff{"",     "0",    "0.0",  "false", "False", "FALSE",
-                                                         "null", "None", "none", "~",     "[]",    "no"};
-  return value == standard || std::ranges::find(kOff, value) != kOff.end();
-}
-
 /// Keys of ours that only name something.
 bool is_name_key(std::string_view ours) {
   return ours == "exp_name" || ours == "output_dir" || ours == "rollout_dump_dir";
@@ -80,6 +74,8 @@ Conversion::Conversion(const ForeignTrainer& trainer, const std::vector<ForeignK
 void Conversion::tell(const ForeignKey& key) {
   const ForeignRow* row = row_of(key.key);
   const std::string said = fmt::format("{} = {} ({})", key.key, key.value, key.place);
+  const bool is_group = row && std::string_view(row->theirs).ends_with('*');
+  if (!row || (is_group && row->fate == Fate::kAutomatic)) refuse_unknown(key);
   if (!row) {
     std::vector<std::string> names;
     for (const ForeignRow& each : trainer_.rows) names.emplace_back(each.theirs);
@@ -88,9 +84,34 @@ void Conversion::tell(const ForeignKey& key) {
     if (key.unknown.empty() && is_off(key.value, row->standard))
       without.push_back(fmt::format("{}: it is off", said));
     else
-      throw refused(std::string_view(row->theirs).ends_with('*') ? key.key : row->theirs, row->ours);
+      throw refused(is_group ? key.key : row->theirs, row->ours);
   } else if (row->fate >= Fate::kAutomatic) {
     without.push_back(fmt::format("{}: {}{}{}", said, words_of(row->fate), *row->ours ? ": " : "", row->ours));
+  }
+}
+
+void Conversion::refuse_unknown(const ForeignKey& key) const {
+  const ForeignRow* row = row_of(key.key);
+  const std::string group = row ? std::string(row->theirs, std::string_view(row->theirs).size() - 1) : "";
+  const std::string rest = key.key.starts_with(group) ? key.key.substr(group.size()) : key.key;
+  if (!decides_training(rest) || (key.unknown.empty() && is_off(key.value, ""))) return;
+  std::vector<std::string> names;
+  for (const ForeignRow& each : trainer_.rows) names.emplace_back(each.theirs);
+  throw user_error(
+      "{}: {} = {}: by its name it decides what is trained, and it is not a key that this program knows of{}; give "
+      "it as null behind the file to train without it",
+      key.place, key.key, key.unknown.empty() ? key.value : key.unknown, did_you_mean(key.key, names));
+}
+
+void Conversion::take_rest(const std::string& prefix, const char* why) {
+  for (const auto& [name, key] : given_) {
+    if (!name.starts_with(prefix) || read_.contains(name)) continue;
+    const ForeignRow* row = row_of(name);
+    if (!row || row->fate != Fate::kCombined) continue;
+    read_.insert(name);
+    refuse_unknown(*key);
+    without.push_back(
+        fmt::format("{} = {} ({}): {}: {}", key->key, key->value, key->place, words_of(Fate::kAutomatic), why));
   }
 }
 
@@ -283,41 +304,6 @@ void set_devices(Conversion& conversion, std::initializer_list<const char*> keys
   for (const char* role : {"actor_train", "actor_infer", "reference", "critic"})
     conversion.set(std::string(role) + ".device_mapping", fmt::format("\"list(range(0,{}))\"", conversion.num_ranks),
                    origin);
-}
-
-void set_clip(Conversion& conversion, const std::string& low, const std::string& high, const std::string& c,
-              const std::string& origin) {
-  conversion.set("use_pg_clip_range", "true", origin);
-  conversion.set("pg_clip_low", low, origin);
-  conversion.set("pg_clip_high", high, origin);
-  if (c.empty()) return;
-  conversion.set("dual_clip_loss", "true", origin);
-  conversion.set("dual_clip_c", c, origin);
-}
-
-void set_kl_loss(Conversion& conversion, const char* use, const char* coefficient, const char* type) {
-  if (!conversion.is_true(use)) return;
-  if (conversion.number(coefficient) == 0)
-    return conversion.set("use_kl_loss", "false", conversion.origin(coefficient) + " is 0");
-  conversion.set("use_kl_loss", "true", conversion.origin(use));
-  conversion.set_from("kl_loss_coef", coefficient);
-  set_kl_loss_penalty(conversion, conversion.text(type), conversion.origin(type));
-}
-
-void set_kl_loss_penalty(Conversion& conversion, const std::string& type, const std::string& origin) {
-  const auto is_one_of = [&](auto... names) { return ((type == names) || ...); };
-  if (is_one_of("k3", "low_var_kl")) return;
-  const char* const ours = is_one_of("k1", "kl")    ? "kl"
-                           : is_one_of("k2", "mse") ? "mse"
-                           : is_one_of("abs")       ? "abs"
-                                                    : "";
-  if (*ours) return conversion.set("kl_loss_penalty", ours, origin);
-  conversion.differs(fmt::format("KL in the loss: the estimate k3 (low_var_kl) here; {} was {}", origin, type));
-}
-
-void set_group_filter(Conversion& conversion, const std::string& origin) {
-  conversion.set("rewards.math_rule.query_filter_config.type", "mean_filter", origin);
-  conversion.set("is_use_additional_prompts", "true", "prompts are sampled ahead for groups that are dropped");
 }
 
 void refuse_other_models(const Conversion& conversion, const char* key) {

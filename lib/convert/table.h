@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "convert/deciding.h"
 #include "convert/draft.h"
 #include "convert/foreign.h"
 
@@ -80,6 +81,8 @@ class Conversion {
   bool is_true(const std::string& key) const;
   /// Keys that no function has asked for: under the others they mean nothing.
   void tell_unread();
+  /// Those of them that begin with `prefix` are decided here, as `why` says. UserError: one decides what is trained.
+  void take_rest(const std::string& prefix, const char* why);
   /// "run.sh:12: data.train_batch_size" or "data.train_batch_size's default".
   std::string origin(const std::string& key) const;
   /// Of those that are given.
@@ -105,6 +108,7 @@ class Conversion {
   /// "run.sh:4: lr = x", for messages.
   std::string said(const std::string& key) const;
   void tell(const ForeignKey& key);
+  void refuse_unknown(const ForeignKey& key) const;
   void copy(const ForeignRow& row);
   void copy_name(const ForeignRow& row);
   const ForeignRow* row_of(const std::string& key) const { return find_row(trainer_, key); }
@@ -153,10 +157,24 @@ void set_devices(Conversion& conversion, std::initializer_list<const char*> keys
 /// Ratio bounds; dual clip where `c` is not empty.
 void set_clip(Conversion& conversion, const std::string& low, const std::string& high, const std::string& c,
               const std::string& origin);
+/// CISPO's range; a weight is never below 0, whatever is allowed.
+void set_cispo_range(Conversion& conversion, const char* low, const char* high);
+/// UserError where the first key of a pair is given and is not the second's value: roles that have one setting here.
+void require_same(const Conversion& conversion, std::initializer_list<std::pair<const char*, const char*>> keys);
+/// UserError where the key names an optimizer other than Adam and AdamW with states of 32 bits.
+void require_adam(const Conversion& conversion, const char* key);
+/// What a cosine ends at: `end` is the policy's learning rate, or a share of its peak. Nothing where it is 0 or the
+/// schedule `type` is constant. UserError: another schedule.
+void set_last_rate(Conversion& conversion, const std::string& type, const char* end, bool is_share);
+/// The critic's optimizer and schedule where they are the policy's and no key of the critic's says otherwise.
+void set_critic_optimizer(Conversion& conversion);
 /// The KL in the loss, from their keys; none where its coefficient is 0.
 void set_kl_loss(Conversion& conversion, const char* use, const char* coefficient, const char* type);
-/// The estimate of the KL in the loss, where it is not k3: `type` is k1, k2, k3 or one of verl's words for them.
-void set_kl_loss_penalty(Conversion& conversion, const std::string& type, const std::string& origin);
+/// The KL in the token rewards, from the keys of its coefficient and its estimate.
+void set_reward_kl(Conversion& conversion, const char* coefficient, const char* type);
+/// The estimate of the KL in the loss, where it is not k3: k1, k2, k3 or one of verl's words for them, of which those
+/// that end with '+' have the gradient of k2. UserError: another.
+void set_kl_loss_penalty(Conversion& conversion, const char* type);
 /// Groups that are all right or all wrong are dropped, and made up for.
 void set_group_filter(Conversion& conversion, const std::string& origin);
 /// Their keys of a validation's sampling where its own are not set.

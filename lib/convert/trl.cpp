@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "convert/adapters.h"
 #include "convert/table.h"
+#include "convert/trl_objective.h"
 
 namespace roll {
 
@@ -17,8 +18,6 @@ namespace {
 using enum Fate;
 
 constexpr const char* kSampler = "the sampler is built in, and shares the weights";
-constexpr const char* kMismatch =
-    "write it as train_infer_correction; sampler and trainer are one program here, and agree closely";
 
 constexpr ForeignRow kRows[] = {
     {"model_name_or_path", kCopied, "pretrain", "set-me/to-a-model-folder"},
@@ -82,7 +81,7 @@ constexpr ForeignRow kRows[] = {
     {"enable_cpu_affinity", kNothing},
 
     {"max_prompt_length", kCopied, "prompt_length", "512"},
-    {"max_completion_length", kCopied, "response_length", "256"},
+    {"max_completion_length", kCopied, "response_length", "512"},
     {"num_generations", kCopied, "num_return_sequences_in_group", "8"},
     {"num_generations_eval", kCopied, "validation.generating_args.num_return_sequences"},
     {"per_device_train_batch_size", kCombined, "", "8"},
@@ -104,8 +103,12 @@ constexpr ForeignRow kRows[] = {
     {"repetition_penalty", kCopied, "actor_infer.generating_args.repetition_penalty", "1.0"},
     {"generation_kwargs*", kUnsupported, "write them under actor_infer.generating_args"},
     {"chat_template_kwargs*", kUnsupported, "data_args.enable_thinking is the one of Qwen3"},
-    {"use_vllm", kAutomatic, kSampler},
-    {"vllm_importance_sampling_*", kUnsupported, kMismatch},
+    {"use_vllm", kCombined, "", "false"},
+    {"vllm_importance_sampling_correction", kCombined, "", "true"},
+    {"vllm_importance_sampling_mode", kCombined, "", "sequence_mask"},
+    {"vllm_importance_sampling_clip_max", kCombined, "", "3.0"},
+    {"vllm_importance_sampling_clip_min", kCombined},
+    {"vllm_importance_sampling_cap", kCombined},
     {"vllm_gpu_memory_utilization", kCopied, "actor_infer.strategy_args.strategy_config.gpu_memory_utilization"},
     {"vllm_tensor_parallel_size", kCopied, "actor_infer.strategy_args.strategy_config.tensor_parallel_size"},
     {"vllm_*", kAutomatic, kSampler},
@@ -116,7 +119,7 @@ constexpr ForeignRow kRows[] = {
     {"beta", kCombined, "", "0.0"},
     {"epsilon", kCombined, "", "0.2"},
     {"epsilon_high", kCombined},
-    {"delta", kUnsupported, "dual_clip_c bounds negative advantages only"},
+    {"delta", kCombined},
     {"loss_type", kCombined, "", "dapo"},
     {"scale_rewards", kCombined, "", "group"},
     {"importance_sampling_level", kCombined, "", "token"},
@@ -124,12 +127,30 @@ constexpr ForeignRow kRows[] = {
     {"reward_funcs", kUnsupported, "Python; write rewards.<name>"},
     {"reward_weights", kUnsupported, "rewards.<name>.terms has weights"},
     {"multi_objective_aggregation", kCombined, "", "sum_then_normalize"},
-    {"sync_ref_model", kUnsupported, "the reference is frozen"},
-    {"ref_model_mixup_alpha", kUnsupported, "the reference is frozen"},
-    {"ref_model_sync_steps", kUnsupported, "the reference is frozen"},
-    {"top_entropy_quantile", kUnsupported},
-    {"off_policy_mask_threshold", kUnsupported},
-    {"use_bias_correction_kl", kUnsupported},
+    {"sync_ref_model", kRefused, "a reference that follows the policy; here it is frozen"},
+    {"ref_model_mixup_alpha", kNothing, "nothing without sync_ref_model"},
+    {"ref_model_sync_steps", kNothing, "nothing without sync_ref_model"},
+    {"top_entropy_quantile", kRefused, "a loss of the tokens with much entropy alone", "1.0"},
+    {"off_policy_mask_threshold", kRefused, "a mask of responses that the policy has left"},
+    {"use_bias_correction_kl", kRefused, "a KL times the ratio"},
+    {"sapo_temperature_*", kNothing, "of SAPO"},
+    {"vespo_*", kNothing, "of VESPO"},
+    {"entropy_coef", kCombined, "", "0.0"},
+    {"use_adaptive_entropy", kRefused, "a weight of the entropy that adapts"},
+    {"entropy_coef_*", kNothing, "nothing without use_adaptive_entropy"},
+    {"entropy_target", kNothing, "nothing without use_adaptive_entropy"},
+    {"router_aux_loss_coef", kRefused, "transformers' balance of experts; moe_aux_loss_coeff is Megatron's", "0.001"},
+    {"rloo_trainer", kCombined, "", "false"},
+    {"normalize_advantages", kCombined, "", "false"},
+    {"reward_clip_range", kCombined},
+    {"neftune_noise_alpha", kRefused, "noise on embeddings"},
+    {"label_smoothing_factor", kRefused, "smoothed labels"},
+    {"lr_scheduler_kwargs.min_lr", kCopied, "actor_train.training_args.lr_scheduler_kwargs.min_lr"},
+    {"lr_scheduler_kwargs.min_lr_rate", kCopied, "actor_train.training_args.lr_scheduler_kwargs.min_lr_rate"},
+    {"lr_scheduler_kwargs.num_cycles", kCopied, "actor_train.training_args.lr_scheduler_kwargs.num_cycles"},
+    {"lr_scheduler_kwargs.power", kCopied, "actor_train.training_args.lr_scheduler_kwargs.power"},
+    {"lr_scheduler_kwargs.lr_end", kCopied, "actor_train.training_args.lr_scheduler_kwargs.lr_end"},
+    {"lr_scheduler_kwargs*", kRefused, "arguments of a schedule, which are not converted", "{}"},
     {"disable_dropout", kAutomatic, "there is no dropout"},
     {"cast_lm_head_to_fp32", kAutomatic, "log-probs are always computed in float32"},
 
@@ -142,7 +163,9 @@ constexpr ForeignRow kRows[] = {
     {"lr_scheduler_type", kCopied, "actor_train.training_args.lr_scheduler_type", "linear"},
     {"warmup_steps", kCopied, "actor_train.training_args.warmup_steps"},
     {"warmup_ratio", kCopied, "actor_train.training_args.warmup_ratio"},
-    {"optim", kAutomatic, "AdamW"},
+    {"optim", kCombined},
+    {"optim_args", kRefused, "arguments of an optimizer"},
+    {"optim_target_modules", kRefused, "an optimizer of some modules"},
     {"gradient_checkpointing", kCopied, "actor_train.model_args.disable_gradient_checkpointing", "true", negated},
     {"gradient_checkpointing_kwargs*", kAutomatic},
     {"deepspeed", kAutomatic, "one built-in back-end"},
@@ -161,49 +184,6 @@ constexpr ForeignRow kRows[] = {
     {"hub_*", kNothing},
     {"config_file", kAutomatic, "roll train -n starts the processes"},
 };
-
-void combine_loss(Conversion& c) {
-  const std::string type = c.text("loss_type"), from = c.origin("loss_type");
-  if (type == "grpo")
-    c.set("loss_agg_mode", "seq-mean-token-mean", from);
-  else if (type == "dr_grpo") {
-    c.set("loss_agg_mode", "constant", from);
-    c.set("loss_aggregation_divisor", c.text("max_completion_length"), c.origin("max_completion_length"));
-  } else
-    c.set("loss_agg_mode", "token-mean", from);
-  if (type == "bnpo")
-    c.differs("loss: bnpo averaged over the tokens of each micro-batch; here the mean is over the whole mini-batch's");
-  if (type == "sapo" || type == "luspo" || type == "vespo")
-    throw c.refused("loss_type", "a policy loss that is not here");
-  const std::string low = c.text("epsilon"), high = c.text("epsilon_high").empty() ? low : c.text("epsilon_high");
-  if (type == "cispo") {
-    c.set("actor_train.pg_variant", "cispo", from);
-    c.set("actor_train.cispo_epsilon_low", "1.0", "no lower bound there");
-    const double bound = c.number(c.text("epsilon_high").empty() ? "epsilon" : "epsilon_high");
-    c.set("actor_train.cispo_epsilon_high", fmt::format("{:g}", std::max(0.0, bound - 1)),
-          "epsilon_high less 1: there it is the bound of the weight itself");
-    if (bound < 1) c.differs("cispo: weights were bounded by less than 1 there; here the bound is 1 at least");
-  } else
-    set_clip(c, low, high, "", c.origin({"epsilon", "epsilon_high"}));
-  if (c.text("importance_sampling_level") == "sequence")
-    c.set("importance_sampling", "seq", c.origin("importance_sampling_level"));
-  if (c.number("beta") == 0) return;
-  c.set("use_kl_loss", "true", c.origin("beta"));
-  c.set_from("kl_loss_coef", "beta");
-}
-
-void combine_advantages(Conversion& c) {
-  const std::string scale = c.text("scale_rewards"), from = c.origin("scale_rewards");
-  const bool keeps = scale == "none" || scale == "false" || scale == "False";
-  c.set("adv_estimator", scale == "batch" || keeps ? "reinforce" : "grpo", from);
-  if (scale == "batch" || keeps) c.set("norm_mean_type", "group", from);
-  if (scale == "batch") c.set("norm_std_type", "batch", from);
-  if (c.text("multi_objective_aggregation") == "normalize_then_sum") {
-    c.set("adv_estimator", "gdpo", c.origin("multi_objective_aggregation"));
-    c.draft.remove("norm_mean_type"), c.draft.remove("norm_std_type");
-  }
-  if (scale == "mean") throw c.refused("scale_rewards", "a scale that is not here");
-}
 
 /// TRL's own reward functions as terms of ours; empty: it is none of them.
 std::string term_of(const std::string& function) {
@@ -253,12 +233,16 @@ void combine_batches(Conversion& c) {
         fmt::format("prompts: {} completions of a generation / num_generations", sampled));
   set_updates(c, {"actor_train", update,
                   c.origin({"per_device_train_batch_size", "gradient_accumulation_steps"}) + " x processes", micro, 1});
+  const double passes = static_cast<double>(c.count("num_iterations"));
+  if (is_trl_rloo(c) && (passes > 1 || sampled > update))
+    throw c.refused(passes > 1 ? "num_iterations" : "gradient_accumulation_steps",
+                    "several updates of RLOOTrainer to what is sampled, which clip the ratio of the whole response; "
+                    "that is not here, so a step must make one");
   if (c.text("max_steps").empty() || c.number("max_steps") < 1)
     return c.differs(
         fmt::format("length: a run has max_steps steps here (default 500); there it was {} passes over the rows: set "
                     "it to rows x passes / rollout_batch_size",
                     c.text("num_train_epochs")));
-  const double passes = static_cast<double>(c.count("num_iterations"));
   const double updates = std::max(1.0, std::floor(static_cast<double>(sampled) * passes / static_cast<double>(update)));
   c.set("max_steps", fmt::format("{}", std::ceil(c.number("max_steps") / updates)),
         fmt::format("max_steps, which counts updates: {} of them make a step", updates));
@@ -292,8 +276,8 @@ void combine_adapters(Conversion& c) {
 
 void combine_trl(Conversion& c) {
   refuse_other_models(c, "model_name_or_path");
-  combine_advantages(c);
-  combine_loss(c);
+  combine_trl_objective(c);
+  require_adam(c, "optim");
   combine_batches(c);
   combine_adapters(c);
   for (const char* key : {"deepspeed_config.zero_stage", "zero_optimization.stage"})

@@ -7,6 +7,7 @@
 #include "convert/verl_adapters.h"
 #include "convert/verl_correction.h"
 #include "convert/verl_layout.h"
+#include "convert/verl_objective.h"
 
 namespace roll {
 
@@ -65,7 +66,9 @@ constexpr ForeignRow kRows[] = {
     {MODEL "torch_dtype", kAutomatic, "bf16 on a GPU; model_args.dtype changes it"},
     {MODEL "enable_activation_offload", kAutomatic, kMemory},
     {MODEL "fused_kernel_options.*", kAutomatic},
-    {MODEL "override_config*", kUnsupported, "the model's own config.json counts"},
+    {MODEL "override_config.attn_implementation", kAutomatic},
+    {MODEL "override_config.max_position_embeddings", kAutomatic, "prompt_length + response_length"},
+    {MODEL "override_config*", kRefused, "a change of the model; change it in the model folder's config.json", "{}"},
     {"actor_rollout_ref.hybrid_engine", kAutomatic},
     {"actor_rollout_ref.nccl_timeout", kAutomatic, "actor_train.backend_timeout, in minutes"},
 
@@ -77,16 +80,21 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "ppo_epochs", kCopied, "ppo_epochs", "1"},
     {ACTOR "grad_clip", kCopied, "max_grad_norm", "1.0"},
     {ACTOR "clip_ratio", kCombined, "", "0.2"},
-    {ACTOR "clip_ratio_low", kCombined},
-    {ACTOR "clip_ratio_high", kCombined},
+    {ACTOR "clip_ratio_low", kCombined, "", "0.2"},
+    {ACTOR "clip_ratio_high", kCombined, "", "0.2"},
     {ACTOR "clip_ratio_c", kCombined, "", "3.0"},
-    {ACTOR "loss_agg_mode", kCopied, "loss_agg_mode", "token-mean"},
-    {ACTOR "loss_scale_factor", kCopied, "loss_aggregation_divisor"},
+    {ACTOR "loss_agg_mode", kCombined, "", "token-mean"},
+    {ACTOR "loss_scale_factor", kCombined},
     {ACTOR "entropy_coeff", kCopied, "entropy_loss_coef", "0"},
     {ACTOR "use_kl_loss", kCopied, "use_kl_loss", "false"},
     {ACTOR "kl_loss_coef", kCombined, "", "0.001"},
     {ACTOR "kl_loss_type", kCombined, "", "low_var_kl"},
     {ACTOR "policy_loss.loss_mode", kCombined, "", "vanilla"},
+    {ACTOR "policy_loss.dro_beta", kCombined},
+    {ACTOR "policy_loss.*", kNothing, "of losses that are not here"},
+    {ACTOR "qat.enable", kRefused, "training with quantised weights (QAT); model_args.quantise_base is of LoRA"},
+    {ACTOR "qat.*", kNothing, "nothing without qat.enable"},
+    {ACTOR "use_rollout_log_probs", kRefused, "old log-probs that are the sampler's own"},
     {ACTOR "shuffle", kAutomatic, "mini-batches are dealt by `seed`"},
     {ACTOR "strategy", kAutomatic, "one built-in back-end"},
     {ACTOR "ulysses_sequence_parallel_size", kCombined, "", "1"},
@@ -99,6 +107,14 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "megatron.override_transformer_config.pipeline_model_parallel_layout", kCombined},
     {ACTOR "megatron.expert_model_parallel_size", kCopied,
      "actor_train.strategy_args.strategy_config.expert_model_parallel_size"},
+    {ACTOR "megatron.override_transformer_config.moe_aux_loss_coeff", kCopied,
+     "actor_train.strategy_args.strategy_config.moe_aux_loss_coeff"},
+    {ACTOR "megatron.override_transformer_config.moe_z_loss_coeff", kCopied,
+     "actor_train.strategy_args.strategy_config.moe_z_loss_coeff"},
+    {ACTOR "megatron.override_transformer_config.bias_*", kAutomatic, "one built-in back-end"},
+    {ACTOR "megatron.override_transformer_config.masked_softmax_fusion", kAutomatic, "one built-in back-end"},
+    {ACTOR "megatron.router_replay.mode", kRefused,
+     "a replay of experts, which is not converted: routing_replay asks for R3", "disabled"},
     {ACTOR "megatron.*", kAutomatic, "one built-in back-end"},
     {ACTOR "optim.lr", kCopied, "actor_train.training_args.learning_rate", "1e-6"},
     {ACTOR "optim.weight_decay", kCopied, "actor_train.training_args.weight_decay", "0.01"},
@@ -108,7 +124,17 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "optim.lr_scheduler_type", kCopied, "actor_train.training_args.lr_scheduler_type", ""},
     {ACTOR "optim.betas", kCombined},
     {ACTOR "optim.total_training_steps", kAutomatic, "schedules end with the run"},
-    {ACTOR "optim.*", kUnsupported, "one of AdamW's finer settings"},
+    {ACTOR "optim.lr_decay_style", kCopied, "actor_train.training_args.lr_scheduler_type", ""},
+    {ACTOR "optim.clip_grad", kCopied, "max_grad_norm"},
+    {ACTOR "optim.min_lr", kCombined},
+    {ACTOR "optim.min_lr_ratio", kCombined},
+    {ACTOR "optim.optimizer", kCombined, "", "AdamW"},
+    {ACTOR "optim.optimizer_impl", kRefused, "an optimizer that is not here; PyTorch's AdamW is", "torch.optim"},
+    {ACTOR "optim.num_cycles", kRefused, "waves of the learning rate", "0.5"},
+    {ACTOR "optim.lr_decay_steps", kRefused, "a schedule that ends before the run", "-1"},
+    {ACTOR "optim.weight_decay_incr_style", kRefused, "a weight decay that changes", "constant"},
+    {ACTOR "optim.override_optimizer_config.*", kAutomatic, "states are float32; `offload: true` moves them"},
+    {ACTOR "optim.*", kRefused, "a finer setting of the optimizer or its schedule, which is not here"},
     {ACTOR "fsdp_config.*", kAutomatic, kMemory},
     {ACTOR "checkpoint.*", kAutomatic, "checkpoints are whole, and written while training goes on"},
     {ACTOR "use_torch_compile", kAutomatic},
@@ -120,13 +146,15 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "router_replay.mode", kRefused, "a replay of experts, which is not converted: routing_replay asks for R3",
      "disabled"},
     {ACTOR "tau_*", kNothing, "of SAPO"},
-    {ACTOR "entropy_*", kAutomatic, kMemory},
+    {ACTOR "entropy_from_logits*", kAutomatic, kMemory},
+    {ACTOR "entropy_checkpointing", kAutomatic, kMemory},
     {ACTOR "use_remove_padding", kAutomatic, "there is no padding"},
 
     {REF "fsdp_config.*", kAutomatic, kMemory},
     {REF "megatron.*", kAutomatic, "its layout is the policy's; reference.strategy_args changes it"},
     {REF "log_prob_micro_batch_size*", kAutomatic, "reference.infer_batch_size, or packing"},
     {REF "log_prob_max_token_len_per_gpu", kCombined},
+    {REF "entropy_*", kAutomatic, kMemory},
     {REF "*", kAutomatic, "its layout is the policy's; reference.strategy_args changes it"},
 
     {ROLLOUT "n", kCopied, "num_return_sequences_in_group", "1"},
@@ -160,9 +188,10 @@ constexpr ForeignRow kRows[] = {
     {"critic.model.path", kCopied, "reward_pretrain"},
     VERL_ADAPTER_ROWS("critic.model."),
     {"critic.model.*", kAutomatic, "as the policy's"},
+    {"critic.optim.total_training_steps", kAutomatic, "schedules end with the run"},
     {"critic.cliprange_value", kCopied, "value_clip", "0.5"},
     {"critic.ppo_max_token_len_per_gpu", kAutomatic, "as the policy's; critic.sequence_packing_args changes it"},
-    {"critic.*", kAutomatic, "as the policy's"},
+    {"critic.*", kCombined},
 
     {"reward_model.enable", kCombined, "", "false"},
     {"reward_model.model.path", kCombined},
@@ -205,6 +234,7 @@ constexpr ForeignRow kRows[] = {
     {"algorithm.rollout_correction.rollout_rs_threshold", kCombined},
     {"algorithm.rollout_correction.bypass_mode", kRefused, "old log-probs that are the sampler's own"},
     {"algorithm.rollout_correction.loss_type", kNothing, "nothing without bypass_mode"},
+    {"algorithm.gdpo_*", kNothing, "of GDPO"},
     {"algorithm.use_pf_ppo", kRefused, "PF-PPO, which weighs and drops samples"},
     {"algorithm.pf_ppo.*", kNothing, "nothing without use_pf_ppo"},
     {"distillation.enabled", kRefused,
@@ -235,77 +265,31 @@ constexpr ForeignRow kRows[] = {
     {"config-path", kNothing, ""},
 };
 
-/// The policy losses whose range has keys of its own here, which clip_ratio_low and _high are there.
-std::string own_range_of(const std::string& loss_mode) {
-  if (loss_mode == "gmpo" || loss_mode == "geo_mean") return "gmpo";
-  return loss_mode == "cispo" ? "cispo" : "";
+/// Its settings are the policy's here, but for those that have a row of their own.
+void combine_critic(Conversion& c) {
+  const DraftKey* estimator = c.draft.find("adv_estimator");
+  if (estimator->value != "gae") return;
+  require_same(c, {{"critic.loss_agg_mode", ACTOR "loss_agg_mode"},
+                   {"critic.loss_scale_factor", ACTOR "loss_scale_factor"},
+                   {"critic.ppo_epochs", ACTOR "ppo_epochs"},
+                   {"critic.ppo_mini_batch_size", ACTOR "ppo_mini_batch_size"},
+                   {"critic.grad_clip", ACTOR "grad_clip"},
+                   {"critic.optim.clip_grad", ACTOR "optim.clip_grad"},
+                   {"critic.optim.betas", ACTOR "optim.betas"}});
+  c.take_rest("critic.", "as the policy's");
 }
 
-/// verl's names for estimators that are here; empty: it is not.
-std::string estimator_of(const std::string& name) {
-  for (const char* same : {"gae", "grpo", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax", "rloo", "opo",
-                           "gpg", "optimal_token_baseline"})
-    if (name == same || name == std::string(same) + "_vectorized") return same;
-  return "";
-}
-
-void combine_policy_loss(Conversion& c) {
-  const std::string mode = c.text(ACTOR "policy_loss.loss_mode"), from = c.origin(ACTOR "policy_loss.loss_mode");
-  if (mode == "gspo")
-    c.set("importance_sampling", "seq", from);
-  else if (mode == "gpg")
-    c.set("actor_train.pg_variant", "vanilla", from);
-  else if (!own_range_of(mode).empty())
-    c.set("actor_train.pg_variant", own_range_of(mode), from);
-  else if (mode != "vanilla")
-    throw c.refused(ACTOR "policy_loss.loss_mode",
-                    "a policy loss that is not here; `roll keys pg_variant` lists those that are");
-
-  const auto bound = [&](const char* key) { return c.is_set(key) ? key : ACTOR "clip_ratio"; };
-  const char *const low_key = bound(ACTOR "clip_ratio_low"), *const high_key = bound(ACTOR "clip_ratio_high");
-  const std::string low = c.text(low_key), high = c.text(high_key);
-  if (const std::string variant = own_range_of(mode); !variant.empty()) {
-    // A weight is never below 0, whatever is allowed.
-    const bool is_open = variant == "cispo" && c.number(low_key) > 1;
-    c.set(fmt::format("actor_train.{}_epsilon_low", variant), is_open ? "1.0" : low, c.origin(low_key));
-    c.set(fmt::format("actor_train.{}_epsilon_high", variant), high, c.origin(high_key));
-  } else if (mode != "gpg") {
-    set_clip(c, low, high, c.text(ACTOR "clip_ratio_c"), c.origin({low_key, high_key, ACTOR "clip_ratio_c"}));
-  }
-  if (c.is_set(ACTOR "clip_ratio") && !c.is_set(ACTOR "clip_ratio_low"))
-    c.differs(
-        "clip: clip_ratio alone sets both bounds here; verl reads clip_ratio_low and clip_ratio_high, whose default is "
-        "0.2");
-}
-
-void combine_algorithm(Conversion& c) {
-  const std::string estimator = estimator_of(c.text("algorithm.adv_estimator")),
-                    from = c.origin("algorithm.adv_estimator");
-  if (estimator.empty())
-    throw c.refused("algorithm.adv_estimator",
-                    "an estimator that is not here; `roll keys adv_estimator` lists those that are");
-  constexpr const char* kStd = "algorithm.norm_adv_by_std_in_grpo";
-  if (estimator == "grpo" && !c.is_true(kStd)) {
-    c.set("adv_estimator", "reinforce", from + ", without the deviation: " + c.origin(kStd));
-    c.set("norm_mean_type", "group", c.origin(kStd));
-  } else {
-    c.set("adv_estimator", estimator, from);
-  }
-  if (estimator == "optimal_token_baseline" && c.is_set("algorithm.gamma"))
-    c.set("gamma", "1", "returns are not discounted there: " + c.origin("algorithm.adv_estimator"));
-  if (estimator == "gae") c.set("whiten_advantages", "true", "always so there");
-  if (c.is_true("algorithm.filter_groups.enable")) set_group_filter(c, c.origin("algorithm.filter_groups.enable"));
-}
-
-void combine_kl(Conversion& c) {
-  set_kl_loss(c, ACTOR "use_kl_loss", ACTOR "kl_loss_coef", ACTOR "kl_loss_type");
-  if (!c.is_true("algorithm.use_kl_in_reward")) return;
-  const std::string penalty = c.text("algorithm.kl_penalty");
-  c.set("kl_penalty", penalty == "low_var_kl" ? "k3" : penalty, c.origin("algorithm.kl_penalty"));
-  c.set_from("init_kl_coef", "algorithm.kl_ctrl.kl_coef");
-  if (c.text("algorithm.kl_ctrl.type") != "adaptive") return;
-  c.set_from("target_kl", "algorithm.kl_ctrl.target_kl");
-  c.set_from("kl_horizon", "algorithm.kl_ctrl.horizon");
+void combine_optimizer(Conversion& c) {
+  require_adam(c, ACTOR "optim.optimizer");
+  const std::string type = c.draft.find("actor_train.training_args.lr_scheduler_type")->value;
+  set_last_rate(c, type, ACTOR "optim.min_lr", false);
+  set_last_rate(c, type, ACTOR "optim.min_lr_ratio", true);
+  const std::string betas = c.text(ACTOR "optim.betas");  // [0.9,0.999]
+  const size_t comma = betas.find(',');
+  if (comma == std::string::npos) return;
+  const std::string args = "actor_train.training_args.", from = c.origin(ACTOR "optim.betas");
+  c.set(args + "adam_beta1", betas.substr(1, comma - 1), from);
+  c.set(args + "adam_beta2", betas.substr(comma + 1, betas.size() - comma - 2), from);
 }
 
 /// Defaults are those of verl's own configurations; another one's keys are not known.
@@ -340,19 +324,12 @@ void combine_batches(Conversion& c) {
 void combine_verl(Conversion& c) {
   check_configuration(c);
   refuse_other_models(c, MODEL "path");
-  combine_algorithm(c);
-  combine_policy_loss(c);
-  combine_kl(c);
+  combine_verl_objective(c);
   combine_verl_correction(c);
+  combine_critic(c);
+  combine_optimizer(c);
   combine_batches(c);
   set_verl_adapters(c);
-  const std::string betas = c.text(ACTOR "optim.betas");  // [0.9,0.999]
-  const size_t comma = betas.find(',');
-  if (comma != std::string::npos) {
-    c.set("actor_train.training_args.adam_beta1", betas.substr(1, comma - 1), c.origin(ACTOR "optim.betas"));
-    c.set("actor_train.training_args.adam_beta2", betas.substr(comma + 1, betas.size() - comma - 2),
-          c.origin(ACTOR "optim.betas"));
-  }
   for (const char* role : {"actor_train", "critic"})
     c.set(std::string(role) + ".model_args.disable_gradient_checkpointing",
           negated(c.text(MODEL "enable_gradient_checkpointing")), c.origin(MODEL "enable_gradient_checkpointing"));

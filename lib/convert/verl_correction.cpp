@@ -30,17 +30,28 @@ void set_rejection(Conversion& c) {
         from);
 }
 
+/// One bound cuts weights (TIS); of two, "0.5_5.0", weights outside become 0 (IcePop).
+void set_weights(Conversion& c, const char* weight, const char* bound) {
+  const std::string level = c.text(weight), bounds = c.text(bound), is_weight = "train_infer_correction.is_weight.";
+  if (level != "token" && level != "sequence") throw c.refused(weight, "must be token or sequence");
+  const DraftKey* variant = c.draft.find("actor_train.pg_variant");
+  if (level == "token" && variant && variant->value == "gmpo")
+    throw c.refused(weight, "geo_mean weighs a response by the geometric mean of its tokens' weights; give sequence");
+  const size_t line = bounds.find('_');
+  c.set(is_weight + "enabled", "true", c.origin(weight));
+  c.set(is_weight + "weight_type", level, c.origin(weight));
+  c.set(is_weight + "upper_bound", bounds.substr(line == bounds.npos ? 0 : line + 1), c.origin(bound));
+  if (line == bounds.npos) return;
+  c.set(is_weight + "lower_bound", bounds.substr(0, line), c.origin(bound));
+  c.set(is_weight + "zero_outside", "true", c.origin(bound));
+}
+
 }  // namespace
 
 void combine_verl_correction(Conversion& c) {
   constexpr const char *kWeight = "algorithm.rollout_correction.rollout_is",
                        *kBound = "algorithm.rollout_correction.rollout_is_threshold";
-  if (const std::string level = c.text(kWeight); !level.empty()) {
-    if (level != "token" && level != "sequence") throw c.refused(kWeight, "must be token or sequence");
-    c.set("train_infer_correction.is_weight.enabled", "true", c.origin(kWeight));
-    c.set("train_infer_correction.is_weight.weight_type", level, c.origin(kWeight));
-    c.set_from("train_infer_correction.is_weight.upper_bound", kBound);
-  }
+  if (!c.text(kWeight).empty()) set_weights(c, kWeight, kBound);
   if (!c.text("algorithm.rollout_correction.rollout_rs").empty()) set_rejection(c);
 }
 

@@ -61,6 +61,19 @@ AdvantagesAndReturns on_responses(const Part& part, F&& f) {
   return {advantages, advantages.clone()};
 }
 
+/// Group -> length of its second longest judged response, as far as at least two responses reach; 0 where there is
+/// none.
+std::map<int64_t, int64_t> second_lengths(const StepFacts& step) {
+  std::map<int64_t, int64_t> longest, second;
+  for (int64_t b = 0; b < step.num_sequences(); ++b) {
+    int64_t &most = longest[step.group_index[b]], &next = second[step.group_index[b]];
+    const int64_t length = step.judged[b] ? step.response_lengths[b] : 0;
+    next = std::max(next, std::min(most, length));
+    most = std::max(most, length);
+  }
+  return second;
+}
+
 }  // namespace
 
 AdvantagesAndReturns gae(const Experience& experience, const ExperienceConfig& config) {
@@ -101,7 +114,7 @@ AdvantagesAndReturns discounted_returns(const Experience& experience, const Expe
   return {returns.clone(), returns};
 }
 
-AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceConfig& config) {
+AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceConfig& config, bool bares_tail) {
   const Experience& e = part.here;
   floats(e.energies, e, "the baseline weighs by energies");
   AdvantagesAndReturns result = discounted_returns(e, config);
@@ -126,7 +139,14 @@ AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceCo
   }
   part.ranks.all_reduce_sum(sums, "weighed returns of each group's tokens");
   const at::Tensor baselines = sums[0] / (sums[1] + 1e-8);
-  for (int64_t b = 0; b < e.num_sequences(); ++b) response_part(e, result.advantages, b).sub_(of_group(baselines, b));
+  const std::map<int64_t, int64_t> shared = bares_tail ? second_lengths(part.all) : std::map<int64_t, int64_t>{};
+  for (int64_t b = 0; b < e.num_sequences(); ++b) {
+    const int64_t length = e.response_lengths[b];
+    const int64_t num_tokens = bares_tail ? std::min(length, shared.at(e.group_index[b])) : length;
+    response_part(e, result.advantages, b)
+        .narrow(0, 0, num_tokens)
+        .sub_(of_group(baselines, b).narrow(0, 0, num_tokens));
+  }
   return result;
 }
 
@@ -154,7 +174,7 @@ AdvantagesAndReturns length_weighted_baseline(const Part& part, const Experience
   });
 }
 
-AdvantagesAndReturns group_policy_gradient(const Part& part, const ExperienceConfig&) {
+AdvantagesAndReturns group_policy_gradient(const Part& part, const ExperienceConfig&, bool counts_rewards) {
   const Bandit bandit(part);
   const auto own = tokens_per_sequence(part.here.final_response_mask(), part.here.tokens.cu_seqlens);
   const std::vector<double> tokens = part.all_gather({own.begin(), own.end()});
@@ -162,9 +182,14 @@ AdvantagesAndReturns group_policy_gradient(const Part& part, const ExperienceCon
   for (size_t b = 0; b < tokens.size(); ++b) {
     if (tokens[b] == 0) continue;
     num_responses += 1;
+    if (counts_rewards) {
+      num_useful += bandit.returns[b] != 0;
+      continue;
+    }
     // Exact: returns of float32 that are equal have that number as their mean in float64.
     num_useful += bandit.groups[part.all.group_index[b]].squares > 0;
   }
+  if (counts_rewards) num_useful = std::max(num_useful, 1.0);
   const double alpha = num_useful > 0 ? num_responses / num_useful : 0;
   return on_responses(
       part, [&](int64_t b) { return alpha * (bandit.returns[b] - bandit.groups[part.all.group_index[b]].mean); });
@@ -176,6 +201,12 @@ namespace {
 template <AdvantagesAndReturns (*estimate)(const Experience&, const ExperienceConfig&)>
 AdvantagesAndReturns alone(const Part& part, const ExperienceConfig& config) {
   return estimate(part.here, config);
+}
+
+/// An estimator of which verl has a rule of its own.
+template <AdvantagesAndReturns (*estimate)(const Part&, const ExperienceConfig&, bool), bool is_verl>
+AdvantagesAndReturns with_rule(const Part& part, const ExperienceConfig& config) {
+  return estimate(part, config, is_verl);
 }
 
 }  // namespace
@@ -201,7 +232,11 @@ std::span<const AdvantageEstimator> rows_of(const AdvantageEstimator*) {
       {.name = "optimal_token_baseline",
        .reads_energies = true,
        .compares_group = true,
-       .compute = optimal_token_baseline},
+       .compute = with_rule<optimal_token_baseline, false>},
+      {.name = "optimal_token_baseline_verl",
+       .reads_energies = true,
+       .compares_group = true,
+       .compute = with_rule<optimal_token_baseline, true>},
       {.name = "step_reinforce", .weighs_turns = true, .discounts = false, .compute = step_reinforce},
       {.name = "gigpo",
        .compares_group = true,
@@ -211,7 +246,11 @@ std::span<const AdvantageEstimator> rows_of(const AdvantageEstimator*) {
        .compute = gigpo},
       {.name = "rloo", .compares_group = true, .discounts = false, .compute = leave_one_out},
       {.name = "opo", .compares_group = true, .discounts = false, .compute = length_weighted_baseline},
-      {.name = "gpg", .compares_group = true, .discounts = false, .compute = group_policy_gradient},
+      {.name = "gpg", .compares_group = true, .discounts = false, .compute = with_rule<group_policy_gradient, false>},
+      {.name = "gpg_verl",
+       .compares_group = true,
+       .discounts = false,
+       .compute = with_rule<group_policy_gradient, true>},
   };
   return kEstimators;
 }

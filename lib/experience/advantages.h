@@ -10,9 +10,12 @@
 //   reinforce_plus_plus           reinforce, with advantages whitened over the batch     Hu et al. 2025
 //   reinforce_plus_plus_baseline  that, with rewards less the mean of their group        Hu et al. 2025
 //   remax                         reinforce, with rewards less a greedy response's       Li et al. 2023
-//   rloo, opo, gpg                a response is one action: see the functions
+//   rloo, opo, gpg, gpg_verl      a response is one action: see the functions
 //   step_reinforce, gigpo         a turn is one action: see turn_advantages.h
 //   optimal_token_baseline        reinforce, less a mean over the group token by token     Li et al. 2026
+//   optimal_token_baseline_verl   that, with verl's rule for what one response alone has
+//
+// Names without `_verl` are the papers'. verl has the same formulae under them but for those two.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -39,10 +42,10 @@ AdvantagesAndReturns discounted_returns(const Experience& experience, const Expe
 
 /// OTB (Li et al. 2026, The Optimal Token Baseline): the return G_t (discounted_returns) less that of the group at its
 /// token t, B_t = sum W_t G_t / (sum W_t + 1e-8) over the judged responses that reach it. W_t is the sum over tokens up
-/// to t of energies, each times the square of is_weights where those are, as in verl. So where one response alone is
-/// left, it has 0. returns = G_t. Reads token_rewards and energies; runs in float64. **Collective** over the part's
-/// ranks.
-AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceConfig& config);
+/// to t of energies, each times the square of is_weights where those are. So where one response alone is left, its
+/// advantage is 0; with `bares_tail`, verl's rule, nothing is taken off there. returns = G_t. Reads token_rewards and
+/// energies; runs in float64. **Collective** over the part's ranks.
+AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceConfig& config, bool bares_tail = false);
 
 // Below, the return R of a response is the sum of its token rewards, any KL included; all its tokens have the same
 // advantage, and returns = advantages. Responses that nobody judged have 0 and count nowhere. **Collective** over the
@@ -55,7 +58,9 @@ AdvantagesAndReturns leave_one_out(const Part& part, const ExperienceConfig& con
 AdvantagesAndReturns length_weighted_baseline(const Part& part, const ExperienceConfig& config);
 
 /// GPG (Chu et al. 2025): alpha (R - mean over the group). alpha makes up for groups that agree and teach nothing: all
-/// responses that carry loss, over those of them whose group does not agree; 0 where all agree.
-AdvantagesAndReturns group_policy_gradient(const Part& part, const ExperienceConfig& config);
+/// responses that carry loss, over those of them whose group does not agree; 0 where all agree. With `counts_rewards`,
+/// verl's rule, it is all responses over those whose R is not 0, at least 1.
+AdvantagesAndReturns group_policy_gradient(const Part& part, const ExperienceConfig& config,
+                                           bool counts_rewards = false);
 
 }  // namespace roll

@@ -66,12 +66,17 @@ struct ImportanceWeights {
   bool enabled = false;
   CorrectionLevel weight_type = CorrectionLevel::kToken;
   std::optional<double> upper_bound = 1.2;
+  std::optional<double> lower_bound{};
+  bool zero_outside = false;
 
   template <class V>
   void fields(V& v) {
     v("enabled", enabled, "weigh the policy loss by trainer's over sampler's probabilities");
     v("weight_type", weight_type, "whose ratio the weight is");
     v("upper_bound", upper_bound, "larger weights are cut to this (TIS); null: none is", above(0));
+    v("lower_bound", lower_bound, "smaller weights are raised to this; null: none is", at_least(0));
+    v("zero_outside", zero_outside,
+      "weights outside the bounds become 0 instead, and their tokens still count (IcePop)");
     v.noted({"detach"}, "the weights are constants here: no gradient could flow through them");
   }
 };

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <limits>
+
 #include "base/error.h"
 #include "loss/roll/loss.h"
 
@@ -75,6 +77,20 @@ at::Tensor inside(const at::Tensor& values, double low, double high) {
   return values.ge(low).logical_and(values.le(high));
 }
 
+/// The weights within their bounds.
+at::Tensor bounded(const at::Tensor& weights, const ImportanceWeights& config, const at::Tensor& mask,
+                   Metrics& metrics) {
+  if (!config.upper_bound && !config.lower_bound) return weights;
+  const at::Tensor kept = inside(weights, config.lower_bound.value_or(0),
+                                 config.upper_bound.value_or(std::numeric_limits<double>::infinity()));
+  add_mean(metrics, "actor/is_weight_clipfrac", kept.logical_not().to(at::kFloat), mask);
+  if (config.zero_outside) return weights * kept;
+  const auto limit = [](const std::optional<double>& bound) {
+    return bound ? std::optional<at::Scalar>(*bound) : std::nullopt;
+  };
+  return weights.clamp(limit(config.lower_bound), limit(config.upper_bound));
+}
+
 }  // namespace
 
 Metrics correct_for_sampler(Experience& experience, const TrainInferCorrection& config) {
@@ -86,10 +102,7 @@ Metrics correct_for_sampler(Experience& experience, const TrainInferCorrection& 
   const at::Tensor& mask = experience.response_mask();
   if (config.is_weight.enabled) {
     experience.is_weights = responses.ratio(config.is_weight.weight_type);
-    if (const auto bound = config.is_weight.upper_bound) {
-      add_mean(metrics, "actor/is_weight_clipfrac", experience.is_weights.gt(*bound).to(at::kFloat), mask);
-      experience.is_weights = experience.is_weights.clamp_max(*bound);
-    }
+    experience.is_weights = bounded(experience.is_weights, config.is_weight, mask, metrics);
     add_mean(metrics, "actor/is_weight/mean", experience.is_weights, mask);
   }
   at::Tensor kept = at::ones_like(mask);

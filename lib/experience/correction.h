@@ -1,7 +1,8 @@
 // train_infer_correction: what to do where the sampler's log-probs and the trainer's (old_log_probs) differ, though
 // both claim to be the same policy: other kernels, lower precision, penalties or truncation in sampling. Importance
-// weights on the policy loss (truncated: TIS, Yao et al. 2025), and filters that take tokens or sequences out of it.
-// Both look at d = old_log_probs - sampler's log-probs of the response tokens and are constants of the step.
+// weights on the policy loss (cut to bounds: TIS, Yao et al. 2025; 0 outside them: IcePop, 2025), and filters that take
+// tokens or sequences out of it. Both look at d = old_log_probs - sampler's log-probs of the response tokens and are
+// constants of the step.
 #pragma once
 
 #include "experience/config.h"

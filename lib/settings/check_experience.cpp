@@ -130,6 +130,11 @@ void note_uncorrected_staleness(const Config& config, Checker& check) {
 }
 
 void check_correction(const TrainInferCorrection& correction, Checker& check) {
+  const ImportanceWeights& weights = correction.is_weight;
+  check.require(!weights.lower_bound || !weights.upper_bound || *weights.lower_bound <= *weights.upper_bound,
+                weights.lower_bound, "must not be above {}", check.name(weights.upper_bound));
+  check.require(!weights.zero_outside || weights.lower_bound || weights.upper_bound, weights.zero_outside,
+                "needs {} or {}", check.key(weights.lower_bound), check.key(weights.upper_bound));
   for (const CorrectionFilter& filter : correction.filters) {
     check_bounds(filter.ratio_low, filter.ratio_high, check);
     check_bounds(filter.diff_low, filter.diff_high, check);

@@ -156,6 +156,11 @@ constexpr Trait kGreedyBaseline{"the reward of a greedy response as baseline",
                                 [](const Setting& s) { return s.is("remax"); }, advantage_keys};
 constexpr Trait kLengthWeighted{"the length-weighted mean of the group as baseline",
                                 [](const Setting& s) { return s.is("opo"); }, advantage_keys};
+constexpr Trait kTokenBaselineOfVerl{"a baseline of each token of the group, but for what one response alone has",
+                                     [](const Setting& s) { return s.is("optimal_token_baseline_verl"); },
+                                     advantage_keys};
+constexpr Trait kCorrectedGroupMeanOfVerl{"the mean of the group as baseline, corrected for rewards of 0",
+                                          [](const Setting& s) { return s.is("gpg_verl"); }, advantage_keys};
 constexpr Trait kDecoupled{"each reward normalised over its group, then their sum over the batch",
                            [](const Setting& s) { return s.is("gdpo"); }, advantage_keys};
 constexpr Trait kTokenBaseline{"a baseline of each token of the group",
@@ -322,6 +327,16 @@ constexpr Algorithm kAlgorithms[] = {
     {"GiGPO as in ROLL", "Feng et al. 2025, a trajectory once for each turn", &kTurnsAndEpisodes, &kClippedRatio},
     {"GDPO", "Liu et al. 2026", &kDecoupled, &kClippedRatio},
     {"OTB", "Li et al. 2026", &kTokenBaseline, &kClippedRatio, {&kTokenMean, &kNoKl}},
+    {"OTB as in verl",
+     "Li et al. 2026, no baseline for one response alone",
+     &kTokenBaselineOfVerl,
+     &kClippedRatio,
+     {&kTokenMean, &kNoKl}},
+    {"GPG as in verl",
+     "Chu et al. 2025, larger by rewards of 0",
+     &kCorrectedGroupMeanOfVerl,
+     &kPolicyGradient,
+     {&kTokenMean, &kNoKl}},
     {"REINFORCE++", "Hu et al. 2025", &kWhitened, &kClippedRatio, {&kKlInReward, &kWhitenedAdvantages}},
     {"REINFORCE++-baseline",
      "Hu et al. 2025",

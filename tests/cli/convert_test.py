@@ -60,16 +60,16 @@ WANTED = {
     "openrlhf_reinforce.sh": {
         "adv_estimator": "reinforce_plus_plus_baseline", "rollout_batch_size": "128", "pg_clip_high": "0.3", "use_kl_loss": "true",
         "actor_train.training_args.per_device_train_batch_size": "4", "actor_train.training_args.train_batch_size": "1024",
-        "actor_train.training_args.adam_beta2": "0.95", "actor_train.training_args.lr_scheduler_type": "cosine", "reward_clip": "10", "actor_infer.generating_args.top_k": "-1"},
+        "actor_train.training_args.adam_beta2": "0.95", "actor_train.training_args.lr_scheduler_type": "cosine_with_min_lr", "reward_clip": "10", "actor_infer.generating_args.top_k": "-1"},
 }
 # What must be told of each, so that nothing is lost in silence.
 TOLD = {
-    "verl_dapo.sh": [r"clip_ration = 0\.3 \(verl_dapo\.sh:\d+\): not a key that this program knows of.*clip_ratio", r"custom_reward_function\.path .*NOT SUPPORTED",
+    "verl_dapo.sh": [r"data\.max_prompt_lenght = 2048 \(verl_dapo\.sh:\d+\): not a key that this program knows of.*data\.max_prompt_length", r"custom_reward_function\.path .*NOT SUPPORTED",
                      r"param_offload = True .*decided here", r"data: all rows are math_rule\'s"],
     "verl_ppo.yaml": [r"length: .* 15 passes"],
-    "trl_grpo.yaml": [r"reward_funcs = .*NOT SUPPORTED", r"use_vllm = true", r"count steps here"],
+    "trl_grpo.yaml": [r"reward_funcs = .*NOT SUPPORTED", r"correction: TRL weighs", r"count steps here"],
     "slime_gspo.sh": [r"hidden-size = 2560 \(slime_gspo\.sh:5\): decided here without a key: config\.json", r"rm-type = deepscaler .*NOT SUPPORTED"],
-    "openrlhf_reinforce.sh": [r"remote_rm_url = \./reward\.py .*NOT SUPPORTED", r"micro-batch; here"],
+    "openrlhf_reinforce.sh": [r"remote_rm_url = \./reward\.py .*NOT SUPPORTED"],
 }
 
 

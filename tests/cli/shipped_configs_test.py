@@ -61,8 +61,8 @@ with tempfile.TemporaryDirectory() as folder:
             named = re.search(r"^algorithm: (.*)$", run.stdout, re.M)
             if not named or not head.startswith(f"# {named[1]}: ") or "# paper" not in head or f"configs/algorithms/{config.name}" not in head:
                 failed.append(f"{config.name}: its first comment names another algorithm ({named and named[1]}), no paper, or another file")
-# One for each row of the papers' table; the forms that ROLL has of them are no files.
-rows = [line.split(" | ")[0][2:] for line in (root / "configs/algorithms/README.md").read_text().splitlines() if re.match(r"\| .*\d{4}.* \| ", line) and " as in ROLL" not in line]
+# One for each row of the papers' table; the forms that ROLL and verl have of them are no files.
+rows = [line.split(" | ")[0][2:] for line in (root / "configs/algorithms/README.md").read_text().splitlines() if re.match(r"\| .*\d{4}.* \| ", line) and not re.search(" as in (ROLL|verl)", line)]
 titles = [config.read_text()[2:].split(":")[0] for config in configs if config.parent.name == "algorithms"]
 titles.append("GDPO (Liu et al. 2026)")  # wants rewards of several parts, which the quickstart's have not
 titles.append("GiGPO (Feng et al. 2025)")  # wants environments

@@ -26,4 +26,4 @@ python3 -m verl.trainer.main_ppo \
     custom_reward_function.path=my_reward.py \
     trainer.nnodes=2 trainer.n_gpus_per_node=8 trainer.total_training_steps=200 trainer.save_freq=5 \
     trainer.experiment_name=dapo-7b trainer.logger='["console","wandb"]' \
-    actor_rollout_ref.actor.clip_ration=0.3 $@   # misspelt on purpose
+    data.max_prompt_lenght=2048 $@   # misspelt on purpose

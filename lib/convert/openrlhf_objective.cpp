@@ -1,0 +1,160 @@
+#include "convert/openrlhf_objective.h"
+
+#include <fmt/format.h>
+
+#include "convert/adapters.h"
+
+namespace roll {
+
+namespace openrlhf {
+namespace {
+
+/// "0.5 5.0", or a list.
+std::pair<std::string, std::string> bounds_of(const Conversion& c, const char* key) {
+  const std::vector<std::string> bounds = entries_of(c.text(key));
+  if (bounds.size() != 2) throw c.refused(key, "must be two numbers");
+  return {bounds[0], bounds[1]};
+}
+
+bool penalises_reward(const Conversion& c) {
+  return c.number("init_kl_coef") > 0 && !c.is_true("use_kl_loss");
+}
+
+/// Weights of the trainer's over vLLM's probabilities: cut to two bounds (TIS), or 0 outside them (ICEPOP).
+void combine_correction(Conversion& c) {
+  if (!c.is_true("enable_vllm_is_correction")) return;
+  constexpr const char *kType = "vllm_is_correction_type", *kBounds = "vllm_is_truncated_threshold";
+  const std::string type = c.text(kType), is_weight = "train_infer_correction.is_weight.";
+  if (c.text("policy_loss_type") == "gspo")
+    throw c.refused("enable_vllm_is_correction", "with policy_loss_type gspo a ratio to the sampler's log-probs");
+  if (type != "tis" && type != "icepop")
+    throw c.refused(kType, "a mask of sequences beside weights of tokens; tis and icepop are here");
+  const auto [low, high] = bounds_of(c, kBounds);
+  c.set(is_weight + "enabled", "true", c.origin("enable_vllm_is_correction"));
+  c.set(is_weight + "lower_bound", low, c.origin(kBounds));
+  c.set(is_weight + "upper_bound", high, c.origin(kBounds));
+  if (type == "icepop") c.set(is_weight + "zero_outside", "true", c.origin(kType));
+}
+
+void combine_advantages(Conversion& c) {
+  constexpr const char* kEstimator = "advantage_estimator";
+  const std::string name = c.text(kEstimator), from = c.origin(kEstimator);
+  const bool discounts = name == "gae" || name == "reinforce";
+  if (name == "reinforce") {
+    c.set("adv_estimator", "reinforce_plus_plus", from);
+  } else if (name == "reinforce_baseline") {
+    c.set("adv_estimator", "reinforce_plus_plus_baseline", from);
+  } else if (name == "group_norm") {
+    c.set("adv_estimator", "grpo", from);
+  } else if (name == "dr_grpo") {
+    c.set("adv_estimator", "reinforce", from);
+    c.set("norm_mean_type", "group", from);
+  } else if (name == "gae" || name == "rloo") {
+    c.set("adv_estimator", name, from);
+  } else {
+    throw c.refused(kEstimator, "an estimator that is not here");
+  }
+  if (name == "rloo" && penalises_reward(c))
+    throw c.refused("init_kl_coef", fmt::format("rloo compares rewards without the KL of tokens, which has no baseline "
+                                                "there; here it is part of the reward: give --use_kl_loss or 0"));
+  if (name == "gae") c.set("whiten_advantages", "true", "always so there");
+  if (c.is_true("no_advantage_std_norm") && (discounts || name == "reinforce_baseline"))
+    throw c.refused("no_advantage_std_norm", "advantages less their mean alone; here they are divided, too");
+  if (discounts)
+    c.set_from("gamma", "gamma");
+  else if (c.number("gamma") != 1)
+    c.set("gamma", "1", "returns are not discounted there: " + from);
+  const auto [low, high] = bounds_of(c, "reward_clip_range");
+  if (!is_same(low, "-" + high)) throw c.refused("reward_clip_range", "must be each other's negative: -10 10");
+  c.set("reward_clip", high, c.origin("reward_clip_range"));
+}
+
+/// GSPO averages over responses, while its KL and entropy stay means over tokens.
+void combine_policy_loss(Conversion& c) {
+  constexpr const char* kType = "policy_loss_type";
+  const std::string type = c.text(kType);
+  if (type != "ppo" && type != "gspo") throw c.refused(kType, "a policy loss that is not here");
+  const bool has_entropy = !c.text("entropy_loss_coef").empty() && c.number("entropy_loss_coef") != 0;
+  if (type == "gspo") {
+    if (has_entropy || (c.is_true("use_kl_loss") && c.number("init_kl_coef") > 0))
+      throw c.refused(kType,
+                      "averages over responses, while the KL and the entropy of the loss are means over tokens; "
+                      "here all have one mode");
+    if (c.text("advantage_estimator") == "gae")
+      throw c.refused(kType,
+                      "averages over responses, while a critic's loss is a mean over tokens; here both have one");
+    c.set("importance_sampling", "seq", c.origin(kType));
+  }
+  c.set("loss_agg_mode", type == "gspo" ? "seq-mean-token-mean" : "token-mean", c.origin(kType));
+  if (has_entropy) c.set_from("entropy_loss_coef", "entropy_loss_coef");
+  if (c.text("eps_clip_low_high").empty())
+    return set_clip(c, c.text("eps_clip"), c.text("eps_clip"), c.text("dual_clip"), c.origin("eps_clip"));
+  const auto [low, high] = bounds_of(c, "eps_clip_low_high");
+  set_clip(c, low, high, c.text("dual_clip"), c.origin("eps_clip_low_high"));
+}
+
+void combine_kl(Conversion& c) {
+  if (c.number("init_kl_coef") <= 0) return;
+  if (c.is_true("use_kl_loss")) {
+    if (!c.text("kl_target").empty())
+      throw c.refused("kl_target",
+                      "a coefficient of the KL in the loss that adapts; here only that of the reward does");
+    c.set_from("use_kl_loss", "use_kl_loss");
+    c.set_from("kl_loss_coef", "init_kl_coef");
+    return set_kl_loss_penalty(c, "kl_estimator");
+  }
+  set_reward_kl(c, "init_kl_coef", "kl_estimator");
+  if (c.text("kl_target").empty()) return;
+  c.set_from("target_kl", "kl_target");
+  c.set_from("kl_horizon", "kl_horizon");
+}
+
+/// Groups whose mean reward lies between two bounds are kept.
+void combine_filter(Conversion& c) {
+  if (!c.is_true("dynamic_filtering")) return;
+  set_group_filter(c, c.origin("dynamic_filtering"));
+  constexpr const char* kRange = "dynamic_filtering_reward_range";
+  if (!c.is_set(kRange)) return;
+  const auto [low, high] = bounds_of(c, kRange);
+  const std::string args = "rewards.math_rule.query_filter_config.filter_args.threshold_";
+  c.set(args + "down", low, c.origin(kRange));
+  c.set(args + "up", high, c.origin(kRange));
+}
+
+void combine_schedule(Conversion& c) {
+  const std::string type = c.text("lr_scheduler"), path = "actor_train.training_args.lr_scheduler_type";
+  const bool has_end = type == "cosine_with_min_lr";
+  c.set(path, has_end ? "cosine" : type == "constant" ? "constant_with_warmup" : type, c.origin("lr_scheduler"));
+  if (has_end) set_last_rate(c, type, "min_lr_ratio", true);
+  set_critic_optimizer(c);
+}
+
+/// Settings of the critic's own, where there is one.
+void combine_critic(Conversion& c) {
+  if (c.text("advantage_estimator") != "gae") return;
+  require_same(c, {{"critic.adam.weight_decay", "l2"},
+                   {"critic.adam.betas", "adam_betas"},
+                   {"critic.adam.eps", "actor.adam.eps"},
+                   {"critic.optim", "actor.optim"},
+                   {"critic.lr_scheduler", "lr_scheduler"},
+                   {"critic.lr_warmup_ratio", "lr_warmup_ratio"},
+                   {"critic.min_lr_ratio", "min_lr_ratio"},
+                   {"critic.max_norm", "max_norm"}});
+  c.take_rest("critic.", "as the policy's");
+}
+
+}  // namespace
+}  // namespace openrlhf
+
+void combine_openrlhf_objective(Conversion& c) {
+  using namespace openrlhf;
+  combine_correction(c);
+  combine_advantages(c);
+  combine_policy_loss(c);
+  combine_kl(c);
+  combine_filter(c);
+  combine_schedule(c);
+  combine_critic(c);
+}
+
+}  // namespace roll

@@ -1,0 +1,121 @@
+#include "convert/slime_objective.h"
+
+#include <fmt/format.h>
+
+#include "convert/adapters.h"
+
+namespace roll {
+
+namespace slime {
+namespace {
+
+/// Rewards less the mean of their group, over their deviation, as far as both are wanted; slime discounts with ppo and
+/// reinforce_plus_plus alone.
+void combine_advantages(Conversion& c, const std::string& name) {
+  const std::string from = c.origin("advantage-estimator");
+  const bool is_group = name == "grpo" || name == "gspo" || name == "cispo";
+  const bool has_mean = is_group || name == "reinforce_plus_plus_baseline";
+  const bool keeps_mean = has_mean && c.is_true("disable-rewards-normalization");
+  const bool keeps_std = c.is_true("disable-grpo-std-normalization") || c.count("n-samples-per-prompt") == 1;
+  if (keeps_mean) {
+    c.set("adv_estimator", is_group ? "reinforce" : "reinforce_plus_plus", c.origin("disable-rewards-normalization"));
+  } else if (is_group && keeps_std) {
+    c.set("adv_estimator", "reinforce", c.origin("disable-grpo-std-normalization"));
+    c.set("norm_mean_type", "group", from);
+  } else if (is_group) {
+    c.set("adv_estimator", "grpo", from);
+  } else if (name == "ppo" || has_mean || name == "reinforce_plus_plus") {
+    c.set("adv_estimator", name == "ppo" ? "gae" : name, from);
+  } else {
+    throw c.refused("advantage-estimator", "an estimator that is not here");
+  }
+  if (!has_mean)
+    c.set_from("gamma", "gamma");
+  else if (c.number("gamma") != 1)
+    c.set("gamma", "1", "returns are not discounted there: " + from);
+  if (name == "ppo")
+    c.differs("critic: its loss is half the square here, and the square there: a gradient of half the length");
+}
+
+/// Weights of the trainer's over the sampler's probabilities, between two bounds.
+void combine_correction(Conversion& c) {
+  if (!c.is_true("use-tis")) return;
+  c.set_from("train_infer_correction.is_weight.upper_bound", "tis-clip");
+  if (c.number("tis-clip-low") != 0) c.set_from("train_infer_correction.is_weight.lower_bound", "tis-clip-low");
+}
+
+void combine_filter(Conversion& c) {
+  constexpr const char* kPath = "dynamic-sampling-filter-path";
+  if (c.text(kPath).empty()) return;
+  if (c.text(kPath).find("check_reward_nonzero_std") == std::string::npos)
+    throw c.refused(kPath, "a filter of groups in Python; check_reward_nonzero_std is here");
+  set_group_filter(c, c.origin(kPath));
+  c.set("rewards.math_rule.query_filter_config.type", "std_filter", c.origin(kPath));
+  c.set("rewards.math_rule.query_filter_config.filter_args.std_threshold", "1e-6", c.origin(kPath));
+}
+
+void combine_algorithm(Conversion& c) {
+  const std::string name = c.text("advantage-estimator"), from = c.origin("advantage-estimator");
+  combine_advantages(c, name);
+  if (name == "gspo") c.set("importance_sampling", "seq", from);
+  const char* const high = c.text("eps-clip-high").empty() ? "eps-clip" : "eps-clip-high";
+  if (name == "cispo") {
+    c.set("actor_train.pg_variant", "cispo", from);
+    set_cispo_range(c, "eps-clip", high);
+  } else {
+    set_clip(c, c.text("eps-clip"), c.text(high), c.text("eps-clip-c"),
+             c.origin({"eps-clip", "eps-clip-high", "eps-clip-c"}));
+  }
+  const bool by_token = c.is_true("calculate-per-token-loss");
+  c.set("loss_agg_mode", by_token ? "token-mean" : "seq-mean-token-mean", c.origin("calculate-per-token-loss"));
+  combine_correction(c);
+  combine_filter(c);
+}
+
+/// A KL in the reward is read by estimators that reward each token.
+void combine_kl(Conversion& c) {
+  set_kl_loss(c, "use-kl-loss", "kl-loss-coef", "kl-loss-type");
+  const std::string name = c.text("advantage-estimator");
+  if (c.number("kl-coef") == 0) return;
+  if (name == "reinforce_plus_plus_baseline")
+    throw c.refused("kl-coef",
+                    "a KL that each token has for itself, without those that follow; use-kl-loss has it in "
+                    "the loss");
+  if (name == "ppo" || name == "reinforce_plus_plus") return set_reward_kl(c, "kl-coef", "kl-loss-type");
+  c.differs(fmt::format("kl-coef = {}: has no effect with --advantage-estimator {} there, nor here", c.text("kl-coef"),
+                        name));
+}
+
+/// LoRA as branches of slime have it; the main branch has none.
+void combine_adapters(Conversion& c) {
+  const bool wanted = c.is_true("use-lora") || c.is_true("enable-lora"), has_rank = asks_for_rank(c, "lora-rank");
+  if (!wanted && has_rank)
+    throw c.refused("lora-rank", "adapters without --use-lora; give --use-lora true behind the file, or this as 0");
+  if (!wanted) return;
+  for (const char* key : {"lora-rank", "lora-alpha"})
+    if (!c.is_set(key)) throw user_error("--use-lora without --{0}, whose default is a branch's own: give --{0}", key);
+  const char* const targets = c.is_set("target-modules") ? "target-modules" : "lora-target-modules";
+  set_adapters(c, {"actor_train"}, {"lora-rank", "lora-alpha", targets, "lora-dropout", ""}, true);
+  if (!c.is_set(targets))
+    c.differs(
+        "adapters: no product was named, so all linear ones have some; branches of slime have defaults of their own");
+}
+
+void combine_optimizer(Conversion& c) {
+  require_adam(c, "optimizer");
+  set_last_rate(c, c.text("lr-decay-style"), "min-lr", false);
+  set_critic_optimizer(c);
+}
+
+}  // namespace
+}  // namespace slime
+
+void combine_slime_objective(Conversion& c) {
+  using namespace slime;
+  combine_algorithm(c);
+  combine_kl(c);
+  combine_adapters(c);
+  combine_optimizer(c);
+}
+
+}  // namespace roll

@@ -1,0 +1,209 @@
+#include "convert/verl_objective.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace roll {
+
+namespace verl {
+namespace {
+
+#define ACTOR "actor_rollout_ref.actor."
+
+constexpr const char *kEstimator = "algorithm.adv_estimator", *kLossMode = ACTOR "policy_loss.loss_mode",
+                     *kAggregation = ACTOR "loss_agg_mode", *kStd = "algorithm.norm_adv_by_std_in_grpo",
+                     *kMeanOfMeans = "seq-mean-token-mean";
+
+/// An estimator of verl's. Where a prompt has one response, verl takes nothing off its reward.
+struct Estimator {
+  const char* theirs;
+  const char* ours;
+  const char* of_one = nullptr;  // ours for groups of one response; nullptr: `ours` has no group or the same rule
+  bool discounts = false;        // by algorithm.gamma
+  bool penalises_tokens = true;  // a KL in the reward means the same here
+};
+constexpr Estimator kEstimators[] = {
+    {.theirs = "gae", .ours = "gae", .discounts = true},
+    {.theirs = "grpo", .ours = "grpo", .of_one = "reinforce", .penalises_tokens = false},
+    {.theirs = "grpo_vectorized", .ours = "grpo", .of_one = "reinforce", .penalises_tokens = false},
+    {.theirs = "reinforce_plus_plus", .ours = "reinforce_plus_plus", .discounts = true},
+    {.theirs = "reinforce_plus_plus_baseline",
+     .ours = "reinforce_plus_plus_baseline",
+     .of_one = "reinforce_plus_plus",
+     .penalises_tokens = false},
+    {.theirs = "remax", .ours = "remax"},
+    {.theirs = "rloo", .ours = "rloo", .of_one = "reinforce"},
+    {.theirs = "rloo_vectorized", .ours = "rloo"},
+    {.theirs = "opo", .ours = "opo", .of_one = "reinforce"},
+    {.theirs = "gpg", .ours = "gpg_verl", .of_one = ""},
+    {.theirs = "optimal_token_baseline", .ours = "optimal_token_baseline_verl"},
+};
+
+/// A policy loss of verl's.
+struct LossMode {
+  const char* theirs;
+  const char* variant;              // pg_variant
+  const char* range;                // whose keys clip_ratio_low and _high are; empty: there is none
+  bool averages_responses = false;  // seq-mean-token-mean, whatever loss_agg_mode says
+};
+constexpr LossMode kLossModes[] = {
+    {.theirs = "vanilla", .variant = "ppo", .range = "pg_clip"},
+    {.theirs = "gspo", .variant = "ppo", .range = "pg_clip", .averages_responses = true},
+    {.theirs = "gpg", .variant = "vanilla", .range = ""},
+    {.theirs = "geo_mean", .variant = "gmpo", .range = "gmpo", .averages_responses = true},
+    {.theirs = "gmpo", .variant = "gmpo", .range = "gmpo", .averages_responses = true},
+    {.theirs = "cispo", .variant = "cispo", .range = "cispo"},
+    {.theirs = "dro", .variant = "kimi15", .range = ""},
+};
+
+bool is_any(const std::string& text, std::initializer_list<const char*> names) {
+  return std::ranges::any_of(names, [&](const char* name) { return text == name; });
+}
+
+const Estimator& estimator_of(const Conversion& c) {
+  const std::string name = c.text(kEstimator);
+  const auto* const found = std::ranges::find(kEstimators, name, &Estimator::theirs);
+  if (found == std::end(kEstimators))
+    throw c.refused(kEstimator, "an estimator that is not here; `roll keys adv_estimator` lists those that are");
+  return *found;
+}
+
+const LossMode& loss_mode_of(const Conversion& c) {
+  const std::string name = c.text(kLossMode);
+  const auto* const found = std::ranges::find(kLossModes, name, &LossMode::theirs);
+  if (found == std::end(kLossModes))
+    throw c.refused(kLossMode, "a policy loss that is not here; `roll keys pg_variant` lists those that are");
+  return *found;
+}
+
+bool has_reward_kl(const Conversion& c) {
+  return c.is_true("algorithm.use_kl_in_reward") && c.number("algorithm.kl_ctrl.kl_coef") != 0;
+}
+
+/// Whether tokens of one response may have different advantages.
+bool differs_by_token(const Conversion& c, const Estimator& estimator) {
+  const std::string name = estimator.ours;
+  if (name == "gae" || name == "optimal_token_baseline_verl") return true;
+  if (name == "reinforce_plus_plus" && c.number("algorithm.gamma") != 1) return true;
+  return is_any(name, {"reinforce_plus_plus", "remax"}) && has_reward_kl(c);
+}
+
+void combine_advantages(Conversion& c, const Estimator& estimator) {
+  const std::string from = c.origin(kEstimator), name = estimator.ours;
+  const bool is_alone = estimator.of_one && c.count("actor_rollout_ref.rollout.n") == 1;
+  if (has_reward_kl(c) && (is_alone || !estimator.penalises_tokens))
+    throw c.refused("algorithm.use_kl_in_reward",
+                    fmt::format("{} adds the KL of all tokens to a response's reward before it compares responses, "
+                                "which is not here; use_kl_loss has the KL in the loss",
+                                c.text(kEstimator)));
+  if (is_alone && !*estimator.of_one)
+    throw c.refused("actor_rollout_ref.rollout.n", "one response to a prompt has no group to be compared with");
+  if (is_alone)
+    c.set("adv_estimator", estimator.of_one, from + "; with one response to a prompt verl takes nothing off");
+  else if (name == "grpo" && !c.is_true(kStd)) {
+    c.set("adv_estimator", "reinforce", from + ", without the deviation: " + c.origin(kStd));
+    c.set("norm_mean_type", "group", c.origin(kStd));
+  } else {
+    c.set("adv_estimator", name, from);
+  }
+  if (!estimator.discounts && c.number("algorithm.gamma") != 1)
+    c.set("gamma", "1", "returns are not discounted there: " + from);
+  if (name == "gae") c.set("whiten_advantages", "true", "always so there");
+  if (c.is_true("algorithm.filter_groups.enable")) set_group_filter(c, c.origin("algorithm.filter_groups.enable"));
+}
+
+/// verl divides by all sequences of the update, and with sum-norm also by loss_scale_factor, else by the longest
+/// response that there may be.
+void set_aggregation(Conversion& c, const LossMode& mode, const Estimator& estimator) {
+  const std::string given = c.text(kAggregation), from = c.origin(kAggregation);
+  const bool has_others = (c.is_true(ACTOR "use_kl_loss") && c.number(ACTOR "kl_loss_coef") != 0) ||
+                          c.number(ACTOR "entropy_coeff") != 0 || std::string(estimator.ours) == "gae";
+  if (mode.averages_responses) {
+    if (has_others && given != kMeanOfMeans)
+      throw c.refused(kAggregation,
+                      fmt::format("aggregates the KL, the entropy and a critic's loss there, while loss_mode = {0} is "
+                                  "always {1}; here all have one mode: give loss_agg_mode={1}",
+                                  mode.theirs, kMeanOfMeans));
+    return c.set("loss_agg_mode", kMeanOfMeans, c.origin(kLossMode) + ", whatever loss_agg_mode says");
+  }
+  if (is_any(given, {"token-mean", "seq-mean-token-sum", kMeanOfMeans})) return c.set("loss_agg_mode", given, from);
+  if (given == "token-sum") {
+    c.set("loss_agg_mode", "seq-mean-token-sum-norm", from);
+    return c.set("loss_aggregation_divisor", "1", from);
+  }
+  if (given != "seq-mean-token-sum-norm") throw c.refused(kAggregation, "a mode that is not here");
+  const bool is_padded = c.text(ACTOR "loss_scale_factor").empty();
+  c.set("loss_agg_mode", "constant", from);
+  c.set_from("loss_aggregation_divisor", is_padded ? "data.max_response_length" : ACTOR "loss_scale_factor");
+  if (is_padded)
+    c.differs(
+        "loss: without loss_scale_factor verl divides by the width of its padded rows, which is max_response_length, "
+        "or less where its newer trainer pads a micro-batch to the longest response there");
+}
+
+void set_range(Conversion& c, const LossMode& mode) {
+  const std::string range = mode.range;
+  const auto bound = [&](const char* key) { return c.text(key).empty() ? ACTOR "clip_ratio" : key; };
+  const char *const low = bound(ACTOR "clip_ratio_low"), *const high = bound(ACTOR "clip_ratio_high");
+  if (range.empty()) return;
+  if (range == "pg_clip") {
+    const bool has_dual_clip = std::string(mode.theirs) == "vanilla";
+    set_clip(c, c.text(low), c.text(high), has_dual_clip ? c.text(ACTOR "clip_ratio_c") : "",
+             has_dual_clip ? c.origin({low, high, ACTOR "clip_ratio_c"}) : c.origin({low, high}));
+  } else if (range == "cispo") {
+    set_cispo_range(c, low, high);
+  } else {
+    c.set_from("actor_train.gmpo_epsilon_low", low);
+    c.set_from("actor_train.gmpo_epsilon_high", high);
+  }
+  const auto ignores = [](const std::string& key) { return key != ACTOR "clip_ratio"; };
+  if (c.is_set(ACTOR "clip_ratio") && ignores(low) && ignores(high))
+    c.differs(
+        fmt::format("clip: clip_ratio = {} has no effect: verl reads clip_ratio_low and clip_ratio_high, whose "
+                    "default is 0.2, unless they are null",
+                    c.text(ACTOR "clip_ratio")));
+}
+
+void combine_policy_loss(Conversion& c, const LossMode& mode, const Estimator& estimator) {
+  const std::string from = c.origin(kLossMode), name = mode.theirs;
+  set_aggregation(c, mode, estimator);
+  if (name == "gspo") {
+    if (differs_by_token(c, estimator))
+      throw c.refused(kLossMode,
+                      "each token's own advantage under the response's ratio; here all tokens must have one");
+    c.set("importance_sampling", "seq", from);
+  } else if (name != "vanilla") {
+    c.set("actor_train.pg_variant", mode.variant, from);
+  }
+  if (name == "dro") c.set_from("actor_train.kimi15_tau", ACTOR "policy_loss.dro_beta");
+  if (name == "dro" && c.number(ACTOR "policy_loss.dro_beta") <= 0)
+    throw c.refused(ACTOR "policy_loss.dro_beta", "must be above 0");
+  if (std::string(mode.variant) == "gmpo")
+    c.differs(
+        "loss: geo_mean adds the means of micro-batches up there; here the mean is over the whole mini-batch, which "
+        "is shorter by the number of micro-batches");
+  set_range(c, mode);
+}
+
+void combine_kl(Conversion& c) {
+  set_kl_loss(c, ACTOR "use_kl_loss", ACTOR "kl_loss_coef", ACTOR "kl_loss_type");
+  if (!c.is_true("algorithm.use_kl_in_reward")) return;
+  set_reward_kl(c, "algorithm.kl_ctrl.kl_coef", "algorithm.kl_penalty");
+  if (c.text("algorithm.kl_ctrl.type") != "adaptive") return;
+  c.set_from("target_kl", "algorithm.kl_ctrl.target_kl");
+  c.set_from("kl_horizon", "algorithm.kl_ctrl.horizon");
+}
+
+}  // namespace
+}  // namespace verl
+
+void combine_verl_objective(Conversion& c) {
+  using namespace verl;
+  const Estimator& estimator = estimator_of(c);
+  combine_advantages(c, estimator);
+  combine_policy_loss(c, loss_mode_of(c), estimator);
+  combine_kl(c);
+}
+
+}  // namespace roll

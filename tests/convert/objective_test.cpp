@@ -1,0 +1,185 @@
+// Keys that decide what is trained: converted, or refused by their name; never told and left out.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "config/yaml.h"
+#include "convert/convert.h"
+
+namespace roll {
+namespace {
+
+using Catch::Matchers::Contains;
+using KeyPairs = std::vector<std::pair<std::string, std::string>>;
+
+Converted made_from(const std::string& trainer, const KeyPairs& pairs) {
+  static const std::map<std::string, KeyPairs> kNeeded{
+      {"verl", {{"actor_rollout_ref.model.path", "m"}, {"actor_rollout_ref.rollout.n", "4"}}},
+      {"trl", {{"model_name_or_path", "m"}, {"num_generations", "4"}}},
+      {"slime", {{"hf-checkpoint", "m"}, {"n-samples-per-prompt", "4"}}},
+      {"openrlhf", {{"pretrain", "m"}, {"n_samples_per_prompt", "4"}}}};
+  std::vector<ForeignKey> keys;
+  for (const KeyPairs* some : {&kNeeded.at(trainer), &pairs})
+    for (const auto& [key, value] : *some) keys.push_back({key, value, "y:1", ""});
+  return convert_config(keys, trainer, 1);
+}
+
+std::string written_value(const Converted& made, const std::string& key) {
+  const Node tree = parse_yaml(made.yaml, "converted");
+  const Node* value = tree.find(key);
+  return value ? value->text : "none";
+}
+
+const std::string kActorKeys = "actor_rollout_ref.actor.", kCorrectionKeys = "algorithm.rollout_correction.";
+
+}  // namespace
+
+TEST_CASE("what changes the objective and is not here is refused by its key", "[convert]") {
+  struct Case {
+    const char* trainer;
+    KeyPairs keys;
+    std::string named;  // the refused key
+  };
+  const std::string kMode = kActorKeys + "policy_loss.loss_mode";
+  const std::pair<std::string, std::string> grpo{"algorithm.adv_estimator", "grpo"}, gspo{kMode, "gspo"};
+  const std::vector<Case> cases{
+      {"verl", {grpo, gspo, {kActorKeys + "use_kl_loss", "True"}}, kActorKeys + "loss_agg_mode"},
+      {"verl", {grpo, gspo, {kActorKeys + "entropy_coeff", "0.1"}}, kActorKeys + "loss_agg_mode"},
+      {"verl", {{"algorithm.adv_estimator", "gae"}, {kMode, "geo_mean"}}, kActorKeys + "loss_agg_mode"},
+      {"verl",
+       {{"algorithm.adv_estimator", "gae"}, gspo, {kActorKeys + "loss_agg_mode", "seq-mean-token-mean"}},
+       kMode},
+      {"verl", {{"algorithm.adv_estimator", "optimal_token_baseline"}, gspo}, kMode},
+      {"verl", {{"algorithm.adv_estimator", "reinforce_plus_plus"}, {"algorithm.gamma", "0.9"}, gspo}, kMode},
+      {"verl", {grpo, {"algorithm.use_kl_in_reward", "True"}}, "algorithm.use_kl_in_reward"},
+      {"verl", {grpo, {kActorKeys + "loss_agg_mode", "median"}}, kActorKeys + "loss_agg_mode"},
+      {"verl",
+       {grpo, {kActorKeys + "use_kl_loss", "True"}, {kActorKeys + "kl_loss_type", "full"}},
+       kActorKeys + "kl_loss_type"},
+      {"verl",
+       {{"algorithm.adv_estimator", "gpg"}, {"actor_rollout_ref.rollout.n", "1"}},
+       "actor_rollout_ref.rollout.n"},
+      {"verl", {grpo, {kMode, "dro"}}, kActorKeys + "policy_loss.dro_beta"},
+      {"verl", {grpo, {kMode, "geo_mean"}, {kCorrectionKeys + "rollout_is", "token"}}, kCorrectionKeys + "rollout_is"},
+      {"verl", {{"critic.loss_agg_mode", "seq-mean-token-sum"}}, "critic.loss_agg_mode"},
+      {"verl", {{"critic.ppo_epochs", "3"}}, "critic.ppo_epochs"},
+      {"verl", {{"critic.optim.min_lr", "1e-6"}}, "critic.optim.min_lr"},
+      {"verl", {grpo, {kActorKeys + "qat.enable", "True"}}, kActorKeys + "qat.enable"},
+      {"verl", {grpo, {kActorKeys + "optim.optimizer", "muon"}}, kActorKeys + "optim.optimizer"},
+      {"verl",
+       {grpo, {"actor_rollout_ref.model.override_config.attention_dropout", "0.1"}},
+       "actor_rollout_ref.model.override_config.attention_dropout"},
+      {"verl", {grpo, {kActorKeys + "clip_ration_low", "0.3"}}, kActorKeys + "clip_ration_low"},
+      {"verl", {grpo, {"algorithm.new_advantage.clip", "0.3"}}, "algorithm.new_advantage.clip"},
+      {"trl", {{"loss_type", "sapo"}}, "loss_type"},
+      {"trl", {{"delta", "1.1"}}, "delta"},
+      {"trl", {{"top_entropy_quantile", "0.2"}}, "top_entropy_quantile"},
+      {"trl", {{"off_policy_mask_threshold", "0.5"}}, "off_policy_mask_threshold"},
+      {"trl", {{"use_bias_correction_kl", "true"}}, "use_bias_correction_kl"},
+      {"trl", {{"sync_ref_model", "true"}}, "sync_ref_model"},
+      {"trl", {{"entropy_coef", "0.1"}, {"loss_type", "grpo"}}, "entropy_coef"},
+      {"trl", {{"use_adaptive_entropy", "true"}}, "use_adaptive_entropy"},
+      {"trl", {{"scale_rewards", "max"}}, "scale_rewards"},
+      {"trl", {{"optim", "adafactor"}}, "optim"},
+      {"trl", {{"optim", "adamw_8bit"}}, "optim"},
+      {"trl", {{"neftune_noise_alpha", "5"}}, "neftune_noise_alpha"},
+      {"trl", {{"rloo_trainer", "true"}, {"num_iterations", "2"}}, "num_iterations"},
+      {"trl", {{"normalize_advantages", "true"}}, "normalize_advantages"},
+      {"trl", {{"reward_clip_range", "[-5.0, 5.0]"}}, "reward_clip_range"},
+      {"slime", {{"lora-rank", "8"}}, "lora-rank"},
+      {"slime", {{"use-dora", "true"}}, "use-dora"},
+      {"slime", {{"freeze-params-name-list", "embed"}}, "freeze-params-name-list"},
+      {"slime", {{"only-train-params-name-list", "mlp"}}, "only-train-params-name-list"},
+      {"slime", {{"use-opsm", "true"}}, "use-opsm"},
+      {"slime", {{"use-unbiased-kl", "true"}}, "use-unbiased-kl"},
+      {"slime", {{"use-rollout-logprobs", "true"}}, "use-rollout-logprobs"},
+      {"slime", {{"ref-update-interval", "4"}}, "ref-update-interval"},
+      {"slime", {{"custom-pg-loss-reducer-function-path", "my.py"}}, "custom-pg-loss-reducer-function-path"},
+      {"slime", {{"custom-tis-function-path", "my.py"}}, "custom-tis-function-path"},
+      {"slime", {{"dynamic-sampling-filter-path", "my.filter"}}, "dynamic-sampling-filter-path"},
+      {"slime", {{"rollout-sample-filter-path", "my.filter"}}, "rollout-sample-filter-path"},
+      {"slime", {{"advantage-estimator", "reinforce_plus_plus_baseline"}, {"kl-coef", "0.1"}}, "kl-coef"},
+      {"slime", {{"optimizer", "sgd"}}, "optimizer"},
+      {"slime", {{"attention-dropout", "0.1"}}, "attention-dropout"},
+      {"slime", {{"min-lr", "1e-7"}, {"lr-decay-style", "linear"}}, "min-lr"},
+      {"openrlhf", {{"advantage_estimator", "rloo"}}, "init_kl_coef"},
+      {"openrlhf",
+       {{"advantage_estimator", "group_norm"}, {"policy_loss_type", "gspo"}, {"use_kl_loss", "true"}},
+       "policy_loss_type"},
+      {"openrlhf",
+       {{"advantage_estimator", "group_norm"}, {"policy_loss_type", "gspo"}, {"enable_vllm_is_correction", "true"}},
+       "enable_vllm_is_correction"},
+      {"openrlhf",
+       {{"enable_vllm_is_correction", "true"}, {"vllm_is_correction_type", "seq-mask-tis"}},
+       "vllm_is_correction_type"},
+      {"openrlhf", {{"no_advantage_std_norm", "true"}}, "no_advantage_std_norm"},
+      {"openrlhf", {{"reward_clip_range", "-5 10"}}, "reward_clip_range"},
+      {"openrlhf", {{"use_kl_loss", "true"}, {"kl_target", "6"}}, "kl_target"},
+      {"openrlhf", {{"normalize_reward", "true"}}, "normalize_reward"},
+      {"openrlhf", {{"stop_properly_penalty_coef", "0.5"}}, "stop_properly_penalty_coef"},
+      {"openrlhf", {{"pretrain_data", "d"}}, "pretrain_data"},
+      {"openrlhf", {{"aux_loss_coef", "0.01"}}, "aux_loss_coef"},
+      {"openrlhf", {{"enable_ema", "true"}}, "enable_ema"},
+      {"openrlhf", {{"critic.max_norm", "5"}}, "critic.max_norm"},
+  };
+  for (const auto& [trainer, keys, named] : cases) {
+    INFO(fmt::format("{}: {}", trainer, named));
+    CHECK_THROWS_WITH(made_from(trainer, keys), Contains(named) && (Contains("y:1: ") || Contains("defaults: ")));
+  }
+}
+
+TEST_CASE("what is off, or as that trainer has it anyway, is no reason to refuse", "[convert]") {
+  const std::pair<const char*, KeyPairs> cases[] = {
+      {"verl", {{"algorithm.adv_estimator", "grpo"}, {"critic.ppo_epochs", "3"}, {"some.new.lora_flag", "False"}}},
+      {"verl", {{"critic.loss_agg_mode", "token-mean"}, {"critic.use_dynamic_bsz", "True"}}},
+      {"trl", {{"top_entropy_quantile", "1"}, {"optim", "adamw_torch_fused"}, {"label_smoothing_factor", "0.0"}}},
+      {"slime", {{"attention-dropout", "0.0"}, {"lora-rank", "0"}, {"min-lr", "1e-7"}, {"lr-decay-style", "constant"}}},
+      {"openrlhf", {{"aux_loss_coef", "0"}, {"reward_clip_range", "-5 5"}, {"no_advantage_std_norm", "false"}}},
+  };
+  for (const auto& [trainer, keys] : cases) CHECK_NOTHROW(made_from(trainer, keys));
+}
+
+TEST_CASE("LoRA of slime's branches is LoRA here", "[convert]") {
+  const Converted made =
+      made_from("slime", {{"use-lora", "true"}, {"lora-rank", "8"}, {"lora-alpha", "32"}, {"lora-dropout", "0.1"}});
+  CHECK_THAT(made.yaml, Contains("lora_rank: 8 ") && Contains("lora_alpha: 32 ") && Contains("lora_dropout: 0.1"));
+  CHECK_THAT(made.yaml, Contains("lora_target: [all-linear]"));
+  CHECK_THAT(
+      made_from(
+          "slime",
+          {{"use-lora", "true"}, {"lora-rank", "8"}, {"lora-alpha", "16"}, {"lora-target-modules", "q_proj,v_proj"}})
+          .yaml,
+      Contains("lora_target: [q_proj, v_proj]"));
+  CHECK_THROWS_WITH(made_from("slime", {{"use-lora", "true"}, {"lora-rank", "8"}}), Contains("--lora-alpha"));
+}
+
+TEST_CASE("verl's bounds of the ratio count, whatever clip_ratio says, unless they are null", "[convert]") {
+  const std::pair<std::string, std::string> grpo{"algorithm.adv_estimator", "grpo"},
+      alone{kActorKeys + "clip_ratio", "0.3"};
+  const Converted ignored = made_from("verl", {grpo, alone});
+  CHECK(written_value(ignored, "pg_clip_low") == "0.2");
+  CHECK_THAT(fmt::format("{}", fmt::join(ignored.differences, "; ")), Contains("clip_ratio = 0.3 has no effect"));
+  CHECK(written_value(made_from("verl", {grpo, alone, {kActorKeys + "clip_ratio_low", "null"}}), "pg_clip_low") ==
+        "0.3");
+}
+
+TEST_CASE("a group of one response has no mean in verl", "[convert]") {
+  const std::pair<std::string, std::string> one{"actor_rollout_ref.rollout.n", "1"};
+  for (const char* name : {"grpo", "rloo", "opo"})
+    CHECK(written_value(made_from("verl", {{"algorithm.adv_estimator", name}, one}), "adv_estimator") == "reinforce");
+  CHECK(written_value(made_from("verl", {{"algorithm.adv_estimator", "grpo"}}), "adv_estimator") == "grpo");
+}
+
+TEST_CASE("a program of TRL's RLOOTrainer has RLOO's objective", "[convert]") {
+  const auto launched = [](const std::string& program) {
+    const std::string script = "python3 " + program + " --model_name_or_path m --num_generations 4";
+    return convert_config(choose_launch(read_script(script, "s", {}), "s", {}).keys, "auto", 1);
+  };
+  CHECK(written_value(launched("examples/rloo.py"), "adv_estimator") == "rloo");
+  CHECK(written_value(launched("examples/rloo.py"), "init_kl_coef") == "0.05");
+  CHECK(written_value(launched("examples/grpo.py"), "adv_estimator") == "grpo");
+}
+
+}  // namespace roll
