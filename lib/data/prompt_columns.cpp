@@ -36,7 +36,8 @@ std::optional<ColumnChat> find_chat(const Row& row) {
   for (const char* name : {"messages", "conversations"})
     if (const Json* value = column(row.raw, name)) {
       Json chat = parse_chat(*value, row.origin, name);
-      if (found && found->chat != chat) throw user_error("{}: {} differ from messages: {}", row.origin, name, kOneIsWrong);
+      if (found && !is_same(found->chat, chat))
+        throw user_error("{}: {} differ from messages: {}", row.origin, name, kOneIsWrong);
       if (!found) found = {name, std::move(chat)};
     }
   return found;

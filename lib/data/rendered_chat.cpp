@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/trim.h"
 #include "data/chats.h"
 
 namespace roll {
@@ -71,12 +72,21 @@ class TurnSearch {
   size_t find_end(size_t message, size_t begin) {
     const std::string through = render_(some_messages(messages_, 0, message + 1), false);
     if (text_.starts_with(through)) return through.size();
+    const size_t same = token_border(through, common_bytes(through, text_), render_.encoder);
+    if (same > begin && is_ending(std::string_view(through).substr(same))) return same;
     is_rewritten_ = true;
     size_t end = std::string::npos;
     for (const std::string& mark : render_.encoder.eos_texts)
       if (const size_t at = text_.find(mark, begin); at != std::string::npos) end = std::min(end, at + mark.size());
     if (end == std::string::npos) fail(message);
     return std::min(text_.find_first_not_of(" \t\r\n", end), text_.size());
+  }
+
+  /// Nothing but what ends a conversation.
+  bool is_ending(std::string_view rest) const {
+    for (const std::string& mark : render_.encoder.eos_texts)
+      if (rest.starts_with(mark)) return is_ending(rest.substr(mark.size()));
+    return trimmed_text(rest).empty();
   }
 
   const Json& messages_;

@@ -51,7 +51,8 @@ std::function<const ChatTemplate&()> chat_of(const std::filesystem::path& model_
 
 SftEncoder sft_encoder(const std::function<const ChatTemplate&()>& chat, const Tokenizer& tokenizer) {
   std::vector<std::string> eos_texts;
-  for (const int64_t id : tokenizer.eos_ids()) eos_texts.push_back(tokenizer.decode({&id, 1}));
+  for (const int64_t id : tokenizer.eos_ids())
+    if (std::string text = tokenizer.decode({&id, 1}); !text.empty()) eos_texts.push_back(std::move(text));
   return {.render = [chat](const Json& messages, bool open,
                            const Json& variables) { return chat().render(messages, open, variables); },
           .encode = [&tokenizer](std::string_view text,
