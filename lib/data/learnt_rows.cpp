@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "data/row_files.h"
-#include "data/row_reader.h"
 
 namespace roll {
 
@@ -28,28 +28,36 @@ bool has_form(const Json& row) {
 
 void read_file(const std::filesystem::path& path, const DataArgs& data, LearntRows kind,
                const std::function<void(std::vector<Row>& rows, const RowColumns& columns)>& take) {
-  const std::string name = path.string();
-  const auto reader = open_rows(path);
-  RowColumns columns = columns_of(data);
+  LearntFile file(path, data, kind);
   std::vector<Row> rows;
   size_t bytes = 0;
   int64_t count = 0;
   const auto pass_on = [&] {
-    if (!rows.empty()) take(rows, columns);
+    if (!rows.empty()) take(rows, file.columns());
     rows.clear();
     bytes = 0;
   };
-  for (Json json; reader->next(json); ++count) {
-    if (count == 0 && !columns.names_prompt()) columns = learnt_columns(json, name, kind);
-    bytes += text_bytes(json);
-    rows.push_back(parse_learnt_row(json, fmt::format("{}:{}", name, reader->number()), columns));
+  for (Row row; file.next(row); ++count) {
+    bytes += text_bytes(row.raw);
+    rows.push_back(std::move(row));
     if (rows.size() == kMostRows || bytes > kMostBytes) pass_on();
   }
-  if (count == 0) throw user_error("{}: holds no row", name);
+  if (count == 0) throw user_error("{}: holds no row", path.string());
   pass_on();
 }
 
 }  // namespace
+
+LearntFile::LearntFile(const std::filesystem::path& file, const DataArgs& data, LearntRows kind)
+    : name_(file.string()), kind_(kind), reader_(open_rows(file)), columns_(columns_of(data)) {}
+
+bool LearntFile::next(Row& row) {
+  Json json;
+  if (!reader_->next(json)) return false;
+  if (std::exchange(is_first_, false) && !columns_.names_prompt()) columns_ = learnt_columns(json, name_, kind_);
+  row = parse_learnt_row(json, fmt::format("{}:{}", name_, reader_->number()), columns_);
+  return true;
+}
 
 RowColumns learnt_columns(const Json& row, const std::string& file, LearntRows kind) {
   if (kind == LearntRows::kPairs || has_form(row)) return {};
