@@ -89,11 +89,11 @@ TEST_CASE("pairs whose columns contradict each other are refused", "[data]") {
   CHECK_THAT(both(R"("messages": [<u:q>], "prompt": "p", "chosen": "a", "rejected": "b")"),
              Contains("prompt: is not the user's last message in messages"));
   CHECK_THAT(both(R"("messages": [<u:q>], "prompt": [<u:p>], "chosen": "a", "rejected": "b")"),
-             Contains("messages: do not begin with prompt"));
+             Contains("messages do not begin with prompt"));
   CHECK_THAT(both(R"("instruction": "q", "prompt": "p", "chosen": "a", "rejected": "b")"),
-             Contains("prompt: differs from instruction"));
+             Contains("prompt differs from instruction"));
   CHECK_THAT(both(R"("messages": [<u:q>], "conversations": [<u:p>], "chosen": "a", "rejected": "b")"),
-             Contains("conversations: differ from messages"));
+             Contains("conversations differ from messages"));
   CHECK_THAT(both(R"("chosen": "a", "rejected": "b")"), Contains("there is no prompt"));
   CHECK_THAT(both(R"("chosen": [<a:a>], "rejected": [<a:b>])"), Contains("there is no prompt"));
   CHECK_THAT(both(R"("prompt": "q", "chosen": "a", "rejected": "b", "tools": [{}])"),
@@ -107,7 +107,7 @@ TEST_CASE("rows to learn from whose columns contradict each other are refused", 
   CHECK_THAT(row(R"("prompt": "q", "response": "a", "completion": "a")"), Contains("columns response and completion"));
   CHECK_THAT(row(R"("prompt": "p", "messages": [<u:q>, <a:a>])"),
              Contains("prompt: is not a message of the user's in messages"));
-  CHECK_THAT(row(R"("prompt": [<u:p>], "messages": [<u:q>, <a:a>])"), Contains("messages: do not begin with prompt"));
+  CHECK_THAT(row(R"("prompt": [<u:p>], "messages": [<u:q>, <a:a>])"), Contains("messages do not begin with prompt"));
   CHECK_THAT(row(R"("prompt": [<u:q>], "completion": [<u:p>, <a:a>])"),
              Contains("completion: begins with other messages than the prompt's"));
   CHECK_THAT(row(R"("prompt": [<u:q>], "completion": [<u:q>])"), Contains("its last message is of 'user'"));
