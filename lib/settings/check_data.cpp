@@ -1,14 +1,18 @@
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "base/file.h"
 #include "base/nearest.h"
 #include "checkpoint/manifest.h"
 #include "data/domains.h"
+#include "data/learnt_rows.h"
 #include "data/prompt_stream.h"
 #include "data/row_files.h"
+#include "data/row_forms.h"
 #include "evaluation/measured_set.h"
 #include "settings/checks.h"
+#include "settings/dpo_config.h"
 #include "settings/reward_rows.h"
 #include "text/chat_template.h"
 #include "track/metric_reference.h"
@@ -23,14 +27,17 @@ constexpr const char* kNameRows = "name the files of the training rows";
 constexpr const char* kNameSetRows = "name the files of the set's rows";
 constexpr size_t kBytesRead = 1 << 20;  // of each file's rows: enough to meet the usual mistakes, and quick
 
+UserError no_rows(const fs::path& file) {
+  return user_error(R"({}: has no rows; write one JSON object per line, as {{"messages": [...]}})", file.string());
+}
+
 std::vector<Row> first_rows(const fs::path& file, const RowColumns& columns) {
   RowFile in(file, columns);
   std::vector<Row> rows;
   size_t num_bytes = 0;
   for (Row row; num_bytes < kBytesRead && in.next(row); rows.push_back(std::move(row)))
     num_bytes += to_line(row.raw).size();
-  if (rows.empty())
-    throw user_error(R"({}: has no rows; write one JSON object per line, as {{"messages": [...]}})", file.string());
+  if (rows.empty()) throw no_rows(file);
   return rows;
 }
 
@@ -54,6 +61,22 @@ struct Domains {
   DomainRules rules{};
 };
 
+/// Reads the beginning of every file, as a run learns from it.
+void check_learnt_rows(const std::vector<fs::path>& files, const DataArgs& data, const SftConfig& config) {
+  const auto* const pairs = config.kind == "dpo" ? static_cast<const DpoConfig*>(&config) : nullptr;
+  for (const fs::path& file : files) {
+    LearntFile in(file, data, pairs ? LearntRows::kPairs : LearntRows::kResponses);
+    size_t num_bytes = 0;
+    for (Row row; num_bytes < kBytesRead && in.next(row); num_bytes += to_line(row.raw).size()) {
+      if (pairs)
+        pair_form(row, {in.columns(), pairs->chosen_key, pairs->rejected_key});
+      else
+        sft_form(row, {in.columns(), data.response});
+    }
+    if (num_bytes == 0) throw no_rows(file);
+  }
+}
+
 /// Reads the beginning of every file.
 void check_rows(const std::vector<fs::path>& files, const DataArgs& data, const Domains& domains) {
   for (const fs::path& file : files) {
@@ -75,7 +98,8 @@ std::vector<fs::path> existing_files(const DataArgs& data, bool offline, Checker
   return files;
 }
 
-void check_files(const DataArgs& data, const Domains& domains, bool offline, Checker& check) {
+void check_files(const DataArgs& data, const std::function<void(const std::vector<fs::path>& files)>& check_all,
+                 bool offline, Checker& check) {
   std::vector<fs::path> files;
   check.collect_named(data.file_name, [&] {
     try {
@@ -84,7 +108,12 @@ void check_files(const DataArgs& data, const Domains& domains, bool offline, Che
       throw user_error("{} = {}", check.key(data.file_name), e.what());
     }
   });
-  check.collect(data.file_name, [&] { check_rows(files, data, domains); });
+  check.collect(data.file_name, [&] { check_all(files); });
+}
+
+void check_files(const DataArgs& data, const Domains& domains, bool offline, Checker& check) {
+  check_files(
+      data, [&](const std::vector<fs::path>& files) { check_rows(files, data, domains); }, offline, check);
 }
 
 /// The shares of `key`, of all steps or from `step` on.
@@ -247,7 +276,8 @@ void check_data(const SftConfig& config, bool offline, Checker& check) {
     refuse_curriculum(*data, check);
     check.require(config.kind == "dpo" || !data->prompt || data->response, data->response,
                   "{} needs it: the column of what is learnt", check.name(data->prompt));
-    if (!data->file_name.empty()) check_files(*data, {}, offline, check);
+    const auto check_all = [&](const std::vector<fs::path>& files) { check_learnt_rows(files, *data, config); };
+    if (!data->file_name.empty()) check_files(*data, check_all, offline, check);
   }
   const auto& files = config.sft_train.data_args.file_name;
   check.require_given(!files.empty(), files, kNameRows);

@@ -143,7 +143,7 @@ TEST_CASE("broken messages are an error that names the message", "[data]") {
   CHECK_THAT(error(R"([{"content": "a"}])"), Contains("messages[0]: has no 'role'"));
   CHECK_THAT(error(R"([{"role": "user"}])"), Contains("messages[0]: has no 'content'"));
   CHECK_THAT(error(R"([{"role": 1, "content": "a"}])"), Contains("messages[0].role = 1: must be a string"));
-  CHECK_THAT(error(R"([{"role": "user", "content": null}])"), Contains("messages[0].content = null: must be a string"));
+  CHECK_THAT(error(R"([{"role": "user", "content": null}])"), Contains("messages[0]: has no 'content'"));
 }
 
 TEST_CASE("files come from paths, lists and globs, each once", "[data]") {

@@ -22,12 +22,18 @@ TEST_CASE("rows above the sequence length are dropped and counted, in file order
   data.file_name = {file.string()};
   data.preprocessing_num_workers = 2;
   const auto load = [&](int64_t max_length) {
-    return load_rows<SftRow>(data, max_length, [](const Row& row) {
-      return SftRow{row.prompt, row.origin, std::vector<int64_t>(row.raw["length"].get<size_t>(), 7), {}};
+    return load_rows<SftRow>(data, max_length, [](Row& row, const RowColumns&) {
+      row.prompt = row.raw["prompt"];
+      return SftRow{.id = row.prompt,
+                    .origin = row.origin,
+                    .ids = std::vector<int64_t>(row.raw["length"].get<size_t>(), 7),
+                    .is_rewritten = row.prompt == "p3"};
     });
   };
   const auto loaded = load(2);
   CHECK(loaded.num_dropped == count / 3);
+  CHECK(loaded.num_rewritten == 1);
+  CHECK_THAT(loaded.texts().at(0), Catch::Contains("1 of 1667 rows: the chat template renders a turn differently"));
   REQUIRE(loaded.rows.size() == count - count / 3);
   for (const int64_t i : {int64_t{0}, int64_t{1}, loaded.rows.size() - 1}) {
     const SftRow row = loaded.rows.at(i);
