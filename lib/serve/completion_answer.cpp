@@ -33,7 +33,7 @@ CompletionAnswer::CompletionAnswer(const CompletionRequest& request, const Serve
                                    int64_t created)
     : request_(request),
       model_(model),
-      decode_([&model](std::span<const int64_t> ids, bool skip) { return model.tokenizer.decode(ids, skip); }),
+      decode_([&model](std::span<const int64_t> ids, bool skip) { return model.tokenizer.decode(ids, skip, /*goes_on=*/true); }),
       id_(std::move(id)),
       created_(created),
       num_open_(request.prompts.size() * static_cast<size_t>(request.num_choices)) {

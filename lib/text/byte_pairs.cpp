@@ -45,19 +45,19 @@ WordCache::Slot& WordCache::slot_of(const std::array<uint64_t, 3>& key) {
   return slots_[mix(mix(mix(key[0]) ^ key[1]) ^ key[2]) >> (64 - std::countr_zero(kNumSlots))];
 }
 
-BytePairs::BytePairs(const JsonView& json) {
+BytePairs::BytePairs(const JsonView& json, SymbolKind kind) {
   if (const auto type = json.get("type"); type && type->string() != "BPE")
-    type->fail("unsupported model; supported: BPE (byte-level)");
+    type->fail("unsupported model; supported: BPE, byte-level or with byte_fallback as SentencePiece's");
   json.only("dropout", {0}, "must be null: sampling merges at random is not supported");
-  json.only("continuing_subword_prefix", {""}, "must be empty: a byte-level tokenizer needs none");
-  json.only("end_of_word_suffix", {""}, "must be empty: a byte-level tokenizer needs none");
-  json.only("byte_fallback", {false},
-            "must be false: SentencePiece's byte fallback is not supported, only byte-level BPE");
-  fuse_unk_ = json.boolean_or("fuse_unk", false);
+  json.only("continuing_subword_prefix", {""}, "must be empty: no family of models that is supported has one");
+  json.only("end_of_word_suffix", {""}, "must be empty: no family of models that is supported has one");
   ignore_merges_ = json.boolean_or("ignore_merges", false);
-  read_vocabulary(json.at("vocab"));
-  if (const auto unk = json.get("unk_token"))
-    if (const auto entry = vocabulary_.find(unk->string()); entry != vocabulary_.end()) unk_id_ = entry->second;
+  read_vocabulary(json.at("vocab"), kind);
+  const auto unk = json.get("unk_token");
+  alphabet_ = Alphabet(vocabulary_, {.kind = kind,
+                                     .byte_fallback = json.boolean_or("byte_fallback", false),
+                                     .unk_token = unk ? unk->string() : "",
+                                     .fuse_unk = json.boolean_or("fuse_unk", false)});
   read_merges(json.at("merges"));
 }
 
@@ -65,7 +65,7 @@ std::string BytePairs::spelling_of(int32_t id) const {
   return std::ranges::find(vocabulary_, id, &Vocabulary::value_type::second)->first;
 }
 
-void BytePairs::read_vocabulary(const JsonView& json) {
+void BytePairs::read_vocabulary(const JsonView& json, SymbolKind kind) {
   std::vector<bool> used;
   vocabulary_.reserve(json.object().size());
   for (const auto& [token, id] : json.value().items()) {
@@ -77,11 +77,8 @@ void BytePairs::read_vocabulary(const JsonView& json) {
     used[value] = true;
     vocabulary_.emplace(token, value);
     if (!ignore_merges_) continue;
-    if (auto bytes = unspell_bytes(token)) whole_words_.emplace(*std::move(bytes), value);
-  }
-  for (int byte = 0; byte < 256; ++byte) {
-    const auto entry = vocabulary_.find(byte_symbol(static_cast<unsigned char>(byte)));
-    byte_ids_[byte] = entry == vocabulary_.end() ? -1 : entry->second;
+    auto word = kind == SymbolKind::kBytes ? unspell_bytes(token) : token;
+    if (word) whole_words_.emplace(*std::move(word), value);
   }
 }
 
@@ -113,6 +110,7 @@ void BytePairs::read_merges(const JsonView& json) {
     }
     const int32_t left_id = token_of_merge(merge, left), right_id = token_of_merge(merge, right);
     add_merge(left_id, right_id, rank++, token_of_merge(merge, left + right));
+    alphabet_.note_merge(left, right);
   }
 }
 
@@ -136,6 +134,13 @@ uint32_t BytePairs::rank_of(int32_t left, int32_t right) const {
 }
 
 void BytePairs::encode(std::string_view word, WordCache& cache, std::vector<int64_t>& ids) const {
+  for (size_t size = 0; !word.empty(); word.remove_prefix(size)) {
+    size = ignore_merges_ ? word.size() : alphabet_.independent_prefix(word);
+    encode_part(word.substr(0, size), cache, ids);
+  }
+}
+
+void BytePairs::encode_part(std::string_view word, WordCache& cache, std::vector<int64_t>& ids) const {
   if (word.size() > WordCache::kMaxBytes) {
     std::vector<int32_t>& symbols = cache.symbols;
     merge_word(word, symbols);
@@ -161,22 +166,8 @@ void BytePairs::merge_word(std::string_view word, std::vector<int32_t>& symbols)
   if (ignore_merges_)
     if (const auto whole = whole_words_.find(word); whole != whole_words_.end())
       return symbols.assign(1, whole->second);
-  read_symbols(word, symbols);
+  alphabet_.read(word, symbols);
   symbols.size() <= kShortWord ? merge_short(symbols) : merge_long(symbols);
-}
-
-void BytePairs::read_symbols(std::string_view word, std::vector<int32_t>& symbols) const {
-  symbols.clear();
-  symbols.reserve(word.size());
-  bool after_unk = false;
-  for (const char byte : word) {
-    const int32_t id = byte_ids_[static_cast<unsigned char>(byte)];
-    if (id >= 0)
-      symbols.push_back(id);
-    else if (unk_id_ && !(fuse_unk_ && after_unk))
-      symbols.push_back(*unk_id_);
-    after_unk = id < 0;
-  }
 }
 
 void BytePairs::merge_short(std::vector<int32_t>& symbols) const {
