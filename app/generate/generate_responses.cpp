@@ -26,7 +26,7 @@ namespace roll {
 namespace {
 
 /// A response's random numbers are named by its line and its number within the line, so that `-n 8` begins with the
-/// same four responses as `-n 4`.
+/// same four responses as `-n 4`; in a line with a seed of its own by that and the number, as `roll serve` does it.
 constexpr int64_t kMaxResponses = 1 << 16;
 
 /// Of --prompt.
@@ -49,7 +49,7 @@ std::vector<GenerationRequest> requests_of(const std::vector<PromptLine>& lines,
     const auto& [ids, generating, seed] = lines[line];
     for (int64_t i = 0; i < num_responses; ++i)
       requests.push_back({.prompt_ids = ids,
-                          .sequence_id = line * kMaxResponses + static_cast<uint64_t>(i),
+                          .sequence_id = (seed ? 0 : line * kMaxResponses) + static_cast<uint64_t>(i),
                           .generating = generating,
                           .seed = seed});
   }

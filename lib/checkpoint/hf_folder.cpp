@@ -42,7 +42,7 @@ Json HfFolder::read_config(const fs::path& folder) {
   const fs::path file = folder / "config.json";
   if (!is_there(file))
     throw user_error("{}: the folder has no config.json; give a Hugging Face model folder", folder.string());
-  Json config = read_json(file);
+  Json config = parse_python_json(read_file(file, kMaxJsonBytes), file.string());
   if (!config.is_object()) throw user_error("{}: {} where a JSON object is needed", file.string(), config.type_name());
   return config;
 }

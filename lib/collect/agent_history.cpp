@@ -134,7 +134,8 @@ AgentPlace place_of_text(const std::vector<AgentNode>& nodes, const std::string&
   }
   if (!nearest) throw user_error("prompt: the session goes on with token ids, as it began");
   if (!found) throw user_error("prompt: {}; {}", text_difference(*nearest, text), kRule);
-  return {.node = *found, .between = tokenizer.encode(text.substr(nodes[*found].text->size()), true, false)};
+  const AgentNode& node = nodes[*found];
+  return {.node = *found, .between = tokenizer.encode_behind(all_ids(node), text.substr(node.text->size()))};
 }
 
 }  // namespace

@@ -92,11 +92,9 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer& norma
     }
 }
 
-const AddedToken* AddedTokens::last_of(std::string_view text, bool parse_special) const {
-  std::vector<Segment> segments;
-  split(text, false, parse_special, segments);
-  if (segments.empty() || segments.back().id < 0) return nullptr;
-  return &*std::ranges::find(tokens_, segments.back().id, &AddedToken::id);
+const AddedToken* AddedTokens::find(int64_t id) const {
+  const auto found = std::ranges::find(tokens_, id, &AddedToken::id);
+  return found == tokens_.end() ? nullptr : &*found;
 }
 
 void AddedTokens::split(std::string_view text, bool normalized, bool parse_special,

@@ -64,8 +64,8 @@ class AddedTokens {
   const std::vector<AddedToken>& tokens() const { return tokens_; }
   bool any_normalized() const { return !normalized_.empty(); }
 
-  /// The token that ends `text`, of those found before normalization; null: none does.
-  const AddedToken* last_of(std::string_view text, bool parse_special) const;
+  /// The token with that id; null: it is none of them.
+  const AddedToken* find(int64_t id) const;
 
   /// Cuts a text into added tokens and what is between; `normalized` says which tokens to look for.
   /// parse_special false: special tokens are plain text.

@@ -60,7 +60,6 @@ class BytePairs {
   std::string spelling_of(int32_t id) const;
   void read_vocabulary(const JsonView& json, SymbolKind kind);
   void read_merges(const JsonView& json);
-  int32_t token_of_merge(const JsonView& merge, const std::string& token) const;
   void add_merge(int32_t left, int32_t right, uint32_t rank, int32_t id);
   const Merge* find_merge(int32_t left, int32_t right) const;
   uint32_t rank_of(int32_t left, int32_t right) const;

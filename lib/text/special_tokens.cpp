@@ -18,7 +18,7 @@ constexpr size_t kMaxEndTokens = 1000;
 template <class Use>
 void with_file(const fs::path& file, const Use& use) {
   if (!is_there(file)) return;
-  const FileJson json = read_file_json(file);
+  const FileJson json = parse_python_file_json(read_file(file), file.string());
   use(JsonView(json, file.string()).object());
 }
 

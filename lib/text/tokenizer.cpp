@@ -274,12 +274,12 @@ std::vector<int64_t> Tokenizer::encode(std::string_view text, bool parse_special
   return ids;
 }
 
-std::vector<int64_t> Tokenizer::encode_behind(std::string_view before, std::string_view text,
-                                              bool parse_special) const {
-  const AddedToken* const token = parts_->added.last_of(before, parse_special);
+std::vector<int64_t> Tokenizer::encode_behind(std::span<const int64_t> before, std::string_view text) const {
+  const AddedToken* const token = before.empty() ? nullptr : parts_->added.find(before.back());
   if (token && token->rstrip) text.remove_prefix(space_end(text, 0));
   std::vector<int64_t> ids;
-  parts_->encode_text(text, {.is_first = before.empty(), .goes_on = !token && !before.empty()}, parse_special, ids);
+  parts_->encode_text(text, {.is_first = before.empty(), .goes_on = !token && !before.empty()},
+                      /*parse_special=*/true, ids);
   return ids;
 }
 

@@ -33,9 +33,9 @@ class Tokenizer {
   /// holds them, so pass false there.
   std::vector<int64_t> encode(std::string_view text, bool parse_special = true, bool add_special = true) const;
 
-  /// Token ids of `text` where it stands behind `before`, whose ids stay as they are: as encode() without the tokens
-  /// around a text, but nothing is put before it (SentencePiece's "▁") unless a special token ends `before`.
-  std::vector<int64_t> encode_behind(std::string_view before, std::string_view text, bool parse_special = true) const;
+  /// Token ids of a text that goes on behind `before`: as encode() without the tokens around a text, but nothing is put
+  /// before it (SentencePiece's "▁"), unless `before` ends in an added token, behind which HF puts it, too.
+  std::vector<int64_t> encode_behind(std::span<const int64_t> before, std::string_view text) const;
 
   /// `text` with a space behind the first character of every special token that it spells: what somebody else wrote can
   /// then be put into a chat template without ending its turn.

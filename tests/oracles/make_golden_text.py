@@ -350,18 +350,26 @@ def bytes_of(spelling):
     return bytes(names[c] for c in spelling).hex()
 
 
+def byte_runs(tokenizer):
+    """Ids of single bytes: whole characters, several in one run, broken ones, between other tokens and special ones."""
+    ids = lambda data: [tokenizer.token_to_id(f"<0x{byte:02X}>") for byte in data]
+    han, smile, a = ids("漢".encode()), ids("🙂".encode()), tokenizer.token_to_id("▁a")
+    return [han, han + smile, han[:2], [a, *han[:1]], [*han, a, *smile, a], [*han, *smile[:3], a], [*smile[1:], *han], [*han, 1, *smile, 1], [a, 1, a], [1, a, a]]
+
+
 def tokenizer_cases():
     import tokenizer_corpus as corpus
     out = []
     texts = corpus.random_strings(150, seed=7) + corpus.SENTENCES + ["", "a" * 300, "漢" * 100, "<|im_start|><|im_end|>", "xMASK MASKx MASK"]
     for name, make in corpus.TOKENIZERS.items():
-        tokenizer = make(vocab_size=500)
+        is_pieces = name in corpus.SENTENCEPIECE
+        tokenizer = make(vocab_size=600 if is_pieces else 500)
         cases = []
-        for text in texts:
+        for text in corpus.spoken(name, texts[130:] if is_pieces else texts):
             ids = tokenizer.encode(text).ids
             cases.append(dict(text=text, ids=ids, decoded=tokenizer.decode(ids, skip_special_tokens=False), skipped=tokenizer.decode(ids), plain=tokenizer.encode(text, add_special_tokens=False).ids))
         out.append(dict(name=name, tokenizer=json.loads(tokenizer.to_str()), cases=cases,
-                        pieces=[dict(ids=ids, decoded=tokenizer.decode(ids)) for ids in ([200, 150, 230], list(range(100, 140)), [99999, 50, 70], [180] * 5, list(range(250, 120, -1)))]))
+                        pieces=[dict(ids=ids, decoded=tokenizer.decode(ids)) for ids in ([200, 150, 230], list(range(100, 140)), [99999, 50, 70], [180] * 5, list(range(250, 120, -1)), *(byte_runs(tokenizer) if is_pieces else []))]))
     return out
 
 
