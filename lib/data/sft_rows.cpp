@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/spoken_turns.h"
 
 namespace roll {
 
@@ -56,57 +55,35 @@ void append_turn(SftRow& out, const std::vector<int64_t>& ids, const std::vector
   if (!is_last) append(out, {learnt_end, ids.end()}, false);
 }
 
-/// Turn by turn: false where the template renders earlier turns differently once later ones are there.
-bool encode_turns(SftRow& out, const Json& messages, const SftEncoder& encoder) {
+/// The part of `text` after `known`.
+std::string continuation(const std::string& known, const std::string& text, const Row& row, size_t message) {
+  if (!text.starts_with(known)) {
+    throw user_error(
+        "{}: messages[{}]: the chat template renders the turns before it differently once it is there, so what to "
+        "learn is "
+        "not clear; give one assistant message per row",
+        row.origin, message);
+  }
+  return text.substr(known.size());
+}
+
+void encode_chat(SftRow& out, const Row& row, const Json& messages, const SftEncoder& encoder) {
   std::string known;
   Json so_far = Json::array();
-  for (size_t i = 0; i < messages.size(); ++i) {
-    if (!is_assistant(messages[i])) {
+  const auto last =
+      static_cast<size_t>(std::find_if(messages.rbegin(), messages.rend(), is_assistant).base() - messages.begin()) - 1;
+  for (size_t i = 0; i <= last; ++i) {
+    if (is_assistant(messages[i])) {
+      const std::string prompt = encoder.render(so_far, true);
+      append(out, encoder.encode(continuation(known, prompt, row, i), false), false);
       so_far.push_back(messages[i]);
-      continue;
+      const std::string through = encoder.render(so_far, false);
+      append_turn(out, encoder.encode(continuation(prompt, through, row, i), false), encoder.eos_ids, i == last);
+      known = through;
+    } else {
+      so_far.push_back(messages[i]);
     }
-    const std::string prompt = encoder.render(so_far, true);
-    so_far.push_back(messages[i]);
-    const std::string through = encoder.render(so_far, false);
-    if (!prompt.starts_with(known) || !through.starts_with(prompt)) return false;
-    append(out, encoder.encode(prompt.substr(known.size()), false), false);
-    append_turn(out, encoder.encode(through.substr(prompt.size()), false), encoder.eos_ids, i + 1 == messages.size());
-    known = through;
   }
-  return true;
-}
-
-/// All turns as they stand in the whole conversation; false: it is not clear where.
-bool encode_whole(SftRow& out, const Json& messages, const SftEncoder& encoder) {
-  if (!encoder.render_whole) return false;
-  const jinja::Rendering whole = encoder.render_whole(messages);
-  const std::string prompt = encoder.render(Json(messages.begin(), messages.end() - 1), true);
-  const auto turns = spoken_turns(whole, messages, prompt);
-  if (!turns) return false;
-  size_t at = 0;
-  for (const Span& turn : *turns) {
-    append(out, encoder.encode(whole.text.substr(at, turn.begin - at), false), false);
-    append_turn(out, encoder.encode(whole.text.substr(turn.begin, turn.end - turn.begin), false), encoder.eos_ids,
-                turn.end == whole.text.size());
-    at = turn.end;
-  }
-  return true;
-}
-
-/// Messages behind the last of the model's are left out.
-void encode_chat(SftRow& out, const Row& row, const Json& messages, const SftEncoder& encoder) {
-  const auto end = std::find_if(messages.rbegin(), messages.rend(), is_assistant).base();
-  const Json chat(messages.begin(), end);
-  SftRow by_turns = out, as_whole = out;
-  if (encode_turns(by_turns, chat, encoder))
-    out = std::move(by_turns);
-  else if (encode_whole(as_whole, chat, encoder))
-    out = std::move(as_whole);
-  else
-    throw user_error(
-        "{}: what to learn is not clear: the chat template renders turns differently once later ones are there, and in "
-        "the whole conversation not each message by itself behind its header; give one assistant message per row",
-        row.origin);
 }
 
 }  // namespace

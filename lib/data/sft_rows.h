@@ -15,7 +15,6 @@
 
 #include "base/bytes.h"
 #include "data/rows.h"
-#include "jinja/template.h"
 
 namespace roll {
 
@@ -45,19 +44,15 @@ struct SftEncoder {
   /// A tokenizer; add_special adds what it puts around every text (Llama's begin token).
   std::function<std::vector<int64_t>(std::string_view text, bool add_special)> encode;
   std::vector<int64_t> eos_ids;  // the first one ends a raw response
-  /// The template on a whole conversation, and where in its text the messages stand (ChatTemplate::render_messages).
-  std::function<jinja::Rendering(const Json& messages)> render_whole{};
 };
 
 /// A row is one of
 ///   prompt + response column           learnt: the response and the end token that is added to it
 ///   messages + response column         the response is one more assistant message
 ///   messages with assistant messages   learnt: every assistant message up to and including its end token
-/// `response` names the column; unnamed, it is "response" where the row has one. Where a template renders earlier turns
-/// differently once later ones are there (Qwen3's leaves their thoughts out), all are learnt as they stand in the whole
-/// conversation, which is the text that transformers renders.
+/// `response` names the column; unnamed, it is "response" where the row has one.
 /// UserError (row.origin): no response and no assistant message, an empty response, no end token known for a raw
-/// response, a conversation in whose text it is not clear what the model says.
+/// response, a template that renders earlier turns differently once later ones are there.
 SftRow encode_sft_row(const Row& row, const std::optional<std::string>& response, const SftEncoder& encoder);
 
 }  // namespace roll

@@ -37,8 +37,7 @@ SftEncoder sft_encoder(const ChatTemplate& chat, const Tokenizer& tokenizer) {
   return {
       .render = [&](const Json& messages, bool open) { return chat.render(messages, open); },
       .encode = [&](std::string_view text, bool add) { return tokenizer.encode(text, /*parse_special=*/true, add); },
-      .eos_ids = tokenizer.eos_ids(),
-      .render_whole = [&](const Json& messages) { return chat.render_messages(messages, Json::object()); }};
+      .eos_ids = tokenizer.eos_ids()};
 }
 
 int64_t count_updates(const SftConfig& config, int64_t num_rows, int64_t batch_size) {

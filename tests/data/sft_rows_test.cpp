@@ -110,7 +110,7 @@ TEST_CASE("a template that rewrites earlier turns is refused", "[data]") {
   };
   CHECK_THAT(sft_error(R"({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]})", {},
                        forgetful),
-             Catch::Contains("f.jsonl:2: what to learn is not clear: the chat template renders"));
+             Catch::Contains("f.jsonl:2: messages[1]: the chat template renders"));
 }
 
 }  // namespace roll
