@@ -36,7 +36,8 @@ void name_token(const JsonView& file, const std::string& name, std::vector<Named
 }
 
 /// Models have names of their own, as image_token; other keys that end alike are flags (add_bos_token).
-void name_own_tokens(const JsonView& config, std::vector<NamedToken>& out) {
+void name_config_tokens(const JsonView& config, std::vector<NamedToken>& out) {
+  for (const char* name : kNames) name_token(config, name, out);
   for (const auto& [key, value] : config.value().items())
     if (key.ends_with("_token") && (value.is_string() || value.is_object())) name_token(config, key, out);
   const auto extra = config.get("extra_special_tokens");
@@ -79,7 +80,7 @@ std::vector<NamedToken> read_named_tokens(const fs::path& folder) {
   bool has_decoder = false;
   with_file(folder / "tokenizer_config.json", [&](const JsonView& json) {
     has_decoder = json.value().contains("added_tokens_decoder");
-    name_own_tokens(json, out);
+    name_config_tokens(json, out);
   });
   if (has_decoder) return out;
   with_file(folder / "special_tokens_map.json", [&](const JsonView& json) {

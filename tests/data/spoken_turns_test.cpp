@@ -18,7 +18,7 @@ ChatTemplate template_of(const test::TemporaryFolder& folder, const std::string&
 
 std::optional<std::vector<Span>> spoken(const ChatTemplate& chat, const Json& messages) {
   return spoken_turns(chat.render_messages(messages, Json::object()), messages,
-                      chat.render(Json(messages.begin(), messages.end() - 1), true));
+                      chat.render(Json(messages.begin(), messages.end() - 1), true).size());
 }
 
 }  // namespace
@@ -45,6 +45,7 @@ TEST_CASE("a turn with another header, or that no round of the loop writes, is n
     return spoken(template_of(folder, loop), messages).has_value();
   };
   CHECK(clear("{{ 'A:' if m.role == 'assistant' else 'U:' }}{{ m.content }}\n"));
+  CHECK(clear("{{ 'A:<t>' if m.role == 'assistant' else 'U:' }}{{ m.content }}\n"));
   CHECK(!clear("{{ 'A:' if loop.last else 'B:' }}{{ m.content }}\n"));
   CHECK(!clear("{{ 'A:' if loop.last else 'A ' }}{{ m.content }}\n"));
   CHECK(!clear("{{ messages[loop.index0].content if loop.last else '' }}"));
