@@ -49,7 +49,8 @@ std::optional<size_t> last_begin(const jinja::Rendering& whole, const Json& befo
   if (whole.text.starts_with(asked)) return asked.size();
   if (!whole.rounds.back()) return std::nullopt;
   const size_t begin = whole.rounds.back()->begin;
-  const size_t length = common_beginning(asked.substr(common_bytes(alone, asked)), whole.text.substr(begin), render.encoder);
+  const size_t length =
+      common_beginning(asked.substr(common_bytes(alone, asked)), whole.text.substr(begin), render.encoder);
   return length > 0 ? std::optional(begin + length) : std::nullopt;
 }
 

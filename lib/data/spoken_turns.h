@@ -10,10 +10,10 @@
 
 namespace roll {
 
-/// For each assistant message the text that the model is to say: all that the template writes of the message but for its
-/// header. `messages` end with an assistant message, `whole` is their text, in which the model speaks last from byte
-/// `last_begin` on. Headers of earlier turns may lack a thought's opening, as Qwen3.5's do. Empty: a message stands
-/// nowhere by itself, or has another header.
+/// For each assistant message the text that the model is to say: all that the template writes of the message but for
+/// its header. `messages` end with an assistant message, `whole` is their text, in which the model speaks last from
+/// byte `last_begin` on. Headers of earlier turns may lack a thought's opening, as Qwen3.5's do. Empty: a message
+/// stands nowhere by itself, or has another header.
 std::optional<std::vector<Span>> spoken_turns(const jinja::Rendering& whole, const Json& messages, size_t last_begin);
 
 }  // namespace roll

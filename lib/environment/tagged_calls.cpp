@@ -11,8 +11,8 @@ namespace roll {
 
 namespace {
 
-constexpr auto npos = std::string_view::npos;
-constexpr std::string_view kBlanks = " \t\r\n";
+constexpr auto kNowhere = std::string_view::npos;
+constexpr std::string_view kSpaces = " \t\r\n";
 
 /// A place in a text, which moves on over what it meets.
 class Scanner {
@@ -24,7 +24,7 @@ class Scanner {
   void move(size_t bytes) { at_ += bytes; }
 
   Scanner& skip_blanks() {
-    at_ = std::min(text_.find_first_not_of(kBlanks, at_), text_.size());
+    at_ = std::min(text_.find_first_not_of(kSpaces, at_), text_.size());
     return *this;
   }
   bool sees(std::string_view word) const { return rest().starts_with(word); }
@@ -36,7 +36,7 @@ class Scanner {
   /// What stands before the next `word`, which is passed over; nothing is read where there is none.
   std::optional<std::string> up_to(std::string_view word) {
     const size_t end = text_.find(word, at_);
-    if (end == npos) return std::nullopt;
+    if (end == kNowhere) return std::nullopt;
     std::string found(text_.substr(at_, end - at_));
     at_ = end + word.size();
     return found;
@@ -70,15 +70,15 @@ Follows what_follows(Scanner in, const Way& way) {
 /// another call opens, else the first behind which the call does.
 std::optional<std::string_view> take_value(std::string_view text, Scanner& in, const Way& way) {
   const size_t begin = in.at();
-  size_t end = npos, next_call = npos;
+  size_t end = kNowhere, next_call = kNowhere;
   for (size_t at = text.find(way.value_closes, begin); at < next_call; at = text.find(way.value_closes, at + 1)) {
     const Follows follows = what_follows(Scanner(text, at + way.value_closes.size()), way);
     if (follows == Follows::kNothingThatFits) continue;
-    if (end == npos) next_call = std::min(text.find(kCallOpens, at), text.size());
-    if (end == npos || follows == Follows::kRestOfTurn) end = at;
+    if (end == kNowhere) next_call = std::min(text.find(kCallOpens, at), text.size());
+    if (end == kNowhere || follows == Follows::kRestOfTurn) end = at;
     if (follows == Follows::kRestOfTurn) break;
   }
-  if (end == npos) return std::nullopt;
+  if (end == kNowhere) return std::nullopt;
   in.move(end + way.value_closes.size() - begin);
   return text.substr(begin, end - begin);
 }
@@ -91,7 +91,7 @@ std::string_view without_line_ends(std::string_view value) {
 }
 
 bool is_name(std::string_view text) {
-  return !text.empty() && text.find_first_of(" \t\r\n<>(){}[]\"'=,;:") == npos;
+  return !text.empty() && text.find_first_of(" \t\r\n<>(){}[]\"'=,;:") == kNowhere;
 }
 
 /// `in` stands behind "<function=".
@@ -128,7 +128,7 @@ std::optional<ToolCall> read_key_tags(std::string_view text, Scanner& in, const 
 
 std::optional<ToolCall> read_json(Scanner& in) {
   const size_t length = json_length(in.rest());
-  if (length == npos) return std::nullopt;
+  if (length == kNowhere) return std::nullopt;
   const std::string_view object = in.rest().substr(0, length);
   in.move(length);
   return call_of_json(object);
@@ -165,19 +165,19 @@ size_t json_length(std::string_view text) {
       return i + 1;
     }
   }
-  return npos;
+  return kNowhere;
 }
 
 TaggedCall read_tagged_call(std::string_view text, size_t begin, const Json& tools) {
   Scanner in(text, begin);
   in.skip_blanks();
-  const auto call = in.sees("{")               ? read_json(in)
-                    : in.take("<function=")    ? read_function_tags(text, in, tools)
-                                               : read_key_tags(text, in, tools);
+  const auto call = in.sees("{")            ? read_json(in)
+                    : in.take("<function=") ? read_function_tags(text, in, tools)
+                                            : read_key_tags(text, in, tools);
   const bool is_closed = in.skip_blanks().take(kCallCloses);
   if (call && (is_closed || in.is_at_end())) return {call, in.at()};
   const size_t close = text.find(kCallCloses, begin);
-  return {std::nullopt, close == npos ? text.size() : close + kCallCloses.size()};
+  return {std::nullopt, close == kNowhere ? text.size() : close + kCallCloses.size()};
 }
 
 }  // namespace roll

@@ -1,7 +1,7 @@
 // The calls that stand between <tool_call> and </tool_call>, in the three ways in which models write them:
-//   {"name": "add", "arguments": {"a": 1}}                                         Qwen 2 to 3, Hermes, SmolLM3, Granite 4
-//   <function=add>, a line <parameter=a>, the value's lines, </parameter>, ... </function>     Qwen3.5, 3.6 and Coder
-//   add, and for each argument <arg_key>a</arg_key> and <arg_value>1</arg_value>                            GLM-4.5
+//   {"name": "add", "arguments": {"a": 1}}                                         Qwen 2 to 3, Hermes, SmolLM3,
+//   Granite 4 <function=add>, a line <parameter=a>, the value's lines, </parameter>, ... </function>     Qwen3.5, 3.6
+//   and Coder add, and for each argument <arg_key>a</arg_key> and <arg_value>1</arg_value> GLM-4.5
 // What begins shows which it is. An argument may hold the closing tags: a tag closes only where the rest of the call
 // follows it.
 #pragma once

@@ -112,9 +112,8 @@ TEST_CASE("a template is tried with the turns that can be sampled behind its ope
   const std::string qwen3 = read_json(ROLL_SOURCE_DIR "/tests/golden/text/chat.json")["templates"]["qwen3"];
   const auto why = [&](const std::string& source, const char* role, std::optional<bool> thinks, const Json& tools) {
     std::ofstream(folder.path() / "chat_template.jinja") << source;
-    return test::message_of([&] {
-      TurnTokens(ChatTemplate::load(folder.path(), "native", thinks), tokenizer).check(role, tools);
-    });
+    return test::message_of(
+        [&] { TurnTokens(ChatTemplate::load(folder.path(), "native", thinks), tokenizer).check(role, tools); });
   };
   for (const char* form : {"hermes", "llama3", "qwen3_5", "qwen3_6", "glm4_5"})
     for (const auto thinks : {std::optional<bool>(), std::optional(true), std::optional(false)}) {

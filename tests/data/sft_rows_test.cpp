@@ -158,7 +158,8 @@ TEST_CASE("where a template rewrites earlier turns, they are learnt as the whole
     whole.rounds.insert(whole.rounds.begin(), messages.size() - 1, std::nullopt);
     return whole;
   };
-  CHECK_THAT(sft_error(turns, {}, hiding), Catch::Contains("f.jsonl:2: what to learn is not clear: the chat template renders"));
+  CHECK_THAT(sft_error(turns, {}, hiding),
+             Catch::Contains("f.jsonl:2: what to learn is not clear: the chat template renders"));
 }
 
 }  // namespace roll

@@ -58,7 +58,9 @@ TEST_CASE("calls in Llama 3's form are the whole text", "[serve]") {
 }
 
 TEST_CASE("behind Llama 3's mark, and where an object begins, a call is meant", "[serve]") {
-  const auto attempts = [](const char* text) { return split_tool_calls(text, ToolCallForm::kLlama3, {}).attempts.size(); };
+  const auto attempts = [](const char* text) {
+    return split_tool_calls(text, ToolCallForm::kLlama3, {}).attempts.size();
+  };
   CHECK(attempts("<|python_tag|>print(1)") == 1);
   CHECK(attempts("{\"name\":") == 1);
   CHECK(attempts("print(1) <|python_tag|>") == 0);
@@ -73,7 +75,7 @@ TEST_CASE("calls between tags of their own are read, and what is none stays as i
       {"so\n" + call, "so|add{\"x\":\"1\"}"},
       {call + "\n" + call + "<|im_end|>", "\n<|im_end|>|add{\"x\":\"1\"}|add{\"x\":\"1\"}"},
       {call + " and\n" + call + " so", " and\n so|add{\"x\":\"1\"}|add{\"x\":\"1\"}"},  // no value reaches so far
-      {call.substr(0, call.size() - 12), "|add{\"x\":\"1\"}"},                              // cut before the end
+      {call.substr(0, call.size() - 12), "|add{\"x\":\"1\"}"},                          // cut before the end
       {call.substr(0, call.size() - 26), call.substr(0, call.size() - 26)},
       {"<tool_call><function=add><parameter=n>7</parameter></function></tool_call>", "|add{\"n\":7}"},
       {"<tool_call><function=add><parameter=n>7.0</parameter></function></tool_call>", "|add{\"n\":7}"},

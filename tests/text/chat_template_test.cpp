@@ -177,7 +177,8 @@ TEST_CASE("each message's text is known where one round of the template's loop w
   CHECK(parts("<s>{% for m in messages %}<{{ m.content }}>{% endfor %}.") == "[<ab>][<c>]");
   CHECK(parts("{% for m in messages[::-1] %} {% endfor %}{% for m in messages[1:] %}<{{ m.content }}>{% endfor %}") ==
         "-[<c>]");
-  CHECK(parts("{% for m in messages %}{{ m.role }}{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}") == "--");
+  CHECK(parts("{% for m in messages %}{{ m.role }}{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}") ==
+        "--");
   CHECK(parts("{% set x %}{% for m in messages %}{{ m.role }}{% endfor %}{% endset %}{{ x }}") == "--");
   CHECK(parts("{% for i in range(2) %}{{ messages[i].content }}{% endfor %}") == "--");
 }
