@@ -83,8 +83,12 @@ bool is_assistant(const Json& message) {
   return message["role"] == "assistant";
 }
 
+bool is_same(const Json& a, const Json& b) {
+  return FileJson(a) == FileJson(b);
+}
+
 bool starts_with(const Json& chat, const Json& beginning) {
-  return beginning.size() <= chat.size() && std::equal(beginning.begin(), beginning.end(), chat.begin());
+  return beginning.size() <= chat.size() && std::equal(beginning.begin(), beginning.end(), chat.begin(), is_same);
 }
 
 Json some_messages(const Json& chat, size_t begin, size_t end) {

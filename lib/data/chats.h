@@ -22,6 +22,9 @@ std::string content_text(const Json& message);
 
 bool is_assistant(const Json& message);
 
+/// Equality that does not ask for the order of keys.
+bool is_same(const Json& a, const Json& b);
+
 /// True where `chat` begins with all of `beginning`.
 bool starts_with(const Json& chat, const Json& beginning);
 

@@ -14,7 +14,7 @@ namespace roll {
 
 namespace {
 
-constexpr const char* kRemedy =
+constexpr const char* kOneIsWrong =
     "one of the two columns is wrong; leave it out, or name the right one in data_args.messages, data_args.question or "
     "data_args.prompt";
 
@@ -36,7 +36,8 @@ std::optional<ColumnChat> find_chat(const Row& row) {
   for (const char* name : {"messages", "conversations"})
     if (const Json* value = column(row.raw, name)) {
       Json chat = parse_chat(*value, row.origin, name);
-      if (found && found->chat != chat) throw user_error("{}: {} differ from messages: {}", row.origin, name, kRemedy);
+      if (found && !is_same(found->chat, chat))
+        throw user_error("{}: {} differ from messages: {}", row.origin, name, kOneIsWrong);
       if (!found) found = {name, std::move(chat)};
     }
   return found;
@@ -51,7 +52,7 @@ void require_asked(const Row& row, const ColumnText& text, const ColumnChat& cha
       as_last ? last != messages.rend() && asks(*last) : std::any_of(messages.begin(), messages.end(), asks);
   if (!is_asked)
     throw user_error("{}: {}: is not {} in {}, so {}", row.origin, text.name,
-                     as_last ? "the user's last message" : "a message of the user's", chat.name, kRemedy);
+                     as_last ? "the user's last message" : "a message of the user's", chat.name, kOneIsWrong);
 }
 
 }  // namespace
@@ -79,12 +80,12 @@ std::optional<Json> AskedColumns::prompt_chat(bool is_chat) const {
 
 void AskedColumns::require_agreement(const Row& row, bool is_answered) const {
   if (messages && prompt && !starts_with(messages->chat, prompt->chat))
-    throw user_error("{}: {} do not begin with {}, so {}", row.origin, messages->name, prompt->name, kRemedy);
+    throw user_error("{}: {} do not begin with {}, so {}", row.origin, messages->name, prompt->name, kOneIsWrong);
   for (const auto* each : {&question, &text})
     for (const auto* chat : {&messages, &prompt})
       if (*each && *chat) require_asked(row, **each, **chat, is_answered);
   if (question && text && trimmed_text(question->text) != trimmed_text(text->text))
-    throw user_error("{}: {} differs from {}, so {}", row.origin, text->name, question->name, kRemedy);
+    throw user_error("{}: {} differs from {}, so {}", row.origin, text->name, question->name, kOneIsWrong);
 }
 
 AskedColumns find_asked(const Row& row, const RowColumns& columns, LearntRows kind) {

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/trim.h"
 #include "data/chats.h"
-#include "data/spoken_turns.h"
 
 namespace roll {
 
 namespace {
+
+using Span = std::pair<size_t, size_t>;
 
 size_t common_bytes(std::string_view a, std::string_view b) {
   const size_t shorter = std::min(a.size(), b.size());
@@ -28,43 +30,76 @@ size_t token_border(std::string_view text, size_t length, const SftEncoder& enco
   return length;
 }
 
-/// The turns of a conversation in which each message stands as the template renders it before later ones are there.
-std::optional<std::vector<Span>> turns_in_order(const std::string& text, const Json& messages,
-                                                const ChatRenderer& render) {
-  std::vector<Span> turns;
-  for (size_t i = 0; i < messages.size(); ++i) {
-    if (!is_assistant(messages[i])) continue;
-    const std::string asked = render(some_messages(messages, 0, i), true);
-    const bool is_last = i + 1 == messages.size();
-    const std::string through = is_last ? text : render(some_messages(messages, 0, i + 1), false);
-    if (!text.starts_with(asked) || !text.starts_with(through) || through.size() <= asked.size()) return std::nullopt;
-    turns.push_back({asked.size(), through.size()});
-  }
-  return turns;
-}
+/// Looks turns up, one after the other.
+class TurnSearch {
+ public:
+  TurnSearch(const Json& messages, const ChatRenderer& render)
+      : messages_(messages), render_(render), text_(render(messages, false)) {}
 
-/// Where the model speaks behind the messages `before` its last; empty: the generation prompt does not open that.
-std::optional<size_t> last_begin(const jinja::Rendering& whole, const Json& before, const ChatRenderer& render) {
-  const std::string asked = render(before, true), alone = render(before, false);
-  if (whole.text.starts_with(asked)) return asked.size();
-  if (!whole.rounds.back()) return std::nullopt;
-  const size_t begin = whole.rounds.back()->begin;
-  const size_t length =
-      common_beginning(asked.substr(common_bytes(alone, asked)), whole.text.substr(begin), render.encoder);
-  return length > 0 ? std::optional(begin + length) : std::nullopt;
-}
+  Span find(size_t message, size_t from) {
+    const size_t begin = find_begin(message, from);
+    const size_t end = message + 1 == messages_.size() ? text_.size() : find_end(message, begin);
+    if (begin < from || end <= begin) fail(message);
+    return {begin, end};
+  }
+  RenderedChat result() && { return {.text = std::move(text_), .turns = {}, .is_rewritten = is_rewritten_}; }
+
+ private:
+  [[noreturn]] void fail(size_t message) const {
+    throw user_error(
+        "{}: messages[{}]: the chat template renders the turns before it differently once it is there, so what to "
+        "learn is not clear; give one assistant message per row",
+        render_.origin, message);
+  }
+
+  size_t find_begin(size_t message, size_t from) {
+    if (message == 0) throw user_error("{}: messages[0]: is the assistant's; a prompt comes first", render_.origin);
+    const Json before = some_messages(messages_, 0, message);
+    const std::string asked = render_(before, true);
+    if (text_.starts_with(asked)) return asked.size();
+    is_rewritten_ = true;
+    const std::string alone = render_(before, false);
+    const std::string opening = asked.substr(common_bytes(alone, asked));  // of the turn
+    if (text_.starts_with(alone) && asked.starts_with(alone))
+      return alone.size() + token_border(opening, common_bytes(opening, std::string_view(text_).substr(alone.size())),
+                                         render_.encoder);
+    for (size_t length = opening.size(); length > 0; length = token_border(opening, length - 1, render_.encoder))
+      if (const size_t at = text_.find(std::string_view(opening).substr(0, length), from); at != std::string::npos)
+        return at + length;
+    fail(message);
+  }
+
+  size_t find_end(size_t message, size_t begin) {
+    const std::string through = render_(some_messages(messages_, 0, message + 1), false);
+    if (text_.starts_with(through)) return through.size();
+    const size_t same = token_border(through, common_bytes(through, text_), render_.encoder);
+    if (same > begin && is_ending(std::string_view(through).substr(same))) return same;
+    is_rewritten_ = true;
+    size_t end = std::string::npos;
+    for (const std::string& mark : render_.encoder.eos_texts)
+      if (const size_t at = text_.find(mark, begin); at != std::string::npos) end = std::min(end, at + mark.size());
+    if (end == std::string::npos) fail(message);
+    return std::min(text_.find_first_not_of(" \t\r\n", end), text_.size());
+  }
+
+  /// Nothing but what ends a conversation.
+  bool is_ending(std::string_view rest) const {
+    for (const std::string& mark : render_.encoder.eos_texts)
+      if (rest.starts_with(mark)) return is_ending(rest.substr(mark.size()));
+    return trimmed_text(rest).empty();
+  }
+
+  const Json& messages_;
+  const ChatRenderer& render_;
+  std::string text_;
+  bool is_rewritten_ = false;
+};
 
 }  // namespace
 
 std::string ChatRenderer::operator()(const Json& messages, bool add_generation_prompt) const {
   return render_row([&](const Json& all) { return encoder.render(messages, add_generation_prompt, all); }, variables,
                     origin);
-}
-
-jinja::Rendering ChatRenderer::whole(const Json& messages) const try {
-  return encoder.render_whole(messages, variables);
-} catch (const UserError& e) {
-  throw user_error("{}: {}", origin, e.what());
 }
 
 size_t common_beginning(const std::string& asked, const std::string& whole, const SftEncoder& encoder) {
@@ -75,18 +110,13 @@ size_t common_beginning(const std::string& asked, const std::string& whole, cons
 RenderedChat find_turns(const Json& messages, const ChatRenderer& render) {
   const auto last = std::find_if(messages.rbegin(), messages.rend(), is_assistant).base() - messages.begin();
   const Json through = some_messages(messages, 0, static_cast<size_t>(last));
-  if (is_assistant(through.front()))
-    throw user_error("{}: messages[0]: is the assistant's; a prompt comes first", render.origin);
-  const jinja::Rendering whole = render.whole(through);
-  if (auto turns = turns_in_order(whole.text, through, render)) return {whole.text, *std::move(turns)};
-  const auto begin = last_begin(whole, some_messages(through, 0, through.size() - 1), render);
-  auto turns = begin ? spoken_turns(whole, through, *begin) : std::nullopt;
-  if (!turns)
-    throw user_error(
-        "{}: what to learn is not clear: the chat template renders turns differently once later ones are there, and in "
-        "the whole conversation not each message by itself behind its header; give one assistant message per row",
-        render.origin);
-  return {whole.text, *std::move(turns), /*is_rewritten=*/true};
+  TurnSearch search(through, render);
+  std::vector<Span> turns;
+  for (size_t i = 0; i < through.size(); ++i)
+    if (is_assistant(through[i])) turns.push_back(search.find(i, turns.empty() ? 0 : turns.back().second));
+  RenderedChat chat = std::move(search).result();
+  chat.turns = std::move(turns);
+  return chat;
 }
 
 std::vector<int64_t> encode_to_end(const std::string& text, bool add_special, const std::string& origin,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/sft_rows.h"
@@ -14,7 +15,6 @@ struct ChatRenderer {
   const Json& variables;
   const std::string& origin;
   std::string operator()(const Json& messages, bool add_generation_prompt) const;
-  jinja::Rendering whole(const Json& messages) const;
 };
 
 /// Bytes of the beginning that both have, up to a border of asked's tokens: all of `asked` where `whole` goes on
@@ -23,11 +23,11 @@ size_t common_beginning(const std::string& asked, const std::string& whole, cons
 
 struct RenderedChat {
   std::string text;
-  std::vector<Span> turns;  // of the assistant, behind the generation prompt
+  std::vector<std::pair<size_t, size_t>> turns;  // of the assistant: [begin, end), behind the generation prompt
   bool is_rewritten = false;
 };
 
-/// The conversation through its last turn of the assistant's. UserError: it is not clear where a turn is.
+/// The conversation through its last turn of the assistant's. UserError: a turn is not found.
 RenderedChat find_turns(const Json& messages, const ChatRenderer& render);
 
 /// Raw text with an end token behind it. UserError: none is known.

@@ -170,7 +170,7 @@ namespace {
 size_t common_messages(const Json& chosen, const Json& rejected) {
   const size_t shorter = std::min(chosen.size(), rejected.size());
   for (size_t i = 0; i < shorter; ++i)
-    if (chosen[i] != rejected[i]) return i;
+    if (!is_same(chosen[i], rejected[i])) return i;
   return shorter - 1;
 }
 
@@ -190,14 +190,15 @@ void require_prompt(const Row& row, const AskedColumns& asked, const PairColumns
         row.origin, name, columns.chosen, holds_more ? "more turns than this prompt has" : "another prompt than this",
         name);
   };
-  if (asked.prompt && asked.prompt->chat != prompt) refuse(asked.prompt->name, starts_with(prompt, asked.prompt->chat));
+  if (asked.prompt && !is_same(asked.prompt->chat, prompt))
+    refuse(asked.prompt->name, starts_with(prompt, asked.prompt->chat));
   const Json question = without_system(prompt);
   for (const auto* text : {&asked.question, &asked.text})
     if (*text) {
       const bool begins = !question.empty() && is_question(question[0], (*text)->text);
       if (!begins || question.size() != 1) refuse((*text)->name, begins);
     }
-  if (asked.messages && asked.messages->chat != prompt && asked.messages->chat != chosen)
+  if (asked.messages && !is_same(asked.messages->chat, prompt) && !is_same(asked.messages->chat, chosen))
     throw user_error(
         "{}: {}: are neither the prompt of {} nor all of it, so one of the two columns is wrong; leave {} out",
         row.origin, asked.messages->name, columns.chosen, asked.messages->name);
@@ -209,7 +210,7 @@ Json explicit_prompt(const Row& row, const AskedColumns& asked, const std::strin
   if (!asked.messages || !is_assistant(prompt.back())) return prompt;
   const size_t length = prompt.size() - std::min(prompt.size(), chosen.size());
   const Json asking = some_messages(prompt, 0, length);
-  if (asking.empty() || joined(asking, chosen) != prompt)
+  if (asking.empty() || !is_same(joined(asking, chosen), prompt))
     throw user_error(
         "{}: {} end in an answer that is not {}; leave that message out, or the column where {} holds the prompt",
         row.origin, asked.messages->name, name, name);

@@ -16,7 +16,6 @@
 #include "base/bytes.h"
 #include "data/learnt_rows.h"
 #include "data/row_forms.h"
-#include "jinja/template.h"
 
 namespace roll {
 
@@ -48,9 +47,8 @@ struct SftEncoder {
   std::function<std::string(const Json& messages, bool add_generation_prompt, const Json& variables)> render;
   /// A tokenizer; add_special adds what it puts around every text (Llama's begin token).
   std::function<std::vector<int64_t>(std::string_view text, bool add_special)> encode;
-  std::vector<int64_t> eos_ids;  // the first one ends a raw response
-  /// The template on a whole conversation, and where in its text the messages stand: ChatTemplate::render_messages.
-  std::function<jinja::Rendering(const Json& messages, const Json& variables)> render_whole;
+  std::vector<int64_t> eos_ids;        // the first one ends a raw response
+  std::vector<std::string> eos_texts;  // the same as templates write them
 };
 
 /// A form of row_forms.h as tokens. Learnt are: of a completion all that the template makes of it, as TRL has it; of

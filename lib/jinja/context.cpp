@@ -52,25 +52,6 @@ void Context::at(int line) {
   charge(kStepBytes);
 }
 
-void Context::watch(const List& values) {
-  for (const Value& value : values) watched_.push_back({.identity = value.identity()});
-}
-
-void Context::note_round(const Value& value, size_t begin) {
-  if (watched_.empty() || num_captures_ > 0 || !value.is_dict()) return;
-  charge(kEntryBytes * watched_.size());
-  const auto round = std::ranges::find(watched_, value.identity(), &Round::identity);
-  if (round == watched_.end() || out_.find_first_not_of(" \t\r\n", begin) == std::string::npos) return;
-  round->text = {begin, out_.size()};
-  ++round->count;
-}
-
-std::vector<std::optional<Span>> Context::rounds() const {
-  std::vector<std::optional<Span>> all;
-  for (const Round& round : watched_) all.push_back(round.count == 1 ? std::optional(round.text) : std::nullopt);
-  return all;
-}
-
 void Context::check_depth() const {
   if (depth_ > kMaxMacroDepth) throw Failure(fmt::format("macros call each other more than {} deep", kMaxMacroDepth));
 }

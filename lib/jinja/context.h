@@ -2,13 +2,11 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "jinja/template.h"
 #include "jinja/value.h"
 
 namespace roll::jinja {
@@ -50,23 +48,13 @@ class Context {
   template <class Body>
   std::string captured(const Body& body) {
     std::string outer = std::exchange(out_, {});
-    ++num_captures_;
     body();
-    --num_captures_;
     std::swap(outer, out_);
     return outer;
   }
 
   void write(std::string_view text);
   const std::string& written() const { return out_; }
-
-  /// From now on note_round() notes where rounds of loops over these values write.
-  void watch(const List& values);
-  /// A round of a loop over `value` has written what follows `begin`.
-  void note_round(const Value& value, size_t begin);
-  /// For each watched value where the only round that wrote more than blanks for it wrote; empty where there was none,
-  /// several, or one whose text was captured.
-  std::vector<std::optional<Span>> rounds() const;
 
   /// Every expression and statement passes here, and pays for a step.
   void at(int line);
@@ -84,15 +72,9 @@ class Context {
   };
   void check_depth() const;
 
-  struct Round {
-    const void* identity;
-    Span text{};
-    int count = 0;
-  };
   std::vector<Dict> scopes_;
   std::string out_;
-  std::vector<Round> watched_;  // in the order of the values
-  int line_ = 1, depth_ = 0, num_captures_ = 0;
+  int line_ = 1, depth_ = 0;
 };
 
 /// How a statement ended.

@@ -78,13 +78,11 @@ struct ForLoop {
     if (list.empty()) return context.in_scope([&] { return run(otherwise, context); });
     for (size_t i = 0; i < list.size(); ++i) {
       charge(kRoundBytes);
-      const size_t begin = context.written().size();
       const Flow flow = context.in_scope([&] {
         assign(context, names, list[i]);
         context.set("loop", loop_variable(list, i));
         return run(body, context);
       });
-      context.note_round(list[i], begin);
       if (flow == Flow::kBreak) break;
     }
     return Flow::kNext;
@@ -326,24 +324,12 @@ Template Template::parse(std::string_view source, const std::string& origin) {
 std::string Template::render(const Dict& variables, size_t max_work) const {
   const Budget budget(max_work);
   Context context(variables);
-  run_body(context);
-  return context.written();
-}
-
-Rendering Template::render_rounds(const Dict& variables, const List& list) const {
-  const Budget budget(kMaxWork);
-  Context context(variables);
-  context.watch(list);
-  run_body(context);
-  return {context.written(), context.rounds()};
-}
-
-void Template::run_body(Context& context) const {
   try {
     body_(context);
   } catch (const Failure& failure) {
     throw user_error("{}:{}: {}", origin_, context.line(), failure.what());
   }
+  return context.written();
 }
 
 }  // namespace roll::jinja

@@ -8,22 +8,14 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "base/regex.h"
 #include "jinja/value.h"
 
 namespace roll::jinja {
 
 class Context;
-
-struct Rendering {
-  std::string text;
-  std::vector<std::optional<Span>> rounds;  // for each value where a loop wrote in its round
-};
 
 class Template {
  public:
@@ -37,13 +29,7 @@ class Template {
   /// more than `max_work` bytes pass through it (budget.h).
   std::string render(const Dict& variables, size_t max_work = kMaxWork) const;
 
-  /// render(), and which part of the text the loop over the variable `list` wrote in the round of each of its dicts;
-  /// empty for one that no single round wrote.
-  Rendering render_rounds(const Dict& variables, const List& list) const;
-
  private:
-  void run_body(Context& context) const;
-
   std::string origin_;
   std::function<void(Context&)> body_;
 };

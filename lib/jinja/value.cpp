@@ -196,10 +196,6 @@ void Value::set_member(const std::string& name, Value value) const {
     members.emplace_back(name, std::move(value));
 }
 
-const void* Value::identity() const {
-  return &dict();
-}
-
 const Value* Value::member(std::string_view name) const {
   return is_dict() || is_namespace() ? find_in(dict(), name) : nullptr;
 }

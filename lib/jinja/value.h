@@ -97,9 +97,6 @@ class Value {
   double number() const;
   void set_member(const std::string& name, Value value) const;  // of a namespace
 
-  /// What copies of a dict share, and equal ones do not.
-  const void* identity() const;
-
   /// The member of a dict or namespace; null when there is none.
   const Value* member(std::string_view name) const;
 

@@ -149,7 +149,6 @@ struct ChatTemplate::Parts {
     if (const auto body = bodies.find(kDefault); body != bodies.end()) return body->second;
     throw user_error("{}: its chat template is for tools (tool_use), and here are none; choose a built-in one", name);
   }
-  Dict all(const Json& messages, bool add_generation_prompt, const Json& more) const;
 };
 
 const std::vector<std::string>& ChatTemplate::names() {
@@ -186,29 +185,19 @@ std::string ChatTemplate::render(const Json& messages, bool add_generation_promp
   return render(messages, add_generation_prompt, Json::object());
 }
 
-Dict ChatTemplate::Parts::all(const Json& messages, bool add_generation_prompt, const Json& more) const {
-  if (!more.is_object()) throw user_error("template variables: must be a JSON object");
-  Dict all = variables;
+std::string ChatTemplate::render(const Json& messages, bool add_generation_prompt, const Json& variables) const {
+  if (!variables.is_object()) throw user_error("template variables: must be a JSON object");
+  Dict all = parts_->variables;
   try {
     set(all, "messages", checked_messages(messages));
     set(all, "tools", jinja::None{});
     set(all, "documents", jinja::None{});
     set(all, "add_generation_prompt", add_generation_prompt);
-    for (const auto& [name, value] : more.items()) set(all, name, Value::from_json(value));
+    for (const auto& [name, value] : variables.items()) set(all, name, Value::from_json(value));
   } catch (const jinja::Failure& failure) {
     throw user_error("messages: {}", failure.what());
   }
-  return all;
-}
-
-std::string ChatTemplate::render(const Json& messages, bool add_generation_prompt, const Json& variables) const {
-  const Dict all = parts_->all(messages, add_generation_prompt, variables);
   return parts_->body(all).render(all);
-}
-
-jinja::Rendering ChatTemplate::render_messages(const Json& messages, const Json& variables) const {
-  const Dict all = parts_->all(messages, /*add_generation_prompt=*/false, variables);
-  return parts_->body(all).render_rounds(all, Value(all).member("messages")->list());
 }
 
 }  // namespace roll

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/json.h"
-#include "jinja/template.h"
 
 namespace roll {
 
@@ -37,10 +36,6 @@ class ChatTemplate {
   /// a construct that fails, with the template's line, or several templates of which none is meant.
   std::string render(const Json& messages, bool add_generation_prompt, const Json& variables) const;
   std::string render(const Json& messages, bool add_generation_prompt) const;
-
-  /// render() without a generation prompt, and where in it each message stands; empty for a message that is not written
-  /// by a round of its own of the template's loop.
-  jinja::Rendering render_messages(const Json& messages, const Json& variables) const;
 
  private:
   struct Parts;

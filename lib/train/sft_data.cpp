@@ -50,13 +50,15 @@ std::function<const ChatTemplate&()> chat_of(const std::filesystem::path& model_
 }
 
 SftEncoder sft_encoder(const std::function<const ChatTemplate&()>& chat, const Tokenizer& tokenizer) {
+  std::vector<std::string> eos_texts;
+  for (const int64_t id : tokenizer.eos_ids())
+    if (std::string text = tokenizer.decode({&id, 1}); !text.empty()) eos_texts.push_back(std::move(text));
   return {.render = [chat](const Json& messages, bool open,
                            const Json& variables) { return chat().render(messages, open, variables); },
           .encode = [&tokenizer](std::string_view text,
                                  bool add) { return tokenizer.encode(text, /*parse_special=*/true, add); },
           .eos_ids = tokenizer.eos_ids(),
-          .render_whole = [chat](const Json& messages,
-                                 const Json& variables) { return chat().render_messages(messages, variables); }};
+          .eos_texts = std::move(eos_texts)};
 }
 
 int64_t count_updates(const SftConfig& config, int64_t num_rows, int64_t batch_size) {

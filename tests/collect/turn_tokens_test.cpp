@@ -109,7 +109,7 @@ TEST_CASE("a template is tried with the turns that can be sampled behind its ope
   write_tiny_tokenizer(folder.path(), {.words = {}, .more_special_tokens = {}});
   const Tokenizer tokenizer = Tokenizer::load(folder.path());
   const Json golden = read_json(ROLL_SOURCE_DIR "/tests/golden/text/tool_calls.json");
-  const std::string qwen3 = read_json(ROLL_SOURCE_DIR "/tests/golden/text/chat.json")["templates"]["qwen3"];
+  const std::string qwen3 = read_json(ROLL_SOURCE_DIR "/tests/golden/text/chat.json")["qwen3"];
   const auto why = [&](const std::string& source, const char* role, std::optional<bool> thinks, const Json& tools) {
     std::ofstream(folder.path() / "chat_template.jinja") << source;
     return test::message_of(

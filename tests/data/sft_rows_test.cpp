@@ -26,17 +26,7 @@ std::string render(const Json& messages, bool add_generation_prompt, const Json&
   return text + (add_generation_prompt ? "<a:" : "");
 }
 
-jinja::Rendering render_whole(const Json& messages, const Json& variables) {
-  jinja::Rendering whole{.text = render(Json::array(), false, variables), .rounds = {}};
-  for (const Json& message : messages) {
-    const size_t begin = whole.text.size();
-    whole.text += render(Json::array({message}), false, Json::object());
-    whole.rounds.push_back(Span{begin, whole.text.size()});
-  }
-  return whole;
-}
-
-const SftEncoder kEncoder{.render = render, .encode = encode, .eos_ids = {kEnd}, .render_whole = render_whole};
+const SftEncoder kEncoder{.render = render, .encode = encode, .eos_ids = {kEnd}, .eos_texts = {"$"}};
 
 Row sft_row(const std::string& json) {
   return parse_learnt_row(parse_json(json, "test"), "f.jsonl:2", {});
@@ -133,12 +123,6 @@ TEST_CASE("where a template rewrites earlier turns, they are learnt as the whole
   forgetful.render = [](const Json& messages, bool add, const Json&) {
     return fmt::format("{}{}", messages.size(), render(messages, add, Json::object()));
   };
-  forgetful.render_whole = [](const Json& messages, const Json&) {
-    jinja::Rendering whole = render_whole(messages, Json::object());
-    whole.text = fmt::format("{}{}", messages.size(), whole.text);
-    for (auto& round : whole.rounds) round = Span{round->begin + 1, round->end + 1};
-    return whole;
-  };
   const std::string turns = R"({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"},
       {"role": "user", "content": "r"}, {"role": "assistant", "content": "b"}]})";
   Row row = sft_row(turns);
@@ -153,13 +137,7 @@ TEST_CASE("where a template rewrites earlier turns, they are learnt as the whole
   hiding.render = [](const Json& messages, bool add, const Json&) {
     return render(Json::array({messages.back()}), add, Json::object());
   };
-  hiding.render_whole = [](const Json& messages, const Json&) {
-    jinja::Rendering whole = render_whole(Json::array({messages.back()}), Json::object());
-    whole.rounds.insert(whole.rounds.begin(), messages.size() - 1, std::nullopt);
-    return whole;
-  };
-  CHECK_THAT(sft_error(turns, {}, hiding),
-             Catch::Contains("f.jsonl:2: what to learn is not clear: the chat template renders"));
+  CHECK_THAT(sft_error(turns, {}, hiding), Catch::Contains("f.jsonl:2: messages[3]: the chat template renders"));
 }
 
 }  // namespace roll

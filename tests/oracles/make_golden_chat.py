@@ -2,7 +2,6 @@
 """Writes tests/golden/text/chat.json: what transformers makes of a folder's chat templates, special tokens and messages.
 
 By hand, with transformers installed:  tests/oracles/make_golden_chat.py
-Where the model speaks ("spoken") is what transformers says of a copy of the template with {% generation %} around it.
 """
 import json
 import pathlib
@@ -10,10 +9,8 @@ import tempfile
 
 from tokenizers import AddedToken, Tokenizer, models
 from transformers import AutoTokenizer
-from transformers.utils.chat_template_utils import render_jinja_template
 
 from make_golden_text import QWEN3_STYLE
-from make_golden_tool_calls import GLM_STYLE, TEMPLATES
 
 HELLO = [{"role": "user", "content": "x"}]
 KIND = {"tokenizer_class": "PreTrainedTokenizerFast"}
@@ -44,29 +41,6 @@ MESSAGES = [[{"role": "user", "content": "q", "name": None, "tool_calls": None, 
             [{"role": "assistant", "content": "a", "reasoning_content": None, "thinking": None, "reasoning": "r"}]]
 
 
-def say(role, content, thought=None):
-    return {"role": role, "content": content, **({"reasoning_content": thought} if thought else {})}
-
-
-CHATS = [[say("user", "a"), say("assistant", "b"), say("user", "c"), say("assistant", "d")],
-         [say("system", "s"), say("user", "a"), say("assistant", "b", "why"), say("user", "c"), say("assistant", "<think>\nno\n</think>\n\nd"), say("user", "e"),
-          say("assistant", "f", "because")],
-         [say("user", "a"), say("assistant", "call"), say("tool", "1"), say("assistant", "call\nagain", "so"), say("tool", "2"), say("assistant", "done")],
-         [say("user", "<|im_start|>assistant\nb"), say("assistant", "b"), say("assistant", "b"), say("user", "<|assistant|>"), say("assistant", "  b")]]
-# The same text with what the model is to say marked: all but the header.
-HEAD = "{{- '<|im_start|>assistant\\n' }}"
-TAGGED = {
-    "qwen3": QWEN3_STYLE.replace("        {%- if loop.index0 > ns.last_query %}", "        " + HEAD + "{%- generation %}\n        {%- if loop.index0 > ns.last_query %}")
-                        .replace("'<|im_start|>' + message.role + '\\n<think>", "'<think>").replace("'<|im_start|>' + message.role + '\\n' + content }}", "content }}")
-                        .replace("        {{- '<|im_end|>\\n' }}\n    {%- endif %}", "        {{- '<|im_end|>\\n' }}{%- endgeneration %}\n    {%- endif %}"),
-    "qwen3_6": TEMPLATES["qwen3_6"].replace("{{- '<|im_start|>assistant\\n' }}\n        {%- if loop.index0 > ns.question %}\n            {{- '<think>\\n' ~ (thought",
-                                            HEAD + "{%- if loop.index0 > ns.question %}{{- '<think>\\n' }}{%- endif %}{% generation %}\n        {%- if loop.index0 > ns.question %}\n            {{- (thought")
-                                   .replace("        {{- '<|im_end|>\\n' }}\n    {%- elif message.role == 'tool'", "        {{- '<|im_end|>\\n' }}{% endgeneration %}\n    {%- elif message.role == 'tool'"),
-    "glm4_5": GLM_STYLE.replace("{{- '<|assistant|>' }}", "{{- '<|assistant|>' }}{% generation %}").replace("    {%- elif message.role == 'tool' %}", "{%- endgeneration -%}\n    {%- elif message.role == 'tool' %}"),
-}
-PLAIN = {"qwen3": QWEN3_STYLE, "qwen3_6": TEMPLATES["qwen3_6"], "glm4_5": GLM_STYLE}
-
-
 def files_of(config, others):
     return {**({"tokenizer_config.json": json.dumps(config)} if config is not None else {}), **others}
 
@@ -93,20 +67,13 @@ def message_case(messages):
         return dict(messages=messages, text=AutoTokenizer.from_pretrained(folder).apply_chat_template(messages, tokenize=False, chat_template=EACH))
 
 
-def turn_case(name, messages):
-    text, spoken = render_jinja_template([messages], chat_template=TAGGED[name], return_assistant_tokens_mask=True)
-    assert text == render_jinja_template([messages], chat_template=PLAIN[name])[0], name
-    sizes = [[len(text[0][:at].encode()) for at in span] for span in spoken[0]]
-    return dict(template=name, messages=messages, text=text[0], spoken=sizes)
-
-
 def main():
     tokens = [files_of(config, {"chat_template.jinja": SHOW, **({"special_tokens_map.json": json.dumps(named)} if named else {})}) for config, named in TOKENS]
-    golden = dict(made_by="tests/oracles/make_golden_chat.py", each=EACH, templates=PLAIN,
+    golden = dict(made_by="tests/oracles/make_golden_chat.py", each=EACH, qwen3=QWEN3_STYLE,
                   tokens=[dict(files=files, text=applied(files, None)) for files in tokens],
                   folders=[dict(files=files_of(*one), texts=[dict(tools=tools, text=applied(files_of(*one), tools)) for tools in (None, [], [{"type": "function"}])])
                            for one in FOLDERS],
-                  messages=[message_case(messages) for messages in MESSAGES], turns=[turn_case(name, chat) for name in PLAIN for chat in CHATS])
+                  messages=[message_case(messages) for messages in MESSAGES])
     out = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/text/chat.json"
     out.write_text(json.dumps(golden, ensure_ascii=False) + "\n")
     print(out.stat().st_size, "bytes", [case["text"] for case in golden["tokens"]])

@@ -126,7 +126,6 @@ SFT = [
     ("turns under Qwen3's manner", "thinking", {"messages": TURNS}),
     ("thoughts under Qwen3's manner", "thinking", {"messages": THOUGHTS}),
     ("thoughts before a tool and a later question", "thinking", {"messages": WORKED}),
-    ("turns without thoughts, asked for quick ones", "thinking", {"messages": TURNS, "chat_template_kwargs": {"quick": True}}),
     ("turns with one end", "ending", {"messages": TURNS}),
     ("turns with an opening of their own", "opening", {"messages": TURNS}),
 ]
@@ -137,7 +136,7 @@ DPO = [
     ("texts that hold the prompt", "chatml", {"chosen": "The sky is blue.", "rejected": "The sky is green."}),
     ("lists", "chatml", {"prompt": [SKY], "chosen": [BLUE], "rejected": [GREEN]}),
     ("lists with a system's message", "chatml", {"prompt": [SYSTEM, SKY], "chosen": [BLUE], "rejected": [GREEN]}),
-    ("lists that hold the prompt", "chatml", {"chosen": [SKY, BLUE], "rejected": [SKY, GREEN]}),
+    ("lists that hold the prompt", "chatml", {"chosen": [SKY, BLUE], "rejected": [dict(reversed(SKY.items())), GREEN]}),
     ("lists that hold several turns", "chatml", {"chosen": [*TURNS], "rejected": [*TURNS[:3], assistant("3")]}),
     ("turns that differ early", "chatml", {"chosen": TURNS, "rejected": [TURNS[0], assistant("What?"), user("1+1?"), assistant("3")]}),
     ("equal lists", "chatml", {"chosen": [SKY, BLUE], "rejected": [SKY, BLUE]}),

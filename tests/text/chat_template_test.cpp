@@ -164,25 +164,6 @@ TEST_CASE("messages reach the template as transformers hands them over", "[text]
   for (const Json& one : golden_chat()["messages"]) CHECK(chat.render(one["messages"], false) == one["text"]);
 }
 
-TEST_CASE("each message's text is known where one round of the template's loop writes it", "[text]") {
-  const Json messages = Json::parse(R"([{"role": "user", "content": "ab"}, {"role": "assistant", "content": "c"}])");
-  const auto parts = [&](const char* source) {
-    const auto whole =
-        ChatTemplate::load(folder_with({{"chat_template.jinja", source}}), "native").render_messages(messages, {});
-    std::string all;
-    for (const auto& round : whole.rounds)
-      all += round ? "[" + whole.text.substr(round->begin, round->end - round->begin) + "]" : "-";
-    return all;
-  };
-  CHECK(parts("<s>{% for m in messages %}<{{ m.content }}>{% endfor %}.") == "[<ab>][<c>]");
-  CHECK(parts("{% for m in messages[::-1] %} {% endfor %}{% for m in messages[1:] %}<{{ m.content }}>{% endfor %}") ==
-        "-[<c>]");
-  CHECK(parts("{% for m in messages %}{{ m.role }}{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}") ==
-        "--");
-  CHECK(parts("{% set x %}{% for m in messages %}{{ m.role }}{% endfor %}{% endset %}{{ x }}") == "--");
-  CHECK(parts("{% for i in range(2) %}{{ messages[i].content }}{% endfor %}") == "--");
-}
-
 TEST_CASE("a tiny tokenizer makes its words single tokens and carries a ChatML template", "[text]") {
   const fs::path folder = folder_with({});
   TinyTokenizerSpec spec;
