@@ -129,7 +129,8 @@ void add_serve(CLI::App& app) {
   sub->add_option("--template", flags->template_name, "chat template for messages")
       ->check(CLI::IsMember(ChatTemplate::names()))
       ->capture_default_str();
-  sub->add_option("--tool-calls", flags->tool_calls, "how the model writes calls of tools")
+  sub->add_option("--tool-calls", flags->tool_calls,
+                  "how the model writes calls of tools: hermes, between <tool_call> tags (Qwen, GLM-4.5), or llama3")
       ->check(CLI::IsMember(Words<ToolCallForm>::all()))
       ->capture_default_str();
   add_max_length(*sub, flags->max_length, "the model's positions, at most 32768");

@@ -163,7 +163,8 @@ AgentNode next_node(const AgentNode& before, const AgentPlace& place, const Comp
   if (!place.added.empty()) node.answers.push_back(place.added);
   if (!request.texts.empty()) node.text = request.texts.front() + text;
   if (request.kind == CompletionKind::kText) return node;
-  const SpokenAndCalled parts = request.has_tools ? split_tool_calls(text, form) : SpokenAndCalled{text, {}};
+  const SpokenAndCalled parts =
+      request.has_tools ? split_tool_calls(text, form, request.variables["tools"]) : SpokenAndCalled{text, {}};
   Json said{{"role", "assistant"}, {"content", parts.content}, {"tool_calls", Json::array()}};
   for (const ToolCall& call : parts.calls)
     said["tool_calls"].push_back(

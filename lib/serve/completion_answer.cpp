@@ -91,7 +91,8 @@ void CompletionAnswer::add_end(size_t index, Choice& choice, std::vector<Json>& 
 }
 
 SpokenAndCalled CompletionAnswer::parts_of(const std::string& text) const {
-  return request_.has_tools ? split_tool_calls(text, model_.tool_call_form) : SpokenAndCalled{text, {}};
+  if (!request_.has_tools) return {text, {}};
+  return split_tool_calls(text, model_.tool_call_form, request_.variables["tools"]);
 }
 
 Json CompletionAnswer::frame(bool is_chunk) const {
