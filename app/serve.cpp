@@ -97,10 +97,10 @@ void serve(ServeFlags flags) {
                            .max_length = limits.max_length,
                            .tool_call_form = named<ToolCallForm>(flags.tool_calls),
                            .scores_tokens = true};
-  RequestQueue queue(flags.max_waiting, [&](const std::vector<int64_t>& ids, int64_t first, int64_t num_likeliest,
-                                            double temperature) {
-    return score_tokens(model, ids, first, num_likeliest, temperature);
-  });
+  RequestQueue queue(flags.max_waiting,
+                     [&](const std::vector<int64_t>& ids, int64_t first, int64_t num_likeliest, double temperature) {
+                       return score_tokens(model, ids, first, num_likeliest, temperature);
+                     });
   {
     const CompletionServer server(served, queue, flags.server);
     log.info("{}; up to {} tokens a sequence, {} sequences together", threads_text(), limits.max_length,

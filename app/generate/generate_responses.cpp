@@ -174,7 +174,9 @@ void sample(const Work& work, const OnGenerated& on_done, SamplerHooks hooks) {
 
 /// Without progress: a line that is redrawn would get in the way of the text.
 void show_texts(const Work& work, std::ostream& out) {
-  const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) { return work.tokenizer.decode(ids, skip, /*goes_on=*/true); };
+  const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) {
+    return work.tokenizer.decode(ids, skip, /*goes_on=*/true);
+  };
   OrderedTexts texts(out, work.sampling.generating, decode, work.requests.size());
   SamplerHooks hooks;
   hooks.on_token = [&](int64_t index, const Generation& so_far) { texts.grow(index, so_far.ids); };

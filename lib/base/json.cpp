@@ -136,8 +136,8 @@ J parse(std::string_view text, const std::string& origin, const typename J::pars
   }
 }
 
-/// A number that Python writes and JSON lacks, and the JSON string of the same length that stands for it while a text is
-/// parsed, so that places in messages stay right.
+/// A number that Python writes and JSON lacks, and the JSON string of the same length that stands for it while a text
+/// is parsed, so that places in messages stay right.
 struct PythonNumber {
   std::string_view word, stand_in;
   const char* string;

@@ -1,6 +1,7 @@
 #include "collect/turn_tokens.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -135,10 +136,12 @@ std::string TurnTokens::text_between(const Before& before, const Json& answer) c
 
 std::vector<int64_t> TurnTokens::behind(const Before& before, Json answer, int64_t last_id) const {
   for (Json& part : answer) part["content"] = tokenizer_.disarmed(part["content"]);
-  std::vector<int64_t> ids =
-      tokenizer_.encode(text_between(before, answer), /*parse_special=*/true, /*add_special=*/false);
   const auto& ends = tokenizer_.eos_ids();
   const bool is_ended = std::ranges::find(ends, last_id) != ends.end();
+  // The template writes an end token, too, so its text goes on behind what the model said before that one.
+  constexpr int64_t kOrdinary = -1;
+  std::vector<int64_t> ids =
+      tokenizer_.encode_behind(std::array{is_ended ? kOrdinary : last_id}, text_between(before, answer));
   if (is_ended && !ids.empty() && ids.front() == last_id) ids.erase(ids.begin());
   return ids;
 }

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/nearest.h"
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"

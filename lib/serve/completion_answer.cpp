@@ -34,7 +34,9 @@ CompletionAnswer::CompletionAnswer(const CompletionRequest& request, const Serve
                                    int64_t created)
     : request_(request),
       model_(model),
-      decode_([&model](std::span<const int64_t> ids, bool skip) { return model.tokenizer.decode(ids, skip, /*goes_on=*/true); }),
+      decode_([&model](std::span<const int64_t> ids, bool skip) {
+        return model.tokenizer.decode(ids, skip, /*goes_on=*/true);
+      }),
       id_(std::move(id)),
       created_(created),
       num_open_(request.prompts.size() * static_cast<size_t>(request.num_choices)) {
@@ -105,11 +107,10 @@ Json CompletionAnswer::chunk(size_t index, const Json& said, const ChoiceNews& n
   std::vector<Told> tokens;
   for (size_t i = 0; request_.with_log_probs && i < news.ids.size(); ++i)
     tokens.push_back({news.ids[i], news.log_probs.at(i)});
-  Json choice = {
-      {"index", index},
-      {request_.kind == CompletionKind::kChat ? "delta" : "text", said},
-      {"logprobs", tokens.empty() ? Json() : log_probs(tokens)},
-      {"finish_reason", finish_reason}};
+  Json choice = {{"index", index},
+                 {request_.kind == CompletionKind::kChat ? "delta" : "text", said},
+                 {"logprobs", tokens.empty() ? Json() : log_probs(tokens)},
+                 {"finish_reason", finish_reason}};
   if (request_.with_token_ids && !news.ids.empty()) choice["token_ids"] = news.ids;
   Json chunk = frame(true);
   chunk["choices"] = Json::array({std::move(choice)});

@@ -176,8 +176,10 @@ void read_log_probs(const Json& value, int64_t top_logprobs, const ServedModel& 
   if (!model.scores_tokens && !is_chat && request.num_likeliest == 1) request.num_likeliest = 0;
   if (request.echoes && is_chat) throw UserError("echo = true: only texts are given back, at /v1/completions");
   if (!model.scores_tokens && request.needs_scores())
-    throw user_error("{}: only log-probs of drawn tokens are known here; leave it out",
-                     request.num_likeliest == 0 ? "echo beside logprobs" : is_chat ? "top_logprobs" : "logprobs above 0");
+    throw user_error("{}: only log-probs of drawn tokens are known here; leave it out", request.num_likeliest == 0
+                                                                                            ? "echo beside logprobs"
+                                                                                        : is_chat ? "top_logprobs"
+                                                                                                  : "logprobs above 0");
 }
 
 /// The ids, if all are such numbers.

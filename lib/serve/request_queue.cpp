@@ -23,13 +23,14 @@ std::shared_ptr<PendingAnswer> RequestQueue::submit(const CompletionRequest& req
   const bool is_scored = request.needs_scores();  // at the end, all at once
   auto answer = std::make_shared<PendingAnswer>(request.streams && !is_scored);
   for (int64_t choice = 0; choice < count; ++choice)
-    incoming_.push_back({.answer = answer,
-                         .choice = static_cast<size_t>(choice),
-                         .request = {.prompt_ids = request.prompts[static_cast<size_t>(choice / request.num_choices)],
-                                     .sequence_id = request.seed ? static_cast<uint64_t>(choice % request.num_choices) : ++last_name_,
-                                     .generating = request.sampling,
-                                     .seed = request.seed},
-                         .num_likeliest = is_scored ? std::optional(request.num_likeliest) : std::nullopt});
+    incoming_.push_back(
+        {.answer = answer,
+         .choice = static_cast<size_t>(choice),
+         .request = {.prompt_ids = request.prompts[static_cast<size_t>(choice / request.num_choices)],
+                     .sequence_id = request.seed ? static_cast<uint64_t>(choice % request.num_choices) : ++last_name_,
+                     .generating = request.sampling,
+                     .seed = request.seed},
+         .num_likeliest = is_scored ? std::optional(request.num_likeliest) : std::nullopt});
   changed_.notify_all();
   return answer;
 }

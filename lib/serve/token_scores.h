@@ -11,7 +11,7 @@ namespace roll {
 class Transformer;
 
 struct TokenScore {
-  float log_prob = 0;  // nats: log softmax(logits / temperature)
+  float log_prob = 0;                                  // nats: log softmax(logits / temperature)
   std::vector<std::pair<int64_t, float>> likeliest{};  // ids and their log-probs, descending
 };
 

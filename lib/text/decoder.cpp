@@ -17,7 +17,8 @@ constexpr int kMaxDecoderDepth = 16;
 constexpr size_t kMaxDecoderSteps = 64;
 constexpr const char* kUnknown = "\xEF\xBF\xBD";  // U+FFFD
 constexpr std::string_view kDecoders =
-    "unsupported decoder; supported: ByteLevel (alone or before Fuse), Replace, ByteFallback, Fuse, Strip, Metaspace, a "
+    "unsupported decoder; supported: ByteLevel (alone or before Fuse), Replace, ByteFallback, Fuse, Strip, Metaspace, "
+    "a "
     "Sequence of these, null";
 
 std::string joined(const std::vector<std::string>& tokens) {
@@ -132,10 +133,8 @@ void Decoder::add_replace(const JsonView& json) {
     };
   } else {
     if (is_fused_) what.fail("must be one character behind Fuse");
-    replace = [pattern = std::make_shared<Pattern>(read_pattern(what)),
-               content = json.at("content").string()](const std::string& token) {
-      return with_matches(token, *pattern, content);
-    };
+    replace = [pattern = std::make_shared<Pattern>(read_pattern(what)), content = json.at("content").string()](
+                  const std::string& token) { return with_matches(token, *pattern, content); };
   }
   steps_.push_back([replace](std::vector<std::string>& tokens, const Call&) {
     for (std::string& token : tokens) token = replace(token);

@@ -118,8 +118,7 @@ void Normalizer::add(const JsonView& json, int depth) {
     const JsonView parts = json.at("normalizers");
     for (size_t i = 0; i < parts.array().size(); ++i) add(parts.at(i), depth + 1);
   } else if (name == "NFC" || name == "NFD" || name == "NFKC" || name == "NFKD") {
-    steps_.push_back(
-        [form = std::make_shared<UnicodeForm>(name)](std::string& text, const Call&) { (*form)(text); });
+    steps_.push_back([form = std::make_shared<UnicodeForm>(name)](std::string& text, const Call&) { (*form)(text); });
   } else if (name == "Lowercase") {
     steps_.push_back([](std::string& text, const Call&) { lowercase(text); });
   } else if (name == "Prepend") {
@@ -131,10 +130,9 @@ void Normalizer::add(const JsonView& json, int depth) {
     steps_.push_back([left, right](std::string& text, const Call&) { strip(text, left, right); });
   } else if (name == "Replace") {
     auto pattern = std::make_shared<Pattern>(read_pattern(json.at("pattern")));
-    steps_.push_back(
-        [pattern, content = json.at("content").string()](std::string& text, const Call& call) {
-          replace(text, *pattern, content, call.most, call.memory);
-        });
+    steps_.push_back([pattern, content = json.at("content").string()](std::string& text, const Call& call) {
+      replace(text, *pattern, content, call.most, call.memory);
+    });
   } else {
     type.fail(kNormalizers);
   }

@@ -20,8 +20,8 @@ class Normalizer {
 
   bool empty() const { return steps_.empty(); }
 
-  /// Changes `text` (valid UTF-8) in place. goes_on: it stands behind other text, so nothing is prepended. UserError when
-  /// a hostile chain of replacements lets it grow without sense.
+  /// Changes `text` (valid UTF-8) in place. goes_on: it stands behind other text, so nothing is prepended. UserError
+  /// when a hostile chain of replacements lets it grow without sense.
   void apply(std::string& text, MatchMemory& memory, bool goes_on = false) const;
 
  private:

@@ -210,11 +210,14 @@ void PreTokenizer::add_metaspace(const JsonView& json) {
   const std::string& word = scheme ? scheme->string() : "always";
   const bool never = !json.boolean_or("add_prefix_space", true);  // how older files say it
   if (never && scheme && word != "never") scheme->fail("add_prefix_space: false says that it is never");
-  const Prepend prepend = never || word == "never" ? Prepend::kNever : word == "first" ? Prepend::kFirst : Prepend::kAlways;
+  const Prepend prepend = never || word == "never" ? Prepend::kNever
+                          : word == "first"        ? Prepend::kFirst
+                                                   : Prepend::kAlways;
   steps_.push_back([sign, prepend](TextPieces& pieces, const Call& call) {
     pieces.rewrite_each([&](std::string_view piece, const Span& span, std::string& out) {
       const bool begins = span.begin == 0 && call.place.is_first;
-      const bool asks = prepend == Prepend::kAlways ? span.begin > 0 || !call.place.goes_on : prepend == Prepend::kFirst && begins;
+      const bool asks =
+          prepend == Prepend::kAlways ? span.begin > 0 || !call.place.goes_on : prepend == Prepend::kFirst && begins;
       if (asks && piece[0] != ' ' && !piece.starts_with(sign)) out += sign;
       for (const char c : piece) c == ' ' ? out += sign : out += c;
     });

@@ -88,8 +88,12 @@ TEST_CASE("bytes of tokens are shown once they can no longer change, and known o
   const int64_t a = *tokenizer.id_of("a"), space_a = *tokenizer.id_of("\u2581a");
   const Ids character{byte(0xE4), byte(0xBD), byte(0xA0)};
   CHECK(grown(tokenizer, character).empty());  // a fourth byte would make U+FFFD of all
-  CHECK(grown(tokenizer, {byte(0xE4), byte(0xBD), byte(0xA0), a}) == "\u4F60" "a");
-  CHECK(grown(tokenizer, {byte(0xE4), byte(0xBD), byte(0xA0), byte(0xFF), a}) == "\uFFFD\uFFFD\uFFFD\uFFFD" "a");
+  CHECK(grown(tokenizer, {byte(0xE4), byte(0xBD), byte(0xA0), a}) ==
+        "\u4F60"
+        "a");
+  CHECK(grown(tokenizer, {byte(0xE4), byte(0xBD), byte(0xA0), byte(0xFF), a}) ==
+        "\uFFFD\uFFFD\uFFFD\uFFFD"
+        "a");
   CHECK(tokenizer.decode(character) == "\u4F60");
   CHECK(tokenizer.decode(character, false, /*goes_on=*/true) == "\uFFFD");
   CHECK(tokenizer.token_bytes(byte(0xE4)) == "\xE4");
@@ -98,18 +102,26 @@ TEST_CASE("bytes of tokens are shown once they can no longer change, and known o
   CHECK(tokenizer.token_bytes(1 << 20).empty());
   const Ids skipped{*tokenizer.id_of("<s>"), space_a, space_a};
   GrowingText growing;
-  const DecodeText decode = [&](std::span<const int64_t> some, bool skip) { return tokenizer.decode(some, skip, true); };
+  const DecodeText decode = [&](std::span<const int64_t> some, bool skip) {
+    return tokenizer.decode(some, skip, true);
+  };
   for (size_t i = 1; i <= skipped.size(); ++i) growing.grow({skipped.data(), i}, true, decode);
   CHECK(growing.text() == "a a");
 }
 
 TEST_CASE("a text behind others begins as it does in the whole", "[text]") {
   const FileJson all = golden();
-  for (const auto& [name, before, text] : std::vector<std::array<std::string, 3>>{
-           {"llama2", "The quick", " brown fox"}, {"llama2", "a</s>", "b c"},
-           {"phi3", "x<|im_start|>\n", "a b"}, {"phi3", "x<|im_start|>", "\n a"}, {"mistral3", "a[/INST]", "b c"},
-           {"mistral3", "the a", " b"}, {"mistral3", "", "the b"}, {"gemma", "the<end_of_turn>a", " b"},
-           {"gpt2", "the quick", " brown"}, {"gpt2", "x<|endoftext|>", "brown"}, {"qwen2", "the", " brown"}}) {
+  for (const auto& [name, before, text] : std::vector<std::array<std::string, 3>>{{"llama2", "The quick", " brown fox"},
+                                                                                  {"llama2", "a</s>", "b c"},
+                                                                                  {"phi3", "x<|im_start|>\n", "a b"},
+                                                                                  {"phi3", "x<|im_start|>", "\n a"},
+                                                                                  {"mistral3", "a[/INST]", "b c"},
+                                                                                  {"mistral3", "the a", " b"},
+                                                                                  {"mistral3", "", "the b"},
+                                                                                  {"gemma", "the<end_of_turn>a", " b"},
+                                                                                  {"gpt2", "the quick", " brown"},
+                                                                                  {"gpt2", "x<|endoftext|>", "brown"},
+                                                                                  {"qwen2", "the", " brown"}}) {
     CAPTURE(name, before, text);
     const Tokenizer tokenizer = tokenizer_of(golden_of(all, name)["tokenizer"]);
     Ids ids = tokenizer.encode(before, true, false);
@@ -388,7 +400,8 @@ std::string changed(const std::string& pointer, const FileJson& value) {
 
 TEST_CASE("what a tokenizer.json holds beyond our support is named, with what is supported", "[text]") {
   CHECK(changed("/model/type", "Unigram") ==
-        "tokenizer.json: model.type = \"Unigram\": unsupported model; supported: BPE, byte-level or with byte_fallback as "
+        "tokenizer.json: model.type = \"Unigram\": unsupported model; supported: BPE, byte-level or with byte_fallback "
+        "as "
         "SentencePiece's");
   CHECK_THAT(changed("/normalizer/type", "BertNormalizer"),
              Catch::StartsWith("tokenizer.json: normalizer.type = \"BertNormalizer\": unsupported") &&
@@ -406,12 +419,15 @@ TEST_CASE("what a tokenizer.json holds beyond our support is named, with what is
   };
   CHECK_THAT(metaspace({{"replacement", "ab"}}), Catch::Contains("must be one character"));
   CHECK_THAT(metaspace({{"prepend_scheme", "last"}}), Catch::Contains("must be always, first or never"));
-  CHECK_THAT(metaspace({{"add_prefix_space", false}, {"prepend_scheme", "first"}}), Catch::Contains("says that it is never"));
+  CHECK_THAT(metaspace({{"add_prefix_space", false}, {"prepend_scheme", "first"}}),
+             Catch::Contains("says that it is never"));
   const auto decoders = [](const std::string& list) {
     return changed("/decoder", FileJson::parse(R"({"type": "Sequence", "decoders": [)" + list + "]}"));
   };
-  CHECK_THAT(decoders(R"({"type": "Strip", "content": " ", "start": 1, "stop": 1})"), Catch::Contains("stop = 1: must be 0"));
-  CHECK_THAT(decoders(R"({"type": "Strip", "content": "", "start": 1, "stop": 0})"), Catch::Contains("must be one character"));
+  CHECK_THAT(decoders(R"({"type": "Strip", "content": " ", "start": 1, "stop": 1})"),
+             Catch::Contains("stop = 1: must be 0"));
+  CHECK_THAT(decoders(R"({"type": "Strip", "content": "", "start": 1, "stop": 0})"),
+             Catch::Contains("must be one character"));
   CHECK_THAT(decoders(R"({"type": "Fuse"}, {"type": "Replace", "pattern": {"String": "ab"}, "content": ""})"),
              Catch::Contains("must be one character behind Fuse"));
   CHECK_THAT(decoders(R"({"type": "Fuse"}, {"type": "ByteLevel"})"), Catch::Contains("unsupported decoder"));
