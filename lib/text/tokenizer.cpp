@@ -160,7 +160,10 @@ void Tokenizer::Parts::add(AddedToken token, const JsonView& where) {
     throw user_error("{}: '{}' has id {}, where the vocabulary makes it {}; give it that id", where.where(),
                      token.content, token.id, expected);
   next_id = std::max<int64_t>(next_id, token.id + 1);
-  table.set(token.id, token.content, decoder.bytes_behind(token.content));
+  std::string spelling = token.content;  // HF decodes what it looks for in normalized text
+  MatchMemory memory;
+  if (token.normalized) normalizer.apply(spelling, memory);
+  table.set(token.id, spelling, decoder.bytes_behind(spelling));
   if (token.special) table.mark_special(token.id);
   added_ids.emplace(token.content, token.id);
   added_list.push_back(std::move(token));
