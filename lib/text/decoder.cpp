@@ -88,13 +88,13 @@ std::string with_matches(const std::string& token, const Pattern& pattern, const
 
 }  // namespace
 
-Decoder::Decoder(const JsonView& json) : joins_by_spaces_(false) {
+TokenDecoder::TokenDecoder(const JsonView& json) : joins_by_spaces_(false) {
   add(json, 0);
   if (steps_.size() > kMaxDecoderSteps)
     json.fail(fmt::format("has {} steps; at most {} are supported", steps_.size(), kMaxDecoderSteps));
 }
 
-void Decoder::add(const JsonView& json, int depth) {
+void TokenDecoder::add(const JsonView& json, int depth) {
   const JsonView type = json.at("type");
   const std::string& name = type.string();
   if (depth > kMaxDecoderDepth) json.fail("sequences are nested too deeply");
@@ -122,7 +122,7 @@ void Decoder::add(const JsonView& json, int depth) {
   }
 }
 
-void Decoder::add_replace(const JsonView& json) {
+void TokenDecoder::add_replace(const JsonView& json) {
   const JsonView what = json.at("pattern");
   std::function<std::string(const std::string&)> replace;
   if (const auto text = what.get("String")) {
@@ -142,7 +142,7 @@ void Decoder::add_replace(const JsonView& json) {
 }
 
 /// Before Fuse each token loses its first characters, behind it the text does.
-void Decoder::add_strip(const JsonView& json) {
+void TokenDecoder::add_strip(const JsonView& json) {
   const std::string sign = one_character(json.at("content"));
   const int64_t most = json.at("start").id();
   json.only("stop", {0}, "must be 0: what ends a text cannot be known while it grows");
@@ -156,7 +156,7 @@ void Decoder::add_strip(const JsonView& json) {
   });
 }
 
-void Decoder::add_metaspace(const JsonView& json) {
+void TokenDecoder::add_metaspace(const JsonView& json) {
   const std::string sign = one_character(json.at("replacement"));
   const auto scheme = json.get("prepend_scheme");
   const bool drops = scheme ? scheme->string() != "never" : json.boolean_or("add_prefix_space", true);
@@ -166,7 +166,7 @@ void Decoder::add_metaspace(const JsonView& json) {
   });
 }
 
-std::string Decoder::bytes_behind(const std::string& spelling) const {
+std::string TokenDecoder::bytes_behind(const std::string& spelling) const {
   // A token with a character that stands for no byte decodes to itself, as HF does it.
   if (is_byte_level_) return unspell_bytes(spelling).value_or(spelling);
   if (joins_by_spaces_) return " " + spelling;
@@ -176,7 +176,7 @@ std::string Decoder::bytes_behind(const std::string& spelling) const {
   return joined(tokens);
 }
 
-std::string Decoder::text(std::vector<std::string> tokens, bool goes_on) const {
+std::string TokenDecoder::text(std::vector<std::string> tokens, bool goes_on) const {
   for (const Step& step : steps_) step(tokens, {.is_start = true, .goes_on = goes_on});
   if (!joins_by_spaces_) return joined(tokens);
   std::string text;

@@ -9,14 +9,14 @@
 
 namespace roll {
 
-class Decoder {
+class TokenDecoder {
  public:
   /// The tokens as the file spells them, with spaces between.
-  Decoder() = default;
+  TokenDecoder() = default;
 
   /// Supported: ByteLevel, alone or followed by Fuse; Replace, ByteFallback, Fuse, Strip (on the left), Metaspace, and
   /// Sequences of these. UserError names another one.
-  explicit Decoder(const JsonView& json);
+  explicit TokenDecoder(const JsonView& json);
 
   /// Text is the tokens' bytes_behind(), one after the other, with U+FFFD for what is not UTF-8; text() is not needed.
   bool is_byte_level() const { return is_byte_level_; }

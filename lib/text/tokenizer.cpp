@@ -91,9 +91,9 @@ PreTokenizer read_pre_tokenizer(const JsonView& json) {
   return section ? PreTokenizer(*section) : PreTokenizer();
 }
 
-Decoder read_decoder(const JsonView& json) {
+TokenDecoder read_decoder(const JsonView& json) {
   const auto section = json.get("decoder");
-  return section ? Decoder(*section) : Decoder();
+  return section ? TokenDecoder(*section) : TokenDecoder();
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ struct Tokenizer::Parts {
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
   BytePairs model;
-  Decoder decoder;
+  TokenDecoder decoder;
   PostProcessor post_processor;
   std::vector<AddedToken> added_list;
   Vocabulary added_ids;
