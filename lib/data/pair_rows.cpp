@@ -11,8 +11,8 @@ namespace {
 void encode_raw_pair(PairRow& pair, const PairForm& form, const SftEncoder& encoder) {
   const auto text = [](const Json& value) { return value.get<std::string>(); };
   pair.prompt_ids = encoder.encode(text(form.prompt), true);
-  pair.chosen_ids = encode_to_end(text(form.chosen), false, pair.origin, encoder);
-  pair.rejected_ids = encode_to_end(text(form.rejected), false, pair.origin, encoder);
+  pair.chosen_ids = encode_to_end(pair.prompt_ids, text(form.chosen), pair.origin, encoder);
+  pair.rejected_ids = encode_to_end(pair.prompt_ids, text(form.rejected), pair.origin, encoder);
 }
 
 void encode_chat_pair(PairRow& pair, const PairForm& form, const SftEncoder& encoder) {
@@ -23,8 +23,8 @@ void encode_chat_pair(PairRow& pair, const PairForm& form, const SftEncoder& enc
   const size_t begin = std::min(common_beginning(asked, better, encoder), common_beginning(asked, worse, encoder));
   pair.is_rewritten = begin < asked.size();
   pair.prompt_ids = encoder.encode(std::string_view(asked).substr(0, begin), false);
-  pair.chosen_ids = encoder.encode(std::string_view(better).substr(begin), false);
-  pair.rejected_ids = encoder.encode(std::string_view(worse).substr(begin), false);
+  pair.chosen_ids = encoder.behind(pair.prompt_ids, std::string_view(better).substr(begin));
+  pair.rejected_ids = encoder.behind(pair.prompt_ids, std::string_view(worse).substr(begin));
 }
 
 }  // namespace

@@ -119,12 +119,12 @@ RenderedChat find_turns(const Json& messages, const ChatRenderer& render) {
   return chat;
 }
 
-std::vector<int64_t> encode_to_end(const std::string& text, bool add_special, const std::string& origin,
+std::vector<int64_t> encode_to_end(std::span<const int64_t> before, const std::string& text, const std::string& origin,
                                    const SftEncoder& encoder) {
   if (encoder.eos_ids.empty())
     throw user_error("{}: the tokenizer names no end token, so a raw response could not be ended; set eos_token",
                      origin);
-  std::vector<int64_t> ids = encoder.encode(text, add_special);
+  std::vector<int64_t> ids = before.empty() ? encoder.encode(text, true) : encoder.behind(before, text);
   if (ids.empty() || ids.back() != encoder.eos_ids.front()) ids.push_back(encoder.eos_ids.front());
   return ids;
 }

@@ -30,8 +30,9 @@ struct RenderedChat {
 /// The conversation through its last turn of the assistant's. UserError: a turn is not found.
 RenderedChat find_turns(const Json& messages, const ChatRenderer& render);
 
-/// Raw text with an end token behind it. UserError: none is known.
-std::vector<int64_t> encode_to_end(const std::string& text, bool add_special, const std::string& origin,
+/// Raw text behind these ids, or a whole one where there are none, with an end token behind it. UserError: none is
+/// known.
+std::vector<int64_t> encode_to_end(std::span<const int64_t> before, const std::string& text, const std::string& origin,
                                    const SftEncoder& encoder);
 
 }  // namespace roll

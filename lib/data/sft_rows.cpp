@@ -23,7 +23,7 @@ void append(SftRow& row, const std::vector<int64_t>& ids, bool learnt) {
 void append_raw(SftRow& out, const SftForm& form, const SftEncoder& encoder) {
   const bool has_prompt = form.learnt != Learnt::kAll;
   if (has_prompt) append(out, encoder.encode(form.prompt_text, true), false);
-  append(out, encode_to_end(form.completion_text, !has_prompt, out.origin, encoder), true);
+  append(out, encode_to_end(out.ids, form.completion_text, out.origin, encoder), true);
 }
 
 void append_completion(SftRow& out, const SftForm& form, const SftEncoder& encoder) {
@@ -32,7 +32,7 @@ void append_completion(SftRow& out, const SftForm& form, const SftEncoder& encod
   const size_t begin = common_beginning(asked, whole, encoder);
   out.is_rewritten = begin < asked.size();
   append(out, encoder.encode(std::string_view(whole).substr(0, begin), false), false);
-  append(out, encoder.encode(std::string_view(whole).substr(begin), false), true);
+  append(out, encoder.behind(out.ids, std::string_view(whole).substr(begin)), true);
 }
 
 void append_turns(SftRow& out, const SftForm& form, const SftEncoder& encoder) {
@@ -41,8 +41,8 @@ void append_turns(SftRow& out, const SftForm& form, const SftEncoder& encoder) {
   const std::string_view text = chat.text;
   size_t at = 0;
   for (const auto& [begin, end] : chat.turns) {
-    append(out, encoder.encode(text.substr(at, begin - at), false), false);
-    append(out, encoder.encode(text.substr(begin, end - begin), false), true);
+    append(out, encoder.behind(out.ids, text.substr(at, begin - at)), false);
+    append(out, encoder.behind(out.ids, text.substr(begin, end - begin)), true);
     at = end;
   }
 }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,11 @@ struct SftEncoder {
   std::function<std::string(const Json& messages, bool add_generation_prompt, const Json& variables)> render;
   /// A tokenizer; add_special adds what it puts around every text (Llama's begin token).
   std::function<std::vector<int64_t>(std::string_view text, bool add_special)> encode;
+  /// Of a text that goes on behind these ids (Tokenizer::encode_behind); empty: as encode does it.
+  std::function<std::vector<int64_t>(std::span<const int64_t> before, std::string_view text)> encode_behind{};
+  std::vector<int64_t> behind(std::span<const int64_t> before, std::string_view text) const {
+    return encode_behind ? encode_behind(before, text) : encode(text, false);
+  }
   std::vector<int64_t> eos_ids;        // the first one ends a raw response
   std::vector<std::string> eos_texts;  // the same as templates write them
 };

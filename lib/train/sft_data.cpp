@@ -57,6 +57,8 @@ SftEncoder sft_encoder(const std::function<const ChatTemplate&()>& chat, const T
                            const Json& variables) { return chat().render(messages, open, variables); },
           .encode = [&tokenizer](std::string_view text,
                                  bool add) { return tokenizer.encode(text, /*parse_special=*/true, add); },
+          .encode_behind = [&tokenizer](std::span<const int64_t> before,
+                                        std::string_view text) { return tokenizer.encode_behind(before, text); },
           .eos_ids = tokenizer.eos_ids(),
           .eos_texts = std::move(eos_texts)};
 }

@@ -21,7 +21,7 @@ FileJson pieces_of(const PreTokenizer& pre_tokenizer, const std::string& text) {
   MatchMemory memory;
   TextPieces pieces;
   pieces.reset(text);
-  pre_tokenizer.split(pieces, memory);
+  pre_tokenizer.split(pieces, {}, memory);
   FileJson out = FileJson::array();
   for (const Span& span : pieces.spans()) out.push_back(hex(pieces.piece(span)));
   return out;
