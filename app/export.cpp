@@ -2,6 +2,7 @@
 #include <iostream>
 #include <memory>
 
+#include "app/cli/model_notes.h"
 #include "app/commands.h"
 #include "base/bytes.h"
 #include "checkpoint/hub_cache.h"
@@ -23,7 +24,9 @@ void run(const ExportFlags& flags) {
   if (flags.dtype != "keep") options.dtype = parse_storage_dtype(flags.dtype, "--dtype");
   options.max_shard_bytes = parse_bytes(flags.max_shard_size, "--max-shard-size");
   refuse_in_checkpoint("--out", flags.out);
-  rewrite_folder(model_folder(flags.model, "--model"), flags.out, options, flags.merge);
+  const auto model = model_folder(flags.model, "--model");
+  say_notes(model);
+  rewrite_folder(model, flags.out, options, flags.merge);
   std::cerr << "wrote " << flags.out << "\n";
 }
 

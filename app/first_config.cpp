@@ -104,7 +104,9 @@ MadeConfig make_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) 
 }  // namespace
 
 std::string model_named(const std::string& name) {
-  Tokenizer::load(model_folder(name, "--model"));
+  const fs::path folder = model_folder(name, "--model");
+  read_spec(folder);  // an unknown architecture is reported before its missing tokenizer
+  Tokenizer::load(folder);
   return fs::is_directory(name) ? fs::canonical(name).string() : name;
 }
 

@@ -3,6 +3,7 @@
 
 #include "app/cli/field_flags.h"
 #include "app/cli/max_length.h"
+#include "app/cli/model_notes.h"
 #include "app/cli/streams.h"
 #include "app/commands.h"
 #include "checkpoint/hub_cache.h"
@@ -21,6 +22,7 @@ struct LogProbFlags {
 
 void run(LogProbFlags& flags) {
   flags.model = model_folder(flags.model, "--model");
+  say_notes(flags.model);
   const at::Device device = parse_device(flags.device, "--device");
   use_device(device);
   const at::ScalarType dtype = parse_compute_dtype(flags.dtype, device, "--dtype");

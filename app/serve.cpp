@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "app/cli/max_length.h"
+#include "app/cli/model_notes.h"
 #include "app/commands.h"
 #include "base/clock.h"
 #include "base/env.h"
@@ -72,6 +73,7 @@ EngineLimits limits_of(const ServeFlags& flags, const Transformer& model) {
 
 void serve(ServeFlags flags) {
   flags.model = model_folder(flags.model, "--model");
+  say_notes(flags.model);
   if (flags.name.empty()) flags.name = std::filesystem::path(flags.model).filename();
   flags.server.api_key = env("ROLL_API_KEY").value_or("");
   flags.server.max_body_bytes <<= 20;

@@ -7,6 +7,7 @@
 
 #include "app/cli/field_flags.h"
 #include "app/cli/max_length.h"
+#include "app/cli/model_notes.h"
 #include "app/cli/streams.h"
 #include "app/commands.h"
 #include "base/error.h"
@@ -158,6 +159,7 @@ void run(const CLI::App& sub, GenerateFlags& flags) {
   check_values(flags);
   flags.sampling.generating = sampling_settings(flags.generating);
   flags.model = model_folder(flags.model, "--model");
+  say_notes(flags.model);
   const auto use = flags.chats ? chat : flags.benches ? bench_generation : generate_responses;
   use(flags);
 }

@@ -34,6 +34,14 @@ FileJson read_weight_map(const fs::path& index_file) {
   return *map;
 }
 
+/// "a, b, c and 4 more".
+std::string few(std::vector<std::string> names) {
+  constexpr size_t kShown = 3;
+  const size_t others = names.size() > kShown ? names.size() - kShown : 0;
+  names.resize(names.size() - others);
+  return fmt::format("{}{}", fmt::join(names, ", "), others > 0 ? fmt::format(" and {} more", others) : "");
+}
+
 }  // namespace
 
 Json HfFolder::read_config(const fs::path& folder) {
@@ -51,10 +59,11 @@ HfFolder HfFolder::open(const fs::path& folder) {
   HfFolder result;
   result.path_ = folder;
   result.config_ = read_config(folder);
-  if (is_there(folder / kIndexFile)) {
-    result.check_index(read_weight_map(folder / kIndexFile));
-  } else if (is_there(folder / kSingleFile)) {
+  if (is_there(folder / kSingleFile)) {
     result.add_file(kSingleFile);
+    result.note_shards();
+  } else if (is_there(folder / kIndexFile)) {
+    result.add_shards(read_weight_map(folder / kIndexFile));
   } else {
     const bool pickled = is_there(folder / "pytorch_model.bin") || is_there(folder / "pytorch_model.bin.index.json");
     throw user_error("{}: neither {} nor {}; {}", folder.string(), kSingleFile, kIndexFile,
@@ -70,42 +79,73 @@ void HfFolder::add_file(const std::string& name) {
   files_.emplace_back(path_ / name);
   file_names_.push_back(name);
   for (const TensorEntry& entry : files_.back().entries()) {
-    const auto [place, is_new] = where_.emplace(entry.name, std::pair(files_.size() - 1, entries_.size()));
-    if (!is_new)
-      throw user_error("{}: {}: is in {} too", (path_ / name).string(), entry.name, file_names_[place->second.first]);
-    entries_.push_back(entry);
+    const auto [place, is_new] = where_.emplace(entry.name, Place{files_.size() - 1, entries_.size()});
+    if (is_new) {
+      entries_.push_back(entry);
+      continue;
+    }
+    notes_.push_back(fmt::format("{}: {}: is in {} too; the copy in {} is read, the last file's, as transformers does",
+                                 path_.string(), entry.name, file_names_[place->second.file], name));
+    place->second.file = files_.size() - 1;
+    entries_[place->second.entry] = entry;
   }
 }
 
-void HfFolder::check_index(const FileJson& weight_map) {
-  std::set<std::string> names;
-  for (const auto& file : weight_map) names.insert(file.get<std::string>());
-  for (const std::string& name : names) add_file(name);
-  const std::string index = (path_ / kIndexFile).string();
+void HfFolder::note_shards() {
+  std::vector<std::string> others;
+  for (const fs::path& entry : entries_of(path_)) {
+    const std::string name = entry.filename().string();
+    if (name == kIndexFile || (name.starts_with("model-") && name.ends_with(".safetensors"))) others.push_back(name);
+  }
+  std::ranges::sort(others);
+  if (!others.empty())
+    notes_.push_back(fmt::format("{}: {} is read, as transformers does, and none of {}; remove what is old",
+                                 path_.string(), kSingleFile, few(others)));
+}
+
+void HfFolder::add_shards(const FileJson& weight_map) {
+  std::set<std::string> files;
+  for (const auto& file : weight_map) files.insert(file.get<std::string>());
+  for (const std::string& name : files) add_file(name);
+  std::vector<std::string> absent, elsewhere, unnamed;
   for (const auto& [tensor, file] : weight_map.items()) {
     const auto found = where_.find(tensor);
-    if (found == where_.end() || file_names_[found->second.first] != file.get<std::string>())
-      throw user_error("{}: weight_map: {}: is not in {}; {}", index, tensor, file.get<std::string>(), kIncomplete);
+    if (found == where_.end())
+      absent.push_back(tensor);
+    else if (file_names_[found->second.file] != file.get<std::string>())
+      elsewhere.push_back(tensor);
   }
   for (const TensorEntry& entry : entries_)
-    if (!weight_map.contains(entry.name))
-      throw user_error("{}: {}: is not in the weight_map of {}; {}", file_of(entry.name), entry.name, kIndexFile,
-                       kIncomplete);
+    if (!weight_map.contains(entry.name)) unnamed.push_back(entry.name);
+  unindexed_.insert(unnamed.begin(), unnamed.end());
+  const auto note = [&](const std::vector<std::string>& names, const char* what) {
+    if (!names.empty())
+      notes_.push_back(fmt::format("{}: weight_map: {}: {}", (path_ / kIndexFile).string(), few(names), what));
+  };
+  note(absent, "is in no file, and left out, as transformers does");
+  note(elsewhere, "is not in the file that the index names, but read from another one, as transformers does");
+  note(unnamed, "lies in a file but not in the index; it is read if the model has it, as transformers does");
+}
+
+void HfFolder::read_as(const std::string& name, const std::string& stored) {
+  ROLL_CHECK(!find(name), "a tensor of the folder keeps its name");
+  where_[name] = where_.at(stored);
+  notes_.push_back(fmt::format("{}: has no {}; {} is read in its place", path_.string(), name, stored));
 }
 
 const TensorEntry* HfFolder::find(const std::string& name) const {
   const auto found = where_.find(name);
-  return found == where_.end() ? nullptr : &entries_[found->second.second];
+  return found == where_.end() ? nullptr : &entries_[found->second.entry];
 }
 
 std::string HfFolder::file_of(const std::string& name) const {
-  return (path_ / file_names_[where_.at(name).first]).string();
+  return (path_ / file_names_[where_.at(name).file]).string();
 }
 
 at::Tensor HfFolder::read(const std::string& name) const {
   const auto found = where_.find(name);
   if (found == where_.end()) throw user_error("{}: holds no tensor {}", path_.string(), name);
-  return files_[found->second.first].read(name);
+  return files_[found->second.file].read(entries_[found->second.entry].name);
 }
 
 namespace {

@@ -1,11 +1,14 @@
 // A Hugging Face model folder: config.json, weights in one model.safetensors or in shards named by
 // model.safetensors.index.json, and the tokenizer and generation files that travel with them. Knows no architecture.
+// Folders that contradict themselves are read as transformers reads them: the single file wins over shards, the last
+// shard in alphabetical order over earlier ones, and the index only says which files there are. Notes say so.
 #pragma once
 
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -18,7 +21,7 @@ namespace roll {
 class HfFolder {
  public:
   /// Reads config.json and the headers of all weight files. UserError: no such folder, no config.json, no weights,
-  /// an index that names missing files or tensors, a tensor in two files.
+  /// an index that names missing files.
   static HfFolder open(const std::filesystem::path& folder);
 
   /// Only config.json of a folder (no weights are needed or looked at).
@@ -29,6 +32,12 @@ class HfFolder {
 
   /// The tensors of all files.
   const std::vector<TensorEntry>& entries() const { return entries_; }
+  /// Sentences about files that contradict each other: which of them are read.
+  const std::vector<std::string>& notes() const { return notes_; }
+  /// Whether a shard holds the tensor although the index does not name it.
+  bool is_unindexed(const std::string& name) const { return unindexed_.contains(name); }
+  /// From here on the tensor `stored` is found as `name`, too.
+  void read_as(const std::string& name, const std::string& stored);
   /// nullptr when the folder has no such tensor.
   const TensorEntry* find(const std::string& name) const;
   /// "folder/model-00001-of-00002.safetensors" that holds `name`.
@@ -37,15 +46,21 @@ class HfFolder {
   at::Tensor read(const std::string& name) const;
 
  private:
+  struct Place {
+    size_t file = 0, entry = 0;
+  };
   void add_file(const std::string& name);
-  void check_index(const FileJson& weight_map);
+  void add_shards(const FileJson& weight_map);
+  void note_shards();
 
   std::filesystem::path path_;
   Json config_;
   std::vector<std::string> file_names_;
   std::vector<SafetensorsFile> files_;
   std::vector<TensorEntry> entries_;
-  std::unordered_map<std::string, std::pair<size_t, size_t>> where_;  // name -> (file, entry)
+  std::unordered_map<std::string, Place> where_;
+  std::vector<std::string> notes_;
+  std::set<std::string> unindexed_;
 };
 
 /// The files that travel with weights, by name, with their bytes: tokenizer*, vocab*, merges*, special_tokens_map,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -20,24 +21,35 @@ std::string without_saved_infix(const std::string& name);
 
 class PeftFolder {
  public:
-  /// UserError: a file is missing or not what its name says.
+  /// Experts whose adapters PEFT stacks, because their weights are stacked in transformers 5, have each their own here.
+  /// UserError: a file is missing or not what its name says, or stacked adapters are of another form.
   explicit PeftFolder(const std::filesystem::path& folder);
 
   const Json& config() const { return config_; }
   std::string config_file() const;
   std::string weights_file() const;
-  /// Of all tensors.
+  /// All tensors' names, in the order of the file.
   std::vector<std::string> names() const;
-  /// Null: there is none.
+  /// Null if there is no such tensor.
   const TensorEntry* find(const std::string& name) const;
   at::Tensor read(const std::string& name) const;
 
  private:
-  std::string stored(const std::string& name) const;
-
   std::filesystem::path path_;
   Json config_;
   SafetensorsFile file_;
+  struct Part {
+    at::Tensor values;
+    std::vector<at::Tensor> zeros;  // numbers beside them that must be 0
+  };
+  void leave_out(const std::string& name);
+  void add_part(const std::string& name, Part part);
+  void leave_out_tied_copies();
+  void split_stacked();
+  void split(const std::string& module, const std::string& stored, const std::vector<std::string>& products);
+
+  std::vector<TensorEntry> entries_;   // under the names of the model
+  std::map<std::string, Part> parts_;  // of tensors that are left out
 };
 
 /// Writes both files and the companions into the existing `folder`. What it wrote. SystemError.

@@ -101,6 +101,7 @@ Architectures phi_and_glm() {
        .causal_class = "Phi3ForCausalLM",
        .value_class = "Phi3ForTokenClassification",
        .norm_eps = 1e-5,
+       .rope = {.turns_parts = true},
        .windows = Windows::kAll,
        .weights = {.qkv = "self_attn.qkv_proj", .gate_up = "mlp.gate_up_proj"}},
       {.name = "glm",
@@ -109,7 +110,7 @@ Architectures phi_and_glm() {
        .qkv_bias = Bias::kUsually,
        .head_dim = 128,
        .norm_eps = 1.5625e-7,
-       .rope = {.partial = 0.5, .interleaved = true},
+       .rope = {.partial = 0.5, .turns_parts = true, .interleaved = true},
        .weights = {.gate_up = "mlp.gate_up_proj"}},
       {.name = "glm4",
        .causal_class = "Glm4ForCausalLM",
@@ -118,7 +119,7 @@ Architectures phi_and_glm() {
        .head_dim = 128,
        .norm_eps = 1.5625e-7,
        .norms = NormPlace::kBoth,
-       .rope = {.partial = 0.5, .interleaved = true},
+       .rope = {.partial = 0.5, .turns_parts = true, .interleaved = true},
        .weights = {.after_attention = "post_self_attn_layernorm",
                    .after_mlp = "post_mlp_layernorm",
                    .gate_up = "mlp.gate_up_proj"}},
@@ -130,7 +131,8 @@ Architectures mixtures() {
       {.name = "qwen2_moe",
        .causal_class = "Qwen2MoeForCausalLM",
        .value_class = "Qwen2MoeForTokenClassification",
-       .qkv_bias = Bias::kAlways,
+       .qkv_bias = Bias::kByQkvBias,
+       .windows = Windows::kNotHere,
        .mixtures = Mixtures::kQwen,
        .has_shared_expert = true,
        .layers = mixture_layers},
@@ -140,6 +142,7 @@ Architectures mixtures() {
        .qk_norm = true,
        .qkv_bias = Bias::kByConfig,
        .o_bias = Bias::kByConfig,
+       .windows = Windows::kNotHere,
        .mixtures = Mixtures::kQwen,
        .layers = mixture_layers},
       {.name = "glm4_moe",
@@ -149,7 +152,7 @@ Architectures mixtures() {
        .optional_qk_norm = true,
        .qkv_bias = Bias::kByConfig,
        .norm_eps = 1e-5,
-       .rope = {.partial = 0.5},
+       .rope = {.partial = 0.5, .turns_parts = true},
        .mixtures = Mixtures::kDeepSeek,
        .renormalises = true,
        .has_further_layers = true,
@@ -182,6 +185,7 @@ Architectures gemma() {
        .window_pattern = 2,
        .usual_window = 4096,
        .activation = Activation::kGeluTanh,
+       .activation_key = "hidden_activation",
        .root_embedding = true,
        .query_scalar = true,
        .usual_score_cap = 50,
@@ -198,11 +202,13 @@ Architectures gemma() {
        .norm_offset = 1,
        .norms = NormPlace::kBoth,
        .rope = {.theta = 1e6},
+       .may_see_all = true,
        .local_theta = 10000,
        .windows = Windows::kPattern,
        .window_pattern = 6,
        .usual_window = 4096,
        .activation = Activation::kGeluTanh,
+       .activation_key = "hidden_activation",
        .root_embedding = true,
        .query_scalar = true,
        .weights = {.post_norm = "pre_feedforward_layernorm"}},
@@ -231,10 +237,12 @@ Architectures gemma4() {
                        .head_dim = 256,
                        .tied_head = true,
                        .norms = NormPlace::kBoth,
+                       .may_see_all = true,
                        .windows = Windows::kPattern,
                        .window_pattern = 6,
                        .usual_window = 512,
                        .activation = Activation::kGeluTanh,
+                       .activation_key = "hidden_activation",
                        .root_embedding = true,
                        .unit_scores = true,
                        .full_heads = true,
@@ -256,10 +264,11 @@ Architecture hybrid(Architecture row) {
   row.qkv_bias = row.o_bias = Bias::kByConfig;
   row.head_dim = 256;
   row.norm_offset = 1;
-  row.rope = {.partial = 0.25};
+  row.rope = {.partial = 0.25, .turns_parts = true};
   row.gated_attention = true;
   row.kept = {"mtp."};  // which guesses further tokens
   if (row.has_experts()) row.has_shared_expert = row.renormalises = true;
+  row.fixed_mixture = row.delta_nets == DeltaNets::kSideBySide;
   if (row.has_experts()) row.layers = mixture_layers;
   return row;
 }

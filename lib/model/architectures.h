@@ -16,15 +16,16 @@ namespace roll {
 struct ModelSpec;
 
 /// Whether a product has a bias; kByConfig: config.json's attention_bias (q, k, v, o) or mlp_bias says so; kUsually: it
-/// may say that there is none.
-enum class Bias { kNever, kAlways, kByConfig, kUsually };
+/// may say that there is none; kByQkvBias: qkv_bias may.
+enum class Bias { kNever, kAlways, kByConfig, kUsually, kByQkvBias };
 
 /// Where a block has its norm: x += mixer(norm(x)), x += norm(mixer(x)), or one at each place.
 enum class NormPlace { kBefore, kBehind, kBoth };
 
-/// Which layers see a window (config.json's sliding_window) and no more: none; those of layer_types where
-/// use_sliding_window asks for it; all where there is one; those of layer_types, else all but each n-th.
-enum class Windows { kNone, kOptIn, kAll, kPattern };
+/// Which layers see a window (config.json's sliding_window) and no more: none, whatever it says; none, but transformers
+/// has them where use_sliding_window asks for it; those of layer_types where that does; all where there is one; those
+/// of layer_types, else all but each n-th.
+enum class Windows { kNone, kNotHere, kOptIn, kAll, kPattern };
 
 /// Whether some layers have delta nets: none; those of layer_types, else all but each n-th (full_attention_interval).
 /// Their products lie in one tensor by key heads, or side by side.
@@ -69,11 +70,13 @@ struct Architecture {
   double norm_offset = 0;                // NormShape::offset
   NormPlace norms = NormPlace::kBefore;
   RopeDefaults rope = {};
+  bool may_see_all = false;      // use_bidirectional_attention counts
   double local_theta = 0;        // of layers with a window, where these have a rotation of their own; -1: rope_theta
   bool unturned_layers = false;  // some do not rotate: no_rope_layers
   Windows windows = Windows::kNone;
   int64_t window_pattern = 0, usual_window = 0;  // each n-th layer has none; where config.json has no sliding_window
   Activation activation = Activation::kSilu;
+  const char* activation_key = "hidden_act";
   bool multipliers = false;     // embedding_multiplier, residual_multiplier, attention_multiplier, logits_scaling
   bool root_embedding = false;  // embeddings are scaled by sqrt(hidden_size)
   bool query_scalar = false;    // scores by 1 / sqrt(query_pre_attn_scalar)
@@ -84,6 +87,7 @@ struct Architecture {
   Mixtures mixtures = Mixtures::kNone;
   bool has_shared_expert = false;  // of Qwen's
   bool renormalises = false;       // where config.json has no norm_topk_prob
+  bool fixed_mixture = false;      // all layers have experts, whose weights are renormalised, whatever config.json says
   bool stacks_experts = false;     // a folder has all of a layer in one tensor
   bool gated_attention = false;    // Attention::gate, in one tensor with q
   DeltaNets delta_nets = DeltaNets::kNone;
@@ -93,6 +97,8 @@ struct Architecture {
   bool has_further_layers = false;  // a folder has layers behind the last one, which guess further tokens: kept, too
   std::vector<Layer> (*layers)(const ModelSpec& spec) = dense_layers;
 
+  /// Whether layers may see a window.
+  bool has_windows() const { return windows != Windows::kNone && windows != Windows::kNotHere; }
   /// In place of MLPs.
   bool has_experts() const { return mixtures == Mixtures::kQwen || mixtures == Mixtures::kDeepSeek; }
 };

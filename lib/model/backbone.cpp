@@ -9,7 +9,6 @@
 #include <array>
 #include <cmath>
 #include <iterator>
-#include <map>
 
 #include "base/error.h"
 #include "device/transfers.h"
@@ -145,6 +144,21 @@ at::Tensor advance_states(const DeltaHeads& heads, const DeltaRows& rows, const 
   return out;
 }
 
+/// Of layers' inputs, with its adapter.
+Linear projection_of(const ModelSpec& spec, const ParameterIndex& all) {
+  const LinearShape shape = input_projection(spec);
+  const std::string name(shape.name);
+  Linear linear{.weight = all[name + ".weight"], .bias = {}};
+  if (shape.adapter.rank > 0)
+    linear.adapter = Adapter{.a = all[name + kLoraA],
+                             .b = all[name + kLoraB],
+                             .magnitude = shape.adapter.has_magnitude ? all[name + kMagnitude] : at::Tensor(),
+                             .scale = shape.adapter.scale,
+                             .dropout = {.rate = shape.adapter.dropout,  // its product is of no layer
+                                         .product = static_cast<uint32_t>(spec.num_layers << 8)}};
+  return linear;
+}
+
 }  // namespace
 
 Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const ModelParallel& parallel)
@@ -157,7 +171,7 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
   const ParameterIndex all(parameters);
   if (spec.layer_inputs && (!stage || stage->is_first())) {
     input_table_ = all[names.input_table + ".weight"];
-    input_projection_ = all[names.input_projection + ".weight"];
+    input_projection_ = projection_of(spec, all);
     input_norm_ = all[names.input_norm_of_all + ".weight"];
   }
   const std::vector<Layer> layers = spec.layers();
@@ -235,12 +249,13 @@ at::Tensor Backbone::look_up(const at::Tensor& table, int64_t vocabulary, double
   return flow.leave(found.masked_fill(elsewhere.unsqueeze(1), 0));
 }
 
-Carried Backbone::carried(const at::Tensor& ids, const at::Tensor& x, const ParallelFlow& flow) const {
+Carried Backbone::carried(const at::Tensor& ids, const at::Tensor& x, const LayerPass& pass) const {
   if (!spec_.layer_inputs) return {};
   const auto [width, vocabulary] = *spec_.layer_inputs;
   const std::vector<int64_t> shape = {-1, spec_.num_layers, width};
-  const at::Tensor own = look_up(input_table_, vocabulary, std::sqrt(static_cast<double>(width)), ids, flow);
-  const at::Tensor told = accumulating_linear(x, input_projection_) / std::sqrt(static_cast<double>(spec_.hidden_size));
+  const at::Tensor own = look_up(input_table_, vocabulary, std::sqrt(static_cast<double>(width)), ids, pass.flow);
+  const at::Tensor told =
+      product(input_projection_, x, pass.names_of_own(x)) / std::sqrt(static_cast<double>(spec_.hidden_size));
   return {.inputs = (rms_norm(told.view(shape), input_norm_, spec_.rms_norm_eps) + own.view(shape)) / std::sqrt(2.0)};
 }
 
@@ -300,7 +315,7 @@ at::Tensor Backbone::forward(const TokenLayout& layout, const Recomputation& rec
   Carried beside;
   if (!stage || stage->is_begin()) {
     x = embed(layout.ids, pass->flow);
-    beside = carried(layout.ids, x, pass->flow);
+    beside = carried(layout.ids, x, *pass);
   } else {
     x = take_over(*stage, handovers_[begin], {layout.num_slots(), parallel_.tp_size(), spec_.hidden_size},
                   at::TensorOptions().dtype(dtype()).device(device()), beside);
@@ -366,30 +381,9 @@ at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) con
                           .launcher = launcher_.get(),
                           .routed = {.replayed = {}, .recorded = tokens.routed_experts}};
   at::Tensor x = embed(tokens.ids, pass.flow);
-  Carried beside = carried(tokens.ids, x, pass.flow);
+  Carried beside = carried(tokens.ids, x, pass);
   for (const LayerWeights& layer : layers_) x = run_layer(layer, x, pass, beside);
   return last_norm(x);
-}
-
-NamedTensors merged_parameters(const Backbone& backbone, const NamedTensors& parameters,
-                               const std::vector<ParameterShape>& plain) {
-  std::map<std::string, at::Tensor> of_layers;
-  for (size_t i = 0; i < backbone.layers().size(); ++i)
-    for_each_part(backbone.layers()[i].layer(), [&, prefix = layer_prefix(backbone.spec(), i)](const auto& part) {
-      if constexpr (requires { part.adapter; })
-        of_layers[prefix + std::string(part.name) + ".weight"] = merged_weight(backbone.layers()[i][part]);
-    });
-  NamedTensors merged;
-  for (const ParameterShape& shape : plain) {
-    const auto found = of_layers.find(shape.name);
-    const std::string module = shape.name.substr(0, shape.name.rfind('.'));
-    const bool is_weight = shape.name.ends_with(".weight");
-    const at::Tensor own = found != of_layers.end() ? found->second
-                           : is_weight              ? trained_copy(parameters, module)
-                                                    : parameter(parameters, shape.name);
-    merged.emplace_back(shape.name, shape.is_wide ? own.detach() : own.detach().to(backbone.dtype()));
-  }
-  return merged;
 }
 
 }  // namespace roll

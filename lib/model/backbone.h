@@ -29,6 +29,7 @@ namespace roll {
 class LayerLauncher;
 struct Carried;
 struct HeadTurn;
+struct LayerPass;
 
 /// A layer's description with its tensors, by their part of it.
 class LayerWeights {
@@ -102,6 +103,8 @@ class Backbone {
   const at::Tensor& embedding() const { return embedding_; }
   const at::Tensor& final_norm() const { return final_norm_; }
   const std::vector<LayerWeights>& layers() const { return layers_; }
+  /// The embeddings' projection to the layers' inputs; without a weight where this rank has none.
+  const Linear& input_projection() const { return input_projection_; }
   at::Device device() const { return a_norm().device(); }
   at::ScalarType dtype() const { return a_norm().scalar_type(); }
   /// What embeddings are multiplied by, rounded to the model's dtype, as it was in training.
@@ -124,7 +127,7 @@ class Backbone {
   at::Tensor look_up(const at::Tensor& table, int64_t vocabulary, double scale, const at::Tensor& ids,
                      const ParallelFlow& flow) const;
   /// What layers are given beside the embeddings x.
-  Carried carried(const at::Tensor& ids, const at::Tensor& x, const ParallelFlow& flow) const;
+  Carried carried(const at::Tensor& ids, const at::Tensor& x, const LayerPass& pass) const;
   at::Tensor last_norm(const at::Tensor& x) const;
   std::vector<HeadTurn> turns(const at::Tensor& positions, int64_t num_positions) const;
   std::function<at::Tensor(const DeltaHeads&, const DeltaRows&)> recurrence(const TokenLayout& layout) const;
@@ -134,11 +137,12 @@ class Backbone {
   ModelSpec spec_;
   ModelParallel parallel_;
   at::Tensor embedding_, final_norm_;
-  at::Tensor input_table_, input_projection_, input_norm_;  // of layers' inputs
-  std::vector<LayerWeights> layers_;                        // this rank's
-  std::vector<Handover> handovers_;                         // before each layer and behind the last; of a stage
-  std::vector<at::Tensor> inverse_frequencies_;             // [R/2] float32 of each of the spec's ropes
-  std::shared_ptr<const LayerLauncher> launcher_;           // null: LibTorch's operators and the CPU's own
+  at::Tensor input_table_, input_norm_;            // of layers' inputs
+  Linear input_projection_;                        // the same
+  std::vector<LayerWeights> layers_;               // this rank's
+  std::vector<Handover> handovers_;                // before each layer and behind the last; of a stage
+  std::vector<at::Tensor> inverse_frequencies_;    // [R/2] float32 of each of the spec's ropes
+  std::shared_ptr<const LayerLauncher> launcher_;  // null: LibTorch's operators and the CPU's own
 };
 
 /// `plain`: of the model without adapters. Their tensors, adapters merged, in the model's dtype. **Collective** as

@@ -6,6 +6,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "checkpoint/base_folder.h"
+#include "model/backbone.h"
 #include "model/weights.h"
 
 namespace roll {
@@ -53,6 +55,30 @@ FolderTensors folder_tensors(const std::vector<ParameterShape>& parameters, cons
   return all;
 }
 
+NamedTensors merged_parameters(const Backbone& backbone, const NamedTensors& parameters,
+                               const std::vector<ParameterShape>& plain) {
+  std::map<std::string, at::Tensor> of_layers;
+  for (size_t i = 0; i < backbone.layers().size(); ++i)
+    for_each_part(backbone.layers()[i].layer(), [&, prefix = layer_prefix(backbone.spec(), i)](const auto& part) {
+      if constexpr (requires { part.adapter; })
+        of_layers[prefix + std::string(part.name) + ".weight"] = merged_weight(backbone.layers()[i][part]);
+    });
+  if (backbone.input_projection().weight.defined())
+    of_layers[std::string(input_projection(backbone.spec()).name) + ".weight"] =
+        merged_weight(backbone.input_projection());
+  NamedTensors merged;
+  for (const ParameterShape& shape : plain) {
+    const auto found = of_layers.find(shape.name);
+    const std::string module = shape.name.substr(0, shape.name.rfind('.'));
+    const bool is_weight = shape.name.ends_with(".weight");
+    const at::Tensor own = found != of_layers.end() ? found->second
+                           : is_weight              ? trained_copy(parameters, module)
+                                                    : parameter(parameters, shape.name);
+    merged.emplace_back(shape.name, shape.is_wide ? own.detach() : own.detach().to(backbone.dtype()));
+  }
+  return merged;
+}
+
 bool is_kept(const ModelSpec& spec, const std::string& name) {
   const auto begins = [&](const std::string& begin) { return name.starts_with(begin); };
   const WeightNames& names = spec.architecture->weights;
@@ -69,6 +95,18 @@ NamedTensors kept_tensors(const HfFolder& folder, const ModelSpec& spec) {
   for (const TensorEntry& entry : folder.entries())
     if (is_kept(spec, entry.name)) kept.emplace_back(entry.name, folder.read(entry.name));
   return kept;
+}
+
+HfFolder open_weights(const std::filesystem::path& folder, const ModelSpec& spec) {
+  HfFolder opened = HfFolder::open(base_folder(folder));
+  const std::string embedding = spec.architecture->weights.embedding + ".weight";
+  const std::string head = spec.architecture->weights.lm_head + ".weight";
+  const auto stand_in = [&](const std::string& name, const std::string& other) {
+    if (!opened.find(name) && opened.find(other)) opened.read_as(name, other);
+  };
+  if (spec.tied_head) stand_in(embedding, head);
+  if (spec.unties_head) stand_in(head, embedding);
+  return opened;
 }
 
 bool is_derived_buffer(const std::string& name) {

@@ -151,6 +151,15 @@ Patterns patterns_in(const std::filesystem::path& folder) {
   return found;
 }
 
+/// Of a folder with weights; else none.
+std::vector<std::string> notes_of(const std::filesystem::path& folder) {
+  try {
+    return folder_notes(folder);
+  } catch (const UserError&) {
+    return {};
+  }
+}
+
 std::vector<std::string> without(const Patterns& patterns, const Patterns& skipped) {
   std::vector<std::string> left;
   for (const auto& [pattern, count] : patterns)
@@ -256,7 +265,9 @@ Inspection inspect_folder(const std::filesystem::path& folder) {
   const std::filesystem::path base = base_folder(folder);
   const Json config = HfFolder::read_config(base);
   try {
-    return {describe(read_spec(folder)), true};
+    std::string text = describe(read_spec(folder));
+    for (const std::string& note : notes_of(folder)) text += "note: " + note + "\n";
+    return {text, true};
   } catch (const UserError& e) {
     return {describe_unknown(config, base, e.what()), false};
   }

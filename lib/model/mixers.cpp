@@ -13,6 +13,11 @@
 
 namespace roll {
 
+at::Tensor LayerPass::names_of_own(const at::Tensor& x) const {
+  if (!dropout_names.defined() || dropout_names.size(0) == x.size(0)) return dropout_names;
+  return dropout_names.narrow(0, tp->rank() * x.size(0), x.size(0));
+}
+
 namespace {
 
 at::Tensor with_bias(const Linear& linear, const at::Tensor& sum) {
@@ -113,8 +118,7 @@ at::Tensor mix(const Attention& attention, const LayerWeights& weights, const at
 at::Tensor mix(const LayerInput& input, const LayerWeights& weights, const at::Tensor& x, const LayerPass& pass,
                const Carried& carried) {
   const auto activate = input.activation == Activation::kGeluTanh ? geglu : swiglu;
-  at::Tensor names = pass.dropout_names;  // of all tokens, of which x are the rank's
-  if (names.defined() && names.size(0) != x.size(0)) names = names.narrow(0, pass.tp->rank() * x.size(0), x.size(0));
+  const at::Tensor names = pass.names_of_own(x);
   const at::Tensor gate = product(weights[input.gate], x, names);
   return product(weights[input.projection], activate(gate, carried.inputs.select(1, input.layer - carried.first)),
                  names);

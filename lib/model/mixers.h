@@ -46,6 +46,9 @@ struct LayerPass {
   std::shared_ptr<RouterTraining> routers{};
   RoutedExperts routed{};
   at::Tensor dropout_names{};  // of the tokens, where adapters are trained with dropout
+
+  /// Those of the tokens of x, which are all tokens or this tensor rank's.
+  at::Tensor names_of_own(const at::Tensor& x) const;
 };
 
 /// [T, Hkv, D] each.

@@ -87,10 +87,12 @@ MixtureSpec read_qwen(const ConfigReader& config, const ModelSpec& spec) {
   const bool is_local = !config.find("num_experts") && config.find("num_local_experts");
   MixtureSpec mixture;
   read_counts(config, is_local ? "num_local_experts" : "num_experts", "num_experts_per_tok", mixture);
-  mixture.routing.renormalises = config.flag("norm_topk_prob", spec.architecture->renormalises);
-  mixture.sparse_step = config.count("decoder_sparse_step", SizeLimits::kLayers, 1);
   if (spec.architecture->has_shared_expert)
     mixture.shared_inner = config.count("shared_expert_intermediate_size", SizeLimits::kIntermediate);
+  mixture.routing.renormalises = spec.architecture->renormalises;
+  if (spec.architecture->fixed_mixture) return mixture;
+  mixture.routing.renormalises = config.flag("norm_topk_prob", spec.architecture->renormalises);
+  mixture.sparse_step = config.count("decoder_sparse_step", SizeLimits::kLayers, 1);
   if (const Json* dense = config.find("mlp_only_layers")) {
     const auto is_layer = [&](const Json& layer) {
       return layer.is_number_integer() && layer.get<int64_t>() >= 0 && layer.get<int64_t>() < spec.num_layers;

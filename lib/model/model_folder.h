@@ -13,6 +13,16 @@ namespace roll {
 /// parse_spec() of the folder's model, with its adapters, if there are any. UserError.
 ModelSpec read_spec(const std::filesystem::path& folder, const Architectures& known = architectures());
 
+/// Sentences for users about a model's folder, or its adapters' model's: which of its files and keys are read where
+/// they contradict each other, and which are not. UserError: read_spec()'s and HfFolder::open()'s.
+std::vector<std::string> folder_notes(const std::filesystem::path& folder);
+
+/// The same of keys of a config.json, of which `spec` was made, that models of its architecture do not obey.
+std::vector<std::string> ignored_keys(const Json& config, const std::string& origin, const ModelSpec& spec);
+
+/// The config.json of such a model, which says that head and embedding are two where adapters untie them.
+Json config_of(const HfFolder& folder, const ModelSpec& spec);
+
 /// Whether the folder's weights, or its adapters, give values: they have a head of such a model.
 bool has_value_head(const std::filesystem::path& folder, const Architectures& known = architectures());
 
@@ -22,9 +32,5 @@ ModelSpec with_adapters(ModelSpec spec, const std::optional<LoraSpec>& lora, con
 
 /// The files that travel with the weights: the folder's own, where it has a tokenizer, else its model's.
 Companions companions_of(const std::filesystem::path& folder);
-
-/// adapter_config.json. `parameters`: all of the model.
-Json peft_config(const ModelSpec& spec, const std::vector<ParameterShape>& parameters,
-                 const std::filesystem::path& base, const char* task);
 
 }  // namespace roll

@@ -83,7 +83,7 @@ void add_layer_inputs(std::vector<ParameterShape>& list, const ModelSpec& spec) 
   const auto [width, vocab] = *spec.layer_inputs;
   const int64_t all = spec.num_layers * width;
   list.push_back({names.input_table + ".weight", {vocab, all}, {.dim = 0, .count = vocab}});
-  add(list, "", LinearShape{names.input_projection, all, spec.hidden_size});
+  add(list, "", input_projection(spec));
   add(list, "", NormShape{names.input_norm_of_all, width});
 }
 
@@ -106,6 +106,14 @@ int64_t count(const std::vector<int64_t>& shape) {
 }
 
 }  // namespace
+
+LinearShape input_projection(const ModelSpec& spec) {
+  const std::string& name = spec.architecture->weights.input_projection;
+  return {.name = name,
+          .outputs = spec.num_layers * spec.layer_inputs.value().width,
+          .inputs = spec.hidden_size,
+          .adapter = spec.lora ? spec.lora->adapter_of(name) : AdapterShape{}};
+}
 
 std::vector<ParameterShape> in_folder(const std::vector<ParameterShape>& parameters) {
   std::vector<ParameterShape> list;

@@ -92,14 +92,24 @@ void read_proportional(const ConfigReader& object, int64_t head_dim, double part
   rope.factor = object.positive("factor", 1.0);
 }
 
+/// The part of a head that turns, if the architecture has such heads, whatever the key says. Where these are turned
+/// whole, transformers fails on other rotations than the default one beside the key.
+double part_of_heads(const ConfigReader& object, const RopeDefaults& defaults, double part, RopeKind kind) {
+  if (defaults.turns_parts || part == 1) return part;
+  if (kind != RopeKind::kDefault)
+    object.fail("rope_type",
+                "beside partial_rotary_factor is not supported: this architecture's heads turn as a whole");
+  return 1;
+}
+
 /// One object of rope_parameters or rope_scaling; what it leaves out stays as `rope` has it.
 void read_object(const ConfigReader& config, const ConfigReader& object, int64_t head_dim, int64_t max_positions,
-                 double partial, Rope& rope) {
+                 const RopeDefaults& defaults, Rope& rope) {
   rope.theta = object.positive("rope_theta", rope.theta);
-  const double part = object.positive("partial_rotary_factor", partial);
+  const double part = object.positive("partial_rotary_factor", defaults.partial);
   rope.kind = read_kind(object);
   if (rope.kind == RopeKind::kProportional) return read_proportional(object, head_dim, part, rope);
-  rope.dim = turned_numbers(object, head_dim, part);
+  rope.dim = turned_numbers(object, head_dim, part_of_heads(object, defaults, part, rope.kind));
   if (rope.kind == RopeKind::kDefault) return;
   const bool keeps_original =
       rope.kind == RopeKind::kYarn || rope.kind == RopeKind::kLongRope || rope.kind == RopeKind::kLlama3;
@@ -157,26 +167,28 @@ at::Tensor scale_yarn(const at::Tensor& waves, const Rope& rope) {
 
 }  // namespace
 
-void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positions, const RopeDefaults& defaults,
+void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positions, const RopeDefaults& usual,
                 Rope& rope, Rope* local, double local_theta) {
-  const double partial = config.positive("partial_rotary_factor", defaults.partial);
-  rope.theta = config.positive("rope_theta", defaults.theta);
-  rope.interleaved = defaults.interleaved;
-  rope.dim = turned_numbers(config, head_dim, partial);
+  RopeDefaults defaults = usual;
+  defaults.partial = config.positive("partial_rotary_factor", usual.partial);
+  rope.theta = config.positive("rope_theta", usual.theta);
+  rope.interleaved = usual.interleaved;
+  rope.dim = turned_numbers(config, head_dim, part_of_heads(config, defaults, defaults.partial, RopeKind::kDefault));
   if (local) {
     *local = rope;
     local->theta = config.positive("rope_local_base_freq", local_theta > 0 ? local_theta : rope.theta);
   }
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
-    if (!config.find(key)) continue;
+    if (!config.find(key) || config.find(key)->empty()) continue;
     const ConfigReader object = config.object(key);
     const auto read = [&](const ConfigReader& from, Rope& into) {
-      read_object(config, from, head_dim, max_positions, partial, into);
+      read_object(config, from, head_dim, max_positions, defaults, into);
     };
     const bool by_kind = object.find("full_attention") || object.find("sliding_attention");
     if (!by_kind) read(object, rope);
     if (object.find("full_attention")) read(object.object("full_attention"), rope);
     if (local && object.find("sliding_attention")) read(object.object("sliding_attention"), *local);
+    return;  // rope_scaling wins over rope_parameters
   }
 }
 
@@ -184,14 +196,14 @@ void read_ropes_by_kind(const ConfigReader& config, int64_t head_dim, int64_t lo
                         Rope& rope, Rope& local) {
   rope = {.kind = RopeKind::kProportional, .theta = 1e6, .dim = head_dim, .turned = head_dim / 8};
   local = {.dim = local_head_dim};
-  for (const char* key : {"rope_theta", "rope_scaling"})
-    if (config.find(key)) config.fail(key, "this architecture's rotations are read from rope_parameters");
+  if (config.find("rope_scaling"))
+    config.fail("rope_scaling", "this architecture's rotations are read from rope_parameters");
   if (!config.find("rope_parameters")) return;
   const ConfigReader kinds = config.object("rope_parameters");
   const auto read = [&](const char* kind, int64_t size, Rope& into) {
     if (!kinds.find(kind)) kinds.fail(kind, "an object is needed");
     const ConfigReader object = kinds.object(kind);
-    read_object(config, object, size, max_positions, /*partial=*/1, into);
+    read_object(config, object, size, max_positions, {.turns_parts = true}, into);
     if (into.kind == RopeKind::kDefault && into.dim != size)
       object.fail("partial_rotary_factor", "needs rope_type = proportional");
   };

@@ -43,13 +43,15 @@ struct Rope {
 /// What a model's rotations are, unless its config.json says otherwise.
 struct RopeDefaults {
   double theta = 10000, partial = 1;
+  bool turns_parts = false;  // partial_rotary_factor counts; else it does in proportional rotations alone
   bool interleaved = false;
 };
 
-/// Reads rope_parameters, one object or one for each of the kinds of layers, or rope_theta and rope_scaling.
+/// Reads rope_scaling, else rope_parameters, each one object or one for each of the kinds of layers; rope_theta and
+/// partial_rotary_factor beside them are of objects that lack the key.
 /// `local`: of layers with a sliding window, where these have a base of their own, `rope_local_base_freq`.
 /// UserError "origin: key = value: rule".
-void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positions, const RopeDefaults& defaults,
+void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positions, const RopeDefaults& usual,
                 Rope& rope, Rope* local, double local_theta);
 
 /// Of models whose layers without a window have heads of another size (Gemma 4): rope_parameters, with an object of

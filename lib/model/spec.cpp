@@ -34,15 +34,16 @@ std::vector<char> read_slides(const ConfigReader& config, const ModelSpec& spec)
 
 void read_window(const ConfigReader& config, ModelSpec& spec) {
   const Architecture& row = *spec.architecture;
+  if (row.windows == Windows::kNone && row.delta_nets == DeltaNets::kNone) return;
   if (const Json* types = config.find("layer_types"))
     for (const Json& type : *types)
-      if (type != "full_attention" && (type != "sliding_attention" || row.windows == Windows::kNone) &&
+      if (type != "full_attention" && (type != "sliding_attention" || !row.has_windows()) &&
           (type != "linear_attention" || row.delta_nets == DeltaNets::kNone))
         config.fail("layer_types",
                     "only full_attention and, of architectures that have them, sliding_attention and linear_attention "
                     "are supported");
-  if (row.windows == Windows::kNone) {
-    if (config.flag("use_sliding_window") && config.find("sliding_window"))
+  if (!row.has_windows()) {
+    if (row.windows == Windows::kNotHere && config.flag("use_sliding_window") && config.find("sliding_window"))
       config.fail("use_sliding_window",
                   "this architecture is known without; set it to false if you mean full attention");
     return;
@@ -91,7 +92,7 @@ void read_scales(const ConfigReader& config, ModelSpec& spec) {
   if (row.unit_scores) spec.score_scale = 1;
   if (row.query_scalar) {
     spec.score_scale = 1 / std::sqrt(config.positive("query_pre_attn_scalar", 256.0));
-    spec.score_cap = read_cap(config, "attn_logit_softcapping", row.usual_score_cap);
+    if (row.usual_score_cap > 0) spec.score_cap = read_cap(config, "attn_logit_softcapping", row.usual_score_cap);
   }
   if (row.query_scalar || row.unit_scores)
     spec.logit_cap = read_cap(config, "final_logit_softcapping", row.usual_logit_cap);
@@ -101,19 +102,27 @@ struct ActivationName {
   const char* name;
   Activation activation;
 };
-constexpr ActivationName kActivations[] = {{"silu", Activation::kSilu}, {"gelu_pytorch_tanh", Activation::kGeluTanh}};
+/// transformers' words, of each kind first the one that is written.
+constexpr ActivationName kActivations[] = {{"silu", Activation::kSilu},
+                                           {"swish", Activation::kSilu},
+                                           {"gelu_pytorch_tanh", Activation::kGeluTanh},
+                                           {"gelu_new", Activation::kGeluTanh},
+                                           {"gelu_fast", Activation::kGeluTanh},
+                                           {"gelu_accurate", Activation::kGeluTanh},
+                                           {"gelu_python_tanh", Activation::kGeluTanh}};
 
 const char* name_of(Activation activation) {
   return std::ranges::find(kActivations, activation, &ActivationName::activation)->name;
 }
 
-Activation read_activation(const ConfigReader& config, Activation usual) {
-  const char* const key = config.find("hidden_activation") ? "hidden_activation" : "hidden_act";
-  const std::string name = config.text(key, name_of(usual));
-  if (name == "gelu" && usual == Activation::kGeluTanh) return usual;  // as the first Gemma's folders call it
+Activation read_activation(const ConfigReader& config, const Architecture& row) {
+  const std::string key = row.activation_key, name = config.text(row.activation_key, name_of(row.activation));
+  // The first Gemma's folders call it so, and transformers takes the approximation.
+  if (name == "gelu" && row.activation == Activation::kGeluTanh && key == "hidden_act") return row.activation;
   for (const ActivationName& known : kActivations)
     if (known.name == name) return known.activation;
-  config.fail(key, "only silu and gelu_pytorch_tanh are supported");
+  config.fail(row.activation_key,
+              "only silu and gelu_pytorch_tanh, and transformers' other words for them, are supported");
 }
 
 void refuse_unknown_maths(const ConfigReader& config, const Architecture& row) {
@@ -122,7 +131,7 @@ void refuse_unknown_maths(const ConfigReader& config, const Architecture& row) {
   const char* const both = "use_bidirectional_attention";
   const bool of_images =
       row.full_heads && config.find(both) && *config.find(both) == "vision";  // of which there are none
-  if (!of_images && config.flag(both)) config.fail(both, "only causal attention is supported");
+  if (row.may_see_all && !of_images && config.flag(both)) config.fail(both, "only causal attention is supported");
 }
 
 void read_sizes(const ConfigReader& config, ModelSpec& spec) {
@@ -153,14 +162,15 @@ void read_features(const Json& json, const std::string& origin, ModelSpec& spec)
   const Architecture& row = *spec.architecture;
   const auto has = [&](Bias bias, const char* key) {
     return bias == Bias::kAlways || (bias == Bias::kByConfig && config.flag(key)) ||
-           (bias == Bias::kUsually && config.flag(key, true));
+           (bias == Bias::kUsually && config.flag(key, true)) ||
+           (bias == Bias::kByQkvBias && config.flag("qkv_bias", true));
   };
-  spec.qk_norm = row.wide_qk_norm || (row.qk_norm && config.flag("use_qk_norm", !row.optional_qk_norm));
-  spec.qkv_bias = has(row.qkv_bias, "attention_bias") && config.flag("qkv_bias", true);
+  spec.qk_norm = row.wide_qk_norm || (row.qk_norm && (!row.optional_qk_norm || config.flag("use_qk_norm")));
+  spec.qkv_bias = has(row.qkv_bias, "attention_bias");
   spec.o_bias = has(row.o_bias, "attention_bias");
   spec.mlp_bias = has(row.mlp_bias, "mlp_bias");
   spec.tied_head = config.flag("tie_word_embeddings", row.tied_head);
-  spec.activation = read_activation(config, row.activation);
+  spec.activation = read_activation(config, row);
   read_scales(config, spec);
   read_unturned(config, spec);
   read_window(config, spec);
@@ -238,7 +248,7 @@ void write_features(const ModelSpec& spec, Json& config) {
   if (row.optional_qk_norm) config["use_qk_norm"] = spec.qk_norm;
   if (row.activation != Activation::kSilu) config["hidden_activation"] = name_of(spec.activation);
   if (row.local_theta > 0) config["rope_local_base_freq"] = spec.local_rope.value().theta;
-  if (row.windows != Windows::kNone) config["sliding_window"] = spec.window > 0 ? Json(spec.window) : Json();
+  if (row.has_windows()) config["sliding_window"] = spec.window > 0 ? Json(spec.window) : Json();
   if (row.windows == Windows::kOptIn && spec.window > 0) config["use_sliding_window"] = true;
   if (spec.window > 0 && row.windows != Windows::kAll) {
     Json types = Json::array();
@@ -279,6 +289,7 @@ Json hf_config(const ModelSpec& spec) {
                  {"rms_norm_eps", spec.rms_norm_eps},
                  {"tie_word_embeddings", spec.tied_head}};
   if (row.qkv_bias == Bias::kByConfig || row.qkv_bias == Bias::kUsually) config["attention_bias"] = spec.qkv_bias;
+  if (row.qkv_bias == Bias::kByQkvBias) config["qkv_bias"] = spec.qkv_bias;
   if (row.mlp_bias == Bias::kByConfig) config["mlp_bias"] = spec.mlp_bias;
   write_rope(spec.rope, spec.head_dim, config);
   write_features(spec, config);

@@ -53,7 +53,8 @@ struct ModelSpec {
   double embedding_scale = 1, branch_scale = 1, logit_scale = 1;
   double score_scale = 0, score_cap = 0, logit_cap = 0;  // 0: 1 / sqrt(head_dim), none
   Activation activation = Activation::kSilu;
-  bool tied_head = false;  // lm_head is embed_tokens
+  bool tied_head = false;    // lm_head is embed_tokens
+  bool unties_head = false;  // they are one in the folder, but adapters have a copy of one of them alone
   bool qkv_bias = false, o_bias = false, mlp_bias = false;
   bool qk_norm = false;  // RMSNorm of q and k
   std::optional<LoraSpec> lora = {};
@@ -144,6 +145,8 @@ inline constexpr const char* kScales = ".scales";
 
 /// Every parameter of the backbone (embedding, layers, final norm), in HF's order and under HF's names.
 std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec);
+/// The projection of embeddings to layers' inputs; of a model that has these.
+LinearShape input_projection(const ModelSpec& spec);
 /// What names of a layer's weights begin with.
 std::string layer_prefix(const ModelSpec& spec, size_t layer);
 /// How tensor ranks share the embedding and the lm head.

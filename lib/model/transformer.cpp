@@ -5,7 +5,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "model/model_folder.h"
+#include "model/peft_config.h"
 #include "model/spec.h"
+#include "model/stacked_adapters.h"
 #include "model/weights.h"
 #include "ops/linear_log_prob.h"
 #include "pipeline/stage.h"
@@ -41,7 +43,7 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
                               const ModelParallel& parallel, const Architectures& known,
                               const std::optional<LoraSpec>& lora, const NamedTensors* base) {
   const ModelSpec spec = with_adapters(read_spec(path, known), lora, path.string());
-  const HfFolder folder = HfFolder::open(base_folder(path));
+  const HfFolder folder = open_weights(path, spec);
   check_tied_copy(folder, spec);
   const auto parts = std::make_shared<const ParameterShards>(spec, *shared_policy_parameters(spec), parallel.tp,
                                                              parallel.ep, parallel.stage);
@@ -51,7 +53,7 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
   };
   auto parameters = load_parameters(folder, held_by(*shared_policy_parameters(spec), parallel), *parts, may_ignore,
                                     device, dtype, {path, lora ? lora->seed : 0, base});
-  Transformer model{spec, parts, parallel, std::move(parameters), folder.config(), companions_of(path)};
+  Transformer model{spec, parts, parallel, std::move(parameters), config_of(folder, spec), companions_of(path)};
   model.base_ = folder.path();
   model.kept_ = kept_tensors(folder, spec);
   return model;
@@ -116,7 +118,8 @@ FileSums Transformer::write_files(const std::filesystem::path& folder, const Nam
     const FolderTensors all = folder_tensors(policy_parameters(spec()), whole, kept_);
     return write_hf_files(folder, *config_, all.weights, *companions_, options, all.kept);
   }
-  const NamedTensors fused = fused_tensors(policy_parameters(spec()), whole);
+  NamedTensors fused = fused_tensors(policy_parameters(spec()), whole);
+  if (spec().mixture && spec().architecture->stacks_experts) fused = stacked_adapters(spec(), fused);
   return write_peft_files(folder, peft_config(spec(), policy_parameters(spec()), base_, "CAUSAL_LM"), fused,
                           *companions_);
 }

@@ -6,7 +6,9 @@
 #include "base/file.h"
 #include "dist/parallel_ops.h"
 #include "model/model_folder.h"
+#include "model/peft_config.h"
 #include "model/spec.h"
+#include "model/stacked_adapters.h"
 #include "model/weights.h"
 #include "ops/planned_tensors.h"
 #include "ops/products.h"
@@ -71,7 +73,7 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
                             const ModelParallel& parallel, const Architectures& known,
                             const std::optional<LoraSpec>& lora, const NamedTensors* base) {
   const ModelSpec spec = with_adapters(read_spec(path, known), lora, path.string());
-  const HfFolder folder = HfFolder::open(base_folder(path));
+  const HfFolder folder = open_weights(path, spec);
   const std::vector<ParameterShape> head = held_by(value_head_parameters(spec), parallel);
   std::vector<ParameterShape> wanted = held_by(backbone_parameters(spec), parallel), absent;
   for (const auto& part : head) (part.is_adapter || folder.find(part.name) ? wanted : absent).push_back(part);
@@ -87,7 +89,7 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
                    parts,
                    parallel,
                    std::move(parameters),
-                   value_config(folder.config(), *spec.architecture),
+                   value_config(config_of(folder, spec), *spec.architecture),
                    companions_of(path)};
   model.base_ = folder.path();
   model.kept_ = kept_tensors(folder, spec);
@@ -115,7 +117,8 @@ FileSums ValueModel::write_files(const std::filesystem::path& folder, const Name
     const FolderTensors all = folder_tensors(critic_parameters(spec()), whole, kept_);
     return write_hf_files(folder, *config_, all.weights, *companions_, options, all.kept);
   }
-  const NamedTensors fused = fused_tensors(critic_parameters(spec()), whole);
+  NamedTensors fused = fused_tensors(critic_parameters(spec()), whole);
+  if (spec().mixture && spec().architecture->stacks_experts) fused = stacked_adapters(spec(), fused);
   return write_peft_files(folder, peft_config(spec(), critic_parameters(spec()), base_, "TOKEN_CLS"), fused,
                           *companions_);
 }

@@ -48,7 +48,7 @@ void check_nothing_unexpected(const HfFolder& folder, const std::vector<Paramete
   for (const ParameterShape& parameter : wanted)
     if (parameter.quantised && is_quantised(folder)) known.merge(bitsandbytes_names(parameter.name));
   for (const TensorEntry& entry : folder.entries())
-    if (!known.contains(entry.name) && !may_ignore(entry.name))
+    if (!known.contains(entry.name) && !may_ignore(entry.name) && !folder.is_unindexed(entry.name))
       throw user_error("{}: {} {}: config.json describes a model without this tensor; {}", folder.file_of(entry.name),
                        entry.name, shape_text(entry.shape), kMismatch);
 }
@@ -230,7 +230,7 @@ void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>&
 void check_folder(const std::filesystem::path& folder, const ModelSpec& spec, FolderUse use) {
   const bool has_head = use == FolderUse::kWrites || use == FolderUse::kForwards;
   const bool needs_tokenizer = use == FolderUse::kWrites || use == FolderUse::kReads;
-  check_parameters(HfFolder::open(base_folder(folder)), has_head ? policy_parameters(spec) : backbone_parameters(spec));
+  check_parameters(open_weights(folder, spec), has_head ? policy_parameters(spec) : backbone_parameters(spec));
   if (needs_tokenizer && !is_there(tokenizer_folder(folder) / "tokenizer.json"))
     throw user_error(
         "{}: the folder has no tokenizer.json; save it with its fast tokenizer (tokenizer.save_pretrained)",

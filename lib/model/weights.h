@@ -34,6 +34,11 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
                              const std::function<bool(const std::string& name)>& may_ignore, at::Device device,
                              at::ScalarType dtype, const AdapterSource& adapters = {});
 
+/// The folder's weights, or those of its adapters' model, under the names that `spec` has: a tied model's folder may
+/// hold the head alone, which then is its embedding, and the head of a model that adapters untie is the embedding of
+/// its folder. UserError: HfFolder::open()'s.
+HfFolder open_weights(const std::filesystem::path& folder, const ModelSpec& spec);
+
 /// What load_parameters() asks of the model's files' headers, before any value is read. UserError: missing, wrong
 /// shape, not floating.
 void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted);

@@ -1,6 +1,7 @@
 #include "settings/loading.h"
 
 #include "checkpoint/hub_cache.h"
+#include "model/model_folder.h"
 #include "model/weights.h"
 
 namespace roll {
@@ -20,7 +21,9 @@ std::optional<ModelSpec> spec_of(const ModelName& name, const ModelName& key, Fo
   if (folder)
     check.collect(key, [&] {
       spec = for_length(read_spec(*folder), longest);
-      if (!offline) check_folder(*folder, *spec, use);
+      if (offline) return;
+      check_folder(*folder, *spec, use);
+      for (const std::string& note : folder_notes(*folder)) check.note(note);
     });
   if (spec) note_rotations(*spec, longest, check.name(key), check);
   return spec;

@@ -99,13 +99,22 @@ TEST_CASE("a wrong model folder is refused with what is missing", "[checkpoint]"
   CHECK_THAT(opening(folder.path()), Contains("pickled weights"));
 }
 
-TEST_CASE("an index that disagrees with its files is refused", "[checkpoint]") {
-  const TemporaryFolder folder;
+namespace {
+
+/// A folder whose shards hold some of the same tensors, with this index.
+void write_shards(const TemporaryFolder& folder, const std::string& index) {
   folder.write("config.json", "{}");
-  write_safetensors(folder / "one.safetensors", {{"a", at::ones({1})}, {"b", at::ones({1})}});
-  write_safetensors(folder / "two.safetensors", {{"b", at::ones({1})}});
+  write_safetensors(folder / "one.safetensors", {{"a", at::full({1}, 1.f)}, {"b", at::full({1}, 1.f)}});
+  write_safetensors(folder / "two.safetensors", {{"b", at::full({1}, 2.f)}, {"c", at::full({1}, 2.f)}});
+  folder.write("model.safetensors.index.json", index);
+}
+
+}  // namespace
+
+TEST_CASE("an index that is none, or names files that are not there, is refused", "[checkpoint]") {
+  const TemporaryFolder folder;
   const auto with_index = [&](const std::string& text) {
-    folder.write("model.safetensors.index.json", text);
+    write_shards(folder, text);
     return message_of([&] { HfFolder::open(folder.path()); });
   };
   CHECK_THAT(with_index("{}"), Contains("weight_map: an object"));
@@ -113,14 +122,55 @@ TEST_CASE("an index that disagrees with its files is refused", "[checkpoint]") {
   CHECK_THAT(with_index(R"({"weight_map":{"a":3}})"), Contains("must be the name of a file"));
   CHECK_THAT(with_index(R"({"weight_map":{"a":"../one.safetensors"}})"), Contains("must be the name of a file"));
   CHECK_THAT(with_index(R"({"weight_map":{"a":"none.safetensors"}})"), Contains("none.safetensors: no such file"));
-  CHECK_THAT(with_index(R"({"weight_map":{"c":"one.safetensors"}})"), Contains("c: is not in one.safetensors"));
-  CHECK_THAT(with_index(R"({"weight_map":{"a":"one.safetensors"}})"), Contains("b: is not in the weight_map"));
-  write_safetensors(folder / "three.safetensors", {{"c", at::ones({1})}});
-  CHECK_THAT(with_index(R"({"weight_map":{"a":"three.safetensors","b":"one.safetensors","c":"three.safetensors"}})"),
-             Contains("a: is not in three.safetensors"));
-  CHECK_THAT(with_index(R"({"weight_map":{"a":"one.safetensors","b":"two.safetensors"}})"),
-             Contains("b: is in one.safetensors too"));
-  CHECK(with_index(R"({"weight_map":{"a":"one.safetensors","b":"one.safetensors"}})") == "no exception");
+}
+
+TEST_CASE("of shards that hold a tensor twice the last one counts, whatever the index says, and a note says so",
+          "[checkpoint]") {
+  const TemporaryFolder folder;
+  write_shards(folder, R"({"weight_map":{"a":"one.safetensors","b":"one.safetensors","c":"two.safetensors"}})");
+  const HfFolder opened = HfFolder::open(folder.path());
+  CHECK(opened.read("b").item<float>() == 2);
+  CHECK(opened.file_of("b") == (folder / "two.safetensors").string());
+  CHECK(opened.entries().size() == 3);
+  REQUIRE(opened.notes().size() == 2);
+  CHECK_THAT(opened.notes()[0], Contains("b: is in one.safetensors too; the copy in two.safetensors is read"));
+  CHECK_THAT(opened.notes()[1], Contains("b: is not in the file that the index names"));
+}
+
+TEST_CASE("tensors that only the index or only a shard has are left out, or read if a model has them", "[checkpoint]") {
+  const TemporaryFolder folder;
+  write_shards(folder, R"({"weight_map":{"a":"one.safetensors","b":"two.safetensors","head":"two.safetensors"}})");
+  const HfFolder opened = HfFolder::open(folder.path());
+  CHECK(opened.find("head") == nullptr);
+  CHECK(opened.read("c").item<float>() == 2);
+  CHECK((opened.is_unindexed("c") && !opened.is_unindexed("a")));
+  REQUIRE(opened.notes().size() == 3);
+  CHECK_THAT(opened.notes()[1], Contains("weight_map: head: is in no file, and left out"));
+  CHECK_THAT(opened.notes()[2], Contains("c: lies in a file but not in the index"));
+}
+
+TEST_CASE("a single file wins over shards and their index, and a note names what is not read", "[checkpoint]") {
+  const TemporaryFolder folder;
+  write_shards(folder, R"({"weight_map":{"a":"none.safetensors"}})");
+  write_safetensors(folder / "model.safetensors", {{"a", at::full({1}, 3.f)}});
+  write_safetensors(folder / "model-00001-of-00001.safetensors", {{"a", at::full({1}, 4.f)}});
+  const HfFolder opened = HfFolder::open(folder.path());
+  CHECK(opened.read("a").item<float>() == 3);
+  CHECK(opened.find("b") == nullptr);
+  REQUIRE(opened.notes().size() == 1);
+  CHECK_THAT(opened.notes()[0], Contains("model.safetensors is read") && Contains("none of model-00001-of-00001") &&
+                                    Contains("model.safetensors.index.json"));
+}
+
+TEST_CASE("a tensor is read under another name as well, and a note says so", "[checkpoint]") {
+  const TemporaryFolder folder;
+  save_folder(folder / "model", kConfig, some_tensors(), {});
+  HfFolder opened = HfFolder::open(folder / "model");
+  CHECK(opened.notes().empty());
+  opened.read_as("other", "c");
+  CHECK(at::equal(opened.read("other"), opened.read("c")));
+  CHECK((opened.find("other") == opened.find("c") && opened.file_of("other") == opened.file_of("c")));
+  CHECK_THAT(opened.notes().at(0), Contains("has no other; c is read in its place"));
 }
 
 }  // namespace roll

@@ -6,7 +6,9 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "base/file.h"
 #include "checkpoint/hf_folder.h"
+#include "checkpoint/safetensors.h"
 #include "checkpoint/save_folder.h"
 #include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
@@ -16,6 +18,7 @@
 #include "model/mixture.h"
 #include "model/model_folder.h"
 #include "model/parameter_shards.h"
+#include "model/peft_config.h"
 #include "model/rewrite.h"
 #include "model/router_training.h"
 #include "model/some_ids.h"
@@ -311,15 +314,64 @@ TEST_CASE("adapters lie where their experts do, A cut as what these take and B a
   CHECK(held == expected);
 }
 
+TEST_CASE("a mixture's adapters are named so that PEFT finds all of them, and only them", "[model][lora]") {
+  const auto config_of_targets = [](const std::vector<std::string>& targets) {
+    const LoraSpec lora{.rank = 3, .alpha = 6, .targets = targets};
+    const ModelSpec spec = with_adapters(tiny_mixture("qwen2_moe").spec(), lora, "m");
+    return peft_config(spec, policy_parameters(spec), "m", "CAUSAL_LM");
+  };
+  const Json shared = config_of_targets({"q_proj", "shared_expert.up_proj"});
+  CHECK(shared["target_modules"] == Json({"q_proj"}));
+  CHECK(shared["target_parameters"] == Json({"mlp.shared_expert.up_proj.weight"}));
+  CHECK_FALSE(shared.contains("rank_pattern"));
+  const Json pairs = config_of_targets({"gate_proj", "up_proj"});
+  CHECK(pairs["target_parameters"] == Json({"mlp.experts.down_proj", "mlp.experts.gate_up_proj",
+                                            "mlp.shared_expert.gate_proj.weight", "mlp.shared_expert.up_proj.weight"}));
+  CHECK(pairs["rank_pattern"].front() == 6);
+  CHECK(pairs["alpha_pattern"].front() == 12);
+  CHECK(pairs["target_modules"].front() == "mlp.experts.0.gate_proj");
+}
+
+TEST_CASE("stacked experts' adapters are PEFT's pairs in a folder, and each expert's own when read", "[model][lora]") {
+  const test::TemporaryFolder folder;
+  test::write_golden_folder(test::read_golden("gemma4_mixture"), false, folder / "m");
+  const LoraSpec lora{.rank = 3, .alpha = 6};
+  const Transformer model = Transformer::load(folder / "m", at::kCPU, at::kDouble, {}, architectures(), lora);
+  const at::NoGradGuard no_grad;
+  for (auto& [name, tensor] : model.trained())
+    if (name.ends_with(kLoraB)) tensor.copy_(at::linspace(-0.4, 0.5, tensor.numel()).view(tensor.sizes()));
+  make_folder(folder / "a");
+  model.write_files(folder / "a", model.trained());
+  const std::filesystem::path file = folder / "a" / "adapter_model.safetensors";
+  const std::string module = "base_model.model.model.layers.0.experts", pairs = module + ".base_layer";
+  NamedTensors stored;
+  const SafetensorsFile written(file);
+  for (const TensorEntry& entry : written.entries()) stored.emplace_back(entry.name, written.read(entry.name).clone());
+  CHECK(parameter(stored, pairs + kLoraA).sizes().vec() == std::vector<int64_t>{6 * 2 * 3, 24});
+  CHECK(parameter(stored, module + kLoraB).sizes().vec() == std::vector<int64_t>{24, 3 * 6});
+  const Transformer read = Transformer::load(folder / "a", at::kCPU, at::kDouble);
+  for (const auto& [name, tensor] : model.trained()) CHECK(at::equal(parameter(read.trained(), name), tensor));
+  CHECK_NOTHROW(Transformer::load(folder / "a", at::kCPU, at::kDouble, {}, architectures(), lora));
+  // Trained further by PEFT, gates and ups may share numbers.
+  at::Tensor mixed = parameter(stored, pairs + kLoraB);
+  mixed[0][3 * 6] = 1;  // of a gate's row by the first number of its up
+  write_safetensors(file, stored);
+  CHECK_THAT(test::message_of([&] { Transformer::load(folder / "a"); }), Contains("gates and ups share an adapter"));
+}
+
 TEST_CASE("what experts and their adapters have not is refused", "[model][lora]") {
   const ModelSpec spec = tiny_mixture("qwen2_moe").spec();
   const auto refused = [&](LoraSpec lora) { return test::message_of([&] { with_adapters(spec, lora, "m"); }); };
   CHECK(refused({}) == "no exception");
   CHECK(refused({.targets = {"q_proj", "v_proj"}, .dropout = 0.1}) == "no exception");
-  CHECK_THAT(refused({.dropout = 0.1}), Contains("lora_dropout = 0.1: adapters of experts have none"));
+  CHECK_THAT(refused({.dropout = 0.1}),
+             Contains("lora_dropout = 0.1: adapters of experts, and of MLPs beside them, have none"));
   CHECK_THAT(refused({.targets = {"shared_expert.up_proj"}, .dropout = 0.1}), Contains("lora_dropout = 0.1"));
-  CHECK_THAT(refused({.use_dora = true, .targets = {"up_proj"}}),
-             Contains("use_dora = true: adapters of experts are plain"));
+  CHECK_THAT(refused({.use_dora = true, .targets = {"gate_proj", "up_proj"}}),
+             Contains("use_dora = true: adapters of experts, and of MLPs beside them, are plain"));
+  CHECK_THAT(refused({.targets = {"up_proj"}}),
+             Contains("lora_target = up_proj: gates and ups of experts are one weight to PEFT") &&
+                 Contains("name gate_proj too"));
   CHECK_THAT(refused({.targets = {"gate"}}),
              Contains("lora_target = gate: the model has no such product; it has down_proj, gate_proj, k_proj"));
   CHECK_THAT(refused({.targets = {"q_proj"}, .quantise_base = Quantisation::kInt8}), Contains("quantise_base = int8"));

@@ -7,8 +7,10 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/peft_folder.h"
+#include "checkpoint/save_folder.h"
 #include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
 #include "dist/mesh.h"
@@ -232,6 +234,81 @@ TEST_CASE("a critic's adapters are trained with its head, and saved with it", "[
   const ValueModel read = ValueModel::load(golden.folder / "a");
   CHECK(at::equal(read.values(golden.tokens), model.values(golden.tokens)));
   CHECK(read_json(golden.folder / "a" / "adapter_config.json")["modules_to_save"] == Json{"score"});
+}
+
+TEST_CASE("a copy of a tied embedding unties the model if modules_to_save names it, as in PEFT, else it replaces it",
+          "[lora]") {
+  const GoldenLora golden("plain");
+  const at::NoGradGuard no_grad;
+  const std::string embedding = "model.embed_tokens.weight", head = "lm_head.weight";
+  const Transformer model = golden.model(at::kFloat);
+  make_folder(golden.folder / "a");
+  model.write_files(golden.folder / "a", model.trained());
+  const Json config = read_json(golden.folder / "a" / "adapter_config.json");
+  const HfFolder base = HfFolder::open(golden.folder / "m");
+  const at::Tensor copy = base.read(embedding) * 1.5;
+  const auto adapt = [&](const char* name, const NamedTensors& saved, const Json& keys) {
+    NamedTensors tensors = model.trained();
+    tensors.insert(tensors.end(), saved.begin(), saved.end());
+    Json own = config;
+    own.update(keys);
+    make_folder(golden.folder / name);
+    write_peft_files(golden.folder / name, own, tensors, {});
+    return golden.folder / name;
+  };
+  /// The same adapters over a model that has the copy.
+  const auto expected = [&](const char* name, bool ties) {
+    NamedTensors tensors;
+    for (const TensorEntry& entry : base.entries())
+      tensors.emplace_back(entry.name, entry.name == embedding ? copy : base.read(entry.name));
+    if (!ties) tensors.emplace_back(head, base.read(embedding));
+    Json own = base.config();
+    own["tie_word_embeddings"] = ties;
+    test::save_folder(golden.folder / (name + std::string("_base")), own, tensors);
+    const auto there = (golden.folder / (name + std::string("_base"))).string();
+    return log_probs_of(Transformer::load(adapt(name, {}, {{"base_model_name_or_path", there}})), golden.tokens);
+  };
+  const at::Tensor untied = expected("untied", false), tied = expected("tied", true);
+  const auto own = adapt("b", {{embedding, copy}}, {{"modules_to_save", {"embed_tokens"}}});
+  const Transformer read = Transformer::load(own);
+  CHECK(at::equal(log_probs_of(read, golden.tokens), untied));
+  CHECK(at::equal(log_probs_of(read.without_adapters(), golden.tokens),
+                  log_probs_of(Transformer::load(golden.folder / "m"), golden.tokens)));
+  CHECK_THAT(folder_notes(own).at(0),
+             Contains("has no lm_head.weight; model.embed_tokens.weight is read in its place"));
+  read.save(golden.folder / "merged");
+  CHECK(read_json(golden.folder / "merged" / "config.json")["tie_word_embeddings"] == false);
+  CHECK(at::allclose(log_probs_of(Transformer::load(golden.folder / "merged"), golden.tokens), untied, 0, 1e-5));
+  CHECK_NOTHROW(with_adapters(read_spec(own), read_spec(own).lora, "b"));  // so that it can be trained on
+  // What PEFT writes beside: a copy in the embedding's place, or ends that stay one.
+  const NamedTensors both = {{embedding, copy}, {head, copy}};
+  const auto replaced = adapt("c", both, {{"modules_to_save", nullptr}});
+  CHECK(at::equal(log_probs_of(Transformer::load(replaced), golden.tokens), tied));
+  const auto stays = adapt("d", both, {{"modules_to_save", {"embed_tokens"}}, {"ensure_weight_tying", true}});
+  CHECK(at::equal(log_probs_of(Transformer::load(stays), golden.tokens), tied));
+}
+
+TEST_CASE("what only says where adapters are is read by the tensors; what changes their maths is refused", "[lora]") {
+  const GoldenLora golden("plain");
+  const Transformer model = golden.model(at::kFloat);
+  make_folder(golden.folder / "a");
+  model.write_files(golden.folder / "a", model.trained());
+  const std::filesystem::path file = golden.folder / "a" / "adapter_config.json";
+  const Json plain = read_json(file);
+  const auto reading = [&](const Json& keys) {
+    Json config = plain;
+    config.update(keys);
+    write_file_atomic(file, config.dump());
+    return test::message_of([&] { Transformer::load(golden.folder / "a"); });
+  };
+  CHECK(reading({{"layers_to_transform", {0, 1}}, {"layers_pattern", "layers"}}) == "no exception");
+  CHECK(reading({{"exclude_modules", ".*visual.*"}, {"init_lora_weights", "gaussian"}}) == "no exception");
+  CHECK(reading({{"a_later_key", false}, {"another", nullptr}, {"third", Json::object()}}) == "no exception");
+  CHECK_THAT(reading({{"init_lora_weights", "pissa_niter_4"}}),
+             Contains("init_lora_weights = \"pissa_niter_4\": such"));
+  CHECK_THAT(reading({{"rank_pattern", {{"q_proj", 2}}}}), Contains("rank_pattern = {\"q_proj\":2}: such adapters"));
+  CHECK_THAT(reading({{"a_later_key", true}}), Contains("a_later_key = true: such adapters are not known here"));
+  CHECK_THAT(reading({{"bias", "all"}}), Contains("bias = \"all\": such adapters"));
 }
 
 TEST_CASE("adapters that are not the model's are refused in words", "[lora]") {

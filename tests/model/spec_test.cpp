@@ -1,5 +1,7 @@
 #include "model/spec.h"
 
+#include <fmt/ranges.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -7,6 +9,7 @@
 #include "base/error.h"
 #include "checkpoint/temporary_folder.h"
 #include "model/init_spec.h"
+#include "model/model_folder.h"
 
 namespace roll {
 
@@ -232,9 +235,55 @@ TEST_CASE("a config that would be computed wrongly is refused by key and value",
              Contains("rope_scaling: factor: missing; a number above 0"));
   CHECK_THAT(refusal("rope_scaling", 8), Contains("rope_scaling = 8: an object"));
   CHECK_THAT(refusal("rope_parameters", {{"rope_theta", 0}}), Contains("rope_theta = 0"));
-  CHECK_THAT(refusal("rope_parameters", {{"partial_rotary_factor", 0.1}}), Contains("must leave an even number"));
+  CHECK_THAT(refusal("rope_parameters", {{"rope_type", "yarn"}, {"factor", 2}, {"partial_rotary_factor", 0.5}}),
+             Contains("rope_type = \"yarn\": beside partial_rotary_factor is not supported"));
   CHECK_THAT(refusal("layer_types", {"full_attention", "sliding_attention"}), Contains("no sliding_window is in use"));
   CHECK_THAT(refusal("layer_types", {"full_attention", "linear_attention"}), Contains("layer_types = "));
+}
+
+namespace {
+
+/// The notes on a config of that architecture with these keys, of which `same` says whether they leave the model as it
+/// was.
+std::string idle_note(const char* architecture, const Json& keys, bool same = true) {
+  Json config = qwen2();
+  config.erase("sliding_window");
+  config.erase("use_sliding_window");
+  config["model_type"] = architecture;
+  const ModelSpec plain = parse_spec(config, "c");
+  config.update(keys);
+  const ModelSpec spec = parse_spec(config, "c");
+  CHECK((spec == plain) == same);
+  return fmt::format("{}", fmt::join(ignored_keys(config, "c", spec), "\n"));
+}
+
+}  // namespace
+
+TEST_CASE("a key that an architecture does not obey in transformers changes nothing, and a note says so", "[model]") {
+  const Json half = {{"partial_rotary_factor", 0.5}};
+  CHECK(idle_note("llama", half) ==
+        "c: partial_rotary_factor = 0.5 is ignored, as in transformers: models of llama have no such choice");
+  CHECK_THAT(idle_note("qwen3", {{"rope_parameters", half}}), Contains("rope_parameters: partial_rotary_factor = 0.5"));
+  CHECK(idle_note("glm", {{"partial_rotary_factor", 0.25}}, false).empty());
+  CHECK(idle_note("llama", {{"partial_rotary_factor", 1.0}}).empty());
+  CHECK_THAT(idle_note("llama", {{"hidden_activation", "gelu_pytorch_tanh"}}), Contains("hidden_activation = "));
+  CHECK_THAT(idle_note("gemma2", {{"hidden_act", "silu"}}), Contains("hidden_act = \"silu\" is ignored"));
+  CHECK(idle_note("gemma2", {{"hidden_activation", "silu"}, {"hidden_act", "silu"}}, false).empty());
+  CHECK(idle_note("qwen2", {{"hidden_act", "swish"}}).empty());
+  CHECK(idle_note("gemma", {{"hidden_act", "gelu_new"}}, false).empty());
+  CHECK_THAT(idle_note("qwen2", {{"qkv_bias", false}}), Contains("qkv_bias = false is ignored"));
+  CHECK_THAT(idle_note("qwen3", {{"use_qk_norm", false}}), Contains("use_qk_norm = false is ignored"));
+  CHECK_THAT(idle_note("mistral", {{"attention_bias", true}}), Contains("attention_bias = true is ignored"));
+  CHECK_THAT(idle_note("qwen2", {{"mlp_bias", true}}), Contains("mlp_bias = true is ignored"));
+  CHECK_THAT(idle_note("gemma3_text", {{"attn_logit_softcapping", 0.5}}), Contains("attn_logit_softcapping = 0.5"));
+  CHECK_THAT(idle_note("llama", {{"final_logit_softcapping", 3}}), Contains("final_logit_softcapping = 3"));
+  CHECK_THAT(idle_note("llama", {{"use_bidirectional_attention", true}}), Contains("use_bidirectional_attention"));
+  CHECK_THAT(idle_note("llama", {{"use_sliding_window", true}, {"sliding_window", 3}}), Contains("use_sliding_window"));
+  CHECK_THAT(idle_note("glm4", {{"layer_types", {"sliding_attention", "full_attention"}}}), Contains("layer_types = "));
+  CHECK_THAT(idle_note("olmo2", {{"residual_multiplier", 0.5}}), Contains("residual_multiplier = 0.5"));
+  CHECK_THAT(
+      idle_note("llama", {{"rope_scaling", {{"rope_type", "default"}}}, {"rope_parameters", {{"rope_theta", 9}}}}),
+      Contains("rope_parameters is ignored"));
 }
 
 TEST_CASE("layers see a window where config.json says so", "[model]") {

@@ -3,10 +3,13 @@
 
 By hand, with torch, transformers and peft installed:  tests/oracles/check_peft.py build/roll
 A folder that `roll sft` saved must open in peft and give the log-probs that `roll logprobs` gives of it; one that peft saved must open in
-`roll` likewise; and what `roll export --merge` writes must give them as a plain model.
+`roll` likewise; and what `roll export --merge` writes must give them as a plain model. So must adapters of mixtures, whose MLPs' names PEFT
+takes for the experts', and PEFT's copies of a tied model's embedding and head.
 """
+import copy
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,10 +19,22 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
+from check_hf import VARIANTS as MODELS, random_model
+from make_golden_gemma4 import ROWS as GEMMA4
+from make_golden_model import EAGER
+
 LIMIT = 2e-5
 ROWS = [[1, 2, 3], [7, 11, 200, 4, 5, 99, 31], list(range(3, 90))]
 VARIANTS = {"lora": {}, "rslora": dict(use_rslora=True, lora_target="q_proj,down_proj"), "dora": dict(use_dora=True),
             "saved": dict(additional_target="lm_head,embed_tokens"), "mixture": dict(lora_target="all-linear")}
+MIXTURES = {name: MODELS[name][0] for name in ("qwen2 moe", "qwen3 moe", "glm4_moe", "qwen3_next", "qwen3_5_moe")}
+MIXTURES |= {name: GEMMA4[name] for name in ("gemma4_mixture", "gemma4_inputs")}
+TARGETS = {"all": dict(lora_target="all-linear"), "rslora": dict(lora_target="all-linear", use_rslora=True),
+           "pairs": dict(lora_target="q_proj,gate_proj,up_proj"), "downs": dict(lora_target="down_proj"),
+           "shared": dict(lora_target="shared_expert.gate_proj,shared_experts.up_proj,o_proj")}
+TIED = {"embedding": dict(modules_to_save=["embed_tokens"]), "head": dict(modules_to_save=["lm_head"]),
+        "both": dict(modules_to_save=["embed_tokens", "lm_head"]), "one": dict(modules_to_save=["embed_tokens"], ensure_weight_tying=True),
+        "replaced": dict()}
 
 
 def roll(*arguments, **options):
@@ -62,6 +77,57 @@ def trained(folder, name, keys, model):
     return next((folder / name / "checkpoints").glob("step_*")) / "actor"
 
 
+def check_mixture(folder, name, config):
+    """Ours in PEFT and in transformers: of each family's names."""
+    config = copy.deepcopy(config)
+    config.vocab_size = 512
+    if "gemma4" in name:
+        config.vocab_size_per_layer_input = 512
+    model = folder / name.replace(" ", "_")
+    torch.manual_seed(1)
+    random_model(config).save_pretrained(model)
+    for file in (folder / "dense").glob("*token*"):
+        shutil.copy(file, model)
+    worst = 0.0
+    base = log_probs(AutoModelForCausalLM.from_pretrained(model, **EAGER))
+    for targets, keys in TARGETS.items():
+        if targets == "shared":
+            names = [n for n in keys["lora_target"].split(",") if any(n in key for key in load_file(model / "model.safetensors"))]
+            keys = dict(lora_target=",".join(names))
+        saved = trained(folder, f"{model.name}_{targets}", keys, model)
+        opened = peft.PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(model, **EAGER), saved).eval()
+        roll("export", "--model", saved, "--merge", "--out", folder / f"{model.name}_{targets}_merged")
+        mine = ours(saved)
+        gaps = [gap(mine, log_probs(opened)), gap(mine, log_probs(AutoModelForCausalLM.from_pretrained(saved, **EAGER).eval())),
+                gap(mine, ours(folder / f"{model.name}_{targets}_merged"))]
+        print(f"{name:16} {targets:8} peft {gaps[0]:.1e}, transformers {gaps[1]:.1e}, merged {gaps[2]:.1e}; moved {gap(mine, base):.2f}", flush=True)
+        worst = max(worst, *gaps)
+    return worst
+
+
+def check_tied(folder):
+    """PEFT's in ours: copies of a tied model's ends."""
+    model = folder / "tied"
+    roll("init-model", "--hidden", 64, "--layers", 2, "--heads", 4, "--kv-heads", 2, "--intermediate", 96, "--arch", "qwen2", "--tokenizer", "builtin",
+         "--seed", 2, "--out", model)
+    worst = 0.0
+    for name, options in TIED.items():
+        torch.manual_seed(3)
+        adapted = peft.get_peft_model(AutoModelForCausalLM.from_pretrained(model),
+                                      peft.LoraConfig(r=2, target_modules=["q_proj"], task_type="CAUSAL_LM", **options))
+        with torch.no_grad():
+            for parameter in adapted.parameters():
+                if parameter.requires_grad or name == "replaced":
+                    parameter.add_(torch.randn(parameter.shape) * 0.1 if parameter.shape[0] > 100 or parameter.requires_grad else 0)
+        adapted.save_pretrained(folder / name, **(dict(save_embedding_layers=True) if name == "replaced" else {}))
+        theirs = log_probs(peft.PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(model), folder / name).eval())
+        roll("export", "--model", folder / name, "--merge", "--out", folder / f"{name}_out")
+        gaps = [gap(ours(folder / name), theirs), gap(log_probs(AutoModelForCausalLM.from_pretrained(folder / f"{name}_out")), theirs)]
+        print(f"tied, {name:10} peft's in ours {gaps[0]:.1e}, merged and opened by transformers {gaps[1]:.1e}", flush=True)
+        worst = max(worst, *gaps)
+    return worst
+
+
 def main():
     worst = 0.0
     with tempfile.TemporaryDirectory() as name:
@@ -87,6 +153,7 @@ def main():
             assert moved > 1e-2, f"{variant}: the adapters do nothing"
             print(f"{variant:8} peft {gaps[0]:.1e}, saved by peft {gaps[1]:.1e}, merged {gaps[2]:.1e}, transformers {gaps[3]:.1e}; moved {moved:.2f}")
             worst = max(worst, *gaps)
+        worst = max(worst, check_tied(folder), *(check_mixture(folder, name, config) for name, config in MIXTURES.items()))
     assert worst <= LIMIT, worst
     print(f"all within {worst:.1e}")
 

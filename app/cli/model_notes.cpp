@@ -1,0 +1,13 @@
+#include "app/cli/model_notes.h"
+
+#include <iostream>
+
+#include "model/model_folder.h"
+
+namespace roll {
+
+void say_notes(const std::filesystem::path& model) {
+  for (const std::string& note : folder_notes(model)) std::cerr << "note: " << note << "\n";
+}
+
+}  // namespace roll

@@ -1,0 +1,78 @@
+// Keys of config.json that some architectures obey and others do not (model_folder.h).
+#include "model/model_folder.h"
+
+namespace roll {
+
+namespace {
+
+/// A key that has no effect, unless it says what the model has anyway.
+struct IdleKey {
+  const char* name;
+  Json usual;
+};
+
+/// The keys that models of this architecture do not obey, as in transformers (tests/oracles/check_config_keys.py).
+std::vector<IdleKey> idle_keys(const ModelSpec& spec) {
+  const Architecture& row = *spec.architecture;
+  std::vector<IdleKey> idle;
+  const auto add = [&](bool is_idle, const char* name, const Json& usual) {
+    if (is_idle) idle.push_back({name, usual});
+  };
+  add(!row.rope.turns_parts && spec.rope.kind != RopeKind::kProportional, "partial_rotary_factor", 1.0);
+  add(row.full_heads, "rope_theta", nullptr);
+  add(row.local_theta == 0, "rope_local_base_freq", nullptr);
+  add(row.qkv_bias == Bias::kNever && row.o_bias == Bias::kNever, "attention_bias", false);
+  add(row.qkv_bias == Bias::kAlways || row.qkv_bias == Bias::kByQkvBias, "attention_bias", true);
+  add(row.qkv_bias != Bias::kByQkvBias, "qkv_bias", spec.qkv_bias);
+  add(row.mlp_bias == Bias::kNever, "mlp_bias", false);
+  add(!row.optional_qk_norm, "use_qk_norm", spec.qk_norm);
+  add(row.windows == Windows::kNone, "use_sliding_window", false);
+  add(!row.unturned_layers, "no_rope_layers", Json::array());
+  add(row.usual_score_cap == 0, "attn_logit_softcapping", nullptr);
+  add(!row.query_scalar && !row.unit_scores, "final_logit_softcapping", nullptr);
+  add(!row.query_scalar, "query_pre_attn_scalar", nullptr);
+  for (const char* name : {"embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"})
+    add(!row.multipliers, name, 1.0);
+  add(!row.may_see_all, "use_bidirectional_attention", false);
+  add(row.fixed_mixture, "norm_topk_prob", true);
+  add(row.fixed_mixture, "decoder_sparse_step", 1);
+  add(row.fixed_mixture, "mlp_only_layers", Json::array());
+  return idle;
+}
+
+}  // namespace
+
+std::vector<std::string> ignored_keys(const Json& whole, const std::string& origin, const ModelSpec& spec) {
+  const bool has_more = spec.architecture->has_more;
+  const Json& config = has_more ? whole["text_config"] : whole;
+  std::vector<std::string> notes;
+  const auto note = [&](const std::string& key, const Json& value) {
+    notes.push_back(fmt::format("{}: {} = {} is ignored, as in transformers: models of {} have no such choice", origin,
+                                key, to_line(value), spec.architecture->name));
+  };
+  const auto look_in = [&](const Json& object, const std::string& prefix, const IdleKey& key) {
+    const auto found = object.find(key.name);
+    if (found != object.end() && !found->is_null() && *found != key.usual) note(prefix + key.name, *found);
+  };
+  for (const IdleKey& key : idle_keys(spec)) {
+    look_in(config, "", key);
+    if (std::string_view(key.name) != "partial_rotary_factor") continue;
+    for (const char* name : {"rope_parameters", "rope_scaling"})
+      if (config.contains(name) && config[name].is_object()) look_in(config[name], fmt::format("{}: ", name), key);
+  }
+  const std::string other =
+      std::string_view(spec.architecture->activation_key) == "hidden_act" ? "hidden_activation" : "hidden_act";
+  const auto written = hf_config(spec);
+  if (config.contains(other) && !config[other].is_null() && config[other] != written["hidden_act"])
+    note(other, config[other]);
+  if (spec.slides.empty() && config.contains("layer_types") && config["layer_types"].is_array() &&
+      std::ranges::find(config["layer_types"], Json("sliding_attention")) != config["layer_types"].end())
+    note("layer_types", config["layer_types"]);
+  if (config.contains("rope_scaling") && !config["rope_scaling"].empty() && config.contains("rope_parameters") &&
+      !config["rope_parameters"].empty())
+    notes.push_back(
+        fmt::format("{}: rope_parameters is ignored, as in transformers: rope_scaling stands beside it", origin));
+  return notes;
+}
+
+}  // namespace roll
