@@ -28,11 +28,19 @@ SpokenAndCalled finished(SpokenAndCalled parts) {
 SpokenAndCalled split_hermes(const std::string& text, const Json& tools) {
   constexpr size_t kMostFaults = 64;  // each may cost a look at all that follows
   SpokenAndCalled parts;
+  const size_t closed = text.find("</think>"), thought = closed == std::string::npos ? 0 : closed;
   size_t at = 0, num_faults = 0;
   while (num_faults < kMostFaults) {
     const size_t open = text.find(kCallOpens, at);
     if (open == std::string::npos) break;
     const auto [call, end] = read_tagged_call(text, open + kCallOpens.size(), tools);
+    const bool is_thought = open < thought && (!call || end <= thought);  // which only speaks of calls
+    if (is_thought) {
+      parts.content += text.substr(at, open + kCallOpens.size() - at);
+      at = open + kCallOpens.size();
+      if (!call) ++num_faults;
+      continue;
+    }
     parts.content += text.substr(at, (call ? open : end) - at);
     parts.attempts.push_back(call);
     if (!call) ++num_faults;

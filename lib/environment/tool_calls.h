@@ -14,7 +14,8 @@
 namespace roll {
 
 /// kHermes: between <tool_call> and </tool_call>, in each of the three ways of tagged_calls.h, any number of them
-/// behind what is said. kLlama3: the whole text is {"name": ..., "parameters": {...}}, or several with a ; between;
+/// behind what is said, but none in a thought, before </think>. kLlama3: the whole text is {"name": ..., "parameters":
+/// {...}}, or several with a ; between;
 /// <|python_tag|> may stand before, which says that a call follows.
 enum class ToolCallForm { kHermes, kLlama3 };
 

@@ -89,8 +89,9 @@ Value round_filter(const Value& value, const Arguments& a) {
   const int64_t digits = precision ? precision->integer() : 0;
   const std::string how = method ? method->string() : "common";
   if (how == "common") {
-    if (!value.is_int()) return rounded(value.number(), digits);
-    return digits >= 0 ? value : Value(static_cast<int64_t>(rounded(value.number(), digits)));
+    const double number = rounded(value.number(), digits);
+    if (value.is_float()) return number;
+    return digits >= 0 ? value.integer() : static_cast<int64_t>(number);  // a whole number stays one
   }
   if (how != "ceil" && how != "floor") throw Failure("round: the method must be common, ceil or floor");
   const double scale = std::pow(10.0, static_cast<double>(digits)), large = value.number() * scale;

@@ -84,7 +84,7 @@ TEST_CASE("tools that a program declares are called, and what cannot be called i
         "1/1: Error: there is no tool rm; there is add, sub; Error: there is no tool rm; there is add, sub");
   const std::string all = told(call("add", "{}") + "<tool_call>no</tool_call>" + call("sub", "{}"));
   CHECK(all.starts_with("2/3: 3 Error: this is no call"));  // the program was not asked about rm
-  CHECK(all.find("as JSON Error: no; 3\nError: this is no call") != std::string::npos);
+  CHECK(all.find("were expected Error: no; 3\nError: this is no call") != std::string::npos);
   const Reaction last = environment->step(call("add", R"({"x":"end"})"));
   CHECK(last.is_done);
   CHECK(last.answers.empty());

@@ -33,6 +33,10 @@ TEST_CASE("calls in Hermes' form are taken out of the text, whatever stands arou
        "<tool_call>{\"name\":\"add\",\"arguments\":[1]}</tool_call> x"},
       {"a <tool_call>add(1)</tool_call> b", "a <tool_call>add(1)</tool_call> b"},
       {"a <tool_call>", "a <tool_call>"},
+      {"<think>\nA <tool_call> helps: <tool_call>{\"name\":\"no\",\"arguments\":{}}</tool_call>\n</think>\n\n"
+       "<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call>",
+       "<think>\nA <tool_call> helps: <tool_call>{\"name\":\"no\",\"arguments\":{}}</tool_call>\n</think>|a{}"},
+      {"<tool_call>{\"name\":\"a\",\"arguments\":{\"x\":\"</think>\"}}</tool_call>", "|a{\"x\":\"</think>\"}"},
       {"<tool_call>{\"name\":\"a\",\"arguments\":{\"x\":\"</tool_call>\"}}</tool_call>", "|a{\"x\":\"</tool_call>\"}"},
       {"<tool_call>{\"name\":\"a\",\"arguments\":{\"x\":\"</tool_call>\"}} so</tool_call> b",
        "<tool_call>{\"name\":\"a\",\"arguments\":{\"x\":\"</tool_call>\"}} so</tool_call> b"},
