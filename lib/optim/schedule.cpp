@@ -81,8 +81,8 @@ void LrSchedule::check_args() const {
   const std::string_view name = name_of(type);
   if (const auto others = argument_names(type, args, /*are_taken=*/false); !others.empty()) {
     const auto own = argument_names(type, args, /*are_taken=*/true);
-    throw user_error("lr_scheduler_type = {} does not take {}, but {}; remove it, or choose another type", name,
-                     others.front(), own.empty() ? "nothing" : fmt::format("{}", fmt::join(own, ", ")));
+    throw user_error("{}: lr_scheduler_type = {} takes {}; remove it, or choose another type", others.front(), name,
+                     own.empty() ? "no arguments" : fmt::format("{}", fmt::join(own, ", ")));
   }
   if (type == LrScheduleType::kWarmupStableDecay && !args.num_decay_steps)
     throw user_error("lr_scheduler_type = {} needs num_decay_steps; set it", name);

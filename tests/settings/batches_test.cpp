@@ -54,8 +54,8 @@ TEST_CASE("a schedule takes its own arguments, and is told by its keys where it 
     std::string message;
   };
   const std::vector<Wrong> all = {
-      {with("cosine", "{min_lr: 0}"), "lr_scheduler_type = cosine does not take min_lr, but num_cycles; remove it"},
-      {with("linear", "{power: 2}"), "does not take power, but nothing"},
+      {with("cosine", "{min_lr: 0}"), "min_lr: lr_scheduler_type = cosine takes num_cycles; remove it"},
+      {with("linear", "{power: 2}"), "power: lr_scheduler_type = linear takes no arguments"},
       {with("cosine", "{min_lt: 0}"), "did you mean 'min_lr'"},
       {with("cosine", "{num_cycles: 0}"), "must be above 0"},
       {with("reduce_lr_on_plateau", "{}"), "must be one of linear, cosine, cosine_with_restarts"},
