@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "golden_maths.h"
 #include "optim/schedule.h"
 
 namespace roll {
