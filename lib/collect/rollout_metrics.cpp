@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "collect/trajectory.h"
+#include "evaluation/estimates.h"
 #include "track/metric_reference.h"
 
 namespace roll {
@@ -79,8 +81,12 @@ Metrics staleness_metrics(const std::vector<RolloutRecord>& records) {
     if (record.is_baseline) continue;
     std::vector<WeightsRun> runs = record.weights;
     if (runs.empty()) runs = {{.version = record.step - 1, .num_tokens = std::ssize(record.response_ids)}};
+    int64_t begin = 0;
     for (const auto& [version, num_tokens] : runs) {
-      const auto age = static_cast<double>(record.step - 1 - version), weight = static_cast<double>(num_tokens);
+      const int64_t drawn = record.num_model_tokens(begin, begin + num_tokens);
+      begin += num_tokens;
+      if (drawn == 0) continue;  // all of them are an environment's
+      const auto age = static_cast<double>(record.step - 1 - version), weight = static_cast<double>(drawn);
       metrics.add("rollout/staleness/mean@mean", age, weight);
       metrics.add("rollout/staleness/max@max", age);
       metrics.add("rollout/stale_tokens@mean", age > 0, weight);
@@ -102,7 +108,7 @@ Metrics validation_metrics(const std::vector<RolloutRecord>& records) {
   for (const auto& record : records) {
     add("all", record);
     if (!record.tag.empty()) add(tag_in_metric(record.tag), record);
-    metrics.add("val_response_length/mean", static_cast<double>(record.response_ids.size()));
+    metrics.add("val_response_length/mean", static_cast<double>(record.num_model_tokens()));
     if (!record.turns.empty()) metrics.add("val_turns/mean", static_cast<double>(record.turns.size()));
   }
   return metrics;
@@ -112,13 +118,31 @@ JudgedSample judged_sample(const RolloutRecord& record) {
   JudgedSample sample{.prompt = record.group_index,
                       .number = record.sample_index,
                       .domain = record.domain,
+                      .tag = record.tag,
                       .is_judged = record.is_judged,
                       .score = record.score,
-                      .num_tokens = std::ssize(record.response_ids),
+                      .num_tokens = record.num_model_tokens(),
                       .is_truncated = record.finish_reason == "length"};
   const auto answer = record.reward_detail.find("answer");
   if (answer != record.reward_detail.end() && answer->is_string()) sample.answer = answer->get<std::string>();
   return sample;
+}
+
+Metrics validation_errors(const std::vector<JudgedSample>& samples) {
+  std::map<std::string, std::map<int64_t, PromptSum>> correct, score;
+  for (const JudgedSample& sample : samples) {
+    if (!sample.is_judged) continue;
+    for (const std::string& of : {std::string("all"), sample.tag.empty() ? "" : tag_in_metric(sample.tag)}) {
+      if (of.empty()) continue;
+      correct[of][sample.prompt].add(sample.score >= 1);
+      score[of][sample.prompt].add(sample.score);
+    }
+  }
+  Metrics metrics;
+  for (const auto& [name, sums] : {std::pair("val_correct", &correct), std::pair("val_score", &score)})
+    for (const auto& [of, prompts] : *sums)
+      if (const auto error = clustered_error(prompts)) metrics.add(fmt::format("{}/{}/se@mean", name, of), *error);
+  return metrics;
 }
 
 double value_of(const Metrics& metrics, const std::string& name) {

@@ -31,6 +31,10 @@ Metrics validation_metrics(const std::vector<RolloutRecord>& records);
 /// What an evaluation needs to know of a response.
 JudgedSample judged_sample(const RolloutRecord& record);
 
+/// val_correct/{all,<tag>}/se and val_score/{all,<tag>}/se: the standard errors of validation_metrics()' means, from
+/// the judged samples of all ranks.
+Metrics validation_errors(const std::vector<JudgedSample>& samples);
+
 /// The value of a metric; NaN where it is not there.
 double value_of(const Metrics& metrics, const std::string& name);
 

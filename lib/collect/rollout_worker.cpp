@@ -94,7 +94,7 @@ RewardQuery query_of(const Row& row, const RolloutRecord& record, uint64_t name)
           .tag = record.tag,
           .domain = record.domain,
           .finish_reason = record.finish_reason,
-          .num_response_tokens = static_cast<int64_t>(record.response_ids.size()),
+          .num_response_tokens = record.num_model_tokens(),
           .name = name};
 }
 

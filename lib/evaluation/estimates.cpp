@@ -51,6 +51,22 @@ std::optional<Estimate> estimate_of(std::span<const double> of_prompts) {
   return estimate;
 }
 
+std::optional<double> clustered_error(const std::map<int64_t, PromptSum>& prompts) {
+  if (prompts.size() < 2) return std::nullopt;
+  PromptSum all;
+  for (const auto& [prompt, of_prompt] : prompts) {
+    all.sum += of_prompt.sum;
+    all.count += of_prompt.count;
+  }
+  const auto num_samples = static_cast<double>(all.count), num_prompts = static_cast<double>(prompts.size());
+  double squares = 0;
+  for (const auto& [prompt, of_prompt] : prompts) {
+    const double residual = of_prompt.sum - static_cast<double>(of_prompt.count) * all.sum / num_samples;
+    squares += residual * residual;
+  }
+  return std::sqrt(num_prompts / (num_prompts - 1) * squares) / num_samples;
+}
+
 double average_at(const PromptSamples& samples) {
   return static_cast<double>(count_right(samples)) / static_cast<double>(samples.size());
 }

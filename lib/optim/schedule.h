@@ -1,36 +1,94 @@
-// Learning-rate schedules, by the names of HF's lr_scheduler_type.
+// Learning-rate schedules, by the names of transformers' lr_scheduler_type, with its arguments and its numbers.
+// Left out: reduce_lr_on_plateau and greedy, which follow a metric.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/names.h"
+#include "config/range.h"
 
 namespace roll {
 
-enum class LrScheduleType { kLinear, kCosine, kConstant, kInverseSqrt, kPolynomial };
+enum class LrScheduleType {
+  kLinear,
+  kCosine,
+  kCosineWithRestarts,
+  kPolynomial,
+  kConstant,
+  kInverseSqrt,
+  kCosineWithMinLr,
+  kCosineWarmupWithMinLr,
+  kWarmupStableDecay
+};
 constexpr auto names_of(LrScheduleType) {
   return std::to_array<Named<LrScheduleType>>({{LrScheduleType::kLinear, "linear"},
                                                {LrScheduleType::kCosine, "cosine"},
+                                               {LrScheduleType::kCosineWithRestarts, "cosine_with_restarts"},
+                                               {LrScheduleType::kPolynomial, "polynomial"},
                                                {LrScheduleType::kConstant, "constant"},
                                                {LrScheduleType::kConstant, "constant_with_warmup"},
                                                {LrScheduleType::kInverseSqrt, "inverse_sqrt"},
-                                               {LrScheduleType::kPolynomial, "polynomial"}});
+                                               {LrScheduleType::kCosineWithMinLr, "cosine_with_min_lr"},
+                                               {LrScheduleType::kCosineWarmupWithMinLr, "cosine_warmup_with_min_lr"},
+                                               {LrScheduleType::kWarmupStableDecay, "warmup_stable_decay"}});
 }
+
+/// Form of a rise or a fall of warmup_stable_decay.
+enum class LrRamp { kLinear, kCosine, kOneMinusSqrt };
+constexpr auto names_of(LrRamp) {
+  return std::to_array<Named<LrRamp>>(
+      {{LrRamp::kLinear, "linear"}, {LrRamp::kCosine, "cosine"}, {LrRamp::kOneMinusSqrt, "1-sqrt"}});
+}
+
+/// Arguments of the schedules. Null: transformers' default.
+struct LrScheduleArgs {
+  std::optional<double> num_cycles, lr_end, power, min_lr, min_lr_rate, warmup_lr_rate, min_lr_ratio;
+  std::optional<int64_t> timescale, num_stable_steps, num_decay_steps;
+  std::optional<LrRamp> warmup_type, decay_type;
+
+  template <class V>
+  void fields(V& v) {
+    v("num_cycles", num_cycles,
+      "cosines: waves until the end, 0.5 by default; cosine_with_restarts: falls, 1 by default", above(0));
+    v("lr_end", lr_end, "polynomial: the last learning rate; null: 1e-7, as in transformers", at_least(0));
+    v("power", power, "polynomial: exponent of the share of updates that are left; null: 1", above(0));
+    v("min_lr", min_lr, "cosine_with_min_lr, cosine_warmup_with_min_lr: the last learning rate", at_least(0));
+    v("min_lr_rate", min_lr_rate, "in the place of min_lr: the same as a share of learning_rate", within(0, 1));
+    v("warmup_lr_rate", warmup_lr_rate,
+      "cosine_warmup_with_min_lr: the first learning rate as a share of learning_rate; null: 1 / warmup_steps",
+      within(0, 1));
+    v("min_lr_ratio", min_lr_ratio,
+      "warmup_stable_decay: the first and the last learning rate as a share of learning_rate; null: 0", within(0, 1));
+    v("timescale", timescale, "inverse_sqrt: updates in its unit of time; null: warmup_steps, or 10000 without any",
+      at_least(1));
+    v("num_stable_steps", num_stable_steps,
+      "warmup_stable_decay: updates at learning_rate; null: all but those of the warm-up and the decay", at_least(0));
+    v("num_decay_steps", num_decay_steps, "warmup_stable_decay: updates of the decay", at_least(0));
+    v("warmup_type", warmup_type, "warmup_stable_decay: form of the warm-up; null: linear");
+    v("decay_type", decay_type, "warmup_stable_decay: form of the decay; null: cosine");
+  }
+};
 
 struct LrSchedule {
   LrScheduleType type = LrScheduleType::kConstant;
   double peak_lr = 0;
   int64_t warmup_steps = 0;
   int64_t total_steps = 1;  // optimizer updates of the whole run, warm-up included
+  LrScheduleArgs args{};
 
-  /// Learning rate of update `step`, counted from 0: a linear warm-up from 0 to peak_lr over warmup_steps, then
-  ///   constant, constant_with_warmup   peak_lr
-  ///   linear                           straight to 0 at total_steps
-  ///   cosine                           half a cosine to 0 at total_steps
-  ///   inverse_sqrt                     peak_lr * sqrt(warmup / step)
-  ///   polynomial                       as linear (power 1, HF's default)
-  /// The same values as transformers.get_scheduler gives after `step` scheduler steps.
+  /// Learning rate of update `step`, counted from 0: the value of transformers.get_scheduler after `step` scheduler
+  /// steps. There `constant` alone ignores a warm-up; here it is constant_with_warmup.
   double at(int64_t step) const;
+
+  /// UserError: an argument that the schedule does not take or lacks, or an end that is not below the peak.
+  void check_args() const;
+
+ private:
+  // Shares of peak_lr.
+  double during_warmup(double now) const;
+  double after_warmup(double now) const;
+  double min_rate() const;
 };
 
 }  // namespace roll

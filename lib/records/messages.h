@@ -232,7 +232,7 @@ struct ShownSamples {
 
 /// What a rank's responses of a validation set were found to be.
 struct JudgedSamples {
-  static constexpr MessageKind kMessage{"EVAL", 1, "judged samples of a validation set"};
+  static constexpr MessageKind kMessage{"EVAL", 2, "judged samples of a validation set"};
   std::vector<JudgedSample> samples;
   template <class F>
   void fields(F& field) {

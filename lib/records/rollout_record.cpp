@@ -232,6 +232,17 @@ fs::path numbered(const fs::path& folder, const std::string& prefix, int64_t num
   return folder / fmt::format("{}{:06}{}", prefix, number, extension);
 }
 
+int64_t RolloutRecord::num_model_tokens(int64_t begin, int64_t end) const {
+  if (turns.empty()) return end - begin;
+  int64_t count = 0, next = 0;
+  for (const Turn& turn : turns) {
+    const int64_t after = next + turn.num_tokens;
+    count += std::max<int64_t>(0, std::min(end, after) - std::max(begin, next));
+    next = after + turn.num_environment_tokens;
+  }
+  return count;
+}
+
 void sort_records(std::vector<RolloutRecord>& records) {
   const auto order = [](const RolloutRecord& r) { return std::tuple(r.group_index, r.sample_index); };
   std::stable_sort(records.begin(), records.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });

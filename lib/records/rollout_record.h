@@ -51,7 +51,7 @@ struct RolloutRecord {
   std::string prompt;
   std::string response;
   std::vector<int64_t> prompt_ids;
-  std::vector<int64_t> response_ids;
+  std::vector<int64_t> response_ids;  // an environment's between the model's
   std::vector<float> log_probs;       // the sampler's, one per response token, nats; 0 for an environment's
   std::vector<Turn> turns{};          // of a response in an environment, whose tokens they share out; only then a key
   std::vector<WeightsRun> weights{};  // that drew them; none: those of the step's beginning. Only then a line's key
@@ -68,6 +68,11 @@ struct RolloutRecord {
   std::string ground_truth;
   std::string tag;
   double difficulty = 0;  // of the prompt's row; 0 where a line does not say
+
+  /// Tokens of the response that the model drew: its length. What an environment says between turns is none of it.
+  int64_t num_model_tokens() const { return num_model_tokens(0, std::ssize(response_ids)); }
+  /// Those of the response's tokens [begin, end).
+  int64_t num_model_tokens(int64_t begin, int64_t end) const;
 
   /// Tokens that routed_experts has lists of.
   int64_t num_routed() const { return std::ssize(prompt_ids) + std::ssize(response_ids) - 1; }

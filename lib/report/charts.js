@@ -75,15 +75,11 @@ function phasesOf(run) {
   return [...shown, { label: shown.length ? "all else" : "the step", series: { ...total, v: rest } }].map((line, i) => ({ ...line, colour: colour(i) }));
 }
 
-// A metric of a run on the chosen axis. A validation's mean has its standard error: what differs between responses, as if
-// all responses to a prompt were alike.
+// A metric of a run on the chosen axis. What a validation measures has its standard error.
 function seriesOf(run, name) {
-  const series = openSeries(run.metrics[name], placeOf(run)), [, what, of] = name.match(/^(val_(?:correct|score))\/(.+)\/mean$/) ?? [];
-  const deviation = what && run.metrics[`${what}/${of}/std`], prompts = what && run.metrics[`val_prompts/${of}`];
-  const error = name.match(/^val\/.+\/.+@\d+$/) && run.metrics[`${name}/se`];
+  const series = openSeries(run.metrics[name], placeOf(run)), [, mean] = name.match(/^(val_(?:correct|score)\/.+)\/mean$/) ?? [];
+  const error = (mean || name.match(/^val\/.+\/.+@\d+$/)) && run.metrics[`${mean ?? name}/se`];
   if (series && error?.v.length === series.v.length) series.error = error.v;
-  if (series && deviation?.v.length === series.v.length && prompts?.v.length === series.v.length)
-    series.error = deviation.v.map((value, i) => value === null || !(prompts.v[i] > 1) ? null : value / Math.sqrt(prompts.v[i]));
   return series;
 }
 

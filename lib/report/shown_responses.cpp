@@ -92,7 +92,7 @@ Json response_json(const RolloutRecord& record, const TokensOf& tokens) {
                 {"score", record.is_judged ? json_float(record.score) : Json()},
                 {"reward", record.is_judged ? json_float(record.reward) : Json()},
                 {"finish", record.finish_reason},
-                {"length", record.response_ids.size()},
+                {"length", record.num_model_tokens()},
                 {"text", shown_text(record.response)}};
   for (const Turn& turn : record.turns)
     response["turns"].push_back({turn.num_tokens, turn.num_environment_tokens, turn.is_fresh});

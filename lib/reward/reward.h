@@ -50,9 +50,9 @@ struct RewardQuery {
   Json row;       // the data row; given to programs as "row"
   Json messages;  // what was asked: a list of {role, content}
   std::string prompt, response, ground_truth, tag, domain;
-  std::string finish_reason;  // stop | length | stop_string | abort
-  int64_t num_response_tokens = 0;
-  uint64_t name = 0;  // among the responses of a step, whatever the layout
+  std::string finish_reason;        // stop | length | stop_string | abort
+  int64_t num_response_tokens = 0;  // that the model drew, in all turns
+  uint64_t name = 0;                // among the responses of a step, whatever the layout
   // Results of models in this program, where the type uses one; nullopt: the response is longer than they can read.
   std::optional<double> model_score{};
   std::optional<JudgeWords> judge_words{};

@@ -17,7 +17,7 @@ constexpr double kMeasuredShare = 0.01;  // of the time that training takes
 double training_flops(const StepFacts& step, const ModelSpec& spec, bool with_lm_head) {
   int64_t wanted = 0;
   for (size_t b = 0; with_lm_head && b < step.judged.size(); ++b)
-    if (step.judged[b]) wanted += step.response_lengths[b];
+    if (step.judged[b]) wanted += num_model_tokens(step, static_cast<int64_t>(b));
   const ForwardFlops forward(spec);
   double flops = 3 * forward(0, wanted);
   for (const int64_t length : step.lengths()) flops += 3 * forward(length, 0);

@@ -42,7 +42,14 @@ bool check_train_batch(const WorkerConfig& worker, Checker& check) {
          is_shared;
 }
 
+void check_schedule(const TrainingArgs& args, Checker& check) {
+  const LrSchedule schedule{
+      .type = args.lr_scheduler_type, .peak_lr = args.learning_rate, .args = args.lr_scheduler_kwargs};
+  check.collect(args.lr_scheduler_kwargs, [&] { schedule.check_args(); });
+}
+
 void check_mini_batch(const Config& config, const WorkerConfig& worker, Checker& check) {
+  check_schedule(worker.training_args, check);
   if (!check_train_batch(worker, check)) return;
   const int64_t mini_batch = worker.mini_batch();
   const int64_t group = config.num_return_sequences_in_group;
@@ -129,6 +136,7 @@ void check_packing(const WorkerConfig& worker, const LongestSequence& longest, b
 }
 
 void check_sft_batch(const WorkerConfig& worker, Checker& check) {
+  check_schedule(worker.training_args, check);
   check_train_batch(worker, check);
   note_per_device(worker, check);
 }

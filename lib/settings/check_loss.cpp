@@ -43,6 +43,15 @@ void check_divisor(const LossConfig& loss, Checker& check) {
                 mode_name(loss, check));
 }
 
+/// The mean of d log p over samples of p is 0, whatever the reference.
+void note_kl_estimate(const LossConfig& loss, Checker& check) {
+  if (!loss.use_kl_loss || loss.kl_loss_coef == 0 || loss.kl_loss_penalty != KlPenalty::kKl) return;
+  check.note(fmt::format(
+      "{}: on the policy's own samples the gradient of this estimate is zero in expectation, so it adds noise "
+      "and does not hold the policy near the reference; mse has the gradient of the KL, k3 one near it",
+      check.name(loss.kl_loss_penalty)));
+}
+
 void check_sample_weights(const LossConfig& loss, Checker& check) {
   const auto& range = loss.difficulty_range;
   check.require(range.size() == 2 && range[0] < range[1], range,
@@ -118,6 +127,7 @@ void check_loss(const LossConfig& loss, const LossMasks& masks, Checker& check) 
   check_per_token(loss, check);
   check_divisor(loss, check);
   check_sample_weights(loss, check);
+  note_kl_estimate(loss, check);
   check_masks(loss.loss_mask_keys, masks, check);
 }
 

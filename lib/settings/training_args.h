@@ -18,6 +18,7 @@ struct TrainingArgs {
   int64_t warmup_steps = 0;
   double warmup_ratio = 0;
   LrScheduleType lr_scheduler_type = LrScheduleType::kLinear;
+  LrScheduleArgs lr_scheduler_kwargs;
   double adam_beta1 = 0.9;
   double adam_beta2 = 0.999;
   double adam_epsilon = 1e-8;
@@ -38,11 +39,13 @@ struct TrainingArgs {
     v("gradient_accumulation_steps", gradient_accumulation_steps,
       "micro-batches of a mini-batch on each rank; train_batch_size decides where it is set", sequence_range());
     v("warmup_steps", warmup_steps,
-      "updates over which the learning rate rises from 0; the first of them has rate 0, as in Hugging Face",
+      "updates over which the learning rate rises from 0; the first of them has rate 0, as in transformers",
       at_least(0));
     v("warmup_ratio", warmup_ratio, "warmup_steps as a share of all updates, rounded up; used when warmup_steps is 0",
       within(0, 1));
-    v("lr_scheduler_type", lr_scheduler_type, "learning rate after the warm-up");
+    v("lr_scheduler_type", lr_scheduler_type,
+      "learning rate after the warm-up, as in transformers; constant is constant_with_warmup");
+    v("lr_scheduler_kwargs", lr_scheduler_kwargs, "arguments of lr_scheduler_type, as in transformers");
     v("adam_beta1", adam_beta1, "decay of the gradient's mean", from_below(0, 1));
     v("adam_beta2", adam_beta2, "decay of the gradient's square", from_below(0, 1));
     v("adam_epsilon", adam_epsilon, "added to the root of the gradient's square", above(0));
@@ -52,7 +55,7 @@ struct TrainingArgs {
             "the key at the top level decides");
     v.noted({"bf16", "fp16"}, "model_args.dtype decides");
     v.noted({"max_grad_norm"}, "max_grad_norm at the top level decides");
-    v.noted({"lr_scheduler_kwargs", "optim", "ddp_timeout", "dataloader_num_workers", "save_total_limit", "report_to",
+    v.noted({"optim", "ddp_timeout", "dataloader_num_workers", "save_total_limit", "report_to",
              "per_device_eval_batch_size", "save_strategy", "remove_unused_columns"},
             "ROLL's own pipeline does not read it");
   }

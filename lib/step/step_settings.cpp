@@ -34,7 +34,8 @@ LrSchedule schedule_of(const TrainingArgs& args, int64_t total_updates) {
   return {.type = args.lr_scheduler_type,
           .peak_lr = args.learning_rate,
           .warmup_steps = args.warmup_steps > 0 ? args.warmup_steps : by_ratio,
-          .total_steps = total_updates};
+          .total_steps = total_updates,
+          .args = args.lr_scheduler_kwargs};
 }
 
 /// `num_steps`: in which it is trained.

@@ -61,9 +61,21 @@ std::unique_ptr<RolloutWorker> rollout_worker_of(const Config& config, const std
   return worker;
 }
 
+namespace {
+
+std::vector<JudgedSample> gathered(const JudgedSamples& mine, Communicator& ranks) {
+  std::vector<JudgedSample> all;
+  for (JudgedSamples& of_rank : all_gather_messages(mine, ranks))
+    std::ranges::move(of_rank.samples, std::back_inserter(all));
+  return all;
+}
+
+}  // namespace
+
 Metrics tell_validation(const std::string& title, const std::vector<RolloutRecord>& records,
                         const std::vector<ShownSample>& samples, Run& run, Communicator& ranks, Log& log) {
-  const Metrics metrics = merge_over_ranks(validation_metrics(records), ranks);
+  Metrics metrics = merge_over_ranks(validation_metrics(records), ranks);
+  metrics.merge(validation_errors(gathered(judged_samples(records), ranks)));
   const int64_t num_responses = ranks.all_reduce_sum(std::ssize(records), "validation's responses");
   log.say("{}: {:.4f} of {} responses are right, mean score {:.4f}", title, value_of(metrics, "val_correct/all/mean"),
           num_responses, value_of(metrics, "val_score/all/mean"));
@@ -73,10 +85,7 @@ Metrics tell_validation(const std::string& title, const std::vector<RolloutRecor
 }
 
 MeasuredSet measured_over(const JudgedSamples& mine, int64_t num_samples, Communicator& ranks) {
-  std::vector<JudgedSample> all;
-  for (JudgedSamples& of_rank : all_gather_messages(mine, ranks))
-    std::ranges::move(of_rank.samples, std::back_inserter(all));
-  return measured(std::move(all), num_samples);
+  return measured(gathered(mine, ranks), num_samples);
 }
 
 Metrics tell_sets(const std::string& title, const std::map<std::string, MeasuredSet>& sets, Log& log) {

@@ -43,8 +43,36 @@ TEST_CASE("a tag with a name of ours, as all, counts once and apart", "[train]")
   CHECK(value_of(metrics, "val_score/b/mean") == 0);
 }
 
-TEST_CASE("what a validation's error follows from: how its responses differ, and how many prompts they answer",
-          "[train]") {
+TEST_CASE("the error of a validation's mean takes the samples of a prompt as one cluster", "[train]") {
+  // statsmodels 0.15.0: OLS(y, ones).fit(cov_type="cluster", cov_kwds={"groups": prompt}, use_t=False).bse
+  std::vector<JudgedSample> samples;
+  const std::vector<std::pair<int64_t, double>> scores = {{0, 1}, {0, 1}, {0, 0.5}, {1, 0}, {1, 0},
+                                                          {2, 2}, {2, 0}, {2, 1},   {3, 0}, {7, 0.25}};
+  for (const auto& [prompt, score] : scores)
+    samples.push_back({.prompt = prompt, .tag = prompt < 2 ? "all" : "", .score = score});
+  samples.push_back({.prompt = 1, .tag = "all", .is_judged = false, .score = 9});
+  const Metrics errors = validation_errors(samples);
+  CHECK(value_of(errors, "val_score/all/se") == Approx(0.22318714120665636));
+  CHECK(value_of(errors, "val_correct/all/se") == Approx(0.16733200530681508));
+  CHECK(value_of(errors, "val_score/all (tag)/se") == Approx(0.4));
+  CHECK(
+      validation_errors({{.prompt = 3, .score = 1}, {.prompt = 3, .score = 0}}).empty());  // one prompt tells no error
+}
+
+TEST_CASE("lengths and ages of trajectories are told of the model's tokens alone", "[train]") {
+  RolloutRecord played = record("", 1, 10, "stop");
+  played.turns = {{.num_tokens = 2, .num_environment_tokens = 5}, {.num_tokens = 3}};
+  played.weights = {{.version = 0, .num_tokens = 1}, {.version = 1, .num_tokens = 5}, {.version = 2, .num_tokens = 4}};
+  played.step = 3;
+  CHECK(played.num_model_tokens() == 5);
+  CHECK(judged_sample(played).num_tokens == 5);
+  CHECK(value_of(validation_metrics({played}), "val_response_length/mean") == 5);
+  const Metrics ages = staleness_metrics({played});  // of the runs' tokens 1, 1 and 3 are the model's
+  CHECK(value_of(ages, "rollout/staleness/mean") == Approx(3. / 5));
+  CHECK(value_of(ages, "rollout/stale_tokens") == Approx(2. / 5));
+}
+
+TEST_CASE("a validation tells how its responses differ, and how many prompts they answer", "[train]") {
   std::vector<RolloutRecord> records = kRecords;  // verdicts 1, 0.5, 2, 0: mean 0.875
   records[1].sample_index = 1;                    // to the prompt of the first one
   const Metrics metrics = validation_metrics(records);

@@ -78,6 +78,32 @@ def check_trajectories(run):
             expect((line["reward_detail"].get("cut") == "turns") <= (len(line["turns"]) == limit), "cut at its last turn")
 
 
+def own_tokens(line):
+    return sum(turn["tokens"] for turn in line["turns"])
+
+
+def check_lengths(run):
+    """A response is as long as what the model drew of it; prompts of later turns are told apart."""
+    steps = [told for told in map(json.loads, open(run / "metrics.jsonl")) if "token/response_length/mean" in told]
+    for step, told in enumerate(steps, 1):
+        lines = rollout_lines(run, step)
+        own, later = [own_tokens(line) for line in lines], [turn["environment_tokens"] for line in lines for turn in line["turns"][:-1]]
+        for name, lengths in (("response", own), ("later_prompt", later), ("total", [len(line["prompt_ids"] + line["response_ids"]) for line in lines])):
+            found = [told[f"token/{name}_length/{kind}"] for kind in ("mean", "max", "min")]
+            expect(abs(found[0] - sum(lengths) / len(lengths)) < 1e-4 and found[1:] == [max(lengths), min(lengths)], f"{name} lengths: {found}, {lengths}")
+        lake = [own_tokens(line) for line in lines if line["domain"] == "Lake"]
+        expect(abs(told["Lake/token/response_length/mean"] - sum(lake) / len(lake)) < 1e-4, "lengths of a domain")
+    expect(len(steps) == 2, f"each step tells them: {len(steps)}")
+
+
+def check_length_penalties(run):
+    """The model pays for its own tokens alone: half of its share of 40 tokens in Lake, all beyond the 10th in Number."""
+    for line in [line for step in (1, 2) for line in rollout_lines(run, step)]:
+        own, earned = own_tokens(line), sum(turn["reward"] for turn in line["turns"])
+        pays = own / 80 if line["domain"] == "Lake" else max(0, own - 10) / 30
+        expect(abs(line["reward"] - (earned - pays)) < 1e-6, f"{line['domain']}: {own} of {len(line['response_ids'])} tokens cost {earned - line['reward']}")
+
+
 def check_loss(folder, run):
     """No layout changes the loss of trajectories, those of a run and random ones."""
     for estimator in ("grpo", "gigpo"):
@@ -151,6 +177,7 @@ with tempfile.TemporaryDirectory() as name:
     both = dict(Lake=LAKE, Number=NUMBER)
     one = train(folder, "one", both)
     check_trajectories(one)
+    check_lengths(one)
     told = [json.loads(line) for line in open(one / "metrics.jsonl")]
     expect(not unknown_metrics(binary, told[-1]), f"metrics that nobody knows: {unknown_metrics(binary, told[-1])}")
     expect(any("val_turns/mean" in m for m in told), "the validation counts turns")
@@ -176,7 +203,10 @@ with tempfile.TemporaryDirectory() as name:
     shared = train(folder, "shared", both, overrides=["actor_train.share_prompts=true"], rollout_replay=str(one / "rollouts"))
     expect(json.loads((shared / "metrics.jsonl").read_text().splitlines()[-1])["packing/shared"] > 0.1, "prompts are computed once")
     expect(distance(apart, shared) < 2e-6, f"prompts computed once, holes in the mask: the same weights: {distance(apart, shared)}")
-    short = train(folder, "short", both, response_length=40)
+    own = dict(Lake=dict(type="environment", response_length_penalty_coef=0.5),
+               Number=dict(type="environment", overlong_buffer=dict(enable=True, len=30, penalty_factor=1)))
+    short = train(folder, "short", both, response_length=40, rewards=own)
+    check_length_penalties(short)
     lengths = [len(line["response_ids"]) for step in (1, 2) for line in rollout_lines(short, step)]
     cuts = [line["reward_detail"].get("cut") for step in (1, 2) for line in rollout_lines(short, step)]
     expect(max(lengths) <= 40 and "tokens" in cuts, f"a trajectory ends where its tokens do: {max(lengths)}, {set(cuts)}")

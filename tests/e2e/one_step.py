@@ -32,7 +32,7 @@ RECIPES = {
     "reinforce": dict(
         ranks=1, training=dict(gradient_accumulation_steps=4, lr_scheduler_type="linear", warmup_steps=3), worker={},
         keys=dict(adv_estimator="reinforce", gamma=0.97, loss_agg_mode="prompt-mean", norm_mean_type="group",
-                  norm_std_type="batch", reward_clip=0.8, importance_sampling="seq", max_len_mask=True)),
+                  norm_std_type="batch", reward_clip=0.8, importance_sampling="seq", max_len_mask=True, entropy_loss_coef=0.02)),
     "vapo": dict(
         ranks=2, training=dict(gradient_accumulation_steps=4, lr_scheduler_type="constant"), worker={},
         keys=dict(adv_estimator="gae", lambd_critic=1.0, lambd_alpha=0.2, loss_agg_mode="token-mean", use_pg_clip_range=True,

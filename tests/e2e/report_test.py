@@ -148,7 +148,7 @@ def check_validation(browser, folder, run):
         (copy / f"rollouts/val_{step:06}.jsonl").write_text("".join(json.dumps(line | dict(
             step=step, score=float(line["group_index"] in right), response=f"said {max(step, 1)}", prompt=EVIL,
             ground_truth=f"truth {prompts.index(line['group_index'])}")) + "\n" for line in lines))
-    values = {"val_score/all/mean": 0.5, "val_score/all/std": 0.4, "val_prompts/all": 16}  # so that its standard error is 0.1
+    values = {"val_score/all/mean": 0.5, "val_score/all/se": 0.1}
     (copy / "metrics.jsonl").write_text("".join(json.dumps(json.loads(line) | values) + "\n" for line in open(run / "metrics.jsonl")))
     browser.open(report(copy).as_uri(), 400)
     said, bars = browser.evaluate(f"(f => [f.querySelector('.legend').textContent, f.querySelectorAll('.error').length])({figure('Score')})")

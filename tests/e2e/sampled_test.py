@@ -3,6 +3,7 @@
 that filters them, the end of a text ends a response, and the critic warms up alone. Argument: the roll binary."""
 import json
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,7 @@ def config(folder):
                 adv_estimator="gae", add_token_level_kl=False,
                 actor_train=model("actor") | trained | dict(data_args=dict(file_name=[str(folder / "rows.jsonl")], prompt="prompt",
                                                                             domain_interleave_probs=dict(counted=0.67, plain=0.33))),
-                validation=dict(data_args=dict(file_name=[str(folder / "rows.jsonl")])),
+                validation=dict(data_args=dict(file_name=[str(folder / "rows.jsonl")]), generating_args=dict(num_return_sequences=3)),
                 actor_infer=dict(generating_args=dict(temperature=1.0, top_p=1.0, top_k=0)), critic=model("critic") | trained,
                 rewards=dict(counted=reward, plain=plain))
 
@@ -69,6 +70,12 @@ def check_rollouts(folder, end_ids):
     return lines
 
 
+def clustered_error(scores):
+    """Of the mean of equally many scores of each prompt: the error of a mean of the prompts' means."""
+    means = [statistics.fmean(of_prompt) for of_prompt in scores]
+    return statistics.stdev(means) / len(means) ** 0.5
+
+
 def check_metrics(folder, lines):
     zeroth, first, second = (json.loads(line) for line in open(folder / "run/metrics.jsonl"))  # whatever logging_steps is
     for step, metrics in ((1, first), (2, second)):
@@ -88,8 +95,13 @@ def check_metrics(folder, lines):
     for metrics, step in ((zeroth, 0), (first, 1), (second, 2)):
         validated = rollout_lines(folder / "run", step, "val_")
         for of, some in (("all", validated), ("p@1", [line for line in validated if line["tag"] == "p@1"])):
-            assert some and metrics[f"val_correct/{of}/mean"] == sum(line["score"] >= 1 for line in some) / len(some), metrics
+            assert some and abs(metrics[f"val_correct/{of}/mean"] - sum(line["score"] >= 1 for line in some) / len(some)) < 1e-8, metrics
             assert abs(metrics[f"val_score/{of}/mean"] - sum(line["score"] for line in some) / len(some)) < 1e-8, metrics
+            prompts = sorted({line["group_index"] for line in some})
+            assert len(some) == 3 * len(prompts)
+            by_prompt = [[line["score"] for line in some if line["group_index"] == prompt] for prompt in prompts]
+            for what, scores in (("score", by_prompt), ("correct", [[score >= 1 for score in of_prompt] for of_prompt in by_prompt])):
+                assert abs(metrics[f"val_{what}/{of}/se"] - clustered_error(scores)) < 1e-8, (what, of, metrics)
     assert "actor/lr" not in first, "the actor was trained while the critic warmed up"
     assert second["actor/lr"] == (1e-3 + 0.5e-3) / 2, second["actor/lr"]  # 2 updates in all, in step 2
     assert second["critic/lr"] == (0.5e-3 + 0.25e-3) / 2, second["critic/lr"]  # the last 2 of 4

@@ -150,7 +150,7 @@ TEST_CASE("however a mini-batch is cut and ordered, the summed loss and the grad
     for (uint64_t seed = 0; seed < 8; ++seed) {
       const std::vector<int64_t> order = random_permutation(7, {.seed = seed, .purpose = Purpose::kMiniBatchShuffle});
       const size_t size = 1 + seed % 4;
-      at::Tensor gradient = at::zeros_like(golden.actor.log_probs);
+      at::Tensor gradient = at::zeros_like(golden.actor.log_probs), of_entropy = at::zeros_like(gradient);
       Metrics metrics;
       double loss = 0;
       for (size_t begin = 0; begin < order.size(); begin += size) {
@@ -159,21 +159,26 @@ TEST_CASE("however a mini-batch is cut and ordered, the summed loss and the grad
             order.begin() + static_cast<int64_t>(std::min(begin + size, order.size())));
         ActorInputs in = part_of(mini_batch, sequences);
         in.log_probs.requires_grad_();
+        in.entropy.requires_grad_();
         const LossResult result = actor_loss(in, golden.counts, settings);
         if (result.loss.requires_grad()) result.loss.backward();
-        gradient.index_copy_(0, at::tensor(tokens_of(golden.axis, sequences), at::kLong), gradient_of(in.log_probs));
+        const at::Tensor tokens = at::tensor(tokens_of(golden.axis, sequences), at::kLong);
+        gradient.index_copy_(0, tokens, gradient_of(in.log_probs));
+        of_entropy.index_copy_(0, tokens, gradient_of(in.entropy));
         metrics.merge(all_metrics(result));
         loss += result.loss.item<double>();
       }
       INFO(expected["config"].dump() << " seed " << seed);
       ActorInputs whole = mini_batch;
       whole.log_probs = whole.log_probs.clone().requires_grad_();
+      whole.entropy = whole.entropy.clone().requires_grad_();
       const LossResult once = actor_loss(whole, golden.counts, settings);
       if (once.loss.requires_grad()) once.loss.backward();
       // A token's gradient is its weight times its term: where the ratio is per token, no cut can touch a bit of it.
       if (settings.importance_sampling == ImportanceSampling::kToken)
         CHECK(at::equal(gradient, gradient_of(whole.log_probs)));
       CHECK(testing::near(gradient, gradient_of(whole.log_probs), 1e-7));
+      CHECK(at::equal(of_entropy, gradient_of(whole.entropy)));
       CHECK(loss == Approx(expected["metrics"]["actor/total_loss"].get<double>()).epsilon(1e-5));
       testing::check_metrics(expected["metrics"], as_map(metrics), 2e-6);
     }

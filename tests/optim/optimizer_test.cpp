@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "golden_maths.h"
 #include "optim/schedule.h"
 
 namespace roll {
@@ -39,10 +40,14 @@ FlatAdamW make_optimizer(const Json& g, const NamedTensors& parameters) {
 TEST_CASE("learning-rate schedules equal those of transformers", "[train]") {
   const Json g = golden("schedules.json");
   for (const Json& c : g["cases"]) {
-    const LrSchedule schedule{named<LrScheduleType>(c["type"].get<std::string>()), c["peak_lr"], c["warmup_steps"],
-                              c["total_steps"]};
+    const LrSchedule schedule{.type = named<LrScheduleType>(c["type"].get<std::string>()),
+                              .peak_lr = c["peak_lr"],
+                              .warmup_steps = c["warmup_steps"],
+                              .total_steps = c["total_steps"],
+                              .args = testing::config_from<LrScheduleArgs>(c["args"])};
+    CHECK_NOTHROW(schedule.check_args());
     for (size_t step = 0; step < c["rates"].size(); ++step) {
-      INFO(c["type"] << " warmup " << c["warmup_steps"] << " step " << step);
+      INFO(c["type"] << " " << c["args"].dump() << " warmup " << c["warmup_steps"] << " step " << step);
       CHECK(schedule.at(static_cast<int64_t>(step)) ==
             Approx(c["rates"][step].get<double>()).epsilon(1e-12).margin(1e-18));
     }

@@ -159,7 +159,7 @@ def actor(inputs, final_mask, c):
     kl = reduce(k3, final_mask, kl_mode, divisor)
     ent = reduce(entropy, MASK, diagnostics)
     total = weighted + (c.get("kl_loss_coef", 0) * kl if c.get("use_kl_loss") else 0)
-    total = total * c.get("rl_loss_coef", 1) - c.get("entropy_loss_coef", 0) * ent
+    total = total * c.get("rl_loss_coef", 1) - c.get("entropy_loss_coef", 0) * reduce(entropy, MASK, kl_mode, divisor)
     positive = reduce(-lp, final_mask * POSITIVE[:, None], mode, divisor)
     total = total + c.get("positive_loss_coef", 0) * positive
     total.backward()
@@ -240,7 +240,7 @@ def loss_golden():
               for m in ("token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "prompt-mean") + divided]
     actors = [a | {"use_kl_loss": True, "kl_loss_coef": 0.3, "entropy_loss_coef": 0.02} for a in actors]
     kl = {"use_kl_loss": True, "kl_loss_coef": 0.05}
-    actors += [{"loss_aggregation": m} | kl for m in ("token_mean", "sample_mean", "prompt_mean")]
+    actors += [{"loss_aggregation": m, "entropy_loss_coef": 0.02} | kl for m in ("token_mean", "sample_mean", "prompt_mean")]
     actors += [{"use_pg_clip_range": True, "pg_clip_low": 0.1, "pg_clip_high": 0.3},
                {"dual_clip_loss": True}, {"dual_clip_loss": True, "dual_clip_c": 1.1, "pg_clip": 0.1},
                {"importance_sampling": "seq", "pg_clip": 0.05}, {"rl_loss_coef": 0.5, "entropy_loss_coef": 0.1} | kl,

@@ -14,24 +14,32 @@ out.mkdir(parents=True, exist_ok=True)
 made_by = "tests/oracles/make_golden_train.py"
 
 
-def schedule(kind, peak, warmup, total):
+def schedule(kind, peak, warmup, total, args=None):
     parameter = torch.nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD([parameter], lr=peak)
     name = "constant_with_warmup" if kind == "constant" and warmup else kind
     kwargs = dict(num_warmup_steps=warmup, num_training_steps=total)
-    scheduler = transformers.get_scheduler(name, optimizer, **kwargs)
-    if kind == "polynomial":
-        scheduler = transformers.get_polynomial_decay_schedule_with_warmup(optimizer, warmup, total, lr_end=0.0)
+    scheduler = transformers.get_scheduler(name, optimizer, scheduler_specific_kwargs=args or {}, **kwargs)
     rates = []
     for _ in range(total + 1):
         rates.append(optimizer.param_groups[0]["lr"])
         optimizer.step()
         scheduler.step()
-    return dict(type=kind, peak_lr=peak, warmup_steps=warmup, total_steps=total, rates=rates)
+    return dict(type=kind, peak_lr=peak, warmup_steps=warmup, total_steps=total, args=args or {}, rates=rates)
 
 
-schedules = [schedule(k, 1e-3, w, 12) for k in ("linear", "cosine", "constant", "constant_with_warmup", "inverse_sqrt", "polynomial")
-             for w in (0, 4) if not (k == "constant_with_warmup" and w == 0)]
+KINDS = [("linear", {}), ("constant", {}), ("constant_with_warmup", {}), ("cosine", {}), ("cosine", {"num_cycles": 1.25}),
+         ("cosine_with_restarts", {}), ("cosine_with_restarts", {"num_cycles": 3}),
+         ("polynomial", {}), ("polynomial", {"power": 2.5, "lr_end": 3e-4}),
+         ("inverse_sqrt", {}), ("inverse_sqrt", {"timescale": 7}),
+         ("cosine_with_min_lr", {"min_lr": 2e-4}), ("cosine_with_min_lr", {"min_lr_rate": 0.1, "num_cycles": 0.75}),
+         ("cosine_warmup_with_min_lr", {"min_lr_rate": 0.1}),
+         ("cosine_warmup_with_min_lr", {"min_lr": 1e-4, "warmup_lr_rate": 0.2, "num_cycles": 1.0}),
+         ("warmup_stable_decay", {"num_decay_steps": 5}),
+         ("warmup_stable_decay", {"num_decay_steps": 4, "num_stable_steps": 2, "min_lr_ratio": 0.1, "num_cycles": 0.75}),
+         ("warmup_stable_decay", {"num_decay_steps": 3, "warmup_type": "cosine", "decay_type": "linear"}),
+         ("warmup_stable_decay", {"num_decay_steps": 5, "warmup_type": "1-sqrt", "decay_type": "1-sqrt", "min_lr_ratio": 0.2})]
+schedules = [schedule(k, 1e-3, w, 12, args) for k, args in KINDS for w in (0, 1, 4)]
 (out / "schedules.json").write_text(json.dumps(dict(made_by=made_by, cases=schedules)))
 
 torch.manual_seed(3)

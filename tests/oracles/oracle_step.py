@@ -387,7 +387,7 @@ def actor_loss(c, policy, samples, e, chosen, temperature):
         m["actor/kl_loss"] = kl.item()
         if c("use_kl_loss"):
             total = total + c("kl_loss_coef") * kl
-    total = c("rl_loss_coef") * total - c("entropy_loss_coef") * reduce(entropy, masks, groups, diagnostics, 1)
+    total = c("rl_loss_coef") * total - c("entropy_loss_coef") * reduce(entropy, masks, groups, other_mode, divisor)
     if c("positive_loss_coef"):
         right = [f * (score(samples[i]) > 0) for f, i in zip(finals, owners)]
         positive = reduce([-x for x in log_probs], right, groups, policy_mode, divisor)

@@ -71,7 +71,7 @@ TEST_CASE("who changes what a message holds raises its version", "[train]") {
         "reward f64, "
         "reward_detail json, ground_truth text, tag text, difficulty f64}]}\n"
         "SHOW 1 {samples [{step i64, is_validation bool, prompt text, response text, verdict text, expected text}]}\n"
-        "EVAL 1 {samples [{prompt i64, number i64, domain text, is_judged bool, score f64, answer text?, "
+        "EVAL 2 {samples [{prompt i64, number i64, domain text, tag text, is_judged bool, score f64, answer text?, "
         "num_tokens i64, is_truncated bool}]}\n"
         "PACK 1 {packets [{bytes u32, length u32}]}\n"
         "CONV 1 {ids [i32]}\n"

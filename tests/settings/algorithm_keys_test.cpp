@@ -134,6 +134,20 @@ TEST_CASE("keys of another policy loss, and a baseline that is taken off again, 
   CHECK_THAT(notes_of({"adv_estimator=reinforce", "reward_baseline=0.5"}), !Catch::Contains("reward_baseline"));
 }
 
+TEST_CASE("an estimate of the KL whose gradient is zero in expectation is noted where it is in the loss", "[train]") {
+  const char* const said = "kl_loss_penalty = kl: on the policy's own samples the gradient of this estimate is zero";
+  const std::vector<std::string> in_loss = {"use_kl_loss=true", "kl_loss_coef=0.1"};
+  const auto notes_with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), in_loss.begin(), in_loss.end());
+    return notes_of(std::move(more));
+  };
+  CHECK_THAT(notes_with({"kl_loss_penalty=kl"}), Catch::Contains(said));
+  for (const char* other : {"mse", "k3", "abs"})
+    CHECK_THAT(notes_with({fmt::format("kl_loss_penalty={}", other)}), !Catch::Contains(said));
+  CHECK_THAT(notes_with({"kl_loss_penalty=kl", "kl_loss_coef=0"}), !Catch::Contains(said));
+  CHECK_THAT(notes_with({"kl_loss_penalty=kl", "use_kl_loss=false"}), !Catch::Contains(said));
+}
+
 TEST_CASE("TOPR of rewards of one sign is said to be REINFORCE", "[train]") {
   const auto topr = [](std::vector<std::string> more) {
     more.insert(more.end(), {"adv_estimator=reinforce", "use_kl_loss=false"});

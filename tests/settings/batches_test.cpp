@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "base/error.h"
 #include "settings/load_config.h"
 #include "settings/recipe.h"
 
@@ -33,6 +34,45 @@ TEST_CASE("a mini-batch of the world is the same on any number of ranks", "[trai
     return mentions(note, "an update has 16 sequences where one rank has 8") && mentions(note, "another run");
   };
   CHECK(std::ranges::count_if(per_device.notes, is_told) == 1);
+}
+
+TEST_CASE("a schedule takes its own arguments, and is told by its keys where it has others", "[train]") {
+  const auto with = [](const std::string& type, const std::string& args, const std::string& role = "actor_train") {
+    const std::string train = role + ".training_args.";
+    return std::vector<std::string>{train + "lr_scheduler_type=" + type, train + "lr_scheduler_kwargs=" + args};
+  };
+  const auto error_of = [](const std::vector<std::string>& overrides) {
+    try {
+      load_config(kRecipe, overrides, {.offline = true});
+      return std::string();
+    } catch (const UserError& e) {
+      return std::string(e.what());
+    }
+  };
+  struct Wrong {
+    std::vector<std::string> overrides;
+    std::string message;
+  };
+  const std::vector<Wrong> all = {
+      {with("cosine", "{min_lr: 0}"), "min_lr: lr_scheduler_type = cosine takes num_cycles; remove it"},
+      {with("linear", "{power: 2}"), "power: lr_scheduler_type = linear takes no arguments"},
+      {with("cosine", "{min_lt: 0}"), "did you mean 'min_lr'"},
+      {with("cosine", "{num_cycles: 0}"), "must be above 0"},
+      {with("reduce_lr_on_plateau", "{}"), "must be one of linear, cosine, cosine_with_restarts"},
+      {with("warmup_stable_decay", "{}"), "warmup_stable_decay needs num_decay_steps"},
+      {with("warmup_stable_decay", "{num_decay_steps: 2, decay_type: sqrt}"), "must be one of linear, cosine, 1-sqrt"},
+      {with("cosine_with_min_lr", "{}"), "needs one of min_lr and min_lr_rate; set one"},
+      {with("cosine_with_min_lr", "{min_lr: 0, min_lr_rate: 0}"), "keep one of the two"},
+      {with("cosine_warmup_with_min_lr", "{min_lr: 1}"), "min_lr = 1: must be at most learning_rate = 1e-06"},
+      {with("polynomial", "{lr_end: 1e-6}"), "lr_end = 1e-06: must be below learning_rate = 1e-06"},
+      {{"actor_train.training_args.lr_scheduler_type=polynomial", "actor_train.training_args.learning_rate=1e-7"},
+       "lr_scheduler_kwargs: lr_end = 1e-07 (the default): must be below learning_rate = 1e-07"},
+      {with("polynomial", "{lr_end: 0.1}", "critic"), "critic.training_args.lr_scheduler_kwargs: lr_end = 0.1"}};
+  for (const Wrong& wrong : all) {
+    INFO(wrong.overrides.back() << ": " << error_of(wrong.overrides));
+    CHECK(mentions(error_of(wrong.overrides), wrong.message));
+  }
+  for (const char* none : {"null", "{}", "{num_cycles: null}"}) CHECK(error_of(with("cosine", none)).empty());
 }
 
 }  // namespace roll

@@ -60,7 +60,7 @@ class RewardContext {
   virtual const std::string& tag() const = 0;
   virtual const std::string& domain() const = 0;
   virtual const std::string& finish_reason() const = 0;  // stop | length | stop_string | abort
-  virtual int64_t num_response_tokens() const = 0;
+  virtual int64_t num_response_tokens() const = 0;       // that the model drew, in all turns
 
   /// A column of the data row: a string's text, anything else as JSON; nothing where it is missing or null.
   virtual std::optional<std::string> column(const std::string& name) const = 0;
