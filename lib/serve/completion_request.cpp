@@ -15,7 +15,7 @@ namespace roll {
 namespace {
 
 constexpr int64_t kTextTokens = 16;  // OpenAI's own, of texts
-constexpr size_t kMostStops = 16, kMostPrompts = 1024;
+constexpr size_t kMostStops = 16, kMostStopBytes = 64 << 10, kMostPrompts = 1024;
 constexpr int64_t kMostChoices = 1024;
 
 /// What says nothing about the answer here: names for the operator's books, and hints.
@@ -131,6 +131,9 @@ std::vector<std::string> stops_of(const Json& value) {
     stops.push_back(stop);
   }
   if (stops.size() > kMostStops) throw user_error("stop: has {} texts; at most {}", stops.size(), kMostStops);
+  size_t bytes = 0;
+  for (const std::string& stop : stops) bytes += stop.size();
+  if (bytes > kMostStopBytes) throw user_error("stop: has {} bytes; at most {}", bytes, kMostStopBytes);
   return stops;
 }
 

@@ -18,7 +18,8 @@ namespace roll {
 
 class RequestQueue : public RequestSource, public CompletionSink {
  public:
-  /// `max_waiting`: choices that wait for a slot.
+  /// `max_waiting`: choices that wait for a slot. submit() throws UserError for a request of more, or of too many
+  /// bytes.
   explicit RequestQueue(int64_t max_waiting) : max_waiting_(max_waiting) {}
 
   // For those who ask.
@@ -45,6 +46,7 @@ class RequestQueue : public RequestSource, public CompletionSink {
   void hear_end(int64_t index, const Generation& generation);
   void take_up(std::vector<Generation> unfinished);
   void close(const std::string& why);
+  void forget(const Sample& sample);  // under the mutex
 
   const int64_t max_waiting_;
   std::mutex mutex_;
@@ -52,6 +54,7 @@ class RequestQueue : public RequestSource, public CompletionSink {
   std::deque<Sample> incoming_;
   std::vector<std::shared_ptr<PendingAnswer>> cancelled_;
   int64_t num_waiting_ = 0;  // in the engine
+  size_t num_bytes_ = 0;     // that requests take until they end
   uint64_t last_name_ = 0;
   std::string closed_;  // why; empty: it is not
 
