@@ -165,12 +165,13 @@ FileJson parse_unique_json(std::string_view text, const std::string& origin) {
   FileJson json = parse<FileJson>(text, origin);
   std::set<std::string> seen;
   // Nothing is kept: at each value's end the library looks at all that is kept beside it.
-  FileJson::parse(text, [&](int depth, FileJson::parse_event_t event, FileJson& key) {
-    const bool is_key = event == FileJson::parse_event_t::key && depth == 1;
-    if (is_key && !seen.insert(key.get<std::string>()).second)
-      throw user_error("{}: {}: is there twice", origin, key.get<std::string>());
-    return !is_key;
-  });
+  [[maybe_unused]] const FileJson empty =
+      FileJson::parse(text, [&](int depth, FileJson::parse_event_t event, FileJson& key) {
+        const bool is_key = event == FileJson::parse_event_t::key && depth == 1;
+        if (is_key && !seen.insert(key.get<std::string>()).second)
+          throw user_error("{}: {}: is there twice", origin, key.get<std::string>());
+        return !is_key;
+      });
   return json;
 }
 

@@ -23,8 +23,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxHeadBytes = 64 << 10;
-constexpr size_t kSendBytes = 16 << 10;          // of a stream at a time
-constexpr size_t kMaxSwallowedBytes = 64 << 20;  // of a refused body, read so that the client reads the refusal
+constexpr size_t kSendBytes = 16 << 10;           // of a stream at a time
+constexpr size_t kMaxSwallowedBytes = 64 << 20;   // of a refused body, read so that the client reads the refusal
 constexpr std::chrono::milliseconds kWatch{100};  // between two looks for slow clients
 constexpr int kBacklog = 1024;
 
@@ -214,7 +214,7 @@ struct HttpServer::Parts {
   };
   using Held = std::shared_ptr<Exchange>;
 
-  Parts(HttpLimits bounds, HttpHandlers called) : limits(bounds), handlers(std::move(called)) {}
+  Parts(ServerLimits bounds, HttpHandlers called) : limits(bounds), handlers(std::move(called)) {}
 
   void start(int listener) {
     num_places = std::min(limits.max_connections, places_for_descriptors() / 2);
@@ -222,8 +222,8 @@ struct HttpServer::Parts {
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (is_v6(listener) ? MHD_USE_IPv6 : 0), 0, nullptr,
         nullptr, &on_request, this, MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
         static_cast<unsigned>(num_places), MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMaxHeadBytes,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, &on_completed, this,
-        MHD_OPTION_NOTIFY_CONNECTION, &on_connection, this, MHD_OPTION_END);
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, &on_completed, this, MHD_OPTION_NOTIFY_CONNECTION,
+        &on_connection, this, MHD_OPTION_END);
     if (!daemon) {
       ::close(listener);
       throw system_error("libmicrohttpd cannot start a server{}", errno_text());
@@ -355,7 +355,8 @@ struct HttpServer::Parts {
         exchange->send(handlers.refuse(500, error.what()));
       }
       end(*exchange);
-    }).detach();
+    })
+        .detach();
     exchange->is_handed_over = true;
     clients.at(exchange->fd).is_waiting = true;
     exchange->suspend();
@@ -379,8 +380,9 @@ struct HttpServer::Parts {
     ResponseHandle response(
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kSendBytes, &read_stream, held.get(), &free_stream));
     if (response) held.release();  // NOLINT: free_stream takes it
-    return queue(exchange->connection, std::move(response),
-                 {.status = 200, .type = exchange->stream_type, .body = nullptr, .headers = {{"Cache-Control", "no-cache"}}});
+    return queue(
+        exchange->connection, std::move(response),
+        {.status = 200, .type = exchange->stream_type, .body = nullptr, .headers = {{"Cache-Control", "no-cache"}}});
   }
 
   // --- Slow clients, and the end -----------------------------------------------------------------------------------
@@ -431,7 +433,7 @@ struct HttpServer::Parts {
     MHD_stop_daemon(daemon);
   }
 
-  const HttpLimits limits;
+  const ServerLimits limits;
   const HttpHandlers handlers;
   std::mutex mutex;
   std::condition_variable changed;
@@ -446,7 +448,7 @@ struct HttpServer::Parts {
   int port = 0;
 };
 
-HttpServer::HttpServer(const HttpAddress& address, HttpLimits limits, HttpHandlers handlers)
+HttpServer::HttpServer(const HttpAddress& address, ServerLimits limits, HttpHandlers handlers)
     : parts_(std::make_unique<Parts>(limits, std::move(handlers))) {
   const int listener = listen_on(address.host, address.port);
   if (listener < 0)

@@ -54,12 +54,12 @@ struct HttpAddress {
   std::string port_key;  // the port's name in messages
 };
 
-struct HttpLimits {
+struct ServerLimits {
   int max_connections = 1100;
-  int max_answering = 512;            // requests whose handlers run; further ones are answered 503
-  size_t max_body_bytes = 16 << 20;   // of all requests together; at least twice the largest body that is admitted
-  double request_s = 30;              // in which a request must arrive whole, and an answer be fetched
-  double stop_s = 2;                  // for answers to end when the server stops
+  int max_answering = 512;           // requests whose handlers run; further ones are answered 503
+  size_t max_body_bytes = 16 << 20;  // of all requests together; at least twice the largest body that is admitted
+  double request_s = 30;             // in which a request must arrive whole, and an answer be fetched
+  double stop_s = 2;                 // for answers to end when the server stops
 };
 
 /// True if a Host header names this machine. A page of another site, whose DNS name was pointed here, does not.
@@ -78,7 +78,7 @@ struct HttpHandlers {
 class HttpServer {
  public:
   /// Listens at once. UserError if the address cannot be listened on.
-  HttpServer(const HttpAddress& address, HttpLimits limits, HttpHandlers handlers);
+  HttpServer(const HttpAddress& address, ServerLimits limits, HttpHandlers handlers);
   /// Takes no more requests, gives handlers and clients stop_s to end, closes all connections, waits for the handlers.
   ~HttpServer();
 

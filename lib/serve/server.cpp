@@ -103,8 +103,8 @@ class Asked {
   std::shared_ptr<PendingAnswer> pending_;
 };
 
-HttpLimits limits_of(const ServerSettings& settings) {
-  HttpLimits limits;
+ServerLimits limits_of(const ServerSettings& settings) {
+  ServerLimits limits;
   limits.max_body_bytes = std::max(limits.max_body_bytes, 2 * static_cast<size_t>(settings.max_body_bytes));
   return limits;
 }
