@@ -1,4 +1,6 @@
 // roll verify and roll inspect: what a checkpoint, or a run's newest one, holds, and whether it holds it still.
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -10,6 +12,9 @@
 #include "base/file.h"
 #include "checkpoint/manifest.h"
 #include "model/inspect.h"
+#include "model/model_folder.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
 
 namespace roll {
 
@@ -49,10 +54,33 @@ void verify(const std::string& folder) {
               size_text(total_bytes(files)).c_str());
 }
 
+/// The chat template in words; a folder may have none, and a configuration name another.
+std::string template_words(const std::string& folder) {
+  try {
+    ChatTemplate::load(folder, "native");
+    return "its own";
+  } catch (const UserError& error) {
+    return fmt::format("none that can be used: {}", error.what());
+  }
+}
+
+/// UserError: there is no tokenizer that can be used, without which nothing is generated or trained.
+void inspect_text(const std::string& folder) {
+  const Tokenizer tokenizer = Tokenizer::load(folder);
+  std::vector<std::string> ends;
+  for (const int64_t id : tokenizer.eos_ids()) ends.push_back(fmt::format("{} {}", id, tokenizer.spelling(id)));
+  print_data(fmt::format("tokenizer: {} tokens; ends at {}\n", tokenizer.vocab_size(),
+                         ends.empty() ? "no token, as no file names one" : fmt::format("{}", fmt::join(ends, ", "))));
+  if (const int64_t rows = read_spec(folder).vocab_size; tokenizer.vocab_size() > rows)
+    print_data(fmt::format("note: the model knows {} tokens; texts with the others are refused\n", rows));
+  print_data(fmt::format("chat template: {}\n", template_words(folder)));
+}
+
 void inspect_model(const std::string& folder) {
   const Inspection found = inspect_folder(folder);
   print_data(found.text);
   if (!found.is_known) throw user_error("{}: is of no architecture that is trained or sampled here", folder);
+  inspect_text(folder);
 }
 
 void inspect(const std::string& folder, bool config) {
@@ -86,7 +114,7 @@ void add_checkpoint_tools(CLI::App& app) {
   auto* look = app.add_subcommand(
       "inspect",
       "show what a checkpoint holds: step, tokens, state, files; or what a model's folder is: architecture, features, "
-      "parameters, memory, and of an unknown one what is lacking here (exit code 2, else 0)");
+      "parameters, memory, tokenizer, and of one that cannot be trained what is lacking (exit code 2, else 0)");
   look->add_option("checkpoint", *folder, "a checkpoint, or a run folder: its newest one")->required();
   look->add_flag("--config", *config, "print the configuration that it was trained with");
   look->callback([=] { inspect(*folder, *config); });

@@ -168,10 +168,10 @@ void require_new_folder(const std::string& folder) {
   refuse_in_checkpoint("DIR", folder);
 }
 
-bool has_messages(const std::string& file) {
-  Json row;
-  open_rows(file)->next(row);
-  return row.contains("messages");
+/// True where rows to learn from go through a template.
+bool is_chat(const Json& row) {
+  const auto is_list = [&](const char* name) { return row.contains(name) && row[name].is_array(); };
+  return row.contains("messages") || row.contains("conversations") || is_list("prompt") || is_list("completion");
 }
 
 /// What the rows of a fine-tuning are, through the model's tokenizer and template.
@@ -188,8 +188,11 @@ void measure_sft_rows(NewRun& run, const fs::path& folder, const ModelSpec& spec
   for (int64_t i = 0; i < rows.size(); ++i) lengths.push_back(std::ssize(rows.at(i).ids));
   run.prompts = summary_of(lengths);
   run.num_rows = std::ssize(lengths);
-  run.layout = layout_of(run.data.front());
-  run.has_messages = run.layout ? !run.layout->prompt : has_messages(run.data.front());
+  Json first;
+  open_rows(run.data.front())->next(first);
+  const RowColumns columns = learnt_columns(first, run.data.front(), LearntRows::kResponses);
+  if (columns.names_prompt()) run.layout = columns;
+  run.has_messages = run.layout || is_chat(first);
   if (!run.has_messages) run.chat_template.reset();
 }
 

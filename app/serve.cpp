@@ -35,7 +35,8 @@ constexpr const char* kFooter =
 they do: base_url http://127.0.0.1:8000/v1. Requests are sampled together, as they come. Beside OpenAI's fields there are
 top_k, min_p, repetition_penalty, skip_special_tokens, chat_template_kwargs, and return_token_ids, which gives the ids that
 were drawn. The same request with the same seed gets the same answer, whatever runs beside it. logprobs are
-log_softmax(logits / temperature) of each id. With ROLL_API_KEY in the environment every request must bring it as
+log_softmax(logits / temperature) of each id; top_logprobs, and echo beside logprobs, cost two more forwards of all tokens
+of a choice, which a stream then brings at its end. With ROLL_API_KEY in the environment every request must bring it as
 "Authorization: Bearer ..."; without one only this machine is served. Ctrl-C ends it.)";
 
 constexpr int64_t kLongest = 32768;  // tokens, unless --max-length says otherwise
@@ -94,8 +95,12 @@ void serve(ServeFlags flags) {
                            .chat_template = chat_template ? &*chat_template : nullptr,
                            .vocab_size = model.spec().vocab_size,
                            .max_length = limits.max_length,
-                           .tool_call_form = named<ToolCallForm>(flags.tool_calls)};
-  RequestQueue queue(flags.max_waiting);
+                           .tool_call_form = named<ToolCallForm>(flags.tool_calls),
+                           .scores_tokens = true};
+  RequestQueue queue(flags.max_waiting,
+                     [&](const std::vector<int64_t>& ids, int64_t first, int64_t num_likeliest, double temperature) {
+                       return score_tokens(model, ids, first, num_likeliest, temperature);
+                     });
   {
     const CompletionServer server(served, queue, flags.server);
     log.info("{}; up to {} tokens a sequence, {} sequences together", threads_text(), limits.max_length,
@@ -124,7 +129,8 @@ void add_serve(CLI::App& app) {
   sub->add_option("--template", flags->template_name, "chat template for messages")
       ->check(CLI::IsMember(ChatTemplate::names()))
       ->capture_default_str();
-  sub->add_option("--tool-calls", flags->tool_calls, "how the model writes calls of tools")
+  sub->add_option("--tool-calls", flags->tool_calls,
+                  "how the model writes calls of tools: hermes, between <tool_call> tags (Qwen, GLM-4.5), or llama3")
       ->check(CLI::IsMember(Words<ToolCallForm>::all()))
       ->capture_default_str();
   add_max_length(*sub, flags->max_length, "the model's positions, at most 32768");

@@ -1,5 +1,5 @@
-// roll tokenize: rows of text or messages -> token ids and what they decode to, to check other tokenizers
-// against.
+// roll tokenize: rows of text or messages -> token ids and what they decode to, to check other tokenizers against; and
+// rows to learn from -> the tokens that `roll sft` and `roll dpo` make of them.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -11,46 +11,80 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "checkpoint/hub_cache.h"
+#include "data/chats.h"
+#include "data/pair_rows.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
+#include "train/sft_data.h"
 
 namespace roll {
 
 namespace {
 
 struct TokenizeFlags {
-  std::string model, input = "-", output = "-", chat = "native";
+  std::string model, input = "-", output = "-", chat = "native", as = "prompt";
   bool special = true, add_special = true, add_generation_prompt = true;
 };
 
 class LineTokenizer {
  public:
-  explicit LineTokenizer(const TokenizeFlags& flags) : flags_(flags), tokenizer_(Tokenizer::load(flags.model)) {}
+  explicit LineTokenizer(const TokenizeFlags& flags) : flags_(flags), tokenizer_(Tokenizer::load(flags.model)) {
+    encoder_ = sft_encoder([this]() -> const ChatTemplate& { return chat(); }, tokenizer_);
+  }
 
   /// The output line of one input line; `where` opens its errors.
   std::string line(const Json& row, const std::string& where) {
+    if (flags_.as == "sft") return sft_line(row, where);
+    if (flags_.as == "dpo") return pair_line(row, where);
     const bool is_chat = row.contains("messages");
     if (!is_chat && !(row.contains("text") && row["text"].is_string()))
       throw user_error("{}: needs \"text\": a string, or \"messages\": a list", where);
-    const std::string text = is_chat ? render(row["messages"], where) : row["text"].get<std::string>();
+    const std::string text = is_chat ? render(row, where) : row["text"].get<std::string>();
     // A rendered template already holds the tokens that a post-processor would add.
     const auto ids = tokenizer_.encode(text, flags_.special, flags_.add_special && !is_chat);
     return fmt::format("{{\"ids\":[{}],\"text\":{}}}\n", fmt::join(ids, ","), to_line(tokenizer_.decode(ids)));
   }
 
  private:
-  std::string render(const Json& messages, const std::string& where) {
+  const ChatTemplate& chat() {
     if (!template_) template_ = ChatTemplate::load(flags_.model, flags_.chat);
-    try {
-      return template_->render(messages, flags_.add_generation_prompt);
-    } catch (const UserError& e) {
-      throw user_error("{}: {}", where, e.what());
-    }
+    return *template_;
+  }
+
+  std::string render(const Json& row, const std::string& where) {
+    Json messages = row["messages"];
+    if (messages.is_array())
+      for (Json& message : messages)
+        if (message.is_object()) message = normal_message(message);
+    const auto render = [&](const Json& variables) {
+      return chat().render(messages, flags_.add_generation_prompt, variables);
+    };
+    return render_row(render, template_variables(row, where), where);
+  }
+
+  /// Labels as Hugging Face has them: -100 where a token is not learnt.
+  std::string sft_line(const Json& json, const std::string& where) {
+    Row row = parse_learnt_row(json, where, {});
+    const SftRow encoded = encode_sft_row(row, {}, encoder_);
+    std::vector<int64_t> labels = encoded.ids;
+    for (size_t t = 0; t < labels.size(); ++t)
+      if (t == 0 || !encoded.labels_mask[t - 1]) labels[t] = -100;
+    return fmt::format("{{\"ids\":[{}],\"labels\":[{}],\"text\":{}}}\n", fmt::join(encoded.ids, ","),
+                       fmt::join(labels, ","), to_line(tokenizer_.decode(encoded.ids)));
+  }
+
+  std::string pair_line(const Json& json, const std::string& where) {
+    Row row = parse_learnt_row(json, where, {});
+    const PairRow pair = encode_pair_row(row, {}, encoder_);
+    return fmt::format("{{\"prompt_ids\":[{}],\"chosen_ids\":[{}],\"rejected_ids\":[{}]}}\n",
+                       fmt::join(pair.prompt_ids, ","), fmt::join(pair.chosen_ids, ","),
+                       fmt::join(pair.rejected_ids, ","));
   }
 
   TokenizeFlags flags_;
   Tokenizer tokenizer_;
   std::optional<ChatTemplate> template_;
+  SftEncoder encoder_;
 };
 
 void tokenize(TokenizeFlags& flags) {
@@ -58,7 +92,9 @@ void tokenize(TokenizeFlags& flags) {
   LineTokenizer tokenizer(flags);
   Input in(flags.input);
   Output out(flags.output, in);
-  const auto is_own = [](const Json& row) { return row.contains("text") || row.contains("messages"); };
+  const auto is_own = [&](const Json& row) {
+    return flags.as != "prompt" || row.contains("text") || row.contains("messages");
+  };
   in.rows(is_own)([&](const Json& row, const std::string& where) {
     out.stream() << tokenizer.line(row, where);
     // A program that sends a line and waits for the answer gets it: flush when nothing more is waiting.
@@ -83,6 +119,9 @@ void add_tokenize(CLI::App& app) {
                 "Add the tokens that the post-processor adds to a text, never to messages (default)");
   sub->add_option("--chat", flags->chat, "Template for messages")
       ->check(CLI::IsMember(ChatTemplate::names()))
+      ->capture_default_str();
+  sub->add_option("--as", flags->as, "prompt; or what roll sft (ids, labels) or roll dpo makes of rows to learn from")
+      ->check(CLI::IsMember({"prompt", "sft", "dpo"}))
       ->capture_default_str();
   sub->add_flag("--generation-prompt,!--no-generation-prompt", flags->add_generation_prompt,
                 "End messages with the opening of the assistant's turn (default)");

@@ -26,7 +26,7 @@ namespace roll {
 namespace {
 
 /// A response's random numbers are named by its line and its number within the line, so that `-n 8` begins with the
-/// same four responses as `-n 4`.
+/// same four responses as `-n 4`; in a line with a seed of its own by that and the number, as `roll serve` does it.
 constexpr int64_t kMaxResponses = 1 << 16;
 
 /// Of --prompt.
@@ -49,7 +49,7 @@ std::vector<GenerationRequest> requests_of(const std::vector<PromptLine>& lines,
     const auto& [ids, generating, seed] = lines[line];
     for (int64_t i = 0; i < num_responses; ++i)
       requests.push_back({.prompt_ids = ids,
-                          .sequence_id = line * kMaxResponses + static_cast<uint64_t>(i),
+                          .sequence_id = (seed ? 0 : line * kMaxResponses) + static_cast<uint64_t>(i),
                           .generating = generating,
                           .seed = seed});
   }
@@ -174,7 +174,9 @@ void sample(const Work& work, const OnGenerated& on_done, SamplerHooks hooks) {
 
 /// Without progress: a line that is redrawn would get in the way of the text.
 void show_texts(const Work& work, std::ostream& out) {
-  const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) { return work.tokenizer.decode(ids, skip); };
+  const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) {
+    return work.tokenizer.decode(ids, skip, /*goes_on=*/true);
+  };
   OrderedTexts texts(out, work.sampling.generating, decode, work.requests.size());
   SamplerHooks hooks;
   hooks.on_token = [&](int64_t index, const Generation& so_far) { texts.grow(index, so_far.ids); };

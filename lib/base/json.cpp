@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <istream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -147,7 +148,73 @@ J parse(std::string_view text, const std::string& origin, size_t max_values = SI
   }
 }
 
+/// A number that Python writes and JSON lacks, and the JSON string of the same length that stands for it while a text
+/// is parsed, so that places in messages stay right.
+struct PythonNumber {
+  std::string_view word, stand_in;
+  const char* string;
+  double value;
+};
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr auto kPythonNumbers = std::to_array<PythonNumber>({
+    {"-Infinity", "\"\\u0002\" ", "\x02", -kInfinity},
+    {"Infinity", "\"\\u0001\"", "\x01", kInfinity},
+    {"NaN", "\"\x7f\"", "\x7f", std::numeric_limits<double>::quiet_NaN()},
+});
+
+/// `text` with stand-ins where a value is one of these words; empty: there is none, or it has such strings already.
+std::string with_stand_ins(std::string_view text) {
+  constexpr auto has = [](std::string_view all, std::string_view part) { return all.find(part) != all.npos; };
+  if (!has(text, "Infinity") && !has(text, "NaN")) return {};
+  if (has(text, "\\u0001") || has(text, "\\u0002") || has(text, "\x7f")) return {};
+  std::string out(text);
+  char before = ' ';  // the last sign outside of strings that is no white space
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i] == '"')
+      while (++i < out.size() && out[i] != '"') i += out[i] == '\\';
+    if (i >= out.size()) break;  // no JSON
+    for (const auto& [word, stand_in, string, value] : kPythonNumbers) {
+      const bool is_value = before == ':' || before == '[' || before == ',';
+      if (!is_value || out.compare(i, word.size(), word) != 0) continue;
+      const size_t next = out.find_first_not_of(" \t\r\n", i + word.size());
+      if (next == std::string::npos || (out[next] != ',' && out[next] != ']' && out[next] != '}')) continue;
+      out.replace(i, word.size(), stand_in);
+      i += word.size() - 1;
+    }
+    if (std::string_view(" \t\r\n").find(out[i]) == std::string_view::npos) before = out[i];
+  }
+  return out;
+}
+
+template <class J>
+void take_stand_ins(J& json) {
+  for (const PythonNumber& number : kPythonNumbers)
+    if (json == number.string) {
+      json = number.value;
+      return;
+    }
+  if (json.is_structured())
+    for (J& part : json) take_stand_ins(part);
+}
+
+template <class J>
+J parse_python(std::string_view text, const std::string& origin) {
+  const std::string changed = with_stand_ins(text);
+  J json = parse<J>(changed.empty() ? text : changed, origin);
+  if (!changed.empty()) take_stand_ins(json);
+  return json;
+}
+
 }  // namespace
+
+Json parse_python_json(std::string_view text, const std::string& origin) {
+  return parse_python<Json>(text, origin);
+}
+
+FileJson parse_python_file_json(std::string_view text, const std::string& origin) {
+  return parse_python<FileJson>(text, origin);
+}
 
 Json parse_json(std::string_view text, const std::string& origin) {
   return parse<Json>(text, origin);

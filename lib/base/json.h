@@ -28,6 +28,10 @@ constexpr size_t kMaxJsonBytes = 128 << 20;
 Json parse_json(std::string_view text, const std::string& origin);
 FileJson parse_file_json(std::string_view text, const std::string& origin);
 
+/// The same of what Python's json module writes, and transformers with it: numbers may be Infinity, -Infinity and NaN.
+Json parse_python_json(std::string_view text, const std::string& origin);
+FileJson parse_python_file_json(std::string_view text, const std::string& origin);
+
 /// parse_file_json(), and UserError where the outermost object has a key twice.
 FileJson parse_unique_json(std::string_view text, const std::string& origin);
 

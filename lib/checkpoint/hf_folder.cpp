@@ -42,7 +42,7 @@ Json HfFolder::read_config(const fs::path& folder) {
   const fs::path file = folder / "config.json";
   if (!is_there(file))
     throw user_error("{}: the folder has no config.json; give a Hugging Face model folder", folder.string());
-  Json config = read_json(file);
+  Json config = parse_python_json(read_file(file, kMaxJsonBytes), file.string());
   if (!config.is_object()) throw user_error("{}: {} where a JSON object is needed", file.string(), config.type_name());
   return config;
 }
@@ -180,6 +180,7 @@ FileSums write_hf_files(const fs::path& folder, Json config, const NamedTensors&
 }
 
 Companions read_companions(const fs::path& folder) {
+  static const fs::path kMoreTemplates = "additional_chat_templates";
   static const std::vector<std::string> kPrefixes = {"tokenizer",          "vocab",        "merges",
                                                      "special_tokens_map", "added_tokens", "chat_template",
                                                      "generation_config",  "LICENSE"};
@@ -191,12 +192,17 @@ Companions read_companions(const fs::path& folder) {
         std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](const auto& p) { return name.starts_with(p); });
     if (is_companion) companions[name] = read_file(entry);
   }
+  for (const fs::path& entry : entries_of(folder / kMoreTemplates))
+    if (entry.extension() == ".jinja") companions[(kMoreTemplates / entry.filename()).string()] = read_file(entry);
   return companions;
 }
 
 FileSums write_companions(const Companions& companions, const fs::path& folder) {
   FileSums sums;
-  for (const auto& [name, bytes] : companions) sums[name] = write_file_atomic(folder / name, bytes);
+  for (const auto& [name, bytes] : companions) {
+    fs::create_directories((folder / name).parent_path());
+    sums[name] = write_file_atomic(folder / name, bytes);
+  }
   return sums;
 }
 

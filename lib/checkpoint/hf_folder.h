@@ -49,7 +49,7 @@ class HfFolder {
 };
 
 /// The files that travel with weights, by name, with their bytes: tokenizer*, vocab*, merges*, special_tokens_map,
-/// added_tokens, chat_template*, generation_config, LICENSE. Read when a model is loaded, so that it can be saved
+/// added_tokens, chat_template*, additional_chat_templates/, generation_config, LICENSE. Read when a model is loaded, so that it can be saved
 /// whatever becomes of the folder.
 using Companions = std::map<std::string, std::string>;
 /// UserError: one cannot be read.

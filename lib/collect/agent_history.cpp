@@ -134,7 +134,8 @@ AgentPlace place_of_text(const std::vector<AgentNode>& nodes, const std::string&
   }
   if (!nearest) throw user_error("prompt: the session goes on with token ids, as it began");
   if (!found) throw user_error("prompt: {}; {}", text_difference(*nearest, text), kRule);
-  return {.node = *found, .between = tokenizer.encode(text.substr(nodes[*found].text->size()), true, false)};
+  const AgentNode& node = nodes[*found];
+  return {.node = *found, .between = tokenizer.encode_behind(all_ids(node), text.substr(node.text->size()))};
 }
 
 }  // namespace
@@ -162,7 +163,8 @@ AgentNode next_node(const AgentNode& before, const AgentPlace& place, const Comp
   if (!place.added.empty()) node.answers.push_back(place.added);
   if (!request.texts.empty()) node.text = request.texts.front() + text;
   if (request.kind == CompletionKind::kText) return node;
-  const SpokenAndCalled parts = request.has_tools ? split_tool_calls(text, form) : SpokenAndCalled{text, {}};
+  const SpokenAndCalled parts =
+      request.has_tools ? split_tool_calls(text, form, request.variables["tools"]) : SpokenAndCalled{text, {}};
   Json said{{"role", "assistant"}, {"content", parts.content}, {"tool_calls", Json::array()}};
   for (const ToolCall& call : parts.calls)
     said["tool_calls"].push_back(

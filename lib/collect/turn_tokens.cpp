@@ -1,19 +1,26 @@
 #include "collect/turn_tokens.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/trim.h"
 #include "collect/text_difference.h"
 
 namespace roll {
 
 namespace {
 
-constexpr const char* kStandIn = "a turn";
+constexpr const char *kTurn = "a turn", *kThought = "a thought";
 
 Json message(const char* role, const std::string& text) {
   return {{"role", role}, {"content", text}};
+}
+
+Json first_messages() {
+  return Json::array({message("user", "a level")});
 }
 
 /// `after` without `before`, with which it must begin.
@@ -29,6 +36,10 @@ std::string rest_behind(const std::string& before, const std::string& after) {
 
 }  // namespace
 
+TurnTokens::StandIn TurnTokens::plain() {
+  return {message("assistant", kTurn), kTurn};
+}
+
 Json tool_variables(const Json& tools) {
   return tools.is_null() ? Json::object() : Json{{"tools", tools}};
 }
@@ -37,14 +48,23 @@ TurnTokens::TurnTokens(ChatTemplate chat_template, const Tokenizer& tokenizer)
     : template_(std::move(chat_template)), tokenizer_(tokenizer) {}
 
 void TurnTokens::check(const char* role, const Json& tools) const {
-  const Json first = Json::array({message("user", "a level")}), variables = tool_variables(tools);
-  for (const char* turn : {kStandIn, "<think>\na thought\n</think>\n\na turn"}) {
-    const std::string text = text_behind(first, turn, Json::array({message(role, "an answer")}), variables);
-    if (text.find("an answer") == std::string::npos)
+  const Json variables = tool_variables(tools), answer = Json::array({message(role, "an answer")});
+  const auto try_turn = [&](const StandIn& turn) {
+    if (text_behind(first_messages(), turn, answer, variables).find("an answer") == std::string::npos)
       throw user_error("template: a message of role {} does not appear in what it writes; choose another, as chatml",
                        role);
-  }
-  const std::string opening = template_.render(first, /*add_generation_prompt=*/true, variables);
+  };
+  const auto thought = thoughtful(variables);
+  if (thought) try_turn(*thought);
+  const bool opens_thought = thought && trimmed_text(thought->said).starts_with(kThought);
+  if (!opens_thought) try {
+      try_turn(plain());
+    } catch (const UserError&) {
+      const auto turn = written(plain().message, variables);
+      if (!turn) throw;
+      try_turn(*turn);
+    }
+  const std::string opening = template_.render(first_messages(), /*add_generation_prompt=*/true, variables);
   for (const Json& tool : tools)
     if (const auto& name = tool["function"]["name"].get_ref<const std::string&>();
         opening.find(name) == std::string::npos)
@@ -54,10 +74,32 @@ void TurnTokens::check(const char* role, const Json& tools) const {
           name);
 }
 
-std::string TurnTokens::text_behind(Json messages, const std::string& turn, const Json& answer,
+/// A turn that is the message's text and what the template writes around it, in the model's place: with the marks of a
+/// thought, perhaps. Empty: the template's opening says that this cannot be sampled, as one that closes a thought.
+std::optional<TurnTokens::StandIn> TurnTokens::written(const Json& message, const Json& variables) const {
+  Json messages = first_messages();
+  const std::string opening = template_.render(messages, /*add_generation_prompt=*/true, variables);
+  messages.push_back(message);
+  const std::string text = template_.render(messages, /*add_generation_prompt=*/false, variables);
+  const size_t turn = text.rfind(kTurn);
+  if (!text.starts_with(opening) || turn == std::string::npos || turn < opening.size()) return std::nullopt;
+  return StandIn{message, text.substr(opening.size(), turn + std::strlen(kTurn) - opening.size())};
+}
+
+std::optional<TurnTokens::StandIn> TurnTokens::thoughtful(const Json& variables) const {
+  Json thought = message("assistant", kTurn), messages = first_messages();
+  thought["reasoning_content"] = kThought;
+  messages.push_back(thought);
+  if (template_.render(messages, /*add_generation_prompt=*/false, variables).find(kThought) != std::string::npos)
+    return written(thought, variables);
+  const std::string said = fmt::format("<think>\n{}\n</think>\n\n{}", kThought, kTurn);  // the template has no marks
+  return StandIn{message("assistant", said), said};
+}
+
+std::string TurnTokens::text_behind(Json messages, const StandIn& turn, const Json& answer,
                                     const Json& variables) const {
-  const std::string before = template_.render(messages, /*add_generation_prompt=*/true, variables) + turn;
-  messages.push_back(message("assistant", turn));
+  const std::string before = template_.render(messages, /*add_generation_prompt=*/true, variables) + turn.said;
+  messages.push_back(turn.message);
   for (const Json& part : answer) messages.push_back(part);
   return rest_behind(before, template_.render(messages, /*add_generation_prompt=*/true, variables));
 }
@@ -67,17 +109,39 @@ std::vector<int64_t> TurnTokens::prompt(const Json& messages) const {
                            /*add_special=*/false);
 }
 
-std::vector<int64_t> TurnTokens::behind(const Before& before, Json answer, int64_t last_id) const {
+std::string TurnTokens::text_between(const Before& before, const Json& answer, const StandIn& turn) const {
   Json messages = before.first;
   for (const Json& earlier : before.answers) {
-    messages.push_back(message("assistant", kStandIn));
+    messages.push_back(turn.message);
     for (const Json& part : earlier) messages.push_back(part);
   }
+  return text_behind(std::move(messages), turn, answer, before.variables);
+}
+
+/// Behind the first turn that this template leaves as it is.
+std::string TurnTokens::text_between(const Before& before, const Json& answer) const {
+  try {
+    return text_between(before, answer, plain());
+  } catch (const UserError&) {
+    for (const auto& turn : {written(plain().message, before.variables), thoughtful(before.variables)}) {
+      if (!turn) continue;
+      try {
+        return text_between(before, answer, *turn);
+      } catch (const UserError&) {  // the first fault is told
+      }
+    }
+    throw;
+  }
+}
+
+std::vector<int64_t> TurnTokens::behind(const Before& before, Json answer, int64_t last_id) const {
   for (Json& part : answer) part["content"] = tokenizer_.disarmed(part["content"]);
-  std::vector<int64_t> ids = tokenizer_.encode(text_behind(std::move(messages), kStandIn, answer, before.variables),
-                                               /*parse_special=*/true, /*add_special=*/false);
   const auto& ends = tokenizer_.eos_ids();
   const bool is_ended = std::ranges::find(ends, last_id) != ends.end();
+  // The template writes an end token, too, so its text goes on behind what the model said before that one.
+  constexpr int64_t kOrdinary = -1;
+  std::vector<int64_t> ids =
+      tokenizer_.encode_behind(std::array{is_ended ? kOrdinary : last_id}, text_between(before, answer));
   if (is_ended && !ids.empty() && ids.front() == last_id) ids.erase(ids.begin());
   return ids;
 }

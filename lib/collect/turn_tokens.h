@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,9 @@ class TurnTokens {
 
   /// Whose messages lie between turns: the user's, or those of tools, with their schemas (null: they are not shown).
   /// UserError: a template that changes what was said before, which names the first difference; one that leaves the
-  /// messages or the tools out. One that trims turns is taken: what was sampled stays with its blanks.
+  /// messages or the tools out. One that trims turns is taken: what was sampled stays with its blanks. Tried are the
+  /// turns that can be sampled behind this template's opening: with a thought, but where it has closed that already,
+  /// and without one, but where it has begun it.
   void check(const char* role, const Json& tools) const;
 
   /// What was before a turn, beside the model's own turns.
@@ -41,7 +44,17 @@ class TurnTokens {
   std::string disarmed(const std::string& text) const { return tokenizer_.disarmed(text); }
 
  private:
-  std::string text_behind(Json messages, const std::string& turn, const Json& answer, const Json& variables) const;
+  /// A turn that stands for any: what was sampled, and the message that the template is given for it.
+  struct StandIn {
+    Json message;
+    std::string said;
+  };
+  static StandIn plain();
+  std::string text_behind(Json messages, const StandIn& turn, const Json& answer, const Json& variables) const;
+  std::optional<StandIn> written(const Json& message, const Json& variables) const;
+  std::optional<StandIn> thoughtful(const Json& variables) const;
+  std::string text_between(const Before& before, const Json& answer, const StandIn& turn) const;
+  std::string text_between(const Before& before, const Json& answer) const;
 
   ChatTemplate template_;
   const Tokenizer& tokenizer_;

@@ -12,7 +12,7 @@
 #include "base/harmless.h"
 #include "base/terminal.h"
 #include "base/trim.h"
-#include "data/columns.h"
+#include "data/chats.h"
 
 namespace roll {
 
@@ -23,12 +23,12 @@ constexpr std::array<std::string_view, 8> kRoles = {"system", "developer", "user
 
 constexpr int kRoleColumns = 40;  // of what a row says
 
-const std::string& text_of(const Json& message, const char* part) {
-  return message[part].get_ref<const std::string&>();
+const std::string& role_of(const Json& message) {
+  return message["role"].get_ref<const std::string&>();
 }
 
 bool ends_with_assistant(const Row& row) {
-  return row.messages && text_of(row.messages->back(), "role") == "assistant";
+  return row.messages && role_of(row.messages->back()) == "assistant";
 }
 
 std::string count_rows(size_t n) {
@@ -51,7 +51,7 @@ void PromptWarnings::add(const Row& row) {
   if (!row.messages) return;
   bool is_odd = false;
   for (const Json& message : *row.messages) {
-    const std::string& role = text_of(message, "role");
+    const std::string& role = role_of(message);
     if (std::ranges::find(kRoles, role) != kRoles.end()) continue;
     roles_.insert(cut_to_width(on_one_line(role), kRoleColumns));
     is_odd = true;
@@ -60,7 +60,7 @@ void PromptWarnings::add(const Row& row) {
   if (!ends_with_assistant(row)) return;
   const std::string_view truth = trimmed_text(row.ground_truth);
   if (truth.empty() && !are_sampled_) return;
-  const bool shows = !truth.empty() && text_of(row.messages->back(), "content").find(truth) != std::string::npos;
+  const bool shows = !truth.empty() && content_text(row.messages->back()).find(truth) != std::string::npos;
   (shows ? showing_ : ending_).add(row.origin);
 }
 
@@ -98,10 +98,10 @@ uint64_t prompt_key(const Row& row) {
   if (!row.messages) return fnv1a(trimmed_text(row.prompt));
   std::string key;
   for (const Json& message : *row.messages) {
-    const std::string& role = text_of(message, "role");
+    const std::string& role = role_of(message);
     // What the row shows of the answer, or how the task is introduced, makes no other question of it.
     if (role == "system" || (role == "assistant" && &message == &row.messages->back())) continue;
-    key += fmt::format("{}{}", key.empty() ? "" : "\n", trimmed_text(text_of(message, "content")));
+    key += fmt::format("{}{}", key.empty() ? "" : "\n", trimmed_text(content_text(message)));
   }
   return fnv1a(key);
 }

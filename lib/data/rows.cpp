@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 #include "base/trim.h"
+#include "data/chats.h"
 #include "data/columns.h"
+#include "data/learnt_rows.h"
 
 namespace roll {
 
@@ -124,13 +126,13 @@ void read_prompt(Row& row, RowColumns columns) {
 }  // namespace
 
 Json parse_messages(const Json& value, const std::string& origin, const std::string& column) {
-  const Json messages =
-      value.is_string() ? parse_json(value.get_ref<const std::string&>(), origin + ": " + column) : value;
+  Json messages = value.is_string() ? parse_json(value.get_ref<const std::string&>(), origin + ": " + column) : value;
   if (!messages.is_array()) throw wrong_column(origin, column, messages, "a list of {role, content}");
   if (messages.empty()) throw user_error("{}: {} = []: holds no message; a prompt needs one", origin, column);
   for (size_t i = 0; i < messages.size(); ++i) {
     const std::string key = fmt::format("{}[{}]", column, i);
     if (!messages[i].is_object()) throw wrong_column(origin, key, messages[i], "an object {role, content}");
+    messages[i] = normal_message(messages[i]);
     for (const char* part : {"role", "content"}) {
       if (!messages[i].contains(part)) throw user_error("{}: {}: has no '{}'", origin, key, part);
       if (!messages[i][part].is_string()) throw wrong_column(origin, key + "." + part, messages[i][part], "a string");
@@ -139,7 +141,7 @@ Json parse_messages(const Json& value, const std::string& origin, const std::str
   return messages;
 }
 
-Row parse_row(const Json& columns_as_they_are, const std::string& origin, const RowColumns& columns) {
+Row parse_learnt_row(const Json& columns_as_they_are, const std::string& origin, const RowColumns& columns) {
   Row row;
   row.origin = origin;
   row.raw = columns_as_they_are;
@@ -152,7 +154,13 @@ Row parse_row(const Json& columns_as_they_are, const std::string& origin, const 
   row.tag = string_column(line, "tag", origin);
   row.domain = string_column(line, "domain", origin);
   row.ground_truth = ground_truth_column(line, origin);
+  return row;
+}
+
+Row parse_row(const Json& line, const std::string& origin, const RowColumns& columns) {
+  Row row = parse_learnt_row(line, origin, columns);
   read_prompt(row, columns);
+  if (row.messages) row.tools = template_variables(line, origin).value("tools", Json());
   return row;
 }
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "data/chats.h"
+#include "data/rendered_chat.h"
+#include "data/row_forms.h"
 
 namespace roll {
 
@@ -17,93 +20,48 @@ void append(SftRow& row, const std::vector<int64_t>& ids, bool learnt) {
   }
 }
 
-/// The response column's text; empty when the row has none (and none was asked for by name).
-std::optional<std::string> response_of(const Row& row, const std::optional<std::string>& name) {
-  const std::string column = name.value_or("response");
-  if (!row.raw.contains(column) || row.raw[column].is_null()) {
-    if (name) throw user_error("{}: the row has no column '{}' for its response", row.origin, column);
-    return std::nullopt;
-  }
-  if (!row.raw[column].is_string())
-    throw user_error("{}: {} = {}: must be a string, not {}", row.origin, column,
-                     to_line(row.raw[column]).substr(0, 60), row.raw[column].type_name());
-  auto text = row.raw[column].get<std::string>();
-  if (text.empty()) throw user_error("{}: {}: is empty; a response to learn needs text", row.origin, column);
-  return text;
+void append_raw(SftRow& out, const SftForm& form, const SftEncoder& encoder) {
+  const bool has_prompt = form.learnt != Learnt::kAll;
+  if (has_prompt) append(out, encoder.encode(form.prompt_text, true), false);
+  append(out, encode_to_end(out.ids, form.completion_text, out.origin, encoder), true);
 }
 
-bool is_assistant(const Json& message) {
-  return message["role"] == "assistant";
+void append_completion(SftRow& out, const SftForm& form, const SftEncoder& encoder) {
+  const ChatRenderer render{encoder, form.variables, out.origin};
+  const std::string asked = render(form.prompt, true), whole = render(joined(form.prompt, form.completion), false);
+  const size_t begin = common_beginning(asked, whole, encoder);
+  out.is_rewritten = begin < asked.size();
+  append(out, encoder.encode(std::string_view(whole).substr(0, begin), false), false);
+  append(out, encoder.behind(out.ids, std::string_view(whole).substr(begin)), true);
 }
 
-void encode_raw(SftRow& out, const Row& row, const std::string& response, const SftEncoder& encoder) {
-  if (encoder.eos_ids.empty())
-    throw user_error("{}: the tokenizer names no end token, so a raw response could not be ended; set eos_token",
-                     row.origin);
-  append(out, encoder.encode(row.prompt, true), false);
-  append(out, encoder.encode(response, false), true);
-  if (out.ids.back() != encoder.eos_ids.front()) append(out, {encoder.eos_ids.front()}, true);
-}
-
-/// An assistant turn: learnt up to its last end token; what the template writes after that (a newline) is not the
-/// model's to say.
-void append_turn(SftRow& out, const std::vector<int64_t>& ids, const std::vector<int64_t>& eos_ids, bool is_last) {
-  const auto is_end = [&](int64_t id) { return std::ranges::find(eos_ids, id) != eos_ids.end(); };
-  const auto last_end = std::find_if(ids.rbegin(), ids.rend(), is_end);
-  const auto learnt_end = last_end == ids.rend() ? ids.end() : last_end.base();
-  append(out, {ids.begin(), learnt_end}, true);
-  if (!is_last) append(out, {learnt_end, ids.end()}, false);
-}
-
-/// The part of `text` after `known`.
-std::string continuation(const std::string& known, const std::string& text, const Row& row, size_t message) {
-  if (!text.starts_with(known)) {
-    throw user_error(
-        "{}: messages[{}]: the chat template renders the turns before it differently once it is there, so what to "
-        "learn is "
-        "not clear; give one assistant message per row",
-        row.origin, message);
-  }
-  return text.substr(known.size());
-}
-
-void encode_chat(SftRow& out, const Row& row, const Json& messages, const SftEncoder& encoder) {
-  std::string known;
-  Json so_far = Json::array();
-  const auto last =
-      static_cast<size_t>(std::find_if(messages.rbegin(), messages.rend(), is_assistant).base() - messages.begin()) - 1;
-  for (size_t i = 0; i <= last; ++i) {
-    if (is_assistant(messages[i])) {
-      const std::string prompt = encoder.render(so_far, true);
-      append(out, encoder.encode(continuation(known, prompt, row, i), false), false);
-      so_far.push_back(messages[i]);
-      const std::string through = encoder.render(so_far, false);
-      append_turn(out, encoder.encode(continuation(prompt, through, row, i), false), encoder.eos_ids, i == last);
-      known = through;
-    } else {
-      so_far.push_back(messages[i]);
-    }
+void append_turns(SftRow& out, const SftForm& form, const SftEncoder& encoder) {
+  const RenderedChat chat = find_turns(form.prompt, {encoder, form.variables, out.origin});
+  out.is_rewritten = chat.is_rewritten;
+  const std::string_view text = chat.text;
+  size_t at = 0;
+  for (const auto& [begin, end] : chat.turns) {
+    append(out, encoder.behind(out.ids, text.substr(at, begin - at)), false);
+    append(out, encoder.behind(out.ids, text.substr(begin, end - begin)), true);
+    at = end;
   }
 }
 
 }  // namespace
 
-SftRow encode_sft_row(const Row& row, const std::optional<std::string>& response, const SftEncoder& encoder) {
-  SftRow out;
-  out.id = row.id;
-  out.origin = row.origin;
-  const auto text = response_of(row, response);
-  if (!row.messages) {
-    if (!text) throw user_error("{}: the row has no column 'response'", row.origin);
-    encode_raw(out, row, *text, encoder);
-    return out;
-  }
-  Json messages = *row.messages;
-  if (text) messages.push_back({{"role", "assistant"}, {"content", *text}});
-  if (std::none_of(messages.begin(), messages.end(), is_assistant))
-    throw user_error("{}: messages hold no assistant message and there is no column 'response'; nothing to learn",
-                     row.origin);
-  encode_chat(out, row, messages, encoder);
+SftRow encode_sft_row(Row& row, const SftColumns& columns, const SftEncoder& encoder) {
+  SftRow out{.id = row.id, .origin = row.origin};
+  const SftForm form = sft_form(row, columns);
+  if (form.is_chat())
+    row.messages = form.prompt;
+  else
+    row.prompt = form.learnt == Learnt::kAll ? form.completion_text : form.prompt_text;
+  if (!form.is_chat())
+    append_raw(out, form, encoder);
+  else if (form.learnt == Learnt::kTurns)
+    append_turns(out, form, encoder);
+  else
+    append_completion(out, form, encoder);
   return out;
 }
 

@@ -112,7 +112,7 @@ void CommandPlayer::step(const std::string& message) {
     std::vector<std::string> names;
     for (const Json& tool : tools_) names.push_back(tool["function"]["name"].get<std::string>());
     Json calls = Json::array();
-    for (const auto& attempt : calls_.read(message).attempts) {
+    for (const auto& attempt : calls_.read(message, tools_).attempts) {
       const std::string fault = fault_of(attempt, names);
       errors_.push_back(fault.empty() ? "" : "Error: " + fault);
       if (fault.empty())

@@ -85,7 +85,8 @@ struct EnvironmentArgs {
     v("search_depth", search_depth, "sokoban: steps by which a level is played backwards when it is made",
       within(1, 10'000));
     v("tools", tools, "tools: which may be called");
-    v("tool_calls", tool_calls, "tools, command, plugin: how the model writes calls");
+    v("tool_calls", tool_calls,
+      "tools, command, plugin: how the model writes calls: hermes, between <tool_call> tags, or llama3");
     v("tool_pattern", tool_pattern,
       "tools, command, plugin: PCRE2 expression of a call, whose groups are the name and the arguments as JSON; null: "
       "as tool_calls says");

@@ -14,21 +14,8 @@ namespace roll {
 
 namespace {
 
-constexpr std::string_view kOpen = "<tool_call>", kClose = "</tool_call>", kBlanks = " \t\r\n";
+constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::string_view kPythonTag = "<|python_tag|>";
-
-std::optional<ToolCall> call_of(std::string_view text) {
-  Json call;
-  try {
-    call = parse_json(trimmed_text(text), "a call");
-  } catch (const UserError&) {
-    return {};
-  }
-  if (!call.is_object() || !call.contains("name") || !call["name"].is_string()) return {};
-  for (const char* key : {"arguments", "parameters"})
-    if (call.contains(key) && call[key].is_object()) return ToolCall{call["name"], to_line(call[key])};
-  return {};
-}
 
 /// Blanks around calls say nothing.
 SpokenAndCalled finished(SpokenAndCalled parts) {
@@ -38,17 +25,17 @@ SpokenAndCalled finished(SpokenAndCalled parts) {
   return parts;
 }
 
-SpokenAndCalled split_hermes(const std::string& text) {
+SpokenAndCalled split_hermes(const std::string& text, const Json& tools) {
+  constexpr size_t kMostFaults = 64;  // each may cost a look at all that follows
   SpokenAndCalled parts;
-  size_t at = 0;
-  while (true) {
-    const size_t open = text.find(kOpen, at), body = open + kOpen.size();
+  size_t at = 0, num_faults = 0;
+  while (num_faults < kMostFaults) {
+    const size_t open = text.find(kCallOpens, at);
     if (open == std::string::npos) break;
-    const size_t close = std::min(text.find(kClose, body), text.size());  // an end token may stand in its place
-    const auto call = call_of(std::string_view(text).substr(body, close - body));
-    const size_t end = std::min(close + kClose.size(), text.size());
+    const auto [call, end] = read_tagged_call(text, open + kCallOpens.size(), tools);
     parts.content += text.substr(at, (call ? open : end) - at);
     parts.attempts.push_back(call);
+    if (!call) ++num_faults;
     at = end;
   }
   parts.content += text.substr(at);
@@ -57,22 +44,20 @@ SpokenAndCalled split_hermes(const std::string& text) {
 
 SpokenAndCalled split_llama3(const std::string& text) {
   SpokenAndCalled parts;
-  // A ; may stand within a string: the shortest beginning that is a call is one.
   std::string_view rest = trimmed_text(text);
   const bool is_marked = rest.starts_with(kPythonTag);
   if (is_marked) rest = trimmed_text(rest.substr(kPythonTag.size()));
   const bool is_meant = is_marked || rest.starts_with('{');
   while (!rest.empty()) {
+    const size_t end = rest.starts_with('{') ? json_length(rest) : std::string_view::npos;
+    const std::string_view behind = end == std::string_view::npos ? "" : trimmed_text(rest.substr(end));
     std::optional<ToolCall> call;
-    size_t end = 0;
-    while (!call && end < rest.size()) {
-      end = std::min(rest.find(';', end + 1), rest.size());
-      call = call_of(rest.substr(0, end));
-    }
+    if (end != std::string_view::npos && (behind.empty() || behind.starts_with(';')))
+      call = call_of_json(rest.substr(0, end));
     if (!call && !is_meant) return {text, {}};
     if (!call) return {text, {}, {std::nullopt}};
     parts.attempts.push_back(call);
-    rest = trimmed_text(rest.substr(std::min(end + 1, rest.size())));
+    rest = behind.empty() ? behind : trimmed_text(behind.substr(1));
   }
   return finished(std::move(parts));
 }
@@ -128,22 +113,22 @@ ToolCallReader::ToolCallReader(ToolCallForm form, const std::optional<std::strin
   if (pattern) pattern_.emplace(*pattern, key);
 }
 
-SpokenAndCalled ToolCallReader::read(const std::string& turn) {
+SpokenAndCalled ToolCallReader::read(const std::string& turn, const Json& tools) {
   const size_t end = turn.ends_with("|>") ? std::min(turn.rfind("<|"), turn.size()) : turn.size();
   const std::string said = turn.substr(0, end);
-  SpokenAndCalled parts = pattern_ ? pattern_->split(said) : split_tool_calls(said, form_);
+  SpokenAndCalled parts = pattern_ ? pattern_->split(said) : split_tool_calls(said, form_, tools);
   parts.attempts.resize(std::min(parts.attempts.size(), kMostCalls));
   return parts;
 }
 
 std::string fault_of(const std::optional<ToolCall>& call, const std::vector<std::string>& tools) {
-  if (!call) return "this is no call: a name and an object of arguments were expected, as JSON";
+  if (!call) return "this is no call: a name and its arguments were expected";
   if (std::ranges::find(tools, call->name) != tools.end()) return "";
   return fmt::format("there is no tool {}; there is {}", call->name, fmt::join(tools, ", "));
 }
 
-SpokenAndCalled split_tool_calls(const std::string& text, ToolCallForm form) {
-  return form == ToolCallForm::kHermes ? split_hermes(text) : split_llama3(text);
+SpokenAndCalled split_tool_calls(const std::string& text, ToolCallForm form, const Json& tools) {
+  return form == ToolCallForm::kHermes ? split_hermes(text, tools) : split_llama3(text);
 }
 
 size_t sure_content(std::string_view text, ToolCallForm form) {
@@ -152,9 +137,9 @@ size_t sure_content(std::string_view text, ToolCallForm form) {
     const std::string_view beginning = said.substr(0, kPythonTag.size());
     return said.starts_with('{') || kPythonTag.starts_with(beginning) ? 0 : text.size();
   }
-  size_t end = std::min(text.find(kOpen), text.size());
-  for (size_t length = std::min(kOpen.size() - 1, text.size()); end == text.size() && length > 0; --length)
-    if (text.ends_with(kOpen.substr(0, length))) end -= length;
+  size_t end = std::min(text.find(kCallOpens), text.size());
+  for (size_t length = std::min(kCallOpens.size() - 1, text.size()); end == text.size() && length > 0; --length)
+    if (text.ends_with(kCallOpens.substr(0, length))) end -= length;
   return text.substr(0, end).find_last_not_of(kBlanks) + 1;  // blanks before a call are not content
 }
 

@@ -6,12 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/names.h"
 #include "base/regex.h"
+#include "environment/tagged_calls.h"
 
 namespace roll {
 
-/// kHermes: <tool_call>{"name": ..., "arguments": {...}}</tool_call>, as Qwen's models do, too, any number of them
+/// kHermes: between <tool_call> and </tool_call>, in each of the three ways of tagged_calls.h, any number of them
 /// behind what is said. kLlama3: the whole text is {"name": ..., "parameters": {...}}, or several with a ; between;
 /// <|python_tag|> may stand before, which says that a call follows.
 enum class ToolCallForm { kHermes, kLlama3 };
@@ -20,19 +22,16 @@ constexpr auto names_of(ToolCallForm) {
   return std::to_array<Named<ToolCallForm>>({{ToolCallForm::kHermes, "hermes"}, {ToolCallForm::kLlama3, "llama3"}});
 }
 
-struct ToolCall {
-  std::string name;
-  std::string arguments;  // a JSON object, as text
-};
-
 struct SpokenAndCalled {
   std::string content;  // what is said beside the calls
   std::vector<ToolCall> calls;
   std::vector<std::optional<ToolCall>> attempts{};  // the calls, and in their places what was meant as one and is none
 };
 
-/// A call that is no JSON, or has no name or arguments, is content like any other text: nothing is lost.
-SpokenAndCalled split_tool_calls(const std::string& text, ToolCallForm form);
+/// A call that is no JSON, or has no name or arguments, is content like any other text: nothing is lost. `tools`:
+/// schemas as chat templates take them, by which arguments that are written without quotes get their types; null: none
+/// are known.
+SpokenAndCalled split_tool_calls(const std::string& text, ToolCallForm form, const Json& tools);
 
 /// A form of one's own: every match of an expression is a call, whose first group is the name and second the arguments.
 class ToolCallPattern {
@@ -52,8 +51,9 @@ class ToolCallReader {
  public:
   /// `pattern`: in its place, as ToolCallPattern takes it with `key`.
   ToolCallReader(ToolCallForm form, const std::optional<std::string>& pattern, const std::string& key);
-  /// Of a turn, behind which the token that ends it may stand. Calls beyond kMostCalls are not made.
-  SpokenAndCalled read(const std::string& turn);
+  /// Of a turn, behind which the token that ends it may stand. `tools`: as for split_tool_calls(). Calls beyond
+  /// kMostCalls are not made.
+  SpokenAndCalled read(const std::string& turn, const Json& tools);
 
  private:
   static constexpr size_t kMostCalls = 16;

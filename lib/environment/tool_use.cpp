@@ -71,15 +71,12 @@ class ToolUse : public Environment {
         answered_(args.action_pattern, where),
         calls_(args.tool_calls, args.tool_pattern, where + "tool_pattern") {
     for (const ToolKind kind : args.tools) tools_.push_back(tool_of(kind, args, *library_));
+    for (const auto& tool : tools_) schemas_.push_back(schema_of(*tool));
   }
 
   std::unique_ptr<Environment> another() const override { return std::make_unique<ToolUse>(args_, where_, library_); }
 
-  Json tools() const override {
-    Json schemas = Json::array();
-    for (const auto& tool : tools_) schemas.push_back(schema_of(*tool));
-    return args_.show_tools ? schemas : Json();
-  }
+  Json tools() const override { return args_.show_tools ? schemas_ : Json(); }
 
   Opening reset(uint64_t seed) override {
     question_ = question_of(seed);
@@ -87,7 +84,7 @@ class ToolUse : public Environment {
   }
 
   Reaction step(const std::string& message) override {
-    const SpokenAndCalled parts = calls_.read(message);
+    const SpokenAndCalled parts = calls_.read(message, schemas_);
     if (!parts.attempts.empty()) return answer_calls(parts);
     const auto answer = answered_.find(parts.content);
     const bool is_right = answer && is_answer(*answer, question_.answer);
@@ -142,6 +139,7 @@ class ToolUse : public Environment {
   ActionText answered_;
   ToolCallReader calls_;
   std::vector<std::unique_ptr<Tool>> tools_;
+  Json schemas_ = Json::array();
   Question question_;
 };
 

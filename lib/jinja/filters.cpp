@@ -74,10 +74,28 @@ Value reverse_filter(const Value& value, const Arguments&) {
   return slice_of(value, {}, {}, -1);
 }
 
+/// Python's round(): to the nearest decimal of so many digits, of two equally near ones the even one.
+double rounded(double x, int64_t digits) {
+  constexpr int64_t kMostDigits = 323, kMostZeros = 308;  // beyond them nothing of a float is left to round, or all
+  if (!std::isfinite(x) || digits > kMostDigits) return x;
+  if (digits < -kMostZeros) return 0 * x;
+  if (digits >= 0) return std::stod(fmt::format("{:.{}f}", x, digits));
+  const double scale = std::pow(10.0, static_cast<double>(-digits));
+  return std::nearbyint(x / scale) * scale;
+}
+
 Value round_filter(const Value& value, const Arguments& a) {
-  const auto digits = a.find(0, "precision");
-  const double scale = std::pow(10.0, static_cast<double>(digits ? digits->integer() : 0));
-  return std::nearbyint(value.number() * scale) / scale;
+  const auto precision = a.find(0, "precision"), method = a.find(1, "method");
+  const int64_t digits = precision ? precision->integer() : 0;
+  const std::string how = method ? method->string() : "common";
+  if (how == "common") {
+    if (!value.is_int()) return rounded(value.number(), digits);
+    return digits >= 0 ? value : Value(static_cast<int64_t>(rounded(value.number(), digits)));
+  }
+  if (how != "ceil" && how != "floor") throw Failure("round: the method must be common, ceil or floor");
+  const double scale = std::pow(10.0, static_cast<double>(digits)), large = value.number() * scale;
+  if (!std::isfinite(large) || scale == 0) throw Failure(fmt::format("round: {} digits are too many", digits));
+  return (how == "ceil" ? std::ceil(large) : std::floor(large)) / scale;
 }
 
 Value int_filter(const Value& value, const Arguments& a) {

@@ -1,6 +1,7 @@
 // Typed look-ups in config.json.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -42,7 +43,7 @@ class ConfigReader {
     if (!value && absent) return *absent;
     const char* const rule = "a number above 0 is needed";
     if (!value) throw user_error("{}: {}: missing; {}", origin_, key, rule);
-    if (!value->is_number() || !(value->get<double>() > 0)) fail(key, rule);
+    if (!is_positive(*value)) fail(key, rule);
     return value->get<double>();
   }
 
@@ -52,7 +53,7 @@ class ConfigReader {
     if (!value) throw user_error("{}: {}: missing; {}", origin_, key, rule);
     if (!value->is_array() || value->size() != count) fail(key, rule);
     for (const Json& number : *value)
-      if (!number.is_number() || !(number.get<double>() > 0)) fail(key, rule);
+      if (!is_positive(number)) fail(key, rule);
     return value->get<std::vector<double>>();
   }
 
@@ -76,10 +77,19 @@ class ConfigReader {
 
   [[noreturn]] void fail(const char* key, const std::string& rule) const {
     const Json* value = find(key);
-    throw user_error("{}: {} = {}: {}", origin_, key, value ? to_line(*value) : "(absent)", rule);
+    const bool is_infinite = value && value->is_number() && !std::isfinite(value->get<double>());
+    throw user_error("{}: {} = {}: {}", origin_, key,
+                     !value        ? "(absent)"
+                     : is_infinite ? fmt::format("{}", value->get<double>())
+                                   : to_line(*value),
+                     rule);
   }
 
  private:
+  static bool is_positive(const Json& value) {
+    return value.is_number() && value.get<double>() > 0 && std::isfinite(value.get<double>());
+  }
+
   const Json& config_;
   std::string origin_;
 };

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/nearest.h"
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
@@ -224,7 +225,7 @@ ModelSpec shape_of(const std::string& text) {
   if (std::filesystem::is_directory(path, ec)) {
     return read_spec(find_model_folder(text).value_or(path));
   }
-  if (std::filesystem::is_regular_file(path, ec)) return parse_spec(read_json(path), text);
+  if (std::filesystem::is_regular_file(path, ec)) return parse_spec(parse_python_json(read_file(path), text), text);
   if (const KnownShape* known = find_known_shape(text)) return known->spec;
   std::vector<std::string> lowered, names;
   for (const KnownShape& known : known_shapes()) names.push_back(known.name), lowered.push_back(lower(known.name));

@@ -163,12 +163,13 @@ std::string tensor_ranks_text(const NewLayout& layout) {
       layout.tensor_ranks);
 }
 
-std::string data_text(const NewRun& run) {
+/// `is_known`: columns of our own need no names.
+std::string data_text(const NewRun& run, bool is_known = false) {
   std::string text = "  data_args:\n    file_name:\n";
   for (const std::string& file : run.data) text += fmt::format("      - {}\n", yaml_scalar(file));
   if (run.layout)
     text += fmt::format("    {}\n", to_text(*run.layout, "\n    "));
-  else
+  else if (!is_known)
     text += run.has_messages ? "    messages: messages  # column of {role, content} lists\n"
                              : "    prompt: prompt  # column of raw text\n";
   if (run.chat_template) text += fmt::format("    template: {}  # the model has none of its own\n", *run.chat_template);
@@ -223,7 +224,6 @@ save_steps: 0  # a checkpoint every so many updates; 0: at the end
 std::string new_sft_config(const NewRun& run, const ModelSpec& spec) {
   const int64_t length = std::min<int64_t>(length_for(run.prompts), spec.most_positions());
   const int64_t of_each_device = std::max<int64_t>(1, std::min(kSftRows, run.num_rows) / run.num_devices);
-  const char* const response = run.has_messages ? "" : "    response: response\n";  // beside messages it is found
   std::string text = sft_head_text(run, spec);
   text += fmt::format(
       R"(sequence_length: {}  # tokens; of your rows half have at most {}, 99 % at most {}, the longest {}; longer ones are dropped
@@ -238,13 +238,13 @@ sft_train:
     weight_decay: 0
 )",
       length, run.prompts.p50, run.prompts.p99, run.prompts.max, run.on_gpu ? "bf16" : "fp32",
-      data_text(run) + response, spec.num_parameters() < kFewParameters ? 1e-3 : 1e-5,
+      data_text(run, /*is_known=*/true), spec.num_parameters() < kFewParameters ? 1e-3 : 1e-5,
       of_each_device * run.num_devices);
   text += packing_text(run, length);
   if (run.validation)
     text += fmt::format(
-        "\nvalidation:  # at the end; eval_steps: 50 measures every 50 updates\n  data_args:\n    file_name: {}\n{}",
-        yaml_scalar(*run.validation), response);
+        "\nvalidation:  # at the end; eval_steps: 50 measures every 50 updates\n  data_args:\n    file_name: {}\n",
+        yaml_scalar(*run.validation));
   return text;
 }
 

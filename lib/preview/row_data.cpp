@@ -59,8 +59,7 @@ std::optional<StoredRows<T>> add_rows(const C& config, const DataArgs& data, con
     out.warnings.push_back(
         fmt::format("{} rows: sequence_length = {}: {} of {} {} are longer and dropped; raise it to keep them", name,
                     config.sequence_length, loaded.num_dropped, loaded.num_dropped + loaded.rows.size(), T::kMany));
-  if (const std::string odd = loaded.warnings.of_roles(); !odd.empty())
-    out.warnings.push_back(fmt::format("{} rows: {}", name, odd));
+  for (const std::string& text : loaded.texts()) out.warnings.push_back(fmt::format("{} rows: {}", name, text));
   return std::move(loaded.rows);
 }
 

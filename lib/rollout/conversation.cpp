@@ -26,7 +26,7 @@ const std::vector<int64_t>& Conversation::ask(const std::string& text) {
   const bool goes_on = prompt_.starts_with(known_);
   prompt_ids_ = goes_on ? known_ids_ : std::vector<int64_t>();
   // The template writes the special tokens itself.
-  const auto fresh = tokenizer_.encode(goes_on ? prompt_.substr(known_.size()) : prompt_, true, false);
+  const auto fresh = tokenizer_.encode_behind(prompt_ids_, goes_on ? prompt_.substr(known_.size()) : prompt_);
   prompt_ids_.insert(prompt_ids_.end(), fresh.begin(), fresh.end());
   return prompt_ids_;
 }

@@ -13,14 +13,18 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD: what an un
 
 const std::string& GrowingText::grow(std::span<const int64_t> ids, bool skip_special, const DecodeText& decode) {
   const std::string newest = decode(ids.subspan(context_), skip_special);
-  const bool is_whole = !newest.ends_with(kReplacement);
-  const size_t end = newest.size() - (is_whole ? 0 : kReplacement.size());
+  size_t end = newest.size();
+  while (std::string_view(newest).substr(0, end).ends_with(kReplacement)) end -= kReplacement.size();
   if (end > taken_) text_.append(newest, taken_, end - taken_);
   taken_ = std::max(taken_, end);
-  if (!is_whole) return text_;
-  context_ = num_whole_;
+  if (end < newest.size()) return text_;
+  // The first token with text is kept: decoders take spaces from the first one, and from no other.
+  const std::string later = decode(ids.subspan(num_whole_), skip_special);
+  if (!later.empty()) {
+    context_ = num_whole_;
+    taken_ = later.size();
+  }
   num_whole_ = ids.size();
-  taken_ = decode(ids.subspan(context_), skip_special).size();
   return text_;
 }
 

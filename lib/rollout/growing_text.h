@@ -13,8 +13,8 @@ using DecodeText = std::function<std::string(std::span<const int64_t> ids, bool 
 
 class GrowingText {
  public:
-  /// The text of `ids`, which begin with those of the last call, without a last character that is not whole yet. Each
-  /// call decodes only the newest few tokens.
+  /// The text of `ids`, which begin with those of the last call, without characters at its end that are not whole yet.
+  /// Each call decodes only the newest few tokens.
   const std::string& grow(std::span<const int64_t> ids, bool skip_special, const DecodeText& decode);
   const std::string& text() const { return text_; }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "text/tokenizer.h"
+#include "unicode/unicode.h"
 
 namespace roll {
 
@@ -33,7 +34,9 @@ CompletionAnswer::CompletionAnswer(const CompletionRequest& request, const Serve
                                    int64_t created)
     : request_(request),
       model_(model),
-      decode_([&model](std::span<const int64_t> ids, bool skip) { return model.tokenizer.decode(ids, skip); }),
+      decode_([&model](std::span<const int64_t> ids, bool skip) {
+        return model.tokenizer.decode(ids, skip, /*goes_on=*/true);
+      }),
       id_(std::move(id)),
       created_(created),
       num_open_(request.prompts.size() * static_cast<size_t>(request.num_choices)) {
@@ -45,10 +48,13 @@ std::vector<Json> CompletionAnswer::hear(ChoiceNews news) {
   Choice& choice = choices_.at(news.choice);
   std::vector<Json> chunks;
   const bool is_chat = request_.kind == CompletionKind::kChat;
-  if (request_.streams && is_chat && !std::exchange(choice.has_begun, true))
-    chunks.push_back(chunk(news.choice, {{"role", "assistant"}, {"content", ""}}, {}, nullptr));
+  if (request_.streams && !std::exchange(choice.has_begun, true)) {
+    if (is_chat) chunks.push_back(chunk(news.choice, {{"role", "assistant"}, {"content", ""}}, {}, nullptr));
+    if (request_.echoes) chunks.push_back(chunk(news.choice, echo(news.choice), {}, nullptr));
+  }
   if (news.ended) {
     choice.ended = std::move(news.ended);
+    choice.scores = std::move(news.scores);
     --num_open_;
     if (request_.streams) add_end(news.choice, choice, chunks);
   } else if (!news.ids.empty()) {
@@ -72,7 +78,13 @@ void CompletionAnswer::add_end(size_t index, Choice& choice, std::vector<Json>& 
   const bool is_chat = request_.kind == CompletionKind::kChat;
   const SpokenAndCalled parts = parts_of(choice.ended->text);
   const std::string rest = parts.content.substr(std::min(choice.num_told, parts.content.size()));
-  if (!rest.empty()) chunks.push_back(chunk(index, is_chat ? Json{{"content", rest}} : Json(rest), {}, nullptr));
+  if (!rest.empty() || request_.needs_scores())
+    chunks.push_back(chunk(index, is_chat ? Json{{"content", rest}} : Json(rest), {}, nullptr));
+  if (request_.needs_scores()) {
+    Json& all = chunks.back()["choices"][0];
+    all["logprobs"] = log_probs(told_tokens(index));
+    if (request_.with_token_ids) all["token_ids"] = choice.ended->ids;
+  }
   if (!parts.calls.empty())
     chunks.push_back(
         chunk(index, {{"tool_calls", calls_json(parts.calls, fmt::format("{}_{}", id_, index), true)}}, {}, nullptr));
@@ -81,7 +93,8 @@ void CompletionAnswer::add_end(size_t index, Choice& choice, std::vector<Json>& 
 }
 
 SpokenAndCalled CompletionAnswer::parts_of(const std::string& text) const {
-  return request_.has_tools ? split_tool_calls(text, model_.tool_call_form) : SpokenAndCalled{text, {}};
+  if (!request_.has_tools) return {text, {}};
+  return split_tool_calls(text, model_.tool_call_form, request_.variables["tools"]);
 }
 
 Json CompletionAnswer::frame(bool is_chunk) const {
@@ -91,11 +104,13 @@ Json CompletionAnswer::frame(bool is_chunk) const {
 }
 
 Json CompletionAnswer::chunk(size_t index, const Json& said, const ChoiceNews& news, const Json& finish_reason) const {
-  Json choice = {
-      {"index", index},
-      {request_.kind == CompletionKind::kChat ? "delta" : "text", said},
-      {"logprobs", request_.with_log_probs && !news.ids.empty() ? log_probs(news.ids, news.log_probs) : Json()},
-      {"finish_reason", finish_reason}};
+  std::vector<Told> tokens;
+  for (size_t i = 0; request_.with_log_probs && i < news.ids.size(); ++i)
+    tokens.push_back({news.ids[i], news.log_probs.at(i)});
+  Json choice = {{"index", index},
+                 {request_.kind == CompletionKind::kChat ? "delta" : "text", said},
+                 {"logprobs", tokens.empty() ? Json() : log_probs(tokens)},
+                 {"finish_reason", finish_reason}};
   if (request_.with_token_ids && !news.ids.empty()) choice["token_ids"] = news.ids;
   Json chunk = frame(true);
   chunk["choices"] = Json::array({std::move(choice)});
@@ -109,17 +124,17 @@ Json CompletionAnswer::whole() const {
     const SpokenAndCalled parts = parts_of(response.text);
     Json choice = {{"index", i}};
     if (request_.kind == CompletionKind::kText) {
-      choice["text"] = response.text;
+      choice["text"] = (request_.echoes ? echo(i) : "") + response.text;
     } else {
       choice["message"] = {{"role", "assistant"}, {"content", parts.content}};
       if (!parts.calls.empty())
         choice["message"]["tool_calls"] = calls_json(parts.calls, fmt::format("{}_{}", id_, i), false);
       if (!parts.calls.empty() && parts.content.empty()) choice["message"]["content"] = nullptr;
     }
-    choice["logprobs"] = request_.with_log_probs ? log_probs(response.ids, response.log_probs) : Json();
+    choice["logprobs"] = request_.with_log_probs ? log_probs(told_tokens(i)) : Json();
     choice["finish_reason"] = finish_word(response.finish_reason, !parts.calls.empty());
     if (request_.with_token_ids) {
-      choice["prompt_token_ids"] = request_.prompts[i / static_cast<size_t>(request_.num_choices)];
+      choice["prompt_token_ids"] = prompt_of(i);
       choice["token_ids"] = response.ids;
     }
     list.push_back(std::move(choice));
@@ -145,21 +160,58 @@ Json CompletionAnswer::usage() const {
   return {{"prompt_tokens", prompt}, {"completion_tokens", drawn}, {"total_tokens", prompt + drawn}};
 }
 
-Json CompletionAnswer::log_probs(const std::vector<int64_t>& ids, const std::vector<float>& values) const {
-  const auto text = [&](int64_t id) { return model_.tokenizer.decode(std::span(&id, 1)); };
+const std::vector<int64_t>& CompletionAnswer::prompt_of(size_t index) const {
+  return request_.prompts[index / static_cast<size_t>(request_.num_choices)];
+}
+
+/// The prompt as it was asked; of ids their text.
+std::string CompletionAnswer::echo(size_t index) const {
+  const size_t prompt = index / static_cast<size_t>(request_.num_choices);
+  return request_.texts.empty() ? model_.tokenizer.decode(prompt_of(index)) : request_.texts.at(prompt);
+}
+
+/// Those of a choice that has ended, behind those of its prompt where that is echoed.
+std::vector<CompletionAnswer::Told> CompletionAnswer::told_tokens(size_t index) const {
+  const Choice& choice = choices_[index];
+  const std::vector<int64_t>& prompt = prompt_of(index);
+  const auto score = [&](size_t place) { return choice.scores.empty() ? nullptr : &choice.scores.at(place - 1); };
+  std::vector<Told> tokens;
+  for (size_t i = 0; request_.echoes && i < prompt.size(); ++i)
+    tokens.push_back(i == 0 ? Told{prompt[i], {}} : Told{prompt[i], score(i)->log_prob, score(i)});
+  for (size_t i = 0; i < choice.ended->ids.size(); ++i)
+    tokens.push_back({choice.ended->ids[i], choice.ended->log_probs.at(i), score(prompt.size() + i)});
+  return tokens;
+}
+
+Json CompletionAnswer::log_probs(const std::vector<Told>& tokens) const {
+  const auto text = [&](int64_t id) { return to_valid_utf8(model_.tokenizer.token_bytes(id)); };
+  const auto described = [&](int64_t id, float log_prob) {
+    Json bytes = Json::array();
+    for (const char byte : model_.tokenizer.token_bytes(id)) bytes.push_back(static_cast<unsigned char>(byte));
+    return Json{{"token", text(id)}, {"logprob", json_float(log_prob)}, {"bytes", std::move(bytes)}};
+  };
   if (request_.kind == CompletionKind::kChat) {
     Json content = Json::array();
-    for (size_t i = 0; i < ids.size(); ++i)
-      content.push_back({{"token", text(ids[i])},
-                         {"logprob", json_float(values[i])},
-                         {"bytes", nullptr},
-                         {"top_logprobs", Json::array()}});
+    for (const Told& token : tokens) {
+      Json likeliest = Json::array();
+      if (token.score)
+        for (const auto& [id, log_prob] : token.score->likeliest) likeliest.push_back(described(id, log_prob));
+      content.push_back(described(token.id, token.log_prob.value()));
+      content.back()["top_logprobs"] = std::move(likeliest);
+    }
     return {{"content", std::move(content)}};
   }
   Json lists = {{"tokens", Json::array()}, {"token_logprobs", Json::array()}, {"top_logprobs", nullptr}};
-  for (size_t i = 0; i < ids.size(); ++i) {
-    lists["tokens"].push_back(text(ids[i]));
-    lists["token_logprobs"].push_back(json_float(values[i]));
+  if (request_.num_likeliest > 0) lists["top_logprobs"] = Json::array();
+  for (const Told& token : tokens) {
+    lists["tokens"].push_back(text(token.id));
+    lists["token_logprobs"].push_back(token.log_prob ? json_float(*token.log_prob) : Json());
+    if (request_.num_likeliest == 0) continue;
+    Json likeliest;  // by their texts, the drawn one among them
+    if (token.score)
+      for (const auto& [id, log_prob] : token.score->likeliest) likeliest.emplace(text(id), json_float(log_prob));
+    if (token.score) likeliest.emplace(text(token.id), json_float(*token.log_prob));
+    lists["top_logprobs"].push_back(std::move(likeliest));
   }
   return lists;
 }

@@ -34,13 +34,23 @@ class CompletionAnswer {
     size_t num_told = 0;  // bytes of it
     bool has_begun = false;
     std::optional<Generation> ended;
+    std::vector<TokenScore> scores{};
+  };
+  /// A token as `logprobs` tells it.
+  struct Told {
+    int64_t id = 0;
+    std::optional<float> log_prob;  // of a prompt's first token there is none
+    const TokenScore* score = nullptr;
   };
   Json frame(bool is_chunk) const;
   Json chunk(size_t index, const Json& delta_or_text, const ChoiceNews& news, const Json& finish_reason) const;
   std::string newly_said(Choice& choice);
   void add_end(size_t index, Choice& choice, std::vector<Json>& chunks);
   Json usage() const;
-  Json log_probs(const std::vector<int64_t>& ids, const std::vector<float>& log_probs) const;
+  const std::vector<int64_t>& prompt_of(size_t index) const;
+  std::string echo(size_t index) const;
+  std::vector<Told> told_tokens(size_t index) const;
+  Json log_probs(const std::vector<Told>& tokens) const;
   SpokenAndCalled parts_of(const std::string& text) const;
 
   const CompletionRequest& request_;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kTextTokens = 16;  // OpenAI's own, of texts
 constexpr size_t kMostStops = 16, kMostStopBytes = 64 << 10, kMostPrompts = 1024;
-constexpr int64_t kMostChoices = 1024;
+constexpr int64_t kMostChoices = 1024, kMostLikeliest = 20;
 
 /// What says nothing about the answer here: names for the operator's books, and hints.
 const std::set<std::string>& passed_over() {
@@ -34,7 +34,6 @@ struct Undone {
 
 const std::vector<Undone>& undone() {
   static const std::vector<Undone> all = {
-      {"top_logprobs", {0}, "only the drawn token's log-prob is kept; leave it out, logprobs gives that one"},
       {"response_format", {Json{{"type", "text"}}}, "only {\"type\": \"text\"}: what is drawn is not constrained"},
       {"functions", {Json::array()}, "is given as tools"},
       {"function_call", {"none", "auto"}, "is given as tool_choice"},
@@ -43,7 +42,6 @@ const std::vector<Undone>& undone() {
       {"audio", {}, "only text is served"},
       {"prediction", {}, "nothing is predicted"},
       {"reasoning_effort", {}, "is the chat template's to know; give it in chat_template_kwargs"},
-      {"echo", {false}, "the prompt is not given back; return_token_ids gives its ids"},
       {"suffix", {""}, "nothing is filled in"},
       {"best_of", {1}, "all choices are given; ask for n"},
       {"use_beam_search", {false}, "beam search is no sampling"},
@@ -58,8 +56,8 @@ const std::vector<Undone>& undone() {
 struct Fields {
   GeneratingArgs sampling{.temperature = 1, .top_p = 1, .top_k = 0, .include_stop_str_in_output = false};
   std::optional<int64_t> max_tokens, max_completion_tokens, seed;
-  int64_t n = 1;
-  bool stream = false, return_token_ids = false, add_generation_prompt = true;
+  int64_t n = 1, top_logprobs = 0;
+  bool stream = false, echo = false, return_token_ids = false, add_generation_prompt = true;
 
   template <class V>
   void fields(V& v) {
@@ -76,6 +74,8 @@ struct Fields {
     v("max_completion_tokens", max_completion_tokens, "", token_range());
     v("seed", seed, "", at_least(0));
     v("n", n, "", within(1, kMostChoices));
+    v("top_logprobs", top_logprobs, "", within(0, kMostLikeliest));
+    v("echo", echo, "");
     v("stream", stream, "");
     v("return_token_ids", return_token_ids, "");
     v("add_generation_prompt", add_generation_prompt, "");
@@ -160,13 +160,29 @@ bool usage_of(const Json& options) {
   return with_usage;
 }
 
-/// Of a chat true or false; of a text a number, of which only 0 says that there are no others beside the drawn one's.
-bool log_probs_of(CompletionKind kind, const Json& value) {
-  if (value.is_null()) return false;
-  if (value.is_boolean()) return value.get<bool>();
-  if (kind == CompletionKind::kText && value.is_number_integer() && value >= 0 && value <= 1) return true;
-  fail_type("logprobs", value,
-            kind == CompletionKind::kChat ? "true or false" : "0 or 1, as only the drawn token's is kept");
+/// Of a chat true or false, beside top_logprobs; of a text the number of the likeliest tokens.
+void read_log_probs(const Json& value, int64_t top_logprobs, const ServedModel& model, CompletionRequest& request) {
+  const bool is_chat = request.kind == CompletionKind::kChat;
+  if (top_logprobs > 0 && (!is_chat || value != Json(true)))
+    throw user_error("top_logprobs = {}: {}", top_logprobs,
+                     is_chat ? "needs logprobs: true" : "is a chat's; of texts logprobs itself is the number");
+  request.num_likeliest = top_logprobs;
+  request.with_log_probs = !value.is_null();
+  if (value.is_boolean()) {
+    request.with_log_probs = value.get<bool>();
+  } else if (!value.is_null()) {
+    const bool is_number = !is_chat && value.is_number_integer() && value >= 0 && value <= kMostLikeliest;
+    if (!is_number) fail_type("logprobs", value, is_chat ? "true or false" : "a whole number of 0 to 20");
+    request.num_likeliest = value.get<int64_t>();
+  }
+  // Whoever keeps only drawn tokens' log-probs answers 1 as 0: these alone, without top_logprobs.
+  if (!model.scores_tokens && !is_chat && request.num_likeliest == 1) request.num_likeliest = 0;
+  if (request.echoes && is_chat) throw UserError("echo = true: only texts are given back, at /v1/completions");
+  if (!model.scores_tokens && request.needs_scores())
+    throw user_error("{}: only log-probs of drawn tokens are known here; leave it out", request.num_likeliest == 0
+                                                                                            ? "echo beside logprobs"
+                                                                                        : is_chat ? "top_logprobs"
+                                                                                                  : "logprobs above 0");
 }
 
 /// The ids, if all are such numbers.
@@ -307,9 +323,10 @@ CompletionRequest read_completion(CompletionKind kind, const Json& json, const S
                             .seed = fields.seed,
                             .streams = fields.stream,
                             .with_usage = usage_of(body["stream_options"]),
-                            .with_log_probs = log_probs_of(kind, body["logprobs"]),
                             .with_token_ids = fields.return_token_ids,
+                            .echoes = fields.echo,
                             .given = body.scalars()};
+  read_log_probs(body["logprobs"], fields.top_logprobs, model, request);
   if (!body["stop"].is_null()) request.sampling.stop_strings = stops_of(body["stop"]);
   if (!body["logit_bias"].is_null()) request.sampling.logit_bias = biases_of(body["logit_bias"], model.vocab_size);
   if (kind == CompletionKind::kText)

@@ -25,6 +25,7 @@ struct ServedModel {
   int64_t vocab_size = 0;
   int64_t max_length = 0;  // prompt and response, in tokens
   ToolCallForm tool_call_form = ToolCallForm::kHermes;
+  bool scores_tokens = false;  // whoever answers can score tokens that nobody drew (token_scores.h)
 };
 
 enum class CompletionKind { kChat, kText };
@@ -40,8 +41,13 @@ struct CompletionRequest {
   std::optional<uint64_t> seed;
   bool streams = false, with_usage = false;  // usage: in a chunk of its own at the end
   bool with_log_probs = false, with_token_ids = false;
+  int64_t num_likeliest = 0;    // tokens of which the log-probs are given beside each one's own
+  bool echoes = false;          // the prompt stands before the text that is answered
   bool has_tools = false;       // which may be called
   Json given = Json::object();  // the body's numbers and flags, as they are there
+
+  /// Whether there are log-probs in the answer that the sampler does not keep.
+  bool needs_scores() const { return num_likeliest > 0 || (echoes && with_log_probs); }
 };
 
 /// The request names a model that is not served.

@@ -12,6 +12,7 @@
 
 #include "rollout/sampler.h"
 #include "serve/completion_request.h"
+#include "serve/token_scores.h"
 
 namespace roll {
 
@@ -20,7 +21,9 @@ struct ChoiceNews {
   size_t choice = 0;
   std::vector<int64_t> ids;
   std::vector<float> log_probs;
-  std::optional<Generation> ended;  // whole
+  std::optional<Generation> ended;      // whole
+  std::vector<TokenScore> scores = {};  // with that, where they are asked for: of the prompt's tokens but the first,
+                                        // and of the response's
 };
 
 /// The request cannot be answered; 503, or after a while.

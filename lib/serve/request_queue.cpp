@@ -41,14 +41,17 @@ std::shared_ptr<PendingAnswer> RequestQueue::submit(const CompletionRequest& req
                      request.num_choices, bytes >> 20, kMostBytes >> 20);
   if (num_waiting_ + std::ssize(incoming_) + count > max_waiting_ || num_bytes_ + bytes > kMostBytes) return nullptr;
   num_bytes_ += bytes;
-  auto answer = std::make_shared<PendingAnswer>(request.streams);
+  const bool is_scored = request.needs_scores();  // at the end, all at once
+  auto answer = std::make_shared<PendingAnswer>(request.streams && !is_scored);
   for (int64_t choice = 0; choice < count; ++choice)
-    incoming_.push_back({.answer = answer,
-                         .choice = static_cast<size_t>(choice),
-                         .request = {.prompt_ids = request.prompts[static_cast<size_t>(choice / request.num_choices)],
-                                     .sequence_id = request.seed ? static_cast<uint64_t>(choice) : ++last_name_,
-                                     .generating = request.sampling,
-                                     .seed = request.seed}});
+    incoming_.push_back(
+        {.answer = answer,
+         .choice = static_cast<size_t>(choice),
+         .request = {.prompt_ids = request.prompts[static_cast<size_t>(choice / request.num_choices)],
+                     .sequence_id = request.seed ? static_cast<uint64_t>(choice % request.num_choices) : ++last_name_,
+                     .generating = request.sampling,
+                     .seed = request.seed},
+         .num_likeliest = is_scored ? std::optional(request.num_likeliest) : std::nullopt});
   changed_.notify_all();
   return answer;
 }
@@ -99,13 +102,24 @@ void RequestQueue::hear_token(int64_t index, const Generation& so_far) {
                       .ended = {}});
 }
 
+std::vector<TokenScore> RequestQueue::scores_of(const Sample& sample, const Generation& generation) const {
+  if (!sample.num_likeliest) return {};
+  std::vector<int64_t> ids = sample.request.prompt_ids;
+  ids.insert(ids.end(), generation.ids.begin(), generation.ids.end());
+  return score_(ids, 1, *sample.num_likeliest, sample.request.generating->temperature);
+}
+
 void RequestQueue::hear_end(int64_t index, const Generation& generation) {
   const auto found = begun_.find(index);
   if (found == begun_.end()) return;
   if (generation.finish_reason == FinishReason::kAbort)
     found->second.answer->fail(kStops);
   else
-    found->second.answer->put({.choice = found->second.choice, .ids = {}, .log_probs = {}, .ended = generation});
+    found->second.answer->put({.choice = found->second.choice,
+                               .ids = {},
+                               .log_probs = {},
+                               .ended = generation,
+                               .scores = scores_of(found->second, generation)});
   const std::lock_guard lock(mutex_);
   forget(found->second);
   begun_.erase(found);

@@ -5,9 +5,11 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +20,12 @@ namespace roll {
 
 class RequestQueue : public RequestSource, public CompletionSink {
  public:
-  /// `max_waiting`: choices that wait for a slot. submit() throws UserError for a request of more, or of too many
-  /// bytes.
-  explicit RequestQueue(int64_t max_waiting) : max_waiting_(max_waiting) {}
+  /// score_tokens() of the model that answers; called by the engine's thread.
+  using Score = std::function<std::vector<TokenScore>(const std::vector<int64_t>& ids, int64_t first,
+                                                      int64_t num_likeliest, double temperature)>;
+  /// `max_waiting`: choices that wait for a slot; submit() throws UserError for a request of more, or of too many bytes.
+  /// Without `score`, requests that need scores must not come.
+  explicit RequestQueue(int64_t max_waiting, Score score = {}) : max_waiting_(max_waiting), score_(std::move(score)) {}
 
   // For those who ask.
 
@@ -40,15 +45,18 @@ class RequestQueue : public RequestSource, public CompletionSink {
     std::shared_ptr<PendingAnswer> answer;
     size_t choice = 0;
     GenerationRequest request;
-    size_t num_heard = 0;  // tokens
+    std::optional<int64_t> num_likeliest;  // where scores are asked for
+    size_t num_heard = 0;                  // tokens
   };
   void hear_token(int64_t index, const Generation& so_far);
   void hear_end(int64_t index, const Generation& generation);
+  std::vector<TokenScore> scores_of(const Sample& sample, const Generation& generation) const;
   void take_up(std::vector<Generation> unfinished);
   void close(const std::string& why);
   void forget(const Sample& sample);  // under the mutex
 
   const int64_t max_waiting_;
+  const Score score_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Sample> incoming_;

@@ -355,14 +355,7 @@ void complete(SftConfig& config, Checker& check) {
   complete_names(config.sft_train.model_args);
 }
 
-/// As ROLL's rows, whose prompts are `instruction`; and those of others.
 void complete(DpoConfig& config, Checker& check) {
-  DataArgs& rows = config.sft_train.data_args;
-  if (!rows.names_prompt()) {
-    rows.messages = "messages";
-    rows.question = "instruction";
-    rows.prompt = "prompt";
-  }
   complete(static_cast<SftConfig&>(config), check);
   auto& reference = config.reference.model_args.model_name_or_path;
   if (!reference) reference = config.sft_train.model_args.model_name_or_path;

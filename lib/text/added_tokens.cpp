@@ -26,13 +26,12 @@ size_t space_start(std::string_view text, size_t pos) {
   return pos;
 }
 
-/// Where the white space that begins at `pos` ends.
+}  // namespace
+
 size_t space_end(std::string_view text, size_t pos) {
   for (size_t after = pos; after < text.size() && is_white_space(next_code_point(text, after));) pos = after;
   return pos;
 }
-
-}  // namespace
 
 AddedToken read_added_token(const JsonView& json) {
   AddedToken token;
@@ -91,6 +90,11 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer& norma
       if (tokens_[i].normalized) normalizer.apply(content, memory);
       (tokens_[i].normalized ? normalized_ : plain_).add(content, static_cast<int32_t>(i));
     }
+}
+
+const AddedToken* AddedTokens::find(int64_t id) const {
+  const auto found = std::ranges::find(tokens_, id, &AddedToken::id);
+  return found == tokens_.end() ? nullptr : &*found;
 }
 
 void AddedTokens::split(std::string_view text, bool normalized, bool parse_special,

@@ -25,6 +25,9 @@ struct AddedToken {
 /// One entry of `added_tokens` or `added_tokens_decoder`; the latter holds the id outside.
 AddedToken read_added_token(const JsonView& json);
 
+/// Where the white space that begins at `pos` ends.
+size_t space_end(std::string_view text, size_t pos);
+
 /// Finds the leftmost, of those the longest, of many strings.
 class StringSet {
  public:
@@ -60,6 +63,9 @@ class AddedTokens {
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
   bool any_normalized() const { return !normalized_.empty(); }
+
+  /// The token with that id; null: it is none of them.
+  const AddedToken* find(int64_t id) const;
 
   /// Cuts a text into added tokens and what is between; `normalized` says which tokens to look for.
   /// parse_special false: special tokens are plain text.

@@ -45,19 +45,19 @@ WordCache::Slot& WordCache::slot_of(const std::array<uint64_t, 3>& key) {
   return slots_[mix(mix(mix(key[0]) ^ key[1]) ^ key[2]) >> (64 - std::countr_zero(kNumSlots))];
 }
 
-BytePairs::BytePairs(const JsonView& json) {
+BytePairs::BytePairs(const JsonView& json, SymbolKind kind) {
   if (const auto type = json.get("type"); type && type->string() != "BPE")
-    type->fail("unsupported model; supported: BPE (byte-level)");
+    type->fail("unsupported model; supported: BPE, byte-level or with byte_fallback as SentencePiece's");
   json.only("dropout", {0}, "must be null: sampling merges at random is not supported");
-  json.only("continuing_subword_prefix", {""}, "must be empty: a byte-level tokenizer needs none");
-  json.only("end_of_word_suffix", {""}, "must be empty: a byte-level tokenizer needs none");
-  json.only("byte_fallback", {false},
-            "must be false: SentencePiece's byte fallback is not supported, only byte-level BPE");
-  fuse_unk_ = json.boolean_or("fuse_unk", false);
+  json.only("continuing_subword_prefix", {""}, "must be empty: no family of models that is supported has one");
+  json.only("end_of_word_suffix", {""}, "must be empty: no family of models that is supported has one");
   ignore_merges_ = json.boolean_or("ignore_merges", false);
-  read_vocabulary(json.at("vocab"));
-  if (const auto unk = json.get("unk_token"))
-    if (const auto entry = vocabulary_.find(unk->string()); entry != vocabulary_.end()) unk_id_ = entry->second;
+  read_vocabulary(json.at("vocab"), kind);
+  const auto unk = json.get("unk_token");
+  alphabet_ = Alphabet(vocabulary_, {.kind = kind,
+                                     .byte_fallback = json.boolean_or("byte_fallback", false),
+                                     .unk_token = unk ? unk->string() : "",
+                                     .fuse_unk = json.boolean_or("fuse_unk", false)});
   read_merges(json.at("merges"));
 }
 
@@ -65,7 +65,7 @@ std::string BytePairs::spelling_of(int32_t id) const {
   return std::ranges::find(vocabulary_, id, &Vocabulary::value_type::second)->first;
 }
 
-void BytePairs::read_vocabulary(const JsonView& json) {
+void BytePairs::read_vocabulary(const JsonView& json, SymbolKind kind) {
   std::vector<bool> used;
   vocabulary_.reserve(json.object().size());
   for (const auto& [token, id] : json.value().items()) {
@@ -77,42 +77,40 @@ void BytePairs::read_vocabulary(const JsonView& json) {
     used[value] = true;
     vocabulary_.emplace(token, value);
     if (!ignore_merges_) continue;
-    if (auto bytes = unspell_bytes(token)) whole_words_.emplace(*std::move(bytes), value);
+    auto word = kind == SymbolKind::kBytes ? unspell_bytes(token) : token;
+    if (word) whole_words_.emplace(*std::move(word), value);
   }
-  for (int byte = 0; byte < 256; ++byte) {
-    const auto entry = vocabulary_.find(byte_symbol(static_cast<unsigned char>(byte)));
-    byte_ids_[byte] = entry == vocabulary_.end() ? -1 : entry->second;
-  }
-}
-
-int32_t BytePairs::token_of_merge(const JsonView& merge, const std::string& token) const {
-  const auto entry = vocabulary_.find(token);
-  if (entry == vocabulary_.end())
-    merge.fail(fmt::format("token '{}' is not in model.vocab; the file is damaged, fetch it again", token));
-  return entry->second;
 }
 
 void BytePairs::read_merges(const JsonView& json) {
   merges_.resize(std::bit_ceil(2 * json.array().size() + 2));
   uint32_t rank = 0;
   for (size_t i = 0; i < json.size(); ++i) {
-    const JsonView merge = json.at(i);
+    const FileJson& merge = json.value()[i];  // a view of each of 500,000 would take a second
     std::string left, right;
-    if (merge.value().is_array()) {
-      if (merge.size() != 2) merge.fail("a merge is two tokens");
-      left = merge.at(size_t{0}).string();
-      right = merge.at(size_t{1}).string();
+    if (merge.is_array()) {
+      if (merge.size() != 2) json.at(i).fail("a merge is two tokens");
+      for (size_t k = 0; k < 2; ++k)
+        if (!merge[k].is_string()) json.at(i).at(k).string();
+      left = merge[0].get_ref<const std::string&>();
+      right = merge[1].get_ref<const std::string&>();
     } else {
-      const std::string& text = merge.string();
+      const std::string& text = merge.is_string() ? merge.get_ref<const std::string&>() : json.at(i).string();
       if (text.starts_with("#version")) continue;  // the header line of an old merges.txt
       const size_t space = text.find(' ');
       if (space == std::string::npos || text.find(' ', space + 1) != std::string::npos)
-        merge.fail("a merge is two tokens with one space between them");
+        json.at(i).fail("a merge is two tokens with one space between them");
       left = text.substr(0, space);
       right = text.substr(space + 1);
     }
-    const int32_t left_id = token_of_merge(merge, left), right_id = token_of_merge(merge, right);
-    add_merge(left_id, right_id, rank++, token_of_merge(merge, left + right));
+    const auto id_of = [&](const std::string& token) {
+      const auto entry = vocabulary_.find(token);
+      if (entry == vocabulary_.end())
+        json.at(i).fail(fmt::format("token '{}' is not in model.vocab; the file is damaged, fetch it again", token));
+      return entry->second;
+    };
+    add_merge(id_of(left), id_of(right), rank++, id_of(left + right));
+    alphabet_.note_merge(left, right);
   }
 }
 
@@ -136,6 +134,13 @@ uint32_t BytePairs::rank_of(int32_t left, int32_t right) const {
 }
 
 void BytePairs::encode(std::string_view word, WordCache& cache, std::vector<int64_t>& ids) const {
+  for (size_t size = 0; !word.empty(); word.remove_prefix(size)) {
+    size = ignore_merges_ ? word.size() : alphabet_.independent_prefix(word);
+    encode_part(word.substr(0, size), cache, ids);
+  }
+}
+
+void BytePairs::encode_part(std::string_view word, WordCache& cache, std::vector<int64_t>& ids) const {
   if (word.size() > WordCache::kMaxBytes) {
     std::vector<int32_t>& symbols = cache.symbols;
     merge_word(word, symbols);
@@ -161,22 +166,8 @@ void BytePairs::merge_word(std::string_view word, std::vector<int32_t>& symbols)
   if (ignore_merges_)
     if (const auto whole = whole_words_.find(word); whole != whole_words_.end())
       return symbols.assign(1, whole->second);
-  read_symbols(word, symbols);
+  alphabet_.read(word, symbols);
   symbols.size() <= kShortWord ? merge_short(symbols) : merge_long(symbols);
-}
-
-void BytePairs::read_symbols(std::string_view word, std::vector<int32_t>& symbols) const {
-  symbols.clear();
-  symbols.reserve(word.size());
-  bool after_unk = false;
-  for (const char byte : word) {
-    const int32_t id = byte_ids_[static_cast<unsigned char>(byte)];
-    if (id >= 0)
-      symbols.push_back(id);
-    else if (unk_id_ && !(fuse_unk_ && after_unk))
-      symbols.push_back(*unk_id_);
-    after_unk = id < 0;
-  }
 }
 
 void BytePairs::merge_short(std::vector<int32_t>& symbols) const {

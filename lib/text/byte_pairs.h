@@ -1,15 +1,14 @@
-// Byte-pair encoding of one word: starting from its bytes, the adjacent pair whose merge was learned first is joined,
-// the leftmost of equals, until no pair is in the table (Sennrich et al. 2016; byte-level as in GPT-2).
+// Byte-pair encoding of one word: starting from its bytes or characters (alphabet.h), the adjacent pair whose merge was
+// learned first is joined, the leftmost of equals, until no pair is in the table (Sennrich et al. 2016).
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "text/alphabet.h"
 #include "text/json_view.h"
 
 namespace roll {
@@ -37,23 +36,15 @@ class WordCache {
   std::vector<Slot> slots_;
 };
 
-struct StringHash {
-  using is_transparent = void;
-  size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
-};
-
-/// Spelling in the file -> id.
-using Vocabulary = std::unordered_map<std::string, int32_t, StringHash, std::equal_to<>>;
-
 class BytePairs {
  public:
-  /// The `model` section. UserError: another type than BPE, byte_fallback, dropout, subword affixes, ids used twice, a
-  /// merge of or into a token that the vocabulary lacks.
-  explicit BytePairs(const JsonView& json);
+  /// The `model` section, of words that begin as symbols of `kind`. UserError: another type than BPE, dropout, subword
+  /// affixes, ids used twice, a merge of or into a token that the vocabulary lacks.
+  BytePairs(const JsonView& json, SymbolKind kind);
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
-  /// Appends the ids of `word` (not empty). Bytes that the vocabulary lacks become unk_token, or nothing without one,
+  /// Appends the ids of `word` (not empty). Symbols that the vocabulary lacks become unk_token, or nothing without one,
   /// as HF does.
   void encode(std::string_view word, WordCache& cache, std::vector<int64_t>& ids) const;
 
@@ -67,25 +58,22 @@ class BytePairs {
   struct LongWord;
 
   std::string spelling_of(int32_t id) const;
-  void read_vocabulary(const JsonView& json);
+  void read_vocabulary(const JsonView& json, SymbolKind kind);
   void read_merges(const JsonView& json);
-  int32_t token_of_merge(const JsonView& merge, const std::string& token) const;
   void add_merge(int32_t left, int32_t right, uint32_t rank, int32_t id);
   const Merge* find_merge(int32_t left, int32_t right) const;
   uint32_t rank_of(int32_t left, int32_t right) const;
 
+  void encode_part(std::string_view word, WordCache& cache, std::vector<int64_t>& ids) const;
   void merge_word(std::string_view word, std::vector<int32_t>& symbols) const;
-  void read_symbols(std::string_view word, std::vector<int32_t>& symbols) const;
   void merge_short(std::vector<int32_t>& symbols) const;
   void merge_long(std::vector<int32_t>& symbols) const;
 
   Vocabulary vocabulary_;
-  std::unordered_map<std::string, int32_t, StringHash, std::equal_to<>>
-      whole_words_;                      // by bytes; with ignore_merges only
-  std::array<int32_t, 256> byte_ids_{};  // -1: not in the vocabulary
-  std::vector<Merge> merges_;            // open addressing, power of two
-  std::optional<int32_t> unk_id_;
-  bool fuse_unk_ = false, ignore_merges_ = false;
+  Vocabulary whole_words_;  // by what they stand for; with ignore_merges only
+  Alphabet alphabet_;
+  std::vector<Merge> merges_;  // open addressing, power of two
+  bool ignore_merges_ = false;
 };
 
 }  // namespace roll

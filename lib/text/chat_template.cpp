@@ -1,6 +1,7 @@
 #include "text/chat_template.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -10,6 +11,7 @@
 #include "jinja/template.h"
 #include "text/builtin_templates.h"
 #include "text/json_view.h"
+#include "text/special_tokens.h"
 
 namespace roll {
 
@@ -19,25 +21,54 @@ using jinja::Value;
 
 namespace {
 
-struct Source {
-  std::string text, origin;
-};
+constexpr const char *kDefault = "default", *kToolUse = "tool_use";
+constexpr const char* kNoneMeant =
+    "none of these templates is named \"default\" or \"tool_use\"; choose a built-in one instead of native";
 
-/// `chat_template` of tokenizer_config.json: the text, or a list of named ones of which "default" counts.
-Source read_config_template(const JsonView& json) {
-  if (!json.value().is_array()) return {json.string(), json.where()};
-  for (size_t i = 0; i < json.size(); ++i) {
-    const JsonView entry = json.at(i);
-    if (entry.at("name").string() == "default") return {entry.at("template").string(), entry.at("template").where()};
-  }
-  json.fail("none of these templates is named \"default\"; choose a built-in one instead of native");
+using Templates = std::map<std::string, jinja::Template>;
+
+/// Others are for callers that name them.
+void add_template(Templates& out, const std::string& name, const std::string& source, const std::string& origin) {
+  if (name == kDefault || name == kToolUse) out.insert_or_assign(name, jinja::Template::parse(source, origin));
 }
 
-Source native_source(const fs::path& folder, const std::optional<JsonView>& config) {
-  const fs::path file = folder / "chat_template.jinja";
-  if (is_there(file)) return {read_file(file), file.string()};
+/// `chat_template` of tokenizer_config.json: a text, or a list or an object of named ones.
+Templates read_config_templates(const JsonView& json) {
+  Templates out;
+  const auto add = [&](const std::string& name, const JsonView& source) {
+    add_template(out, name, source.string(), source.where());
+  };
+  if (json.value().is_object()) {
+    for (const auto& [name, source] : json.value().items()) add(name, json.at(name));
+  } else if (json.value().is_array()) {
+    for (size_t i = 0; i < json.size(); ++i) add(json.at(i).at("name").string(), json.at(i).at("template"));
+  } else {
+    add(kDefault, json);
+  }
+  if (out.empty()) json.fail(kNoneMeant);
+  return out;
+}
+
+/// chat_template.jinja and those beside it; nothing where there are none.
+std::optional<Templates> read_template_files(const fs::path& folder) {
+  Templates out;
+  const fs::path file = folder / "chat_template.jinja", more = folder / "additional_chat_templates";
+  bool is_there_one = is_there(file);
+  if (is_there_one) add_template(out, kDefault, read_file(file), file.string());
+  for (const fs::path& entry : fs::is_directory(more) ? entries_of(more) : std::vector<fs::path>()) {
+    if (entry.extension() != ".jinja") continue;
+    is_there_one = true;
+    add_template(out, entry.stem().string(), read_file(entry), entry.string());
+  }
+  if (!is_there_one) return {};
+  if (out.empty()) throw user_error("{}: {}", more.string(), kNoneMeant);
+  return out;
+}
+
+Templates native_templates(const fs::path& folder, const std::optional<JsonView>& config) {
+  if (auto files = read_template_files(folder)) return *std::move(files);
   const auto entry = config ? config->get("chat_template") : std::nullopt;
-  if (entry) return read_config_template(*entry);
+  if (entry) return read_config_templates(*entry);
   throw user_error(
       "{}: has no chat template (neither chat_template.jinja nor chat_template in tokenizer_config.json); choose a "
       "built-in template: {}",
@@ -45,14 +76,9 @@ Source native_source(const fs::path& folder, const std::optional<JsonView>& conf
 }
 
 /// bos_token, eos_token and so on, which templates print.
-Dict special_token_variables(const std::optional<JsonView>& config) {
+Dict special_token_variables(const fs::path& folder) {
   Dict out;
-  for (const char* name :
-       {"bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token"}) {
-    const auto token = config ? config->get(name) : std::nullopt;
-    if (token)
-      out.emplace_back(name, Value(token->value().is_object() ? token->at("content").string() : token->string()));
-  }
+  for (const NamedToken& token : read_named_tokens(folder)) out.emplace_back(token.name, Value(token.spelling));
   return out;
 }
 
@@ -69,16 +95,29 @@ std::string joined_parts(const Json& parts, const std::string& where) {
   return text;
 }
 
+/// Reasoning under its standard name, and as gpt-oss' templates read it: what transformers makes of it.
+Json with_reasoning(const Json& message) {
+  for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
+    if (!message.contains(name)) continue;
+    Json out{{"thinking", message[name]}};
+    out.update(message);
+    out["reasoning_content"] = message[name];
+    return out;
+  }
+  return message;
+}
+
 Json checked_message(const Json& message, const std::string& where) {
   if (!message.is_object()) throw user_error(R"({}: must be {{"role": ..., "content": ...}})", where);
-  if (!message.contains("role") || !message["role"].is_string()) throw user_error("{}.role: must be a string", where);
-  Json out = message;
-  const Json content = message.value("content", Json());
-  if (content.is_array())
-    out["content"] = joined_parts(content, where + ".content");
-  else if (!content.is_string() && !(content.is_null() && message.contains("tool_calls")))
+  Json out = Json::object();
+  for (const auto& [key, value] : message.items())
+    if (!value.is_null()) out[key] = value;
+  if (!out.contains("role") || !out["role"].is_string()) throw user_error("{}.role: must be a string", where);
+  if (out.contains("content") ? !out["content"].is_string() && !out["content"].is_array() : !out.contains("tool_calls"))
     throw user_error("{}.content: must be a string or a list of text parts", where);
-  return out;
+  if (out.contains("content") && out["content"].is_array())
+    out["content"] = joined_parts(out["content"], where + ".content");
+  return with_reasoning(out);
 }
 
 Value checked_messages(const Json& messages) {
@@ -100,8 +139,16 @@ void set(Dict& variables, const std::string& name, Value value) {
 }  // namespace
 
 struct ChatTemplate::Parts {
-  jinja::Template body;
+  std::string name;  // of the folder or the built-in one, for errors
+  Templates bodies;
   Dict variables;
+
+  const jinja::Template& body(const Dict& all) const {
+    const auto tools = std::ranges::find(all, "tools", &Dict::value_type::first);
+    if (const auto body = bodies.find(kToolUse); body != bodies.end() && !tools->second.is_none()) return body->second;
+    if (const auto body = bodies.find(kDefault); body != bodies.end()) return body->second;
+    throw user_error("{}: its chat template is for tools (tool_use), and here are none; choose a built-in one", name);
+  }
 };
 
 const std::vector<std::string>& ChatTemplate::names() {
@@ -122,14 +169,15 @@ ChatTemplate ChatTemplate::load(const fs::path& model, const std::string& name, 
   const FileJson json = is_there(file) ? read_file_json(file) : FileJson();
   const std::optional<JsonView> config = json.is_null() ? std::nullopt : std::optional(JsonView(json, file.string()));
   auto parts = std::make_shared<Parts>();
-  parts->variables = special_token_variables(config);
+  parts->variables = special_token_variables(folder);
   if (name == "llama3" && !Value(parts->variables).member("bos_token"))
     set(parts->variables, "bos_token", "<|begin_of_text|>");
   if (enable_thinking) set(parts->variables, "enable_thinking", *enable_thinking);
-  const Source source = is_native
-                            ? native_source(folder, config)
-                            : Source{std::string(builtin_template(name)), fmt::format("built-in template {}", name)};
-  parts->body = jinja::Template::parse(source.text, source.origin);
+  parts->name = is_native ? folder.string() : fmt::format("built-in template {}", name);
+  if (is_native)
+    parts->bodies = native_templates(folder, config);
+  else
+    parts->bodies.emplace(kDefault, jinja::Template::parse(builtin_template(name), parts->name));
   return ChatTemplate(std::move(parts));
 }
 
@@ -149,7 +197,7 @@ std::string ChatTemplate::render(const Json& messages, bool add_generation_promp
   } catch (const jinja::Failure& failure) {
     throw user_error("messages: {}", failure.what());
   }
-  return parts_->body.render(all);
+  return parts_->body(all).render(all);
 }
 
 }  // namespace roll

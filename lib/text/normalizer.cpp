@@ -118,32 +118,30 @@ void Normalizer::add(const JsonView& json, int depth) {
     const JsonView parts = json.at("normalizers");
     for (size_t i = 0; i < parts.array().size(); ++i) add(parts.at(i), depth + 1);
   } else if (name == "NFC" || name == "NFD" || name == "NFKC" || name == "NFKD") {
-    steps_.push_back(
-        [form = std::make_shared<UnicodeForm>(name)](std::string& text, size_t, MatchMemory&) { (*form)(text); });
+    steps_.push_back([form = std::make_shared<UnicodeForm>(name)](std::string& text, const Call&) { (*form)(text); });
   } else if (name == "Lowercase") {
-    steps_.push_back([](std::string& text, size_t, MatchMemory&) { lowercase(text); });
+    steps_.push_back([](std::string& text, const Call&) { lowercase(text); });
   } else if (name == "Prepend") {
-    steps_.push_back([prefix = json.at("prepend").string()](std::string& text, size_t, MatchMemory&) {
-      if (!text.empty()) text.insert(0, prefix);
+    steps_.push_back([prefix = json.at("prepend").string()](std::string& text, const Call& call) {
+      if (!text.empty() && !call.goes_on) text.insert(0, prefix);
     });
   } else if (name == "Strip") {
     const bool left = json.at("strip_left").boolean(), right = json.at("strip_right").boolean();
-    steps_.push_back([left, right](std::string& text, size_t, MatchMemory&) { strip(text, left, right); });
+    steps_.push_back([left, right](std::string& text, const Call&) { strip(text, left, right); });
   } else if (name == "Replace") {
     auto pattern = std::make_shared<Pattern>(read_pattern(json.at("pattern")));
-    steps_.push_back(
-        [pattern, content = json.at("content").string()](std::string& text, size_t most, MatchMemory& memory) {
-          replace(text, *pattern, content, most, memory);
-        });
+    steps_.push_back([pattern, content = json.at("content").string()](std::string& text, const Call& call) {
+      replace(text, *pattern, content, call.most, call.memory);
+    });
   } else {
     type.fail(kNormalizers);
   }
 }
 
-void Normalizer::apply(std::string& text, MatchMemory& memory) const {
+void Normalizer::apply(std::string& text, MatchMemory& memory, bool goes_on) const {
   const size_t before = text.size(), most = kMaxGrowth * before + kMaxAdded;
   for (const Step& step : steps_) {
-    step(text, most, memory);
+    step(text, {.most = most, .goes_on = goes_on, .memory = memory});
     if (text.size() > most)
       throw user_error("{}: makes more than {} bytes of a text of {}; repair its replacements", where_, most, before);
   }

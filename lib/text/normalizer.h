@@ -20,11 +20,17 @@ class Normalizer {
 
   bool empty() const { return steps_.empty(); }
 
-  /// Changes `text` (valid UTF-8) in place. UserError when a hostile chain of replacements lets it grow without sense.
-  void apply(std::string& text, MatchMemory& memory) const;
+  /// Changes `text` (valid UTF-8) in place. goes_on: it stands behind other text, so nothing is prepended. UserError
+  /// when a hostile chain of replacements lets it grow without sense.
+  void apply(std::string& text, MatchMemory& memory, bool goes_on = false) const;
 
  private:
-  using Step = std::function<void(std::string& text, size_t most, MatchMemory& memory)>;
+  struct Call {
+    size_t most;  // bytes that the text may have
+    bool goes_on;
+    MatchMemory& memory;
+  };
+  using Step = std::function<void(std::string& text, const Call& call)>;
   void add(const JsonView& json, int depth);
   std::vector<Step> steps_;
   std::string where_;  // opens messages

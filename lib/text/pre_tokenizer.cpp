@@ -13,7 +13,8 @@ namespace {
 constexpr int kMaxSplitDepth = 16;
 constexpr size_t kMaxSteps = 64;
 constexpr std::string_view kPreTokenizers =
-    "unsupported pre-tokenizer; supported: Sequence, Split, Digits, Whitespace, WhitespaceSplit, ByteLevel (last)";
+    "unsupported pre-tokenizer; supported: Sequence, Split, Digits, Whitespace, WhitespaceSplit, Metaspace, ByteLevel "
+    "(last)";
 // The expression that GPT-2 split by; ByteLevel with use_regex means it.
 constexpr std::string_view kGpt2Words = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
@@ -38,6 +39,7 @@ void join(const std::vector<Part>& parts, std::vector<Span>& out) {
 }
 
 constexpr Join kIsolate = join<[](bool, bool) { return false; }>;
+constexpr Join kMergeWithNext = join<[](bool before, bool here) { return before && !here; }>;
 
 void remove(const std::vector<Part>& parts, std::vector<Span>& out) {
   for (const Part& part : parts)
@@ -50,7 +52,7 @@ Join read_behavior(const JsonView& json) {
   if (name == "Removed") return remove;
   if (name == "Contiguous") return join<[](bool before, bool here) { return before == here; }>;
   if (name == "MergedWithPrevious") return join<[](bool before, bool here) { return here && !before; }>;
-  if (name == "MergedWithNext") return join<[](bool before, bool here) { return before && !here; }>;
+  if (name == "MergedWithNext") return kMergeWithNext;
   json.fail("must be Isolated, Removed, Contiguous, MergedWithPrevious or MergedWithNext");
 }
 
@@ -59,12 +61,13 @@ class Split {
   Split(Pattern pattern, Join join, bool invert)
       : pattern_(std::make_shared<Pattern>(std::move(pattern))), join_(join), invert_(invert) {}
 
-  void operator()(TextPieces& pieces, MatchMemory& memory) const {
+  template <class Call>
+  void operator()(TextPieces& pieces, const Call& call) const {
     std::vector<Span> matches;
     std::vector<Part> parts;
     pieces.cut_each([&](const Span& span, std::vector<Span>& out) {
       matches.clear();
-      pattern_->find_all(pattern_->is_literal() ? pieces.piece(span) : pieces.older_piece(span), memory, matches);
+      pattern_->find_all(pattern_->is_literal() ? pieces.piece(span) : pieces.older_piece(span), call.memory, matches);
       parts.clear();
       size_t done = span.begin;
       for (const Span& match : matches) {
@@ -86,7 +89,7 @@ class Split {
 
 /// Cuts where kind(character) changes; kind 0 is thrown away, and characters of kind -1 stand alone.
 template <int kind(char32_t)>
-void split_by_kind(TextPieces& pieces, MatchMemory&) {
+void split_by_kind(TextPieces& pieces) {
   pieces.cut_each([&](const Span& span, std::vector<Span>& out) {
     int previous = 0;
     for (size_t pos = span.begin; pos < span.end;) {
@@ -114,17 +117,6 @@ int words_and_signs(char32_t c) {
   return is_word(c) ? 1 : is_white_space(c) ? 0 : 2;
 }
 
-/// `text` with a space wherever `spans` (in order) asks for one.
-std::string with_spaces(std::string_view text, const std::vector<Span>& spans) {
-  std::string out;
-  out.reserve(text.size() + spans.size());
-  for (const Span& span : spans) {
-    if (text[span.begin] != ' ') out += ' ';
-    out.append(text.substr(span.begin, span.end - span.begin));
-  }
-  return out;
-}
-
 }  // namespace
 
 void TextPieces::reset(std::string_view text) {
@@ -142,24 +134,27 @@ void TextPieces::cut_each(const Cut& cut) {
   std::swap(spans_, next_);
 }
 
-void TextPieces::add_prefix_spaces() {
-  if (std::ranges::all_of(spans_, [&](const Span& span) { return text_[span.begin] == ' '; })) return;
-  std::string older = with_spaces(older_, spans_), text = with_spaces(text_, spans_);
-  size_t end = 0;
-  for (Span& span : spans_) {
-    const size_t length = span.end - span.begin + (text_[span.begin] != ' ');
-    span = {end, end + length};
-    end += length;
+template <class Rewrite>
+void TextPieces::rewrite_each(const Rewrite& rewrite) {
+  const bool has_older = older_.data() != text_.data();
+  std::string text, older;
+  text.reserve(text_.size() + text_.size() / 4);
+  next_.clear();
+  for (const Span& span : spans_) {
+    const size_t begin = text.size();
+    rewrite(piece(span), span, text);
+    if (has_older) rewrite(older_piece(span), span, older);
+    next_.push_back({begin, text.size()});
   }
-  older_ = older_storage_ = std::move(older);
-  text_ = text_storage_ = std::move(text);
+  text_ = older_ = text_storage_ = std::move(text);
+  if (has_older) older_ = older_storage_ = std::move(older);
+  std::swap(spans_, next_);
 }
 
 PreTokenizer::PreTokenizer(const JsonView& json) {
   add(json, 0);
   if (steps_.size() > kMaxSteps)
     json.fail(fmt::format("has {} steps; at most {} are supported", steps_.size(), kMaxSteps));
-  if (!byte_level_) json.fail("needs ByteLevel as its last step: only byte-level BPE is supported");
 }
 
 void PreTokenizer::add(const JsonView& json, int depth) {
@@ -174,12 +169,15 @@ void PreTokenizer::add(const JsonView& json, int depth) {
     steps_.push_back(
         Split(read_pattern(json.at("pattern")), read_behavior(json.at("behavior")), json.boolean_or("invert", false)));
   } else if (name == "Digits") {
-    steps_.push_back(json.boolean_or("individual_digits", false) ? split_by_kind<single_digits>
-                                                                 : split_by_kind<digit_runs>);
+    const auto cut =
+        json.boolean_or("individual_digits", false) ? split_by_kind<single_digits> : split_by_kind<digit_runs>;
+    steps_.push_back([cut](TextPieces& pieces, const Call&) { cut(pieces); });
   } else if (name == "WhitespaceSplit") {
-    steps_.push_back(split_by_kind<between_spaces>);
+    steps_.push_back([](TextPieces& pieces, const Call&) { split_by_kind<between_spaces>(pieces); });
   } else if (name == "Whitespace") {
-    steps_.push_back(split_by_kind<words_and_signs>);
+    steps_.push_back([](TextPieces& pieces, const Call&) { split_by_kind<words_and_signs>(pieces); });
+  } else if (name == "Metaspace") {
+    add_metaspace(json);
   } else if (name == "ByteLevel") {
     add_byte_level(json);
   } else {
@@ -190,13 +188,46 @@ void PreTokenizer::add(const JsonView& json, int depth) {
 void PreTokenizer::add_byte_level(const JsonView& json) {
   byte_level_ = true;
   if (json.boolean_or("add_prefix_space", true))
-    steps_.push_back([](TextPieces& pieces, MatchMemory&) { pieces.add_prefix_spaces(); });
+    steps_.push_back([](TextPieces& pieces, const Call& call) {
+      pieces.rewrite_each([&](std::string_view piece, const Span& span, std::string& out) {
+        if (piece[0] != ' ' && !(call.place.goes_on && span.begin == 0)) out += ' ';
+        out += piece;
+      });
+    });
   if (json.boolean_or("use_regex", true))
     steps_.push_back(Split(Pattern::regex(kGpt2Words, json.where()), kIsolate, false));
 }
 
-void PreTokenizer::split(TextPieces& pieces, MatchMemory& memory) const {
-  for (const Step& step : steps_) step(pieces, memory);
+/// SentencePiece's spelling of spaces, one before the text included.
+void PreTokenizer::add_metaspace(const JsonView& json) {
+  enum class Prepend { kAlways, kFirst, kNever };
+  const std::string sign = json.at("replacement").string();
+  size_t end = 0;
+  if (!sign.empty()) next_code_point(sign, end);
+  if (end == 0 || end < sign.size()) json.at("replacement").fail("must be one character");
+  json.only("prepend_scheme", {"always", "first", "never"}, "must be always, first or never");
+  const auto scheme = json.get("prepend_scheme");
+  const std::string& word = scheme ? scheme->string() : "always";
+  const bool never = !json.boolean_or("add_prefix_space", true);  // how older files say it
+  if (never && scheme && word != "never") scheme->fail("add_prefix_space: false says that it is never");
+  const Prepend prepend = never || word == "never" ? Prepend::kNever
+                          : word == "first"        ? Prepend::kFirst
+                                                   : Prepend::kAlways;
+  steps_.push_back([sign, prepend](TextPieces& pieces, const Call& call) {
+    pieces.rewrite_each([&](std::string_view piece, const Span& span, std::string& out) {
+      const bool begins = span.begin == 0 && call.place.is_first;
+      const bool asks =
+          prepend == Prepend::kAlways ? span.begin > 0 || !call.place.goes_on : prepend == Prepend::kFirst && begins;
+      if (asks && piece[0] != ' ' && !piece.starts_with(sign)) out += sign;
+      for (const char c : piece) c == ' ' ? out += sign : out += c;
+    });
+  });
+  if (json.boolean_or("split", true))
+    steps_.push_back(Split(Pattern::literal(sign, json.where()), kMergeWithNext, false));
+}
+
+void PreTokenizer::split(TextPieces& pieces, const TextPlace& place, MatchMemory& memory) const {
+  for (const Step& step : steps_) step(pieces, {place, memory});
 }
 
 }  // namespace roll

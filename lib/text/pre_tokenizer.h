@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/alphabet.h"
 #include "text/json_view.h"
 #include "text/pattern.h"
 
@@ -28,8 +29,10 @@ class TextPieces {
   template <class Cut>
   void cut_each(const Cut& cut);
 
-  /// A space before each piece that does not start with one.
-  void add_prefix_spaces();
+  /// Replaces the text of each piece by what `rewrite(piece, span, out)` appends. It may depend on no letters or signs
+  /// younger than Unicode 14, which regular expressions see as others.
+  template <class Rewrite>
+  void rewrite_each(const Rewrite& rewrite);
 
  private:
   std::string_view text_, older_;
@@ -37,19 +40,36 @@ class TextPieces {
   std::string text_storage_, older_storage_;
 };
 
+/// Where a text stands in a larger one, on which it depends whether a space is put before it.
+struct TextPlace {
+  bool is_first = true;  // in all of the text, special tokens included
+  bool goes_on = false;  // behind ordinary text that was encoded before
+};
+
 class PreTokenizer {
  public:
-  /// Supported: Sequence, Split, Digits, Whitespace, WhitespaceSplit, and ByteLevel, which must come last: the words
-  /// are then bytes. UserError names another one.
+  /// The whole text is one word.
+  PreTokenizer() = default;
+
+  /// Supported: Sequence, Split, Digits, Whitespace, WhitespaceSplit, Metaspace, and ByteLevel, which must come last.
+  /// UserError names another one.
   explicit PreTokenizer(const JsonView& json);
 
+  /// Bytes: with ByteLevel.
+  SymbolKind symbols() const { return byte_level_ ? SymbolKind::kBytes : SymbolKind::kCharacters; }
+
   /// Cuts each piece further.
-  void split(TextPieces& pieces, MatchMemory& memory) const;
+  void split(TextPieces& pieces, const TextPlace& place, MatchMemory& memory) const;
 
  private:
-  using Step = std::function<void(TextPieces& pieces, MatchMemory& memory)>;
+  struct Call {
+    TextPlace place;
+    MatchMemory& memory;
+  };
+  using Step = std::function<void(TextPieces& pieces, const Call& call)>;
   void add(const JsonView& json, int depth);
   void add_byte_level(const JsonView& json);
+  void add_metaspace(const JsonView& json);
   std::vector<Step> steps_;
   bool byte_level_ = false;
 };

@@ -18,16 +18,37 @@ constexpr size_t kMaxEndTokens = 1000;
 template <class Use>
 void with_file(const fs::path& file, const Use& use) {
   if (!is_there(file)) return;
-  const FileJson json = read_file_json(file);
+  const FileJson json = parse_python_file_json(read_file(file), file.string());
   use(JsonView(json, file.string()).object());
 }
 
+constexpr auto kNames = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
+
 /// "token" or {"content": "token", ...}.
-void read_eos(const JsonView& json, SpecialTokens& out) {
-  const auto eos = json.get("eos_token");
-  if (out.eos || !eos) return;
-  out.eos_place = eos->where();
-  out.eos = eos->value().is_object() ? eos->at("content").string() : eos->string();
+std::string spelling_of(const JsonView& token) {
+  return token.value().is_object() ? token.at("content").string() : token.string();
+}
+
+void name_token(const JsonView& file, const std::string& name, std::vector<NamedToken>& out) {
+  if (!file.value().contains(name)) return;
+  std::erase_if(out, [&](const NamedToken& token) { return token.name == name; });
+  if (const auto token = file.get(name)) out.push_back({name, spelling_of(*token), token->where()});
+}
+
+/// Models have names of their own, as image_token; other keys that end alike are flags (add_bos_token).
+void name_config_tokens(const JsonView& config, std::vector<NamedToken>& out) {
+  for (const char* name : kNames) name_token(config, name, out);
+  for (const auto& [key, value] : config.value().items())
+    if (key.ends_with("_token") && (value.is_string() || value.is_object())) name_token(config, key, out);
+  const auto extra = config.get("extra_special_tokens");
+  if (!extra || !extra->value().is_object()) return;
+  for (const auto& [key, value] : extra->value().items()) name_token(*extra, key, out);
+}
+
+void read_eos(const NamedToken& token, SpecialTokens& out) {
+  if (token.name != "eos_token" || out.eos) return;
+  out.eos = token.spelling;
+  out.eos_place = token.place;
 }
 
 void read_eos_ids(const JsonView& json, SpecialTokens& out) {
@@ -54,13 +75,27 @@ void read_added(const JsonView& json, SpecialTokens& out) {
 
 }  // namespace
 
+std::vector<NamedToken> read_named_tokens(const fs::path& folder) {
+  std::vector<NamedToken> out;
+  bool has_decoder = false;
+  with_file(folder / "tokenizer_config.json", [&](const JsonView& json) {
+    has_decoder = json.value().contains("added_tokens_decoder");
+    name_config_tokens(json, out);
+  });
+  if (has_decoder) return out;
+  with_file(folder / "special_tokens_map.json", [&](const JsonView& json) {
+    for (const char* name : kNames) name_token(json, name, out);
+  });
+  return out;
+}
+
 SpecialTokens read_special_tokens(const fs::path& folder) {
   SpecialTokens out;
-  with_file(folder / "tokenizer_config.json", [&](const JsonView& json) {
-    read_eos(json, out);
-    read_added(json, out);
+  for (const NamedToken& token : read_named_tokens(folder)) read_eos(token, out);
+  with_file(folder / "tokenizer_config.json", [&](const JsonView& json) { read_added(json, out); });
+  with_file(folder / "special_tokens_map.json", [&](const JsonView& json) {
+    if (const auto eos = json.get("eos_token")) read_eos({"eos_token", spelling_of(*eos), eos->where()}, out);
   });
-  with_file(folder / "special_tokens_map.json", [&](const JsonView& json) { read_eos(json, out); });
   with_file(folder / "generation_config.json", [&](const JsonView& json) { read_eos_ids(json, out); });
   with_file(folder / "config.json", [&](const JsonView& json) { read_eos_ids(json, out); });
   return out;

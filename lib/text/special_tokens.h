@@ -11,8 +11,18 @@
 
 namespace roll {
 
+struct NamedToken {
+  std::string name, spelling;  // as bos_token, <s>
+  std::string place;           // "file: bos_token"
+};
+
+/// The tokens that have names, as transformers takes them from these files: special_tokens_map.json goes before
+/// tokenizer_config.json, but does not count where that has an added_tokens_decoder; a null is a name without a token.
+/// UserError: malformed files.
+std::vector<NamedToken> read_named_tokens(const std::filesystem::path& folder);
+
 struct SpecialTokens {
-  /// Spelling of eos_token, from tokenizer_config.json, else special_tokens_map.json.
+  /// Spelling of eos_token, as read_named_tokens() knows it, else of special_tokens_map.json.
   std::optional<std::string> eos;
   std::string eos_place;  // "file: eos_token"
   /// From generation_config.json, else config.json.

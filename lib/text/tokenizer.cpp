@@ -9,7 +9,7 @@
 #include "checkpoint/base_folder.h"
 #include "text/added_tokens.h"
 #include "text/byte_pairs.h"
-#include "text/byte_symbols.h"
+#include "text/decoder.h"
 #include "text/normalizer.h"
 #include "text/post_processor.h"
 #include "text/pre_tokenizer.h"
@@ -51,18 +51,17 @@ class WorkspacePool {
   std::vector<std::unique_ptr<Workspace>> free_;
 };
 
-/// The tokens by id: how the file spells them, and the bytes that they decode to.
+/// The tokens by id: how the file spells them, and the bytes that they add to a text.
 class TokenTable {
  public:
-  void set(int64_t id, const std::string& spelling) {
+  void set(int64_t id, const std::string& spelling, std::string bytes) {
     if (id >= size()) {
       spellings_.resize(id + 1);
       bytes_.resize(id + 1);
       special_.resize(id + 1);
     }
     spellings_[id] = spelling;
-    // A token with a character that stands for no byte decodes to itself, as HF does it.
-    bytes_[id] = unspell_bytes(spelling).value_or(spelling);
+    bytes_[id] = std::move(bytes);
   }
   void mark_special(int64_t id) { special_[id] = true; }
   int64_t size() const { return static_cast<int64_t>(spellings_.size()); }
@@ -82,28 +81,6 @@ const JsonView& check_version(const JsonView& json) {
   return json;
 }
 
-/// The `decoder` of a tokenizer.json: from tokens back to text.
-enum class DecoderKind {
-  kByteLevel,  // the bytes that the tokens spell
-  kNone,       // the tokens as the file spells them, with spaces between
-};
-
-constexpr std::string_view kDecoders =
-    "unsupported decoder; supported: ByteLevel, a Sequence of ByteLevel and Fuse, null";
-
-DecoderKind read_decoder(const JsonView& tokenizer_json) {
-  const auto json = tokenizer_json.get("decoder");
-  if (!json) return DecoderKind::kNone;
-  const JsonView type = json->at("type");
-  if (type.string() == "ByteLevel") return DecoderKind::kByteLevel;
-  if (type.string() != "Sequence") type.fail(kDecoders);
-  const JsonView parts = json->at("decoders");
-  if (parts.array().size() == 0 || parts.at(size_t{0}).at("type").string() != "ByteLevel") json->fail(kDecoders);
-  for (size_t i = 1; i < parts.size(); ++i)  // Fuse joins tokens, which ByteLevel has done already
-    if (const JsonView next = parts.at(i).at("type"); next.string() != "Fuse") next.fail(kDecoders);
-  return DecoderKind::kByteLevel;
-}
-
 Normalizer read_normalizer(const JsonView& json) {
   const auto section = json.get("normalizer");
   return section ? Normalizer(*section) : Normalizer();
@@ -111,10 +88,12 @@ Normalizer read_normalizer(const JsonView& json) {
 
 PreTokenizer read_pre_tokenizer(const JsonView& json) {
   const auto section = json.get("pre_tokenizer");
-  if (!section)
-    throw user_error("{}: pre_tokenizer is null: only byte-level BPE (a pre-tokenizer with ByteLevel) is supported",
-                     json.where());
-  return PreTokenizer(*section);
+  return section ? PreTokenizer(*section) : PreTokenizer();
+}
+
+Decoder read_decoder(const JsonView& json) {
+  const auto section = json.get("decoder");
+  return section ? Decoder(*section) : Decoder();
 }
 
 }  // namespace
@@ -123,10 +102,10 @@ struct Tokenizer::Parts {
   explicit Parts(const JsonView& json)
       : normalizer(read_normalizer(check_version(json))),
         pre_tokenizer(read_pre_tokenizer(json)),
-        model(json.at("model")),
+        model(json.at("model"), pre_tokenizer.symbols()),
         decoder(read_decoder(json)) {
     if (const auto section = json.get("post_processor")) post_processor = read_post_processor(*section);
-    for (const auto& [token, id] : model.vocabulary()) table.set(id, token);
+    for (const auto& [token, id] : model.vocabulary()) table.set(id, token, decoder.bytes_behind(token));
     next_id = static_cast<int64_t>(model.vocabulary().size());
     read_added(json);
   }
@@ -139,14 +118,15 @@ struct Tokenizer::Parts {
   int64_t end_token(const std::string& token, const std::string& place) const;
   void read_folder(const fs::path& folder);
 
-  void encode_text(std::string_view text, bool parse_special, Workspace& w, std::vector<int64_t>& ids) const;
-  void encode_segment(std::string_view text, bool parse_special, Workspace& w, std::vector<int64_t>& ids) const;
-  void encode_words(std::string_view text, Workspace& w, std::vector<int64_t>& ids) const;
+  void encode_text(std::string_view text, const TextPlace& place, bool parse_special, std::vector<int64_t>& ids) const;
+  void encode_segment(std::string_view text, const TextPlace& place, bool parse_special, Workspace& w,
+                      std::vector<int64_t>& ids) const;
+  void encode_words(std::string_view text, const TextPlace& place, Workspace& w, std::vector<int64_t>& ids) const;
 
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
   BytePairs model;
-  DecoderKind decoder;
+  Decoder decoder;
   PostProcessor post_processor;
   std::vector<AddedToken> added_list;
   Vocabulary added_ids;
@@ -180,7 +160,7 @@ void Tokenizer::Parts::add(AddedToken token, const JsonView& where) {
     throw user_error("{}: '{}' has id {}, where the vocabulary makes it {}; give it that id", where.where(),
                      token.content, token.id, expected);
   next_id = std::max<int64_t>(next_id, token.id + 1);
-  table.set(token.id, token.content);
+  table.set(token.id, token.content, decoder.bytes_behind(token.content));
   if (token.special) table.mark_special(token.id);
   added_ids.emplace(token.content, token.id);
   added_list.push_back(std::move(token));
@@ -240,54 +220,66 @@ Tokenizer Tokenizer::load(const fs::path& model) {
 
 // ---- encoding
 
-void Tokenizer::Parts::encode_text(std::string_view text, bool parse_special, Workspace& w,
+void Tokenizer::Parts::encode_text(std::string_view text, const TextPlace& place, bool parse_special,
                                    std::vector<int64_t>& ids) const {
-  w.segments.clear();
-  added.split(text, false, parse_special, w.segments);
-  for (const Segment& segment : w.segments) {
+  if (const size_t valid = valid_utf8_prefix(text); valid < text.size())
+    throw user_error("text to tokenize: byte {} of {} is not UTF-8; convert the text first", valid, text.size());
+  auto w = workspaces.take();
+  w->segments.clear();
+  added.split(text, false, parse_special, w->segments);
+  for (const Segment& segment : w->segments) {
     if (segment.id >= 0)
       ids.push_back(segment.id);
     else
-      encode_segment(text.substr(segment.begin, segment.end - segment.begin), parse_special, w, ids);
+      encode_segment(text.substr(segment.begin, segment.end - segment.begin),
+                     segment.begin == 0 ? place : TextPlace{.is_first = false}, parse_special, *w, ids);
   }
+  workspaces.give_back(std::move(w));
 }
 
-void Tokenizer::Parts::encode_segment(std::string_view text, bool parse_special, Workspace& w,
+void Tokenizer::Parts::encode_segment(std::string_view text, const TextPlace& place, bool parse_special, Workspace& w,
                                       std::vector<int64_t>& ids) const {
   if (!normalizer.empty()) {
     w.normalized.assign(text);
-    normalizer.apply(w.normalized, w.memory);
+    normalizer.apply(w.normalized, w.memory, place.goes_on);
     text = w.normalized;
   }
-  if (!added.any_normalized()) return encode_words(text, w, ids);
+  if (!added.any_normalized()) return encode_words(text, place, w, ids);
   w.normalized_segments.clear();
   added.split(text, true, parse_special, w.normalized_segments);
   for (const Segment& segment : w.normalized_segments) {
     if (segment.id >= 0)
       ids.push_back(segment.id);
     else
-      encode_words(text.substr(segment.begin, segment.end - segment.begin), w, ids);
+      encode_words(text.substr(segment.begin, segment.end - segment.begin),
+                   segment.begin == 0 ? place : TextPlace{.is_first = false}, w, ids);
   }
 }
 
-void Tokenizer::Parts::encode_words(std::string_view text, Workspace& w, std::vector<int64_t>& ids) const {
+void Tokenizer::Parts::encode_words(std::string_view text, const TextPlace& place, Workspace& w,
+                                    std::vector<int64_t>& ids) const {
   w.pieces.reset(text);
-  pre_tokenizer.split(w.pieces, w.memory);
+  pre_tokenizer.split(w.pieces, place, w.memory);
   for (const Span& span : w.pieces.spans()) model.encode(w.pieces.piece(span), w.words, ids);
 }
 
 std::vector<int64_t> Tokenizer::encode(std::string_view text, bool parse_special, bool add_special) const {
-  if (const size_t valid = valid_utf8_prefix(text); valid < text.size())
-    throw user_error("text to tokenize: byte {} of {} is not UTF-8; convert the text first", valid, text.size());
   std::vector<int64_t> ids;
   ids.reserve(text.size() / 3 + 8);
   const auto& before = parts_->post_processor.before;
   if (add_special) ids.assign(before.begin(), before.end());
-  auto workspace = parts_->workspaces.take();
-  parts_->encode_text(text, parse_special, *workspace, ids);
-  parts_->workspaces.give_back(std::move(workspace));
+  parts_->encode_text(text, {}, parse_special, ids);
   const auto& after = parts_->post_processor.after;
   if (add_special) ids.insert(ids.end(), after.begin(), after.end());
+  return ids;
+}
+
+std::vector<int64_t> Tokenizer::encode_behind(std::span<const int64_t> before, std::string_view text) const {
+  const AddedToken* const token = before.empty() ? nullptr : parts_->added.find(before.back());
+  if (token && token->rstrip) text.remove_prefix(space_end(text, 0));
+  std::vector<int64_t> ids;
+  parts_->encode_text(text, {.is_first = before.empty(), .goes_on = !token && !before.empty()},
+                      /*parse_special=*/true, ids);
   return ids;
 }
 
@@ -302,17 +294,23 @@ std::string Tokenizer::disarmed(std::string text) const {
   return text;
 }
 
-std::string Tokenizer::decode(std::span<const int64_t> ids, bool skip_special) const {
-  const bool by_bytes = parts_->decoder == DecoderKind::kByteLevel;
+std::string Tokenizer::decode(std::span<const int64_t> ids, bool skip_special, bool goes_on) const {
+  const bool is_byte_level = parts_->decoder.is_byte_level();
   std::string bytes;
-  bool first = true;
+  std::vector<std::string> tokens;
   for (const int64_t id : ids) {
     if (!parts_->table.has(id) || (skip_special && parts_->table.is_special(id))) continue;
-    if (!by_bytes && !first) bytes += ' ';
-    first = false;
-    bytes += by_bytes ? parts_->table.bytes(id) : parts_->table.spelling(id);
+    if (is_byte_level)
+      bytes += parts_->table.bytes(id);
+    else
+      tokens.push_back(parts_->table.spelling(id));
   }
+  if (!is_byte_level) return parts_->decoder.text(std::move(tokens), goes_on);
   return valid_utf8_prefix(bytes) == bytes.size() ? bytes : to_valid_utf8(bytes);
+}
+
+std::string Tokenizer::token_bytes(int64_t id) const {
+  return parts_->table.has(id) ? parts_->table.bytes(id) : "";
 }
 
 int64_t Tokenizer::vocab_size() const {

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "data/leaks.h"
-#include "data/row_files.h"
+#include "data/learnt_rows.h"
 #include "data/row_store.h"
 #include "data/tokenise.h"
 
@@ -18,28 +18,43 @@ template <class T>
 struct LoadedRows {
   StoredRows<T> rows;
   int64_t num_dropped = 0;    // longer than sequence_length
+  int64_t num_rewritten = 0;  // is_rewritten, of those that are kept
   PromptWarnings warnings{};  // of all that were read
+
+  /// Warnings of what is odd in them.
+  std::vector<std::string> texts() const {
+    std::vector<std::string> texts{warnings.of_roles()};
+    if (num_rewritten > 0)
+      texts.push_back(fmt::format(
+          "{} of {} {}: the chat template renders a turn differently on its own than within the whole conversation (as "
+          "where it drops earlier thoughts); it is learnt as the whole conversation shows it",
+          num_rewritten, rows.size(), T::kMany));
+    std::erase(texts, "");
+    return texts;
+  }
 };
 
 /// The rows of `data`, some at a time, without those above max_length tokens; nothing where no file is named. `encode`
-/// is called from several threads at once. UserError: row_files.h's and its own; none is left.
+/// says in the row what it asks, and is called from several threads at once. UserError: row_files.h's and its own; none
+/// is left.
 template <class T>
-LoadedRows<T> load_rows(const DataArgs& data, int64_t max_length, const std::function<T(const Row&)>& encode) {
+LoadedRows<T> load_rows(const DataArgs& data, int64_t max_length,
+                        const std::function<T(Row&, const RowColumns& columns)>& encode) {
   LoadedRows<T> loaded;
   if (data.file_name.empty()) return loaded;
-  const auto take = [&](std::vector<Row>& rows) {
+  const auto take = [&](std::vector<Row>& rows, const RowColumns& columns) {
     std::vector<T> encoded(rows.size());
     for_each_in_threads(std::ssize(rows), data.preprocessing_num_workers,
-                        [&](int64_t i) { encoded[i] = encode(rows[i]); });
+                        [&](int64_t i) { encoded[i] = encode(rows[i], columns); });
     for (size_t i = 0; i < rows.size(); ++i) {
       loaded.warnings.add(rows[i]);
       if (encoded[i].longest() > max_length)
         ++loaded.num_dropped;
       else
-        loaded.rows.add(encoded[i], prompt_key(rows[i]));
+        loaded.rows.add(encoded[i], prompt_key(rows[i])), loaded.num_rewritten += encoded[i].is_rewritten;
     }
   };
-  read_batches(data, {.take = take, .note_layout = [](const std::string&) {}});
+  read_learnt_rows(data, T::kLearnt, take);
   if (loaded.rows.size() == 0)
     throw user_error("sequence_length = {}: all {} {} are longer; raise it", max_length, loaded.num_dropped, T::kMany);
   return loaded;
@@ -61,8 +76,8 @@ TrainedRows<T> load_told(const DataArgs& training, const DataArgs& validation, i
                loaded.num_dropped
                    ? fmt::format(" ({} longer than sequence_length = {} dropped)", loaded.num_dropped, max_length)
                    : "");
-    if (const std::string odd = loaded.warnings.of_roles(); !odd.empty() && log.is_first())
-      log.warn("{}: {}", what, odd);
+    if (log.is_first())
+      for (const std::string& text : loaded.texts()) log.warn("{}: {}", what, text);
     return std::move(loaded.rows);
   };
   TrainedRows<T> rows{load_one(training, "training rows"), load_one(validation, "validation rows")};

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "data/chats.h"
 #include "data/leaks.h"
 #include "data/row_files.h"
 #include "data/tokenise.h"
@@ -21,7 +22,7 @@ std::string template_name(const PromptSource& source, const std::string& tag) {
   return source.data.template_name.value_or(source.global_template.value_or("native"));
 }
 
-Json template_variables(const Row& row) {
+Json row_variables(const Row& row) {
   return row.tools.is_null() ? Json::object() : Json{{"tools", row.tools}};
 }
 
@@ -44,13 +45,11 @@ std::vector<int64_t> PromptEncoder::operator()(const Row& row) const {
   if (found == templates_.end())
     throw user_error("{}: the row has messages, but data_args name only a prompt column; set data_args.messages",
                      row.origin);
-  try {
-    return tokenizer_.encode(
-        found->second.render(*row.messages, /*add_generation_prompt=*/true, template_variables(row)),
-        /*parse_special=*/true, /*add_special=*/false);
-  } catch (const UserError& e) {
-    throw user_error("{}: {}", row.origin, e.what());
-  }
+  const auto render = [&](const Json& variables) {
+    return found->second.render(*row.messages, /*add_generation_prompt=*/true, variables);
+  };
+  return tokenizer_.encode(render_row(render, row_variables(row), row.origin), /*parse_special=*/true,
+                           /*add_special=*/false);
 }
 
 namespace {

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
 
 #include "data/sft_rows.h"
 #include "settings/distill_config.h"
@@ -19,8 +22,12 @@ LoadedRows<SftRow> load_sft_rows(const SftConfig& config, const DataArgs& data,
 LoadedRows<SftRow> load_sft_rows(const DistillConfig& config, const DataArgs& data,
                                  const std::filesystem::path& model_folder, const Tokenizer& tokenizer);
 
-/// How rows become tokens; `chat` and `tokenizer` must outlive it.
-SftEncoder sft_encoder(const ChatTemplate& chat, const Tokenizer& tokenizer);
+/// How rows become tokens; `chat`, which is asked for once a row has messages, and `tokenizer` must outlive it.
+SftEncoder sft_encoder(const std::function<const ChatTemplate&()>& chat, const Tokenizer& tokenizer);
+
+/// The template of `data`, loaded when it is first asked for, from any thread: raw text needs none.
+std::function<const ChatTemplate&()> chat_of(const std::filesystem::path& model_folder, const std::string& name,
+                                             std::optional<bool> enable_thinking);
 
 /// Updates of `batch_size` rows. UserError: the rows are fewer than one needs.
 int64_t count_updates(const SftConfig& config, int64_t num_rows, int64_t batch_size);

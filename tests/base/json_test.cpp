@@ -1,7 +1,9 @@
 #include "base/json.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -106,6 +108,27 @@ TEST_CASE("a key that the outermost object has twice is refused, deeper ones are
 TEST_CASE("a number beyond float64 is told in our words", "[base]") {
   CHECK(error_of([] { parse_json("[1e999]", "x.json"); }) ==
         "x.json: not valid JSON: a number in it is too large for a float64");
+}
+
+TEST_CASE("numbers that Python writes and JSON lacks are read where they are asked for, and nowhere else", "[base]") {
+  const std::string text =
+      R"({"a": [Infinity, -Infinity,NaN], "Infinity": "Infinity", "b": {"c":-Infinity}, "d": "NaN, \"NaN"})";
+  const auto check = [](const auto& json) {
+    CHECK(json["a"][0].template get<double>() == std::numeric_limits<double>::infinity());
+    CHECK(json["a"][1].template get<double>() == -std::numeric_limits<double>::infinity());
+    CHECK(std::isnan(json["a"][2].template get<double>()));
+    CHECK(json["Infinity"] == "Infinity");
+    CHECK(json["b"]["c"].template get<double>() == -std::numeric_limits<double>::infinity());
+    CHECK(json["d"] == "NaN, \"NaN");
+  };
+  check(parse_python_json(text, "x.json"));
+  check(parse_python_file_json(text, "x.json"));
+  CHECK_THAT(error_of([&] { parse_json(text, "x.json"); }), Contains("not valid JSON at line 1"));
+  for (const char* wrong : {"{Infinity: 1}", "[Infinit]", "[+Infinity]", "[InfinityX]", "[- Infinity]", "[nan]",
+                            "[1, \"Infinity]", "[\"\\u0001\", Infinity]", "[NaN", "[\"NaN\\"})
+    CHECK_THAT(error_of([&] { parse_python_json(wrong, "x.json"); }), Contains("x.json: not valid JSON"));
+  CHECK(error_of([] { parse_python_json("{\"a\": -Infinity,\n \"b\": NaN, \"c\": x}", "x.json"); }) ==
+        error_of([] { parse_python_json("{\"a\": 123456789,\n \"b\": 123, \"c\": x}", "x.json"); }));
 }
 
 TEST_CASE("a line without an end is not waited for, and one without a newline is whole", "[base]") {

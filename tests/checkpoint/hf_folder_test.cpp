@@ -29,7 +29,8 @@ NamedTensors some_tensors() {
 
 TEST_CASE("an HF folder gives back config, tensors and companions", "[checkpoint]") {
   const TemporaryFolder folder;
-  fs::create_directory(folder / "source");
+  fs::create_directories(folder / "source/additional_chat_templates");
+  folder.write("source/additional_chat_templates/tool_use.jinja", "{{ tools }}");
   folder.write("source/tokenizer.json", "{}");
   folder.write("source/generation_config.json", "{}");
   folder.write("source/model.safetensors", "not copied");
@@ -41,6 +42,7 @@ TEST_CASE("an HF folder gives back config, tensors and companions", "[checkpoint
   for (const auto& [name, tensor] : some_tensors()) CHECK(at::equal(opened.read(name), tensor));
   CHECK(fs::exists(folder / "model/tokenizer.json"));
   CHECK(fs::exists(folder / "model/generation_config.json"));
+  CHECK(fs::exists(folder / "model/additional_chat_templates/tool_use.jinja"));
   CHECK(opened.find("d") == nullptr);
 }
 

@@ -70,6 +70,17 @@ def check_log_probs(folder):
     expect(code == 0 and all("processed_log_probs" not in row for row in rows_of(out)), out)
 
 
+def check_seeds(folder):
+    """A line's own seed names its random numbers alone: not its place, nor what the others ask."""
+    line = json.dumps({"ids": [1, 2], "sampling": {"seed": 5}}) + "\n"
+    generate = ["generate", "--model", "model", "--max-new-tokens", 6, "--ignore-eos"]
+    code, out, err = roll(folder, *generate, "-n", 2, "--seed", 9, text=line * 2 + '{"ids": [1, 2]}\n' + line)
+    rows = [row["ids"] for row in rows_of(out)]
+    expect(code == 0 and rows[0:2] == rows[2:4] == rows[6:8] and rows[0] != rows[1] and rows[4:6] != rows[0:2], f"{rows} {err}")
+    code, out, err = roll(folder, *generate, "--seed", 5, text='{"ids": [1, 2]}\n')
+    expect(rows_of(out)[0]["ids"] == rows[0], "--seed 5 and a line's seed 5 differ where the line is the first")
+
+
 def check_chat(folder):
     chat = ["generate", "--model", "model", "--chat", "--ignore-eos", "--seed", 3]
     code, first, err = roll(folder, *chat, "--max-new-tokens", 40, text="hello\n")
@@ -197,6 +208,7 @@ with tempfile.TemporaryDirectory() as name:
         expect(code == 0, err)
     check_prompts(folder)
     check_log_probs(folder)
+    check_seeds(folder)
     check_chat(folder)
     check_terminal(folder)
     check_bench(folder)

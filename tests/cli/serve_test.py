@@ -101,6 +101,44 @@ def check_same_as_generate(folder, server):
     expect(chunks[-1]["usage"]["completion_tokens"] == len(chat["ids"]) and not chunks[-1]["choices"], f"usage: {chunks[-1]}")
 
 
+def scored(folder, ids, temperature):
+    """Log-probs of ids but the first, by `roll logprobs`."""
+    done = subprocess.run([BINARY, "logprobs", "--model", "model", "--temperature", str(temperature)], cwd=folder, input=json.dumps(dict(ids=ids)) + "\n", capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["log_probs"]
+
+
+def check_scores(folder, server):
+    """Log-probs that the sampler does not keep: of the likeliest tokens, and of prompts that are echoed."""
+    near = lambda a, b: len(a) == len(b) and all(abs(x - y) < 1e-4 for x, y in zip(a, b))
+    sampling = dict(temperature=0.7, seed=5, max_tokens=6, return_token_ids=True)
+    status, said = server.ask(TEXT, dict(prompt=["1+1=", "ä"], n=2, logprobs=3, echo=True, **sampling))
+    expect(status == 200, said)
+    for place, choice in enumerate(said["choices"]):
+        prompt = ("1+1=", "ä")[place // 2]
+        told, ids = choice["logprobs"], choice["prompt_token_ids"] + choice["token_ids"]
+        expect(choice["text"].startswith(prompt), choice["text"])
+        expect(told["token_logprobs"][0] is None and told["top_logprobs"][0] is None and near(told["token_logprobs"][1:], scored(folder, ids, 0.7)), told)
+        expect(all(3 <= len(top) <= 4 and top[token] == own and list(top.values())[0] == max(top.values())
+                   for token, own, top in zip(told["tokens"][1:], told["token_logprobs"][1:], told["top_logprobs"][1:])) or "\ufffd" in str(told["top_logprobs"]), told)
+    wish = dict(messages=HI, logprobs=True, top_logprobs=4, **sampling)
+    whole = server.ask(CHAT, wish)[1]["choices"][0]
+    content = whole["logprobs"]["content"]
+    expect("".join(bytes(token["bytes"]).decode(errors="replace") for token in content[:1]) == content[0]["token"], content)
+    expect(b"".join(bytes(token["bytes"]) for token in content).startswith(whole["message"]["content"].encode()) or "\ufffd" in whole["message"]["content"], whole)
+    for token in content:
+        values = [other["logprob"] for other in token["top_logprobs"]]
+        same = [other["logprob"] for other in token["top_logprobs"] if other["bytes"] == token["bytes"]]
+        expect(len(values) == 4 and values == sorted(values, reverse=True) and (near(same, [token["logprob"]]) if same else token["logprob"] < values[-1]), token)
+    parts = [chunk["choices"][0] for chunk in server.stream(CHAT, wish)]
+    expect([token for part in parts for token in (part["logprobs"] or {}).get("content", [])] == content, "a stream brings the same at its end")
+    expect("".join(part["delta"].get("content", "") for part in parts) == whole["message"]["content"], parts)
+    echoed = "".join(chunk["choices"][0]["text"] for chunk in server.stream(TEXT, dict(prompt="1+1=", echo=True, **sampling)))
+    expect(echoed == "1+1=" + server.ask(TEXT, dict(prompt="1+1=", **sampling))[1]["choices"][0]["text"], echoed)
+    same = server.ask(TEXT, dict(prompt=["x", "y", "x"], n=2, **sampling))[1]["choices"]
+    expect([c["token_ids"] for c in same[:2]] == [c["token_ids"] for c in same[4:]], "equal prompts with one seed get equal answers, wherever they stand")
+
+
 def check_client(server):
     """By OpenAI's client, where it is installed."""
     try:
@@ -253,6 +291,7 @@ def main():
                         "--seed", "1", "--out", "model"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         with Server(folder, "--template", "chatml") as server:
             check_same_as_generate(folder, server)
+            check_scores(folder, server)
             check_client(server)
             check_together(server)
             check_malformed(server, int(sys.argv[2]) if len(sys.argv) > 2 else 200)

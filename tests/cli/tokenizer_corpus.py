@@ -122,4 +122,95 @@ def gpt2_style(vocab_size=2000):
     return t
 
 
-TOKENIZERS = {"qwen2": qwen2_style, "llama3": llama3_style, "gpt2": gpt2_style}
+def byte_tokens():
+    return [f"<0x{byte:02X}>" for byte in range(256)]
+
+
+def every_split(vocab):
+    """Merges as transformers' converters of SentencePiece models write them: every way to make a token out of two, tokens in their order."""
+    merges = [(vocab[token], cut, token[:cut], token[cut:]) for token in vocab for cut in range(1, len(token)) if token[:cut] in vocab and token[cut:] in vocab]
+    return [(left, right) for _, _, left, right in sorted(merges)]
+
+
+def sentencepiece_style(special, vocab_size, more=(), **options):
+    """BPE over characters with tokens of single bytes for those that it lacks; merges never cross into a "▁", but for one as Gemma has it."""
+    t = Tokenizer(models.BPE(unk_token="<unk>"))
+    t.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=[*special, *byte_tokens()], limit_alphabet=250, show_progress=False)
+    t.train_from_iterator(SENTENCES * 3 + random_strings(3000, seed=1), trainer)
+    vocab = t.get_vocab()
+    for token in ("▁▁", "▁▁▁▁", "▁▁▁▁▁▁▁▁", "\n", "\n\n", "<", "/", ">", "▁<", "▁</", ">▁</", *more):
+        vocab.setdefault(token, len(vocab))
+    vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))
+    return Tokenizer(models.BPE(vocab=vocab, merges=every_split(vocab), unk_token="<unk>", fuse_unk=True, byte_fallback=True, **options))
+
+
+def with_begin(t, token):
+    t.post_processor = processors.TemplateProcessing(single=f"{token} $A", pair=f"{token} $A {token} $B", special_tokens=[(token, t.token_to_id(token))])
+    return t
+
+
+def plain(tokens, **options):
+    return [AddedToken(token, normalized=False, **options) for token in tokens]
+
+
+def gemma_style(vocab_size=2500):
+    """As transformers' GemmaTokenizer builds it: no space before a text, and runs of newlines that are tokens of their own."""
+    t = sentencepiece_style(["<pad>", "<eos>", "<bos>", "<unk>"], vocab_size, more=("<start_of_turn>", "<end_of_turn>", "\n\n\n", "<table>"))
+    t.normalizer = normalizers.Replace(" ", "▁")
+    t.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    t.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    t.add_special_tokens(plain(["<pad>", "<eos>", "<bos>", "<unk>", "<start_of_turn>", "<end_of_turn>"], special=True))
+    t.add_tokens(plain(["\n\n", "\n\n\n", "▁▁", "▁▁▁▁", "<table>"]))
+    return with_begin(t, "<bos>")
+
+
+def llama2_style(vocab_size=2000):
+    """The older form, of Llama 2, TinyLlama and Mistral 7B v0.1: a "▁" before every stretch of text."""
+    t = sentencepiece_style(["<unk>", "<s>", "</s>"], vocab_size)
+    t.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    t.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    t.add_special_tokens(plain(["<unk>", "<s>", "</s>"], special=True))
+    return with_begin(t, "<s>")
+
+
+def phi3_style(vocab_size=1500):
+    """Phi-3's: as Llama 2's, with tokens behind which white space is swallowed, and one that is looked for in normalized text."""
+    t = llama2_style(vocab_size)
+    t.add_special_tokens(plain(["<|im_start|>", "<|im_end|>", "<|endoftext|>"], special=True, rstrip=True))
+    t.add_tokens([AddedToken("café", normalized=True)])
+    return t
+
+
+def mistral3_style(vocab_size=2000, scheme="first", split=False):
+    """The newer form, of Mistral 7B v0.3: one "▁", before the whole text."""
+    t = sentencepiece_style(["<unk>", "<s>", "</s>"], vocab_size, more=("[INST]", "[/INST]"))
+    t.pre_tokenizer = pre_tokenizers.Metaspace("▁", prepend_scheme=scheme, split=split)
+    t.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    t.add_special_tokens(plain(["<unk>", "<s>", "</s>", "[INST]", "[/INST]"], special=True))
+    return with_begin(t, "<s>")
+
+
+def metaspace_style(vocab_size=1000):
+    """What the others leave out: a "▁" before each stretch, words cut there, unknown characters without tokens of bytes, Metaspace as decoder."""
+    t = mistral3_style(vocab_size, scheme="always", split=True)
+    t.model.byte_fallback = False
+    t.decoder = decoders.Metaspace("▁", prepend_scheme="always")
+    return t
+
+
+SENTENCEPIECE = {"gemma", "llama2", "phi3", "mistral3", "metaspace"}
+
+
+def spoken(name, texts):
+    """Texts in which special tokens of the others are those of SentencePiece's families, and signs that these know."""
+    words = {"<tool>": "<start_of_turn>", "</tool>": "<0x0A>", "MASK": "<table>", "<think>": "> </", "<|endoftext|>": "[INST]", "caf": "▁caf"}
+    if name != "phi3":
+        words |= {"<|im_start|>": "<bos>" if name == "gemma" else "<s>", "<|im_end|>": "</s>"}
+    for old, new in words.items() if name in SENTENCEPIECE else ():
+        texts = [text.replace(old, new) for text in texts]
+    return texts
+
+
+TOKENIZERS = {"qwen2": qwen2_style, "llama3": llama3_style, "gpt2": gpt2_style, "gemma": gemma_style, "llama2": llama2_style,
+              "phi3": phi3_style, "mistral3": mistral3_style, "metaspace": metaspace_style}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """`roll tokenize` against Hugging Face tokenizers: tokenizer_hf_test.py ROLL [STRINGS PER TOKENIZER]
 
-Trains a Qwen2-style, a Llama-3-style and a GPT-2-style tokenizer, encodes and decodes the same random and multilingual
-strings with both, and shows the first difference as small as it can be made.
+Trains byte-level tokenizers as Qwen2, Llama 3 and GPT-2 have them, and SentencePiece's as Gemma, Llama 2, Phi-3 and Mistral have them,
+encodes and decodes the same random and multilingual strings with both, and shows the first difference as small as it can be made.
 """
 import json
 import os
@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 try:
-    from tokenizer_corpus import TOKENIZERS, random_strings
+    from tokenizer_corpus import TOKENIZERS, random_strings, spoken
 except ImportError as e:
     print(f"skipped: {e}; ROLL_PYTHON names a Python with tests/requirements.txt")
     sys.exit(77)
@@ -64,16 +64,48 @@ def compare(binary, name, tokenizer, texts, flags, wanted):
     print(f"{name}: {len(texts)} strings, {sum(map(len, texts))} characters, {num_ids} ids: equal ids and decoded text", flush=True)
 
 
+def check_models(binary):
+    """A model with such a tokenizer is one that `inspect` takes and `generate` samples from, and its text is HF's."""
+    def run(*arguments, text=""):
+        done = subprocess.run([binary, *map(str, arguments)], input=text.encode(), capture_output=True)
+        if done.returncode != 0:
+            sys.exit(f"roll {arguments[0]} failed ({done.returncode}): {done.stderr.decode()}")
+        return done.stdout.decode()
+
+    for name in ("gemma", "llama2", "mistral3"):
+        tokenizer = TOKENIZERS[name]()
+        with tempfile.TemporaryDirectory() as folder:
+            tokenizer.save(str(pathlib.Path(folder) / "tokenizer.json"))
+            (pathlib.Path(folder) / "tokenizer_config.json").write_text(json.dumps(dict(eos_token="<eos>" if name == "gemma" else "</s>")))
+            model = pathlib.Path(folder) / "model"
+            run("init-model", "--hidden", 32, "--intermediate", 32, "--layers", 1, "--heads", 2, "--kv-heads", 1, "--tokenizer", folder, "--out", model)
+            told = run("inspect", model)
+            if f"tokenizer: {tokenizer.get_vocab_size()} tokens; ends at " not in told or "chat template: none that can be used" not in told:
+                sys.exit(f"{name}: inspect says {told}")
+            lines = [json.loads(line) for line in run("generate", "--model", model, "--max-new-tokens", 200, "-n", 4, "--ignore-eos", text='{"prompt": "The quick"}\n{"ids": [5]}\n').splitlines()]
+            if lines[0]["prompt_ids"] != tokenizer.encode("The quick").ids or any(line["text"] != tokenizer.decode(line["ids"]) for line in lines):
+                sys.exit(f"{name}: generate gives {lines}")
+            shown = run("generate", "--model", model, "--max-new-tokens", 200, "--ignore-eos", "--prompt", "The quick", "--seed", 0)
+            if shown.rstrip("\n") != json.loads(run("generate", "--model", model, "--max-new-tokens", 200, "--ignore-eos", "--prompt", "The quick", "--seed", 0, "--output", "-"))["text"].rstrip("\n"):
+                sys.exit(f"{name}: shown as it is drawn: {shown!r}")
+            (model / "tokenizer.json").write_text((model / "tokenizer.json").read_text().replace('"ByteFallback"', '"WordPiece"'))
+            done = subprocess.run([binary, "inspect", model], capture_output=True, text=True)
+            if done.returncode != 2 or "unsupported decoder" not in done.stderr or "parameters" not in done.stdout:
+                sys.exit(f"{name}: inspect of a decoder that nobody knows: {done}")
+    print("models with tokenizers of SentencePiece's families are inspected and sampled")
+
+
 def main():
     binary, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 20000
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     texts = random_strings(count)
+    check_models(binary)
     few = texts[:max(200, count // 20)]
     for name, make in TOKENIZERS.items():
         tokenizer = make()
-        compare(binary, name, tokenizer, texts, [], lambda t: hf(tokenizer, t))
+        compare(binary, name, tokenizer, spoken(name, texts), [], lambda t: hf(tokenizer, t))
         tokenizer.encode_special_tokens = True
-        compare(binary, name + " --no-special", tokenizer, few, ["--no-special"], lambda t: hf(tokenizer, t))
+        compare(binary, name + " --no-special", tokenizer, spoken(name, few), ["--no-special"], lambda t: hf(tokenizer, t))
 
 
 if __name__ == "__main__":

@@ -92,17 +92,39 @@ TEST_CASE("answers of tools stand where templates of models that call them put t
     const std::string form = one["form"];
     std::ofstream(folder.path() / "chat_template.jinja") << called["templates"][form].get<std::string>();
     const TurnTokens own(ChatTemplate::load(folder.path(), "native"), tokenizer);
-    CHECK_NOTHROW(own.check("tool", called["tools"]));
     const auto between =
         own.behind({called["first"], tool_variables(called["tools"]), {}}, one["answers"], /*last_id=*/7);
-    CHECK(tokenizer.decode(between) ==
-          (form == "hermes" ? "<|im_end|>\n" : "<|eot_id|>") + one["behind"].get<std::string>());
+    const std::string end_of_turn = form == "glm4_5" ? "" : form == "llama3" ? "<|eot_id|>" : "<|im_end|>\n";
+    CHECK(tokenizer.decode(between) == end_of_turn + one["behind"].get<std::string>());
   }
   const TurnTokens deaf = tokens_of("qwen3");  // the golden one writes nothing of the role
   CHECK_THAT(test::message_of([&] { deaf.check("tool", tools); }), Catch::Contains("role tool does not appear"));
   const TurnTokens silent(ChatTemplate::load(folder.path(), "chatml"), tokenizer);
   CHECK_NOTHROW(silent.check("tool", nullptr));
   CHECK_THAT(test::message_of([&] { silent.check("tool", tools); }), Catch::Contains("does not show the tool add"));
+}
+
+TEST_CASE("a template is tried with the turns that can be sampled behind its opening", "[train]") {
+  const test::TemporaryFolder folder;
+  write_tiny_tokenizer(folder.path(), {.words = {}, .more_special_tokens = {}});
+  const Tokenizer tokenizer = Tokenizer::load(folder.path());
+  const Json golden = read_json(ROLL_SOURCE_DIR "/tests/golden/text/tool_calls.json");
+  const std::string qwen3 = read_json(ROLL_SOURCE_DIR "/tests/golden/text/chat.json")["qwen3"];
+  const auto why = [&](const std::string& source, const char* role, std::optional<bool> thinks, const Json& tools) {
+    std::ofstream(folder.path() / "chat_template.jinja") << source;
+    return test::message_of(
+        [&] { TurnTokens(ChatTemplate::load(folder.path(), "native", thinks), tokenizer).check(role, tools); });
+  };
+  for (const char* form : {"hermes", "llama3", "qwen3_5", "qwen3_6", "glm4_5"})
+    for (const auto thinks : {std::optional<bool>(), std::optional(true), std::optional(false)}) {
+      CAPTURE(form, thinks.has_value(), thinks.value_or(false));
+      CHECK(why(golden["templates"][form], "tool", thinks, golden["tools"]) == "no exception");
+    }
+  using Catch::Contains;
+  for (const char* form : {"qwen3_5", "glm4_5"})  // thoughts go once the user speaks
+    CHECK_THAT(why(golden["templates"][form], "user", true, nullptr), Contains("it changes what was said before"));
+  CHECK_THAT(why(golden["templates"]["qwen3_5"], "user", false, nullptr), Contains("it first wrote \"<think>"));
+  CHECK_THAT(why(qwen3, "user", false, nullptr), Contains("it first wrote \"<think>"));
 }
 
 }  // namespace roll

@@ -54,19 +54,26 @@ def goes_on(folder):
     expect(lines_of(folder / "halves")[-1]["dpo/loss"] == losses[-1] and losses[-1] < losses[0], f"the loss falls: {losses}")
 
 
+def ultra_feedback(prompt, question):
+    """A row as UltraFeedback has it."""
+    chat = lambda answer: [dict(role="user", content=question), dict(role="assistant", content=answer)]
+    return dict(prompt=prompt, chosen=chat("6"), rejected=chat("7"), messages=chat("6"))
+
+
 def says(folder):
     config = one_dpo.prepare(binary, folder, one_dpo.RECIPES["dpo"])
     said = roll("validate-config", "--config", config)
     for text in ("actor_train: 1 update; 12 pairs an update", "dpo loss: DPO: the mean over the pairs of a 12-pair update", "training rows: 12 pairs; tokens of chosen"):
         expect(text in said, f"validate-config says {text}: {said}")
     chats = [dict(messages=[dict(role="user", content="1+1=")], chosen=[dict(role="user", content="1+1="), dict(role="assistant", content="2")], rejected="3"),
-             dict(instruction="2+2=", chosen="4", rejected="5")]
+             dict(instruction="2+2=", chosen="4", rejected="5"), ultra_feedback("3+3=", "3+3="), dict(chosen="4+4=8", rejected="4+4=9")]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in chats))
-    roll("dpo", "--config", config, f"output_dir={folder / 'chats'}", "actor_train.training_args.per_device_train_batch_size=2", "global_template=chatml")
+    roll("dpo", "--config", config, f"output_dir={folder / 'chats'}", "actor_train.training_args.per_device_train_batch_size=4", "global_template=chatml")
     for row, flags, text in (({"prompt": "a", "chosen": "b"}, [], "rows.jsonl:1: the row has no column 'rejected'"),
                              ({"prompt": "a", "chosen": "", "rejected": "c"}, [], "rows.jsonl:1: chosen: is empty"),
                              ({"prompt": "a", "chosen": 3, "rejected": "c"}, [], "rows.jsonl:1: chosen = 3: must be a text or a list of messages"),
                              ({"prompt": "a", "chosen": [{"role": "user", "content": "b"}], "rejected": "c"}, [], "its last message is of 'user'"),
+                             (ultra_feedback("2+2=", "3+3="), [], "rows.jsonl:1: prompt: chosen begins with another prompt than this, so one of the two"),
                              ({"prompt": "a", "chosen": "b", "rejected": "c" * 99}, [], "sequence_length = 64: all 1 pairs are longer"),
                              ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["ipo=true", "label_smoothing=0.1"], "label_smoothing = 0.1: is of DPO's loss, and ipo = true"),
                              ({"prompt": "a", "chosen": "b", "rejected": "c"}, ["reference.device_mapping=[1]", "actor_train.device_mapping=[0]"], "must be that of actor_train"),

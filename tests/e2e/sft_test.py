@@ -45,6 +45,11 @@ def check_preview(folder):
         rows.write(json.dumps(dict(question="long" * 9, answer="1")) + "\n")
     text = validated()
     assert f"sequence_length = 32: 1 of {ROWS + 1} rows are longer and dropped; raise it to keep them" in text, text
+    twice = folder / "twice.jsonl"
+    asked = [dict(role="user", content="1+1=")]
+    twice.write_text(json.dumps(dict(messages=asked, response="2")) + "\n" + json.dumps(dict(messages=[*asked, dict(role="assistant", content="2")], response="2")) + "\n")
+    text = validated(f"sft_train.data_args={{file_name: [{twice}]}}", "validation.data_args={}", "global_template=chatml", code=2)
+    assert "twice.jsonl:2: messages end in an answer, and the column response holds one, too; leave one of the two out" in text, text
     text = validated("sft_train.training_args.per_device_train_batch_size=25", code=2)
     assert f"{ROWS} rows x {PASSES} epochs are fewer than one update of 25; lower the batch size or add rows" in text, text
 

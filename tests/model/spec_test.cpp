@@ -1,6 +1,7 @@
 #include "model/spec.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -219,6 +220,9 @@ TEST_CASE("a config that would be computed wrongly is refused by key and value",
   CHECK_THAT(refusal("head_dim", 7), Contains("head_dim = 7: must be even"));
   CHECK_THAT(refusal("hidden_act", "gelu"), Contains("only silu and gelu_pytorch_tanh"));
   CHECK_THAT(refusal("rms_norm_eps", -1), Contains("a number above 0"));
+  CHECK_THAT(refusal("rms_norm_eps", HUGE_VAL), Contains("rms_norm_eps = inf: a number above 0"));
+  CHECK_THAT(refusal("rope_theta", NAN), Contains("rope_theta = nan: a number above 0"));
+  CHECK(refusal("time_step_limit", {0.0, HUGE_VAL}) == "no exception");  // nothing here reads it
   CHECK_THAT(refusal("tie_word_embeddings", "yes"), Contains("true or false"));
   CHECK_THAT(refusal("attention_dropout", 0.1), Contains("only 0"));
   CHECK_THAT(refusal("quantization_config", {{"bits", 4}}), Contains("only weights that bitsandbytes quantised"));

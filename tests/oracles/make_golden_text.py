@@ -222,6 +222,7 @@ SNIPPETS = r"""
 {{ rows | map(attribute='n') | list }} {{ rows | selectattr('n', 'gt', 1) | list | length }} {{ rows | rejectattr('ok') | map(attribute='n') | join('+') }} {{ ['a', 'b'] | map('upper') | join }}
 {{ rows | selectattr('ok') | list }} {{ [1, 2, 3] | select('odd') | list }} {{ [1, 2, 3] | reject('odd') | list }} {{ rows | selectattr('n', 'equalto', 2) | first }}
 {{ '  x ' | trim }}| {{ 'xxaxx' | trim('x') }} {{ 'a\nb\n\nc' | indent(2) }} {{ 'a\nb' | indent(2, true) }} {{ 3.14159 | round(2) }} {{ 2.5 | round }} {{ '1.5' | float }} {{ 5 | string ~ 'x' }}
+{{ 1.5 | round(1000000000) }} {{ 1.5 | round(-1000000000) }} {{ 2.675 | round(2) }} {{ 0.5 | round }} {{ -0.4 | round }} {{ 1e300 | round(20) }} {{ 5 | round(2) }} {{ 1250 | round(-2) }} {{ 1250.0 | round(-2) }} {{ 1.21 | round(1, 'ceil') }} {{ -1.21 | round(1, method='floor') }} {{ 7 | round(0, 'ceil') }} {{ true | round }}
 {{ 1 is number }} {{ 1 is integer }} {{ 1.0 is float }} {{ true is boolean }} {{ 'x' is string }} {{ [] is sequence }} {{ {} is mapping }} {{ none is none }} {{ 4 is even }} {{ 3 is odd }} {{ 6 is divisibleby 3 }} {{ 6 is divisibleby(4) }} {{ 1 is eq 1 }} {{ 2 is in [1, 2] }} {{ 'x' is not string }} {{ true is true }} {{ 1 is true }} {{ [] is iterable }} {{ range is callable }}
 {{ range(3) | list }} {{ range(1, 10, 3) | list }} {{ range(3, 0, -1) | list }} {{ dict(a=1, b='x') }} {{ (1, 2) | list }} {{ [1, 2] + [3] }} {{ [0] * 3 }} {{ 'ab' * 2 }}
 {% for x in l %}{{ loop.index }}{{ loop.index0 }}{{ loop.revindex }}{{ loop.revindex0 }}{{ loop.first }}{{ loop.last }}{{ loop.length }}{{ loop.cycle('a', 'b') }}{{ loop.previtem }}{{ loop.nextitem }};{% endfor %}
@@ -350,18 +351,26 @@ def bytes_of(spelling):
     return bytes(names[c] for c in spelling).hex()
 
 
+def byte_runs(tokenizer):
+    """Ids of single bytes: whole characters, several in one run, broken ones, between other tokens and special ones."""
+    ids = lambda data: [tokenizer.token_to_id(f"<0x{byte:02X}>") for byte in data]
+    han, smile, a = ids("漢".encode()), ids("🙂".encode()), tokenizer.token_to_id("▁a")
+    return [han, han + smile, han[:2], [a, *han[:1]], [*han, a, *smile, a], [*han, *smile[:3], a], [*smile[1:], *han], [*han, 1, *smile, 1], [a, 1, a], [1, a, a]]
+
+
 def tokenizer_cases():
     import tokenizer_corpus as corpus
     out = []
     texts = corpus.random_strings(150, seed=7) + corpus.SENTENCES + ["", "a" * 300, "漢" * 100, "<|im_start|><|im_end|>", "xMASK MASKx MASK"]
     for name, make in corpus.TOKENIZERS.items():
-        tokenizer = make(vocab_size=500)
+        is_pieces = name in corpus.SENTENCEPIECE
+        tokenizer = make(vocab_size=600 if is_pieces else 500)
         cases = []
-        for text in texts:
+        for text in corpus.spoken(name, texts[130:] if is_pieces else texts):
             ids = tokenizer.encode(text).ids
             cases.append(dict(text=text, ids=ids, decoded=tokenizer.decode(ids, skip_special_tokens=False), skipped=tokenizer.decode(ids), plain=tokenizer.encode(text, add_special_tokens=False).ids))
         out.append(dict(name=name, tokenizer=json.loads(tokenizer.to_str()), cases=cases,
-                        pieces=[dict(ids=ids, decoded=tokenizer.decode(ids)) for ids in ([200, 150, 230], list(range(100, 140)), [99999, 50, 70], [180] * 5, list(range(250, 120, -1)))]))
+                        pieces=[dict(ids=ids, decoded=tokenizer.decode(ids)) for ids in ([200, 150, 230], list(range(100, 140)), [99999, 50, 70], [180] * 5, list(range(250, 120, -1)), *(byte_runs(tokenizer) if is_pieces else []))]))
     return out
 
 

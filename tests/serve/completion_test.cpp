@@ -78,7 +78,10 @@ TEST_CASE("a prompt is a text, ids, or several of either", "[serve]") {
 TEST_CASE("what is not done is refused by name, and what is mistyped, too", "[serve]") {
   const Served served;
   const auto [field, said] = GENERATE(table<std::string, std::string>({
-      {R"("top_logprobs":2)", "top_logprobs = 2: only the drawn token's"},
+      {R"("top_logprobs":2)", "top_logprobs = 2: needs logprobs: true"},
+      {R"("logprobs":true,"top_logprobs":21)", "top_logprobs = 21: "},
+      {R"("logprobs":true,"top_logprobs":2)", "top_logprobs: only log-probs of drawn tokens are known here"},
+      {R"("echo":true)", "echo = true: only texts are given back"},
       {R"("response_format":{"type":"json_object"})", "response_format = "},
       {R"("temprature":1)", "temprature: unknown key; did you mean 'temperature'?"},
       {R"("temperature":-1)", "temperature = -1: "},

@@ -87,8 +87,8 @@ TEST_CASE("a seeded request gets what it would get alone, choice by choice, as o
   for (const auto& twin : twins) {
     const auto [all, heard] = wait_for(*twin, 4);
     size_t drawn = 0;
-    for (uint64_t choice = 0; choice < 4; ++choice) {
-      CHECK(all[choice].ids == expected(service, prompts[choice / 2], choice, 7).ids);
+    for (uint64_t choice = 0; choice < 4; ++choice) {  // its number within its prompt names it
+      CHECK(all[choice].ids == expected(service, prompts[choice / 2], choice % 2, 7).ids);
       drawn += all[choice].ids.size();
     }
     CHECK(heard == (request.streams ? drawn : 0));

@@ -19,7 +19,10 @@ fs::path folder_with(const std::vector<std::pair<std::string, std::string>>& fil
   const fs::path folder = fs::temp_directory_path() / fmt::format("roll_test_chat_{}", ::getpid());
   fs::remove_all(folder);
   fs::create_directories(folder);
-  for (const auto& [name, content] : files) write_file_atomic(folder / name, content);
+  for (const auto& [name, content] : files) {
+    fs::create_directories((folder / name).parent_path());
+    write_file_atomic(folder / name, content);
+  }
   return folder;
 }
 
@@ -92,7 +95,9 @@ TEST_CASE("templates and messages with mistakes are named", "[text]") {
   CHECK_THAT(
       error_of(folder_with({{"tokenizer_config.json", R"({"chat_template": [{"name": "rag", "template": ""}]})"}}),
                "native"),
-      Catch::Contains("named \"default\""));
+      Catch::Contains("named \"default\" or \"tool_use\""));
+  CHECK_THAT(error_of(folder_with({{"additional_chat_templates/rag.jinja", ""}}), "native"),
+             Catch::Contains("additional_chat_templates: none of these templates is named"));
   CHECK_THAT(error_of(folder_with({{"chat_template.jinja", "a\n\n{{ raise_exception('No!') }}"}}), "native"),
              Catch::EndsWith("chat_template.jinja:3: the template refuses: No!"));
   const auto bad = [&](const char* messages) { return error_of(folder_with({}), "chatml", Json::parse(messages)); };
@@ -101,6 +106,9 @@ TEST_CASE("templates and messages with mistakes are named", "[text]") {
   CHECK_THAT(bad("[1]"), Catch::Contains("messages[0]: must be"));
   CHECK_THAT(bad(R"([{"role": "user", "content": "a"}, {"content": "b"}])"),
              Catch::Contains("messages[1].role: must be a string"));
+  CHECK_THAT(bad(R"([{"role": null, "content": "a"}])"), Catch::Contains("messages[0].role: must be a string"));
+  CHECK_THAT(bad(R"([{"role": "assistant", "content": null, "tool_calls": null}])"),
+             Catch::Contains("messages[0].content: must be"));
   CHECK_THAT(bad(R"([{"role": "user"}])"), Catch::Contains("messages[0].content: must be a string or a list"));
   CHECK_THAT(bad(R"([{"role": "user", "content": [{"type": "image"}]}])"),
              Catch::Contains("other media are not supported"));
@@ -108,13 +116,52 @@ TEST_CASE("templates and messages with mistakes are named", "[text]") {
 
 TEST_CASE("schemas of tools stand where transformers' templates put them", "[text]") {
   const Json golden = read_json(ROLL_SOURCE_DIR "/tests/golden/text/tool_calls.json");
-  for (const Json& one : golden["cases"]) {
-    const std::string source = golden["templates"][one["form"].get<std::string>()];
+  for (const auto& [form, source] : golden["templates"].items()) {
     const std::string config = Json{{"bos_token", "<s>"}}.dump();
     const ChatTemplate own =
         ChatTemplate::load(folder_with({{"tokenizer_config.json", config}, {"chat_template.jinja", source}}), "native");
-    CHECK(own.render(golden["first"], true, {{"tools", golden["tools"]}}) == one["opening"]);
+    CHECK(own.render(golden["first"], true, {{"tools", golden["tools"]}}) == golden["openings"][form]);
   }
+}
+
+const Json& golden_chat() {
+  static const Json golden = read_json(ROLL_SOURCE_DIR "/tests/golden/text/chat.json");
+  return golden;
+}
+
+fs::path golden_folder(const Json& files) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const auto& [name, content] : files.items()) all.emplace_back(name, content);
+  return folder_with(all);
+}
+
+TEST_CASE("special tokens have the names that transformers gives them", "[text]") {
+  for (const Json& one : golden_chat()["tokens"]) {
+    CAPTURE(one["files"].dump());
+    CHECK(ChatTemplate::load(golden_folder(one["files"]), "native").render(kHello, true) == one["text"]);
+  }
+}
+
+TEST_CASE("of a folder's templates the one renders that transformers chooses", "[text]") {
+  for (const Json& one : golden_chat()["folders"]) {
+    const fs::path folder = golden_folder(one["files"]);
+    for (const Json& given : one["texts"]) {
+      CAPTURE(one["files"].dump(), given.dump());
+      const auto render = [&] {
+        return ChatTemplate::load(folder, "native").render(kHello, true, {{"tools", given["tools"]}});
+      };
+      if (given["text"].is_null())
+        CHECK_THROWS_WITH(render(), Catch::Contains("is for tools (tool_use), and here are none"));
+      else
+        CHECK(render() == given["text"]);
+    }
+  }
+}
+
+TEST_CASE("messages reach the template as transformers hands them over", "[text]") {
+  const std::string each = golden_chat()["each"];
+  const ChatTemplate chat = ChatTemplate::load(folder_with({{"chat_template.jinja", each}}), "native");
+  for (const Json& one : golden_chat()["messages"]) CHECK(chat.render(one["messages"], false) == one["text"]);
 }
 
 TEST_CASE("a tiny tokenizer makes its words single tokens and carries a ChatML template", "[text]") {

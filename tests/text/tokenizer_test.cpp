@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "rollout/growing_text.h"
 #include "text/json_view.h"
 #include "text/tiny_tokenizer.h"
 
@@ -43,6 +44,91 @@ TEST_CASE("ids and decoded text equal those of HF tokenizers", "[text]") {
     }
     for (const FileJson& piece : one["pieces"])
       CHECK(tokenizer.decode(piece["ids"].get<Ids>(), true) == piece["decoded"].get<std::string>());
+  }
+}
+
+/// What is shown of a text whose tokens come one by one.
+std::string grown(const Tokenizer& tokenizer, const Ids& ids) {
+  const DecodeText decode = [&](std::span<const int64_t> some, bool skip) {
+    return tokenizer.decode(some, skip, /*goes_on=*/true);
+  };
+  GrowingText growing;
+  std::string shown;
+  for (size_t i = 1; i <= ids.size(); ++i) {
+    const std::string& now = growing.grow({ids.data(), i}, false, decode);
+    CHECK(now.starts_with(shown));
+    shown = now;
+  }
+  return shown;
+}
+
+TEST_CASE("what is shown of a text while its tokens come begins the text that HF decodes", "[text]") {
+  for (const FileJson& one : golden()) {
+    const Tokenizer tokenizer = tokenizer_of(one["tokenizer"]);
+    CAPTURE(one["name"].get<std::string>());
+    for (const FileJson& text : one["cases"]) {
+      const auto decoded = text["decoded"].get<std::string>();
+      const std::string shown = grown(tokenizer, text["ids"].get<Ids>());
+      CAPTURE(decoded, shown);
+      CHECK(decoded.starts_with(shown));
+    }
+    for (const FileJson& piece : one["pieces"])
+      CHECK(tokenizer.decode(piece["ids"].get<Ids>()).starts_with(grown(tokenizer, piece["ids"].get<Ids>())));
+  }
+}
+
+const FileJson& golden_of(const FileJson& all, const std::string& name) {
+  return *std::ranges::find_if(all, [&](const FileJson& one) { return one["name"] == name; });
+}
+
+TEST_CASE("bytes of tokens are shown once they can no longer change, and known one by one", "[text]") {
+  const FileJson all = golden();
+  const Tokenizer tokenizer = tokenizer_of(golden_of(all, "llama2")["tokenizer"]);
+  const auto byte = [&](unsigned char value) { return *tokenizer.id_of(fmt::format("<0x{:02X}>", value)); };
+  const int64_t a = *tokenizer.id_of("a"), space_a = *tokenizer.id_of("\u2581a");
+  const Ids character{byte(0xE4), byte(0xBD), byte(0xA0)};
+  CHECK(grown(tokenizer, character).empty());  // a fourth byte would make U+FFFD of all
+  CHECK(grown(tokenizer, {byte(0xE4), byte(0xBD), byte(0xA0), a}) ==
+        "\u4F60"
+        "a");
+  CHECK(grown(tokenizer, {byte(0xE4), byte(0xBD), byte(0xA0), byte(0xFF), a}) ==
+        "\uFFFD\uFFFD\uFFFD\uFFFD"
+        "a");
+  CHECK(tokenizer.decode(character) == "\u4F60");
+  CHECK(tokenizer.decode(character, false, /*goes_on=*/true) == "\uFFFD");
+  CHECK(tokenizer.token_bytes(byte(0xE4)) == "\xE4");
+  CHECK(tokenizer.token_bytes(space_a) == " a");
+  CHECK(tokenizer.decode(Ids{space_a, space_a}) == "a a");
+  CHECK(tokenizer.token_bytes(1 << 20).empty());
+  const Ids skipped{*tokenizer.id_of("<s>"), space_a, space_a};
+  GrowingText growing;
+  const DecodeText decode = [&](std::span<const int64_t> some, bool skip) {
+    return tokenizer.decode(some, skip, true);
+  };
+  for (size_t i = 1; i <= skipped.size(); ++i) growing.grow({skipped.data(), i}, true, decode);
+  CHECK(growing.text() == "a a");
+}
+
+TEST_CASE("a text behind others begins as it does in the whole", "[text]") {
+  const FileJson all = golden();
+  for (const auto& [name, before, text] : std::vector<std::array<std::string, 3>>{{"llama2", "The quick", " brown fox"},
+                                                                                  {"llama2", "a</s>", "b c"},
+                                                                                  {"phi3", "x<|im_start|>\n", "a b"},
+                                                                                  {"phi3", "x<|im_start|>", "\n a"},
+                                                                                  {"mistral3", "a[/INST]", "b c"},
+                                                                                  {"mistral3", "the a", " b"},
+                                                                                  {"mistral3", "", "the b"},
+                                                                                  {"gemma", "the<end_of_turn>a", " b"},
+                                                                                  {"gpt2", "the quick", " brown"},
+                                                                                  {"gpt2", "x<|endoftext|>", "brown"},
+                                                                                  {"qwen2", "the", " brown"}}) {
+    CAPTURE(name, before, text);
+    const Tokenizer tokenizer = tokenizer_of(golden_of(all, name)["tokenizer"]);
+    Ids ids = tokenizer.encode(before, true, false);
+    const Ids more = tokenizer.encode_behind(ids, text);
+    ids.insert(ids.end(), more.begin(), more.end());
+    CHECK(tokenizer.decode(ids) == tokenizer.decode(tokenizer.encode(before + text, true, false)));
+    CHECK(ids == tokenizer.encode(before + text, true, false));
   }
 }
 
@@ -314,20 +400,37 @@ std::string changed(const std::string& pointer, const FileJson& value) {
 
 TEST_CASE("what a tokenizer.json holds beyond our support is named, with what is supported", "[text]") {
   CHECK(changed("/model/type", "Unigram") ==
-        "tokenizer.json: model.type = \"Unigram\": unsupported model; supported: BPE (byte-level)");
+        "tokenizer.json: model.type = \"Unigram\": unsupported model; supported: BPE, byte-level or with byte_fallback "
+        "as "
+        "SentencePiece's");
   CHECK_THAT(changed("/normalizer/type", "BertNormalizer"),
              Catch::StartsWith("tokenizer.json: normalizer.type = \"BertNormalizer\": unsupported") &&
                  Catch::Contains("supported: NFC, NFD"));
-  CHECK_THAT(changed("/pre_tokenizer/pretokenizers/0/type", "Metaspace"),
-             Catch::Contains("pre_tokenizer.pretokenizers[0].type = \"Metaspace\""));
+  CHECK_THAT(changed("/pre_tokenizer/pretokenizers/0/type", "Punctuation"),
+             Catch::Contains("pre_tokenizer.pretokenizers[0].type = \"Punctuation\""));
   CHECK_THAT(changed("/pre_tokenizer/pretokenizers/0/behavior", "Sideways"), Catch::Contains("must be Isolated"));
-  CHECK_THAT(changed("/pre_tokenizer", nullptr), Catch::Contains("pre_tokenizer is null"));
-  CHECK_THAT(changed("/pre_tokenizer/pretokenizers/1/type", "Digits"),
-             Catch::Contains("needs ByteLevel as its last step"));
   CHECK_THAT(changed("/pre_tokenizer/pretokenizers/0/type", "ByteLevel"), Catch::Contains("follows ByteLevel"));
   CHECK_THAT(changed("/post_processor/type", "BertProcessing"), Catch::Contains("unsupported post-processor"));
   CHECK_THAT(changed("/decoder/type", "WordPiece"), Catch::Contains("unsupported decoder"));
-  CHECK_THAT(changed("/model/byte_fallback", true), Catch::Contains("model.byte_fallback = true: must be false"));
+  const auto metaspace = [](const FileJson& more) {
+    FileJson json{{"type", "Metaspace"}, {"replacement", "\u2581"}};
+    json.update(more);
+    return changed("/pre_tokenizer", json);
+  };
+  CHECK_THAT(metaspace({{"replacement", "ab"}}), Catch::Contains("must be one character"));
+  CHECK_THAT(metaspace({{"prepend_scheme", "last"}}), Catch::Contains("must be always, first or never"));
+  CHECK_THAT(metaspace({{"add_prefix_space", false}, {"prepend_scheme", "first"}}),
+             Catch::Contains("says that it is never"));
+  const auto decoders = [](const std::string& list) {
+    return changed("/decoder", FileJson::parse(R"({"type": "Sequence", "decoders": [)" + list + "]}"));
+  };
+  CHECK_THAT(decoders(R"({"type": "Strip", "content": " ", "start": 1, "stop": 1})"),
+             Catch::Contains("stop = 1: must be 0"));
+  CHECK_THAT(decoders(R"({"type": "Strip", "content": "", "start": 1, "stop": 0})"),
+             Catch::Contains("must be one character"));
+  CHECK_THAT(decoders(R"({"type": "Fuse"}, {"type": "Replace", "pattern": {"String": "ab"}, "content": ""})"),
+             Catch::Contains("must be one character behind Fuse"));
+  CHECK_THAT(decoders(R"({"type": "Fuse"}, {"type": "ByteLevel"})"), Catch::Contains("unsupported decoder"));
   CHECK_THAT(changed("/model/dropout", 0.1), Catch::Contains("model.dropout = 0.1: must be null"));
   CHECK_THAT(changed("/model/end_of_word_suffix", "</w>"), Catch::Contains("must be empty"));
   CHECK_THAT(changed("/model/merges", FileJson::parse(R"([["a", "b"]])")),

@@ -1,0 +1,125 @@
+#include "data/prompt_columns.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+#include "base/trim.h"
+#include "data/chats.h"
+#include "data/columns.h"
+
+namespace roll {
+
+namespace {
+
+constexpr const char* kOneIsWrong =
+    "one of the two columns is wrong; leave it out, or name the right one in data_args.messages, data_args.question or "
+    "data_args.prompt";
+
+const Json* find_filled(const Row& row, const std::optional<std::string>& path) {
+  const Json* value = path ? find_column(row.raw, *path) : nullptr;
+  return value && !value->is_null() ? value : nullptr;
+}
+
+std::string text_in(const Row& row, const std::string& path, const Json& value) {
+  if (!value.is_string())
+    throw wrong_column(row.origin, path, value,
+                       value.is_array() ? "a string (a list of messages is named in data_args.messages)" : "a string");
+  return value.get<std::string>();
+}
+
+/// messages and ShareGPT's conversations, one of which stands for both.
+std::optional<ColumnChat> find_chat(const Row& row) {
+  std::optional<ColumnChat> found;
+  for (const char* name : {"messages", "conversations"})
+    if (const Json* value = column(row.raw, name)) {
+      Json chat = parse_chat(*value, row.origin, name);
+      if (found && !is_same(found->chat, chat))
+        throw user_error("{}: {} differ from messages: {}", row.origin, name, kOneIsWrong);
+      if (!found) found = {name, std::move(chat)};
+    }
+  return found;
+}
+
+void require_asked(const Row& row, const ColumnText& text, const ColumnChat& chat, bool as_last) {
+  const auto is_users = [](const Json& message) { return message["role"] == "user"; };
+  const auto asks = [&](const Json& message) { return is_question(message, text.text); };
+  const Json& messages = chat.chat;
+  const auto last = std::find_if(messages.rbegin(), messages.rend(), is_users);
+  const bool is_asked =
+      as_last ? last != messages.rend() && asks(*last) : std::any_of(messages.begin(), messages.end(), asks);
+  if (!is_asked)
+    throw user_error("{}: {}: is not {} in {}, so {}", row.origin, text.name,
+                     as_last ? "the user's last message" : "a message of the user's", chat.name, kOneIsWrong);
+}
+
+}  // namespace
+
+bool is_question(const Json& message, const std::string& text) {
+  return message["role"] == "user" && trimmed_text(content_text(message)) == trimmed_text(text);
+}
+
+std::string AskedColumns::names() const {
+  std::vector<std::string> names;
+  for (const auto* chat : {&messages, &prompt})
+    if (*chat) names.push_back((*chat)->name);
+  for (const auto* one : {&question, &text})
+    if (*one) names.push_back((*one)->name);
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+std::optional<Json> AskedColumns::prompt_chat(bool is_chat) const {
+  if (messages) return messages->chat;
+  if (prompt) return prompt->chat;
+  const ColumnText* users = question ? &*question : is_chat ? &*text : nullptr;
+  if (!users) return std::nullopt;
+  return Json{{{"role", "user"}, {"content", users->text}}};
+}
+
+void AskedColumns::require_agreement(const Row& row, bool is_answered) const {
+  if (messages && prompt && !starts_with(messages->chat, prompt->chat))
+    throw user_error("{}: {} do not begin with {}, so {}", row.origin, messages->name, prompt->name, kOneIsWrong);
+  for (const auto* each : {&question, &text})
+    for (const auto* chat : {&messages, &prompt})
+      if (*each && *chat) require_asked(row, **each, **chat, is_answered);
+  if (question && text && trimmed_text(question->text) != trimmed_text(text->text))
+    throw user_error("{}: {} differs from {}, so {}", row.origin, text->name, question->name, kOneIsWrong);
+}
+
+AskedColumns find_asked(const Row& row, const RowColumns& columns, LearntRows kind) {
+  AskedColumns asked;
+  const bool is_named = columns.names_prompt();
+  if (!is_named) asked.messages = find_chat(row);
+  if (const Json* chat = find_filled(row, columns.messages))
+    asked.messages = {*columns.messages, parse_chat(*chat, row.origin, *columns.messages)};
+  const auto question =
+      is_named || kind != LearntRows::kPairs ? columns.question : std::optional<std::string>("instruction");
+  if (const Json* text = find_filled(row, question)) {
+    asked.question = {*question, text_in(row, *question, *text)};
+    if (const Json* query = find_filled(row, columns.query))
+      if (const std::string more = text_in(row, *columns.query, *query); !more.empty())
+        asked.question->text += "\n" + more;
+  }
+  const auto prompt = is_named ? columns.prompt : std::optional<std::string>("prompt");
+  if (const Json* value = find_filled(row, prompt)) {
+    if (value->is_array() && !is_named)
+      asked.prompt = {*prompt, parse_chat(*value, row.origin, *prompt)};
+    else
+      asked.text = {*prompt, text_in(row, *prompt, *value)};
+  }
+  return asked;
+}
+
+UserError no_prompt(const Row& row, const RowColumns& columns) {
+  std::string wanted;
+  for (const auto* path : {&columns.messages, &columns.question, &columns.prompt})
+    if (*path) wanted += (wanted.empty() ? "" : "' or '") + **path;
+  return user_error(
+      "{}: the row has no column '{}' for its prompt; it has: {}; name the right one in data_args.messages (a list of "
+      "messages), data_args.question (a text of the user's) or data_args.prompt (raw text){}",
+      row.origin, wanted.empty() ? "messages' or 'prompt" : wanted, column_names(row.raw), nearest_layout(row.raw));
+}
+
+}  // namespace roll

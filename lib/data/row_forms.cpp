@@ -1,0 +1,289 @@
+#include "data/row_forms.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "base/trim.h"
+#include "data/chats.h"
+#include "data/columns.h"
+#include "data/prompt_columns.h"
+
+namespace roll {
+
+namespace {
+
+Json message_of(const char* role, const std::string& text) {
+  return {{"role", role}, {"content", text}};
+}
+
+const Json& filled_column(const Row& row, const std::string& name) {
+  const Json* value = find_column(row.raw, name);
+  if (!value || value->is_null()) throw user_error("{}: the row has no column '{}' for a response", row.origin, name);
+  if (!value->is_string() && !value->is_array())
+    throw wrong_column(row.origin, name, *value, "a text or a list of messages");
+  return *value;
+}
+
+/// A response's column as messages: a text is one of the assistant's.
+Json response_chat(const Row& row, const std::string& name, const Json& value) {
+  const Json chat = value.is_string() ? Json::array({message_of("assistant", value.get<std::string>())})
+                                      : parse_chat(value, row.origin, name);
+  const Json& last = chat.back();
+  if (!is_assistant(last))
+    throw user_error("{}: {}: its last message is of '{}'; the response must be the assistant's", row.origin, name,
+                     last["role"].get<std::string>());
+  if (last.contains("content") && content_text(last).empty() && !last.contains("tool_calls"))
+    throw user_error("{}: {}: is empty; a response to learn needs text", row.origin, name);
+  return chat;
+}
+
+/// The messages of `chat` behind `prompt`, which it may begin with.
+Json behind_prompt(const Row& row, const std::string& name, const Json& prompt, const Json& chat) {
+  if (starts_with(chat, prompt) && chat.size() > prompt.size()) return some_messages(chat, prompt.size(), chat.size());
+  const std::string role = chat[0]["role"].get<std::string>();
+  if (is_assistant(chat[0]) || role == "tool" || is_assistant(prompt.back())) return chat;
+  throw user_error(
+      "{}: {}: begins with other messages than the prompt's, so one of the two columns is wrong; leave the prompt's "
+      "column out where these messages hold it, or take them out here",
+      row.origin, name);
+}
+
+void require_text(const Row& row, const std::string& name, const Json& value) {
+  if (value.get_ref<const std::string&>().empty())
+    throw user_error("{}: {}: is empty; a response to learn needs text", row.origin, name);
+}
+
+/// Raw text has no template that could say them.
+void require_no_variables(const Row& row) {
+  for (const char* name : {"tools", "chat_template_kwargs"})
+    if (const Json* value = column(row.raw, name); value && !template_variables(row.raw, row.origin).empty())
+      throw user_error(
+          "{}: {}: belongs to a chat template, and this row's prompt is raw text; make it a list of messages, or leave "
+          "the column out",
+          row.origin, name);
+}
+
+// ---- fine-tuning
+
+struct Response {
+  std::string name;
+  const Json* value = nullptr;
+};
+
+Response find_response(const Row& row, const std::optional<std::string>& name) {
+  if (name) {
+    const Json* value = find_column(row.raw, *name);
+    if (!value || value->is_null())
+      throw user_error("{}: the row has no column '{}' for its response", row.origin, *name);
+    return {*name, value};
+  }
+  Response found;
+  for (const char* each : {"response", "completion"})
+    if (const Json* value = column(row.raw, each)) {
+      if (found.value)
+        throw user_error("{}: has the columns response and completion; name the one to learn in data_args.response",
+                         row.origin);
+      found = {each, value};
+    }
+  return found;
+}
+
+constexpr std::array kReasoning{"reasoning_content", "thinking", "reasoning"};
+
+/// A response's thoughts in a column of their own.
+void add_reasoning(const Row& row, Json& message) {
+  for (const char* name : kReasoning)
+    if (const std::string text = string_column(row.raw, name, row.origin); !text.empty()) {
+      message[name] = text;
+      message = normal_message(message);
+      return;
+    }
+}
+
+SftForm raw_form(const Row& row, const std::string& prompt, const Response& response) {
+  require_no_variables(row);
+  for (const char* name : kReasoning)
+    if (column(row.raw, name))
+      throw user_error(
+          "{}: {}: a raw prompt has no place for it; write it into {}, or name the prompt in data_args.question",
+          row.origin, name, response.name);
+  return {.prompt_text = prompt, .completion_text = response.value->get<std::string>()};
+}
+
+SftForm answered_form(const Row& row, const AskedColumns& asked, const Response& response) {
+  const bool is_text = response.value->is_string();
+  if (!is_text && !response.value->is_array())
+    throw user_error("{}: {} = {}: must be a string or a list of messages, not {}", row.origin, response.name,
+                     to_line(*response.value).substr(0, 60), response.value->type_name());
+  if (is_text) require_text(row, response.name, *response.value);
+  if (asked.messages && is_assistant(asked.messages->chat.back()))
+    throw user_error("{}: {} end in an answer, and the column {} holds one, too; leave one of the two out", row.origin,
+                     asked.messages->name, response.name);
+  const std::optional<Json> prompt = asked.prompt_chat(!is_text);
+  if (!prompt) return raw_form(row, asked.text->text, response);
+  Json chat = response_chat(row, response.name, *response.value);
+  if (is_text) add_reasoning(row, chat.back());
+  return {.prompt = *prompt,
+          .completion = behind_prompt(row, response.name, *prompt, chat),
+          .variables = template_variables(row.raw, row.origin)};
+}
+
+SftForm text_form(const Row& row) {
+  const Json& text = row.raw["text"];
+  if (!text.is_string()) throw wrong_column(row.origin, "text", text, "a string");
+  require_text(row, "text", text);
+  require_no_variables(row);
+  return {.learnt = Learnt::kAll, .completion_text = text.get<std::string>()};
+}
+
+}  // namespace
+
+SftForm sft_form(const Row& row, const SftColumns& columns) {
+  const AskedColumns asked = find_asked(row, columns.prompt, LearntRows::kResponses);
+  const Response response = find_response(row, columns.response);
+  const bool may_be_text = !columns.prompt.names_prompt() && column(row.raw, "text");
+  if (may_be_text && (!asked.is_empty() || response.value))
+    throw user_error(
+        "{}: has a column text, which is learnt as it is, beside {}; leave one of them out, or name the prompt's "
+        "column in data_args.messages, data_args.question or data_args.prompt",
+        row.origin, asked.is_empty() ? response.name : asked.names());
+  if (may_be_text) return text_form(row);
+  if (asked.is_empty()) throw no_prompt(row, columns.prompt);
+  asked.require_agreement(row, response.value != nullptr);
+  if (response.value) return answered_form(row, asked, response);
+  const ColumnChat* chat = asked.messages ? &*asked.messages : asked.prompt ? &*asked.prompt : nullptr;
+  if (!chat) throw user_error("{}: the row has no column 'response' or 'completion'", row.origin);
+  if (std::none_of(chat->chat.begin(), chat->chat.end(), is_assistant))
+    throw user_error(
+        "{}: {} hold no assistant message and there is no column 'response' or 'completion'; nothing to "
+        "learn",
+        row.origin, chat->name);
+  return {.learnt = Learnt::kTurns, .prompt = chat->chat, .variables = template_variables(row.raw, row.origin)};
+}
+
+// ---- preferences
+
+namespace {
+
+/// The messages that both begin with; as TRL has it, all but the last where nothing differs.
+size_t common_messages(const Json& chosen, const Json& rejected) {
+  const size_t shorter = std::min(chosen.size(), rejected.size());
+  for (size_t i = 0; i < shorter; ++i)
+    if (!is_same(chosen[i], rejected[i])) return i;
+  return shorter - 1;
+}
+
+Json without_system(const Json& chat) {
+  size_t begin = 0;
+  while (begin < chat.size() && (chat[begin]["role"] == "system" || chat[begin]["role"] == "developer")) ++begin;
+  return some_messages(chat, begin, chat.size());
+}
+
+/// `prompt` was found within the responses.
+void require_prompt(const Row& row, const AskedColumns& asked, const PairColumns& columns, const Json& prompt,
+                    const Json& chosen) {
+  const auto refuse = [&](const std::string& name, bool holds_more) {
+    throw user_error(
+        "{}: {}: {} begins with {}, so one of the two columns is wrong; leave {} out where the responses hold the "
+        "whole prompt",
+        row.origin, name, columns.chosen, holds_more ? "more turns than this prompt has" : "another prompt than this",
+        name);
+  };
+  if (asked.prompt && !is_same(asked.prompt->chat, prompt))
+    refuse(asked.prompt->name, starts_with(prompt, asked.prompt->chat));
+  const Json question = without_system(prompt);
+  for (const auto* text : {&asked.question, &asked.text})
+    if (*text) {
+      const bool begins = !question.empty() && is_question(question[0], (*text)->text);
+      if (!begins || question.size() != 1) refuse((*text)->name, begins);
+    }
+  if (asked.messages && !is_same(asked.messages->chat, prompt) && !is_same(asked.messages->chat, chosen))
+    throw user_error(
+        "{}: {}: are neither the prompt of {} nor all of it, so one of the two columns is wrong; leave {} out",
+        row.origin, asked.messages->name, columns.chosen, asked.messages->name);
+}
+
+/// The prompt of columns, for responses that do not hold it.
+Json explicit_prompt(const Row& row, const AskedColumns& asked, const std::string& name, const Json& chosen) {
+  Json prompt = *asked.prompt_chat(/*is_chat=*/true);
+  if (!asked.messages || !is_assistant(prompt.back())) return prompt;
+  const size_t length = prompt.size() - std::min(prompt.size(), chosen.size());
+  const Json asking = some_messages(prompt, 0, length);
+  if (asking.empty() || !is_same(joined(asking, chosen), prompt))
+    throw user_error(
+        "{}: {} end in an answer that is not {}; leave that message out, or the column where {} holds the prompt",
+        row.origin, asked.messages->name, name, name);
+  return asking;
+}
+
+PairForm chat_pair(const Row& row, const AskedColumns& asked, const PairColumns& columns) {
+  PairForm form{.chosen = response_chat(row, columns.chosen, filled_column(row, columns.chosen)),
+                .rejected = response_chat(row, columns.rejected, filled_column(row, columns.rejected)),
+                .variables = template_variables(row.raw, row.origin)};
+  const size_t common = common_messages(form.chosen, form.rejected);
+  const bool is_within = common > 0 && !is_assistant(form.chosen[0]);
+  if (is_within) {
+    form.prompt = some_messages(form.chosen, 0, common);
+    require_prompt(row, asked, columns, form.prompt, form.chosen);
+    form.chosen = some_messages(form.chosen, common, form.chosen.size());
+    form.rejected = some_messages(form.rejected, common, form.rejected.size());
+    return form;
+  }
+  if (asked.is_empty())
+    throw user_error("{}: there is no prompt: the row has no column for it, and {} and {} begin differently",
+                     row.origin, columns.chosen, columns.rejected);
+  asked.require_agreement(row, /*is_answered=*/true);
+  form.prompt = explicit_prompt(row, asked, columns.chosen, form.chosen);
+  form.chosen = behind_prompt(row, columns.chosen, form.prompt, form.chosen);
+  form.rejected = behind_prompt(row, columns.rejected, form.prompt, form.rejected);
+  return form;
+}
+
+PairForm text_pair(const Row& row, const AskedColumns& asked, const PairColumns& columns) {
+  require_no_variables(row);
+  PairForm form{.chosen = filled_column(row, columns.chosen), .rejected = filled_column(row, columns.rejected)};
+  require_text(row, columns.chosen, form.chosen);
+  require_text(row, columns.rejected, form.rejected);
+  if (asked.text) {
+    form.prompt = asked.text->text;
+    return form;
+  }
+  const std::string chosen = form.chosen.get<std::string>(), rejected = form.rejected.get<std::string>();
+  const size_t length = common_prompt(chosen, rejected);
+  if (length == 0)
+    throw user_error("{}: there is no prompt: the row has no column for it, and {} and {} begin differently",
+                     row.origin, columns.chosen, columns.rejected);
+  form.prompt = chosen.substr(0, length);
+  form.chosen = chosen.substr(length);
+  form.rejected = rejected.substr(length);
+  return form;
+}
+
+}  // namespace
+
+PairForm pair_form(const Row& row, const PairColumns& columns) {
+  const AskedColumns asked = find_asked(row, columns.prompt, LearntRows::kPairs);
+  const bool is_text =
+      filled_column(row, columns.chosen).is_string() && filled_column(row, columns.rejected).is_string();
+  if (asked.is_empty() && columns.prompt.names_prompt()) throw no_prompt(row, columns.prompt);
+  if (is_text && !asked.messages && !asked.prompt && !asked.question) return text_pair(row, asked, columns);
+  return chat_pair(row, asked, columns);
+}
+
+size_t common_prompt(const std::string& chosen, const std::string& rejected) {
+  const auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };  // of a character
+  const size_t shorter = std::min(chosen.size(), rejected.size());
+  const size_t differs =
+      std::mismatch(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(shorter), rejected.begin()).first -
+      chosen.begin();
+  size_t length = differs;
+  const bool is_whole = differs == shorter;
+  if (is_whole) --length;
+  while (length > 0 && (is_inside(chosen[length]) || (length < rejected.size() && is_inside(rejected[length]))))
+    --length;
+  if (!is_whole && length > 0 && chosen[length - 1] == ' ') --length;
+  return length;
+}
+
+}  // namespace roll

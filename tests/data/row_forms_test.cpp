@@ -1,0 +1,128 @@
+#include "data/row_forms.h"
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "data/learnt_rows.h"
+#include "error_of.h"
+
+namespace roll {
+
+using Catch::Contains;
+using testing::error_of;
+
+namespace {
+
+/// The row with the users' messages ["..."] and the assistant's {"..."} spelt out.
+Row form_row(std::string text) {
+  for (const auto& [mark, role] : {std::pair("u:", "user"), std::pair("a:", "assistant"), std::pair("s:", "system")})
+    for (size_t at; (at = text.find(fmt::format("<{}", mark))) != std::string::npos;) {
+      const size_t end = text.find('>', at);
+      text.replace(at, end + 1 - at,
+                   fmt::format(R"({{"role": "{}", "content": "{}"}})", role, text.substr(at + 3, end - at - 3)));
+    }
+  return parse_learnt_row(parse_json(text, "test"), "f.jsonl:3", {});
+}
+
+std::string sft_refusal(const std::string& text, const SftColumns& columns = {}) {
+  return error_of([&] { sft_form(form_row(text), columns); });
+}
+
+std::string pair_refusal(const std::string& text) {
+  return error_of([&] { pair_form(form_row(text), {}); });
+}
+
+/// "user: ...| assistant: ..." of messages, and a text as it is.
+std::string words(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  std::string text;
+  for (const Json& message : value)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : " | ", message["role"].get<std::string>(),
+                        message["content"].get<std::string>());
+  return text;
+}
+
+std::string pair_words(const std::string& text, const RowColumns& columns = {}) {
+  const PairForm form = pair_form(form_row(text), {.prompt = columns});
+  return fmt::format("{} -> {} / {}", words(form.prompt), words(form.chosen), words(form.rejected));
+}
+
+}  // namespace
+
+TEST_CASE("a prompt within the responses is taken out of them, whatever columns repeat it", "[data]") {
+  const std::string found = "user: q -> assistant: a / assistant: b";
+  for (const char* row :
+       {R"({"chosen": [<u:q>, <a:a>], "rejected": [<u:q>, <a:b>]})",
+        R"({"prompt": "q", "chosen": [<u:q>, <a:a>], "rejected": [<u:q>, <a:b>], "messages": [<u:q>, <a:a>]})",
+        R"({"prompt": " q", "chosen": [<u:q>, <a:a>], "rejected": [<u:q>, <a:b>], "messages": [<u:q>]})",
+        R"({"prompt": [<u:q>], "chosen": [<u:q>, <a:a>], "rejected": [<u:q>, <a:b>]})",
+        R"({"prompt": [<u:q>], "chosen": [<u:q>, <a:a>], "rejected": "b"})",
+        R"({"prompt": "q", "chosen": [<a:a>], "rejected": [<a:b>]})",
+        R"({"instruction": "q", "chosen": "a", "rejected": "b"})",
+        R"({"messages": [<u:q>], "chosen": "a", "rejected": "b"})",
+        R"({"messages": [<u:q>, <a:a>], "prompt": "q", "chosen": "a", "rejected": "b"})",
+        R"({"conversations": [{"from": "user", "value": "q"}], "chosen": "a", "rejected": "b"})"})
+    CHECK(pair_words(row) == found);
+  CHECK(pair_words(R"({"prompt": "q", "chosen": [<s:x>, <u:q>, <a:a>], "rejected": [<s:x>, <u:q>, <a:b>]})") ==
+        "system: x | " + found);
+  CHECK(pair_words(R"({"prompt": "q", "chosen": "a", "rejected": "b"})") == "q -> a / b");
+  CHECK(pair_words(R"({"prompt": "q", "messages": [<u:another>], "chosen": "a", "rejected": "b"})",
+                   {.prompt = "prompt"}) == "q -> a / b");
+}
+
+TEST_CASE("pairs whose columns contradict each other are refused", "[data]") {
+  const auto both = [](const std::string& rest) { return pair_refusal("{" + rest + "}"); };
+  const std::string within = R"(, "chosen": [<u:q>, <a:a>], "rejected": [<u:q>, <a:b>])";
+  const std::string turns = R"(, "chosen": [<u:q>, <a:a>, <u:r>, <a:c>], "rejected": [<u:q>, <a:a>, <u:r>, <a:d>])";
+  CHECK_THAT(both(R"("prompt": "p")" + within), Contains("f.jsonl:3: prompt: chosen begins with another prompt than"));
+  CHECK_THAT(both(R"("prompt": [<u:p>])" + within), Contains("prompt: chosen begins with another prompt than this"));
+  CHECK_THAT(both(R"("instruction": "p")" + within), Contains("instruction: chosen begins with another prompt"));
+  CHECK_THAT(both(R"("prompt": "q")" + turns), Contains("prompt: chosen begins with more turns than this prompt has"));
+  CHECK_THAT(both(R"("prompt": [<u:q>])" + turns), Contains("chosen begins with more turns than this prompt has"));
+  CHECK_THAT(both(R"("messages": [<u:q>, <a:z>])" + within), Contains("messages: are neither the prompt of chosen"));
+  CHECK_THAT(both(R"("prompt": [<u:q>], "chosen": [<u:p>, <a:a>], "rejected": "b")"),
+             Contains("chosen: begins with other messages than the prompt's"));
+  CHECK_THAT(both(R"("prompt": [<u:q>], "chosen": "a", "rejected": [<u:p>, <a:b>])"),
+             Contains("rejected: begins with other messages"));
+  CHECK_THAT(both(R"("messages": [<u:q>, <a:z>], "chosen": "a", "rejected": "b")"),
+             Contains("messages end in an answer that is not chosen"));
+  CHECK_THAT(both(R"("messages": [<u:q>], "prompt": "p", "chosen": "a", "rejected": "b")"),
+             Contains("prompt: is not the user's last message in messages"));
+  CHECK_THAT(both(R"("messages": [<u:q>], "prompt": [<u:p>], "chosen": "a", "rejected": "b")"),
+             Contains("messages: do not begin with prompt"));
+  CHECK_THAT(both(R"("instruction": "q", "prompt": "p", "chosen": "a", "rejected": "b")"),
+             Contains("prompt: differs from instruction"));
+  CHECK_THAT(both(R"("messages": [<u:q>], "conversations": [<u:p>], "chosen": "a", "rejected": "b")"),
+             Contains("conversations: differ from messages"));
+  CHECK_THAT(both(R"("chosen": "a", "rejected": "b")"), Contains("there is no prompt"));
+  CHECK_THAT(both(R"("chosen": [<a:a>], "rejected": [<a:b>])"), Contains("there is no prompt"));
+  CHECK_THAT(both(R"("prompt": "q", "chosen": "a", "rejected": "b", "tools": [{}])"),
+             Contains("tools: belongs to a chat template"));
+}
+
+TEST_CASE("rows to learn from whose columns contradict each other are refused", "[data]") {
+  const auto row = [](const std::string& rest) { return sft_refusal("{" + rest + "}"); };
+  CHECK_THAT(row(R"("messages": [<u:q>, <a:a>], "response": "a")"),
+             Contains("f.jsonl:3: messages end in an answer, and the column response holds one, too"));
+  CHECK_THAT(row(R"("prompt": "q", "response": "a", "completion": "a")"), Contains("columns response and completion"));
+  CHECK_THAT(row(R"("prompt": "p", "messages": [<u:q>, <a:a>])"),
+             Contains("prompt: is not a message of the user's in messages"));
+  CHECK_THAT(row(R"("prompt": [<u:p>], "messages": [<u:q>, <a:a>])"), Contains("messages: do not begin with prompt"));
+  CHECK_THAT(row(R"("prompt": [<u:q>], "completion": [<u:p>, <a:a>])"),
+             Contains("completion: begins with other messages than the prompt's"));
+  CHECK_THAT(row(R"("prompt": [<u:q>], "completion": [<u:q>])"), Contains("its last message is of 'user'"));
+  CHECK_THAT(row(R"("messages": [<u:q>, <a:a>], "text": "q a")"), Contains("has a column text"));
+  CHECK_THAT(row(R"("text": "q a", "completion": "a")"), Contains("has a column text"));
+  CHECK_THAT(row(R"("prompt": "q", "response": "a", "reasoning": "b")"), Contains("a raw prompt has no place for it"));
+  CHECK_THAT(row(R"("text": "q", "tools": "[{}]")"), Contains("tools: belongs to a chat template"));
+  CHECK_THAT(row(R"("prompt": [<u:q>], "completion": "a", "tools": ["add"])"), Contains("a list of tool schemas"));
+  CHECK_THAT(row(R"("messages": [{"role": "user"}, <a:a>])"), Contains("messages[0]: has no 'content'"));
+  CHECK(row(R"("prompt": "q", "messages": [<u:q>, <a:a>, <u:r>, <a:b>])") == error_of([] {}));  // UltraChat's
+}
+
+TEST_CASE("a column of thoughts belongs to the response beside it", "[data]") {
+  const SftForm form = sft_form(form_row(R"({"prompt": [<u:q>], "completion": "a", "thinking": "t"})"), {});
+  CHECK(form.completion[0]["reasoning_content"] == "t");
+}
+
+}  // namespace roll
