@@ -56,7 +56,7 @@ struct HttpAddress {
 
 struct ServerLimits {
   int max_connections = 1100;
-  int max_answering = 512;           // requests whose handlers run; further ones are answered 503
+  int max_answering = 256;           // requests whose handlers run; further ones are answered 503
   size_t max_body_bytes = 16 << 20;  // of all requests together; at least twice the largest body that is admitted
   double request_s = 30;             // in which a request must arrive whole, and an answer be fetched
   double stop_s = 2;                 // for answers to end when the server stops
@@ -66,8 +66,8 @@ struct ServerLimits {
 bool names_this_machine(std::string_view host);
 
 struct HttpHandlers {
-  /// Decides on a request by its head: a response refuses it, otherwise `max_body` is the largest body in bytes. Runs
-  /// on the server's thread and must not block.
+  /// Decides on a request by its head: a response, mostly a refusal, is sent at once; otherwise `max_body` is the
+  /// largest body in bytes. Runs on the server's thread and must not block.
   std::function<std::optional<HttpResponse>(const HttpRequest& head, size_t& max_body)> admit;
   /// Words a refusal that the server itself decides on. Any thread; must not block.
   std::function<HttpResponse(int status, const std::string& why)> refuse;

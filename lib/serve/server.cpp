@@ -190,13 +190,27 @@ struct CompletionServer::Parts {
   std::optional<HttpResponse> admit(const HttpRequest& head, size_t& max_body) const {
     try {
       const std::optional<Route> route = route_of(head, desk);
-      if (route && route->action == Action::kHealth) return std::nullopt;
-      who_asks(head);
+      if (!route || route->action != Action::kHealth) who_asks(head);
       if (!route) throw unknown_path(head);
       if (head.method == "POST") max_body = static_cast<size_t>(settings.max_body_bytes);
-      return std::nullopt;
+      return known_answer(*route);
     } catch (const Refusal& refusal) {
       return response_of(refusal);
+    }
+  }
+
+  /// Answers that need no handler.
+  std::optional<HttpResponse> known_answer(const Route& route) const {
+    switch (route.action) {
+      case Action::kHealth:
+        return json_response({{"status", "ok"}});
+      case Action::kModels:
+        return json_response({{"object", "list"}, {"data", Json::array({description()})}});
+      case Action::kModel:
+        if (route.model == model.name) return json_response(description());
+        throw Refusal{404, "invalid_request_error", fmt::format("only {} is served", model.name)};
+      default:
+        return std::nullopt;
     }
   }
 
@@ -243,13 +257,6 @@ struct CompletionServer::Parts {
 
   void go(const Route& route, HttpRequest request, HttpReply& reply) {
     switch (route.action) {
-      case Action::kHealth:
-        return reply.send(json_response({{"status", "ok"}}));
-      case Action::kModels:
-        return reply.send(json_response({{"object", "list"}, {"data", Json::array({description()})}}));
-      case Action::kModel:
-        if (route.model != model.name) throw UnknownModel(fmt::format("only {} is served", model.name));
-        return reply.send(json_response(description()));
       case Action::kChat:
         return complete(CompletionKind::kChat, route, std::move(request), reply);
       case Action::kText:
@@ -260,6 +267,8 @@ struct CompletionServer::Parts {
         if (!desk->end(route.session, who_asks(request), parse_strangers_json(request.body, "the body")))
           throw no_session(route);
         return reply.send(json_response({{"status", "ok"}}));
+      default:
+        throw Bug("admit() has answered all others");
     }
   }
 
