@@ -81,7 +81,7 @@ pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(ICU REQUIRED IMPORTED_TARGET icu-uc)
 find_package(CURL REQUIRED)
 pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
-pkg_check_modules(HTTPLIB REQUIRED cpp-httplib)
+pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 find_path(ROLL_XXHASH xxhash.h REQUIRED)
 find_path(ROLL_CLD2 cld2/public/compact_lang_det.h REQUIRED)
@@ -105,7 +105,7 @@ target_compile_options(roll_deps INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-idi
 target_link_directories(roll_deps INTERFACE ${ROLL_TORCH_ROOT}/lib)
 target_link_options(roll_deps INTERFACE -Wl,-rpath,${ROLL_TORCH_ROOT}/lib -Wl,--allow-shlib-undefined)
 target_link_libraries(roll_deps INTERFACE torch_cpu c10 fmt::fmt nlohmann_json::nlohmann_json yaml-cpp
-  MPI::MPI_C OpenMP::OpenMP_CXX PkgConfig::PCRE2 PkgConfig::ICU PkgConfig::SECCOMP PkgConfig::CRYPTO CURL::libcurl ${HTTPLIB_LINK_LIBRARIES} cld2 pthread dl)
+  MPI::MPI_C OpenMP::OpenMP_CXX PkgConfig::PCRE2 PkgConfig::ICU PkgConfig::SECCOMP PkgConfig::CRYPTO CURL::libcurl PkgConfig::MICROHTTPD cld2 pthread dl)
 if(ROLL_CUDA)
   # -z lazy: link_cuda_late needs it, and some systems bind all at the start by default.
   target_compile_definitions(roll_deps INTERFACE USE_C10D_NCCL)

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/harmless.h"
 #include "base/other_format.h"
+#include "base/strangers_json.h"
 #include "base/utf8.h"
 
 namespace roll {
@@ -63,8 +64,8 @@ UserError not_json(const std::string& origin, std::string_view text, size_t byte
 /// Reads over a text before it is parsed, and refuses what would cost too much.
 class Bounds {
  public:
-  Bounds(std::string_view text, const std::string& origin, bool ordered)
-      : text_(text), origin_(origin), ordered_(ordered) {}
+  Bounds(std::string_view text, const std::string& origin, bool ordered, size_t max_values)
+      : text_(text), origin_(origin), ordered_(ordered), max_values_(max_values) {}
 
   void check() {
     if (text_.size() > kMaxJsonBytes)
@@ -77,6 +78,8 @@ class Bounds {
         key(i);
       else if (c == '[' || c == '{')
         open(i);
+      else if (c == ',')
+        count(i, 1);
       else if ((c == ']' || c == '}') && !open_.empty())
         open_.pop_back();
     }
@@ -88,6 +91,7 @@ class Bounds {
   };
 
   static constexpr size_t kMaxCompared = 5'000'000'000;
+  static constexpr size_t kValuesOfAList = 16;  // takes their memory
 
   size_t end_of_string(size_t i) {
     const size_t begin = i;
@@ -97,7 +101,14 @@ class Bounds {
     return i;
   }
 
+  void count(size_t i, size_t values) {
+    num_values_ += values;
+    if (num_values_ > max_values_)
+      throw error_at(origin_, text_, i, fmt::format("more than {} values", max_values_), "send less at once");
+  }
+
   void open(size_t i) {
+    count(i, kValuesOfAList);
     open_.emplace_back();
     if (open_.size() > kMaxJsonDepth)
       throw error_at(origin_, text_, i, fmt::format("JSON nested more than {} levels deep", kMaxJsonDepth),
@@ -118,17 +129,18 @@ class Bounds {
   std::string_view text_;
   const std::string& origin_;
   bool ordered_;
+  size_t max_values_;
   std::vector<Open> open_;
   size_t string_bytes_ = 0;  // of the last one
-  size_t compared_ = 0;
+  size_t compared_ = 0, num_values_ = 0;
 };
 
 /// The only place where text becomes JSON.
 template <class J>
-J parse(std::string_view text, const std::string& origin, const typename J::parser_callback_t& see = nullptr) {
-  Bounds(text, origin, std::is_same_v<J, Json>).check();
+J parse(std::string_view text, const std::string& origin, size_t max_values = SIZE_MAX) {
+  Bounds(text, origin, std::is_same_v<J, Json>, max_values).check();
   try {
-    return J::parse(text, see);
+    return J::parse(text);
   } catch (const nlohmann::json::parse_error& e) {
     throw not_json(origin, text, std::max<size_t>(e.byte, 1) - 1);
   } catch (const nlohmann::json::out_of_range&) {
@@ -212,16 +224,21 @@ FileJson parse_file_json(std::string_view text, const std::string& origin) {
   return parse<FileJson>(text, origin);
 }
 
+Json parse_strangers_json(std::string_view text, const std::string& origin) {
+  return parse<Json>(text, origin, kMaxStrangersValues);
+}
+
 FileJson parse_unique_json(std::string_view text, const std::string& origin) {
+  FileJson json = parse<FileJson>(text, origin);
   std::set<std::string> seen;
-  std::string twice;
-  const auto note_keys = [&](int depth, FileJson::parse_event_t event, FileJson& key) {
-    if (event == FileJson::parse_event_t::key && depth == 1 && !seen.insert(key.get<std::string>()).second)
-      twice = key.get<std::string>();
-    return true;
-  };
-  FileJson json = parse<FileJson>(text, origin, note_keys);
-  if (!twice.empty()) throw user_error("{}: {}: is there twice", origin, twice);
+  // Nothing is kept: at each value's end the library looks at all that is kept beside it.
+  [[maybe_unused]] const FileJson empty =
+      FileJson::parse(text, [&](int depth, FileJson::parse_event_t event, FileJson& key) {
+        const bool is_key = event == FileJson::parse_event_t::key && depth == 1;
+        if (is_key && !seen.insert(key.get<std::string>()).second)
+          throw user_error("{}: {}: is there twice", origin, key.get<std::string>());
+        return !is_key;
+      });
   return json;
 }
 

@@ -252,15 +252,16 @@ AgentSessions::Session* AgentSessions::taken(const std::string& id) {
   return session.ending ? nullptr : &session;
 }
 
-std::shared_ptr<CompletionSink> AgentSessions::find(const std::string& id) {
+std::shared_ptr<CompletionSink> AgentSessions::find(const std::string& id, const std::string& who) {
   const std::lock_guard lock(mutex_);
-  return taken(id) ? std::make_shared<Sink>(*this, id) : nullptr;
+  const Session* const session = taken(id);
+  return session && session->who == who ? std::make_shared<Sink>(*this, id) : nullptr;
 }
 
-bool AgentSessions::end(const std::string& id, const Json& body) {
+bool AgentSessions::end(const std::string& id, const std::string& who, const Json& body) {
   const std::lock_guard lock(mutex_);
   Session* const session = taken(id);
-  if (!session) return false;
+  if (!session || session->who != who) return false;
   if (session->last == 0) throw UserError("reward: nothing was drawn in this session; ask for a completion first");
   end_with(*session, {.reaction = {.reward = reward_of(body), .is_done = true, .succeeded = success_of(body)}});
   return true;

@@ -67,8 +67,8 @@ class AgentSessions : public SessionDesk {
   // For agents.
 
   std::optional<Json> take(const std::string& who, std::chrono::milliseconds patience) override;
-  std::shared_ptr<CompletionSink> find(const std::string& id) override;
-  bool end(const std::string& id, const Json& body) override;
+  std::shared_ptr<CompletionSink> find(const std::string& id, const std::string& who) override;
+  bool end(const std::string& id, const std::string& who, const Json& body) override;
 
  private:
   class Sink;

@@ -2,6 +2,7 @@
 #include <istream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace roll {
 
 namespace {
 
+constexpr size_t kMostColumns = 2000;  // a row is an object, whose keys are looked up one after the other
 constexpr int kEnd = std::istream::traits_type::eof();
 
 class CsvRows : public RowReader {
@@ -19,13 +21,15 @@ class CsvRows : public RowReader {
   CsvRows(std::unique_ptr<std::istream> in, const std::string& file, char separator)
       : in_(std::move(in)), file_(file), separator_(separator) {
     if (!read_record()) throw user_error("{}: is empty; the first line of a table names its columns", file_);
+    std::set<std::string> distinct;
     for (const auto& field : fields_) {
       const std::string name = field.value_or("");
       if (name.empty()) throw user_error("{}:1: column {} has no name", file_, names_.size() + 1);
-      if (std::ranges::find(names_, name) != names_.end())
-        throw user_error("{}:1: names the column '{}' twice; rename one", file_, name);
+      if (!distinct.insert(name).second) throw user_error("{}:1: names the column '{}' twice; rename one", file_, name);
       names_.push_back(name);
     }
+    if (names_.size() > kMostColumns)
+      throw user_error("{}:1: names {} columns; at most {} are read", file_, names_.size(), kMostColumns);
   }
 
   bool next(Json& row) override {

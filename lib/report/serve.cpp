@@ -1,6 +1,6 @@
 #include "report/serve.h"
 
-#include <httplib.h>
+#include <unistd.h>
 
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "http/listener.h"
+#include "http/server.h"
 
 namespace roll {
 
@@ -17,8 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kOwnHost = "127.0.0.1";
-constexpr int kPatience_s = 2;  // with a browser that says nothing
-constexpr double kRest = 10;    // times what making took: the run needs the processors, too
+constexpr double kRest = 10;  // times what making took: the run needs the processors, too
 
 /// A text that changes whenever a run writes a step, a warning or its end.
 std::string state_of(const std::vector<fs::path>& runs) {
@@ -33,62 +32,70 @@ std::string state_of(const std::vector<fs::path>& runs) {
   return state;
 }
 
+HttpResponse uncached(int status, const std::string& type, std::string body) {
+  HttpResponse response = HttpResponse::of(status, type, std::move(body));
+  response.headers["Cache-Control"] = "no-store";
+  return response;
+}
+
+HttpResponse refusal(int status, const std::string& why) {
+  return uncached(status, "text/plain; charset=utf-8", why + "\n");
+}
+
 /// Caches what was made last, as long as the runs have written nothing new.
 class Kept {
  public:
-  template <class Make>
-  std::string get(const std::vector<fs::path>& runs, const Make& make) {
+  Kept(const std::vector<fs::path>& runs, std::string type, std::function<std::string()> make)
+      : runs_(runs), type_(std::move(type)), make_(std::move(make)) {}
+
+  HttpResponse get() {
     const std::lock_guard lock(mutex_);
-    const std::string state = state_of(runs);
-    if (text_.empty() || (state != state_ && since_.seconds() > kRest * cost_s_)) {
+    const std::string state = state_of(runs_);
+    if (!response_.body || (state != state_ && since_.seconds() > kRest * cost_s_)) {
       const Stopwatch watch;
-      text_ = make();
+      response_ = uncached(200, type_, make_());
       state_ = state;
       cost_s_ = watch.seconds();
       since_.restart();
     }
-    return text_;
+    return response_;
   }
 
  private:
+  const std::vector<fs::path> runs_;
+  const std::string type_;
+  const std::function<std::string()> make_;
   std::mutex mutex_;
-  std::string state_, text_;
+  std::string state_;
+  HttpResponse response_;
   double cost_s_ = 0;
   Stopwatch since_;
 };
-
-template <class Make>
-httplib::Server::Handler answer(const char* type, const Make& make) {
-  return [type, make](const httplib::Request& request, httplib::Response& response) {
-    response.set_header("Cache-Control", "no-store");
-    if (!names_this_machine(request)) {
-      response.status = 403;
-      return;
-    }
-    try {
-      response.set_content(make(), type);
-    } catch (const std::exception& error) {  // a run's folder that is gone may come back
-      response.status = 503;
-      response.set_content(error.what(), "text/plain; charset=utf-8");
-    }
-  };
-}
 
 }  // namespace
 
 void serve_report(ReportWish wish, int port, const std::function<void(int port)>& ready) {
   wish.is_live = true;
   report_data(wish);  // what is wrong with the runs is said before anything listens
-  httplib::Server server;
-  Kept page, data;
-  server.Get(
-      "/", answer("text/html; charset=utf-8", [&] { return page.get(wish.runs, [&] { return report_page(wish); }); }));
-  server.Get("/data.json", answer("application/json",
-                                  [&] { return data.get(wish.runs, [&] { return to_line(report_data(wish)); }); }));
-  const int bound = bind_listener(server, kOwnHost, port, kPatience_s);
-  if (bound < 0) throw user_error("--serve {}: the port is taken; try another, or 0 for a free one", port);
-  ready(bound);
-  server.listen_after_bind();
+  Kept page(wish.runs, "text/html; charset=utf-8", [&] { return report_page(wish); });
+  Kept data(wish.runs, "application/json", [&] { return to_line(report_data(wish)); });
+  const std::map<std::string, Kept*> pages{{"/", &page}, {"/data.json", &data}};
+  const auto admit = [&](const HttpRequest& head, size_t&) -> std::optional<HttpResponse> {
+    if (!names_this_machine(head.header("host"))) return refusal(403, "the Host is not this machine");
+    if (head.method != "GET" || !pages.contains(head.path)) return refusal(404, "there are GET / and GET /data.json");
+    return std::nullopt;
+  };
+  const auto answer = [&](const HttpRequest& request, HttpReply& reply) {
+    try {
+      reply.send(pages.at(request.path)->get());
+    } catch (const std::exception& error) {  // a run's folder that is gone may come back
+      reply.send(refusal(503, error.what()));
+    }
+  };
+  const HttpServer server({.host = kOwnHost, .port = port, .port_key = "--serve"}, {},
+                          {.admit = admit, .refuse = refusal, .answer = answer});
+  ready(server.port());
+  while (true) ::pause();
 }
 
 }  // namespace roll

@@ -15,7 +15,7 @@ namespace roll {
 namespace {
 
 constexpr int64_t kTextTokens = 16;  // OpenAI's own, of texts
-constexpr size_t kMostStops = 16, kMostPrompts = 1024;
+constexpr size_t kMostStops = 16, kMostStopBytes = 64 << 10, kMostPrompts = 1024;
 constexpr int64_t kMostChoices = 1024, kMostLikeliest = 20;
 
 /// What says nothing about the answer here: names for the operator's books, and hints.
@@ -131,6 +131,9 @@ std::vector<std::string> stops_of(const Json& value) {
     stops.push_back(stop);
   }
   if (stops.size() > kMostStops) throw user_error("stop: has {} texts; at most {}", stops.size(), kMostStops);
+  size_t bytes = 0;
+  for (const std::string& stop : stops) bytes += stop.size();
+  if (bytes > kMostStopBytes) throw user_error("stop: has {} bytes; at most {}", bytes, kMostStopBytes);
   return stops;
 }
 
@@ -192,10 +195,18 @@ std::optional<std::vector<int64_t>> ids_of(const Json& list) {
   return ids;
 }
 
+/// Refuses a text that cannot fit, before tokenising it takes time and memory.
+void check_text_size(const char* key, const std::string& text, const ServedModel& model) {
+  constexpr size_t kMostTokenBytes = 64;  // in the mean
+  if (text.size() > kMostTokenBytes * static_cast<size_t>(model.max_length))
+    throw user_error("{}: has {} bytes, more than {} tokens can hold", key, text.size(), model.max_length);
+}
+
 void read_prompts(const Json& prompt, const ServedModel& model, CompletionRequest& request) {
   constexpr const char* kWanted = "a text, a list of texts, a list of token ids, or a list of such lists";
   const auto add = [&](const Json& value) {
     if (value.is_string()) {
+      check_text_size("prompt", value.get_ref<const std::string&>(), model);
       request.texts.push_back(value.get<std::string>());
       request.prompts.push_back(model.tokenizer.encode(request.texts.back()));
       return;
@@ -281,6 +292,7 @@ void read_chat(const Body& body, bool add_generation_prompt, const ServedModel& 
   request.messages = messages_of(body["messages"]);
   const std::string prompt = model.chat_template->render(request.messages, add_generation_prompt, variables);
   request.variables = std::move(variables);
+  check_text_size("messages", prompt, model);
   request.prompts = {model.tokenizer.encode(prompt, true, false)};  // the template writes the special tokens itself
 }
 

@@ -10,7 +10,21 @@ namespace {
 constexpr std::chrono::milliseconds kIdle{50};  // between two looks for a wish to stop
 /// Samplers keep what they did until they end; one that never ended would grow for ever.
 constexpr int64_t kMostEnded = 4096;
+/// Each choice has its own prompt and sampling settings, in bytes.
+constexpr size_t kMostBytes = 64 << 20;
 constexpr const char* kStops = "the server stops";
+
+size_t bytes_of(const std::vector<int64_t>& prompt, const SamplingSettings& sampling) {
+  size_t bytes = prompt.size() * sizeof(int64_t) + sampling.logit_bias.size() * sizeof(std::pair<int64_t, double>);
+  for (const std::string& stop : sampling.stop_strings) bytes += stop.size();
+  return bytes;
+}
+
+size_t bytes_of(const CompletionRequest& request) {
+  size_t bytes = 0;
+  for (const auto& prompt : request.prompts) bytes += bytes_of(prompt, request.sampling);
+  return bytes * static_cast<size_t>(request.num_choices);
+}
 
 }  // namespace
 
@@ -18,8 +32,15 @@ std::shared_ptr<PendingAnswer> RequestQueue::submit(const CompletionRequest& req
   const std::lock_guard lock(mutex_);
   if (!closed_.empty()) throw Unavailable(closed_);
   const int64_t count = std::ssize(request.prompts) * request.num_choices;
-  const int64_t waiting = num_waiting_ + std::ssize(incoming_);
-  if (waiting > 0 && waiting + count > max_waiting_) return nullptr;
+  const size_t bytes = bytes_of(request);
+  if (count > max_waiting_)
+    throw user_error("n = {}: {} prompts x n are {} responses; at most {} may wait", request.num_choices,
+                     request.prompts.size(), count, max_waiting_);
+  if (bytes > kMostBytes)
+    throw user_error("n = {}: prompts, stop strings and biases of all responses take {} MB; at most {}",
+                     request.num_choices, bytes >> 20, kMostBytes >> 20);
+  if (num_waiting_ + std::ssize(incoming_) + count > max_waiting_ || num_bytes_ + bytes > kMostBytes) return nullptr;
+  num_bytes_ += bytes;
   const bool is_scored = request.needs_scores();  // at the end, all at once
   auto answer = std::make_shared<PendingAnswer>(request.streams && !is_scored);
   for (int64_t choice = 0; choice < count; ++choice)
@@ -37,7 +58,11 @@ std::shared_ptr<PendingAnswer> RequestQueue::submit(const CompletionRequest& req
 
 void RequestQueue::cancel(const std::shared_ptr<PendingAnswer>& answer) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(incoming_, [&](const Sample& sample) { return sample.answer == answer; });
+  std::erase_if(incoming_, [&](const Sample& sample) {
+    const bool is_its = sample.answer == answer;
+    if (is_its) forget(sample);
+    return is_its;
+  });
   cancelled_.push_back(answer);
   changed_.notify_all();
 }
@@ -49,8 +74,10 @@ RequestSource::Change RequestQueue::next(const Queue& queue) {
   for (const auto& answer : std::exchange(cancelled_, {}))
     std::erase_if(begun_, [&](const auto& entry) {
       const bool is_its = entry.second.answer == answer;
-      if (is_its) change.cancelled.push_back(entry.first);
-      return is_its;
+      if (!is_its) return false;
+      change.cancelled.push_back(entry.first);
+      forget(entry.second);
+      return true;
     });
   if (should_stop_()) change.is_last = true;
   change.pauses = num_begun_ - std::ssize(begun_) >= kMostEnded;
@@ -93,7 +120,13 @@ void RequestQueue::hear_end(int64_t index, const Generation& generation) {
                                .log_probs = {},
                                .ended = generation,
                                .scores = scores_of(found->second, generation)});
+  const std::lock_guard lock(mutex_);
+  forget(found->second);
   begun_.erase(found);
+}
+
+void RequestQueue::forget(const Sample& sample) {
+  num_bytes_ -= bytes_of(sample.request.prompt_ids, *sample.request.generating);
 }
 
 /// What had not ended waits before all that came since.

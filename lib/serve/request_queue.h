@@ -23,7 +23,8 @@ class RequestQueue : public RequestSource, public CompletionSink {
   /// score_tokens() of the model that answers; called by the engine's thread.
   using Score = std::function<std::vector<TokenScore>(const std::vector<int64_t>& ids, int64_t first,
                                                       int64_t num_likeliest, double temperature)>;
-  /// `max_waiting`: choices that wait for a slot. Without `score`, requests that need scores must not come.
+  /// `max_waiting`: choices that wait for a slot; submit() throws UserError for a request of more, or of too many bytes.
+  /// Without `score`, requests that need scores must not come.
   explicit RequestQueue(int64_t max_waiting, Score score = {}) : max_waiting_(max_waiting), score_(std::move(score)) {}
 
   // For those who ask.
@@ -52,6 +53,7 @@ class RequestQueue : public RequestSource, public CompletionSink {
   std::vector<TokenScore> scores_of(const Sample& sample, const Generation& generation) const;
   void take_up(std::vector<Generation> unfinished);
   void close(const std::string& why);
+  void forget(const Sample& sample);  // under the mutex
 
   const int64_t max_waiting_;
   const Score score_;
@@ -60,6 +62,7 @@ class RequestQueue : public RequestSource, public CompletionSink {
   std::deque<Sample> incoming_;
   std::vector<std::shared_ptr<PendingAnswer>> cancelled_;
   int64_t num_waiting_ = 0;  // in the engine
+  size_t num_bytes_ = 0;     // that requests take until they end
   uint64_t last_name_ = 0;
   std::string closed_;  // why; empty: it is not
 

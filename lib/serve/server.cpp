@@ -1,14 +1,13 @@
 #include "serve/server.h"
 
-#include <httplib.h>
-
+#include <algorithm>
 #include <atomic>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "http/listener.h"
+#include "base/strangers_json.h"
+#include "http/server.h"
 #include "serve/completion_answer.h"
 
 namespace roll {
@@ -17,9 +16,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kPatience_s = 10;        // with a client that says nothing
 constexpr milliseconds kLook{200};     // for a client that has hung up
 constexpr double kSessionWait_s = 10;  // for a session that may be taken
+constexpr size_t kLargeBody = 256 << 10;
 constexpr const char* kJson = "application/json";
 
 /// What becomes an answer with that status.
@@ -34,10 +33,19 @@ std::string error_body(const Refusal& refusal) {
       {{"error", {{"message", refusal.message}, {"type", refusal.type}, {"param", nullptr}, {"code", nullptr}}}});
 }
 
-void refuse(httplib::Response& response, const Refusal& refusal) {
-  response.status = refusal.status;
-  if (refusal.status == 429 || refusal.status == 503) response.set_header("Retry-After", "1");
-  response.set_content(error_body(refusal), kJson);
+HttpResponse json_response(const Json& body) {
+  return HttpResponse::of(200, kJson, to_line(body));
+}
+
+HttpResponse response_of(const Refusal& refusal) {
+  HttpResponse response = HttpResponse::of(refusal.status, kJson, error_body(refusal));
+  if (refusal.status == 429 || refusal.status == 503) response.headers["Retry-After"] = "1";
+  return response;
+}
+
+/// Refusals that the HTTP server decides on.
+HttpResponse response_of(int status, const std::string& why) {
+  return response_of(Refusal{status, status >= 500 ? "server_error" : "invalid_request_error", why});
 }
 
 /// In a time that says nothing of where they differ.
@@ -95,25 +103,73 @@ class Asked {
   std::shared_ptr<PendingAnswer> pending_;
 };
 
-/// Writes what is new; false: the client has hung up.
-bool write_events(Asked& asked, httplib::DataSink& sink) {
-  std::string text;
-  bool is_last = false;
+ServerLimits limits_of(const ServerSettings& settings) {
+  ServerLimits limits;
+  limits.max_body_bytes = std::max(limits.max_body_bytes, 2 * static_cast<size_t>(settings.max_body_bytes));
+  return limits;
+}
+
+ServerSettings checked(ServerSettings settings) {
+  if (settings.api_key.empty() && !is_loopback(settings.host))
+    throw user_error(
+        "--host {}: others could reach the server and need no key; set ROLL_API_KEY, or leave the host at 127.0.0.1",
+        settings.host);
+  return settings;
+}
+
+/// Sends what is drawn while it is drawn. An error ends the stream as an event.
+void stream(Asked& asked, HttpReply& reply) {
+  reply.begin_stream("text/event-stream");
   try {
-    for (const Json& chunk : asked.hear()) text += event(chunk);
-    is_last = asked.answer().is_whole();
-    for (const Json& chunk : is_last ? asked.answer().usage_chunk() : std::vector<Json>()) text += event(chunk);
+    while (!asked.answer().is_whole()) {
+      std::string text;
+      for (const Json& chunk : asked.hear()) text += event(chunk);
+      if (!text.empty()) reply.write(text);
+      if (reply.is_gone()) return;
+    }
+    for (const Json& chunk : asked.answer().usage_chunk()) reply.write(event(chunk));
   } catch (const Refusal& refusal) {
-    text += "data: " + error_body(refusal) + "\n\n";
-    is_last = true;
+    reply.write("data: " + error_body(refusal) + "\n\n");
   } catch (const Unavailable& unavailable) {
-    text += "data: " + error_body({503, "server_error", unavailable.what()}) + "\n\n";
-    is_last = true;
+    reply.write("data: " + error_body({503, "server_error", unavailable.what()}) + "\n\n");
   }
-  if (is_last) text += "data: [DONE]\n\n";
-  if (text.empty() ? !sink.is_writable() : !sink.write(text.data(), text.size())) return false;
-  if (is_last) sink.done();
-  return true;
+  reply.write("data: [DONE]\n\n");
+}
+
+enum class Action { kHealth, kModels, kModel, kChat, kText, kSession, kReward };
+
+/// What a path asks for, and of which session or model.
+struct Route {
+  Action action;
+  std::string session{}, model{};
+};
+
+/// Paths behind /v1, or behind a session's. nullopt: there is no such path.
+std::optional<Route> route_behind(const std::string& method, std::string_view path, std::string session) {
+  constexpr std::string_view kModels = "/models";
+  if (method == "POST" && path == "/chat/completions") return Route{Action::kChat, std::move(session)};
+  if (method == "POST" && path == "/completions") return Route{Action::kText, std::move(session)};
+  if (method == "POST" && path == "/reward" && !session.empty()) return Route{Action::kReward, std::move(session)};
+  if (method != "GET" || !path.starts_with(kModels)) return std::nullopt;
+  path.remove_prefix(kModels.size());
+  if (path.empty()) return Route{Action::kModels};
+  if (path.size() > 1 && path.front() == '/') return Route{Action::kModel, {}, std::string(path.substr(1))};
+  return std::nullopt;
+}
+
+std::optional<Route> route_of(const HttpRequest& request, bool has_sessions) {
+  constexpr std::string_view kBase = "/v1", kSessions = "/sessions";
+  std::string_view path = request.path;
+  if (request.method == "GET" && path == "/health") return Route{Action::kHealth};
+  if (!path.starts_with(kBase)) return std::nullopt;
+  path.remove_prefix(kBase.size());
+  if (!has_sessions) return route_behind(request.method, path, "");
+  if (request.method == "POST" && path == kSessions) return Route{Action::kSession};
+  if (!path.starts_with(kSessions)) return std::nullopt;
+  path.remove_prefix(kSessions.size());
+  const size_t end = path.find('/', 1);
+  if (path.empty() || path.front() != '/' || end == std::string_view::npos || end == 1) return std::nullopt;
+  return route_behind(request.method, path.substr(end), std::string(path.substr(1, end - 1)));
 }
 
 }  // namespace
@@ -121,179 +177,141 @@ bool write_events(Asked& asked, httplib::DataSink& sink) {
 struct CompletionServer::Parts {
   Parts(const ServedModel& served, std::shared_ptr<CompletionSink> requests, SessionDesk* sessions,
         ServerSettings given)
-      : model(served), sink(std::move(requests)), desk(sessions), settings(std::move(given)) {}
+      : model(served),
+        sink(std::move(requests)),
+        desk(sessions),
+        settings(checked(std::move(given))),
+        server({settings.host, settings.port, settings.port_key}, limits_of(settings),
+               {.admit = [this](const HttpRequest& head, size_t& max_body) { return admit(head, max_body); },
+                .refuse = [](int status, const std::string& why) { return response_of(status, why); },
+                .answer = [this](HttpRequest request, HttpReply& reply) { answer(std::move(request), reply); }}) {}
 
-  void complete(CompletionKind kind, const httplib::Request& request, httplib::Response& response,
-                const httplib::ContentReader& reader) {
-    answer_safely(response, [&] {
-      const std::string text = hear(request, response, reader).body;
-      std::shared_ptr<CompletionSink> asked_of = desk ? desk->find(request.matches[1]) : sink;
-      if (!asked_of) throw no_session(request);
-      const Json body = parse_json(text, "the body");
-      CompletionRequest wanted = read_completion(kind, body, model);
-      const std::string id =
-          fmt::format("{}-{:016x}{:08x}", kind == CompletionKind::kChat ? "chatcmpl" : "cmpl", start, ++num_asked);
-      const auto asked = std::make_shared<Asked>(std::move(wanted), model, std::move(asked_of), id, settings.timeout_s);
-      if (!asked->is_taken()) throw Refusal{429, "rate_limit_error", "too many requests wait already; try again"};
-      if (asked->streams()) {
-        response.set_chunked_content_provider(
-            "text/event-stream", [asked](size_t, httplib::DataSink& sink) { return write_events(*asked, sink); });
-        return;
-      }
-      while (!asked->answer().is_whole()) {
-        asked->hear();
-        if (!asked->answer().is_whole() && has_hung_up(request)) return;
-      }
-      response.set_content(to_line(asked->answer().whole()), kJson);
-    });
+  /// Decides by a request's head, the key first.
+  std::optional<HttpResponse> admit(const HttpRequest& head, size_t& max_body) const {
+    try {
+      const std::optional<Route> route = route_of(head, desk);
+      if (!route || route->action != Action::kHealth) who_asks(head);
+      if (!route) throw unknown_path(head);
+      if (head.method == "POST") max_body = static_cast<size_t>(settings.max_body_bytes);
+      return known_answer(*route);
+    } catch (const Refusal& refusal) {
+      return response_of(refusal);
+    }
   }
 
-  /// Who asks: what stands behind the key and a point, mostly nothing. Throws Refusal: it may not ask.
-  std::string admit(const httplib::Request& request) const {
+  /// Answers that need no handler.
+  std::optional<HttpResponse> known_answer(const Route& route) const {
+    switch (route.action) {
+      case Action::kHealth:
+        return json_response({{"status", "ok"}});
+      case Action::kModels:
+        return json_response({{"object", "list"}, {"data", Json::array({description()})}});
+      case Action::kModel:
+        if (route.model == model.name) return json_response(description());
+        throw Refusal{404, "invalid_request_error", fmt::format("only {} is served", model.name)};
+      default:
+        return std::nullopt;
+    }
+  }
+
+  /// The name behind the key and a point, mostly "". Refusal if the client may not ask.
+  std::string who_asks(const HttpRequest& request) const {
     if (settings.api_key.empty()) {
-      if (!names_this_machine(request)) throw Refusal{403, "permission_error", "the Host is not this machine"};
+      if (!names_this_machine(request.header("host")))
+        throw Refusal{403, "permission_error", "the Host is not this machine"};
       return "";
     }
-    const std::string said = request.get_header_value("Authorization"), key = "Bearer " + settings.api_key;
+    const std::string &said = request.header("authorization"), key = "Bearer " + settings.api_key;
     const std::string rest = said.substr(std::min(said.size(), key.size()));
     if (!are_same(said.substr(0, key.size()), key) || !(rest.empty() || (desk && rest.front() == '.')))
       throw Refusal{401, "authentication_error", "the API key is missing or wrong (Authorization: Bearer ...)"};
     return rest.empty() ? "" : rest.substr(1);
   }
 
-  static Refusal no_session(const httplib::Request& request) {
+  Refusal unknown_path(const HttpRequest& request) const {
+    const char* base = desk ? "/v1/sessions/ID" : "/v1";
     return {404, "invalid_request_error",
-            fmt::format("session {} is over, or was never taken", request.matches[1].str())};
+            fmt::format("there is no {} {}; POST {}/chat/completions and {}/completions, GET {}/models and /health",
+                        request.method, request.path, base, base, base)};
   }
 
-  struct Heard {
-    std::string who, body;
-  };
-  /// The body of who may not ask is read too, as the connection goes on behind it. Throws Refusal.
-  Heard hear(const httplib::Request& request, httplib::Response& response, const httplib::ContentReader& reader) const {
-    response.set_header("Connection", "close");  // while some of the body may lie before the next request
-    Heard heard;
-    std::optional<Refusal> refusal;
-    try {
-      heard.who = admit(request);
-    } catch (const Refusal& why) {
-      refusal = why;
-    }
-    try {
-      heard.body = read_body(request, reader, !refusal);
-    } catch (const Refusal& why) {
-      throw refusal.value_or(why);
-    }
-    response.headers.erase("Connection");
-    if (refusal) throw Refusal(*refusal);
-    return heard;
+  static Refusal no_session(const Route& route) {
+    return {404, "invalid_request_error", fmt::format("session {} is over, or is not yours", route.session)};
   }
 
-  std::string read_body(const httplib::Request& request, const httplib::ContentReader& reader, bool is_kept) const {
-    if (request.is_multipart_form_data()) throw Refusal{415, "invalid_request_error", "the body must be JSON"};
-    // httplib would wait for the connection's end.
-    if (!request.has_header("Content-Length") && !request.has_header("Transfer-Encoding")) return "";
-    std::string body;
-    int64_t num_read = 0;
-    const bool is_read = reader([&](const char* data, size_t size) {  // compressed ones come here as they are opened
-      num_read += static_cast<int64_t>(size);
-      if (is_kept && num_read <= settings.max_body_bytes) body.append(data, size);
-      return num_read <= settings.max_body_bytes;
-    });
-    if (num_read > settings.max_body_bytes)
-      throw Refusal{413, "invalid_request_error",
-                    fmt::format("the body is larger than {} bytes", settings.max_body_bytes)};
-    if (!is_read) throw Refusal{400, "invalid_request_error", "the body could not be read"};
-    return body;
-  }
-
-  template <class Answer>
-  void answer_safely(httplib::Response& response, const Answer& answer) {
+  void answer(HttpRequest request, HttpReply& reply) {
     try {
-      answer();
+      const std::optional<Route> route = route_of(request, desk);
+      ROLL_CHECK(route.has_value(), "only admitted requests are answered");
+      go(*route, std::move(request), reply);
     } catch (const Refusal& refusal) {
-      refuse(response, refusal);
+      reply.send(response_of(refusal));
     } catch (const UnknownModel& error) {
-      refuse(response, {404, "invalid_request_error", error.what()});
+      reply.send(response_of(404, error.what()));
     } catch (const UserError& error) {
-      refuse(response, {400, "invalid_request_error", error.what()});
+      reply.send(response_of(400, error.what()));
     } catch (const Unavailable& error) {
-      refuse(response, {503, "server_error", error.what()});
-    } catch (const std::exception& error) {
-      refuse(response, {500, "server_error", error.what()});
+      reply.send(response_of(503, error.what()));
     }
   }
 
-  void add_routes() {
-    for (const auto& [path, kind] :
-         {std::pair("/chat/completions", CompletionKind::kChat), std::pair("/completions", CompletionKind::kText)})
-      server.Post(base() + path, [this, kind = kind](const httplib::Request& request, httplib::Response& response,
-                                                     const httplib::ContentReader& reader) {
-        complete(kind, request, response, reader);
-      });
-    server.Get("/health", [](const httplib::Request&, httplib::Response& response) {
-      response.set_content(R"({"status":"ok"})", kJson);
-    });
-    const auto describe = [this] {
-      return Json{{"id", model.name},
-                  {"object", "model"},
-                  {"created", static_cast<int64_t>(start_s)},
-                  {"owned_by", "roll"},
-                  {"max_model_len", model.max_length}};
-    };
-    server.Get(base() + "/models", [this, describe](const httplib::Request& request, httplib::Response& response) {
-      answer_safely(response, [&] {
-        admit(request);
-        response.set_content(to_line({{"object", "list"}, {"data", Json::array({describe()})}}), kJson);
-      });
-    });
-    server.Get(base() + "/models/(.+)", [this, describe](const httplib::Request& request, httplib::Response& response) {
-      answer_safely(response, [&] {
-        admit(request);
-        if (request.matches[request.matches.size() - 1] != model.name)
-          throw UnknownModel(fmt::format("only {} is served", model.name));
-        response.set_content(to_line(describe()), kJson);
-      });
-    });
-    if (desk) add_session_routes();
-    server.set_error_handler([this](const httplib::Request& request, httplib::Response& response) {
-      if (!response.body.empty() || response.status == 204) return;
-      const std::string message =
-          response.status == 404
-              ? fmt::format("there is no {} {}; POST {}/chat/completions and {}/completions, GET {}/models and /health",
-                            request.method, request.path, shown_base(), shown_base(), shown_base())
-              : "the request is no HTTP that is understood here";
-      response.set_content(error_body({response.status, "invalid_request_error", message}), kJson);
-    });
+  void go(const Route& route, HttpRequest request, HttpReply& reply) {
+    switch (route.action) {
+      case Action::kChat:
+        return complete(CompletionKind::kChat, route, std::move(request), reply);
+      case Action::kText:
+        return complete(CompletionKind::kText, route, std::move(request), reply);
+      case Action::kSession:
+        return take_session(request, reply);
+      case Action::kReward:
+        if (!desk->end(route.session, who_asks(request), parse_strangers_json(request.body, "the body")))
+          throw no_session(route);
+        return reply.send(json_response({{"status", "ok"}}));
+      default:
+        throw Bug("admit() has answered all others");
+    }
   }
 
-  /// Before the paths of OpenAI's API.
-  std::string base() const { return desk ? "/v1/sessions/([^/]+)" : "/v1"; }
-  const char* shown_base() const { return desk ? "/v1/sessions/ID" : "/v1"; }
+  Json description() const {
+    return {{"id", model.name},
+            {"object", "model"},
+            {"created", static_cast<int64_t>(start_s)},
+            {"owned_by", "roll"},
+            {"max_model_len", model.max_length}};
+  }
 
-  void add_session_routes() {
-    server.Post("/v1/sessions", [this](const httplib::Request& request, httplib::Response& response,
-                                       const httplib::ContentReader& reader) {
-      answer_safely(response, [&] {
-        const std::string who = hear(request, response, reader).who;
-        std::optional<Json> session;
-        for (const Stopwatch watch; !session && watch.seconds() < kSessionWait_s && !has_hung_up(request);)
-          session = desk->take(who, kLook);
-        response.status = session ? 200 : 204;
-        if (!session) return;
-        const std::string id = session->at("id").get<std::string>();
-        (*session)["base_url"] = fmt::format("http://{}/v1/sessions/{}", request.get_header_value("Host"), id);
-        response.set_content(to_line(*session), kJson);
-      });
-    });
-    server.Post(base() + "/reward", [this](const httplib::Request& request, httplib::Response& response,
-                                           const httplib::ContentReader& reader) {
-      answer_safely(response, [&] {
-        const std::string text = hear(request, response, reader).body;
-        if (!desk->end(request.matches[1], parse_json(text, "the body"))) throw no_session(request);
-        response.set_content(R"({"status":"ok"})", kJson);
-      });
-    });
+  CompletionRequest read(CompletionKind kind, const std::string& body) {
+    // Large bodies are read one at a time, as what they are parsed into may be much larger.
+    std::unique_lock lock(large_body, std::defer_lock);
+    if (body.size() > kLargeBody) lock.lock();
+    return read_completion(kind, parse_strangers_json(body, "the body"), model);
+  }
+
+  void complete(CompletionKind kind, const Route& route, HttpRequest request, HttpReply& reply) {
+    std::shared_ptr<CompletionSink> asked_of = desk ? desk->find(route.session, who_asks(request)) : sink;
+    if (!asked_of) throw no_session(route);
+    CompletionRequest wanted = read(kind, std::exchange(request.body, {}));
+    const std::string id =
+        fmt::format("{}-{:016x}{:08x}", kind == CompletionKind::kChat ? "chatcmpl" : "cmpl", start, ++num_asked);
+    Asked asked(std::move(wanted), model, std::move(asked_of), id, settings.timeout_s);
+    if (!asked.is_taken()) throw Refusal{429, "rate_limit_error", "too many requests wait already; try again"};
+    if (asked.streams()) return stream(asked, reply);
+    while (!asked.answer().is_whole()) {
+      asked.hear();
+      if (!asked.answer().is_whole() && reply.is_gone()) return;
+    }
+    reply.send(json_response(asked.answer().whole()));
+  }
+
+  void take_session(const HttpRequest& request, HttpReply& reply) {
+    const std::string who = who_asks(request);
+    std::optional<Json> session;
+    for (const Stopwatch watch; !session && watch.seconds() < kSessionWait_s && !reply.is_gone();)
+      session = desk->take(who, kLook);
+    if (!session) return reply.send(HttpResponse::of(204, "", ""));
+    (*session)["base_url"] =
+        fmt::format("http://{}/v1/sessions/{}", request.header("host"), session->at("id").get<std::string>());
+    reply.send(json_response(*session));
   }
 
   const ServedModel& model;
@@ -303,43 +321,21 @@ struct CompletionServer::Parts {
   const double start_s = wall_clock_s();
   const uint64_t start = static_cast<uint64_t>(start_s * 1e6);
   std::atomic<uint32_t> num_asked = 0;
-  httplib::Server server;
-  int port = -1;
-  std::thread listening;
+  std::mutex large_body;
+  HttpServer server;  // last: its handlers use all of the above
 };
 
 CompletionServer::CompletionServer(const ServedModel& model, CompletionSink& sink, const ServerSettings& settings)
     : parts_(std::make_unique<Parts>(model, std::shared_ptr<CompletionSink>(std::shared_ptr<void>(), &sink), nullptr,
-                                     settings)) {
-  listen();
-}
+                                     settings)) {}
 
 CompletionServer::CompletionServer(const ServedModel& model, SessionDesk& desk, const ServerSettings& settings)
-    : parts_(std::make_unique<Parts>(model, nullptr, &desk, settings)) {
-  listen();
-}
+    : parts_(std::make_unique<Parts>(model, nullptr, &desk, settings)) {}
 
-void CompletionServer::listen() {
-  const ServerSettings& settings = parts_->settings;
-  if (settings.api_key.empty() && !is_loopback(settings.host))
-    throw user_error(
-        "--host {}: others could reach the server and need no key; set ROLL_API_KEY, or leave the host at 127.0.0.1",
-        settings.host);
-  parts_->add_routes();
-  parts_->port = bind_listener(parts_->server, settings.host, settings.port, kPatience_s);
-  if (parts_->port < 0)
-    throw user_error("{} {}: is taken, or {} is no address of this machine; 0 is a free port", settings.port_key,
-                     settings.port, settings.host);
-  parts_->listening = std::thread([this] { parts_->server.listen_after_bind(); });
-}
-
-CompletionServer::~CompletionServer() {
-  parts_->server.stop();
-  if (parts_->listening.joinable()) parts_->listening.join();
-}
+CompletionServer::~CompletionServer() = default;
 
 int CompletionServer::port() const {
-  return parts_->port;
+  return parts_->server.port();
 }
 
 }  // namespace roll

@@ -37,7 +37,6 @@ class CompletionServer {
 
  private:
   struct Parts;
-  void listen();
   std::unique_ptr<Parts> parts_;
 };
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/strangers_json.h"
 #include "error_of.h"
 
 namespace roll {
@@ -83,6 +84,25 @@ TEST_CASE("an object of more keys than can be looked up is refused, in a table o
   for (const std::string& text : {"[" + many + "]", "{\"a\": " + many.substr(0, many.size() - 1)})
     CHECK_THAT(error_of([&] { parse_json(text, "x.json"); }), Contains("too many to look up"));
   CHECK(parse_file_json(many, "x").size() == 100'000);
+}
+
+TEST_CASE("a stranger's text may have so many values, lists and objects counting more", "[base]") {
+  const auto list_of = [](size_t count, const std::string& value) {
+    std::string text = "[" + value;
+    for (size_t i = 1; i < count; ++i) text += "," + value;
+    return text + "]";
+  };
+  CHECK(parse_strangers_json(list_of(400'000, "0"), "x").size() == 400'000);
+  CHECK(parse_strangers_json("\"" + std::string(600'000, ',') + "\"", "x").is_string());
+  for (const std::string& text : {list_of(500'001, "0"), list_of(30'000, R"({"":0})"), list_of(30'000, "[]")})
+    CHECK_THAT(error_of([&] { parse_strangers_json(text, "the body"); }),
+               Contains("the body: more than 500000 values at line 1, column"));
+}
+
+TEST_CASE("a key that the outermost object has twice is refused, deeper ones are not looked at", "[base]") {
+  CHECK(error_of([] { parse_unique_json(R"({"a": 1, "b": {"c": 1, "c": 2}, "\u0061": 2})", "x.json"); }) ==
+        "x.json: a: is there twice");
+  CHECK(parse_unique_json(R"({"a": {"a": 1}, "b": {"a": 1, "a": 2}})", "x.json").size() == 2);
 }
 
 TEST_CASE("a number beyond float64 is told in our words", "[base]") {

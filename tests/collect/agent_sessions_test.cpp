@@ -37,16 +37,16 @@ TEST_CASE("an agent has its session's level, and posts what it was worth", "[col
   const std::string second = desk.sessions.take("", milliseconds(0)).value()["id"];
   CHECK(second.ends_with("-4"));
   CHECK_FALSE(desk.sessions.take("", milliseconds(0)));
-  CHECK_FALSE(desk.sessions.find("another"));
+  CHECK_FALSE(desk.sessions.find("another", ""));
   CHECK_FALSE(desk.sessions.next(4));
   desk.ask(second, kAsked);
   desk.draw(4, "yes");
   for (const Json& wrong : {Json(1), Json(), Json::array(), Json{{"reward", "much"}}, Json{{"reward", 1e7}},
                             Json{{"reward", -1e7}}, Json{{"reward", nullptr}}, Json{{"reward", 1}, {"rewards", 1}},
                             Json::object(), Json{{"reward", 1}, {"success", 1}}})
-    CHECK(testing::error_of([&] { desk.sessions.end(second, wrong); }) != "no error");
-  CHECK(desk.sessions.end(second, {{"reward", -0.5}, {"success", true}}));
-  CHECK_FALSE(desk.sessions.end(second, {{"reward", 1}}));
+    CHECK(testing::error_of([&] { desk.sessions.end(second, "", wrong); }) != "no error");
+  CHECK(desk.sessions.end(second, "", {{"reward", -0.5}, {"success", true}}));
+  CHECK_FALSE(desk.sessions.end(second, "", {{"reward", 1}}));
   const TurnAnswer ended = desk.sessions.next(4).value();
   CHECK((ended.reaction.is_done && ended.reaction.reward == -0.5 && ended.reaction.succeeded == true && !ended.fault));
   CHECK(desk.text(ended.agent->ids) == "yes");
@@ -54,12 +54,24 @@ TEST_CASE("an agent has its session's level, and posts what it was worth", "[col
   desk.sessions.end(4);
 }
 
+TEST_CASE("a session belongs to the agent that took it", "[collect]") {
+  AskedSessions desk;
+  const std::string id = desk.begin(0, "a");
+  desk.ask(id, kAsked);
+  desk.draw(0, "yes");
+  for (const std::string other : {"b", ""}) {
+    CHECK_FALSE(desk.sessions.find(id, other));
+    CHECK_FALSE(desk.sessions.end(id, other, {{"reward", 1}}));
+  }
+  CHECK(desk.sessions.end(id, "a", {{"reward", 1}}));
+}
+
 TEST_CASE("a session without a turn is worth nothing yet", "[collect]") {
   AskedSessions desk;
   const std::string id = desk.begin(0);
-  CHECK_THAT(testing::error_of([&] { desk.sessions.end(id, {{"reward", 1}}); }), Contains("nothing was drawn"));
+  CHECK_THAT(testing::error_of([&] { desk.sessions.end(id, "", {{"reward", 1}}); }), Contains("nothing was drawn"));
   desk.ask(id, kAsked);
-  CHECK_THAT(testing::error_of([&] { desk.sessions.end(id, {{"reward", 1}}); }), Contains("nothing was drawn"));
+  CHECK_THAT(testing::error_of([&] { desk.sessions.end(id, "", {{"reward", 1}}); }), Contains("nothing was drawn"));
 }
 
 TEST_CASE("a turn is drawn as its request says, within the configuration's distribution", "[collect]") {
@@ -204,7 +216,7 @@ TEST_CASE("what an agent asks keeps its session awake, and a turn that waits or 
   desk.config.env_config.timeout_s = 100;
   const std::string other = desk.begin(1);
   std::this_thread::sleep_for(milliseconds(60));
-  desk.sessions.find(other)->cancel(desk.ask(other, kAsked));
+  desk.sessions.find(other, "")->cancel(desk.ask(other, kAsked));
   desk.config.env_config.timeout_s = 0.05;
   CHECK_FALSE(desk.sessions.next(1));
 }
@@ -250,7 +262,7 @@ TEST_CASE("a run that is over says so to whoever waits or comes", "[collect]") {
   const std::string id = desk.begin(0), other = desk.begin(1);
   const auto drawn = desk.ask(id, kAsked), waits = desk.ask(id, kAsked), gone = desk.ask(other, kAsked);
   desk.sessions.next(0);
-  const auto sink = desk.sessions.find(id);
+  const auto sink = desk.sessions.find(id, "");
   desk.sessions.close();
   CHECK((heard(*drawn) == "the run is over" && heard(*waits) == "the run is over"));
   CHECK_THROWS_AS(desk.sessions.take("", milliseconds(0)), Unavailable);
@@ -266,7 +278,7 @@ TEST_CASE("a trajectory that is not wanted any more ends its session", "[collect
   desk.sessions.next(0);
   desk.sessions.end(0);
   CHECK((heard(*drawn) == "the session is over" && heard(*waits) == "the session is over"));
-  CHECK_FALSE(desk.sessions.end(id, {{"reward", 1}}));
+  CHECK_FALSE(desk.sessions.end(id, "", {{"reward", 1}}));
 }
 
 TEST_CASE("a turn that is drawn when its session ends is no answer, nor one that the run broke off", "[collect]") {
@@ -325,13 +337,13 @@ TEST_CASE("who hangs up takes back what waits, and nothing that is drawn", "[col
   const std::string id = desk.begin(0);
   const auto drawn = desk.ask(id, kAsked), waits = desk.ask(id, kAsked), stays = desk.ask(id, kAsked);
   const AgentTurn turn = desk.sessions.next(0).value().agent.value();
-  desk.sessions.find(id)->cancel(drawn);
-  desk.sessions.find(id)->cancel(waits);
+  desk.sessions.find(id, "")->cancel(drawn);
+  desk.sessions.find(id, "")->cancel(waits);
   desk.finish(0, turn, "no");
   desk.draw(0, "yes");
   CHECK((heard(*waits) == "nothing" && heard(*stays) == "yes"));
   CHECK_FALSE(desk.sessions.next(0));
-  CHECK(desk.sessions.end(id, {{"reward", 1}}));
+  CHECK(desk.sessions.end(id, "", {{"reward", 1}}));
   CHECK(desk.text(desk.sessions.next(0).value().agent->ids) == "yes");
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <catch2/catch.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -45,17 +46,21 @@ class AskedSessions {
     config.env_config.timeout_s = 100;
   }
 
+  std::map<std::string, std::string> takers;  // of sessions, by their ids; absent: ""
+
   /// One more session, which `who` has taken.
   std::string begin(int64_t number, const std::string& who = "") {
     sessions.begin(number, terms);
-    return sessions.take(who, std::chrono::milliseconds(0)).value()["id"];
+    const std::string id = sessions.take(who, std::chrono::milliseconds(0)).value()["id"];
+    takers[id] = who;
+    return id;
   }
 
   CompletionRequest request(const Json& body) const {
     return read_completion(body.contains("messages") ? CompletionKind::kChat : CompletionKind::kText, body, model);
   }
   std::shared_ptr<PendingAnswer> ask(const std::string& id, const Json& body) {
-    const auto sink = sessions.find(id);
+    const auto sink = sessions.find(id, takers[id]);
     if (!sink) throw UserError("no such session");
     return sink->submit(request(body));
   }

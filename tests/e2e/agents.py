@@ -9,8 +9,8 @@ from expecting import expect
 from rollouts import rollout_lines
 
 
-def train(binary, folder, name, environment, ranks=1, number=4, **keys):
-    """The run folder; `environment` is the env_config, `number` the levels of a step, each with four sessions."""
+def command_of(binary, folder, name, environment, ranks=1, number=4, **keys):
+    """The command that trains; `environment` is the env_config, `number` the levels of a step, each with four sessions."""
     config = dict(exp_name="agents", seed=5, output_dir=str(folder / name), max_steps=1, save_steps=1, track_with=["jsonl"], pretrain=str(folder / "model"),
                   rollout_batch_size=4 * number, prompt_length=160, response_length=150, adv_estimator="grpo", dump_experience=True,
                   custom_envs=dict(Agent=dict(env_type="openai", max_steps=3, max_tokens_per_step=6, env_config=dict(timeout_s=20, config=dict(task="sums")) | environment)),
@@ -22,7 +22,12 @@ def train(binary, folder, name, environment, ranks=1, number=4, **keys):
     for key, value in keys.items():
         config[key] = config[key] | value if isinstance(value, dict) and key in config else value
     (folder / f"{name}.yaml").write_text(json.dumps(config))
-    done = subprocess.run([binary, "train", "--config", folder / f"{name}.yaml", "-n", str(ranks), "--device", "cpu"], capture_output=True, text=True, timeout=300)
+    return [binary, "train", "--config", folder / f"{name}.yaml", "-n", str(ranks), "--device", "cpu"]
+
+
+def train(binary, folder, name, environment, **keys):
+    """The run folder."""
+    done = subprocess.run(command_of(binary, folder, name, environment, **keys), capture_output=True, text=True, timeout=300)
     if done.returncode:
         sys.exit(f"{name}: exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}")
     return folder / name

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
+#include "error_of.h"
 #include "rollout/fake_model.h"
 #include "rollout/requests.h"
 
@@ -11,6 +12,7 @@ namespace roll {
 
 namespace {
 
+using Catch::Contains;
 using std::chrono::seconds;
 
 /// A queue before a real scheduler over a fake model, on a thread of its own.
@@ -119,9 +121,29 @@ TEST_CASE("requests beyond those that may wait are turned away, and one that is 
   CHECK(queue.submit(request_of({{1}}, 1, 1)) != nullptr);
   queue.cancel(first);
   CHECK(queue.submit(request_of({{1}}, 3, 1)) != nullptr);
-  // What is larger than the limit is taken where nothing waits.
-  RequestQueue empty(4);
-  CHECK(empty.submit(request_of({{1}}, 9, 1)) != nullptr);
+}
+
+TEST_CASE("a request of more responses than may wait, or of too many bytes, is refused before they are made",
+          "[serve]") {
+  RequestQueue queue(4000);
+  const auto refusal = [&](const CompletionRequest& request) {
+    return testing::error_of([&] { queue.submit(request); });
+  };
+  CHECK_THAT(refusal(request_of({{1}, {2}}, 2001, 1)), Contains("2 prompts x n are 4002 responses; at most 4000"));
+  CompletionRequest large = request_of({std::vector<int64_t>(32'000, 1)}, 300, 1);  // 8 bytes each: 73 MB
+  CHECK_THAT(refusal(large), Contains("take 73 MB; at most 64"));
+  large.num_choices = 150;
+  const auto first = queue.submit(large);
+  REQUIRE(first);
+  CHECK(queue.submit(large) == nullptr);  // together too large
+  queue.cancel(first);
+  CHECK(queue.submit(large) != nullptr);
+  CompletionRequest stops = request_of({{1}}, 1000, 1);
+  stops.sampling.stop_strings = {std::string(80'000, 'x')};
+  CHECK_THAT(refusal(stops), Contains("take 76 MB"));
+  CompletionRequest biases = request_of({{1}}, 1000, 1);
+  for (int64_t token = 0; token < 5000; ++token) biases.sampling.logit_bias[token] = 1;
+  CHECK_THAT(refusal(biases), Contains("take 76 MB"));
 }
 
 TEST_CASE("what is taken back is taken from the sampler", "[serve]") {

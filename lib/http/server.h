@@ -1,0 +1,92 @@
+// An HTTP/1.1 server over libmicrohttpd whose memory, connections and waits are bounded, whoever the client is.
+//
+// One thread serves all connections. A request that has arrived whole is answered by a thread of its own, so that
+// handlers may block. Heads, bodies, the time in which a request must arrive and the number of connections have limits;
+// when connections run out, those that have kept the server waiting longest are closed first.
+//
+// Non-goals: TLS, compressed bodies, files, multipart forms.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace roll {
+
+struct HttpRequest {
+  std::string method, path;                    // the path without its query
+  std::map<std::string, std::string> headers;  // names in lower case; of repeated headers the last one
+  std::string body;
+
+  /// Value of a header, "" if absent. `name` in lower case.
+  const std::string& header(const std::string& name) const;
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string type;                            // content type; "" for none
+  std::shared_ptr<const std::string> body;     // shared, so that a page sent to many clients is in memory once
+  std::map<std::string, std::string> headers;  // further ones
+
+  static HttpResponse of(int status, std::string type, std::string body);
+};
+
+/// Receives the answer to one request: either a whole response or a stream. Its handler's thread only.
+class HttpReply {
+ public:
+  virtual ~HttpReply() = default;
+  virtual void send(HttpResponse response) = 0;
+  /// Begins a response of status 200 whose length is unknown; each write() is sent as one chunk. The stream ends when
+  /// the handler returns.
+  virtual void begin_stream(const std::string& type) = 0;
+  virtual void write(std::string_view text) = 0;
+  /// True if the client has hung up, or the server no longer waits for handlers. The answer is then dropped.
+  virtual bool is_gone() = 0;
+};
+
+struct HttpAddress {
+  std::string host;
+  int port = 0;          // 0: a free one
+  std::string port_key;  // the port's name in messages
+};
+
+struct ServerLimits {
+  int max_connections = 1100;
+  int max_answering = 256;           // requests whose handlers run; further ones are answered 503
+  size_t max_body_bytes = 16 << 20;  // of all requests together; at least twice the largest body that is admitted
+  double request_s = 30;             // in which a request must arrive whole, and an answer be fetched
+  double stop_s = 2;                 // for answers to end when the server stops
+};
+
+/// True if a Host header names this machine. A page of another site, whose DNS name was pointed here, does not.
+bool names_this_machine(std::string_view host);
+
+struct HttpHandlers {
+  /// Decides on a request by its head: a response, mostly a refusal, is sent at once; otherwise `max_body` is the
+  /// largest body in bytes. Runs on the server's thread and must not block.
+  std::function<std::optional<HttpResponse>(const HttpRequest& head, size_t& max_body)> admit;
+  /// Words a refusal that the server itself decides on. Any thread; must not block.
+  std::function<HttpResponse(int status, const std::string& why)> refuse;
+  /// Answers an admitted request, on a thread of its own. An exception becomes a refusal with status 500.
+  std::function<void(HttpRequest request, HttpReply& reply)> answer;
+};
+
+class HttpServer {
+ public:
+  /// Listens at once. UserError if the address cannot be listened on.
+  HttpServer(const HttpAddress& address, ServerLimits limits, HttpHandlers handlers);
+  /// Takes no more requests, gives handlers and clients stop_s to end, closes all connections, waits for the handlers.
+  ~HttpServer();
+
+  int port() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace roll

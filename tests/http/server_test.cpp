@@ -1,0 +1,233 @@
+#include "http/server.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+
+namespace roll {
+
+namespace {
+
+using Catch::Contains;
+
+HttpResponse text(int status, const std::string& body) {
+  return HttpResponse::of(status, "text/plain", body);
+}
+
+/// Answers with the body's size; /stream counts to 3, /wait answers when its client has gone or the server stops.
+struct Echo {
+  std::atomic<int> num_answered = 0, num_gone = 0;
+  ServerLimits limits{.max_connections = 20, .request_s = 0.5, .stop_s = 0.2};
+  std::optional<HttpServer> server;
+
+  void listen() {
+    server.emplace(
+        HttpAddress{.host = "127.0.0.1", .port = 0, .port_key = "--port"}, limits,
+        HttpHandlers{.admit = [](const HttpRequest& head, size_t& max_body) -> std::optional<HttpResponse> {
+                       if (head.header("authorization") != "key") return text(401, "no key");
+                       max_body = 1000;
+                       return std::nullopt;
+                     },
+                     .refuse = [](int status, const std::string& why) { return text(status, why); },
+                     .answer = [this](const HttpRequest& request, HttpReply& reply) { answer(request, reply); }});
+  }
+
+  void answer(const HttpRequest& request, HttpReply& reply) {
+    ++num_answered;
+    if (request.path == "/wait") {
+      while (!reply.is_gone()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      ++num_gone;
+    } else if (request.path == "/stream") {
+      reply.begin_stream("text/event-stream");
+      for (const char* part : {"one ", "two ", "three"}) reply.write(part);
+    } else if (request.path != "/nothing") {
+      reply.send(text(200, std::to_string(request.body.size()) + " of " + request.method));
+    }
+  }
+};
+
+/// One connection to the server.
+class Wire {
+ public:
+  explicit Wire(int port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const timeval patience{.tv_sec = 20, .tv_usec = 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    REQUIRE(::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  }
+  ~Wire() { ::close(fd_); }
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
+
+  void send(const std::string& text) const { ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL); }
+  /// What comes until it holds `end`, or the connection ends.
+  std::string receive(const std::string& end = "") const {
+    std::string all;
+    char buffer[4096];
+    while (end.empty() || all.find(end) == std::string::npos) {
+      const ssize_t n = ::recv(fd_, buffer, sizeof buffer, 0);
+      if (n <= 0) return all;
+      all.append(buffer, static_cast<size_t>(n));
+    }
+    return all;
+  }
+
+ private:
+  int fd_;
+};
+
+std::string request(const std::string& line, const std::string& headers = "", const std::string& body = "") {
+  return line + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: key\r\n" + headers + "\r\n" + body;
+}
+
+std::string with_length(const std::string& body) {
+  return "Content-Length: " + std::to_string(body.size()) + "\r\n";
+}
+
+bool becomes(const std::function<bool()>& is_so) {
+  for (const Stopwatch watch; watch.seconds() < 20; std::this_thread::sleep_for(std::chrono::milliseconds(5)))
+    if (is_so()) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("requests are answered one after the other on a connection, whole or as a stream", "[http]") {
+  Echo echo;
+  echo.listen();
+  const Wire wire(echo.server->port());
+  wire.send(request("POST /x", with_length("hello"), "hello"));
+  CHECK_THAT(wire.receive("5 of POST"), Contains("200 OK"));
+  wire.send(request("POST /x", "Transfer-Encoding: chunked\r\n", "3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n"));
+  CHECK_THAT(wire.receive("7 of POST"), Contains("200 OK"));
+  wire.send(request("GET /stream"));
+  CHECK_THAT(wire.receive("0\r\n\r\n"), Contains("text/event-stream") && Contains("three"));
+  wire.send(request("GET /nothing"));
+  CHECK_THAT(wire.receive("was not answered"), Contains("500"));
+}
+
+TEST_CASE("a refusal is decided by the head, and the connection goes on behind its body", "[http]") {
+  Echo echo;
+  echo.listen();
+  const Wire wire(echo.server->port());
+  const std::string large(5000, 'x');
+  wire.send("POST /x HTTP/1.1\r\nHost: a\r\n" + with_length(large) + "\r\n" + large);
+  CHECK_THAT(wire.receive("no key"), Contains("401"));
+  for (const std::string& framed :
+       {request("POST /x", with_length(large), large),
+        request("POST /x", "Transfer-Encoding: chunked\r\n", "1388\r\n" + large + "\r\n0\r\n\r\n")}) {
+    wire.send(framed);
+    CHECK_THAT(wire.receive("larger than 1000 bytes"), Contains("413"));
+  }
+  wire.send(request("POST /x", "Content-Encoding: gzip\r\n" + with_length("abc"), "abc"));
+  CHECK_THAT(wire.receive("compressed"), Contains("415"));
+  CHECK(echo.num_answered == 0);
+  wire.send(request("GET /x"));
+  CHECK_THAT(wire.receive("0 of GET"), Contains("200 OK"));
+}
+
+TEST_CASE("heads have a largest size", "[http]") {
+  Echo echo;
+  echo.listen();
+  const Wire wire(echo.server->port());
+  wire.send("GET /x HTTP/1.1\r\nX: " + std::string(100'000, 'x'));
+  CHECK_THAT(wire.receive(), Contains("431") || Contains("413"));
+}
+
+TEST_CASE("bodies have a largest size together, and the largest makes room", "[http]") {
+  Echo echo;
+  echo.limits.max_body_bytes = 1500;
+  echo.limits.request_s = 100;
+  echo.listen();
+  const Wire hog(echo.server->port()), other(echo.server->port()), third(echo.server->port());
+  const auto have_arrived = [&] {  // whatever was sent before
+    third.send(request("GET /x"));
+    CHECK_THAT(third.receive("0 of GET"), Contains("200 OK"));
+  };
+  hog.send(request("POST /x", "Content-Length: 1000\r\n", std::string(990, 'x')));
+  have_arrived();
+  other.send(request("POST /x", "Content-Length: 900\r\n", std::string(800, 'x')));
+  have_arrived();
+  hog.send(std::string(10, 'x'));
+  CHECK_THAT(hog.receive("too many large"), Contains("503"));
+  other.send(std::string(100, 'x'));
+  CHECK_THAT(other.receive("900 of POST"), Contains("200 OK"));
+}
+
+TEST_CASE("a request that does not arrive in time ends its connection", "[http]") {
+  Echo echo;
+  echo.listen();
+  const Wire silent(echo.server->port()), slow(echo.server->port()), in_body(echo.server->port());
+  slow.send("GET /x HTTP/1.1\r\nX: y\r\n");
+  in_body.send(request("POST /x", "Content-Length: 10\r\n", "{"));
+  for (const Wire* wire : {&silent, &slow, &in_body}) CHECK_THAT(wire->receive(), Contains("408"));
+}
+
+TEST_CASE("where connections run out, those that kept the server waiting longest go first", "[http]") {
+  Echo echo;
+  echo.limits.request_s = 100;
+  echo.listen();
+  std::vector<std::unique_ptr<Wire>> crowd;
+  for (int i = 0; i < 60; ++i) crowd.push_back(std::make_unique<Wire>(echo.server->port()));
+  const Wire honest(echo.server->port());
+  honest.send(request("GET /x"));
+  CHECK_THAT(honest.receive("0 of GET"), Contains("200 OK"));
+  CHECK_THAT(crowd.front()->receive(), Contains("408"));
+}
+
+TEST_CASE("a handler learns that its client has gone, or that the server stops", "[http]") {
+  Echo echo;
+  echo.listen();
+  {
+    const Wire wire(echo.server->port());
+    wire.send(request("GET /wait"));
+    REQUIRE(becomes([&] { return echo.num_answered == 1; }));
+  }
+  CHECK(becomes([&] { return echo.num_gone == 1; }));
+  const Wire wire(echo.server->port()), silent(echo.server->port());
+  wire.send(request("GET /wait"));
+  REQUIRE(becomes([&] { return echo.num_answered == 2; }));
+  echo.server.reset();
+  CHECK(echo.num_gone == 2);
+}
+
+TEST_CASE("requests beyond those that may be answered at once are turned away", "[http]") {
+  Echo echo;
+  echo.limits.max_answering = 1;
+  echo.listen();
+  const Wire first(echo.server->port()), second(echo.server->port());
+  first.send(request("GET /wait"));
+  REQUIRE(becomes([&] { return echo.num_answered == 1; }));
+  second.send(request("GET /x"));
+  CHECK_THAT(second.receive("try again"), Contains("503"));
+}
+
+TEST_CASE("only a Host that is this machine's, with or without a port, names it", "[http]") {
+  for (const char* own : {"localhost", "127.0.0.1", "[::1]", "localhost:80", "127.0.0.1:8000", "[::1]:1"})
+    CHECK(names_this_machine(own));
+  for (const char* other : {"", "evil.com", "localhost.evil.com", "127.0.0.1.evil.com", "127.0.0.1:80@evil.com",
+                            "[::1].evil.com", "localhost:80x", "evil.com:127.0.0.1", "::1"})
+    CHECK_FALSE(names_this_machine(other));
+}
+
+TEST_CASE("a port that is taken is said", "[http]") {
+  Echo echo;
+  echo.listen();
+  const HttpAddress same{.host = "127.0.0.1", .port = echo.server->port(), .port_key = "--port"};
+  CHECK_THROWS_WITH(HttpServer(same, {}, {}), Contains("--port") && Contains("is taken"));
+  CHECK_THROWS_WITH(HttpServer({.host = "192.0.2.1", .port = 0, .port_key = "--port"}, {}, {}),
+                    Contains("is no address of this machine"));
+}
+
+}  // namespace roll
