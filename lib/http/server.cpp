@@ -1,8 +1,6 @@
 #include "http/server.h"
 
 #include <microhttpd.h>
-#include <netdb.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "http/listening_socket.h"
 
 namespace roll {
 
@@ -26,7 +25,6 @@ constexpr size_t kMaxHeadBytes = 64 << 10;
 constexpr size_t kSendBytes = 16 << 10;           // of a stream at a time
 constexpr size_t kMaxSwallowedBytes = 64 << 20;   // of a refused body, read so that the client reads the refusal
 constexpr std::chrono::milliseconds kWatch{100};  // between two looks for slow clients
-constexpr int kBacklog = 1024;
 
 /// The calls of libmicrohttpd that take C strings want headers without line breaks.
 bool is_header_text(std::string_view text) {
@@ -73,80 +71,12 @@ MHD_Result keep_header(void* to, MHD_ValueKind, const char* name, const char* va
   return MHD_YES;
 }
 
-/// A listening socket. -1 with errno if none of the addresses of `host` can be listened on.
-int listen_on(const std::string& host, int port) {
-  addrinfo wish{}, *found = nullptr;
-  wish.ai_socktype = SOCK_STREAM;
-  wish.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wish, &found) != 0) return -1;
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
-  for (const addrinfo* each = found; each; each = each->ai_next) {
-    const int fd = ::socket(each->ai_family, each->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, each->ai_protocol);
-    if (fd < 0) continue;
-    const int yes = 1;
-    ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (::bind(fd, each->ai_addr, each->ai_addrlen) == 0 && ::listen(fd, kBacklog) == 0) return fd;
-    ::close(fd);
-  }
-  return -1;
-}
-
-int port_of(int fd) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  const bool is_v6 = address.ss_family == AF_INET6;
-  return ntohs(is_v6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
-                     : reinterpret_cast<sockaddr_in&>(address).sin_port);
-}
-
-bool is_v6(int fd) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  return ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 && address.ss_family == AF_INET6;
-}
-
-/// Descriptors that this process may have, once the limit is raised as far as a thousand connections want it.
-int places_for_descriptors() {
-  constexpr rlim_t kWanted = 4096;
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  if (limit.rlim_cur < kWanted) {
-    limit.rlim_cur = std::min(limit.rlim_max, kWanted);
-    ::setrlimit(RLIMIT_NOFILE, &limit);
-  }
-  return static_cast<int>(std::min(limit.rlim_cur, kWanted));
-}
-
 /// The library has checked that it is a number.
 uint64_t content_length(const HttpRequest& request) {
   return std::strtoull(request.header("content-length").c_str(), nullptr, 10);
 }
 
 }  // namespace
-
-HttpResponse HttpResponse::of(int status, std::string type, std::string body) {
-  return {.status = status,
-          .type = std::move(type),
-          .body = std::make_shared<const std::string>(std::move(body)),
-          .headers = {}};
-}
-
-const std::string& HttpRequest::header(const std::string& name) const {
-  static const std::string kAbsent;
-  const auto found = headers.find(name);
-  return found == headers.end() ? kAbsent : found->second;
-}
-
-bool names_this_machine(std::string_view host) {
-  for (const std::string_view name : {"127.0.0.1", "localhost", "[::1]"}) {
-    if (!host.starts_with(name)) continue;
-    const std::string_view rest = host.substr(name.size());
-    if (rest.empty()) return true;
-    return rest.front() == ':' && rest.find_first_not_of("0123456789", 1) == std::string_view::npos;
-  }
-  return false;
-}
 
 struct HttpServer::Parts {
   struct Client {

@@ -7,33 +7,15 @@
 // Non-goals: TLS, compressed bodies, files, multipart forms.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "http/message.h"
+
 namespace roll {
-
-struct HttpRequest {
-  std::string method, path;                    // the path without its query
-  std::map<std::string, std::string> headers;  // names in lower case; of repeated headers the last one
-  std::string body;
-
-  /// Value of a header, "" if absent. `name` in lower case.
-  const std::string& header(const std::string& name) const;
-};
-
-struct HttpResponse {
-  int status = 200;
-  std::string type;                            // content type; "" for none
-  std::shared_ptr<const std::string> body;     // shared, so that a page sent to many clients is in memory once
-  std::map<std::string, std::string> headers;  // further ones
-
-  static HttpResponse of(int status, std::string type, std::string body);
-};
 
 /// Receives the answer to one request: either a whole response or a stream. Its handler's thread only.
 class HttpReply {
@@ -61,9 +43,6 @@ struct ServerLimits {
   double request_s = 30;             // in which a request must arrive whole, and an answer be fetched
   double stop_s = 2;                 // for answers to end when the server stops
 };
-
-/// True if a Host header names this machine. A page of another site, whose DNS name was pointed here, does not.
-bool names_this_machine(std::string_view host);
 
 struct HttpHandlers {
   /// Decides on a request by its head: a response, mostly a refusal, is sent at once; otherwise `max_body` is the

@@ -72,7 +72,7 @@ TEST_CASE("a chat may go back to any of its turns, and from two that said the sa
   CHECK(desk.draw(0, "a").ids == desk.ids("maybe" + kBehind));
   desk.ask_chat(id, {kGo, kYes, kMore});
   CHECK(desk.draw(0, "b").log_probs[0] == -3);
-  CHECK(desk.sessions.end(id, {{"reward", 1}}));
+  CHECK(desk.sessions.end(id, "", {{"reward", 1}}));
   CHECK(desk.text(desk.sessions.next(0).value().agent->ids) == "yes" + kBehind + "b");
   AskedSessions other;
   const std::string own = other.begin(0);
