@@ -65,7 +65,7 @@ def agentic(folder, **model_args):
     return dict(rollout_batch_size=8, prompt_length=100, response_length=160, adv_estimator="gigpo", entropy_loss_coef=0.1, episode_statistics="trajectories", pretrain=str(folder / "dense"),
                 custom_envs=dict(Lake=lake), train_env_manager=dict(tags=["Lake"], num_env_groups=1, group_size=4, num_levels=16),
                 actor_train=trained(4, **model_args) | {"sequence_packing_args": PACKED["sequence_packing_args"] | dict.fromkeys(
-                    ("max_packed_sequence_length_train", "max_packed_sequence_length_forward"), 800)},
+                    ("max_packed_sequence_length_train", "max_packed_sequence_length_forward"), 1040)},
                 actor_infer=dict(generating_args=dict(temperature=1.0, top_p=1.0, top_k=0)))
 
 
