@@ -23,8 +23,8 @@ class RequestQueue : public RequestSource, public CompletionSink {
   /// score_tokens() of the model that answers; called by the engine's thread.
   using Score = std::function<std::vector<TokenScore>(const std::vector<int64_t>& ids, int64_t first,
                                                       int64_t num_likeliest, double temperature)>;
-  /// `max_waiting`: choices that wait for a slot; submit() throws UserError for a request of more, or of too many bytes.
-  /// Without `score`, requests that need scores must not come.
+  /// `max_waiting`: choices that wait for a slot; submit() throws UserError for a request of more, or of too many
+  /// bytes. Without `score`, requests that need scores must not come.
   explicit RequestQueue(int64_t max_waiting, Score score = {}) : max_waiting_(max_waiting), score_(std::move(score)) {}
 
   // For those who ask.

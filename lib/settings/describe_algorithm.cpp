@@ -9,31 +9,12 @@
 
 #include "loss/aggregate.h"
 #include "loss/settings.h"
+#include "settings/algorithm_keys.h"
 #include "settings/batch_plan.h"
 
 namespace roll {
 
 namespace {
-
-struct Setting {
-  const Config& config;
-  bool has_one_update;  // a step: the policy is the one that sampled
-
-  const ExperienceConfig& experience() const { return config.experience; }
-  const LossConfig& loss() const { return config.loss; }
-  AggMode mode() const { return loss_modes(loss()).policy; }
-  bool is(const char* estimator) const { return experience().adv_estimator == Chosen<AdvantageEstimator>(estimator); }
-  bool normalises(std::optional<NormType> mean, std::optional<NormType> deviation) const {
-    const Normalisation found = experience().normalisation();
-    return found.mean == mean && found.deviation == deviation;
-  }
-  bool minimises(const char* variant) const {
-    return config.actor_train.policy.pg_variant == Chosen<PolicyLossKind>(variant);
-  }
-  bool samples(ImportanceSampling ratio) const { return loss().importance_sampling == ratio; }
-  /// Rewards to come, normalised over their group, as all that followed GRPO.
-  bool sums_rewards() const { return is("reinforce") || is("grpo"); }
-};
 
 /// Something that a paper says, and which keys say it here.
 struct Trait {
@@ -41,81 +22,6 @@ struct Trait {
   bool (*holds)(const Setting& s);
   std::string (*keys)(const Setting& s);
 };
-
-// ---- the keys of a trait, as they are set
-
-template <class T>
-std::string word_or_null(const std::optional<T>& value) {
-  return value ? std::string(name_of(*value)) : "null";
-}
-
-std::string advantage_keys(const Setting& s) {
-  const Normalisation found = s.experience().normalisation();
-  return fmt::format("adv_estimator = {}, norm_mean_type = {}, norm_std_type = {}, whiten_advantages = {}",
-                     name_of(s.experience().adv_estimator), word_or_null(found.mean), word_or_null(found.deviation),
-                     s.experience().whitens());
-}
-std::string policy_keys(const Setting& s) {
-  return fmt::format("actor_train.pg_variant = {}, importance_sampling = {}",
-                     name_of(s.config.actor_train.policy.pg_variant), name_of(s.loss().importance_sampling));
-}
-std::string mode_keys(const Setting& s) {
-  return fmt::format("loss_agg_mode = {}", name_of(s.mode()));
-}
-std::string kl_keys(const Setting& s) {
-  return fmt::format("use_kl_loss = {}, add_token_level_kl = {}, kl_penalty = {}", s.loss().use_kl_loss,
-                     s.experience().add_token_level_kl, name_of(s.experience().kl_penalty));
-}
-std::string estimate_keys(const Setting& s) {
-  return fmt::format("kl_loss_penalty = {}", name_of(s.loss().kl_loss_penalty));
-}
-std::string clip_keys(const Setting& s) {
-  const ClipRange clip = loss_settings(s.loss()).clip;
-  return fmt::format("the ratio is kept in {}..{}", 1 - clip.low, 1 + clip.high);
-}
-std::string overlong_keys(const Setting& s) {
-  std::vector<std::string> switches;
-  for (const auto& [domain, worker] : s.config.rewards)
-    switches.push_back(
-        fmt::format("rewards.{}.overlong_buffer.enable = {}", domain, worker.reward.overlong_buffer.enable));
-  return fmt::format("{}", fmt::join(switches, ", "));
-}
-std::string episode_keys(const Setting& s) {
-  return fmt::format("episode_statistics = {}", name_of(s.experience().episode_statistics));
-}
-std::string filter_keys(const Setting& s) {
-  std::vector<std::string> types;
-  for (const auto& [domain, worker] : s.config.rewards)
-    types.push_back(fmt::format("rewards.{}.query_filter_config.type = {}", domain,
-                                name_of(worker.reward.query_filter_config.type)));
-  return fmt::format("{}", fmt::join(types, ", "));
-}
-std::string lambda_keys(const Setting& s) {
-  const auto number = [](const std::optional<double>& x) { return x ? fmt::format("{}", *x) : "null"; };
-  return fmt::format("lambd_critic = {}, lambd_alpha = {}", number(s.experience().lambd_critic),
-                     number(s.experience().lambd_alpha));
-}
-std::string positive_keys(const Setting& s) {
-  return fmt::format("positive_loss_coef = {}", s.loss().positive_loss_coef);
-}
-std::string warmup_keys(const Setting& s) {
-  return fmt::format("critic_warmup = {}", s.config.critic_warmup);
-}
-std::string update_keys(const Setting& s) {
-  return s.has_one_update ? "a step makes one update" : "a step makes several updates";
-}
-std::string entropy_keys(const Setting& s) {
-  return fmt::format("entropy_loss_coef = {}", s.loss().entropy_loss_coef);
-}
-std::string baseline_keys(const Setting& s) {
-  return fmt::format("reward_baseline = {}", s.experience().reward_baseline);
-}
-std::string cispo_keys(const Setting& s) {
-  return fmt::format("actor_train.cispo_epsilon_low = {}", s.config.actor_train.policy.cispo_epsilon_low);
-}
-std::string no_keys(const Setting&) {
-  return "";
-}
 
 // ---- where advantages come from, and what is done with them: no algorithm is another's neighbour that differs in
 // these
@@ -224,18 +130,22 @@ constexpr Trait kClipHigher{"DAPO's clip-higher",
                               return s.minimises("ppo") && !s.samples(Kind::kSequence) && clip.high > clip.low;
                             },
                             clip_keys};
+template <class F>
+bool in_some_domain(const Setting& s, F&& holds) {
+  return std::ranges::any_of(s.config.rewards, [&](const auto& domain) { return holds(domain.second.reward); });
+}
+
 constexpr Trait kDynamicSampling{"DAPO's dynamic sampling",
                                  [](const Setting& s) {
-                                   return std::ranges::any_of(s.config.rewards, [](const auto& domain) {
-                                     return domain.second.reward.query_filter_config.type != QueryFilter::kNone;
+                                   return in_some_domain(s, [](const auto& reward) {
+                                     return reward.query_filter_config.type != QueryFilter::kNone;
                                    });
                                  },
                                  filter_keys};
 constexpr Trait kOverlongShaping{"DAPO's overlong reward shaping",
                                  [](const Setting& s) {
-                                   return std::ranges::any_of(s.config.rewards, [](const auto& domain) {
-                                     return domain.second.reward.overlong_buffer.enable;
-                                   });
+                                   return in_some_domain(
+                                       s, [](const auto& reward) { return reward.overlong_buffer.enable; });
                                  },
                                  overlong_keys};
 constexpr Trait kEachTrajectoryOnce{

@@ -1,0 +1,91 @@
+#include "settings/algorithm_keys.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+#include "loss/settings.h"
+
+namespace roll {
+
+namespace {
+
+template <class T>
+std::string word_or_null(const std::optional<T>& value) {
+  return value ? std::string(name_of(*value)) : "null";
+}
+
+/// "rewards.NAME.key = value" of all domains.
+template <class F>
+std::string each_domain(const Setting& s, const char* key, F&& value) {
+  std::vector<std::string> keys;
+  for (const auto& [domain, worker] : s.config.rewards)
+    keys.push_back(fmt::format("rewards.{}.{} = {}", domain, key, value(worker.reward)));
+  return fmt::format("{}", fmt::join(keys, ", "));
+}
+
+}  // namespace
+
+std::string advantage_keys(const Setting& s) {
+  const Normalisation found = s.experience().normalisation();
+  return fmt::format("adv_estimator = {}, norm_mean_type = {}, norm_std_type = {}, whiten_advantages = {}",
+                     name_of(s.experience().adv_estimator), word_or_null(found.mean), word_or_null(found.deviation),
+                     s.experience().whitens());
+}
+std::string policy_keys(const Setting& s) {
+  return fmt::format("actor_train.pg_variant = {}, importance_sampling = {}",
+                     name_of(s.config.actor_train.policy.pg_variant), name_of(s.loss().importance_sampling));
+}
+std::string mode_keys(const Setting& s) {
+  return fmt::format("loss_agg_mode = {}", name_of(s.mode()));
+}
+std::string kl_keys(const Setting& s) {
+  return fmt::format("use_kl_loss = {}, add_token_level_kl = {}, kl_penalty = {}", s.loss().use_kl_loss,
+                     s.experience().add_token_level_kl, name_of(s.experience().kl_penalty));
+}
+std::string estimate_keys(const Setting& s) {
+  return fmt::format("kl_loss_penalty = {}", name_of(s.loss().kl_loss_penalty));
+}
+std::string clip_keys(const Setting& s) {
+  const ClipRange clip = loss_settings(s.loss()).clip;
+  return fmt::format("the ratio is kept in {}..{}", 1 - clip.low, 1 + clip.high);
+}
+std::string overlong_keys(const Setting& s) {
+  return each_domain(s, "overlong_buffer.enable", [](const auto& reward) { return reward.overlong_buffer.enable; });
+}
+std::string episode_keys(const Setting& s) {
+  return fmt::format("episode_statistics = {}", name_of(s.experience().episode_statistics));
+}
+std::string filter_keys(const Setting& s) {
+  return each_domain(s, "query_filter_config.type",
+                     [](const auto& reward) { return name_of(reward.query_filter_config.type); });
+}
+std::string lambda_keys(const Setting& s) {
+  const auto number = [](const std::optional<double>& x) { return x ? fmt::format("{}", *x) : "null"; };
+  return fmt::format("lambd_critic = {}, lambd_alpha = {}", number(s.experience().lambd_critic),
+                     number(s.experience().lambd_alpha));
+}
+std::string positive_keys(const Setting& s) {
+  return fmt::format("positive_loss_coef = {}", s.loss().positive_loss_coef);
+}
+std::string warmup_keys(const Setting& s) {
+  return fmt::format("critic_warmup = {}", s.config.critic_warmup);
+}
+std::string update_keys(const Setting& s) {
+  return s.has_one_update ? "a step makes one update" : "a step makes several updates";
+}
+std::string entropy_keys(const Setting& s) {
+  return fmt::format("entropy_loss_coef = {}", s.loss().entropy_loss_coef);
+}
+std::string baseline_keys(const Setting& s) {
+  return fmt::format("reward_baseline = {}", s.experience().reward_baseline);
+}
+std::string cispo_keys(const Setting& s) {
+  return fmt::format("actor_train.cispo_epsilon_low = {}", s.config.actor_train.policy.cispo_epsilon_low);
+}
+std::string no_keys(const Setting&) {
+  return "";
+}
+
+}  // namespace roll

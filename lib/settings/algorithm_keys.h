@@ -1,0 +1,51 @@
+// Keys of a configuration that an algorithm's traits follow from, as texts.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "loss/aggregate.h"
+#include "settings/config.h"
+
+namespace roll {
+
+struct Setting {
+  const Config& config;
+  bool has_one_update;  // a step: the policy is the one that sampled
+
+  const ExperienceConfig& experience() const { return config.experience; }
+  const LossConfig& loss() const { return config.loss; }
+  AggMode mode() const { return loss_modes(loss()).policy; }
+  bool is(const char* estimator) const { return experience().adv_estimator == Chosen<AdvantageEstimator>(estimator); }
+  bool normalises(std::optional<NormType> mean, std::optional<NormType> deviation) const {
+    const Normalisation found = experience().normalisation();
+    return found.mean == mean && found.deviation == deviation;
+  }
+  bool minimises(const char* variant) const {
+    return config.actor_train.policy.pg_variant == Chosen<PolicyLossKind>(variant);
+  }
+  bool samples(ImportanceSampling ratio) const { return loss().importance_sampling == ratio; }
+  /// Rewards to come, normalised over their group, as all that followed GRPO.
+  bool sums_rewards() const { return is("reinforce") || is("grpo"); }
+};
+
+// The keys of a trait with their values, "adv_estimator = grpo, ...".
+std::string advantage_keys(const Setting& s);
+std::string policy_keys(const Setting& s);
+std::string mode_keys(const Setting& s);
+std::string kl_keys(const Setting& s);
+std::string estimate_keys(const Setting& s);
+std::string clip_keys(const Setting& s);
+std::string overlong_keys(const Setting& s);
+std::string episode_keys(const Setting& s);
+std::string filter_keys(const Setting& s);
+std::string lambda_keys(const Setting& s);
+std::string positive_keys(const Setting& s);
+std::string warmup_keys(const Setting& s);
+std::string update_keys(const Setting& s);
+std::string entropy_keys(const Setting& s);
+std::string baseline_keys(const Setting& s);
+std::string cispo_keys(const Setting& s);
+std::string no_keys(const Setting& s);
+
+}  // namespace roll
