@@ -45,7 +45,8 @@ TEST_CASE("a character of several tokens is shown when it is whole", "[rollout]"
   CHECK(shown("\xF0\x9F\x98\x80", {}) == Pieces{"", "", "", "\xF0\x9F\x98\x80"});
   // What can no longer become a character is shown as U+FFFD.
   CHECK(shown("\xC3x", {}) == Pieces{"", "\xEF\xBF\xBDx"});
-  CHECK(shown("\xC3\xC3\xA9", {}) == Pieces{"", "\xEF\xBF\xBD", "\xC3\xA9"});
+  // Further bytes may change all of a run of U+FFFD (byte_fallback), so it is shown once something follows it.
+  CHECK(shown("\xC3\xC3\xA9", {}) == Pieces{"", "", "\xEF\xBF\xBD\xC3\xA9"});
 }
 
 TEST_CASE("what may be the beginning of a stop string is held back until it is none", "[rollout]") {
