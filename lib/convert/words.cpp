@@ -105,6 +105,7 @@ constexpr WordRow kRows[] = {
     {"num_gpus n_gpus gpus n_gpus_per_node num_processes nproc_per_node num_workers", "actor_train.device_mapping",
      "or -n behind the command"},
     {"max_num_seqs", "max_running_requests"},
+    {"use_vllm", "", "the sampler is built in"},
 };
 
 std::vector<std::string> split(std::string_view text) {

@@ -144,7 +144,6 @@ TEST_CASE("an estimate of the KL whose gradient is zero in expectation is noted 
   CHECK_THAT(notes_with({"kl_loss_penalty=kl"}), Catch::Contains(said));
   for (const char* other : {"mse", "k3", "abs"})
     CHECK_THAT(notes_with({fmt::format("kl_loss_penalty={}", other)}), !Catch::Contains(said));
-  CHECK_THAT(notes_with({"kl_loss_penalty=kl", "kl_loss_coef=0"}), !Catch::Contains(said));
   CHECK_THAT(notes_with({"kl_loss_penalty=kl", "use_kl_loss=false"}), !Catch::Contains(said));
 }
 
