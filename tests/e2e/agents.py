@@ -25,9 +25,9 @@ def command_of(binary, folder, name, environment, ranks=1, number=4, **keys):
     return [binary, "train", "--config", folder / f"{name}.yaml", "-n", str(ranks), "--device", "cpu"]
 
 
-def train(binary, folder, name, environment, **keys):
+def train(binary, folder, name, environment, ranks=1, number=4, **keys):
     """The run folder."""
-    done = subprocess.run(command_of(binary, folder, name, environment, **keys), capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command_of(binary, folder, name, environment, ranks, number, **keys), capture_output=True, text=True, timeout=300)
     if done.returncode:
         sys.exit(f"{name}: exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}")
     return folder / name
