@@ -1,5 +1,6 @@
 #include "http/message.h"
 
+#include <cstdlib>
 #include <utility>
 
 namespace roll {
@@ -15,6 +16,10 @@ const std::string& HttpRequest::header(const std::string& name) const {
   static const std::string kAbsent;
   const auto found = headers.find(name);
   return found == headers.end() ? kAbsent : found->second;
+}
+
+size_t HttpRequest::content_length() const {
+  return std::strtoull(header("content-length").c_str(), nullptr, 10);
 }
 
 bool names_this_machine(std::string_view host) {

@@ -15,6 +15,7 @@ struct HttpRequest {
 
   /// Value of a header, "" if absent. `name` in lower case.
   const std::string& header(const std::string& name) const;
+  size_t content_length() const;  // as the client announced it; 0 if it did not
 };
 
 struct HttpResponse {

@@ -60,6 +60,12 @@ int fd_of(MHD_Connection* connection) {
   return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
+/// True if the client sends no more, and all that it sent is read.
+bool has_hung_up(int fd) {
+  char byte = 0;
+  return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 Clock::duration seconds(double count) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
 }
@@ -69,11 +75,6 @@ MHD_Result keep_header(void* to, MHD_ValueKind, const char* name, const char* va
   std::ranges::transform(key, key.begin(), [](unsigned char c) { return std::tolower(c); });
   (*static_cast<std::map<std::string, std::string>*>(to))[key] = value ? value : "";
   return MHD_YES;
-}
-
-/// The library has checked that it is a number.
-uint64_t content_length(const HttpRequest& request) {
-  return std::strtoull(request.header("content-length").c_str(), nullptr, 10);
 }
 
 }  // namespace
@@ -107,8 +108,7 @@ struct HttpServer::Parts {
     }
     bool is_gone() override {
       const std::lock_guard lock(server.mutex);
-      char byte = 0;
-      return !connection || server.drops_all || ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+      return !connection || server.drops_all || has_hung_up(fd);
     }
 
     void suspend() {
@@ -217,7 +217,7 @@ struct HttpServer::Parts {
     const std::string& coding = request.header("content-encoding");
     if (!exchange->refusal && !coding.empty() && coding != "identity")
       exchange->refusal = handlers.refuse(415, "compressed bodies are not read");
-    if (!exchange->refusal && content_length(request) > exchange->max_body) exchange->refusal = too_large(*exchange);
+    if (!exchange->refusal && request.content_length() > exchange->max_body) exchange->refusal = too_large(*exchange);
     // A client that asks before it sends the body need not send it.
     if (exchange->refusal && !request.header("expect").empty()) return queue_whole(connection, *exchange->refusal);
     return MHD_YES;
@@ -256,7 +256,8 @@ struct HttpServer::Parts {
     }
     if (num_body_bytes + data.size() > limits.max_body_bytes) refuse_largest();
     if (exchange.refusal) return (exchange.swallowed_bytes += data.size()) <= kMaxSwallowedBytes;
-    if (exchange.body_bytes == 0) exchange.request.body.reserve(content_length(exchange.request));  // not twice as much
+    if (exchange.body_bytes == 0)
+      exchange.request.body.reserve(exchange.request.content_length());  // not twice as much
     exchange.body_bytes += data.size();
     num_body_bytes += data.size();
     exchange.request.body.append(data);
@@ -325,8 +326,8 @@ struct HttpServer::Parts {
     }
   }
 
-  /// Closes connections that have owed us something for request_s and, when connections run out, those that have done
-  /// so for longest.
+  /// Closes connections that have owed us something for request_s or will never send it and, when connections run out,
+  /// those that have owed it for longest.
   void close_slow() {
     static constexpr std::string_view kTimeout = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
     std::vector<std::pair<Clock::time_point, int>> slow;
@@ -337,18 +338,20 @@ struct HttpServer::Parts {
     const auto oldest = Clock::now() - seconds(limits.request_s);
     for (int64_t i = 0; i < std::ssize(slow); ++i) {
       const auto& [since, fd] = slow[static_cast<size_t>(i)];
-      if (i >= too_many && since >= oldest) break;
-      if (!clients.at(fd).is_answered) ::send(fd, kTimeout.data(), kTimeout.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      const bool is_answered = clients.at(fd).is_answered, has_left = !is_answered && has_hung_up(fd);
+      if (i >= too_many && since >= oldest && !has_left) continue;
+      if (!is_answered) ::send(fd, kTimeout.data(), kTimeout.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       ::shutdown(fd, SHUT_RDWR);
     }
   }
 
   void stop() {
-    std::unique_lock lock(mutex);
-    stops = true;
-    lock.unlock();
+    {
+      const std::lock_guard lock(mutex);
+      stops = true;
+    }
     if (const int listener = MHD_quiesce_daemon(daemon); listener >= 0) ::close(listener);
-    lock.lock();
+    std::unique_lock lock(mutex);
     const auto is_arriving = [](const Exchange* exchange) { return !exchange->is_handed_over; };
     changed.wait_for(lock, seconds(limits.stop_s),
                      [&] { return num_answering == 0 && std::ranges::all_of(open, is_arriving); });
