@@ -245,6 +245,18 @@ std::optional<Json> AgentSessions::take(const std::string& who, std::chrono::mil
   return Json{{"id", session.id}, {"seed", session.terms.seed}, {"config", std::move(config)}};
 }
 
+void AgentSessions::give_back(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  Session* const session = taken(id);
+  if (!session) return;
+  --num_playing_;
+  if (--num_taken_[session->who] == 0) num_taken_.erase(session->who);
+  session->is_taken = false;
+  session->who.clear();
+  untaken_.push_front(by_id_.at(id));
+  has_session_.notify_one();
+}
+
 AgentSessions::Session* AgentSessions::taken(const std::string& id) {
   const auto found = by_id_.find(id);
   if (found == by_id_.end()) return nullptr;

@@ -67,6 +67,7 @@ class AgentSessions : public SessionDesk {
   // For agents.
 
   std::optional<Json> take(const std::string& who, std::chrono::milliseconds patience) override;
+  void give_back(const std::string& id) override;
   std::shared_ptr<CompletionSink> find(const std::string& id, const std::string& who) override;
   bool end(const std::string& id, const std::string& who, const Json& body) override;
 

@@ -308,6 +308,7 @@ struct CompletionServer::Parts {
     std::optional<Json> session;
     for (const Stopwatch watch; !session && watch.seconds() < kSessionWait_s && !reply.is_gone();)
       session = desk->take(who, kLook);
+    if (session && reply.is_gone()) return desk->give_back(session->at("id").get<std::string>());
     if (!session) return reply.send(HttpResponse::of(204, "", ""));
     (*session)["base_url"] =
         fmt::format("http://{}/v1/sessions/{}", request.header("host"), session->at("id").get<std::string>());

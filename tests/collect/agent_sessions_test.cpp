@@ -66,6 +66,17 @@ TEST_CASE("a session belongs to the agent that took it", "[collect]") {
   CHECK(desk.sessions.end(id, "a", {{"reward", 1}}));
 }
 
+TEST_CASE("a session that is given back is taken by the next agent", "[collect]") {
+  AskedSessions desk;
+  const std::string id = desk.begin(0, "a");
+  desk.sessions.give_back(id);
+  CHECK_FALSE(desk.sessions.find(id, "a"));
+  CHECK_FALSE(desk.sessions.agent_ended("a", "died"));
+  CHECK_FALSE(desk.sessions.next(0));
+  CHECK(desk.sessions.take("b", milliseconds(0)).value()["id"] == id);
+  CHECK(desk.sessions.find(id, "b"));
+}
+
 TEST_CASE("a session without a turn is worth nothing yet", "[collect]") {
   AskedSessions desk;
   const std::string id = desk.begin(0);

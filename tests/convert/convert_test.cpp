@@ -113,7 +113,9 @@ TEST_CASE("the estimate of the KL in the loss, and the range of a policy loss, a
   const std::string cispo = verl("policy_loss.loss_mode=cispo clip_ratio_low=10 clip_ratio_high=0.25").yaml;
   CHECK_THAT(cispo, Contains("cispo_epsilon_low: 1.0") && Contains("cispo_epsilon_high: 0.25"));
   CHECK_THAT(cispo, !Contains("use_pg_clip_range"));
-  const std::string gmpo = verl("policy_loss.loss_mode=geo_mean loss_agg_mode=seq-mean-token-mean clip_ratio_low=0.4 clip_ratio_high=0.5").yaml;
+  const std::string gmpo =
+      verl("policy_loss.loss_mode=geo_mean loss_agg_mode=seq-mean-token-mean clip_ratio_low=0.4 clip_ratio_high=0.5")
+          .yaml;
   CHECK_THAT(gmpo, Contains("pg_variant: gmpo") && Contains("gmpo_epsilon_low: 0.4"));
   CHECK_THAT(gmpo, Contains("gmpo_epsilon_high: 0.5"));
 }
