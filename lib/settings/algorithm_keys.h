@@ -9,7 +9,7 @@
 
 namespace roll {
 
-struct Setting {
+struct AlgorithmSetting {
   const Config& config;
   bool has_one_update;  // a step: the policy is the one that sampled
 
@@ -30,22 +30,22 @@ struct Setting {
 };
 
 // The keys of a trait with their values, "adv_estimator = grpo, ...".
-std::string advantage_keys(const Setting& s);
-std::string policy_keys(const Setting& s);
-std::string mode_keys(const Setting& s);
-std::string kl_keys(const Setting& s);
-std::string estimate_keys(const Setting& s);
-std::string clip_keys(const Setting& s);
-std::string overlong_keys(const Setting& s);
-std::string episode_keys(const Setting& s);
-std::string filter_keys(const Setting& s);
-std::string lambda_keys(const Setting& s);
-std::string positive_keys(const Setting& s);
-std::string warmup_keys(const Setting& s);
-std::string update_keys(const Setting& s);
-std::string entropy_keys(const Setting& s);
-std::string baseline_keys(const Setting& s);
-std::string cispo_keys(const Setting& s);
-std::string no_keys(const Setting& s);
+std::string advantage_keys(const AlgorithmSetting& s);
+std::string policy_keys(const AlgorithmSetting& s);
+std::string mode_keys(const AlgorithmSetting& s);
+std::string kl_keys(const AlgorithmSetting& s);
+std::string estimate_keys(const AlgorithmSetting& s);
+std::string clip_keys(const AlgorithmSetting& s);
+std::string overlong_keys(const AlgorithmSetting& s);
+std::string episode_keys(const AlgorithmSetting& s);
+std::string filter_keys(const AlgorithmSetting& s);
+std::string lambda_keys(const AlgorithmSetting& s);
+std::string positive_keys(const AlgorithmSetting& s);
+std::string warmup_keys(const AlgorithmSetting& s);
+std::string update_keys(const AlgorithmSetting& s);
+std::string entropy_keys(const AlgorithmSetting& s);
+std::string baseline_keys(const AlgorithmSetting& s);
+std::string cispo_keys(const AlgorithmSetting& s);
+std::string no_keys(const AlgorithmSetting& s);
 
 }  // namespace roll

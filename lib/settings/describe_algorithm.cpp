@@ -19,8 +19,8 @@ namespace {
 /// Something that a paper says, and which keys say it here.
 struct Trait {
   const char* name;  // as a noun
-  bool (*holds)(const Setting& s);
-  std::string (*keys)(const Setting& s);
+  bool (*holds)(const AlgorithmSetting& s);
+  std::string (*keys)(const AlgorithmSetting& s);
 };
 
 // ---- where advantages come from, and what is done with them: no algorithm is another's neighbour that differs in
@@ -29,164 +29,173 @@ struct Trait {
 constexpr auto kGroup = NormType::kGroup, kBatch = NormType::kBatch;
 using Kind = ImportanceSampling;
 
-constexpr Trait kCritic{"a critic and GAE", [](const Setting& s) { return s.is("gae"); }, advantage_keys};
+constexpr Trait kCritic{"a critic and GAE", [](const AlgorithmSetting& s) { return s.is("gae"); }, advantage_keys};
 constexpr Trait kNoBaseline{
     "rewards as they are, or less a constant",
-    [](const Setting& s) { return s.is("reinforce") && s.normalises({}, {}) && !s.experience().whitens(); },
+    [](const AlgorithmSetting& s) { return s.is("reinforce") && s.normalises({}, {}) && !s.experience().whitens(); },
     advantage_keys};
-constexpr Trait kGroupNormalised{"rewards normalised by mean and deviation of their group",
-                                 [](const Setting& s) { return s.sums_rewards() && s.normalises(kGroup, kGroup); },
-                                 advantage_keys};
+constexpr Trait kGroupNormalised{
+    "rewards normalised by mean and deviation of their group",
+    [](const AlgorithmSetting& s) { return s.sums_rewards() && s.normalises(kGroup, kGroup); }, advantage_keys};
 constexpr Trait kGroupMean{
     "rewards less the mean of their group",
-    [](const Setting& s) { return s.sums_rewards() && s.normalises(kGroup, {}) && !s.experience().whitens(); },
+    [](const AlgorithmSetting& s) { return s.sums_rewards() && s.normalises(kGroup, {}) && !s.experience().whitens(); },
     advantage_keys};
 constexpr Trait kGroupMeanBatchDeviation{
     "rewards less the mean of their group, over the deviation of the batch",
-    [](const Setting& s) { return s.sums_rewards() && s.normalises(kGroup, kBatch); }, advantage_keys};
+    [](const AlgorithmSetting& s) { return s.sums_rewards() && s.normalises(kGroup, kBatch); }, advantage_keys};
 constexpr Trait kWhitened{"returns normalised over the batch",
-                          [](const Setting& s) {
+                          [](const AlgorithmSetting& s) {
                             return (s.is("reinforce_plus_plus") || s.is("reinforce")) && s.normalises({}, {}) &&
                                    s.experience().whitens();
                           },
                           advantage_keys};
 constexpr Trait kGroupMeanWhitened{"rewards less the mean of their group, then normalised over the batch",
-                                   [](const Setting& s) {
+                                   [](const AlgorithmSetting& s) {
                                      return (s.is("reinforce_plus_plus_baseline") || s.is("reinforce")) &&
                                             s.normalises(kGroup, {}) && s.experience().whitens();
                                    },
                                    advantage_keys};
 constexpr Trait kLeaveOneOut{"the mean of the other responses as baseline",
-                             [](const Setting& s) { return s.is("rloo"); }, advantage_keys};
+                             [](const AlgorithmSetting& s) { return s.is("rloo"); }, advantage_keys};
 constexpr Trait kGreedyBaseline{"the reward of a greedy response as baseline",
-                                [](const Setting& s) { return s.is("remax"); }, advantage_keys};
+                                [](const AlgorithmSetting& s) { return s.is("remax"); }, advantage_keys};
 constexpr Trait kLengthWeighted{"the length-weighted mean of the group as baseline",
-                                [](const Setting& s) { return s.is("opo"); }, advantage_keys};
+                                [](const AlgorithmSetting& s) { return s.is("opo"); }, advantage_keys};
 constexpr Trait kTokenBaselineOfVerl{"a baseline of each token of the group, but for what one response alone has",
-                                     [](const Setting& s) { return s.is("optimal_token_baseline_verl"); },
+                                     [](const AlgorithmSetting& s) { return s.is("optimal_token_baseline_verl"); },
                                      advantage_keys};
 constexpr Trait kCorrectedGroupMeanOfVerl{"the mean of the group as baseline, corrected for rewards of 0",
-                                          [](const Setting& s) { return s.is("gpg_verl"); }, advantage_keys};
+                                          [](const AlgorithmSetting& s) { return s.is("gpg_verl"); }, advantage_keys};
 constexpr Trait kDecoupled{"each reward normalised over its group, then their sum over the batch",
-                           [](const Setting& s) { return s.is("gdpo"); }, advantage_keys};
+                           [](const AlgorithmSetting& s) { return s.is("gdpo"); }, advantage_keys};
 constexpr Trait kTokenBaseline{"a baseline of each token of the group",
-                               [](const Setting& s) { return s.is("optimal_token_baseline"); }, advantage_keys};
+                               [](const AlgorithmSetting& s) { return s.is("optimal_token_baseline"); },
+                               advantage_keys};
 constexpr Trait kCorrectedGroupMean{"the mean of the group as baseline, corrected for groups that agree",
-                                    [](const Setting& s) { return s.is("gpg"); }, advantage_keys};
-constexpr Trait kTurnsAndEpisodes{"turns compared with those that began alike, and trajectories with their group",
-                                  [](const Setting& s) { return s.is("gigpo") && s.normalises(kGroup, kGroup); },
-                                  advantage_keys};
+                                    [](const AlgorithmSetting& s) { return s.is("gpg"); }, advantage_keys};
+constexpr Trait kTurnsAndEpisodes{
+    "turns compared with those that began alike, and trajectories with their group",
+    [](const AlgorithmSetting& s) { return s.is("gigpo") && s.normalises(kGroup, kGroup); }, advantage_keys};
 
 constexpr Trait kClippedRatio{"PPO's clipped ratio of each token",
-                              [](const Setting& s) { return s.minimises("ppo") && s.samples(Kind::kToken); },
+                              [](const AlgorithmSetting& s) { return s.minimises("ppo") && s.samples(Kind::kToken); },
                               policy_keys};
-constexpr Trait kSequenceRatio{"the clipped ratio of the whole sequence",
-                               [](const Setting& s) { return s.minimises("ppo") && s.samples(Kind::kSequence); },
-                               policy_keys};
+constexpr Trait kSequenceRatio{
+    "the clipped ratio of the whole sequence",
+    [](const AlgorithmSetting& s) { return s.minimises("ppo") && s.samples(Kind::kSequence); }, policy_keys};
 constexpr Trait kGeometricMean{"the geometric mean of clipped token ratios",
-                               [](const Setting& s) { return s.minimises("gmpo"); }, policy_keys};
+                               [](const AlgorithmSetting& s) { return s.minimises("gmpo"); }, policy_keys};
 // At the policy that sampled, PPO's gradient is that of the likelihood.
 constexpr Trait kPolicyGradient{"the policy gradient itself",
-                                [](const Setting& s) {
+                                [](const AlgorithmSetting& s) {
                                   return s.minimises("vanilla") ||
                                          (s.minimises("ppo") && (s.has_one_update || s.samples(Kind::kManualOnPolicy)));
                                 },
                                 policy_keys};
-constexpr Trait kCispo{"weights that are clipped ratios", [](const Setting& s) { return s.minimises("cispo"); },
-                       policy_keys};
+constexpr Trait kCispo{"weights that are clipped ratios",
+                       [](const AlgorithmSetting& s) { return s.minimises("cispo"); }, policy_keys};
 constexpr Trait kTopr{"tapered weights on whole negative responses",
-                      [](const Setting& s) { return s.minimises("topr_response"); }, policy_keys};
+                      [](const AlgorithmSetting& s) { return s.minimises("topr_response"); }, policy_keys};
 constexpr Trait kToprOfTokens{"tapered weights on tokens of responses without a score above 0",
-                              [](const Setting& s) { return s.minimises("topr"); }, policy_keys};
+                              [](const AlgorithmSetting& s) { return s.minimises("topr"); }, policy_keys};
 constexpr Trait kSquaredRatio{"a squared log-ratio of the whole response",
-                              [](const Setting& s) { return s.minimises("kimi15_response"); }, policy_keys};
+                              [](const AlgorithmSetting& s) { return s.minimises("kimi15_response"); }, policy_keys};
 constexpr Trait kSquaredRatioOfTokens{"a squared log-ratio of each token",
-                                      [](const Setting& s) { return s.minimises("kimi15"); }, policy_keys};
+                                      [](const AlgorithmSetting& s) { return s.minimises("kimi15"); }, policy_keys};
 
 // ---- the rest
 
-constexpr Trait kTokenMean{"the mean over all tokens", [](const Setting& s) { return s.mode() == AggMode::kTokenMean; },
-                           mode_keys};
+constexpr Trait kTokenMean{"the mean over all tokens",
+                           [](const AlgorithmSetting& s) { return s.mode() == AggMode::kTokenMean; }, mode_keys};
 constexpr Trait kSequenceMean{"the mean of each sequence's mean",
-                              [](const Setting& s) { return s.mode() == AggMode::kSeqMeanTokenMean; }, mode_keys};
+                              [](const AlgorithmSetting& s) { return s.mode() == AggMode::kSeqMeanTokenMean; },
+                              mode_keys};
 constexpr Trait kSequenceSum{"the mean of each sequence's sum",
-                             [](const Setting& s) { return s.mode() == AggMode::kSeqMeanTokenSum; }, mode_keys};
-constexpr Trait kConstantDivisor{"sums over a constant", [](const Setting& s) { return has_divisor(s.mode()); },
-                                 mode_keys};
+                             [](const AlgorithmSetting& s) { return s.mode() == AggMode::kSeqMeanTokenSum; },
+                             mode_keys};
+constexpr Trait kConstantDivisor{"sums over a constant",
+                                 [](const AlgorithmSetting& s) { return has_divisor(s.mode()); }, mode_keys};
 constexpr Trait kNoKl{"no KL to a reference",
-                      [](const Setting& s) { return !s.loss().use_kl_loss && !s.experience().penalises_kl(); },
+                      [](const AlgorithmSetting& s) { return !s.loss().use_kl_loss && !s.experience().penalises_kl(); },
                       kl_keys};
-constexpr Trait kKlInLoss{"the KL to the reference in the loss", [](const Setting& s) { return s.loss().use_kl_loss; },
-                          kl_keys};
+constexpr Trait kKlInLoss{"the KL to the reference in the loss",
+                          [](const AlgorithmSetting& s) { return s.loss().use_kl_loss; }, kl_keys};
 constexpr Trait kK3{"k3 as its estimate of the KL in the loss",
-                    [](const Setting& s) { return s.loss().kl_loss_penalty == KlPenalty::kK3; }, estimate_keys};
+                    [](const AlgorithmSetting& s) { return s.loss().kl_loss_penalty == KlPenalty::kK3; },
+                    estimate_keys};
 constexpr Trait kK2{"k2 as its estimate of the KL in the loss",
-                    [](const Setting& s) { return s.loss().kl_loss_penalty == KlPenalty::kMse; }, estimate_keys};
+                    [](const AlgorithmSetting& s) { return s.loss().kl_loss_penalty == KlPenalty::kMse; },
+                    estimate_keys};
 constexpr Trait kKlInReward{"the KL to the reference in the rewards of tokens",
-                            [](const Setting& s) { return s.experience().penalises_kl(); }, kl_keys};
+                            [](const AlgorithmSetting& s) { return s.experience().penalises_kl(); }, kl_keys};
 constexpr Trait kClipHigher{"DAPO's clip-higher",
-                            [](const Setting& s) {
+                            [](const AlgorithmSetting& s) {
                               const ClipRange clip = loss_settings(s.loss()).clip;
                               return s.minimises("ppo") && !s.samples(Kind::kSequence) && clip.high > clip.low;
                             },
                             clip_keys};
 template <class F>
-bool in_some_domain(const Setting& s, F&& holds) {
+bool in_some_domain(const AlgorithmSetting& s, F&& holds) {
   return std::ranges::any_of(s.config.rewards, [&](const auto& domain) { return holds(domain.second.reward); });
 }
 
 constexpr Trait kDynamicSampling{"DAPO's dynamic sampling",
-                                 [](const Setting& s) {
+                                 [](const AlgorithmSetting& s) {
                                    return in_some_domain(s, [](const auto& reward) {
                                      return reward.query_filter_config.type != QueryFilter::kNone;
                                    });
                                  },
                                  filter_keys};
 constexpr Trait kOverlongShaping{"DAPO's overlong reward shaping",
-                                 [](const Setting& s) {
+                                 [](const AlgorithmSetting& s) {
                                    return in_some_domain(
                                        s, [](const auto& reward) { return reward.overlong_buffer.enable; });
                                  },
                                  overlong_keys};
 constexpr Trait kEachTrajectoryOnce{
     "statistics that count a trajectory once",
-    [](const Setting& s) { return s.experience().episode_statistics == EpisodeStatistics::kTrajectories; },
+    [](const AlgorithmSetting& s) { return s.experience().episode_statistics == EpisodeStatistics::kTrajectories; },
     episode_keys};
-constexpr Trait kOneUpdate{"one update a step", [](const Setting& s) { return s.has_one_update; }, update_keys};
-constexpr Trait kEntropyBonus{"an entropy bonus", [](const Setting& s) { return s.loss().entropy_loss_coef != 0; },
-                              entropy_keys};
+constexpr Trait kOneUpdate{"one update a step", [](const AlgorithmSetting& s) { return s.has_one_update; },
+                           update_keys};
+constexpr Trait kEntropyBonus{"an entropy bonus",
+                              [](const AlgorithmSetting& s) { return s.loss().entropy_loss_coef != 0; }, entropy_keys};
 constexpr Trait kNegativeRewards{"rewards below 0 for wrong responses",
-                                 [](const Setting& s) { return s.experience().reward_baseline > 0; }, baseline_keys};
+                                 [](const AlgorithmSetting& s) { return s.experience().reward_baseline > 0; },
+                                 baseline_keys};
 constexpr Trait kOpenBelow{"weights without a lower bound",
-                           [](const Setting& s) { return s.config.actor_train.policy.cispo_epsilon_low >= 1; },
+                           [](const AlgorithmSetting& s) { return s.config.actor_train.policy.cispo_epsilon_low >= 1; },
                            cispo_keys};
-constexpr Trait kNoEntropyBonus{"no entropy bonus", [](const Setting& s) { return s.loss().entropy_loss_coef == 0; },
-                                entropy_keys};
+constexpr Trait kNoEntropyBonus{
+    "no entropy bonus", [](const AlgorithmSetting& s) { return s.loss().entropy_loss_coef == 0; }, entropy_keys};
 constexpr Trait kMonteCarloTargets{"VC-PPO's targets of the critic, with lambda 1",
-                                   [](const Setting& s) {
+                                   [](const AlgorithmSetting& s) {
                                      const auto& e = s.experience();
                                      return s.is("gae") && e.lambd_critic == 1 && (e.lambd < 1 || e.lambd_alpha);
                                    },
                                    lambda_keys};
 constexpr Trait kLengthAdaptive{"VAPO's length-adaptive lambda",
-                                [](const Setting& s) { return s.is("gae") && s.experience().lambd_alpha; },
+                                [](const AlgorithmSetting& s) { return s.is("gae") && s.experience().lambd_alpha; },
                                 lambda_keys};
 constexpr Trait kPositiveExamples{"VAPO's positive-example loss",
-                                  [](const Setting& s) { return s.loss().positive_loss_coef > 0; }, positive_keys};
+                                  [](const AlgorithmSetting& s) { return s.loss().positive_loss_coef > 0; },
+                                  positive_keys};
 constexpr Trait kValuePretraining{"a critic that is trained first",
-                                  [](const Setting& s) { return s.is("gae") && s.config.critic_warmup > 0; },
+                                  [](const AlgorithmSetting& s) { return s.is("gae") && s.config.critic_warmup > 0; },
                                   warmup_keys};
 constexpr Trait kDualClip{"the dual clip of Ye et al. 2020",
-                          [](const Setting& s) { return s.minimises("ppo") && s.loss().dual_clip_loss; }, no_keys};
+                          [](const AlgorithmSetting& s) { return s.minimises("ppo") && s.loss().dual_clip_loss; },
+                          no_keys};
 constexpr Trait kOverlongFilter{"truncated responses masked",
-                                [](const Setting& s) { return s.experience().max_len_mask; }, no_keys};
+                                [](const AlgorithmSetting& s) { return s.experience().max_len_mask; }, no_keys};
 constexpr Trait kTruncatedSampling{
     "truncated importance sampling (Yao et al. 2025)",
-    [](const Setting& s) { return s.experience().train_infer_correction.is_weight.enabled; }, no_keys};
+    [](const AlgorithmSetting& s) { return s.experience().train_infer_correction.is_weight.enabled; }, no_keys};
 constexpr Trait kDistillation{"on-policy distillation (Lu et al. 2025)",
-                              [](const Setting& s) { return s.config.distils(); }, no_keys};
-constexpr Trait kWhitenedAdvantages{"whitened advantages", [](const Setting& s) { return s.experience().whitens(); },
-                                    no_keys};
+                              [](const AlgorithmSetting& s) { return s.config.distils(); }, no_keys};
+constexpr Trait kWhitenedAdvantages{"whitened advantages",
+                                    [](const AlgorithmSetting& s) { return s.experience().whitens(); }, no_keys};
 
 struct Algorithm {
   const char* name;
@@ -265,7 +274,7 @@ constexpr const Trait* kTechniques[] = {&kClipHigher,     &kDynamicSampling,   &
                                         &kLengthAdaptive, &kPositiveExamples,  &kTruncatedSampling, &kEntropyBonus,
                                         &kDistillation,   &kWhitenedAdvantages};
 
-std::vector<const Trait*> missing_of(const Algorithm& algorithm, const Setting& setting) {
+std::vector<const Trait*> missing_of(const Algorithm& algorithm, const AlgorithmSetting& setting) {
   std::vector<const Trait*> missing;
   const auto look = [&](const Trait* trait) {
     if (trait && !trait->holds(setting)) missing.push_back(trait);
@@ -276,7 +285,7 @@ std::vector<const Trait*> missing_of(const Algorithm& algorithm, const Setting& 
 }
 
 /// Smaller is nearer: what is missing, first of all the advantages, then the policy loss; then whose paper says more.
-std::pair<int64_t, int64_t> distance(const Algorithm& algorithm, const Setting& setting) {
+std::pair<int64_t, int64_t> distance(const Algorithm& algorithm, const AlgorithmSetting& setting) {
   int64_t sum = 0;
   for (const Trait* trait : missing_of(algorithm, setting))
     sum += trait == algorithm.advantages ? 10000 : trait == algorithm.policy ? 100 : 1;
@@ -299,7 +308,7 @@ std::string describe_algorithm(const Config& config) {
   if (config.experience.is_pure_opd)
     return fmt::format("algorithm: on-policy distillation (Lu et al. 2025) from {} {}", config.teacher.size(),
                        config.teacher.size() == 1 ? "teacher" : "teachers");
-  const Setting setting{config, updates_per_step(config, actor) == 1};
+  const AlgorithmSetting setting{config, updates_per_step(config, actor) == 1};
   const Algorithm& nearest = *std::ranges::min_element(
       kAlgorithms, {}, [&](const Algorithm& algorithm) { return distance(algorithm, setting); });
   std::vector<std::string> techniques, differences;
