@@ -16,6 +16,8 @@ inline Experience golden_step(const Json& golden, const Config& config) {
   const std::vector<int64_t> prompts = golden["prompt_lengths"], responses = golden["response_lengths"];
   const std::vector<double> scores = golden["scores"], greedy = golden["greedy_rewards"];
   const std::string domain = config.rewards.empty() ? "" : config.rewards.begin()->first;
+  const OverlongBuffer overlong =
+      config.rewards.empty() ? OverlongBuffer{} : config.rewards.begin()->second.reward.overlong_buffer;
   std::vector<Sample> samples;
   for (int64_t b = 0; b < std::ssize(prompts); ++b) {
     const int64_t group = b / golden["group_size"].get<int64_t>();
@@ -25,6 +27,8 @@ inline Experience golden_step(const Json& golden, const Config& config) {
                        .group_index = group,
                        .score = scores[b],
                        .domain = domain});
+    if (overlong.enable)
+      samples.back().reward = scores[b] + overlong_reward(overlong, responses[b], *config.response_length);
     if (config.experience.adv_estimator->samples_baseline) samples.back().baseline = greedy[group];
   }
   Experience step = make_experience(samples);
