@@ -48,6 +48,15 @@ bool is_policy_base(const RoleModels& models, const RoleModel& reference, bool i
   return std::filesystem::equivalent(base_folder(actor.folder), reference.folder);
 }
 
+/// The policy's base is quantised as the policy has it, on whatever ranks it lies: a reference is the same in every layout.
+void quantise_as_policy(RoleModel& reference, const RoleModel& policy) {
+  if (!policy.lora || !policy.lora->quantise_base) return;
+  if (!std::filesystem::equivalent(base_folder(reference.folder), base_folder(policy.folder))) return;
+  reference.lora = reference.spec.lora.value_or(*policy.lora);
+  reference.lora->quantise_base = policy.lora->quantise_base;
+  reference.spec.quantised = policy.spec.quantised;
+}
+
 }  // namespace
 
 const NamedTensors* Roles::base_for(const std::filesystem::path& folder, at::ScalarType dtype, const RoleMesh& mesh,
@@ -67,8 +76,9 @@ RoleModels models_in(const RoleFolders& folders, const RoleDtypes& dtypes) {
   RoleModels models{.actor = trained(folders.actor, dtypes.actor, folders.actor_lora), .critic = {}, .references = {}};
   for (size_t i = 0; i < folders.references.size(); ++i) {
     const std::filesystem::path& folder = folders.references[i];
-    const RoleModel& model = models.references.emplace_back(RoleModel{spec_of(folder), dtypes.references[i], folder});
+    RoleModel& model = models.references.emplace_back(RoleModel{spec_of(folder), dtypes.references[i], folder});
     check_vocabulary("reference", model, models.actor.spec);
+    quantise_as_policy(model, models.actor);
   }
   if (folders.critic) {
     models.critic = trained(*folders.critic, dtypes.critic, folders.critic_lora);
@@ -100,6 +110,7 @@ Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleM
     }
     reference = make_model<Transformer>(models.references[i], *meshes.references[i],
                                         stages_of(places.references[i], models.references[i]), device);
+    if (models.references[i].lora && !models.references[i].spec.lora) reference = reference->without_adapters();
     for (auto& [name, tensor] : reference->parameters()) tensor.set_requires_grad(false);
     if (references_wait) waiting.emplace(reference->parameters());
   }

@@ -70,7 +70,7 @@ struct RoleModel {
   ModelSpec spec;
   at::ScalarType dtype = at::kFloat;
   std::filesystem::path folder{};  // empty: a model without weights (Transformer::planned)
-  std::optional<LoraSpec> lora{};  // what is trained of it
+  std::optional<LoraSpec> lora{};  // what is trained of it; a reference's: how it is loaded
 };
 struct RoleModels {
   RoleModel actor;
