@@ -45,7 +45,7 @@ constexpr int64_t kCacheMib = 1024;  // on the CPU, unless --kv-cache-mib says o
 constexpr double kCacheShare = 0.9;  // of a GPU's free memory
 
 struct ServeFlags {
-  std::string model, name, template_name = "native", device = "cpu", dtype = "auto", tool_calls = "hermes";
+  std::string model, name, template_name = "native", device = "auto", dtype = "auto", tool_calls = "hermes";
   ServerSettings server{.max_body_bytes = 8, .timeout_s = 600};  // bytes: MiB, until they are used
   int64_t max_length = 0, max_waiting = 1024, kv_cache_mib = 0, page_size = 16, max_running_requests = 128;
 };
@@ -148,7 +148,7 @@ void add_serve(CLI::App& app) {
   sub->add_option("--timeout", flags->server.timeout_s, "seconds that an answer may take")
       ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str();
-  sub->add_option("--device", flags->device, "cpu, cuda or cuda:N")->capture_default_str();
+  sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda where there is one")->capture_default_str();
   sub->add_option("--dtype", flags->dtype, "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU")
       ->capture_default_str();
   sub->add_option("--kv-cache-mib", flags->kv_cache_mib,

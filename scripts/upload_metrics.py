@@ -10,7 +10,7 @@ import pathlib
 def metrics_of(folder):
     for line in open(folder / "metrics.jsonl"):
         values = json.loads(line)
-        yield values.pop("step"), {name: value for name, value in values.items() if value is not None}
+        yield values.pop("step"), {name: value for name, value in values.items() if isinstance(value, (int, float))}
 
 
 def open_service(name, project, run):

@@ -12,7 +12,7 @@
 namespace roll {
 
 struct GenerateFlags {
-  std::string model, template_name = "native", device = "cpu", dtype = "auto";
+  std::string model, template_name = "native", device = "auto", dtype = "auto";
   std::string input = "-";
   std::optional<std::string> output, system, trace;
   std::vector<std::string> prompts;

@@ -6,12 +6,18 @@
 #include "base/console.h"
 #include "base/file.h"
 #include "base/harmless.h"
+#include "base/utc.h"
 
 namespace roll {
 
 namespace {
 
 constexpr std::string_view kEraseLine = "\r\033[2K";
+
+/// As log.txt has it.
+std::string stamped(std::string_view text) {
+  return fmt::format("{} {}\n", utc_text(), text);
+}
 
 }  // namespace
 
@@ -50,7 +56,7 @@ void Log::plain(std::string_view text) {
   const std::lock_guard lock(mutex_);
   if (!is_first()) out_ << fmt::format("[rank {}] {}\n", options_.rank, line) << std::flush;
   if (is_first() && !options_.terminal.interactive && !options_.quiet) out_ << line << std::endl;
-  if (file_.is_open()) file_ << line << std::endl;
+  if (file_.is_open()) file_ << stamped(line) << std::flush;
 }
 
 void Log::write_info(std::string_view text, LineKind kind) {
@@ -76,9 +82,9 @@ void Log::write_note(const std::string& text) {
 void Log::print(std::ostream& stream, std::string_view of_others, LineKind kind) {
   const std::string text = harmless(of_others);
   if (file_.is_open())
-    file_ << text << std::endl;
+    file_ << stamped(text) << std::flush;
   else if (is_first())
-    early_ += text + "\n";
+    early_ += stamped(text);
   if (view_) return view_->show(text, kind);
   if (options_.quiet && kind == LineKind::kInfo) return;
   erase_status();

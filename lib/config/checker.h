@@ -65,6 +65,14 @@ class Checker {
   }
 
   void note(const std::string& text) { notes_.push_back(text); }
+  /// Of a key that was set and has no effect. Whoever types one wants something of it, so there it is an error.
+  template <class M>
+  void note_idle(const M& member, const std::string& text) {
+    if (keys_.place(member).is_command_line())
+      complaints_.add(keys_.place(member), text + "; leave it out");
+    else
+      note(text);
+  }
   void throw_if_any() const { complaints_.throw_if_any(); }
   bool is_clean() const { return complaints_.empty(); }
 

@@ -220,6 +220,7 @@ class Interpolator {
     }
     spend(node->size());
     resolve(*node, walked);
+    node->is_referred_to = true;
     if (!node->error.empty()) throw failure("{} (through ${{{}}})", node->error, target);
     return *node;
   }

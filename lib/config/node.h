@@ -8,7 +8,9 @@
 
 namespace roll {
 
-/// Where a value was written: a file with line and column (from 1), or only a name such as "command line".
+inline constexpr const char* kCommandLine = "command line";
+
+/// Where a value was written: a file with line and column (from 1), or only a name such as kCommandLine.
 struct Place {
   std::shared_ptr<const std::string> origin;
   int line = 0;
@@ -16,6 +18,7 @@ struct Place {
 
   /// "rlvr.yaml:14:3", or the origin alone.
   std::string text() const;
+  bool is_command_line() const { return line == 0 && origin && *origin == kCommandLine; }
 };
 
 struct MapEntry;
@@ -27,6 +30,7 @@ struct Node {
   std::string text;      // kScalar: as written, without quotes
   bool quoted = false;   // kScalar: quotes (or !!str) make it text, whatever it looks like
   bool literal = false;  // kScalar: a `${` in it is no longer an interpolation
+  bool is_referred_to = false;  // by an interpolation
   std::vector<Node> list;
   std::vector<MapEntry> map;  // in the file's order, keys are unique
   Place place;

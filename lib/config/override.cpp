@@ -11,12 +11,10 @@ namespace roll {
 
 namespace {
 
-constexpr const char* kOrigin = "command line";
-
 std::vector<std::string> split_path(const std::string& path, const std::string& argument) {
   std::vector<std::string> parts = path_parts(path);
   if (std::find(parts.begin(), parts.end(), "") != parts.end() || parts.size() > 20)
-    throw user_error("{}: {}: an override is key=value or group.key=value", kOrigin, argument);
+    throw user_error("{}: {}: an override is key=value or group.key=value", kCommandLine, argument);
   return parts;
 }
 
@@ -34,7 +32,7 @@ Node& parent_of(Node& root, const std::vector<std::string>& parts, const Place& 
       next->place = place;
     }
     if (next->kind != Node::Kind::kMap)
-      throw user_error("{}: {}: {} is {} at {}, not a mapping; write {}{}", kOrigin, argument, parts[i],
+      throw user_error("{}: {}: {} is {} at {}, not a mapping; write {}{}", kCommandLine, argument, parts[i],
                        describe(*next), next->place.text(), fmt::join(parts.begin(), parts.begin() + i + 1, "."),
                        argument.substr(argument.find('=')));
     node = next;
@@ -51,7 +49,7 @@ void remove_key(Node& root, const std::string& argument) {
     if (node)
       for (const MapEntry& entry : node->map) keys.push_back(entry.key);
     const std::string near = did_you_mean(parts.back(), keys);
-    throw user_error("{}: {}: there is no such key to remove{}", kOrigin, argument,
+    throw user_error("{}: {}: there is no such key to remove{}", kCommandLine, argument,
                      near.empty() ? "; the file does not set it, leave this out" : near);
   }
   std::erase_if(node->map, [&](const MapEntry& entry) { return entry.key == parts.back(); });
@@ -62,7 +60,7 @@ void remove_key(Node& root, const std::string& argument) {
   const std::string said = word;
   if (word.ends_with(':')) word.pop_back();
   const bool has_value = !next.empty() && next.find('=') == std::string::npos;
-  throw user_error("{}: '{}': neither a flag nor an override; overrides are key=value: {}", kOrigin, said,
+  throw user_error("{}: '{}': neither a flag nor an override; overrides are key=value: {}", kCommandLine, said,
                    shown_argument(word + "=" + (has_value ? next : "...")));
 }
 
@@ -72,8 +70,8 @@ void apply(Node& root, const std::string& argument) {
   const size_t start = std::min(argument.find_first_not_of('+'), equals);
   const std::string shown = shown_argument(argument);
   const auto parts = split_path(argument.substr(start, equals - start), shown);
-  Node value = parse_yaml(argument.substr(equals + 1), fmt::format("{}: {}", kOrigin, shown), true);
-  const Place place{std::make_shared<const std::string>(kOrigin), 0, 0};
+  Node value = parse_yaml(argument.substr(equals + 1), fmt::format("{}: {}", kCommandLine, shown), true);
+  const Place place{std::make_shared<const std::string>(kCommandLine), 0, 0};
   value.place = place;
   Node& parent = parent_of(root, parts, place, shown);
   if (Node* old = parent.find(parts.back()))

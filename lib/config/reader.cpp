@@ -36,9 +36,13 @@ void StructReader::noted(KeyList keys, const char* reason) {
   for (const char* pattern : keys) {
     known_.push_back(pattern);
     for (size_t i = 0; i < node_.map.size(); ++i) {
-      if (used_[i] || !matches(node_.map[i].key, pattern)) continue;
+      const MapEntry& entry = node_.map[i];
+      if (used_[i] || !matches(entry.key, pattern)) continue;
       used_[i] = true;
-      context_.noted.add(prefix_ + node_.map[i].key, reason);
+      if (entry.value.place.is_command_line() && !entry.value.is_referred_to)  // who types a key wants something of it
+        context_.complain(entry.value, prefix_ + entry.key, fmt::format("has no effect: {}; leave it out", reason));
+      else
+        context_.noted.add(prefix_ + entry.key, reason);
     }
   }
 }

@@ -11,8 +11,10 @@ namespace {
 
 constexpr std::string_view kMark = "warning: ";
 
-/// The text behind "warning: " or "[rank 3] warning: ", as base/log.h writes them.
+/// The text behind "2026-11-28T18:12:01Z [rank 3] warning: ", as base/log.h writes it; the first two may be absent.
 std::optional<std::string_view> warning_in(std::string_view line) {
+  constexpr size_t kStamp = 21;
+  if (line.size() > kStamp && line[10] == 'T' && line[kStamp - 2] == 'Z') line.remove_prefix(kStamp);
   if (line.starts_with("[rank ") && line.find("] ") != line.npos) line.remove_prefix(line.find("] ") + 2);
   if (!line.starts_with(kMark)) return std::nullopt;
   return line.substr(kMark.size());

@@ -49,16 +49,24 @@ std::vector<std::string> line_by_line(const std::vector<std::string>& command) {
   return words;
 }
 
+/// The first two words of a command: later arguments may be secret.
+std::string beginning_of(const std::vector<std::string>& command) {
+  const auto end = command.begin() + std::min<std::ptrdiff_t>(2, std::ssize(command));
+  return fmt::format("{}{}", fmt::join(command.begin(), end, " "), end == command.end() ? "" : " ...");
+}
+
 }  // namespace
 
-RewardProgram::RewardProgram(const std::vector<std::string>& command, const RuleContext& context)
+RewardProgram::RewardProgram(const std::vector<std::string>& command, const RuleContext& context, ProgramWords words)
     : command_(command),
       timeout_s_(context.timeout_s),
       where_(context.where),
+      words_(std::move(words)),
       shared_(context.shared),
       has_answered_(shared_->has_answered(shell_line(command))) {
   if (command_.empty() || command_[0].empty())
-    throw user_error("{}command: missing; give the program and its arguments as a list", where_);
+    throw user_error("{}{}: missing; give the program and its arguments as a list", where_, words_.key);
+  if (words_.shown.empty()) words_.shown = "command = " + beginning_of(command_);
 }
 
 template <class F>
@@ -66,7 +74,7 @@ void RewardProgram::start_with(const F& start) const {
   try {
     start();
   } catch (const UserError& e) {
-    throw user_error("{}command = {}; give a program that is there and may be executed", where_, e.what());
+    throw user_error("{}{} = {}; give a program that is there and may be executed", where_, words_.key, e.what());
   }
 }
 
@@ -76,17 +84,24 @@ void RewardProgram::check_files() const {
                      command_[0], fmt::join(shell_words(command_[0]), ", "));
   start_with([&] { check_executable(command_[0]); });
   if (const std::string script = script_of(command_); !script.empty() && !is_there(script))
-    throw user_error("{}command = {}: the script {} is not there; a path counts from the folder that roll runs in",
-                     where_, shown_command(), script);
+    throw user_error("{}{}: the script {} is not there; a path counts from the folder that roll runs in", where_,
+                     words_.shown, script);
+}
+
+void RewardProgram::start() {
+  if (child_) return;
+  start_with([&] {
+    check_executable(command_[0]);
+    child_.emplace(line_by_line(command_));
+  });
+  std::string line;
+  if (words_.start_s == 0 || child_->ask("{}", words_.start_s, line) == ChildProcess::Outcome::kDone) return;
+  broken(fmt::format("is not ready after {:g} s, or ended", words_.start_s));
 }
 
 RewardResult RewardProgram::ask(const Json& question,
                                 const std::function<Reply(std::string_view line, int64_t id)>& parse) {
-  if (!child_)
-    start_with([&] {
-      check_executable(command_[0]);
-      child_.emplace(line_by_line(command_));
-    });
+  start();
   Json request{{"id", ++id_}};
   request.update(question);
   std::string line;
@@ -109,6 +124,10 @@ RewardResult RewardProgram::ask(const Json& question,
   Reply reply = parse(line, id_);
   if (reply.kind == Reply::Kind::kNoAnswer) broken(reply.reason);
   if (reply.kind == Reply::Kind::kBadAnswer) return failed(RewardFailure::kUnparsable, reply.reason);
+  if (reply.kind == Reply::Kind::kNoReward) {
+    count_failure("failed: " + reply.reason);
+    return failed_reward(RewardFailure::kUnjudged, reply.reason);
+  }
   failures_in_a_row_ = 0;
   has_answered_ = true;
   return std::move(reply.result);
@@ -120,33 +139,31 @@ RewardResult RewardProgram::late() {
   child_.reset();
   if (!has_answered_)
     shared_->warn_once(fmt::format(
-        "{}command = {}: {} within timeout_s ({} s) of its first question. A program whose output is no terminal often "
+        "{}{}: {} within timeout_s ({} s) of its first question. A program whose output is no terminal often "
         "keeps what it prints in a buffer: let it flush each answer, as print(..., flush=True) does in Python, and end "
         "it with a newline. If it takes so long to start, raise {}timeout_s",
-        where_, shown_command(), said.empty() ? "nothing came" : "no whole line came, only " + said_text(said),
+        where_, words_.shown, said.empty() ? "nothing came" : "no whole line came, only " + said_text(said),
         timeout_s_, where_));
   return timed_out();
 }
 
-/// The first two words of the command: later arguments may be secret.
-std::string RewardProgram::shown_command() const {
-  const auto end = command_.begin() + std::min<std::ptrdiff_t>(2, std::ssize(command_));
-  return fmt::format("{}{}", fmt::join(command_.begin(), end, " "), end == command_.end() ? "" : " ...");
-}
-
 /// The failure of one answer. The program is ended, and started again for the next question.
 RewardResult RewardProgram::failed(RewardFailure kind, const std::string& what) {
+  count_failure(what);
+  child_.reset();
+  return failed_reward(kind, what);
+}
+
+void RewardProgram::count_failure(const std::string& what) {
   if (!has_answered_) broken(what);
   if (++failures_in_a_row_ == kMostFailuresInARow)
     broken(fmt::format("{}, the {}th failure in a row", what, kMostFailuresInARow));
-  child_.reset();
-  return failed_reward(kind, what);
 }
 
 void RewardProgram::broken(const std::string& what) {
   const std::string said = child_->stderr_tail();
   child_.reset();
-  throw user_error("{}command = {}: the program {}; {}", where_, shown_command(), what,
+  throw user_error("{}{}: the program {}; {}", where_, words_.shown, what,
                    said.empty() ? "it said nothing on standard error" : "its standard error ends:\n" + said);
 }
 

@@ -16,15 +16,24 @@
 
 namespace roll {
 
+/// How messages name a program, and whether it says when it is ready.
+struct ProgramWords {
+  std::string key = "command";  // that names the program
+  std::string shown{};          // "key = value"; "": of the command, whose later words may be secret
+  double start_s = 0;           // it answers {} within so long, before its first question; 0: it does not
+};
+
 class RewardProgram {
  public:
   /// UserError: no program.
-  RewardProgram(const std::vector<std::string>& command, const RuleContext& context);
+  RewardProgram(const std::vector<std::string>& command, const RuleContext& context, ProgramWords words = {});
 
   /// UserError: a program that is not there or may not be executed, words in one text, an interpreter's script that is
   /// not there.
   void check_files() const;
 
+  /// Starts it where it does not run. UserError: it is not ready in time.
+  void start();
   /// Sends `question` with an "id" of its own in front; `parse` reads the answer's line. Failures and UserErrors as
   /// make_command() has them (command.h).
   RewardResult ask(const Json& question, const std::function<Reply(std::string_view line, int64_t id)>& parse);
@@ -32,7 +41,7 @@ class RewardProgram {
  private:
   template <class F>
   void start_with(const F& start) const;
-  std::string shown_command() const;
+  void count_failure(const std::string& what);
   RewardResult failed(RewardFailure kind, const std::string& what);
   [[noreturn]] void broken(const std::string& what);
   RewardResult late();
@@ -40,6 +49,7 @@ class RewardProgram {
   std::vector<std::string> command_;
   double timeout_s_;
   std::string where_;
+  ProgramWords words_;
   std::shared_ptr<SharedByWorkers> shared_;
   std::atomic<bool>& has_answered_;
   std::optional<ChildProcess> child_;

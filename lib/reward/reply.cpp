@@ -37,6 +37,8 @@ Reply parse_reply(std::string_view line, int64_t id) {
   Json json;
   Reply reply = read_answer(line, id, wanted, json);
   if (reply.kind != Reply::Kind::kAnswer) return reply;
+  if (json.contains("error") && json["error"].is_string())
+    return {Reply::Kind::kNoReward, {}, json["error"].get<std::string>()};
   if (!json.contains("reward") || !json["reward"].is_number()) return unusable(Reply::Kind::kBadAnswer, line, wanted);
   reply.result = judged(json["reward"].get<double>());
   if (json.contains("detail")) reply.result.detail = json["detail"];

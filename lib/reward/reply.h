@@ -13,12 +13,13 @@ namespace roll {
 struct Reply {
   enum class Kind {
     kAnswer,
+    kNoReward,   // the program says itself that it has none
     kBadAnswer,  // an answer to this question that cannot be used
     kNoAnswer,   // no answer, or one to another question: output and questions are out of step
   };
   Kind kind = Kind::kAnswer;
   RewardResult result{};  // of kAnswer
-  std::string reason{};   // of the others: "answered ..."
+  std::string reason{};   // of the others: "answered ...", of kNoReward the program's words
 };
 
 /// `line`: any bytes, without the newline. `id`: of the question.

@@ -29,6 +29,7 @@
 #include "reward/llm_judge.h"
 #include "reward/math_rule.h"
 #include "reward/plugin_rule.h"
+#include "reward/python_function.h"
 #include "reward/regex_rule.h"
 #include "reward/reward_model.h"
 
@@ -47,6 +48,7 @@ inline constexpr std::tuple kRewardTypes{
     RewardRow<ExactMatchArgs>{"exact_match", {}, make_exact_match},
     RewardRow<RegexArgs>{"regex", {}, make_regex},
     RewardRow<CommandArgs>{"command", {}, make_command},
+    RewardRow<PythonFunctionArgs>{"python", {}, make_python_function},
     RewardRow<CodeSandboxArgs>{"code_sandbox", {"CodeSandboxRewardWorker"}, make_code_sandbox},
     RewardRow<RewardModelArgs>{"reward_model", {}, make_reward_model},
     RewardRow<LlmJudgeArgs>{"llm_judge", {"LLMJudgeRewardWorker"}, make_llm_judge},

@@ -26,6 +26,8 @@ class Throughput {
   void add_step(const StepFacts& facts, int64_t step, double seconds, Metrics& metrics) const;
 
  private:
+  void measure_peak();
+
   at::Device device_;
   at::ScalarType dtype_;
   int64_t num_ranks_, num_training_;

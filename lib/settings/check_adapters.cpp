@@ -24,7 +24,7 @@ void check_adapters(const WorkerConfig& trained, Checker& check) {
     return;
   }
   const auto note = [&](const auto& key) {
-    if (check.is_set(key)) check.note(check.name(key) + ": it only matters with lora_rank and lora_target");
+    if (check.is_set(key)) check.note_idle(key, check.name(key) + ": it only matters with lora_rank and lora_target");
   };
   check.require(!args.quantise_base, args.quantise_base,
                 "only weights that adapters are trained beside are quantised; give lora_rank, or remove it");

@@ -67,7 +67,7 @@ class IdleKeys {
     const ExperienceConfig &e = config_.experience, &plain = plain_.experience;
     unless(config_.distils(), e.use_opd, config_.opd_kl_coef, plain_.opd_kl_coef);
     if (config_.distils() && check_.is_set(config_.reference))
-      note(check_.key(config_.reference), check_.name(e.is_pure_opd ? e.is_pure_opd : e.use_opd));
+      note(config_.reference, check_.key(config_.reference), check_.name(e.is_pure_opd ? e.is_pure_opd : e.use_opd));
     const auto note_all = [&](auto... members) {
       (unless(!e.is_pure_opd, e.is_pure_opd, e.*members, plain.*members), ...);
     };
@@ -113,7 +113,7 @@ class IdleKeys {
     unless(config_.validates(), config_.validation.data_args.file_name, config_.eval_steps, plain_.eval_steps);
     if (config_.uses_critic()) return;
     if (check_.is_set(config_.critic))
-      note(check_.key(config_.critic), check_.name(config_.experience.adv_estimator));
+      note(config_.critic, check_.key(config_.critic), check_.name(config_.experience.adv_estimator));
     else
       unless(false, config_.experience.adv_estimator, config_.reward_pretrain, plain_.reward_pretrain);
   }
@@ -143,10 +143,11 @@ class IdleKeys {
   /// Notes `member` when it was set to something else than its default and `acts` does not hold because of `other`.
   template <class O, class M>
   void unless(bool acts, const O& other, const M& member, const M& usual) {
-    if (!acts && check_.is_set(member) && member != usual) note(check_.name(member), check_.name(other));
+    if (!acts && check_.is_set(member) && member != usual) note(member, check_.name(member), check_.name(other));
   }
-  void note(const std::string& key, const std::string& other) {
-    check_.note(fmt::format("{} has no effect, because of {}", key, other));
+  template <class M>
+  void note(const M& member, const std::string& key, const std::string& other) {
+    check_.note_idle(member, fmt::format("{} has no effect, because of {}", key, other));
   }
 
   const Config& config_;

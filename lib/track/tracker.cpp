@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/utc.h"
 #include "track/mlflow.h"
 #include "track/wandb.h"
 
@@ -16,7 +17,7 @@ class JsonlSink : public Sink {
  public:
   explicit JsonlSink(const std::filesystem::path& file) : file_(file) {}
   void write(int64_t step, const MetricValues& values) override {
-    Json line = {{"step", step}};
+    Json line = {{"step", step}, {"time/utc", utc_text()}};
     for (const auto& [name, value] : values) line[name] = json_float(value);
     file_.write(line);
   }
