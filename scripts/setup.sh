@@ -119,8 +119,9 @@ fetch_wheel() {
 
 # The root of a LibTorch that the user names, else nothing.
 given_torch() {
-  local folder
-  for folder in ${Torch_DIR:+"$Torch_DIR/../../.."} ${CMAKE_PREFIX_PATH//[:;]/ }; do
+  local folder folders
+  IFS=':;' read -ra folders <<< "$CMAKE_PREFIX_PATH"
+  for folder in ${Torch_DIR:+"$Torch_DIR/../../.."} "${folders[@]}"; do
     [[ -e $folder/include/ATen/ATen.h ]] && (cd "$folder" && pwd) && return
   done
   return 0
