@@ -35,10 +35,10 @@ def commands():
     found = {}
     for entry in json.loads((ROOT / "build/compile_commands.json").read_text()):
         file = pathlib.Path(entry["file"])
-        is_group = "/Unity/" in entry["file"] and file.exists()
-        sources = re.findall(r'#include "(/[^"]+\.cpp)"', file.read_text()) if is_group else [entry["file"]]
+        is_group = "/build/groups/" in entry["file"] and file.exists()
+        sources = re.findall(r'#include "([^"]+\.cpp)"', file.read_text()) if is_group else [entry["file"]]
         for source in sources:
-            found[str(pathlib.Path(source).resolve())] = entry["command"]
+            found[str((ROOT / source).resolve())] = entry["command"]
     return found
 
 

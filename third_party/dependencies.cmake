@@ -131,8 +131,10 @@ if(ROLL_MOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VER
 endif()
 find_program(ROLL_CCACHE ccache)
 if(ROLL_CCACHE)
-  # Precompiled headers need both sloppiness words; -fpch-preprocess makes ccache see through them.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${ROLL_CCACHE})
+  # Precompiled headers need both sloppiness words; -fpch-preprocess makes ccache see through them. Paths
+  # below the root count as relative ones, so that the cache of one checkout serves the others.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${ROLL_CCACHE})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${ROLL_CCACHE})
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 endif()
