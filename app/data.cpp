@@ -2,6 +2,7 @@
 // formats and columns as JSON lines of our own.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <iostream>
 #include <memory>
 
 #include "app/cli/reward_flags.h"
@@ -9,6 +10,7 @@
 #include "app/commands.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "checkpoint/hub_cache.h"
 #include "config/checker.h"
 #include "config/flag.h"
@@ -149,7 +151,9 @@ void check_validation(const Asked& asked) {
 
 void check_data_rows(DataFlags& flags) {
   read_part(flags);
+  Log log(std::cerr, std::cerr, {.terminal = terminal_of(2)});
   Asked asked;
+  asked.question.log = &log;
   flags.config.empty() ? ask_by_flags(flags, asked) : ask_by_config(flags, asked);
   DataQuestion& question = asked.question;
   question.lists_all = flags.lists_all;

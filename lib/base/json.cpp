@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <istream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -64,8 +64,8 @@ UserError not_json(const std::string& origin, std::string_view text, size_t byte
 /// Reads over a text before it is parsed, and refuses what would cost too much.
 class Bounds {
  public:
-  Bounds(std::string_view text, const std::string& origin, bool ordered, size_t max_values)
-      : text_(text), origin_(origin), ordered_(ordered), max_values_(max_values) {}
+  Bounds(std::string_view text, const std::string& origin, size_t max_values)
+      : text_(text), origin_(origin), max_values_(max_values) {}
 
   void check() {
     if (text_.size() > kMaxJsonBytes)
@@ -74,30 +74,21 @@ class Bounds {
       const char c = text_[i];
       if (c == '"')
         i = end_of_string(i);
-      else if (c == ':' && !open_.empty())
-        key(i);
       else if (c == '[' || c == '{')
         open(i);
       else if (c == ',')
         count(i, 1);
-      else if ((c == ']' || c == '}') && !open_.empty())
-        open_.pop_back();
+      else if ((c == ']' || c == '}') && depth_ > 0)
+        --depth_;
     }
   }
 
  private:
-  struct Open {
-    size_t keys = 0, key_bytes = 0;  // of an object
-  };
-
-  static constexpr size_t kMaxCompared = 5'000'000'000;
   static constexpr size_t kValuesOfAList = 16;  // takes their memory
 
   size_t end_of_string(size_t i) {
-    const size_t begin = i;
     while (++i < text_.size() && text_[i] != '"')
       if (text_[i] == '\\') ++i;
-    string_bytes_ = i - begin;
     return i;
   }
 
@@ -109,38 +100,102 @@ class Bounds {
 
   void open(size_t i) {
     count(i, kValuesOfAList);
-    open_.emplace_back();
-    if (open_.size() > kMaxJsonDepth)
+    if (++depth_ > kMaxJsonDepth)
       throw error_at(origin_, text_, i, fmt::format("JSON nested more than {} levels deep", kMaxJsonDepth),
                      "flatten it");
   }
 
-  /// An ordered object compares each key with all before it, which costs at most their bytes.
-  void key(size_t i) {
-    Open& object = open_.back();
-    if (ordered_) compared_ += object.key_bytes;
-    ++object.keys;
-    object.key_bytes += string_bytes_;
-    if (compared_ > kMaxCompared)
-      throw error_at(origin_, text_, i, fmt::format("a JSON object of {} keys, too many to look up,", object.keys),
-                     "use a list");
-  }
-
   std::string_view text_;
   const std::string& origin_;
-  bool ordered_;
-  size_t max_values_;
+  size_t max_values_, num_values_ = 0;
+  int depth_ = 0;
+};
+
+enum class TwiceKeys { kLastCounts, kRefusedOutside };
+
+/// Builds a value from what the parser reads. An ordered object compares a new key with all that it has, so that one
+/// of many keys gets an index.
+template <class J>
+class Builder {
+ public:
+  Builder(const std::string& origin, TwiceKeys twice) : origin_(origin), twice_(twice) {}
+  J take() { return std::move(root_); }
+
+  // ---- what the parser calls
+  bool null() { return put(nullptr); }
+  bool boolean(bool value) { return put(value); }
+  bool number_integer(int64_t value) { return put(value); }
+  bool number_unsigned(uint64_t value) { return put(value); }
+  bool number_float(double value, const std::string&) { return put(value); }
+  bool string(std::string& value) { return put(std::move(value)); }
+  bool binary(typename J::binary_t&) { return false; }
+  bool start_object(size_t) { return open(J::object()); }
+  bool start_array(size_t) { return open(J::array()); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  bool key(std::string& name) {
+    auto& object = open_.back().value->template get_ref<typename J::object_t&>();
+    const size_t size = object.size();
+    value_ = &find_or_add(object, name);
+    if (twice_ == TwiceKeys::kRefusedOutside && open_.size() == 1 && object.size() == size)
+      throw user_error("{}: {}: is there twice", origin_, name);
+    return true;
+  }
+  template <class E>
+  bool parse_error(size_t, const std::string&, const E& error) {
+    throw error;
+  }
+
+ private:
+  struct Open {
+    J* value;
+    std::map<std::string, size_t> index;  // empty: the object has few keys
+  };
+
+  bool put(J value) {
+    if (!open_.empty() && open_.back().value->is_array())
+      value_ = &open_.back().value->template get_ref<typename J::array_t&>().emplace_back();
+    *value_ = std::move(value);
+    return true;
+  }
+  bool open(J value) {
+    put(std::move(value));
+    open_.push_back({value_, {}});
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+  J& find_or_add(typename J::object_t& object, const std::string& name) {
+    constexpr size_t kFewKeys = 16;
+    if constexpr (std::is_same_v<J, Json>) {
+      auto& index = open_.back().index;
+      if (object.size() >= kFewKeys) {
+        for (size_t i = index.size(); i < object.size(); ++i) index.emplace(object.begin()[i].first, i);
+        const auto found = index.find(name);
+        return found == index.end() ? object.emplace_back(name, J()).second : object.begin()[found->second].second;
+      }
+    }
+    return object[name];
+  }
+
+  const std::string& origin_;
+  TwiceKeys twice_;
+  J root_;
+  J* value_ = &root_;  // where the next value goes, but in a list
   std::vector<Open> open_;
-  size_t string_bytes_ = 0;  // of the last one
-  size_t compared_ = 0, num_values_ = 0;
 };
 
 /// The only place where text becomes JSON.
 template <class J>
-J parse(std::string_view text, const std::string& origin, size_t max_values = SIZE_MAX) {
-  Bounds(text, origin, std::is_same_v<J, Json>, max_values).check();
+J parse(std::string_view text, const std::string& origin, size_t max_values = SIZE_MAX,
+        TwiceKeys twice = TwiceKeys::kLastCounts) {
+  Bounds(text, origin, max_values).check();
   try {
-    return J::parse(text);
+    Builder<J> builder(origin, twice);
+    J::sax_parse(text, &builder);
+    return builder.take();
   } catch (const nlohmann::json::parse_error& e) {
     throw not_json(origin, text, std::max<size_t>(e.byte, 1) - 1);
   } catch (const nlohmann::json::out_of_range&) {
@@ -229,17 +284,7 @@ Json parse_strangers_json(std::string_view text, const std::string& origin) {
 }
 
 FileJson parse_unique_json(std::string_view text, const std::string& origin) {
-  FileJson json = parse<FileJson>(text, origin);
-  std::set<std::string> seen;
-  // Nothing is kept: at each value's end the library looks at all that is kept beside it.
-  [[maybe_unused]] const FileJson empty =
-      FileJson::parse(text, [&](int depth, FileJson::parse_event_t event, FileJson& key) {
-        const bool is_key = event == FileJson::parse_event_t::key && depth == 1;
-        if (is_key && !seen.insert(key.get<std::string>()).second)
-          throw user_error("{}: {}: is there twice", origin, key.get<std::string>());
-        return !is_key;
-      });
-  return json;
+  return parse<FileJson>(text, origin, SIZE_MAX, TwiceKeys::kRefusedOutside);
 }
 
 Json read_json(const std::filesystem::path& file) {

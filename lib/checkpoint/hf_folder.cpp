@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json_object.h"
 
 namespace roll {
 
@@ -167,17 +168,17 @@ std::vector<NamedTensors> split_shards(const NamedTensors& tensors, int64_t max_
 }
 
 void write_sharded(const fs::path& folder, const std::vector<NamedTensors>& shards, FileSums& sums) {
-  Json index = {{"metadata", {{"total_size", 0}}}, {"weight_map", Json::object()}};
+  Json weight_map = Json::object();
   int64_t total = 0;
   for (size_t i = 0; i < shards.size(); ++i) {
     const std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
     sums[name] = write_safetensors(folder / name, shards[i]);
     for (const auto& [tensor_name, tensor] : shards[i]) {
-      index["weight_map"][tensor_name] = name;
+      add_new(weight_map, tensor_name, name);
       total += static_cast<int64_t>(tensor.nbytes());
     }
   }
-  index["metadata"]["total_size"] = total;
+  const Json index = {{"metadata", {{"total_size", total}}}, {"weight_map", weight_map}};
   sums[kIndexFile] = write_file_atomic(folder / kIndexFile, index.dump(2) + "\n");
 }
 

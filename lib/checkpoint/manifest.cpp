@@ -1,10 +1,10 @@
 #include "checkpoint/manifest.h"
 
-#include <algorithm>
 #include <set>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json_object.h"
 
 namespace roll {
 
@@ -57,9 +57,9 @@ std::string fault_of(const fs::path& file, const FileSum& expected) {
 bool is_taken_for_part(const fs::path& path, const FileSums& files) {
   static const std::set<std::string> kRead = {".json", ".safetensors", ".jinja"};
   const std::string folder = path.parent_path().string() + "/";
-  const auto is_beside = [&](const auto& file) { return file.first.starts_with(folder); };
-  return path.has_parent_path() && kRead.contains(path.extension().string()) &&
-         std::any_of(files.begin(), files.end(), is_beside);
+  const auto beside = files.lower_bound(folder);
+  return path.has_parent_path() && kRead.contains(path.extension().string()) && beside != files.end() &&
+         beside->first.starts_with(folder);
 }
 
 /// Other programs have a manifest.json, too.
@@ -77,7 +77,7 @@ bool is_checkpoint(const fs::path& folder) {
 
 Json to_json(const FileSums& sums) {
   Json json = Json::object();
-  for (const auto& [path, sum] : sums) json[path] = {{"bytes", sum.bytes}, {"xxh3", sum.xxh3}};
+  for (const auto& [path, sum] : sums) add_new(json, path, {{"bytes", sum.bytes}, {"xxh3", sum.xxh3}});
   return json;
 }
 

@@ -12,11 +12,13 @@
 #include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
 
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_object.h"
 
 namespace roll {
 
@@ -176,12 +178,16 @@ void SafetensorsFile::check_ranges(size_t data_bytes) {
     end = entry.end;
   }
   if (end != data_bytes) throw user_error("{}: {} bytes after the last tensor; {}", file_, data_bytes - end, kDamaged);
+  by_name_.resize(entries_.size());
+  std::iota(by_name_.begin(), by_name_.end(), size_t{0});
+  std::ranges::sort(by_name_, {}, [&](size_t index) -> const std::string& { return entries_[index].name; });
 }
 
 at::Tensor SafetensorsFile::read(const std::string& name) const {
-  const auto found =
-      std::find_if(entries_.begin(), entries_.end(), [&](const TensorEntry& entry) { return entry.name == name; });
-  if (found == entries_.end()) throw user_error("{}: holds no tensor {}", file_, name);
+  const auto name_of = [&](size_t index) -> const std::string& { return entries_[index].name; };
+  const auto place = std::ranges::lower_bound(by_name_, name, {}, name_of);
+  if (place == by_name_.end() || name_of(*place) != name) throw user_error("{}: holds no tensor {}", file_, name);
+  const TensorEntry* const found = &entries_[*place];
   char* data = mapping_->begin() + data_start_ + found->begin;
   const auto options = at::TensorOptions().dtype(found->dtype);
   if (reinterpret_cast<uintptr_t>(data) % at::elementSize(found->dtype) == 0)
@@ -196,12 +202,14 @@ namespace {
 
 std::string make_header(const NamedTensors& tensors) {
   Json header = {{"__metadata__", {{"format", "pt"}}}};
+  std::set<std::string_view> names;
   size_t begin = 0;
   for (const auto& [name, tensor] : tensors) {
-    ROLL_CHECK(!header.contains(name), "tensor names are unique");
-    header[name] = {{"dtype", dtype_name(tensor.scalar_type())},
-                    {"shape", tensor.sizes().vec()},
-                    {"data_offsets", {begin, begin + tensor.nbytes()}}};
+    ROLL_CHECK(names.insert(name).second, "tensor names are unique");
+    add_new(header, name,
+            {{"dtype", dtype_name(tensor.scalar_type())},
+             {"shape", tensor.sizes().vec()},
+             {"data_offsets", {begin, begin + tensor.nbytes()}}});
     begin += tensor.nbytes();
   }
   std::string text = header.dump();

@@ -56,6 +56,7 @@ class SafetensorsFile {
   std::shared_ptr<Mapping> mapping_;
   size_t data_start_ = 0;
   std::vector<TensorEntry> entries_;
+  std::vector<size_t> by_name_;  // indices of entries_
 };
 
 /// Writes the tensors (any device, made contiguous) atomically, in the given order, with metadata {"format":"pt"},

@@ -70,7 +70,7 @@ class Builder : public YAML::EventHandler {
   }
   void OnMapEnd() override {
     Frame& frame = frames_.back();
-    for (const Node& merged : frame.merged) merge(frame.node, merged);
+    for (const Node& merged : frame.merged) merge(frame, merged);
     close();
   }
 
@@ -80,6 +80,7 @@ class Builder : public YAML::EventHandler {
     YAML::anchor_t anchor = 0;
     std::optional<std::string> key;  // kMap: a key that waits for its value
     Place key_place;
+    std::map<std::string, Place> keys;  // kMap: those before it
     std::vector<Node> merged;  // kMap: values of <<
   };
 
@@ -141,10 +142,10 @@ class Builder : public YAML::EventHandler {
   static void set_key(Frame& frame, const Node& node) {
     if (node.kind != Node::Kind::kScalar)
       throw user_error("{}: {} where a key is needed", node.place.text(), describe(node));
-    for (const MapEntry& entry : frame.node.map)
-      if (entry.key == node.text)
-        throw user_error("{}: {}: given twice, first at {}; keep one", node.place.text(), node.text,
-                         entry.place.text());
+    const auto [known, is_new] = frame.keys.emplace(node.text, node.place);
+    if (!is_new && node.text != "<<")
+      throw user_error("{}: {}: given twice, first at {}; keep one", node.place.text(), node.text,
+                       known->second.text());
     frame.key = node.text;
     frame.key_place = node.place;
   }
@@ -161,11 +162,11 @@ class Builder : public YAML::EventHandler {
   }
 
   /// YAML's merge: keys that `into` (or an earlier merge) has already win.
-  static void merge(Node& into, const Node& from) {
+  static void merge(Frame& into, const Node& from) {
     if (from.kind != Node::Kind::kMap)
       throw user_error("{}: <<: {} where a mapping is needed", from.place.text(), describe(from));
     for (const MapEntry& entry : from.map)
-      if (!into.find(entry.key)) into.map.push_back(entry);
+      if (into.keys.emplace(entry.key, entry.place).second) into.node.map.push_back(entry);
   }
 
   std::shared_ptr<const std::string> origin_;

@@ -58,7 +58,10 @@ std::vector<ForeignKey> keys_of_words(const std::vector<ArgumentWord>& words) {
       takes_values = false;
     } else if (takes_values) {
       ForeignKey& last = keys.back();
-      last.value = last.value == "true" ? word.text : last.value + " " + word.text;
+      if (last.value == "true")
+        last.value = word.text;
+      else
+        last.value.append(" ").append(word.text);
       if (last.unknown.empty()) last.unknown = word.unknown;
     } else if (!word.unknown.empty()) {
       throw user_error("{}: an argument that may be any key is not known, as it depends on {}; write it out",

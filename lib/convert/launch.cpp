@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "base/error.h"
@@ -88,12 +89,8 @@ bool is_nothing(const shell::Interpreter& shell, const shell::Field& field) {
   return shell::has_unknown(field.text) && known && known->empty();
 }
 
-}  // namespace
-
-ForeignScript read_script(std::string_view text, const std::string& origin, const shell::Reading& reading) {
-  check_text(text, origin);
-  shell::Interpreter shell(reading);
-  shell.run(text, origin);
+ForeignScript run_script(shell::Interpreter& shell, std::string_view text, const std::string& origin, int first_line) {
+  shell.run(text, origin, first_line);
   ForeignScript script{{}, shell.notes(), shell.exit_place()};
   for (const shell::Call& call : shell.calls()) {
     const std::string place = shell.text_of(call.words[0].place);
@@ -117,9 +114,33 @@ ForeignScript read_script(std::string_view text, const std::string& origin, cons
   return script;
 }
 
+}  // namespace
+
+ForeignScript read_script(std::string_view text, const std::string& origin, const shell::Reading& reading) {
+  check_text(text, origin);
+  shell::Interpreter shell(reading);
+  return run_script(shell, text, origin, 1);
+}
+
+void BlockReader::add(std::string_view block, int line) {
+  constexpr size_t kMostWork = 4 * shell::Interpreter::kMostWork;
+  shell::Interpreter shell(reading_);
+  try {
+    ForeignScript script = run_script(shell, block, origin_, line);
+    std::ranges::move(script.launches, std::back_inserter(all_.launches));
+    std::ranges::move(script.notes, std::back_inserter(all_.notes));
+  } catch (const UserError&) {
+    // A sentence, output of programs, or another language.
+  }
+  work_ += shell.work();
+  if (work_ > kMostWork)
+    throw user_error("{}:{}: its commands up to here take too long to read; give a script with those of one training",
+                     origin_, line);
+}
+
 ForeignScript read_markdown(std::string_view text, const std::string& origin, const shell::Reading& reading) {
   check_text(text, origin);
-  ForeignScript all;
+  BlockReader blocks(origin, reading);
   std::string block;
   bool is_inside = false, is_shell = false;
   int line = 0, begin = 0;
@@ -135,21 +156,14 @@ ForeignScript read_markdown(std::string_view text, const std::string& origin, co
     const std::string_view name = bare.substr(3);
     if (!is_inside) {
       is_shell = name.empty() || is_among(name, {"bash", "sh", "shell", "console", "zsh", "shell-session"});
-      begin = line + 1;
+      begin = line + 2;
     } else if (is_shell) {
-      try {
-        // Lines are counted from the file's first.
-        ForeignScript script = read_script(std::string(static_cast<size_t>(begin), '\n') + block, origin, reading);
-        for (ForeignLaunch& launch : script.launches) all.launches.push_back(std::move(launch));
-        for (std::string& note : script.notes) all.notes.push_back(std::move(note));
-      } catch (const UserError&) {
-        // Output of programs, or of another language.
-      }
+      blocks.add(block, begin);
     }
     block.clear();
     is_inside = !is_inside;
   }
-  return all;
+  return blocks.take();
 }
 
 }  // namespace roll

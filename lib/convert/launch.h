@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "convert/foreign.h"
@@ -27,7 +28,24 @@ struct ForeignScript {
 /// Nothing of it is run: see shell/interpreter.h. UserError: what no shell would read, or has no bounds.
 ForeignScript read_script(std::string_view text, const std::string& origin, const shell::Reading& reading);
 
-/// The code blocks of a README, those of shells and those without a name; what no shell would read is left out.
+/// The commands of many short texts in a longer one, such as the code blocks of a README.
+class BlockReader {
+ public:
+  BlockReader(const std::string& origin, const shell::Reading& reading) : origin_(origin), reading_(reading) {}
+
+  /// `block` begins in line `line` of the whole. One that no shell would read adds nothing. UserError: the blocks up to
+  /// here take too long together.
+  void add(std::string_view block, int line);
+  ForeignScript take() { return std::move(all_); }
+
+ private:
+  const std::string& origin_;
+  const shell::Reading& reading_;
+  ForeignScript all_;
+  size_t work_ = 0;
+};
+
+/// The code blocks of a README, those of shells and those without a name.
 ForeignScript read_markdown(std::string_view text, const std::string& origin, const shell::Reading& reading);
 
 }  // namespace roll

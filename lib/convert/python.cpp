@@ -285,7 +285,7 @@ class PythonReader {
 
 /// Commands in the text that says how to start a script, a paragraph each.
 ForeignScript commands_in(const PythonToken& shown, const std::string& origin, const shell::Reading& reading) {
-  ForeignScript script;
+  BlockReader blocks(origin, reading);
   std::string paragraph;
   int line = shown.line, begin = line;
   const std::string whole = shown.text + "\n\n";
@@ -298,16 +298,10 @@ ForeignScript commands_in(const PythonToken& shown, const std::string& origin, c
       paragraph += each + "\n";
       continue;
     }
-    try {
-      const std::string lines(static_cast<size_t>(begin - 1), '\n');
-      for (ForeignLaunch& launch : read_script(lines + paragraph, origin, reading).launches)
-        script.launches.push_back(std::move(launch));
-    } catch (const UserError&) {
-      // A sentence.
-    }
+    blocks.add(paragraph, begin);
     paragraph.clear();
   }
-  return script;
+  return {blocks.take().launches, {}, ""};
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_object.h"
 #include "data/arrow_library.h"
 
 namespace roll {
@@ -86,7 +87,8 @@ Json map_value(const arrow::MapArray& map, int64_t i) {
 
 Json struct_value(const arrow::StructArray& array, int64_t i) {
   Json object = Json::object();
-  for (int f = 0; f < array.num_fields(); ++f) object[array.type()->field(f)->name()] = value_at(*array.field(f), i);
+  for (int f = 0; f < array.num_fields(); ++f)
+    add_new(object, array.type()->field(f)->name(), value_at(*array.field(f), i));
   return object;
 }
 
@@ -266,7 +268,7 @@ class ParquetRows : public RowReader {
     row = Json::object();
     const int64_t i = at_++;
     for (int c = 0; c < batch_->num_columns(); ++c) try {
-        row[batch_->column_name(c)] = value_at(*batch_->column(c), i);
+        add_new(row, batch_->column_name(c), value_at(*batch_->column(c), i));
       } catch (const UserError& e) {
         throw BadRow(fmt::format("{}:{}: {}: {}", file_, number_, batch_->column_name(c), e.what()));
       }

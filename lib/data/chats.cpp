@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/json_object.h"
 #include "data/columns.h"
 
 namespace roll {
@@ -38,7 +39,7 @@ void check_content(const Json& message, const std::string& origin, const std::st
 Json normal_message(Json message) {
   Json normal = Json::object();
   for (const auto& [key, value] : message.items())
-    if (!value.is_null()) normal[key] = value;
+    if (!value.is_null()) add_new(normal, key, value);
   rename_key(normal, "from", "role");
   rename_key(normal, "value", "content");
   for (const char* name : {"reasoning_content", "thinking", "reasoning"})

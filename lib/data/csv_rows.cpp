@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_object.h"
 #include "base/utf8.h"
 #include "data/text_rows.h"
 
@@ -13,7 +14,7 @@ namespace roll {
 
 namespace {
 
-constexpr size_t kMostColumns = 2000;  // a row is an object, whose keys are looked up one after the other
+constexpr size_t kMostColumns = 2000;
 constexpr int kEnd = std::istream::traits_type::eof();
 
 class CsvRows : public RowReader {
@@ -42,7 +43,8 @@ class CsvRows : public RowReader {
                       "double quotes",
                       file_, number_, fields_.size(), names_.size()));
     row = Json::object();
-    for (size_t i = 0; i < names_.size(); ++i) row[names_[i]] = fields_[i] ? Json(std::move(*fields_[i])) : Json();
+    for (size_t i = 0; i < names_.size(); ++i)
+      add_new(row, names_[i], fields_[i] ? Json(std::move(*fields_[i])) : Json());
     return true;
   }
   int64_t number() const override { return number_; }

@@ -11,15 +11,7 @@ namespace roll {
 
 namespace {
 
-constexpr size_t kMostRows = 1024, kMostBytes = 32 << 20;  // at once; bytes of their prompts and responses, about
-
-size_t text_bytes(const Json& value) {
-  if (value.is_string()) return value.get_ref<const std::string&>().size();
-  size_t sum = sizeof(Json);
-  if (value.is_structured())
-    for (const Json& inner : value) sum += text_bytes(inner);
-  return sum;
-}
+constexpr size_t kMostRows = 1024, kMostBytes = 32 << 20;  // at once
 
 bool has_form(const Json& row) {
   return std::ranges::any_of(std::array{"messages", "conversations", "prompt", "text"},
@@ -38,7 +30,7 @@ void read_file(const std::filesystem::path& path, const DataArgs& data, LearntRo
     bytes = 0;
   };
   for (Row row; file.next(row); ++count) {
-    bytes += text_bytes(row.raw);
+    bytes += num_bytes(row.raw);
     rows.push_back(std::move(row));
     if (rows.size() == kMostRows || bytes > kMostBytes) pass_on();
   }

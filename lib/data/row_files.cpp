@@ -52,15 +52,6 @@ namespace {
 
 constexpr size_t kRowsAtOnce = 1024, kBytesAtOnce = 32 << 20;
 
-/// Roughly what a value takes.
-size_t num_bytes(const Json& value) {
-  size_t sum = sizeof(Json);
-  if (value.is_string()) return sum + value.get_ref<const std::string&>().size();
-  if (value.is_structured())
-    for (const Json& inner : value) sum += num_bytes(inner);
-  return sum;
-}
-
 /// False at the end; a row that is refused is passed over.
 bool next_usable(RowFile& file, Row& row, const RowSink& sink) {
   for (;;) try {

@@ -1,7 +1,9 @@
 #include "data/row_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <istream>
+#include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/other_format.h"
@@ -16,26 +18,67 @@ using namespace std::string_view_literals;
 
 namespace fs = std::filesystem;
 
+/// How much a compressed file has grown to.
+class Expansion {
+ public:
+  explicit Expansion(const fs::path& file) : name_(file.string()), file_bytes_(fs::file_size(file)) {}
+
+  /// UserError: the content is too large for the file.
+  void add(size_t bytes) {
+    constexpr uint64_t kAlwaysAllowed = 256 << 20, kMostTimes = 500;
+    content_bytes_ += bytes;
+    if (content_bytes_ > std::max(kAlwaysAllowed, kMostTimes * file_bytes_))
+      throw user_error(
+          "{}: its {} bytes expand to more than {} MB, over {} times as much, which no data set does; if these rows are "
+          "meant, write them as JSON lines without compression",
+          name_, file_bytes_, content_bytes_ >> 20, kMostTimes);
+  }
+
+ private:
+  std::string name_;
+  uint64_t file_bytes_, content_bytes_ = 0;
+};
+
+/// Rows of a file that is compressed inside.
+class ExpandedRows : public RowReader {
+ public:
+  ExpandedRows(std::unique_ptr<RowReader> rows, const fs::path& file) : rows_(std::move(rows)), expansion_(file) {}
+
+  bool next(Json& row) override {
+    if (!rows_->next(row)) return false;
+    expansion_.add(num_bytes(row));
+    return true;
+  }
+  int64_t number() const override { return rows_->number(); }
+
+ private:
+  std::unique_ptr<RowReader> rows_;
+  Expansion expansion_;
+};
+
 class StreamBuffer : public std::streambuf {
  public:
-  explicit StreamBuffer(std::unique_ptr<ByteStream> bytes) : bytes_(std::move(bytes)) {}
+  StreamBuffer(std::unique_ptr<ByteStream> bytes, const fs::path& file) : bytes_(std::move(bytes)), expansion_(file) {}
 
  protected:
   int_type underflow() override {
     const size_t count = bytes_->read(piece_.data(), piece_.size());
+    expansion_.add(count);
     setg(piece_.data(), piece_.data(), piece_.data() + count);
     return count == 0 ? traits_type::eof() : traits_type::to_int_type(piece_[0]);
   }
 
  private:
   std::unique_ptr<ByteStream> bytes_;
+  Expansion expansion_;
   std::array<char, 1 << 16> piece_;
 };
 
 /// What reading throws comes out of it.
 class DecompressedFile : public std::istream {
  public:
-  explicit DecompressedFile(std::unique_ptr<ByteStream> bytes) : std::istream(nullptr), buffer_(std::move(bytes)) {
+  DecompressedFile(std::unique_ptr<ByteStream> bytes, const fs::path& file)
+      : std::istream(nullptr), buffer_(std::move(bytes), file) {
     rdbuf(&buffer_);
     exceptions(std::ios::badbit);
   }
@@ -52,7 +95,7 @@ const char* codec_of(std::string_view beginning) {
 std::unique_ptr<std::istream> open_text(const fs::path& file, const char* codec) {
   if (!codec) return std::make_unique<std::ifstream>(open_to_read(file));
   const std::string name = file.string();
-  return std::make_unique<DecompressedFile>(arrow_library(name).open_compressed(name, codec));
+  return std::make_unique<DecompressedFile>(arrow_library(name).open_compressed(name, codec), file);
 }
 
 /// Of a table; 0 of other files.
@@ -76,13 +119,22 @@ int64_t skip_blanks(std::streambuf& in) {
 
 }  // namespace
 
+size_t num_bytes(const Json& value) {
+  size_t sum = sizeof(Json);
+  if (value.is_string()) return sum + value.get_ref<const std::string&>().size();
+  if (value.is_structured())
+    for (const Json& inner : value) sum += num_bytes(inner);
+  return sum;
+}
+
 std::unique_ptr<RowReader> open_rows(const fs::path& file) {
   const std::string name = file.string();
   std::array<char, 6> begin{};
   std::ifstream in = open_to_read(file);
   in.read(begin.data(), begin.size());
   const std::string_view beginning(begin.data(), static_cast<size_t>(in.gcount()));
-  if (beginning.starts_with("PAR1")) return arrow_library(name).open_parquet(name);
+  if (beginning.starts_with("PAR1"))
+    return std::make_unique<ExpandedRows>(arrow_library(name).open_parquet(name), file);
   if (beginning.starts_with("PARE")) throw user_error("{}: is an encrypted Parquet file, which is not read", name);
   auto text = open_text(file, codec_of(beginning));
   std::streambuf& bytes = *text->rdbuf();

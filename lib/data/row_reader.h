@@ -27,7 +27,11 @@ class RowReader {
   virtual int64_t number() const = 0;
 };
 
-/// UserError: no such file, no format that is known, damaged; Apache Arrow is not here for one that needs it
+/// Roughly what a value takes in memory.
+size_t num_bytes(const Json& value);
+
+/// UserError, also later by next(): the content is far larger than the file, as that of no data set. UserError: no such
+/// file, no format that is known, damaged; Apache Arrow is not here for one that needs it
 /// (arrow_library.h).
 std::unique_ptr<RowReader> open_rows(const std::filesystem::path& file);
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/json_object.h"
 #include "base/trim.h"
 #include "data/chats.h"
 #include "data/columns.h"
@@ -166,6 +167,7 @@ Row parse_row(const Json& line, const std::string& origin, const RowColumns& col
 
 Json own_columns(const Row& row, const RowColumns& columns) {
   Json own = Json::object();
+  std::vector<std::optional<std::string>> moved{"id", row.messages ? "messages" : "prompt"};
   const auto keep = [&](const char* name) {
     if (const Json* value = column(row.raw, name)) own[name] = *value;
   };
@@ -174,8 +176,7 @@ Json own_columns(const Row& row, const RowColumns& columns) {
     own["messages"] = *row.messages;
   else
     own["prompt"] = row.prompt;
-  std::vector<std::optional<std::string>> moved{row.messages ? columns.messages : columns.prompt, columns.tag,
-                                                columns.domain};
+  moved.insert(moved.end(), {row.messages ? columns.messages : columns.prompt, columns.tag, columns.domain});
   for (const char* name : {"ground_truth", "tag", "domain"}) {
     keep(name);
     moved.emplace_back(name);  // also where it is null
@@ -186,7 +187,7 @@ Json own_columns(const Row& row, const RowColumns& columns) {
   }
   if (columns.ground_truth_part == GroundTruthPart::kWhole) moved.push_back(columns.ground_truth);
   for (const auto& [name, value] : row.raw.items())
-    if (!own.contains(name) && std::ranges::find(moved, name) == moved.end()) own[name] = value;
+    if (std::ranges::find(moved, name) == moved.end()) add_new(own, name, value);
   return own;
 }
 

@@ -116,13 +116,13 @@ struct StrategyConfig {
     pipeline_fields(v);
     v("moe_aux_loss_coeff", moe_aux_loss_coeff,
       "of the cost of experts' unequal load, each sequence's on its own, that trains routers beside the loss",
-      at_least(0));
-    v("moe_z_loss_coeff", moe_z_loss_coeff, "of the cost of large logits of routers", at_least(0));
+      within(0, 1'000'000));
+    v("moe_z_loss_coeff", moe_z_loss_coeff, "of the cost of large logits of routers", within(0, 1'000'000));
     v("moe_router_bias_update_rate", moe_router_bias_update_rate,
       "by how much an update moves the bias of each expert that had fewer or more tokens than the mean, of routers "
       "that "
       "have one; 0: they stay as they are",
-      at_least(0));
+      within(0, 1'000'000));
     v("use_distributed_optimizer", use_distributed_optimizer, "data ranks share the optimizer's state (ZeRO-1)");
     v("reshard_after_forward", reshard_after_forward,
       "in an update data ranks share layers and gradients too, and gather each layer when it is computed (ZeRO-3); "

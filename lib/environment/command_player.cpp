@@ -17,8 +17,8 @@ namespace roll {
 namespace {
 
 constexpr size_t kLongestObservation = 1 << 18;  // bytes
-// Descriptors: its input, output, errors and end; of a sandbox also what its keeper says there.
-constexpr int64_t kOfProgram = 4, kOfBoxed = 5;
+// Descriptors: its input, output, errors and end; and its watcher's leash, or what a sandbox's keeper says.
+constexpr int64_t kOfProgram = 5;
 
 /// An answer's fields.
 class Answer {
@@ -197,7 +197,7 @@ std::unique_ptr<LinePeer> make_peer(const EnvironmentArgs& args, const std::stri
 }
 
 int64_t num_descriptors(const EnvironmentArgs& args) {
-  return args.world_size * (!args.addresses.empty() ? 1 : args.sandbox ? kOfBoxed : kOfProgram);
+  return args.world_size * (args.addresses.empty() ? kOfProgram : 1);
 }
 
 }  // namespace roll

@@ -62,7 +62,7 @@ struct ModelArgs {
     v.noted({"model_revision", "trust_remote_code"}, "the folder of pretrain is read as it is");
     v("lora_rank", lora_rank, "rank of the adapters that are trained instead of the weights; null: 8 with lora_target",
       within(0, 1 << 16));
-    v("lora_alpha", lora_alpha, "adapters add alpha / rank x B A; null: 2 x lora_rank", above(0));
+    v("lora_alpha", lora_alpha, "adapters add alpha / rank x B A; null: 2 x lora_rank", above_to(0, 1'000'000));
     v("lora_target", lora_target,
       "products with adapters: all-linear, or how their names end (q_proj,v_proj); null: all-linear with lora_rank");
     v("lora_dropout", lora_dropout,

@@ -23,7 +23,7 @@ struct LogProbsJob {
 
   template <class V>
   void fields(V& v) {
-    v("temperature", temperature, "logits are divided by it; 1 leaves the model's probabilities", above(0));
+    v("temperature", temperature, "logits are divided by it; 1 leaves the model's probabilities", within(0.001, 1000));
     v("entropy", with_entropy, "also write the entropy (nats) of each prediction");
     v("max_tokens_per_batch", max_tokens_per_batch, "rows share a forward pass up to this size", token_range());
   }

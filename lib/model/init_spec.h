@@ -42,7 +42,7 @@ struct InitSizes {
       "last layers that read the keys and values of earlier ones, with MLPs twice as wide (Gemma 4 E2B)",
       within(0, SizeLimits::kLayers));
     v("max_positions", max_positions, "longest sequence", within(1, SizeLimits::kPositions));
-    v("rope_theta", rope_theta, "base of the rotary frequencies", above(0));
+    v("rope_theta", rope_theta, "base of the rotary frequencies", above_to(0, 1e12));
   }
 };
 

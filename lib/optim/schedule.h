@@ -50,10 +50,11 @@ struct LrScheduleArgs {
   template <class V>
   void fields(V& v) {
     v("num_cycles", num_cycles,
-      "cosines: waves until the end, 0.5 by default; cosine_with_restarts: falls, 1 by default", above(0));
-    v("lr_end", lr_end, "polynomial: the last learning rate; null: 1e-7, as in transformers", at_least(0));
-    v("power", power, "polynomial: exponent of the share of updates that are left; null: 1", above(0));
-    v("min_lr", min_lr, "cosine_with_min_lr, cosine_warmup_with_min_lr: the last learning rate", at_least(0));
+      "cosines: waves until the end, 0.5 by default; cosine_with_restarts: falls, 1 by default",
+      above_to(0, 1'000'000));
+    v("lr_end", lr_end, "polynomial: the last learning rate; null: 1e-7, as in transformers", within(0, 1'000'000));
+    v("power", power, "polynomial: exponent of the share of updates that are left; null: 1", above_to(0, 1'000'000));
+    v("min_lr", min_lr, "cosine_with_min_lr, cosine_warmup_with_min_lr: the last learning rate", within(0, 1'000'000));
     v("min_lr_rate", min_lr_rate, "in the place of min_lr: the same as a share of learning_rate", within(0, 1));
     v("warmup_lr_rate", warmup_lr_rate,
       "cosine_warmup_with_min_lr: the first learning rate as a share of learning_rate; null: 1 / warmup_steps",

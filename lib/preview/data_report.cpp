@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <thread>
 
 #include "base/error.h"
@@ -10,6 +11,7 @@
 #include "data/leaks.h"
 #include "data/row_files.h"
 #include "data/tokenise.h"
+#include "track/progress.h"
 
 namespace roll {
 
@@ -34,12 +36,14 @@ class DataLook {
   }
 
   void look() {
+    if (question_.log) progress_.emplace(*question_.log, "rows", 0, "rows");
     read_batches(question_.source.data,
                  {.take = [&](std::vector<Row>& rows) { add(rows); },
                   .note_layout = [&](const std::string& note) { report_.layouts.push_back(note); },
                   .refuse = [&](const BadRow& bad) { report_.bad.emplace_back(bad.what()); }});
     report_.num_lines = num_rows_ + std::ssize(report_.bad) - num_unusable_;
     report_.facts = facts_.all();
+    progress_.reset();
   }
   const RowStore& rows() const { return rows_; }
   const PromptWarnings& prompts() const { return prompts_; }
@@ -47,6 +51,7 @@ class DataLook {
  private:
   void add(std::vector<Row>& rows) {
     num_rows_ += std::ssize(rows);
+    if (progress_) progress_->advance(std::ssize(rows));
     for (const Row& row : rows) facts_.add(row);
     keep_usable(rows, [&](Row& row) { assign_domain(row); });
     if (question_.source.rules)
@@ -103,6 +108,7 @@ class DataLook {
   FactsOfRows facts_;
   PromptWarnings prompts_;
   RowStore rows_;
+  std::optional<Progress> progress_;
   int64_t num_rows_ = 0, num_unusable_ = 0;  // unusable: of num_rows
 };
 

@@ -19,6 +19,7 @@ struct DataQuestion {
   int64_t response_length = 0;              // tokens; 0: no bound
   std::vector<DataArgs> validation{};       // sets of rows that must be others
   bool lists_all = false;                   // every faulty line, instead of the first few
+  Log* log = nullptr;                       // where progress is shown
 };
 
 struct DataReport {

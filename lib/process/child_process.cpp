@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,9 +35,11 @@ constexpr size_t kStderrTail = 4096;
 constexpr double kLongestKill_s = 5;  // a process in the middle of a disk access dies late
 constexpr std::chrono::microseconds kShortestPause{20}, kLongestPause{50'000};  // between looks at what was read
 
-// The program runs below a shell that gathers whatever it leaves behind (see PR_SET_CHILD_SUBREAPER) and outlives it.
-constexpr const char* kGatherer =
-    "\"$@\" 3>&-; status=$?; exec <&- >&- 2>&-; echo $status >&3; exec 3>&-; exec sleep 1000000000";
+constexpr const char* kReporter = "\"$@\" 3>&-; echo $? >&3";
+// Its input ends when the process that started it does, or wants it to. Linux hands it what those that it kills leave
+// behind, so that looking at its own children finds all of them in the end. Waiting for sleep, it waits for the dead too.
+constexpr const char* kWatcher =
+    "read -r end; while read -r all </proc/$$/task/$$/children; [ \"$all\" ]; do kill -9 $all; sleep 0.003; done";
 
 Clock::time_point deadline_after(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -50,23 +53,33 @@ void never_block(const Descriptor& fd) {
   fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
 }
 
+/// Descriptors of this process that a new one has as 0, 1, 2 and kStatusFd.
+using FirstDescriptors = std::array<int, 4>;
+
 /// In the child, between fork and exec: only async-signal-safe calls.
-[[noreturn]] void become(const std::vector<char*>& argv, const std::vector<char*>& variables, int in, int out, int err,
-                         int status) {
-  setpgid(0, 0);
-  // Both outlast exec. The second ends the shell when this process is killed, for only the program reads our pipe.
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  dup2(in, 0);
-  dup2(out, 1);
-  dup2(err, 2);
-  dup2(status, kStatusFd);
+[[noreturn]] void become(const std::vector<char*>& argv, const std::vector<char*>& variables,
+                         const FirstDescriptors& descriptors) {
+  for (size_t i = 0; i < descriptors.size(); ++i) dup2(descriptors[i], static_cast<int>(i));
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int number : {SIGPIPE, SIGINT, SIGTERM}) signal(number, SIG_DFL);
   execve(argv[0], argv.data(), variables.data());
   _exit(127);
+}
+
+/// As become(): the watcher, with the program below it.
+[[noreturn]] void become_watched(const std::vector<char*>& program, const std::vector<char*>& watcher,
+                                 const std::vector<char*>& variables, const FirstDescriptors& of_program,
+                                 const FirstDescriptors& of_watcher) {
+  setpgid(0, 0);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // outlasts exec
+  // Not fork(): its handlers may wait for threads that exist in our parent only.
+  const auto pid = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+  if (pid < 0) _exit(127);
+  if (pid > 0) become(watcher, variables, of_watcher);
+  setpgid(0, 0);  // a program that signals its group means its own
+  become(program, variables, of_program);
 }
 
 bool is_set_in(const std::vector<std::string>& variables, std::string_view entry) {
@@ -143,6 +156,16 @@ std::vector<pid_t> processes_below(pid_t root) {
 
 namespace {
 
+/// Whether this process's child has ended, and is reaped, within so many seconds.
+bool ends_within(pid_t child, double seconds) {
+  const auto deadline = deadline_after(seconds);
+  while (waitpid(child, nullptr, WNOHANG) == 0) {
+    if (Clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
+  return true;
+}
+
 /// Kills the processes below `root`, which itself lives: so what one of them starts meanwhile, or leaves behind as it
 /// dies, stays below it and is found by the next look. A list of children may miss some while others are waited for,
 /// hence two looks that find nothing.
@@ -174,8 +197,8 @@ std::string check_executable(const std::string& program) {
   throw user_error("{}: cannot be started{}", program, errno_text());
 }
 
-std::vector<std::string> gathered(const std::vector<std::string>& command) {
-  std::vector<std::string> words{"/bin/sh", "-c", kGatherer, "sh"};
+std::vector<std::string> reporting(const std::vector<std::string>& command) {
+  std::vector<std::string> words{"/bin/sh", "-c", kReporter, "sh"};
   words.insert(words.end(), command.begin(), command.end());
   return words;
 }
@@ -201,21 +224,28 @@ ChildProcess::ChildProcess(StartedProgram started)
 ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::vector<std::string>& variables) {
   if (command.empty()) throw user_error("no program to start");
   check_executable(command[0]);
-  std::vector<std::string> words = gathered(command), own = variables;
-  std::vector<char*> argv = pointers_to(words), all = pointers_to(own);
+  std::vector<std::string> words = reporting(command), watcher{"/bin/sh", "-c", kWatcher}, own = variables;
+  std::vector<char*> argv = pointers_to(words), watcher_argv = pointers_to(watcher), all = pointers_to(own);
   all.pop_back();
   for (char** entry = environ; *entry; ++entry)
     if (!is_set_in(variables, *entry)) all.push_back(*entry);
   all.push_back(nullptr);
-  Pipe in = child_pipe(), out = child_pipe(), err = child_pipe(), status = child_pipe();
+  Pipe in = child_pipe(), out = child_pipe(), err = child_pipe(), status = child_pipe(), leash = child_pipe();
+  const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!nothing) throw system_error("/dev/null: cannot be opened{}", errno_text());
+  const int null = nothing.get();
   pid_ = fork();
-  if (pid_ == 0) become(argv, all, in.read_end.get(), out.write_end.get(), err.write_end.get(), status.write_end.get());
+  if (pid_ == 0)
+    become_watched(argv, watcher_argv, all,
+                   {in.read_end.get(), out.write_end.get(), err.write_end.get(), status.write_end.get()},
+                   {leash.read_end.get(), null, null, null});
   if (pid_ < 0) throw system_error("{}: cannot be started{}", command[0], errno_text());
   setpgid(pid_, pid_);  // both sides, so that it holds whoever comes first
   input_ = std::move(in.write_end);
   output_ = std::move(out.read_end);
   errors_ = std::move(err.read_end);
   status_ = std::move(status.read_end);
+  leash_ = std::move(leash.write_end);
   for (const Descriptor* fd : {&input_, &output_, &errors_, &status_}) never_block(*fd);
 }
 
@@ -227,10 +257,12 @@ void ChildProcess::kill() {
   if (pid_ < 0) return;
   has_ended();  // its own status is worth more than our signal
   if (!ends_all_) kill_below(pid_);
-  ::kill(pid_, SIGKILL);
   guard_.reset();
-  int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  leash_.close();
+  if (ends_all_ || !ends_within(pid_, kLongestKill_s)) {  // a watcher ends by itself, once it has waited for the dead
+    ::kill(pid_, SIGKILL);
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
   }
   pid_ = -1;
   if (!exit_code_) exit_code_ = -SIGKILL;
@@ -241,7 +273,7 @@ bool ChildProcess::has_ended() {
   if (exit_code_) return true;
   const ssize_t n = read(status_.get(), text.data(), text.size() - 1);
   if (n < 0) return false;
-  const int code = n == 0 ? 128 + SIGKILL : std::atoi(text.data());       // nothing: somebody killed the shell
+  const int code = n == 0 ? 128 + SIGKILL : std::atoi(text.data());       // nothing: somebody killed the reporter
   exit_code_ = code > 128 && code <= 128 + SIGRTMAX ? 128 - code : code;  // as shells say it
   return true;
 }

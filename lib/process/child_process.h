@@ -1,8 +1,11 @@
 // A program that answers lines: standard input and output on pipes, one line out for each line in. Waits and lines have
 // limits. Killing it kills whatever it started, children that went their
-// own way (setsid, double fork) included: a shell above it is made the one to which Linux hands all of its orphans
+// own way (setsid, double fork) included: a process above it is made the one to which Linux hands all of its orphans
 // (PR_SET_CHILD_SUBREAPER), so that nothing leaves the tree that /proc shows. That needs no privileges, where a
 // namespace of processes does, and does not depend on what the children keep, as a mark in their environment would.
+//
+// The process above is a watcher: a shell that does the killing when this process ends without doing it (SIGKILL, the
+// kernel out of memory). It learns of that by the end of a pipe that this process holds.
 #pragma once
 
 #include <poll.h>
@@ -22,8 +25,8 @@ namespace roll {
 /// Where `program` is. UserError, with the reason, unless it is a file or found on PATH, and may be executed.
 std::string check_executable(const std::string& program);
 
-/// A program that was started by other means: below gathered() of its command, whose descriptor kStatusFd is the other
-/// end of `status`.
+/// A program that was started by other means: by the words of reporting() of its command, with the other end of
+/// `status` as descriptor kStatusFd.
 struct StartedProgram {
   pid_t pid = -1;
   Descriptor input, output, errors, status;
@@ -33,8 +36,8 @@ struct StartedProgram {
 
 inline constexpr int kStatusFd = 3;
 
-/// The words that start `command` below the shell that gathers what it leaves behind.
-std::vector<std::string> gathered(const std::vector<std::string>& command);
+/// The words that run `command` in a shell that tells its exit status.
+std::vector<std::string> reporting(const std::vector<std::string>& command);
 
 /// The processes below `root`, however deep, that still run.
 std::vector<pid_t> processes_below(pid_t root);
@@ -96,10 +99,11 @@ class ChildProcess {
   bool has_read_all() const;
   bool has_ended();
 
-  pid_t pid_ = -1;  // of the shell above it
+  pid_t pid_ = -1;  // of the watcher above it, or the first of a namespace
   bool ends_all_ = false;
   std::shared_ptr<void> guard_;
   Descriptor input_, output_, errors_, status_;
+  Descriptor leash_;  // its end is the watcher's sign
   std::string unread_;
   std::string stderr_tail_;
   std::string question_;         // with its newline

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -35,7 +36,7 @@ std::string content_of(int fd) {
 std::unique_ptr<FileLock> FileLock::take(const std::filesystem::path& file, double patience_s, std::string& holder) {
   const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) throw system_error("{}: cannot create the lock{}", file.string(), errno_text());
-  std::unique_ptr<FileLock> lock(new FileLock(fd));
+  std::unique_ptr<FileLock> lock(new FileLock(fd, std::filesystem::absolute(file)));
   const Stopwatch watch;
   while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno == ENOSYS || errno == EOPNOTSUPP) break;  // some cluster file systems have no locks; the file still warns
@@ -51,6 +52,12 @@ std::unique_ptr<FileLock> FileLock::take(const std::filesystem::path& file, doub
   if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
     throw system_error("{}: cannot write{}", file.string(), errno_text());
   return lock;
+}
+
+bool FileLock::is_in_place() const {
+  struct stat own {}, there {};
+  if (::fstat(fd_.get(), &own) != 0 || ::stat(file_.c_str(), &there) != 0) return false;
+  return own.st_dev == there.st_dev && own.st_ino == there.st_ino;
 }
 
 bool FileLock::is_held(const std::filesystem::path& file) {

@@ -16,12 +16,16 @@ class FileLock {
   /// keeps it; then the result is null.
   static std::unique_ptr<FileLock> take(const std::filesystem::path& file, double patience_s, std::string& holder);
 
+  /// Whether `file` is what it was when it was locked: neither removed, nor renamed, nor another one.
+  bool is_in_place() const;
+
   /// Whether a process keeps the lock of `file` now; false where that cannot be seen.
   static bool is_held(const std::filesystem::path& file);
 
  private:
-  explicit FileLock(int fd) : fd_(fd) {}
+  FileLock(int fd, std::filesystem::path file) : fd_(fd), file_(std::move(file)) {}
   Descriptor fd_;
+  std::filesystem::path file_;
 };
 
 }  // namespace roll

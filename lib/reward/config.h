@@ -35,9 +35,12 @@ struct QueryFilterArgs {
 
   template <class V>
   void fields(V& v) {
-    v("threshold_down", threshold_down, "mean_filter: groups at or below this mean score are dropped");
-    v("threshold_up", threshold_up, "mean_filter: groups at or above this mean score are dropped");
-    v("std_threshold", std_threshold, "std_filter: groups at or below this deviation are dropped");
+    v("threshold_down", threshold_down, "mean_filter: groups at or below this mean score are dropped",
+      within(-1'000'000, 1'000'000));
+    v("threshold_up", threshold_up, "mean_filter: groups at or above this mean score are dropped",
+      within(-1'000'000, 1'000'000));
+    v("std_threshold", std_threshold, "std_filter: groups at or below this deviation are dropped",
+      within(-1'000'000, 1'000'000));
   }
 };
 

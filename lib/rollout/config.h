@@ -33,9 +33,11 @@ struct GeneratingArgs {
     v("top_k", top_k, "only the k most likely tokens; 0 or -1: all", at_least(-1));
     v("min_p", min_p, "only tokens with at least min_p x the largest probability; 0 is off", within(0, 1));
     v("repetition_penalty", repetition_penalty,
-      "logits of tokens seen before are divided (multiplied below 0) by it; 1 is off", above(0));
-    v("presence_penalty", presence_penalty, "taken off the logits of generated tokens, once");
-    v("frequency_penalty", frequency_penalty, "taken off the logits of generated tokens, per occurrence");
+      "logits of tokens seen before are divided (multiplied below 0) by it; 1 is off", within(0.001, 1000));
+    v("presence_penalty", presence_penalty, "taken off the logits of generated tokens, once",
+      within(-1'000'000, 1'000'000));
+    v("frequency_penalty", frequency_penalty, "taken off the logits of generated tokens, per occurrence",
+      within(-1'000'000, 1'000'000));
     v("stop_strings", stop_strings, "a response ends where its text holds one of these");
     v("include_stop_str_in_output", include_stop_str_in_output, "the stop string stays in the response's text");
     v("skip_special_tokens", skip_special_tokens, "the response's text leaves special tokens out");

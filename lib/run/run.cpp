@@ -123,6 +123,7 @@ std::optional<OperatorTrace> Run::timeline_of(int64_t step) const {
 }
 
 void Run::track(int64_t step, Metrics metrics) {
+  require_folder(step);
   if (save_s_ > 0) metrics.add("time/checkpoint", std::exchange(save_s_, 0));
   const MetricValues values = metrics.values();
   warn_unmeasured(step, values);
@@ -134,6 +135,16 @@ void Run::track(int64_t step, Metrics metrics) {
       if (early_stop_.is_over() && step < last_step_) end_early(step);
     }
   if (tracker_) tracker_->write(step, values, last_step_);
+}
+
+/// A folder that is removed or renamed takes the files that are open there with it, and the lock with them.
+void Run::require_folder(int64_t step) const {
+  if (!start_.lock || start_.lock->is_in_place()) return;
+  throw system_error(
+      "output_dir = {}: the run folder, or its {}, was removed, renamed or replaced during the run; the metrics and the "
+      "log of step {} are lost, and so is what was trained since the last checkpoint that is still there. Put the folder "
+      "back and go on with: {}",
+      folder_.path().string(), kLockFile, step, keys_.resume_command);
 }
 
 /// Warns once that the metric of best checkpoints was not measured where it should have been: in a validation if it is
@@ -173,6 +184,7 @@ void Run::show(ShownSample sample) {
 }
 
 void Run::finish() {
+  require_folder(last_step_);
   if (!tracker_) return;
   tracker_->finish();
   log_.show_on(nullptr);
@@ -184,6 +196,7 @@ void Run::finish() {
 
 bool Run::save(int64_t step, const std::function<RunState()>& make) {
   const Stopwatch watch;
+  agree(ranks_, [&] { require_folder(step); });
   const RunState made = make();
   Checkpoint checkpoint{.step = step,
                         .about = about_checkpoint(keys_.wish, start_.run),

@@ -101,14 +101,15 @@ class Run {
   /// Whether something that happens every so many steps (0 or less: never), and after the last one, happens now.
   bool is_due(int64_t step, int64_t every) const { return step == last_step_ || (every > 0 && step % every == 0); }
   /// The step's metrics to the trackers, with time/checkpoint where training waited for one since the last call. May
-  /// make this step the last one (early_stopping_patience). All ranks know them.
+  /// make this step the last one (early_stopping_patience). All ranks know them. SystemError: the run folder is no
+  /// longer there.
   void track(int64_t step, Metrics metrics);
   /// Of this rank's work from now on, where the step is to be recorded (profiler_timeline): the second one, as the
   /// first warms up.
   std::optional<OperatorTrace> timeline_of(int64_t step) const;
   /// A response with its verdict, for the screen.
   void show(ShownSample sample);
-  /// Closes the screen and prints the warnings of the run.
+  /// Closes the screen and prints the warnings of the run. SystemError as track().
   void finish();
   /// A checkpoint where save_steps, a best validation or an earlier failure has one; after the last step it has to
   /// succeed. **Collective**. SystemError.
@@ -120,6 +121,7 @@ class Run {
  private:
   bool save(int64_t step, const std::function<RunState()>& state);
   void require_saved(int64_t step);
+  void require_folder(int64_t step) const;
   void end_early(int64_t step);
   void warn_unmeasured(int64_t step, const MetricValues& values);
   void start(const RunFace& face);

@@ -65,7 +65,7 @@ struct Fields {
     v("top_p", sampling.top_p, "", above_to(0, 1));
     v("top_k", sampling.top_k, "", at_least(-1));
     v("min_p", sampling.min_p, "", within(0, 1));
-    v("repetition_penalty", sampling.repetition_penalty, "", above(0));
+    v("repetition_penalty", sampling.repetition_penalty, "", within(0.001, 1000));
     v("presence_penalty", sampling.presence_penalty, "");
     v("frequency_penalty", sampling.frequency_penalty, "");
     v("skip_special_tokens", sampling.skip_special_tokens, "");

@@ -31,7 +31,7 @@ struct CheckpointConfig {
       "improving on its best; 0: never",
       at_least(0));
     v("early_stopping_threshold", early_stopping_threshold,
-      "early_stopping_patience counts an improvement only where it is larger than this", at_least(0));
+      "early_stopping_patience counts an improvement only where it is larger than this", within(0, 1'000'000));
     v.bool_or_text("resume_from_checkpoint", resume_from_checkpoint,
                    "true: go on with the run in output_dir, where there is one; or a checkpoint's folder");
   }

@@ -54,7 +54,8 @@ struct TeacherConfig {
   template <class V>
   void fields(V& v) {
     model.fields(v);
-    v("opd_kl_coef", opd_kl_coef, "weight of the KL to this teacher; null: that at the top level", at_least(0));
+    v("opd_kl_coef", opd_kl_coef, "weight of the KL to this teacher; null: that at the top level",
+      within(0, 1'000'000));
     v("tag_included", tag_included, "it teaches the domains with these tags, or of these names; empty: all");
   }
 };
@@ -195,7 +196,7 @@ struct Config {
     v("pretrain", pretrain, "the policy's first weights: HF folder or Hub name");
     v("reward_pretrain", reward_pretrain, "the critic's first weights; null: pretrain");
     v("ppo_epochs", ppo_epochs, "passes over a step's experience", round_range());
-    v("max_grad_norm", max_grad_norm, "gradients are scaled down to this norm", above(0));
+    v("max_grad_norm", max_grad_norm, "gradients are scaled down to this norm", above_to(0, 1e12));
     v("critic_warmup", critic_warmup, "first steps that train the critic only", at_least(0));
     v("enable_reference", enable_reference,
       "true: measure the KL to the reference even where no loss or reward needs it");
@@ -226,7 +227,8 @@ struct Config {
     v("actor_infer", actor_infer, "the policy in sampling");
     v("reference", reference, "the frozen policy");
     v("teacher", teacher, "the model that the policy is distilled from, or several by names of their own");
-    v("opd_kl_coef", opd_kl_coef, "weight of the KL to teachers that have none of their own; null: 1", at_least(0));
+    v("opd_kl_coef", opd_kl_coef, "weight of the KL to teachers that have none of their own; null: 1",
+      within(0, 1'000'000));
     v("pure_opd_pipeline_type", pure_opd_pipeline_type, "what is distilled: rlvr, single answers to prompts");
     v("critic", critic, "the value model");
     v("validation", validation, "data and sampling of the validation");

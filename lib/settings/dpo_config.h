@@ -25,7 +25,7 @@ struct DpoConfig : SftConfig {
   void fields(V& v) {
     run_fields(v);
     v("beta", beta, "strength of the pull towards the reference: the reward of a response is beta x its log-ratio",
-      above(0));
+      within(1e-6, 1'000'000));
     v("ipo", ipo, "IPO's squared loss, (margin of the log-ratios - 1 / (2 beta))^2, in place of DPO's logistic one");
     v("label_smoothing", label_smoothing, "share of pairs that are taken to be labelled the wrong way round (cDPO)",
       within(0, 0.5));

@@ -73,7 +73,7 @@ struct SftConfig {
     v("pretrain", pretrain, "the first weights: HF folder or Hub name");
     v("sequence_length", sequence_length, "longest sequence in tokens; longer rows are dropped and counted",
       token_range());
-    v("max_grad_norm", max_grad_norm, "gradients are scaled down to this norm", above(0));
+    v("max_grad_norm", max_grad_norm, "gradients are scaled down to this norm", above_to(0, 1e12));
     v("global_template", global_template, "chat template of all data; null: the model's own");
     v.noted({"hydra", "defaults"}, "the file is read as it is, without Hydra");
     v.noted({"num_gpus_per_node"}, "device_mapping, -n and the hostfile say where ranks are");

@@ -29,7 +29,7 @@ struct TrainingArgs {
     // AdamW moves every weight by about this much an update, and the weights of language models are around 0.02.
     v("learning_rate", learning_rate, "peak learning rate of AdamW: about how far an update moves each weight",
       within(0, 0.1));
-    v("weight_decay", weight_decay, "decoupled weight decay of matrices (not of norms and biases)", at_least(0));
+    v("weight_decay", weight_decay, "decoupled weight decay of matrices (not of norms and biases)", within(0, 1000));
     v("train_batch_size", train_batch_size,
       "sequences of a mini-batch (one update) of all ranks together, so that any number of ranks makes the same "
       "updates; null: per_device_train_batch_size x gradient_accumulation_steps on each data-parallel rank, as in ROLL",
@@ -48,7 +48,7 @@ struct TrainingArgs {
     v("lr_scheduler_kwargs", lr_scheduler_kwargs, "arguments of lr_scheduler_type, as in transformers");
     v("adam_beta1", adam_beta1, "decay of the gradient's mean", from_below(0, 1));
     v("adam_beta2", adam_beta2, "decay of the gradient's square", from_below(0, 1));
-    v("adam_epsilon", adam_epsilon, "added to the root of the gradient's square", above(0));
+    v("adam_epsilon", adam_epsilon, "added to the root of the gradient's square", within(1e-30, 1));
     v("num_train_epochs", num_train_epochs, "passes over the data: `roll sft` only; RLVR runs max_steps",
       round_range());
     v.noted({"logging_steps", "save_steps", "eval_steps", "max_steps", "output_dir", "seed", "data_seed"},

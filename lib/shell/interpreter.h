@@ -46,9 +46,12 @@ class Interpreter {
  public:
   explicit Interpreter(Reading reading);
 
-  /// Goes through the whole of `text`, which messages call `origin`. UserError: what no shell would read; what takes
-  /// too long, grows too large or is nested too deep.
-  void run(std::string_view text, const std::string& origin);
+  /// Goes through the whole of `text`, which messages call `origin` and whose first line they count as `first_line`.
+  /// UserError: what no shell would read; what takes too long, grows too large or is nested too deep.
+  void run(std::string_view text, const std::string& origin, int first_line = 1);
+  /// The work done so far, of which an interpreter does no more than kMostWork.
+  size_t work() const { return work_; }
+  static constexpr size_t kMostWork = 24 << 20;
 
   const std::vector<Call>& calls() const { return calls_; }
   const Unknowns& unknowns() const { return unknowns_; }
@@ -70,6 +73,8 @@ class Interpreter {
     std::vector<Field> arguments;  // $1, $2, ...
     std::string folder;            // empty: where the script was started
     std::string doubt;             // a condition under which the rest may not run
+
+    size_t size() const;
   };
   enum class Flow { kOn, kBreak, kContinue, kReturn, kExit };
   using Fields = std::vector<Field>;

@@ -14,9 +14,9 @@ Interpreter::Interpreter(Reading reading) : reading_(std::move(reading)) {
   for (const auto& [name, value] : reading_.environment) set(name, value, {});
 }
 
-void Interpreter::run(std::string_view text, const std::string& origin) {
+void Interpreter::run(std::string_view text, const std::string& origin, int first_line) {
   files_.push_back(origin);
-  run(parse(text, origin, static_cast<int>(files_.size()) - 1));
+  run(parse(text, origin, static_cast<int>(files_.size()) - 1, first_line));
 }
 
 std::string Interpreter::text_of(Place place) const {
@@ -24,10 +24,16 @@ std::string Interpreter::text_of(Place place) const {
 }
 
 void Interpreter::spend(size_t work, Place place) {
-  constexpr size_t kMostWork = 24 << 20;
   work_ += work + 64;
   if (work_ > kMostWork)
     throw user_error("{}: runs too long, or grows too large, to be a script that starts a training", text_of(place));
+}
+
+/// The work of a copy.
+size_t Interpreter::State::size() const {
+  size_t num_parts = functions.size() + arguments.size();
+  for (const auto& [name, variable] : variables) num_parts += 1 + variable.fields.size();
+  return 64 * num_parts;
 }
 
 Truth Interpreter::run(const NodePtr& node) {
@@ -193,9 +199,7 @@ Truth Interpreter::run_case(const Node& node, size_t from) {
 }
 
 Truth Interpreter::run_apart(const std::function<Truth()>& what) {
-  size_t size = 0;
-  for (const auto& [name, variable] : state_.variables) size += 64 * (1 + variable.fields.size());
-  spend(size, {});
+  spend(state_.size(), {});
   State kept = state_;
   const Truth truth = what();
   state_ = std::move(kept);
@@ -206,9 +210,7 @@ Truth Interpreter::run_apart(const std::function<Truth()>& what) {
 Truth Interpreter::run_either(const std::function<Truth()>& yes, const std::function<Truth()>& no,
                               const std::string& condition, Place place) {
   const std::string why = fmt::format("{} of {}", condition, text_of(place));
-  size_t size = 0;
-  for (const auto& [name, variable] : state_.variables) size += 64 * (1 + variable.fields.size());
-  spend(2 * size, place);
+  spend(2 * state_.size(), place);
   const State before = state_;
   const std::string exit_before = exit_place_;
   const size_t num_calls = calls_.size();

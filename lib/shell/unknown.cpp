@@ -23,13 +23,10 @@ bool is_always_set(std::string_view name) {
 }
 
 std::string Unknowns::mark(const Unknown& unknown) {
-  const auto known = std::ranges::find_if(all_, [&](const Unknown& other) {
-    return other.kind == unknown.kind && other.text == unknown.text && other.place.line == unknown.place.line &&
-           other.place.file == unknown.place.file;
-  });
-  const size_t index = static_cast<size_t>(known - all_.begin());
-  if (known == all_.end()) all_.push_back(unknown);
-  return kOpen + std::to_string(index) + kClose;
+  const auto [known, is_new] =
+      index_.try_emplace({unknown.kind, unknown.place.file, unknown.place.line, unknown.text}, all_.size());
+  if (is_new) all_.push_back(unknown);
+  return kOpen + std::to_string(known->second) + kClose;
 }
 
 std::string Unknowns::mark_of(const Unknown& unknown) const {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "shell/syntax.h"
@@ -39,6 +41,7 @@ class Unknowns {
 
  private:
   std::vector<Unknown> all_;
+  std::map<std::tuple<Unknown::Kind, int, int, std::string>, size_t> index_;  // kind, file, line and text: in all_
 };
 
 bool has_unknown(std::string_view text);

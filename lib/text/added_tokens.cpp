@@ -20,9 +20,9 @@ bool word_after(std::string_view text, size_t pos) {
   return pos < text.size() && is_word(next_code_point(text, pos));
 }
 
-/// Where the white space that ends at `pos` begins.
-size_t space_start(std::string_view text, size_t pos) {
-  for (size_t before = pos; before > 0 && is_white_space(previous_code_point(text, before));) pos = before;
+/// Where the white space that ends at `pos` begins, but not before `least`.
+size_t space_start(std::string_view text, size_t pos, size_t least) {
+  for (size_t before = pos; before > least && is_white_space(previous_code_point(text, before));) pos = before;
   return pos;
 }
 
@@ -105,8 +105,8 @@ void AddedTokens::split(std::string_view text, bool normalized, bool parse_speci
     const AddedToken& token = tokens_[match.value];
     if (token.special && !parse_special) continue;
     if (token.single_word && (word_before(text, match.begin) || word_after(text, match.end))) continue;
-    const size_t begin = token.lstrip ? std::max(space_start(text, match.begin), done) : match.begin;
-    const size_t end = token.rstrip ? space_end(text, match.end) : match.end;
+    const size_t begin = token.lstrip ? std::max(space_start(text, match.begin, done), done) : match.begin;
+    const size_t end = token.rstrip ? space_end(text, std::max(match.end, done)) : match.end;  // to `done` all is space
     if (begin > done) segments.push_back({done, begin, -1});
     segments.push_back({begin, end, token.id});
     done = end;

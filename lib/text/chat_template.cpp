@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json_object.h"
 #include "base/nearest.h"
 #include "checkpoint/base_folder.h"
 #include "jinja/template.h"
@@ -99,8 +100,8 @@ std::string joined_parts(const Json& parts, const std::string& where) {
 Json with_reasoning(const Json& message) {
   for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
     if (!message.contains(name)) continue;
-    Json out{{"thinking", message[name]}};
-    out.update(message);
+    Json out = message;
+    if (!out.contains("thinking")) out["thinking"] = message[name];
     out["reasoning_content"] = message[name];
     return out;
   }
@@ -111,7 +112,7 @@ Json checked_message(const Json& message, const std::string& where) {
   if (!message.is_object()) throw user_error(R"({}: must be {{"role": ..., "content": ...}})", where);
   Json out = Json::object();
   for (const auto& [key, value] : message.items())
-    if (!value.is_null()) out[key] = value;
+    if (!value.is_null()) add_new(out, key, value);
   if (!out.contains("role") || !out["role"].is_string()) throw user_error("{}.role: must be a string", where);
   if (out.contains("content") ? !out["content"].is_string() && !out["content"].is_array() : !out.contains("tool_calls"))
     throw user_error("{}.content: must be a string or a list of text parts", where);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -29,14 +30,17 @@ std::string spelling_of(const JsonView& token) {
   return token.value().is_object() ? token.at("content").string() : token.string();
 }
 
-void name_token(const JsonView& file, const std::string& name, std::vector<NamedToken>& out) {
+using TokensByName = std::map<std::string, NamedToken>;
+
+/// What a later place says of a name counts; there, null takes the token away.
+void name_token(const JsonView& file, const std::string& name, TokensByName& out) {
   if (!file.value().contains(name)) return;
-  std::erase_if(out, [&](const NamedToken& token) { return token.name == name; });
-  if (const auto token = file.get(name)) out.push_back({name, spelling_of(*token), token->where()});
+  out.erase(name);
+  if (const auto token = file.get(name)) out[name] = {name, spelling_of(*token), token->where()};
 }
 
 /// Models have names of their own, as image_token; other keys that end alike are flags (add_bos_token).
-void name_config_tokens(const JsonView& config, std::vector<NamedToken>& out) {
+void name_config_tokens(const JsonView& config, TokensByName& out) {
   for (const char* name : kNames) name_token(config, name, out);
   for (const auto& [key, value] : config.value().items())
     if (key.ends_with("_token") && (value.is_string() || value.is_object())) name_token(config, key, out);
@@ -76,16 +80,18 @@ void read_added(const JsonView& json, SpecialTokens& out) {
 }  // namespace
 
 std::vector<NamedToken> read_named_tokens(const fs::path& folder) {
-  std::vector<NamedToken> out;
+  TokensByName named;
   bool has_decoder = false;
   with_file(folder / "tokenizer_config.json", [&](const JsonView& json) {
     has_decoder = json.value().contains("added_tokens_decoder");
-    name_config_tokens(json, out);
+    name_config_tokens(json, named);
   });
-  if (has_decoder) return out;
-  with_file(folder / "special_tokens_map.json", [&](const JsonView& json) {
-    for (const char* name : kNames) name_token(json, name, out);
-  });
+  if (!has_decoder)
+    with_file(folder / "special_tokens_map.json", [&](const JsonView& json) {
+      for (const char* name : kNames) name_token(json, name, named);
+    });
+  std::vector<NamedToken> out;
+  for (auto& [name, token] : named) out.push_back(std::move(token));
   return out;
 }
 

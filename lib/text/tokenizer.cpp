@@ -290,9 +290,15 @@ std::vector<int64_t> Tokenizer::encode_behind(std::span<const int64_t> before, s
 
 std::string Tokenizer::disarmed(std::string text) const {
   for (const AddedToken& token : parts_->added.tokens()) {
+    if (!token.special) continue;
     const size_t first = next_character(token.content, 1);  // bytes of its first character
-    for (size_t at = 0; token.special && (at = text.find(token.content, at)) != std::string::npos; at += first)
-      text.insert(at + first, 1, ' ');
+    std::string apart;
+    size_t done = 0;
+    for (size_t at = 0; (at = text.find(token.content, at)) != std::string::npos; done = at) {
+      at += first;
+      apart.append(text, done, at - done).append(" ");
+    }
+    text = apart.append(text, done);
   }
   return text;
 }

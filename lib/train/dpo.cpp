@@ -46,7 +46,10 @@ DpoData load_dpo_data(const DpoConfig& config, const RunStart& start, Log& log) 
   const Tokenizer tokenizer = Tokenizer::load(data.folders.actor);
   data.rows = load_told<PairRow>(
       config.sft_train.data_args, config.validation.data_args, config.sequence_length,
-      [&](const DataArgs& rows) { return load_pair_rows(config, rows, data.folders.actor, tokenizer); }, log);
+      [&](const DataArgs& rows, Progress* progress) {
+        return load_pair_rows(config, rows, data.folders.actor, tokenizer, progress);
+      },
+      log);
   return data;
 }
 

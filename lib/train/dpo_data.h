@@ -16,7 +16,8 @@ namespace roll {
 
 /// As load_sft_rows(). UserError: see loaded_rows.h and pair_rows.h.
 LoadedRows<PairRow> load_pair_rows(const DpoConfig& config, const DataArgs& data,
-                                   const std::filesystem::path& model_folder, const Tokenizer& tokenizer);
+                                   const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
+                                   Progress* progress = nullptr);
 
 /// Pairs as sequences 2i and 2i + 1 of group i, at home where `rule` puts them on the role's ranks.
 RlStep step_of(const std::vector<PairRow>& pairs, const BatchRule& rule, RoleMesh& role);

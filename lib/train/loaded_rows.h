@@ -11,6 +11,7 @@
 #include "data/learnt_rows.h"
 #include "data/row_store.h"
 #include "data/tokenise.h"
+#include "track/progress.h"
 
 namespace roll {
 
@@ -35,17 +36,18 @@ struct LoadedRows {
 };
 
 /// The rows of `data`, some at a time, without those above max_length tokens; nothing where no file is named. `encode`
-/// says in the row what it asks, and is called from several threads at once. UserError: row_files.h's and its own; none
-/// is left.
+/// says in the row what it asks, and is called from several threads at once. `progress` may be null. UserError:
+/// row_files.h's and its own; none is left.
 template <class T>
 LoadedRows<T> load_rows(const DataArgs& data, int64_t max_length,
-                        const std::function<T(Row&, const RowColumns& columns)>& encode) {
+                        const std::function<T(Row&, const RowColumns& columns)>& encode, Progress* progress = nullptr) {
   LoadedRows<T> loaded;
   if (data.file_name.empty()) return loaded;
   const auto take = [&](std::vector<Row>& rows, const RowColumns& columns) {
     std::vector<T> encoded(rows.size());
     for_each_in_threads(std::ssize(rows), data.preprocessing_num_workers,
                         [&](int64_t i) { encoded[i] = encode(rows[i], columns); });
+    if (progress) progress->advance(std::ssize(rows));
     for (size_t i = 0; i < rows.size(); ++i) {
       loaded.warnings.add(rows[i]);
       if (encoded[i].longest() > max_length)
@@ -70,7 +72,10 @@ template <class T, class Load>
 TrainedRows<T> load_told(const DataArgs& training, const DataArgs& validation, int64_t max_length, const Load& load,
                          Log& log) {
   const auto load_one = [&](const DataArgs& data, const char* what) {
-    LoadedRows<T> loaded = load(data);
+    LoadedRows<T> loaded = [&] {
+      Progress progress(log, what, 0, T::kMany);
+      return load(data, &progress);
+    }();
     if (!data.file_name.empty())
       log.info("{}: {} {}{}", what, loaded.rows.size(), T::kMany,
                loaded.num_dropped

@@ -8,6 +8,7 @@
 #include "data/leaks.h"
 #include "data/row_files.h"
 #include "data/tokenise.h"
+#include "track/progress.h"
 #include "train/environment_rows.h"
 
 namespace roll {
@@ -95,8 +96,10 @@ class PromptCheck {
 void for_each_prompt(const PromptSource& source, const Tokenizer& tokenizer, const std::string& what, Log& log,
                      const std::function<void(Row)>& take) {
   PromptCheck check(source, tokenizer);
+  Progress progress(log, what, 0, "rows");
   read_batches(source.data, {.take =
                                  [&](std::vector<Row>& rows) {
+                                   progress.advance(std::ssize(rows));
                                    check.add(rows);
                                    for (Row& row : rows) take(std::move(row));
                                  },

@@ -59,7 +59,10 @@ SftData load_sft_data(const C& config, const RunStart& start, Log& log) {
   const Tokenizer tokenizer = Tokenizer::load(data.model_folder);
   data.rows = load_told<SftRow>(
       config.sft_train.data_args, config.validation.data_args, config.sequence_length,
-      [&](const DataArgs& rows) { return load_sft_rows(config, rows, data.model_folder, tokenizer); }, log);
+      [&](const DataArgs& rows, Progress* progress) {
+        return load_sft_rows(config, rows, data.model_folder, tokenizer, progress);
+      },
+      log);
   return data;
 }
 

@@ -12,7 +12,7 @@ namespace roll {
 namespace {
 
 LoadedRows<SftRow> load(const SftConfig& config, const DataArgs& data, const std::filesystem::path& model_folder,
-                        const Tokenizer& tokenizer, bool learns_prompts) {
+                        const Tokenizer& tokenizer, bool learns_prompts, Progress* progress) {
   if (data.file_name.empty()) return {};
   const auto chat = chat_of(model_folder, data.template_name.value_or(config.global_template.value_or("native")),
                             data.enable_thinking);
@@ -21,18 +21,20 @@ LoadedRows<SftRow> load(const SftConfig& config, const DataArgs& data, const std
     SftRow encoded = encode_sft_row(row, {columns, data.response}, encoder);
     if (learns_prompts) std::fill(encoded.labels_mask.begin(), std::prev(encoded.labels_mask.end()), 1);
     return encoded;
-  });
+  }, progress);
 }
 
 }  // namespace
 
 LoadedRows<SftRow> load_sft_rows(const SftConfig& config, const DataArgs& data,
-                                 const std::filesystem::path& model_folder, const Tokenizer& tokenizer) {
-  return load(config, data, model_folder, tokenizer, /*learns_prompts=*/false);
+                                 const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
+                                 Progress* progress) {
+  return load(config, data, model_folder, tokenizer, /*learns_prompts=*/false, progress);
 }
 LoadedRows<SftRow> load_sft_rows(const DistillConfig& config, const DataArgs& data,
-                                 const std::filesystem::path& model_folder, const Tokenizer& tokenizer) {
-  return load(config, data, model_folder, tokenizer, config.distill_on_prompt);
+                                 const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
+                                 Progress* progress) {
+  return load(config, data, model_folder, tokenizer, config.distill_on_prompt, progress);
 }
 
 std::function<const ChatTemplate&()> chat_of(const std::filesystem::path& model_folder, const std::string& name,

@@ -16,14 +16,17 @@ namespace roll {
 
 /// `data` through the tokenizer and the chat template of `model_folder`. UserError: see loaded_rows.h and sft_rows.h.
 LoadedRows<SftRow> load_sft_rows(const SftConfig& config, const DataArgs& data,
-                                 const std::filesystem::path& model_folder, const Tokenizer& tokenizer);
+                                 const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
+                                 Progress* progress = nullptr);
 
 /// As above; where the prompts are learnt as well, these count like answers.
 LoadedRows<SftRow> load_sft_rows(const DistillConfig& config, const DataArgs& data,
-                                 const std::filesystem::path& model_folder, const Tokenizer& tokenizer);
+                                 const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
+                                 Progress* progress = nullptr);
 
 /// How rows become tokens; `chat`, which is asked for once a row has messages, and `tokenizer` must outlive it.
-SftEncoder sft_encoder(const std::function<const ChatTemplate&()>& chat, const Tokenizer& tokenizer);
+SftEncoder sft_encoder(const std::function<const ChatTemplate&()>& chat, const Tokenizer& tokenizer,
+                                 Progress* progress = nullptr);
 
 /// The template of `data`, loaded when it is first asked for, from any thread: raw text needs none.
 std::function<const ChatTemplate&()> chat_of(const std::filesystem::path& model_folder, const std::string& name,

@@ -222,6 +222,23 @@ def check_refused(folder):
     assert "cut.jsonl.gz: behind " in convert(folder, "cut.jsonl.gz", wanted=2)
 
 
+def check_expansion(folder):
+    """Few bytes that stand for gigabytes are refused long before these are read; a large file that repeats itself as data sets do is not."""
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * 20_000, pa.int32()), pa.array(["x" * 1_000_000]))
+    pq.write_table(pa.table({"prompt": text}), folder / "bomb.parquet")
+    (folder / "bomb.jsonl.gz").write_bytes(gzip.compress((b'{"prompt": "' + b"x" * 1_000_000 + b'"}\n') * 290, 9))
+    (folder / "blanks.jsonl.gz").write_bytes(gzip.compress(b" " * 290_000_000, 9))
+    for name in ("bomb.parquet", "bomb.jsonl.gz", "blanks.jsonl.gz"):
+        assert (folder / name).stat().st_size < 400_000, name
+        for command in (["data", "check", name], ["data", "convert", name, "-o", "out.jsonl"]):
+            done = subprocess.run([binary, *command], cwd=folder, capture_output=True, text=True, timeout=100)
+            assert done.returncode == 2 and f"{name}: its {(folder / name).stat().st_size} bytes expand to more than 256 MB" in done.stderr, done
+            assert "write them as JSON lines without compression" in done.stderr, done
+    rng, system = random.Random(1), "You are a careful assistant. " * 200
+    (folder / "alike.jsonl.gz").write_bytes(gzip.compress("".join(json.dumps({"prompt": f"{system}{rng.random()}"}) + "\n" for _ in range(50_000)).encode()))
+    convert(folder, "alike.jsonl.gz")
+
+
 def check_loads_arrow_late(folder):
     """A process that reads JSON lines never opens Arrow's libraries."""
     for name, loads in [("a.jsonl", False), ("a.csv", False), ("verl.parquet", True), ("a.jsonl.gz", True)]:
@@ -236,4 +253,5 @@ with tempfile.TemporaryDirectory() as temporary:
     check_texts(folder)
     check_again(folder)
     check_refused(folder)
+    check_expansion(folder)
     check_loads_arrow_late(folder)
