@@ -45,7 +45,7 @@ constexpr int64_t kCacheMib = 1024;  // on the CPU, unless --kv-cache-mib says o
 constexpr double kCacheShare = 0.9;  // of a GPU's free memory
 
 struct ServeFlags {
-  std::string model, name, template_name = "native", device = "auto", dtype = "auto", tool_calls = "hermes";
+  std::string model, name, template_name = "native", device = "auto", dtype = "auto", tool_calls = "marked";
   ServerSettings server{.max_body_bytes = 8, .timeout_s = 600};  // bytes: MiB, until they are used
   int64_t max_length = 0, max_waiting = 1024, kv_cache_mib = 0, page_size = 16, max_running_requests = 128;
 };
@@ -132,7 +132,8 @@ void add_serve(CLI::App& app) {
       ->check(CLI::IsMember(ChatTemplate::names()))
       ->capture_default_str();
   sub->add_option("--tool-calls", flags->tool_calls,
-                  "how the model writes calls of tools: hermes, between <tool_call> tags (Qwen, GLM-4.5), or llama3")
+                  "how the model writes calls of tools: marked, behind its family's mark (Qwen, GLM-4.5, Mistral, Gemma 4, "
+                  "Phi-4-mini, Granite, OLMo 3), or llama3 or glm4, which have none")
       ->check(CLI::IsMember(Words<ToolCallForm>::all()))
       ->capture_default_str();
   add_max_length(*sub, flags->max_length, "the model's positions, at most 32768");

@@ -13,10 +13,32 @@ namespace roll {
 
 namespace {
 
-constexpr const char *kTurn = "a turn", *kThought = "a thought";
+constexpr const char *kTurn = "a turn", *kThought = "a thought", *kAnswer = "an answer";
 
 Json message(const char* role, const std::string& text) {
   return {{"role", role}, {"content", text}};
+}
+
+bool is_of_tool(const Json& message) {
+  return message["role"] == "tool";
+}
+
+/// A turn, and what was answered: one that calls as many tools as there are answers of tools. Ids differ within the
+/// conversation, and have nine characters, as Mistral's templates demand.
+void add_exchange(Json& messages, const Json& answer, bool calls) {
+  Json turn = message("assistant", kTurn), answers = answer;
+  if (calls && std::ranges::any_of(answer, is_of_tool)) turn = {{"role", "assistant"}, {"content", ""}, {"tool_calls", Json::array()}};
+  int64_t number = std::ranges::count_if(messages, is_of_tool);
+  for (Json& part : answers) {
+    if (!turn.contains("tool_calls") || !is_of_tool(part)) continue;
+    const std::string id = fmt::format("{:09}", number++);
+    part["tool_call_id"] = id;
+    turn["tool_calls"].push_back({{"id", id},
+                                  {"type", "function"},
+                                  {"function", {{"name", part.value("name", "tool")}, {"arguments", Json::object()}}}});
+  }
+  messages.push_back(std::move(turn));
+  messages.insert(messages.end(), answers.begin(), answers.end());
 }
 
 Json first_messages() {
@@ -45,19 +67,36 @@ Json tool_variables(const Json& tools) {
 }
 
 TurnTokens::TurnTokens(ChatTemplate chat_template, const Tokenizer& tokenizer)
-    : template_(std::move(chat_template)), tokenizer_(tokenizer) {}
+    : template_(std::move(chat_template)),
+      tokenizer_(tokenizer),
+      needs_calls_(!shows_answer(/*calls=*/false) && shows_answer(/*calls=*/true)) {}
+
+bool TurnTokens::shows_answer(bool calls) const try {
+  const Json tool{{"type", "function"}, {"function", {{"name", "f"}, {"description", ""}, {"parameters", Json::object()}}}};
+  Json messages = first_messages();
+  add_exchange(messages, Json::array({message("tool", kAnswer)}), calls);
+  return template_.render(messages, /*add_generation_prompt=*/true, tool_variables(Json::array({tool}))).find(kAnswer) !=
+         std::string::npos;
+} catch (const UserError&) {
+  return false;
+}
 
 void TurnTokens::check(const char* role, const Json& tools) const {
-  const Json variables = tool_variables(tools), answer = Json::array({message(role, "an answer")});
-  const auto try_turn = [&](const StandIn& turn) {
-    if (text_behind(first_messages(), turn, answer, variables).find("an answer") == std::string::npos)
+  const Json variables = tool_variables(tools), answer = Json::array({message(role, kAnswer)});
+  const auto require_answer = [&](const std::string& text) {
+    if (text.find(kAnswer) == std::string::npos)
       throw user_error("template: a message of role {} does not appear in what it writes; choose another, as chatml",
                        role);
   };
-  const auto thought = thoughtful(variables);
+  const auto try_turn = [&](const StandIn& turn) {
+    require_answer(text_behind(first_messages(), turn, answer, variables));
+  };
+  const bool behind_calls = needs_calls_ && is_of_tool(answer[0]);
+  if (behind_calls) require_answer(text_behind_calls({first_messages(), variables, {}}, answer));
+  const auto thought = behind_calls ? std::nullopt : thoughtful(variables);
   if (thought) try_turn(*thought);
   const bool opens_thought = thought && trimmed_text(thought->said).starts_with(kThought);
-  if (!opens_thought) try {
+  if (!opens_thought && !behind_calls) try {
       try_turn(plain());
     } catch (const UserError&) {
       const auto turn = written(plain().message, variables);
@@ -93,7 +132,8 @@ std::optional<TurnTokens::StandIn> TurnTokens::thoughtful(const Json& variables)
   if (template_.render(messages, /*add_generation_prompt=*/false, variables).find(kThought) != std::string::npos)
     return written(thought, variables);
   const std::string said = fmt::format("<think>\n{}\n</think>\n\n{}", kThought, kTurn);  // the template has no marks
-  return StandIn{message("assistant", said), said};
+  auto turn = written(message("assistant", said), variables);
+  return turn && turn->said.ends_with(said) ? turn : StandIn{message("assistant", said), said};
 }
 
 std::string TurnTokens::text_behind(Json messages, const StandIn& turn, const Json& answer,
@@ -118,8 +158,25 @@ std::string TurnTokens::text_between(const Before& before, const Json& answer, c
   return text_behind(std::move(messages), turn, answer, before.variables);
 }
 
+/// The turn ends where the template writes an end token.
+std::string TurnTokens::text_behind_calls(const Before& before, const Json& answer) const {
+  Json messages = before.first;
+  for (const Json& earlier : before.answers) add_exchange(messages, earlier, /*calls=*/true);
+  const std::string opening = template_.render(messages, /*add_generation_prompt=*/true, before.variables);
+  add_exchange(messages, answer, /*calls=*/true);
+  const std::string text = rest_behind(opening, template_.render(messages, /*add_generation_prompt=*/true, before.variables));
+  size_t end = std::string::npos;
+  for (const int64_t id : tokenizer_.eos_ids()) end = std::min(end, text.find(tokenizer_.spelling(id)));
+  if (end == std::string::npos)
+    throw UserError("template: it writes no end token behind a turn that calls tools; choose another, as chatml");
+  return text.substr(end);
+}
+
 /// Behind the first turn that this template leaves as it is.
 std::string TurnTokens::text_between(const Before& before, const Json& answer) const {
+  const auto has_tools = [](const Json& one) { return std::ranges::any_of(one, is_of_tool); };
+  if (needs_calls_ && (has_tools(answer) || std::ranges::any_of(before.answers, has_tools)))
+    return text_behind_calls(before, answer);
   try {
     return text_between(before, answer, plain());
   } catch (const UserError&) {

@@ -26,7 +26,8 @@ class TurnTokens {
   /// UserError: a template that changes what was said before, which names the first difference; one that leaves the
   /// messages or the tools out. One that trims turns is taken: what was sampled stays with its blanks. Tried are the
   /// turns that can be sampled behind this template's opening: with a thought, but where it has closed that already,
-  /// and without one, but where it has begun it.
+  /// and without one, but where it has begun it. Where answers of tools show only behind a turn that calls some, it is
+  /// that one.
   void check(const char* role, const Json& tools) const;
 
   /// What was before a turn, beside the model's own turns.
@@ -55,9 +56,12 @@ class TurnTokens {
   std::optional<StandIn> thoughtful(const Json& variables) const;
   std::string text_between(const Before& before, const Json& answer, const StandIn& turn) const;
   std::string text_between(const Before& before, const Json& answer) const;
+  bool shows_answer(bool calls) const;
+  std::string text_behind_calls(const Before& before, const Json& answer) const;
 
   ChatTemplate template_;
   const Tokenizer& tokenizer_;
+  const bool needs_calls_;  // answers of tools show only behind a turn that calls some
 };
 
 }  // namespace roll

@@ -1,10 +1,9 @@
 #include "data/chats.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
-#include "base/json_object.h"
+#include "base/chat_message.h"
 #include "data/columns.h"
 
 namespace roll {
@@ -36,19 +35,10 @@ void check_content(const Json& message, const std::string& origin, const std::st
 
 }  // namespace
 
-Json normal_message(Json message) {
-  Json normal = Json::object();
-  for (const auto& [key, value] : message.items())
-    if (!value.is_null()) add_new(normal, key, value);
+Json normal_message(const Json& message) {
+  Json normal = template_message(message);
   rename_key(normal, "from", "role");
   rename_key(normal, "value", "content");
-  for (const char* name : {"reasoning_content", "thinking", "reasoning"})
-    if (const Json* said = column(normal, name)) {
-      const Json reasoning = *said;
-      normal["reasoning_content"] = reasoning;
-      if (!normal.contains("thinking")) normal["thinking"] = reasoning;  // gpt-oss's templates read that
-      break;
-    }
   return normal;
 }
 
@@ -121,14 +111,19 @@ Json template_variables(const Json& row, const std::string& origin) {
 
 std::string render_row(const std::function<std::string(const Json& variables)>& render, const Json& variables,
                        const std::string& origin) {
+  std::string text;
   try {
-    std::string text = render(variables);
-    if (!variables.contains("tools")) return text;
-    Json others = variables;
-    others.erase("tools");
-    if (render(others) != text) return text;
+    text = render(variables);
   } catch (const UserError& e) {
     throw user_error("{}: {}", origin, e.what());
+  }
+  if (!variables.contains("tools")) return text;
+  Json others = variables;
+  others["tools"] = Json::array();  // not null: a template that is for tools alone can write this, too
+  try {
+    if (render(others) != text) return text;
+  } catch (const UserError&) {  // it reads the tools
+    return text;
   }
   throw user_error("{}: tools: the chat template does not show them; name one that does, or leave the column out",
                    origin);

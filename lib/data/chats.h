@@ -8,9 +8,8 @@
 
 namespace roll {
 
-/// A message as transformers gives it to a template: keys that are null are gone (Parquet structs have all keys), and
-/// `reasoning` or `thinking` is `reasoning_content`. ShareGPT's {from, value} becomes {role, content}.
-Json normal_message(Json message);
+/// template_message() (base/chat_message.h), where ShareGPT's {from, value} is {role, content}.
+Json normal_message(const Json& message);
 
 /// A list of messages to learn from, each made normal; a string is parsed as JSON first. A content is a text or a list
 /// of text parts; an assistant that calls tools needs none. UserError "origin: column[i]...": another shape, no

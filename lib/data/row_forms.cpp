@@ -1,8 +1,8 @@
 #include "data/row_forms.h"
 
 #include <algorithm>
-#include <array>
 
+#include "base/chat_message.h"
 #include "base/error.h"
 #include "base/trim.h"
 #include "data/chats.h"
@@ -89,11 +89,9 @@ Response find_response(const Row& row, const std::optional<std::string>& name) {
   return found;
 }
 
-constexpr std::array kReasoning{"reasoning_content", "thinking", "reasoning"};
-
 /// A response's thoughts in a column of their own.
 void add_reasoning(const Row& row, Json& message) {
-  for (const char* name : kReasoning)
+  for (const char* name : kReasoningKeys)
     if (const std::string text = string_column(row.raw, name, row.origin); !text.empty()) {
       message[name] = text;
       message = normal_message(message);
@@ -103,7 +101,7 @@ void add_reasoning(const Row& row, Json& message) {
 
 SftForm raw_form(const Row& row, const std::string& prompt, const Response& response) {
   require_no_variables(row);
-  for (const char* name : kReasoning)
+  for (const char* name : kReasoningKeys)
     if (column(row.raw, name))
       throw user_error(
           "{}: {}: a raw prompt has no place for it; write it into {}, or name the prompt in data_args.question",

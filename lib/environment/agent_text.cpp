@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "environment/call_arguments.h"
+#include "environment/tool_calls.h"
 
 namespace roll {
 
@@ -97,9 +99,16 @@ std::string turn_text(const EnvironmentConfig& config, const std::string& observ
   return formatted(config.agent_template, [&](const std::string& name) { return values.at(name); });
 }
 
-Json messages_between(const EnvironmentConfig& config, const Reaction& reaction, int64_t turn) {
+Json messages_between(const EnvironmentConfig& config, const Reaction& reaction, int64_t turn, const std::string& said,
+                      const Json& tools) {
   Json messages = Json::array();
   for (const std::string& answer : reaction.answers) messages.push_back({{"role", "tool"}, {"content", answer}});
+  if (!messages.empty() && !tools.is_null()) {
+    const EnvironmentArgs& args = config.env_config;
+    const auto calls = ToolCallReader(args.tool_calls, args.tool_pattern, "tool_pattern").read(said, tools).attempts;
+    for (size_t i = 0; i < std::min(calls.size(), messages.size()); ++i)
+      if (calls[i] && may_be_tool(tools, calls[i]->name)) messages[i]["name"] = calls[i]->name;
+  }
   if (messages.empty())
     messages.push_back({{"role", "user"}, {"content", turn_text(config, reaction.observation, turn)}});
   return messages;

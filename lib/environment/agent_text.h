@@ -26,8 +26,10 @@ struct PastTurn {
 /// Likewise of a turn with a context of its own, which is shown the last of those before it.
 Json messages_of_turn(const EnvironmentConfig& config, const Opening& now, const std::vector<PastTurn>& past);
 
-/// What lies behind `turn` turns of the model: the answers of tools, or the user's message.
-Json messages_between(const EnvironmentConfig& config, const Reaction& reaction, int64_t turn);
+/// What lies behind `turn` turns of the model, of which the last said `said`: the answers of tools, by name where the
+/// call was of one of `tools` (schemas; null: they are not known), or the user's message.
+Json messages_between(const EnvironmentConfig& config, const Reaction& reaction, int64_t turn, const std::string& said,
+                      const Json& tools);
 
 /// The user's message after `turn` turns of the model.
 std::string turn_text(const EnvironmentConfig& config, const std::string& observation, int64_t turn);

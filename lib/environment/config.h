@@ -50,7 +50,7 @@ struct EnvironmentArgs {
   int64_t min_number = 1;
   int64_t max_number = 20;
   std::vector<ToolKind> tools;
-  ToolCallForm tool_calls = ToolCallForm::kHermes;
+  ToolCallForm tool_calls = ToolCallForm::kMarked;
   std::optional<std::string> tool_pattern, questions, documents;
   bool show_tools = true;
   std::string python = "python3";
@@ -86,7 +86,8 @@ struct EnvironmentArgs {
       within(1, 10'000));
     v("tools", tools, "tools: which may be called");
     v("tool_calls", tool_calls,
-      "tools, command, plugin: how the model writes calls: hermes, between <tool_call> tags, or llama3");
+      "tools, command, plugin, openai: how the model writes calls: marked, behind its family's mark (Qwen, GLM-4.5, "
+      "Mistral, Gemma 4, Phi-4-mini, Granite, OLMo 3), or llama3 or glm4, which have none");
     v("tool_pattern", tool_pattern,
       "tools, command, plugin: PCRE2 expression of a call, whose groups are the name and the arguments as JSON; null: "
       "as tool_calls says");

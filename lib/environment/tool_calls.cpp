@@ -7,8 +7,9 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/trim.h"
+#include "environment/call_arguments.h"
+#include "environment/marked_calls.h"
 
 namespace roll {
 
@@ -25,49 +26,77 @@ SpokenAndCalled finished(SpokenAndCalled parts) {
   return parts;
 }
 
-SpokenAndCalled split_hermes(const std::string& text, const Json& tools) {
+SpokenAndCalled split_marked(const std::string& text, const Json& tools) {
   constexpr size_t kMostFaults = 64;  // each may cost a look at all that follows
   SpokenAndCalled parts;
   const size_t closed = text.find("</think>"), thought = closed == std::string::npos ? 0 : closed;
   size_t at = 0, num_faults = 0;
   while (num_faults < kMostFaults) {
-    const size_t open = text.find(kCallOpens, at);
-    if (open == std::string::npos) break;
-    const auto [call, end] = read_tagged_call(text, open + kCallOpens.size(), tools);
-    const bool is_thought = open < thought && (!call || end <= thought);  // which only speaks of calls
-    if (is_thought) {
-      parts.content += text.substr(at, open + kCallOpens.size() - at);
-      at = open + kCallOpens.size();
-      if (!call) ++num_faults;
-      continue;
-    }
-    parts.content += text.substr(at, (call ? open : end) - at);
-    parts.attempts.push_back(call);
-    if (!call) ++num_faults;
-    at = end;
+    const auto [open, mark] = find_mark(text, at);
+    if (!mark) break;
+    const size_t begin = open + mark->opens.size();
+    const auto [calls, end] = read_marked_calls(text, begin, *mark, tools);
+    if (calls.empty()) ++num_faults;
+    const bool is_thought = open < thought && (calls.empty() || end <= thought);  // which only speaks of calls
+    const size_t after = is_thought ? begin : end;
+    parts.content += text.substr(at, (is_thought || calls.empty() ? after : open) - at);
+    at = after;
+    if (is_thought) continue;
+    parts.attempts.insert(parts.attempts.end(), calls.begin(), calls.end());
+    if (calls.empty()) parts.attempts.emplace_back();
   }
   parts.content += text.substr(at);
   return finished(std::move(parts));
 }
 
-SpokenAndCalled split_llama3(const std::string& text) {
+/// A turn that is nothing but calls.
+struct UnmarkedForm {
+  std::string_view opens;    // may stand before the calls, and says that they follow
+  std::string_view between;  // two calls
+  bool (*is_begun)(CallText in, const Json& tools);
+  std::optional<ToolCall> (*take)(CallText& in);
+};
+
+bool begins_json(CallText in, const Json&) {
+  return in.sees("{");
+}
+
+bool begins_named(CallText in, const Json& tools) {
+  const std::string name = in.take_name();
+  return !name.empty() && may_be_tool(tools, name) && in.take("\n") && in.skip_blanks().sees("{");
+}
+
+constexpr UnmarkedForm kLlama3Calls{kPythonTag, ";", begins_json, take_json_call};
+constexpr UnmarkedForm kGlm4Calls{"", "", begins_named, take_named_json};
+
+SpokenAndCalled split_unmarked(const std::string& text, const UnmarkedForm& form, const Json& tools) {
+  CallText in(text, 0);
+  const bool is_marked = in.skip_blanks().take(form.opens) && !form.opens.empty();
+  if (!is_marked && !form.is_begun(in, tools)) return {text, {}};
   SpokenAndCalled parts;
-  std::string_view rest = trimmed_text(text);
-  const bool is_marked = rest.starts_with(kPythonTag);
-  if (is_marked) rest = trimmed_text(rest.substr(kPythonTag.size()));
-  const bool is_meant = is_marked || rest.starts_with('{');
-  while (!rest.empty()) {
-    const size_t end = rest.starts_with('{') ? json_length(rest) : std::string_view::npos;
-    const std::string_view behind = end == std::string_view::npos ? "" : trimmed_text(rest.substr(end));
-    std::optional<ToolCall> call;
-    if (end != std::string_view::npos && (behind.empty() || behind.starts_with(';')))
-      call = call_of_json(rest.substr(0, end));
-    if (!call && !is_meant) return {text, {}};
-    if (!call) return {text, {}, {std::nullopt}};
+  while (!in.skip_blanks().is_at_end()) {
+    const auto call = form.take(in);
+    const bool goes_on = in.skip_blanks().take(form.between) || in.is_at_end();
+    if (!call || !goes_on) return {text, {}, {std::nullopt}};
     parts.attempts.push_back(call);
-    rest = behind.empty() ? behind : trimmed_text(behind.substr(1));
   }
   return finished(std::move(parts));
+}
+
+/// Whether a turn that begins so may be calls.
+bool may_be_unmarked(std::string_view said, ToolCallForm form) {
+  if (form == ToolCallForm::kLlama3) return said.starts_with('{') || kPythonTag.starts_with(said.substr(0, kPythonTag.size()));
+  const std::string_view behind_name = said.substr(std::min(said.find_first_of(CallText::kNotInNames), said.size()));
+  const std::string_view arguments = trimmed_text(behind_name);
+  return behind_name.empty() || (behind_name.starts_with('\n') && (arguments.empty() || arguments.starts_with('{')));
+}
+
+/// The special token that ends a turn, as <|im_end|>; "" where none does.
+std::string_view end_token(std::string_view turn) {
+  const size_t begin = turn.rfind("<|");
+  if (!turn.ends_with("|>") || begin == std::string_view::npos) return "";
+  const std::string_view token = turn.substr(begin);
+  return token.find_first_of(CallText::kNotInNames, 1) == token.size() - 1 ? token : "";
 }
 
 Regex call_regex(const std::string& pattern, const std::string& key) {
@@ -79,16 +108,6 @@ Regex call_regex(const std::string& pattern, const std::string& key) {
   }
   throw user_error("{} = {}: needs two groups ( ), of the tool's name and of its arguments, as (\\w+)\\((.*?)\\)", key,
                    pattern);
-}
-
-/// The arguments are a JSON object.
-std::optional<ToolCall> call_of(std::string_view name, std::string_view arguments) {
-  try {
-    const Json object = parse_json(trimmed_text(arguments), "arguments");
-    if (object.is_object()) return ToolCall{std::string(trimmed_text(name)), to_line(object)};
-  } catch (const UserError&) {
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -106,7 +125,7 @@ SpokenAndCalled ToolCallPattern::split(const std::string& text) try {
       return span ? std::string_view(text).substr(span->begin, span->end - span->begin) : std::string_view();
     };
     if (all.end == all.begin) break;  // it would match for ever
-    parts.attempts.push_back(call_of(group(1), group(2)));
+    parts.attempts.push_back(call_of(trimmed_text(group(1)), group(2)));
     parts.content += text.substr(at, (parts.attempts.back() ? all.begin : all.end) - at);
     at = all.end;
   }
@@ -122,8 +141,7 @@ ToolCallReader::ToolCallReader(ToolCallForm form, const std::optional<std::strin
 }
 
 SpokenAndCalled ToolCallReader::read(const std::string& turn, const Json& tools) {
-  const size_t end = turn.ends_with("|>") ? std::min(turn.rfind("<|"), turn.size()) : turn.size();
-  const std::string said = turn.substr(0, end);
+  const std::string said = turn.substr(0, turn.size() - end_token(turn).size());
   SpokenAndCalled parts = pattern_ ? pattern_->split(said) : split_tool_calls(said, form_, tools);
   parts.attempts.resize(std::min(parts.attempts.size(), kMostCalls));
   return parts;
@@ -136,19 +154,14 @@ std::string fault_of(const std::optional<ToolCall>& call, const std::vector<std:
 }
 
 SpokenAndCalled split_tool_calls(const std::string& text, ToolCallForm form, const Json& tools) {
-  return form == ToolCallForm::kHermes ? split_hermes(text, tools) : split_llama3(text);
+  if (form == ToolCallForm::kMarked) return split_marked(text, tools);
+  return split_unmarked(text, form == ToolCallForm::kLlama3 ? kLlama3Calls : kGlm4Calls, tools);
 }
 
-size_t sure_content(std::string_view text, ToolCallForm form) {
-  if (form == ToolCallForm::kLlama3) {
-    const std::string_view said = trimmed_text(text);
-    const std::string_view beginning = said.substr(0, kPythonTag.size());
-    return said.starts_with('{') || kPythonTag.starts_with(beginning) ? 0 : text.size();
-  }
-  size_t end = std::min(text.find(kCallOpens), text.size());
-  for (size_t length = std::min(kCallOpens.size() - 1, text.size()); end == text.size() && length > 0; --length)
-    if (text.ends_with(kCallOpens.substr(0, length))) end -= length;
-  return text.substr(0, end).find_last_not_of(kBlanks) + 1;  // blanks before a call are not content
+size_t sure_content(std::string_view text, size_t from, ToolCallForm form) {
+  if (form != ToolCallForm::kMarked) return may_be_unmarked(trimmed_text(text), form) ? 0 : text.size();
+  const size_t end = find_mark(text, from).at;
+  return std::max(from, text.substr(0, end).find_last_not_of(kBlanks) + 1);  // blanks before a call are not content
 }
 
 }  // namespace roll

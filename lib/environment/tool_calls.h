@@ -9,18 +9,21 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/regex.h"
-#include "environment/tagged_calls.h"
+#include "environment/call_text.h"
 
 namespace roll {
 
-/// kHermes: between <tool_call> and </tool_call>, in each of the three ways of tagged_calls.h, any number of them
-/// behind what is said, but none in a thought, before </think>. kLlama3: the whole text is {"name": ..., "parameters":
-/// {...}}, or several with a ; between;
-/// <|python_tag|> may stand before, which says that a call follows.
-enum class ToolCallForm { kHermes, kLlama3 };
+/// kMarked: behind the marks of marked_calls.h, which say how a call is written, any number of them around what is
+/// said, but none in a thought, before </think>. The others have no mark, and are all of a turn. kLlama3: {"name": ...,
+/// "parameters": {...}}, or several with a ; between; <|python_tag|> may stand before, which says that a call follows.
+/// kGlm4: a tool's name, and on the next line its arguments as JSON, once or several times.
+enum class ToolCallForm { kMarked, kLlama3, kGlm4 };
 
 constexpr auto names_of(ToolCallForm) {
-  return std::to_array<Named<ToolCallForm>>({{ToolCallForm::kHermes, "hermes"}, {ToolCallForm::kLlama3, "llama3"}});
+  return std::to_array<Named<ToolCallForm>>({{ToolCallForm::kMarked, "marked"},
+                                             {ToolCallForm::kMarked, "hermes"},
+                                             {ToolCallForm::kLlama3, "llama3"},
+                                             {ToolCallForm::kGlm4, "glm4"}});
 }
 
 struct SpokenAndCalled {
@@ -65,7 +68,7 @@ class ToolCallReader {
 /// Why no such call can be made where there are these tools; "": it can.
 std::string fault_of(const std::optional<ToolCall>& call, const std::vector<std::string>& tools);
 
-/// How many bytes at the beginning of a growing text are content whatever comes.
-size_t sure_content(std::string_view text, ToolCallForm form);
+/// How many bytes at the beginning of a growing text are content whatever comes; `from` are so already.
+size_t sure_content(std::string_view text, size_t from, ToolCallForm form);
 
 }  // namespace roll

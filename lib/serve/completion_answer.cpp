@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/bytes.h"
 #include "text/tokenizer.h"
 #include "unicode/unicode.h"
 
@@ -16,11 +17,12 @@ std::string finish_word(FinishReason reason, bool calls) {
   return reason == FinishReason::kLength ? "length" : "stop";
 }
 
+/// Ids of nine letters and digits, which Mistral's templates demand; they differ within a conversation.
 Json calls_json(const std::vector<ToolCall>& calls, const std::string& id, bool is_chunk) {
   Json list = Json::array();
   for (size_t i = 0; i < calls.size(); ++i) {
     Json call = is_chunk ? Json{{"index", i}} : Json::object();
-    call.update({{"id", fmt::format("call_{}_{}", id, i)},
+    call.update({{"id", fmt::format("{:09x}", fnv1a(fmt::format("{}_{}", id, i)) >> 28)},
                  {"type", "function"},
                  {"function", {{"name", calls[i].name}, {"arguments", calls[i].arguments}}}});
     list.push_back(std::move(call));
@@ -69,7 +71,7 @@ std::vector<Json> CompletionAnswer::hear(ChoiceNews news) {
 
 /// What of the shown text is new and, where tools may be called, no part of a call.
 std::string CompletionAnswer::newly_said(Choice& choice) {
-  const size_t end = request_.has_tools ? sure_content(choice.shown, model_.tool_call_form) : choice.shown.size();
+  const size_t end = request_.has_tools ? sure_content(choice.shown, choice.num_told, model_.tool_call_form) : choice.shown.size();
   const size_t begin = std::exchange(choice.num_told, std::max(choice.num_told, end));
   return choice.shown.substr(begin, choice.num_told - begin);
 }

@@ -24,7 +24,7 @@ struct ServedModel {
   const ChatTemplate* chat_template = nullptr;  // null: only texts are completed
   int64_t vocab_size = 0;
   int64_t max_length = 0;  // prompt and response, in tokens
-  ToolCallForm tool_call_form = ToolCallForm::kHermes;
+  ToolCallForm tool_call_form = ToolCallForm::kMarked;
   bool scores_tokens = false;  // whoever answers can score tokens that nobody drew (token_scores.h)
 };
 

@@ -4,9 +4,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/chat_message.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json_object.h"
 #include "base/nearest.h"
 #include "checkpoint/base_folder.h"
 #include "jinja/template.h"
@@ -96,29 +96,15 @@ std::string joined_parts(const Json& parts, const std::string& where) {
   return text;
 }
 
-/// Reasoning under its standard name, and as gpt-oss' templates read it: what transformers makes of it.
-Json with_reasoning(const Json& message) {
-  for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
-    if (!message.contains(name)) continue;
-    Json out = message;
-    if (!out.contains("thinking")) out["thinking"] = message[name];
-    out["reasoning_content"] = message[name];
-    return out;
-  }
-  return message;
-}
-
 Json checked_message(const Json& message, const std::string& where) {
   if (!message.is_object()) throw user_error(R"({}: must be {{"role": ..., "content": ...}})", where);
-  Json out = Json::object();
-  for (const auto& [key, value] : message.items())
-    if (!value.is_null()) add_new(out, key, value);
+  Json out = template_message(message);
   if (!out.contains("role") || !out["role"].is_string()) throw user_error("{}.role: must be a string", where);
   if (out.contains("content") ? !out["content"].is_string() && !out["content"].is_array() : !out.contains("tool_calls"))
     throw user_error("{}.content: must be a string or a list of text parts", where);
   if (out.contains("content") && out["content"].is_array())
     out["content"] = joined_parts(out["content"], where + ".content");
-  return with_reasoning(out);
+  return out;
 }
 
 Value checked_messages(const Json& messages) {

@@ -1,6 +1,7 @@
 #include "text/tokenizer.h"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 
 #include "base/error.h"
@@ -74,6 +75,15 @@ class TokenTable {
   std::vector<std::string> spellings_, bytes_;
   std::vector<bool> special_;
 };
+
+/// Special tokens that mark calls of tools, each family's own (environment/marked_calls.h).
+bool marks_calls(std::string_view token) {
+  constexpr std::array kMarks{"[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "<tool_call>", "</tool_call>", "<|tool_call|>",
+                              "<|/tool_call|>", "<|tool_call>", "<tool_call|>", "<|\"|>", "<start_function_call>",
+                              "<end_function_call>", "<escape>", "<function_calls>", "</function_calls>",
+                              "<|python_tag|>"};
+  return std::ranges::find(kMarks, token) != kMarks.end();
+}
 
 /// Sequences are packed and cut by token budgets here, so a file's own truncation and padding have no meaning.
 const JsonView& check_version(const JsonView& json) {
@@ -164,7 +174,7 @@ void Tokenizer::Parts::add(AddedToken token, const JsonView& where) {
   MatchMemory memory;
   if (token.normalized) normalizer.apply(spelling, memory);
   table.set(token.id, spelling, decoder.bytes_behind(spelling));
-  if (token.special) table.mark_special(token.id);
+  if (token.special && !marks_calls(token.content)) table.mark_special(token.id);
   added_ids.emplace(token.content, token.id);
   added_list.push_back(std::move(token));
 }

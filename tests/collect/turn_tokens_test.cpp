@@ -24,6 +24,16 @@ std::vector<int64_t> behind(const TurnTokens& tokens, const std::vector<Json>& e
   return tokens.behind({first, variables, earlier}, user(answer), last_id);
 }
 
+/// A tokenizer that ends turns with <|im_end|>, with Mistral's and with Gemma's end of calls.
+Tokenizer tokenizer_in(const std::filesystem::path& folder) {
+  write_tiny_tokenizer(folder, {.words = {}, .more_special_tokens = {"</s>", "<|tool_response>"}});
+  const Tokenizer tokenizer = Tokenizer::load(folder);
+  Json ids = Json::array();
+  for (const char* end : {"<|im_end|>", "</s>", "<|tool_response>"}) ids.push_back(tokenizer.id_of(end).value());
+  std::ofstream(folder / "generation_config.json") << Json{{"eos_token_id", ids}};
+  return Tokenizer::load(folder);
+}
+
 }  // namespace
 
 TEST_CASE("what lies between two turns is what the template writes there, and nothing of it twice", "[train]") {
@@ -64,8 +74,7 @@ TEST_CASE("a template that changes what was said before is refused, with the fir
 
 TEST_CASE("answers of tools stand where templates of models that call them put them, side by side", "[train]") {
   const test::TemporaryFolder folder;
-  write_tiny_tokenizer(folder.path(), {.words = {}, .more_special_tokens = {}});
-  const Tokenizer tokenizer = Tokenizer::load(folder.path());
+  const Tokenizer tokenizer = tokenizer_in(folder.path());
   const Json golden = read_json(ROLL_SOURCE_DIR "/tests/golden/text/templates.json");
   const auto tokens_of = [&](const std::string& name) {
     for (const Json& one : golden["cases"])
@@ -92,10 +101,19 @@ TEST_CASE("answers of tools stand where templates of models that call them put t
     const std::string form = one["form"];
     std::ofstream(folder.path() / "chat_template.jinja") << called["templates"][form].get<std::string>();
     const TurnTokens own(ChatTemplate::load(folder.path(), "native"), tokenizer);
-    const auto between =
-        own.behind({called["first"], tool_variables(called["tools"]), {}}, one["answers"], /*last_id=*/7);
-    const std::string end_of_turn = form == "glm4_5" ? "" : form == "llama3" ? "<|eot_id|>" : "<|im_end|>\n";
-    CHECK(tokenizer.decode(between) == end_of_turn + one["behind"].get<std::string>());
+    const auto between = [&](const std::vector<Json>& earlier, int64_t last_id) {
+      return tokenizer.decode(
+          own.behind({called["first"], tool_variables(called["tools"]), earlier}, one["answers"], last_id));
+    };
+    const std::string end_of_turn = called["ends"][form], behind = one["behind"];
+    CAPTURE(form, one["said"].dump());
+    CHECK(between({}, /*last_id=*/7) == end_of_turn + behind);
+    const std::string later = between({one["answers"], user("more")}, /*last_id=*/7);
+    if (form.starts_with("mistral"))  // which writes ids
+      CHECK(later.starts_with(end_of_turn + "[TOOL_RESULTS]"));
+    else
+      CHECK(later == end_of_turn + behind);
+    if (const auto id = tokenizer.id_of(end_of_turn)) CHECK(between({}, *id) == behind);
   }
   const TurnTokens deaf = tokens_of("qwen3");  // the golden one writes nothing of the role
   CHECK_THAT(test::message_of([&] { deaf.check("tool", tools); }), Catch::Contains("role tool does not appear"));
@@ -106,8 +124,7 @@ TEST_CASE("answers of tools stand where templates of models that call them put t
 
 TEST_CASE("a template is tried with the turns that can be sampled behind its opening", "[train]") {
   const test::TemporaryFolder folder;
-  write_tiny_tokenizer(folder.path(), {.words = {}, .more_special_tokens = {}});
-  const Tokenizer tokenizer = Tokenizer::load(folder.path());
+  const Tokenizer tokenizer = tokenizer_in(folder.path());
   const Json golden = read_json(ROLL_SOURCE_DIR "/tests/golden/text/tool_calls.json");
   const std::string qwen3 = read_json(ROLL_SOURCE_DIR "/tests/golden/text/chat.json")["qwen3"];
   const auto why = [&](const std::string& source, const char* role, std::optional<bool> thinks, const Json& tools) {
@@ -115,12 +132,16 @@ TEST_CASE("a template is tried with the turns that can be sampled behind its ope
     return test::message_of(
         [&] { TurnTokens(ChatTemplate::load(folder.path(), "native", thinks), tokenizer).check(role, tools); });
   };
-  for (const char* form : {"hermes", "llama3", "qwen3_5", "qwen3_6", "glm4_5"})
+  for (const char* form : {"hermes", "llama3", "qwen3_5", "qwen3_6", "glm4_5", "mistral", "mistral11", "mistral13", "gemma4",
+                           "functiongemma", "phi4", "granite", "olmo3"})
     for (const auto thinks : {std::optional<bool>(), std::optional(true), std::optional(false)}) {
       CAPTURE(form, thinks.has_value(), thinks.value_or(false));
       CHECK(why(golden["templates"][form], "tool", thinks, golden["tools"]) == "no exception");
     }
   using Catch::Contains;
+  CHECK_THAT(why(golden["templates"]["glm4"], "tool", {}, golden["tools"]), Contains("role tool does not appear"));
+  const std::string shown = "{% for m in messages %}{% if m.tool_calls %}calls{% elif m.role == 'tool' %}{{ m.content if messages[1].tool_calls else '' }}{% else %}{{ m.content }}<|im_end|>{% endif %}{% endfor %}";
+  CHECK_THAT(why(shown, "tool", {}, nullptr), Contains("writes no end token behind a turn that calls tools"));
   for (const char* form : {"qwen3_5", "glm4_5"})  // thoughts go once the user speaks
     CHECK_THAT(why(golden["templates"][form], "user", true, nullptr), Contains("it changes what was said before"));
   CHECK_THAT(why(golden["templates"]["qwen3_5"], "user", false, nullptr), Contains("it first wrote \"<think>"));

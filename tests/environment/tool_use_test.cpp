@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "checkpoint/temporary_folder.h"
+#include "environment/agent_text.h"
 #include "environment/calculator.h"
 #include "environment/config.h"
 #include "environment/environment.h"
@@ -139,6 +140,23 @@ TEST_CASE("calls in Llama 3's form, and in one of one's own", "[environment]") {
   const auto empty = made({.tool_pattern = "(x?)(y?)"});  // which matches nothing everywhere
   empty->reset(1);
   CHECK(empty->step("nothing").is_done);
+}
+
+TEST_CASE("answers of tools have the names of those that were called", "[environment]") {
+  const auto tools = made({});
+  tools->reset(1);
+  const std::string said = R"([TOOL_CALLS]calculator[ARGS]{"expression": "1 + 1"}[TOOL_CALLS]rm{}[TOOL_CALLS]x)";
+  const Reaction reaction = tools->step(said);
+  CHECK(reaction.answers.size() == 3);
+  CHECK(reaction.tools->errors == 2);
+  const auto names = [&](const Json& schemas) {
+    std::vector<std::string> names;
+    for (const Json& message : messages_between({}, reaction, 1, said, schemas))
+      names.push_back(message.value("role", "") + ":" + message.value("name", "none"));
+    return names;
+  };
+  CHECK(names(tools->tools()) == std::vector<std::string>{"tool:calculator", "tool:none", "tool:none"});
+  CHECK(names(nullptr) == std::vector<std::string>{"tool:none", "tool:none", "tool:none"});
 }
 
 TEST_CASE("tools are described for the template, unless the model knows them", "[environment]") {

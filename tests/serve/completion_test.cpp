@@ -132,6 +132,10 @@ TEST_CASE("a stream's pieces are the whole answer's, with calls of tools in thei
        "tool_call>\n<tool_call>{\"name\":\"b\",\"arguments\":{}}</tool_call>",
        "I add <b>.", 2},
       {"<tool_call>{\"name\":\"add\",\"arguments\":{\"a\":1}}</tool_call>", "", 1},
+      {"I add [1]. [TOOL_CALLS] [{\"name\":\"add\",\"arguments\":{}}, {\"name\":\"b\",\"arguments\":{},\"id\":\"1\"}]", "I add [1].", 2},
+      {"<|tool_call>call:add{a:1}<tool_call|><|tool_call>call:b{}<tool_call|>", "", 2},
+      {"I add.\n<function_calls>add(a=1)\nb()</function_calls>", "I add.", 2},
+      {"so <tool_call> thinks</think>\n\n<tool_call>{\"name\":\"add\",\"arguments\":{}}</tool_call>", "so <tool_call> thinks</think>", 1},
       {"<tool_call>wrong</tool_call> x", "<tool_call>wrong</tool_call> x", 0},
       {"just words <", "just words <", 0},
   }));
@@ -171,6 +175,9 @@ TEST_CASE("a stream's pieces are the whole answer's, with calls of tools in thei
   CHECK((calls > 0) == message.contains("tool_calls"));
   for (size_t i = 0; i < calls; ++i) {
     CHECK(called[i]["index"] == i);
+    CHECK(called[i]["id"] == message["tool_calls"][i]["id"]);
+    CHECK(called[i]["id"].get<std::string>().size() == 9);  // as Mistral's templates want them
+    CHECK((i == 0 || called[i]["id"] != called[i - 1]["id"]));
     CHECK(called[i]["function"] == message["tool_calls"][i]["function"]);
   }
   CHECK(whole["usage"]["completion_tokens"] == ids.size());

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "data/chats.h"
 #include "text/tiny_tokenizer.h"
 #include "text/tokenizer.h"
 
@@ -122,6 +123,19 @@ TEST_CASE("schemas of tools stand where transformers' templates put them", "[tex
         ChatTemplate::load(folder_with({{"tokenizer_config.json", config}, {"chat_template.jinja", source}}), "native");
     CHECK(own.render(golden["first"], true, {{"tools", golden["tools"]}}) == golden["openings"][form]);
   }
+}
+
+TEST_CASE("a row's tools are shown by a template that is for tools alone, and missed where none shows them", "[text]") {
+  const Json variables{{"tools", {{{"type", "function"}, {"function", {{"name", "f"}}}}}}};
+  const auto text = [&](const char* file, const char* source) {
+    const ChatTemplate own = ChatTemplate::load(folder_with({{file, source}}), "native");
+    return render_row([&](const Json& all) { return own.render(kHello, true, all); }, variables, "rows:1");
+  };
+  CHECK(text("additional_chat_templates/tool_use.jinja", "{{ tools[0].function.name }}: {{ messages[0].content }}") ==
+        "f: Hello");
+  const char* const silent = "{{ 'tools' if tools is not none else '' }}";
+  for (const char* file : {"additional_chat_templates/tool_use.jinja", "chat_template.jinja"})
+    CHECK_THROWS_WITH(text(file, silent), Catch::StartsWith("rows:1: tools: the chat template does not show them"));
 }
 
 const Json& golden_chat() {

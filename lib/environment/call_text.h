@@ -1,0 +1,58 @@
+// What readers of calls share: a call, and a text that is read from its beginning on.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roll {
+
+struct ToolCall {
+  std::string name;
+  std::string arguments;  // a JSON object, as text
+};
+
+/// A text and the place in it that is read next.
+class CallText {
+ public:
+  CallText(std::string_view text, size_t at) : text_(text), at_(at) {}
+  size_t at() const { return at_; }
+  bool is_at_end() const { return at_ == text_.size(); }
+  std::string_view rest() const { return text_.substr(at_); }
+  void move(size_t bytes) { at_ += bytes; }
+
+  CallText& skip_blanks() {
+    at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size());
+    return *this;
+  }
+  bool sees(std::string_view word) const { return rest().starts_with(word); }
+  bool take(std::string_view word) {
+    if (!sees(word)) return false;
+    at_ += word.size();
+    return true;
+  }
+  /// What stands before the next `word`, which is passed over; nothing is read where there is none.
+  std::optional<std::string> up_to(std::string_view word) {
+    const size_t end = text_.find(word, at_);
+    if (end == std::string_view::npos) return std::nullopt;
+    std::string found(text_.substr(at_, end - at_));
+    at_ = end + word.size();
+    return found;
+  }
+  /// The name of a tool, which is passed over; "" where none stands here.
+  std::string take_name() {
+    std::string name(rest().substr(0, rest().find_first_of(kNotInNames)));
+    at_ += name.size();
+    return name;
+  }
+  /// Characters that no tool's name has.
+  static constexpr std::string_view kNotInNames = " \t\r\n<>(){}[]\"'=,;:";
+
+ private:
+  std::string_view text_;
+  size_t at_;
+};
+
+}  // namespace roll
