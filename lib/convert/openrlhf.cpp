@@ -97,7 +97,7 @@ constexpr ForeignRow kRows[] = {
     {"dual_clip", kCombined},
     {"value_clip", kCopied, "value_clip", "0.5"},
     {"reward_clip_range", kCombined, "", "-10 10"},
-    {"normalize_reward", kRefused, "rewards less the mean that the reward model's training found"},
+    {"normalize_reward", kCombined, "", "false"},
     {"init_kl_coef", kCombined, "", "0.01"},
     {"kl_target", kCombined},
     {"kl_horizon", kCombined, "", "10000"},
@@ -287,12 +287,24 @@ void combine_batches(Conversion& c) {
     set_updates(c, {role, c.count("train_batch_size"), c.origin("train_batch_size") + ", which counts samples",
                     packs ? 1 : c.count("micro_train_batch_size"),
                     c.count("ds_tensor_parallel_size") * c.count("ring_attn_size")});
-  const std::string tokens = c.text("train_max_tokens_per_gpu"), forward = c.text("rollout_max_tokens_per_gpu");
-  if (packs) set_packing(c, tokens, forward.empty() ? tokens : forward, c.origin("train_max_tokens_per_gpu"));
+  constexpr const char *kTrain = "train_max_tokens_per_gpu", *kForward = "rollout_max_tokens_per_gpu";
+  if (packs)
+    set_packing(c, {.train = c.count(kTrain),
+                    .forward = c.count(c.text(kForward).empty() ? kTrain : kForward),
+                    .ranks = c.count("ds_tensor_parallel_size") * c.count("ring_attn_size"),
+                    .origin = c.origin(kTrain)});
+}
+
+/// The mean and deviation are of a reward model's config.json; without one a critic begins as the policy, which has none.
+void refuse_normalised_rewards(const Conversion& c) {
+  const bool has_model = c.is_set("remote_rm_url") ? c.is_set("critic_pretrain") : c.is_set("reward_pretrain");
+  if (c.is_true("normalize_reward") && has_model)
+    throw c.refused("normalize_reward", "rewards less the mean that the reward model's training found");
 }
 
 void combine_openrlhf(Conversion& c) {
   refuse_other_models(c, "pretrain");
+  refuse_normalised_rewards(c);
   combine_lengths(c);
   combine_openrlhf_objective(c);
   combine_batches(c);

@@ -92,10 +92,10 @@ class PythonReader {
   void take_trainer() {
     const std::string name = tokens_[at_].text, where = place(tokens_[at_]);
     std::vector<ForeignKey> keys = keywords(/*holds_config=*/true);
-    // Where the command line says whether there is LoRA, the script's call does not.
+    // Where the command line says whether there is LoRA, and of which weights, the script's call does not.
     std::erase_if(keys, [](const ForeignKey& key) {
       return key.key == "args" || key.key.ends_with("dataset") || key.key == "processing_class" ||
-             key.unknown.starts_with("get_peft_config(");
+             key.unknown.starts_with("get_peft_config(") || key.unknown.starts_with("get_quantization_config(");
     });
     for (ForeignKey& key : keys)
       if (key.key == "model") key.key = "model_name_or_path";

@@ -22,14 +22,14 @@ void set_columns(Conversion& conversion, const char* input, const char* template
 
 void set_data(Conversion& conversion, const ValidationKeys& keys) {
   Draft& draft = conversion.draft;
-  const auto tell_unset = [&](const char* path) {
+  const auto tell_unset = [&](const char* path, const char* standing_in) {
     const DraftKey* key = draft.find(path);
     if (key && key->value.find("set-me/") == std::string::npos) return;
-    draft.set(path, key ? key->value : "[set-me/rows.jsonl]", "not given: set it");
+    draft.set(path, key ? key->value : standing_in, "not given: set it");
     conversion.differs(fmt::format("{}: was not given; set it", path));
   };
-  tell_unset("pretrain");
-  tell_unset("actor_train.data_args.file_name");
+  tell_unset("pretrain", "set-me/to-a-model-folder");
+  tell_unset("actor_train.data_args.file_name", "[set-me/rows.jsonl]");
   if (!draft.find("validation.data_args.file_name")) {
     for (const std::string& path : draft.paths())
       if (path.starts_with("validation.")) draft.remove(path);

@@ -177,7 +177,7 @@ constexpr ForeignRow kRows[] = {
     {"account-for-loss-in-pipeline-split", kCombined},
     {"pipeline-model-parallel-layout", kCombined},
     {"expert-model-parallel-size", kCopied, "actor_train.strategy_args.strategy_config.expert_model_parallel_size"},
-    {"expert-tensor-parallel-size", kCopied, "actor_train.strategy_args.strategy_config.expert_tensor_parallel_size"},
+    {"expert-tensor-parallel-size", kAutomatic, "tensor ranks share experts' matrices as all others"},
     {"num-experts", kAutomatic, "the model's config.json says it"},
     {"moe-aux-loss-coeff", kCopied, "actor_train.strategy_args.strategy_config.moe_aux_loss_coeff"},
     {"moe-z-loss-coeff", kCopied, "actor_train.strategy_args.strategy_config.moe_z_loss_coeff"},
@@ -296,9 +296,11 @@ void combine_batches(Conversion& c) {
                     c.count("tensor-model-parallel-size") * c.count("context-parallel-size") *
                         c.count("pipeline-model-parallel-size")});
   if (!packs || !c.is_set("max-tokens-per-gpu")) return;
-  const std::string tokens = c.text("max-tokens-per-gpu"), forward = c.text("log-probs-max-tokens-per-gpu");
-  set_packing(c, tokens, forward.empty() ? tokens : forward,
-              c.origin({"max-tokens-per-gpu", "log-probs-max-tokens-per-gpu"}));
+  constexpr const char* kForward = "log-probs-max-tokens-per-gpu";
+  set_packing(c, {.train = c.count("max-tokens-per-gpu"),
+                  .forward = c.count(c.text(kForward).empty() ? "max-tokens-per-gpu" : kForward),
+                  .ranks = c.count("context-parallel-size"),
+                  .origin = c.origin({"max-tokens-per-gpu", kForward})});
 }
 
 void combine_slime(Conversion& c) {

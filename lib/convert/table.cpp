@@ -93,7 +93,9 @@ void Conversion::tell(const ForeignKey& key) {
 void Conversion::refuse_unknown(const ForeignKey& key) const {
   const ForeignRow* row = row_of(key.key);
   const std::string group = row ? std::string(row->theirs, std::string_view(row->theirs).size() - 1) : "";
-  const std::string rest = key.key.starts_with(group) ? key.key.substr(group.size()) : key.key;
+  const char* older = trainer_.renamed ? trainer_.renamed(key.key) : nullptr;
+  const std::string name = older && !std::string_view(older).ends_with('*') ? older : key.key;
+  const std::string rest = name.starts_with(group) ? name.substr(group.size()) : name;
   if (!decides_training(rest) || (key.unknown.empty() && is_off(key.value, ""))) return;
   std::vector<std::string> names;
   for (const ForeignRow& each : trainer_.rows) names.emplace_back(each.theirs);
@@ -287,14 +289,23 @@ void set_zero_stage(Conversion& c, const char* key, std::initializer_list<const 
     c.set_from(std::string(role) + ".strategy_args.strategy_config.zero_optimization.stage", key);
 }
 
-void set_packing(Conversion& conversion, const std::string& train_tokens, const std::string& forward_tokens,
-                 const std::string& origin) {
+void set_packing(Conversion& conversion, const PackedTokens& tokens) {
+  const auto tokens_of = [&](const std::string& path) {
+    const DraftKey* key = conversion.draft.find(path);
+    return key ? static_cast<int64_t>(parse_number(key->value).value_or(0)) : 0;
+  };
+  const std::string layout = "actor_train.strategy_args.strategy_config.";
+  const int64_t ranks = std::max<int64_t>(1, tokens_of(layout + "context_parallel_size")) *
+                        std::max<int64_t>(1, tokens_of(layout + "tensor_model_parallel_size"));
+  const int64_t longest = tokens_of("prompt_length") + tokens_of("response_length");
+  const int64_t held = (longest + 2 * ranks - 1) / (2 * ranks) * 2 * ranks;  // ranks have equal parts of a sequence
+  const auto budget = [&](int64_t of_rank) { return fmt::format("{}", std::max(of_rank * tokens.ranks, held)); };
   for (const char* role : {"actor_train", "reference", "critic"}) {
     const std::string packing = std::string(role) + ".sequence_packing_args.";
-    conversion.set(std::string(role) + ".use_sequence_packing", "true", origin);
+    conversion.set(std::string(role) + ".use_sequence_packing", "true", tokens.origin);
     conversion.set(packing + "algorithm", "load_balance", "equal work for all ranks; changes nothing that is learnt");
-    conversion.set(packing + "max_packed_sequence_length_train", train_tokens, origin);
-    conversion.set(packing + "max_packed_sequence_length_forward", forward_tokens, origin);
+    conversion.set(packing + "max_packed_sequence_length_train", budget(tokens.train), tokens.origin);
+    conversion.set(packing + "max_packed_sequence_length_forward", budget(tokens.forward), tokens.origin);
   }
 }
 

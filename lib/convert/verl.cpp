@@ -68,6 +68,7 @@ constexpr ForeignRow kRows[] = {
     {MODEL "fused_kernel_options.*", kAutomatic},
     {MODEL "override_config.attn_implementation", kAutomatic},
     {MODEL "override_config.max_position_embeddings", kAutomatic, "prompt_length + response_length"},
+    {MODEL "override_config.model_config.max_position_embeddings", kAutomatic, "prompt_length + response_length"},
     {MODEL "override_config*", kRefused, "a change of the model; change it in the model folder's config.json", "{}"},
     {"actor_rollout_ref.hybrid_engine", kAutomatic},
     {"actor_rollout_ref.nccl_timeout", kAutomatic, "actor_train.backend_timeout, in minutes"},
@@ -111,11 +112,14 @@ constexpr ForeignRow kRows[] = {
      "actor_train.strategy_args.strategy_config.moe_aux_loss_coeff"},
     {ACTOR "megatron.override_transformer_config.moe_z_loss_coeff", kCopied,
      "actor_train.strategy_args.strategy_config.moe_z_loss_coeff"},
+    {ACTOR "megatron.override_transformer_config.bias_dropout_fusion", kAutomatic, "one built-in back-end"},
     {ACTOR "megatron.override_transformer_config.bias_*", kAutomatic, "one built-in back-end"},
+    {ACTOR "megatron.override_transformer_config.normalization", kAutomatic, "the model's folder says its shape"},
     {ACTOR "megatron.override_transformer_config.masked_softmax_fusion", kAutomatic, "one built-in back-end"},
     {ACTOR "megatron.router_replay.mode", kRefused,
      "a replay of experts, which is not converted: routing_replay asks for R3", "disabled"},
     {ACTOR "megatron.*", kAutomatic, "one built-in back-end"},
+    {ACTOR "veomni.cross_entropy_loss_implementation", kAutomatic, "one built-in back-end"},
     {ACTOR "optim.lr", kCopied, "actor_train.training_args.learning_rate", "1e-6"},
     {ACTOR "optim.weight_decay", kCopied, "actor_train.training_args.weight_decay", "0.01"},
     {ACTOR "optim.lr_warmup_steps", kCopied, "actor_train.training_args.warmup_steps", "", not_negative},
@@ -196,6 +200,7 @@ constexpr ForeignRow kRows[] = {
     {"reward_model.enable", kCombined, "", "false"},
     {"reward_model.model.path", kCombined},
     {"reward.reward_model.enable", kRefused, "a reward model; give reward_model.enable and reward_model.model.path"},
+    {"reward_model.use_reward_loop", kAutomatic, "responses are judged as they end"},
     {"reward_model.reward_manager", kAutomatic, "rewards.<name>.type says what decides"},
     {"reward_model.overlong_buffer.enable", kCopied, "rewards.math_rule.overlong_buffer.enable"},
     {"reward_model.overlong_buffer.len", kCopied, "rewards.math_rule.overlong_buffer.len"},
@@ -316,9 +321,13 @@ void combine_batches(Conversion& c) {
     set_updates(c, {role, sequences, origin, packs || micro.empty() ? 1 : c.count(ACTOR "ppo_micro_batch_size_per_gpu"),
                     model_ranks});
   if (!packs) return;
-  const std::string tokens = c.text(ACTOR "ppo_max_token_len_per_gpu"),
-                    forward = c.text(REF "log_prob_max_token_len_per_gpu");
-  set_packing(c, tokens, forward.empty() ? tokens : forward, c.origin(ACTOR "ppo_max_token_len_per_gpu"));
+  constexpr const char *kTrain = ACTOR "ppo_max_token_len_per_gpu", *kForward = REF "log_prob_max_token_len_per_gpu";
+  const int64_t context =
+      std::max(c.count(ACTOR "ulysses_sequence_parallel_size"), c.count(ACTOR "megatron.context_parallel_size"));
+  set_packing(c, {.train = c.count(kTrain),
+                  .forward = c.count(c.text(kForward).empty() ? kTrain : kForward),
+                  .ranks = context,
+                  .origin = c.origin(kTrain)});
 }
 
 void combine_verl(Conversion& c) {

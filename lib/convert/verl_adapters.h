@@ -17,7 +17,9 @@
       {model "lora.dropout", Fate::kCombined, "", "0.0"}, {model "lora.dropout_position", Fate::kCombined, "", "pre"}, \
       {model "lora.target_modules", Fate::kCombined, "", "[linear_qkv, linear_proj, linear_fc1, linear_fc2]"},         \
       {model "lora.exclude_modules", Fate::kCombined}, {model "lora.adapter_path", VERL_ADAPTER_FOLDER(model)},        \
-      {model "lora.freeze_*", Fate::kNothing, "text only"}, {                                                          \
+      {model "lora.freeze_*", Fate::kNothing, "text only"},                                                            \
+      {model "lora.lora_A_init_method", Fate::kAutomatic, "A begins uniform, as kaiming has it"},                      \
+      {model "lora.lora_B_init_method", Fate::kRefused, "adapters that do not begin at 0", "zero"}, {                  \
     model "lora.*", Fate::kAutomatic, "adapters are float32, and begin at 0"                                           \
   }
 

@@ -123,7 +123,7 @@ class Child {
       const uint64_t device = step.kind == kBindDevice ? kMountNoExec : kMountNoDev;
       restrict_mount(step.to, kMountReadOnly | kMountNoSuid | device, kMountRecursive);
     }
-    if (step.kind == kTmp) must(mount("tmpfs", to, "tmpfs", MS_NOSUID | MS_NODEV, from), "mounting ", to);
+    if (step.kind == kMemory) must(mount("tmpfs", to, "tmpfs", MS_NOSUID | MS_NODEV, from), "mounting ", to);
     if (step.kind == kProc) mount("proc", to, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);
   }
 

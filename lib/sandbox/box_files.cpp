@@ -51,9 +51,10 @@ void BoxFiles::show(const std::filesystem::path& path) {
   steps_.push_back({BoxStep::Kind::kBind, "/old" + std::filesystem::canonical(path).string(), path});
 }
 
-void BoxFiles::mount_tmp(int64_t size_mb, unsigned user) {
+void BoxFiles::mount_memory(const std::filesystem::path& folder, int64_t size_mb, unsigned user) {
+  add_folder(folder);
   const std::string options = fmt::format("size={}m,nr_inodes=8192,mode=0700,uid={},gid={}", size_mb, user, user);
-  steps_.push_back({BoxStep::Kind::kTmp, options, "/tmp"});
+  steps_.push_back({BoxStep::Kind::kMemory, options, folder});
 }
 
 void BoxFiles::mount_proc() {

@@ -11,8 +11,8 @@ namespace roll {
 
 /// One step of making a box's file system; `from` is below the old root.
 struct BoxStep {
-  enum class Kind { kFolder, kClosedFolder, kFile, kLink, kBind, kBindDevice, kTmp, kProc } kind;
-  std::string from, to;  // of kTmp, `from` is its mount options
+  enum class Kind { kFolder, kClosedFolder, kFile, kLink, kBind, kBindDevice, kMemory, kProc } kind;
+  std::string from, to;  // of kMemory, `from` is its mount options
 };
 
 class BoxFiles {
@@ -24,8 +24,9 @@ class BoxFiles {
   void show(const std::filesystem::path& path);
   /// An empty one, where nothing is shown.
   void add_folder(const std::filesystem::path& folder);
-  /// A /tmp in memory, before anything in it is shown: a size in MiB, and the user inside that it belongs to.
-  void mount_tmp(int64_t size_mb, unsigned user);
+  /// A folder in memory, /tmp or /dev/shm, before anything in it is shown: a size in MiB, and the user inside that it
+  /// belongs to.
+  void mount_memory(const std::filesystem::path& folder, int64_t size_mb, unsigned user);
   /// Where the kernel allows it.
   void mount_proc();
   /// Folders for what each program mounts there: /dev/shm, and its descriptors on /dev/fd, which /dev/stdin,

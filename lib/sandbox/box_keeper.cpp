@@ -1,6 +1,7 @@
 #include "sandbox/box_keeper.h"
 
 #include <signal.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -25,14 +26,20 @@ void say(const Descriptor& errors, std::string text) {
   [[maybe_unused]] const ssize_t written = pwritev2(errors.get(), &part, 1, -1, RWF_NOWAIT);
 }
 
+int64_t shm_mb(pid_t root) {
+  struct statvfs found = {};
+  if (statvfs(fmt::format("/proc/{}/root/dev/shm", root).c_str(), &found) != 0) return 0;  // it has ended
+  return static_cast<int64_t>((found.f_blocks - found.f_bfree) * found.f_frsize >> 20);
+}
+
 void keep(const std::stop_token& stop, pid_t root, int64_t most_mb, const Descriptor& errors) {
   std::mutex mutex;
   std::condition_variable_any news;
   std::unique_lock lock(mutex);
   while (!news.wait_for(lock, stop, kPause, [&] { return stop.stop_requested(); })) {
-    const int64_t resident_mb = resident_mb_below(root);
-    if (resident_mb <= most_mb) continue;
-    say(errors, fmt::format("the sandbox ends it: {} MiB of memory, and {} are allowed\n", resident_mb, most_mb));
+    const int64_t used_mb = resident_mb_below(root) + shm_mb(root);  // what is mapped of a file counts twice
+    if (used_mb <= most_mb) continue;
+    say(errors, fmt::format("the sandbox ends it: {} MiB of memory, and {} are allowed\n", used_mb, most_mb));
     kill(root, SIGKILL);
     return;
   }

@@ -1,5 +1,5 @@
-// The memory of a program and of all that it starts, looked at ten times a second: limits of the kernel's are each
-// process's own, where there is no control group.
+// The memory of a program, of all that it starts and of their files in /dev/shm, looked at ten times a second: limits of
+// the kernel's are each process's own, where there is no control group.
 #pragma once
 
 #include <sys/types.h>
@@ -13,8 +13,8 @@ namespace roll {
 
 class BoxKeeper {
  public:
-  /// Kills `root`, the first process of a namespace, when those below it have more than `most_mb` resident, and says so
-  /// to `errors`. It must not be reaped before this ends.
+  /// Kills `root`, the first process of a namespace, when those below it have more than `most_mb` resident and in
+  /// its /dev/shm, and says so to `errors`. It must not be reaped before this ends.
   BoxKeeper(pid_t root, int64_t most_mb, Descriptor errors);
 
  private:

@@ -102,7 +102,8 @@ BoxEntry entry_of(const std::vector<std::string>& words, const Found& program, i
                  .folder = fs::current_path(),
                  .filter = syscall_filter(),
                  .dies_with_us = true};
-  entry.files.mount_tmp(kTmp_mb, kInsideUser);
+  entry.files.mount_memory("/tmp", kTmp_mb, kInsideUser);
+  entry.files.mount_memory("/dev/shm", memory_mb, kInsideUser);
   entry.files.add_folder(entry.folder);
   for (const fs::path& shown : program.shown) entry.files.show(shown);
   return entry;

@@ -3,7 +3,7 @@
 //
 // It sees the system's programs and libraries, the installation that it is part of, and the files and folders that its
 // command names, read-only and where they are outside; it starts in the folder that roll started in, which is otherwise
-// empty. /tmp is its own, in memory. Of the environment's variables it has none of ours.
+// empty. /tmp and /dev/shm are its own, in memory. Of the environment's variables it has none of ours.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace roll {
 
 struct BoxedProgram {
   std::vector<std::string> command;
-  int64_t memory_mb = 4096;  // of each process, and of all together
+  int64_t memory_mb = 4096;  // of each process, and of all together with their files in /dev/shm
 };
 
 /// Absolute paths of what the words of a command name, if it is there: of a program its installation (of X/bin/NAME the

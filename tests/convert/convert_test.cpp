@@ -191,6 +191,38 @@ TEST_CASE("verl's correction between sampler and trainer is ours", "[convert]") 
                     Contains("rollout_rs = token_k3: a filter that is not here"));
 }
 
+TEST_CASE("a packed micro-batch has the tokens of all ranks that share it, and holds the longest sequence", "[convert]") {
+  const auto budgets = [](const std::string& script) {
+    const std::string yaml = converted(script).yaml, key = "max_packed_sequence_length_";
+    std::vector<std::string> found;
+    for (const char* half : {"train: ", "forward: "}) {
+      const size_t at = yaml.find(key + half) + (key + half).size();
+      found.push_back(yaml.substr(at, yaml.find_first_of(" \n", at) - at));
+    }
+    return found;
+  };
+  using Budgets = std::vector<std::string>;
+  const std::string verl =
+      "-m verl.trainer.main_ppo actor_rollout_ref.model.path=m data.max_prompt_length=1000 "
+      "data.max_response_length=2001 actor_rollout_ref.actor.use_dynamic_bsz=True trainer.n_gpus_per_node=8 "
+      "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=";
+  CHECK(budgets(verl + "4000") == Budgets{"4000", "4000"});
+  CHECK(budgets(verl + "4000 actor_rollout_ref.ref.log_prob_max_token_len_per_gpu=8000") == Budgets{"4000", "8000"});
+  CHECK(budgets(verl + "1600 actor_rollout_ref.actor.ulysses_sequence_parallel_size=4") == Budgets{"6400", "6400"});
+  CHECK(budgets(verl + "500 actor_rollout_ref.actor.ulysses_sequence_parallel_size=4") == Budgets{"3008", "3008"});
+  CHECK(budgets("train.py --hf-checkpoint m --actor-num-gpus-per-node 8 --num-rollout 3 --use-dynamic-batch-size "
+                "--max-tokens-per-gpu 2048 --context-parallel-size 2 --log-probs-max-tokens-per-gpu 3000 "
+                "--rollout-max-response-len 500") == Budgets{"4096", "6000"});
+  CHECK(budgets("-m openrlhf.cli.train_ppo_ray --actor.model_name_or_path m --actor.num_gpus_per_node 8 "
+                "--train.dynamic_batch_enable --train.max_tokens_per_gpu 3000 --ds.ring_attn_size 2 "
+                "--ds.tensor_parallel_size 2") == Budgets{"12000", "12000"});
+}
+
+TEST_CASE("a model and rows that nobody names are to be set", "[convert]") {
+  const std::string yaml = converted("-m verl.trainer.main_ppo actor_rollout_ref.model.path=").yaml;
+  CHECK_THAT(yaml, Contains("pretrain: set-me/to-a-model-folder ") && Contains("file_name: [set-me/rows.jsonl]"));
+}
+
 TEST_CASE("a number of GPUs that nobody says is asked for", "[convert]") {
   const std::vector<ForeignKey> keys{{"actor_rollout_ref.model.path", "m", "y:1", ""}};
   CHECK_THROWS_WITH(convert_config(keys, "verl", {}),

@@ -117,7 +117,10 @@ TEST_CASE("what changes the objective and is not here is refused by its key", "[
       {"openrlhf", {{"no_advantage_std_norm", "true"}}, "no_advantage_std_norm"},
       {"openrlhf", {{"reward_clip_range", "-5 10"}}, "reward_clip_range"},
       {"openrlhf", {{"use_kl_loss", "true"}, {"kl_target", "6"}}, "kl_target"},
-      {"openrlhf", {{"normalize_reward", "true"}}, "normalize_reward"},
+      {"openrlhf", {{"normalize_reward", "true"}, {"reward_pretrain", "judge"}}, "normalize_reward"},
+      {"openrlhf",
+       {{"reward.normalize_enable", "true"}, {"remote_rm_url", "r.py"}, {"critic_pretrain", "judge"}},
+       "reward.normalize_enable"},
       {"openrlhf", {{"stop_properly_penalty_coef", "0.5"}}, "stop_properly_penalty_coef"},
       {"openrlhf", {{"pretrain_data", "d"}}, "pretrain_data"},
       {"openrlhf", {{"aux_loss_coef", "0.01"}}, "aux_loss_coef"},
@@ -139,6 +142,32 @@ TEST_CASE("what is off, or as that trainer has it anyway, is no reason to refuse
       {"openrlhf", {{"aux_loss_coef", "0"}, {"reward_clip_range", "-5 5"}, {"no_advantage_std_norm", "false"}}},
   };
   for (const auto& [trainer, keys] : cases) CHECK_NOTHROW(made_from(trainer, keys));
+}
+
+TEST_CASE("layouts, kernels and where rewards are computed decide nothing, whatever their names hold", "[convert]") {
+  const std::string model = "actor_rollout_ref.model.", transformer = "megatron.override_transformer_config.";
+  const std::pair<const char*, KeyPairs> cases[] = {
+      {"verl",
+       {{"reward_model.use_reward_loop", "True"},
+        {kActorKeys + transformer + "bias_dropout_fusion", "True"},
+        {kActorKeys + transformer + "normalization", "RMSNorm"},
+        {kActorKeys + "veomni.cross_entropy_loss_implementation", "liger_kernel"},
+        {model + "override_config.model_config.max_position_embeddings", "8192"},
+        {model + "lora.lora_A_init_method", "kaiming"},
+        {model + "lora.lora_B_init_method", "zero"}}},
+      {"slime", {{"expert-tensor-parallel-size", "1"}, {"tensor-model-parallel-size", "1"}}},
+      {"openrlhf",
+       {{"reward.num_nodes", "1"}, {"reward.num_gpus_per_node", "2"}, {"critic_pretrain", "c"}, {"ref.num_nodes", "1"}}},
+      {"openrlhf", {{"reward.normalize_enable", "true"}, {"remote_rm_url", "r.py"}}},
+  };
+  for (const auto& [trainer, keys] : cases) {
+    INFO(trainer);
+    const Converted made = made_from(trainer, keys);
+    CHECK_THAT(made.yaml, !Contains("expert_tensor_parallel_size"));
+  }
+  CHECK_THROWS_WITH(made_from("verl", {{model + "lora.lora_B_init_method", "xavier"}}),
+                    Contains("adapters that do not begin at 0"));
+  CHECK_THROWS_WITH(made_from("openrlhf", {{"vllm.quantization", "fp8"}}), Contains("by its name it decides"));
 }
 
 TEST_CASE("LoRA of slime's branches is LoRA here", "[convert]") {

@@ -90,7 +90,8 @@ TEST_CASE("a script that takes its settings from its command line shows the comm
   REQUIRE(script.launches.size() == 1);
   CHECK(script.launches[0].keys.at(0).place == "s.py:7");
   const std::string text =
-      "\"\"\"\npython grpo.py --beta 0.1\n\"\"\"\nGRPOTrainer(model=m, peft_config=get(m), tools=[f])";
+      "\"\"\"\npython grpo.py --beta 0.1\n\"\"\"\nGRPOTrainer(model=m, peft_config=get(m), tools=[f], "
+      "quantization_config=get_quantization_config(m))";
   const auto keys = read_python(text, "s.py", {}).launches.at(0).keys;
   REQUIRE(keys.size() == 2);
   CHECK(keys[1].key == "tools");

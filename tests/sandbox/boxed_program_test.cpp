@@ -107,7 +107,7 @@ TEST_CASE("a program in a box answers lines where it was started, and sees what 
   CHECK(shell("read q; cat /etc/passwd /etc/hostname /proc/1/environ 2>/dev/null; echo end") == "end");
   const std::string top = shell("read q; echo \" $(ls / | tr '\\n' ' ') \"; read q");
   for (const char* name : {" home ", " old ", " sys ", " var "}) CHECK(top.find(name) == std::string::npos);
-  CHECK(shell("read q; echo $(ls /dev) $(ls -A /proc)") == "null random urandom zero");
+  CHECK(shell("read q; echo $(ls /dev) $(ls -A /proc) $(ls -A /dev/shm)") == "null random shm urandom zero");
   // Read-only, without set-user-ID and devices.
   CHECK(python("print([os.statvfs(path).f_flag & 7 for path in ('/', '/usr/bin', '/tmp', '/etc')])") == "[7, 7, 6, 7]");
 }
@@ -202,6 +202,18 @@ TEST_CASE("a program in a box has so much memory, and all that it starts as much
   const std::string hogs =
       "for _ in range(2): os.fork()\nx = bytearray(b'x') * (150 << 20)\ntime.sleep(30)\nprint('had it')";
   CHECK_THAT(python(hogs, 256), Catch::Contains("MiB of memory, and 256 are allowed") && Catch::Contains("signal 9"));
+}
+
+TEST_CASE("a program in a box has a pool of processes, and /dev/shm within its memory") {
+  if (is_skipped()) return;
+  CHECK(python("import multiprocessing\nprint(sorted(multiprocessing.Pool(2).map(abs, [-1, 2])))") == "[1, 2]");
+  const std::string fill =
+      "for i in range(5): open(f'/dev/shm/{i}', 'wb').write(bytes(40 << 20))\ntime.sleep(1)\nprint('had it')";
+  CHECK(python(fill, 400) == "had it");
+  CHECK_THAT(python(fill, 150), Catch::Contains("No space left on device"));
+  const std::string both = "x = bytearray(b'x') * (100 << 20)\n" + fill;
+  CHECK_THAT(python(both, 256), Catch::Contains("MiB of memory, and 256 are allowed") && Catch::Contains("signal 9"));
+  CHECK(!is_there("/dev/shm/0"));
 }
 
 TEST_CASE("whatever a program in a box starts ends with it, and with whoever let go of it") {

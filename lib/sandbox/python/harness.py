@@ -190,7 +190,7 @@ def verdict_of(channel, spec, prelude):
     subjects = {spec["entry_point"]} if spec["kind"] == "check" else set()
     further["candidate"] = None
     names = names_for(tree, spec.get("code", ""), prelude, program.exported, imports, further, subjects)
-    program.names, program.fixed = names, bound_names(spec.get("code", ""))
+    program.names, program.fixed, program.subjects = names, bound_names(spec.get("code", "")), class_names(tree, subjects)
     sys.modules["solution"] = solution_module(program, names)
     watch_patches(program, tree)
     share_seed(program, names, random)

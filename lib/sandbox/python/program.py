@@ -20,6 +20,7 @@ class Stopped(RuntimeError):
 
 HIDDEN = (types.FrameType, types.CodeType, types.TracebackType, types.ModuleType, unittest.TestCase)
 RUNNING = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+NO_NUMBER = "an object of a class of its own stands where the tests want a number"
 MAY_STOP = {"send", "throw", "__next__"}
 
 
@@ -33,6 +34,8 @@ class Program(Peer):
         self.is_of_library = False  # and one of a library that the tests have imported too
         self.raised_there, self.stoppable, self.derived, self.unproven, self.questions = set(), {}, {}, {}, {}
         self.names, self.exported, self.patches, self.sent_patches = {}, {}, lambda: [], {}
+        self.pretended = {}  # results of answers that stand for a number
+        self.subjects = set()  # names of classes that the tests are about
         self.fixed = set()  # names that the tests themselves give a value
         self.glimpsed = set()  # classes of the tests that the program only knows by their objects
 
@@ -176,6 +179,13 @@ class Program(Peer):
         other = args[0] if len(args) == 1 else self
         if name in ("__exit__", "__aexit__"):
             return self.leave(kind, name, value, args)
+        number = self.under(value)
+        if number is not value and tells_number(name, args):
+            result = getattr(type(number), name, unanswered)(number, *args)
+            return self.looked_at(value, result) if name == "__bool__" else result
+        is_little = asks_little(name, args) and not (name in OPPOSITES and id(value) in self.derived) and not self.is_subject(type(value))
+        if is_little or id(value) in self.pretended and name != "__hash__" and (not args or takes_number(args)):
+            return self.without_number(value, self.under(ask(*args)))
         if name in ("__bool__", "__len__") and id(value) in self.unproven:
             result = ask()
             self.looked_at(value, bool(result))
@@ -194,11 +204,34 @@ class Program(Peer):
         if name == "__contains__":
             return self.believed(doubt.membership(other))
         if name in STEPS and is_of_numbers(other):
-            result = self.believed(doubt.varies(other, "truediv" not in name))
+            result = self.believed(Doubt(lambda *operands: self.under(ask(*operands))).varies(other, "truediv" not in name))
             if is_remote(result):
                 self.derived[id(result)] = (result, ask, other)
             return result
         return ask(*args)
+
+    def is_subject(self, kind):
+        """Whether the tests are about this class, or one above it; any other one's objects are answers."""
+        meant = {id(self.exported.get(name)) for name in self.subjects if self.names.get(name) is self.exported.get(name, self)}
+        return any(id(level) in meant for level in kind.__mro__)
+
+    def under(self, value):
+        """The number under an answer, whatever its class says; any other value itself."""
+        base = immutable_base(type(value))
+        return underneath(base, value) if base in NUMBERS and is_remote(value) and not self.is_subject(type(value)) else value
+
+    def without_number(self, value, result):
+        """What an answer that is no number gives in the place of one: it may be an expression, of which nobody asks whether it is true."""
+        of_library = is_library(type(value).__module__)
+        if isinstance(result, str):
+            return self.unbelieved_text(result, lambda _: self.fail(NO_NUMBER))
+        if is_remote(result) and not of_library:
+            self.pretended[id(result)] = result
+        elif of_library and not is_remote(result) and result is not NotImplemented:
+            raise Limit("an object of a library stands where the tests want a number")
+        elif not of_library and result is not NotImplemented:
+            self.fail(NO_NUMBER)
+        return result
 
     def believed(self, answer, *further):
         if isinstance(answer, Doubtful):
@@ -207,18 +240,23 @@ class Program(Peer):
             self.fail("an object of the program answers to anything what pleases")
         return answer
 
+    def unbelieved_text(self, text, look):
+        text = DoubtfulText(text)
+        text.look = look
+        return text
+
     def doubted(self, doubtful):
         def look(truth):
             if doubtful.claim in (None, truth) and doubtful.is_lie():
                 self.believed(Lie)
         if not is_remote(doubtful.answer):
-            text = DoubtfulText(doubtful.answer)
-            text.look = look
-            return text
+            return self.unbelieved_text(doubtful.answer, look)
         self.unproven[id(doubtful.answer)] = doubtful.answer, look
         return doubtful.answer
 
     def truth(self, value):
+        if id(value) in self.pretended:
+            self.fail(NO_NUMBER)
         return self.looked_at(value, True)
 
     def looked_at(self, value, truth):
@@ -261,6 +299,10 @@ class Program(Peer):
         if error is None or isinstance(error, Exception) and not isinstance(error, AssertionError):
             return result
         return False if name == "__exit__" else swallowing_nothing(result)
+
+
+def unanswered(*_):
+    return NotImplemented
 
 
 async def swallowing_nothing(leaving):

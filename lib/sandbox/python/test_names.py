@@ -52,6 +52,12 @@ def mentions(node):
     return words | used_names(node) | {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
 
 
+def class_names(tree, subjects):
+    """Names that may be a class's of the program: with a capital, as functions have none. Solution only holds functions."""
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    return {name for name in mentions(tree) | imported | subjects if name[:1].isupper()} - {"Solution"}
+
+
 def given_names(tree):
     """Each place, by its name, that gives one a value."""
     return [node.id if isinstance(node, ast.Name) else node.arg for node in ast.walk(tree)

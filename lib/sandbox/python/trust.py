@@ -1,5 +1,6 @@
 """What the tests' side does not believe. An object of the program that is compared with plain data is asked about other data
-as well, in an order that nobody can foresee: one that equals whatever it is asked, or is less and more than all, lies.
+as well, in an order that nobody can foresee: one that equals whatever it is asked, or is less and more than all, lies. Order and
+remainders tell too little for that, so there an answer must be a number, and its class does not say what follows.
 """
 import numbers
 import random
@@ -8,8 +9,10 @@ import sys
 
 CHANCE = random.SystemRandom()
 NUM_DECOYS = 40
+NUMBERS = (bool, int, float, complex)
 OPPOSITES = {"__lt__": "__ge__", "__ge__": "__lt__", "__gt__": "__le__", "__le__": "__gt__"}
 STEPS = {f"__{prefix}{name}__" for prefix in ("", "r") for name in ("add", "sub", "truediv", "xor")}
+REDUCING = {f"__{prefix}{name}__" for prefix in ("", "r", "i") for name in ("mod", "floordiv", "divmod", "and", "or", "rshift")} | {"__pow__"}
 QUESTIONS = {"startswith", "endswith", "issubset", "issuperset"}  # methods whose argument may be any
 FAR = 10 ** 18
 
@@ -25,6 +28,21 @@ def is_number(value):
 
 def is_of_numbers(value):
     return is_number(value) or is_array(type(value))
+
+
+def takes_number(operands):
+    return len(operands) > 0 and (is_of_numbers(operands[0]) or type(operands[0]) is bool)
+
+
+def asks_little(name, operands):
+    """Whether many numbers answer alike: order, remainders, bits. pow() does with a modulus."""
+    is_such = name in OPPOSITES or name in REDUCING and (name != "__pow__" or len(operands) == 2)
+    return is_such and takes_number(operands)
+
+
+def tells_number(name, operands):
+    """Whether the number under an answer answers for it."""
+    return name == "__bool__" or (name in COMPARISONS or name in REDUCING) and len(operands) > 0 and not is_remote(operands[0])
 
 
 def same(a, b):
