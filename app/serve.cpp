@@ -90,7 +90,8 @@ void serve(ServeFlags flags) {
                                 .seed = static_cast<uint64_t>(wall_clock_s() * 1e6),
                                 .max_running_requests = flags.max_running_requests,
                                 .max_length = limits.max_length,
-                                .continues_responses = true};
+                                .continues_responses = true,
+                                .shares_steps = true};
   catch_stop_signals();
   const ServedModel served{.name = flags.name,
                            .tokenizer = tokenizer,

@@ -70,8 +70,8 @@ std::optional<bool> success_of(const Json& body) {
 class AgentSessions::Sink : public CompletionSink {
  public:
   Sink(AgentSessions& sessions, std::string id) : sessions_(sessions), id_(std::move(id)) {}
-  std::shared_ptr<PendingAnswer> submit(const CompletionRequest& request) override {
-    return sessions_.submit(id_, request);
+  std::shared_ptr<PendingAnswer> submit(std::shared_ptr<const CompletionRequest> request) override {
+    return sessions_.submit(id_, std::move(request));
   }
   void cancel(const std::shared_ptr<PendingAnswer>& answer) override { sessions_.cancel(id_, answer); }
 
@@ -279,13 +279,14 @@ bool AgentSessions::end(const std::string& id, const std::string& who, const Jso
   return true;
 }
 
-std::shared_ptr<PendingAnswer> AgentSessions::submit(const std::string& id, const CompletionRequest& request) {
+std::shared_ptr<PendingAnswer> AgentSessions::submit(const std::string& id,
+                                                     std::shared_ptr<const CompletionRequest> request) {
   const std::lock_guard lock(mutex_);
   Session* const session = taken(id);
   if (!closed_.empty()) throw Unavailable(closed_);
   if (!session) throw UserError(kIsOver);
-  if (session->waiting.size() + static_cast<size_t>(request.num_choices) > kMostWaiting) return nullptr;
-  auto answer = std::make_shared<PendingAnswer>(request.streams);
+  if (session->waiting.size() + static_cast<size_t>(request->num_choices) > kMostWaiting) return nullptr;
+  auto answer = std::make_shared<PendingAnswer>(request->streams);
   try {
     add_draws(*session, request, answer);
   } catch (const UserError& error) {
@@ -298,8 +299,9 @@ std::shared_ptr<PendingAnswer> AgentSessions::submit(const std::string& id, cons
   return answer;
 }
 
-void AgentSessions::add_draws(Session& session, const CompletionRequest& request,
+void AgentSessions::add_draws(Session& session, const std::shared_ptr<const CompletionRequest>& asked,
                               const std::shared_ptr<PendingAnswer>& answer) {
+  const CompletionRequest& request = *asked;
   if (request.prompts.size() != 1)
     throw user_error("prompt: has {} prompts; a session takes one", request.prompts.size());
   check_sampling_of(request, session.terms.sampling);
@@ -318,10 +320,9 @@ void AgentSessions::add_draws(Session& session, const CompletionRequest& request
     fail(session, EnvironmentFault::kFlood, fmt::format("was asked for more than {} turns", session.num_draws - 1));
     throw UserError(kIsOver);
   }
-  const auto shared = std::make_shared<const CompletionRequest>(request);
   for (int64_t choice = 0; choice < request.num_choices; ++choice) {
     const int64_t earlier = session.nodes[place.node].num_draws[place.between]++;
-    Draw draw{.answer = answer, .request = shared, .choice = static_cast<size_t>(choice), .place = place};
+    Draw draw{.answer = answer, .request = asked, .choice = static_cast<size_t>(choice), .place = place};
     if (request.seed || earlier > 0)
       draw.seed = seed_of_draw(session.terms.seed, request.seed.value_or(0), request.seed.has_value(),
                                request.seed ? choice : earlier);

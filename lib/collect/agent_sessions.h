@@ -95,10 +95,11 @@ class AgentSessions : public SessionDesk {
     int64_t num_draws = 0, num_refused = 0;
     Stopwatch since_taken{}, since_heard{};  // of it
   };
-  std::shared_ptr<PendingAnswer> submit(const std::string& id, const CompletionRequest& request);
+  std::shared_ptr<PendingAnswer> submit(const std::string& id, std::shared_ptr<const CompletionRequest> request);
   void cancel(const std::string& id, const std::shared_ptr<PendingAnswer>& answer);
   Session* taken(const std::string& id);  // null: over, or none: only who takes one knows its id
-  void add_draws(Session& session, const CompletionRequest& request, const std::shared_ptr<PendingAnswer>& answer);
+  void add_draws(Session& session, const std::shared_ptr<const CompletionRequest>& asked,
+                 const std::shared_ptr<PendingAnswer>& answer);
   void check_place(const Session& session, const AgentPlace& place) const;
   TurnAnswer start_draw(Session& session) const;
   void look_for_silence(Session& session);

@@ -33,19 +33,14 @@ int listen_on(const std::string& host, int port) {
   return -1;
 }
 
-int port_of(int fd) {
+ListeningAddress address_of(int fd) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
   const bool is_v6 = address.ss_family == AF_INET6;
-  return ntohs(is_v6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
-                     : reinterpret_cast<sockaddr_in&>(address).sin_port);
-}
-
-bool is_v6(int fd) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  return ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 && address.ss_family == AF_INET6;
+  return {.port = ntohs(is_v6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
+                              : reinterpret_cast<sockaddr_in&>(address).sin_port),
+          .is_v6 = is_v6};
 }
 
 int places_for_descriptors() {

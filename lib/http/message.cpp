@@ -1,5 +1,7 @@
 #include "http/message.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <utility>
 
@@ -18,8 +20,26 @@ const std::string& HttpRequest::header(const std::string& name) const {
   return found == headers.end() ? kAbsent : found->second;
 }
 
+void HttpRequest::add_header(std::string name, const std::string& value) {
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  const auto [place, is_new] = headers.emplace(std::move(name), value);
+  if (!is_new) place->second += ", " + value;
+}
+
 size_t HttpRequest::content_length() const {
   return std::strtoull(header("content-length").c_str(), nullptr, 10);
+}
+
+std::string HttpRequest::framing_fault() const {
+  for (const std::string known : {"content-length", "transfer-encoding"})
+    for (const auto& [name, value] : headers)
+      if (name.starts_with(known) && name != known)
+        return "a header's name holds " + known;  // a space, or a folded line
+  const std::string &length = header("content-length"), &coding = header("transfer-encoding");
+  if (length.find(',') != std::string::npos) return "there are two Content-Length headers";
+  if (!length.empty() && !coding.empty()) return "there are Content-Length and Transfer-Encoding";
+  if (!coding.empty() && coding != "chunked") return "the only Transfer-Encoding is chunked";
+  return "";
 }
 
 bool names_this_machine(std::string_view host) {

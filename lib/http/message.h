@@ -10,12 +10,16 @@ namespace roll {
 
 struct HttpRequest {
   std::string method, path;                    // the path without its query
-  std::map<std::string, std::string> headers;  // names in lower case; of repeated headers the last one
+  std::map<std::string, std::string> headers;  // names in lower case; values of a repeated header are joined by ", "
   std::string body;
 
   /// Value of a header, "" if absent. `name` in lower case.
   const std::string& header(const std::string& name) const;
+  void add_header(std::string name, const std::string& value);
   size_t content_length() const;  // as the client announced it; 0 if it did not
+  /// Why the body's length is in doubt, "" if it is not. A proxy before the server could read the length in another way
+  /// and take the rest of one client's body for a request of another client.
+  std::string framing_fault() const;
 };
 
 struct HttpResponse {

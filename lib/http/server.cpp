@@ -13,81 +13,55 @@
 #include <vector>
 
 #include "base/error.h"
+#include "http/connection_list.h"
+#include "http/library_response.h"
 #include "http/listening_socket.h"
 
 namespace roll {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = ConnectionList::Clock;
+using Owes = ConnectionList::Owes;
 
-constexpr size_t kMaxHeadBytes = 64 << 10;
-constexpr size_t kSendBytes = 16 << 10;           // of a stream at a time
-constexpr size_t kMaxSwallowedBytes = 64 << 20;   // of a refused body, read so that the client reads the refusal
-constexpr std::chrono::milliseconds kWatch{100};  // between two looks for slow clients
-
-struct FreeResponse {
-  void operator()(MHD_Response* response) const { MHD_destroy_response(response); }
-};
-using ResponseHandle = std::unique_ptr<MHD_Response, FreeResponse>;
-
-/// Queues `response` with the status and headers of `words`. MHD_NO, which ends the connection, if memory ran out.
-MHD_Result queue(MHD_Connection* connection, ResponseHandle response, const HttpResponse& words) {
-  if (!response) return MHD_NO;
-  if (!words.type.empty()) MHD_add_response_header(response.get(), MHD_HTTP_HEADER_CONTENT_TYPE, words.type.c_str());
-  for (const auto& [name, value] : words.headers)
-    MHD_add_response_header(response.get(), name.c_str(), value.c_str());  // not if it has line breaks
-  return MHD_queue_response(connection, static_cast<unsigned>(words.status), response.get());
-}
-
-MHD_Result queue_whole(MHD_Connection* connection, const HttpResponse& words) {
-  auto held = std::make_unique<std::shared_ptr<const std::string>>(words.body);
-  const std::string& body = **held;
-  // The library takes bytes that it only reads as void*.
-  ResponseHandle response(MHD_create_response_from_buffer_with_free_callback_cls(
-      body.size(), const_cast<char*>(body.data()),
-      [](void* text) { delete static_cast<std::shared_ptr<const std::string>*>(text); }, held.get()));
-  if (response) held.release();  // NOLINT: the response deletes it
-  return queue(connection, std::move(response), words);
-}
+constexpr size_t kMaxHeadBytes = 32 << 10;       // memory of a connection, in which the library also sends
+constexpr size_t kSendBytes = 16 << 10;          // of a stream at a time
+constexpr size_t kMaxSwallowedBytes = 64 << 20;  // of a refused body, read so that the client reads the refusal
 
 int fd_of(MHD_Connection* connection) {
   return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-}
-
-/// True if the client sends no more, and all that it sent is read.
-bool has_hung_up(int fd) {
-  char byte = 0;
-  return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 Clock::duration seconds(double count) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
 }
 
-MHD_Result keep_header(void* to, MHD_ValueKind, const char* name, const char* value) {
-  std::string key = name;
-  std::ranges::transform(key, key.begin(), [](unsigned char c) { return std::tolower(c); });
-  (*static_cast<std::map<std::string, std::string>*>(to))[key] = value ? value : "";
+MHD_Result keep_header(void* request, MHD_ValueKind, const char* name, const char* value) {
+  static_cast<HttpRequest*>(request)->add_header(name, value ? value : "");
   return MHD_YES;
 }
 
 }  // namespace
 
 struct HttpServer::Parts {
-  struct Client {
-    Clock::time_point since = Clock::now();  // it has owed us something: a request, or to read an answer
-    bool is_waiting = false;                 // for a handler's answer
-    bool is_answered = false;                // it has to read the answer
-  };
-
   /// One request and its answer. The server's thread and the handler's share it, under the mutex of Parts.
   struct Exchange : HttpReply {
     Exchange(Parts& owner, MHD_Connection* from, int socket) : server(owner), connection(from), fd(socket) {}
 
+    void drop_body() override {
+      const std::lock_guard lock(server.mutex);
+      server.drop_body(*this);
+    }
     void send(HttpResponse response) override {
       const std::lock_guard lock(server.mutex);
-      if (!whole && !streams) whole = std::move(response);
+      if (whole || streams || !connection) return;
+      whole = std::move(response);
+      const size_t bytes = whole->body.use_count() == 1 ? whole->body->size() : 0;  // others keep a shared one anyway
+      if (bytes <= server.limits.max_unsent_bytes)
+        count_unsent(bytes);
+      else
+        whole = server.handlers.refuse(413, fmt::format("the answer has {} bytes; at most {}, but for streams", bytes,
+                                                        server.limits.max_unsent_bytes));
       resume();
     }
     void begin_stream(const std::string& type) override {
@@ -98,7 +72,9 @@ struct HttpServer::Parts {
     }
     void write(std::string_view text) override {
       const std::lock_guard lock(server.mutex);
-      if (connection) unsent.append(text);
+      if (!connection) return;
+      unsent.append(text);
+      count_unsent(text.size());
       resume();
     }
     bool is_gone() override {
@@ -118,37 +94,54 @@ struct HttpServer::Parts {
     ssize_t read(char* to, size_t size) {
       const std::lock_guard lock(server.mutex);
       if (server.drops_all) return MHD_CONTENT_READER_END_WITH_ERROR;
-      if (unsent.empty() && is_answered) return MHD_CONTENT_READER_END_OF_STREAM;
-      if (unsent.empty()) suspend();
-      const size_t count = std::min(size, unsent.size());
-      unsent.copy(to, count);
-      unsent.erase(0, count);
+      const size_t count = std::min(size, unsent.size() - num_sent);
+      if (count == 0 && is_answered) return MHD_CONTENT_READER_END_OF_STREAM;
+      if (count == 0) suspend();
+      unsent.copy(to, count, num_sent);
+      num_sent += count;
+      forget_unsent(count);
+      if (2 * num_sent >= unsent.size()) unsent.erase(0, std::exchange(num_sent, 0));
       return static_cast<ssize_t>(count);
+    }
+    void count_unsent(size_t bytes) {
+      unsent_bytes += bytes;
+      server.num_unsent_bytes += bytes;
+      if (server.num_unsent_bytes > server.limits.max_unsent_bytes) server.close_largest();
+    }
+    void forget_unsent(size_t bytes) {
+      unsent_bytes -= bytes;
+      server.num_unsent_bytes -= bytes;
     }
 
     Parts& server;
     MHD_Connection* connection;  // null: it has closed, or serves its next request
     const int fd;
     HttpRequest request;
-    std::optional<HttpResponse> refusal;
-    size_t max_body = 0, body_bytes = 0, swallowed_bytes = 0;
+    Admission admission;
+    size_t body_bytes = 0, swallowed_bytes = 0;
     bool is_handed_over = false, is_answered = false;  // to a handler; by it
     bool is_suspended = false, streams = false;
     std::optional<HttpResponse> whole;
     std::string stream_type, unsent;
+    size_t num_sent = 0;      // bytes of `unsent` that are sent
+    size_t unsent_bytes = 0;  // of the answer, as far as it is there and counted
   };
   using Held = std::shared_ptr<Exchange>;
 
-  Parts(ServerLimits bounds, HttpHandlers called) : limits(bounds), handlers(std::move(called)) {}
+  Parts(ServerLimits bounds, HttpHandlers called)
+      : limits(bounds),
+        handlers(std::move(called)),
+        num_places(std::min(limits.max_connections, places_for_descriptors() / 2)),
+        connections(num_places, seconds(limits.request_s)) {}
 
-  void start(int listener) {
-    num_places = std::min(limits.max_connections, places_for_descriptors() / 2);
-    daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (is_v6(listener) ? MHD_USE_IPv6 : 0), 0, nullptr,
-        nullptr, &on_request, this, MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
-        static_cast<unsigned>(num_places), MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMaxHeadBytes,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, &on_completed, this, MHD_OPTION_NOTIFY_CONNECTION,
-        &on_connection, this, MHD_OPTION_END);
+  /// With poll, since the library's epoll loses the end of a connection that comes together with its last bytes.
+  void start(int listener, bool is_v6) {
+    daemon = MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (is_v6 ? MHD_USE_IPv6 : 0), 0,
+                              nullptr, nullptr, &on_request, this, MHD_OPTION_LISTEN_SOCKET, listener,
+                              MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(num_places),
+                              MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMaxHeadBytes, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                              MHD_OPTION_NOTIFY_COMPLETED, &on_completed, this, MHD_OPTION_NOTIFY_CONNECTION,
+                              &on_connection, this, MHD_OPTION_END);
     if (!daemon) {
       ::close(listener);
       throw system_error("libmicrohttpd cannot start a server{}", errno_text());
@@ -176,9 +169,10 @@ struct HttpServer::Parts {
     auto& server = *static_cast<Parts*>(self);
     Exchange& exchange = **held;
     const std::lock_guard lock(server.mutex);
-    server.clients.at(exchange.fd) = Client();
+    server.connections.set(exchange.fd, Owes::kRequest);
     server.open.erase(&exchange);
     if (!exchange.is_handed_over) server.drop_body(exchange);
+    exchange.forget_unsent(exchange.unsent_bytes);
     exchange.connection = nullptr;
     server.changed.notify_all();
   }
@@ -186,10 +180,9 @@ struct HttpServer::Parts {
   static void on_connection(void* self, MHD_Connection* connection, void**, MHD_ConnectionNotificationCode code) {
     auto& server = *static_cast<Parts*>(self);
     const std::lock_guard lock(server.mutex);
-    if (code == MHD_CONNECTION_NOTIFY_STARTED)
-      server.clients.emplace(fd_of(connection), Client());
-    else
-      server.clients.erase(fd_of(connection));
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) return server.connections.remove(fd_of(connection));
+    server.connections.set(fd_of(connection), Owes::kRequest);
+    if (server.connections.is_crowded()) server.look.notify_one();
   }
 
   static ssize_t read_stream(void* held, uint64_t, char* to, size_t size) {
@@ -207,19 +200,24 @@ struct HttpServer::Parts {
     HttpRequest& request = exchange->request;
     request.method = method;
     request.path = path;
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, &keep_header, &request.headers);
-    exchange->refusal = handlers.admit(request, exchange->max_body);
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, &keep_header, &request);
+    if (const std::string fault = request.framing_fault(); !fault.empty()) {
+      HttpResponse last = handlers.refuse(400, fault);
+      last.headers["Connection"] = "close";
+      return queue_whole(connection, last);
+    }
+    Admission& admission = exchange->admission = handlers.admit(request);
     const std::string& coding = request.header("content-encoding");
-    if (!exchange->refusal && !coding.empty() && coding != "identity")
-      exchange->refusal = handlers.refuse(415, "compressed bodies are not read");
-    if (!exchange->refusal && request.content_length() > exchange->max_body) exchange->refusal = too_large(*exchange);
+    if (!admission.response && !coding.empty() && coding != "identity")
+      admission.response = handlers.refuse(415, "compressed bodies are not read");
+    if (!admission.response && request.content_length() > admission.max_body) admission.response = too_large(*exchange);
     // A client that asks before it sends the body need not send it.
-    if (exchange->refusal && !request.header("expect").empty()) return queue_whole(connection, *exchange->refusal);
+    if (admission.response && !request.header("expect").empty()) return queue_whole(connection, *admission.response);
     return MHD_YES;
   }
 
   HttpResponse too_large(const Exchange& exchange) const {
-    return handlers.refuse(413, fmt::format("the body is larger than {} bytes", exchange.max_body));
+    return handlers.refuse(413, fmt::format("the body is larger than {} bytes", exchange.admission.max_body));
   }
 
   /// More of the body has arrived, or all of it, or the handler has answered.
@@ -230,37 +228,44 @@ struct HttpServer::Parts {
       size = 0;
       return take(*exchange, data) ? MHD_YES : MHD_NO;
     }
-    if (exchange->refusal) return queue_whole(exchange->connection, *exchange->refusal);
+    if (exchange->admission.response) return queue_whole(exchange->connection, *exchange->admission.response);
     if (exchange->whole) return queue_whole(exchange->connection, *exchange->whole);
     if (exchange->streams) return queue_stream(exchange);
     if (exchange->is_handed_over) {
       exchange->suspend();
       return MHD_YES;
     }
-    if (num_answering >= limits.max_answering || stops)
+    if (num_answering >= limits.max_answering || stops || !has_room_for(exchange->body_bytes))
       return queue_whole(exchange->connection, handlers.refuse(503, "too many requests are being answered; try again"));
     hand_over(exchange);
     return MHD_YES;
   }
 
+  /// True if handlers may have so many bytes more. Bodies of an equal share or less always fit.
+  bool has_room_for(size_t bytes) const {
+    return num_handed_bytes + bytes <= limits.max_body_bytes ||
+           bytes <= limits.max_body_bytes / static_cast<size_t>(limits.max_answering);
+  }
+
   /// Keeps the next part of a body, or drops it where the request is refused. False: the connection must end.
   bool take(Exchange& exchange, std::string_view data) {
-    if (!exchange.refusal && exchange.body_bytes + data.size() > exchange.max_body) {
-      exchange.refusal = too_large(exchange);
+    std::optional<HttpResponse>& refusal = exchange.admission.response;
+    if (!refusal && exchange.body_bytes + data.size() > exchange.admission.max_body) {
+      refusal = too_large(exchange);
       drop_body(exchange);
     }
-    if (num_body_bytes + data.size() > limits.max_body_bytes) refuse_largest();
-    if (exchange.refusal) return (exchange.swallowed_bytes += data.size()) <= kMaxSwallowedBytes;
+    if (num_arriving_bytes + data.size() > limits.max_body_bytes) refuse_largest();
+    if (refusal) return (exchange.swallowed_bytes += data.size()) <= kMaxSwallowedBytes;
     if (exchange.body_bytes == 0)
       exchange.request.body.reserve(exchange.request.content_length());  // not twice as much
     exchange.body_bytes += data.size();
-    num_body_bytes += data.size();
+    num_arriving_bytes += data.size();
     exchange.request.body.append(data);
     return true;
   }
 
   void drop_body(Exchange& exchange) {
-    num_body_bytes -= std::exchange(exchange.body_bytes, 0);
+    (exchange.is_handed_over ? num_handed_bytes : num_arriving_bytes) -= std::exchange(exchange.body_bytes, 0);
     exchange.request.body = std::string();
   }
 
@@ -269,14 +274,23 @@ struct HttpServer::Parts {
     Exchange* largest = nullptr;
     for (Exchange* each : open)
       if (!each->is_handed_over && (!largest || each->body_bytes > largest->body_bytes)) largest = each;
-    largest->refusal = handlers.refuse(503, "too many large requests at once; try again");
+    largest->admission.response = handlers.refuse(503, "too many large requests at once; try again");
     drop_body(*largest);
+  }
+
+  /// Answers that nobody reads take too much together: the connection of the largest ends.
+  void close_largest() {
+    Exchange& largest = **std::ranges::max_element(open, {}, &Exchange::unsent_bytes);
+    largest.forget_unsent(largest.unsent_bytes);
+    largest.unsent = std::string();
+    largest.num_sent = 0;
+    ::shutdown(largest.fd, SHUT_RDWR);
   }
 
   void hand_over(const Held& exchange) {
     std::thread([this, exchange] {  // its end waits for the mutex
       try {
-        handlers.answer(std::move(exchange->request), *exchange);
+        exchange->admission.handler(exchange->request, *exchange);
       } catch (const std::exception& error) {
         exchange->send(handlers.refuse(500, error.what()));
       }
@@ -284,7 +298,9 @@ struct HttpServer::Parts {
     })
         .detach();
     exchange->is_handed_over = true;
-    clients.at(exchange->fd).is_waiting = true;
+    num_arriving_bytes -= exchange->body_bytes;
+    num_handed_bytes += exchange->body_bytes;
+    connections.set(exchange->fd, Owes::kNothing);
     exchange->suspend();
     ++num_answering;
   }
@@ -294,7 +310,7 @@ struct HttpServer::Parts {
     const std::lock_guard lock(mutex);
     if (!exchange.whole && !exchange.streams) exchange.whole = handlers.refuse(500, "the request was not answered");
     exchange.is_answered = true;
-    if (exchange.connection) clients.at(exchange.fd) = {.is_answered = true};
+    if (exchange.connection) connections.set(exchange.fd, Owes::kReading);
     exchange.resume();
     drop_body(exchange);
     --num_answering;
@@ -315,29 +331,7 @@ struct HttpServer::Parts {
 
   void watch() {
     std::unique_lock lock(mutex);
-    while (!is_over) {
-      changed.wait_for(lock, kWatch);
-      close_slow();
-    }
-  }
-
-  /// Closes connections that have owed us something for request_s or will never send it and, when connections run out,
-  /// those that have owed it for longest.
-  void close_slow() {
-    static constexpr std::string_view kTimeout = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
-    std::vector<std::pair<Clock::time_point, int>> slow;
-    for (const auto& [fd, client] : clients)
-      if (!client.is_waiting) slow.emplace_back(client.since, fd);
-    std::ranges::sort(slow);
-    const int64_t too_many = std::ssize(clients) - int64_t{num_places} * 9 / 10;
-    const auto oldest = Clock::now() - seconds(limits.request_s);
-    for (int64_t i = 0; i < std::ssize(slow); ++i) {
-      const auto& [since, fd] = slow[static_cast<size_t>(i)];
-      const bool is_answered = clients.at(fd).is_answered, has_left = !is_answered && has_hung_up(fd);
-      if (i >= too_many && since >= oldest && !has_left) continue;
-      if (!is_answered) ::send(fd, kTimeout.data(), kTimeout.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-      ::shutdown(fd, SHUT_RDWR);
-    }
+    while (!is_over) look.wait_until(lock, connections.close_slow());
   }
 
   void stop() {
@@ -352,10 +346,10 @@ struct HttpServer::Parts {
                      [&] { return num_answering == 0 && std::ranges::all_of(open, is_arriving); });
     drops_all = true;
     for (Exchange* exchange : open) exchange->resume();
-    for (const auto& [fd, client] : clients) ::shutdown(fd, SHUT_RDWR);
+    connections.close_all();
     changed.wait(lock, [&] { return num_answering == 0; });
     is_over = true;
-    changed.notify_all();
+    look.notify_one();
     lock.unlock();
     watching.join();
     MHD_stop_daemon(daemon);
@@ -363,13 +357,14 @@ struct HttpServer::Parts {
 
   const ServerLimits limits;
   const HttpHandlers handlers;
+  const int num_places;  // for connections
   std::mutex mutex;
-  std::condition_variable changed;
-  std::map<int, Client> clients;  // by descriptor
-  std::set<Exchange*> open;       // requests whose connection waits for an answer
-  size_t num_body_bytes = 0;      // of requests that arrive or are being answered
-  int num_answering = 0;          // handlers that run
-  int num_places = 0;             // for connections
+  std::condition_variable changed, look;  // look: for slow connections
+  ConnectionList connections;
+  std::set<Exchange*> open;                             // requests whose connection waits for an answer
+  size_t num_arriving_bytes = 0, num_handed_bytes = 0;  // of bodies
+  size_t num_unsent_bytes = 0;                          // of streams
+  int num_answering = 0;                                // handlers that run
   bool stops = false, drops_all = false, is_over = false;
   MHD_Daemon* daemon = nullptr;
   std::thread watching;
@@ -382,8 +377,9 @@ HttpServer::HttpServer(const HttpAddress& address, ServerLimits limits, HttpHand
   if (listener < 0)
     throw user_error("{} {}: is taken, or {} is no address of this machine; 0 is a free port", address.port_key,
                      address.port, address.host);
-  parts_->port = port_of(listener);
-  parts_->start(listener);
+  const ListeningAddress own = address_of(listener);
+  parts_->port = own.port;
+  parts_->start(listener, own.is_v6);
 }
 
 HttpServer::~HttpServer() {

@@ -80,20 +80,21 @@ void serve_report(ReportWish wish, int port, const std::function<void(int port)>
   Kept page(wish.runs, "text/html; charset=utf-8", [&] { return report_page(wish); });
   Kept data(wish.runs, "application/json", [&] { return to_line(report_data(wish)); });
   const std::map<std::string, Kept*> pages{{"/", &page}, {"/data.json", &data}};
-  const auto admit = [&](const HttpRequest& head, size_t&) -> std::optional<HttpResponse> {
-    if (!names_this_machine(head.header("host"))) return refusal(403, "the Host is not this machine");
-    if (head.method != "GET" || !pages.contains(head.path)) return refusal(404, "there are GET / and GET /data.json");
-    return std::nullopt;
-  };
-  const auto answer = [&](const HttpRequest& request, HttpReply& reply) {
-    try {
-      reply.send(pages.at(request.path)->get());
-    } catch (const std::exception& error) {  // a run's folder that is gone may come back
-      reply.send(refusal(503, error.what()));
-    }
+  const auto admit = [&](const HttpRequest& head) -> Admission {
+    if (!names_this_machine(head.header("host"))) return {.response = refusal(403, "the Host is not this machine")};
+    const auto found = pages.find(head.path);
+    if (head.method != "GET" || found == pages.end())
+      return {.response = refusal(404, "there are GET / and GET /data.json")};
+    return {.handler = [kept = found->second](const HttpRequest&, HttpReply& reply) {
+      try {
+        reply.send(kept->get());
+      } catch (const std::exception& error) {  // a run's folder that is gone may come back
+        reply.send(refusal(503, error.what()));
+      }
+    }};
   };
   const HttpServer server({.host = kOwnHost, .port = port, .port_key = "--serve"}, {},
-                          {.admit = admit, .refuse = refusal, .answer = answer});
+                          {.admit = admit, .refuse = refusal});
   ready(server.port());
   while (true) ::pause();
 }

@@ -66,6 +66,7 @@ struct SamplingParams {
   int64_t max_length = 0;              // prompt + response, in tokens; 0: the model's own limit
   bool shares_prefill = true;          // what prompts begin with alike is computed once
   bool continues_responses = false;    // prompts to come may begin with this one and its response
+  bool shares_steps = false;           // a prompt that takes several steps leaves part of each to prompts behind it
 };
 
 /// UserError: max_running_requests < 1.

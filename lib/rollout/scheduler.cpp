@@ -147,20 +147,33 @@ void Scheduler::plan_prompts(StepPlan& step, Launch& launch, int64_t room) {
   for (size_t i = 0; room > 0 && (i < running_.size() || seat_next()); ++i) {
     Sequence& sequence = *running_[i];
     if (sequence.is_decoding || sequence.follows) continue;
-    PromptPiece piece = next_piece(sequence, room);
+    const int64_t kept = params_.shares_steps ? room / 4 : 0;
+    PromptPiece piece = next_piece(sequence, room - kept);
     room -= std::ssize(piece.ids);
     if (sequence.num_computed == std::ssize(sequence.ids)) end_prompt(i, piece, launch);
     step.pieces.push_back(std::move(piece));
   }
+  for (PromptPiece& piece : step.pieces) {  // which get what nobody behind them needed
+    const int64_t missing = std::ssize(in_slot_[piece.slot]->ids) - in_slot_[piece.slot]->num_computed;
+    const int64_t count = std::clamp<int64_t>(missing - 1, 0, room);
+    extend(piece, count);
+    room -= count;
+  }
 }
 
 PromptPiece Scheduler::next_piece(Sequence& sequence, int64_t room) {
-  const int64_t count = std::min(room, std::ssize(sequence.ids) - sequence.num_computed);
+  PromptPiece piece{.slot = sequence.slot, .begin = sequence.num_computed, .ids = {}, .draws = {}};
+  extend(piece, std::min(room, std::ssize(sequence.ids) - sequence.num_computed));
+  return piece;
+}
+
+/// Adds the next `count` tokens of its prompt.
+void Scheduler::extend(PromptPiece& piece, int64_t count) {
+  Sequence& sequence = *in_slot_[piece.slot];
   const auto begin = sequence.ids.begin() + sequence.num_computed;
-  PromptPiece piece{.slot = sequence.slot, .begin = sequence.num_computed, .ids = {begin, begin + count}, .draws = {}};
+  piece.ids.insert(piece.ids.end(), begin, begin + count);
   sequence.num_computed += count;
   counts_.prompt_tokens += count;
-  return piece;
 }
 
 /// The leader and those behind it that follow it draw from the piece's last row.
@@ -335,6 +348,8 @@ void Scheduler::finish(Sequence& sequence, FinishReason reason) {
     generation.routed_experts = model_.routed_experts(sequence.slot, std::ssize(sequence.ids) - 1);
   if (params_.continues_responses) remember_computed(sequence);
   leave(sequence);
+  requests_[sequence.request].prompt_ids = {};
+  requests_[sequence.request].generating.reset();
   if (on_done_) on_done_(sequence.request, generation);
 }
 

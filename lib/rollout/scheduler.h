@@ -68,6 +68,7 @@ class Scheduler {
   void plan_decoding(StepPlan& plan, Launch& launch);
   void plan_prompts(StepPlan& plan, Launch& launch, int64_t room);
   PromptPiece next_piece(Sequence& sequence, int64_t room);
+  void extend(PromptPiece& piece, int64_t count);
   void end_prompt(size_t leader, PromptPiece& piece, Launch& launch);
   void start_decoding(Sequence& sequence, PromptPiece& piece, Launch& launch);
   bool seat_next();

@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kTextTokens = 16;  // OpenAI's own, of texts
 constexpr size_t kMostStops = 16, kMostStopBytes = 64 << 10, kMostPrompts = 1024;
 constexpr int64_t kMostChoices = 1024, kMostLikeliest = 20;
+constexpr int64_t kMostEchoed = 1 << 19;  // tokens of prompts in an answer, with their likeliest ones
 
 /// What says nothing about the answer here: names for the operator's books, and hints.
 const std::set<std::string>& passed_over() {
@@ -91,17 +92,17 @@ std::string brief(const Json& value) {
 /// The body's members, but for those that are null or passed over: absent ones.
 class Body {
  public:
-  Body(CompletionKind kind, const Json& body) {
+  Body(CompletionKind kind, Json body) {
     if (!body.is_object()) throw user_error("the body: must be a JSON object, not {}", body.type_name());
     std::set<std::string> structured = {"model", "stop", "logit_bias", "stream_options", "logprobs"};
     structured.merge(kind == CompletionKind::kText
                          ? std::set<std::string>{"prompt"}
                          : std::set<std::string>{"messages", "tools", "tool_choice", "chat_template_kwargs"});
-    for (const auto& [key, value] : body.items()) {
+    for (auto& [key, value] : body.get_ref<Json::object_t&>()) {
       if (value.is_null() || passed_over().contains(key)) continue;
       const auto refused = std::ranges::find(undone(), key, &Undone::key);
       if (refused == undone().end())
-        (structured.contains(key) ? structured_ : scalars_)[key] = value;
+        (structured.contains(key) ? structured_ : scalars_)[key] = std::move(value);
       else if (std::ranges::find(refused->harmless, value) == refused->harmless.end())
         throw user_error("{} = {}: {}", key, brief(value), refused->rule);
     }
@@ -309,6 +310,14 @@ void check_prompts(const CompletionRequest& request, const ServedModel& model) {
   }
 }
 
+/// A prompt that is echoed n times makes an answer as much larger than the request.
+void check_echo(const CompletionRequest& request) {
+  int64_t echoed = 0;
+  for (const auto& ids : request.prompts) echoed += std::ssize(ids) * request.num_choices * (1 + request.num_likeliest);
+  if (request.echoes && echoed > kMostEchoed)
+    throw user_error("echo: tokens of all prompts x n x (1 + logprobs) are {}; at most {}", echoed, kMostEchoed);
+}
+
 void check_model(const Json& name, const ServedModel& model) {
   if (name.is_null()) return;
   if (!name.is_string()) fail_type("model", name, "a text");
@@ -318,8 +327,8 @@ void check_model(const Json& name, const ServedModel& model) {
 
 }  // namespace
 
-CompletionRequest read_completion(CompletionKind kind, const Json& json, const ServedModel& model) {
-  const Body body(kind, json);
+CompletionRequest read_completion(CompletionKind kind, Json json, const ServedModel& model) {
+  const Body body(kind, std::move(json));
   check_model(body["model"], model);
   Fields fields;
   read_json_fields(body.scalars(), fields);
@@ -343,6 +352,7 @@ CompletionRequest read_completion(CompletionKind kind, const Json& json, const S
   else
     read_chat(body, fields.add_generation_prompt, model, request);
   check_prompts(request, model);
+  check_echo(request);
   return request;
 }
 

@@ -45,6 +45,7 @@ struct CompletionRequest {
   bool echoes = false;          // the prompt stands before the text that is answered
   bool has_tools = false;       // which may be called
   Json given = Json::object();  // the body's numbers and flags, as they are there
+  size_t num_body_bytes = 0;    // that all of it came in
 
   /// Whether there are log-probs in the answer that the sampler does not keep.
   bool needs_scores() const { return num_likeliest > 0 || (echoes && with_log_probs); }
@@ -58,6 +59,6 @@ struct UnknownModel : UserError {
 /// Fields of OpenAI's API, those of vLLM that say more of sampling (top_k, min_p, repetition_penalty, ...), and
 /// return_token_ids. Fields that can change nothing here (user, store, ...) are passed over; those that would ask for
 /// what is not done are refused. UserError "field = value: rule", UnknownModel.
-CompletionRequest read_completion(CompletionKind kind, const Json& body, const ServedModel& model);
+CompletionRequest read_completion(CompletionKind kind, Json body, const ServedModel& model);
 
 }  // namespace roll

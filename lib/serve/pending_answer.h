@@ -58,7 +58,7 @@ class CompletionSink {
   virtual ~CompletionSink() = default;
   /// One choice after the other of each prompt. Null: too many wait already. Unavailable: nobody answers any more.
   /// UserError: this one cannot be answered.
-  virtual std::shared_ptr<PendingAnswer> submit(const CompletionRequest& request) = 0;
+  virtual std::shared_ptr<PendingAnswer> submit(std::shared_ptr<const CompletionRequest> request) = 0;
   /// Nobody waits for it any more.
   virtual void cancel(const std::shared_ptr<PendingAnswer>& answer) = 0;
 };

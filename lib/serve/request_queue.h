@@ -1,7 +1,13 @@
 // Between those who ask, each on a thread of its own, and the engine, which answers all on one: requests in, what is
 // drawn for them out.
+//
+// Goal: nobody waits behind a request for many responses. Choices are given to the engine only when it has slots for
+// them, and a request that has some takes another one only while it leaves slots free. So those that wait cost little
+// memory, and a newcomer finds a slot. Prompts and scores of a request are computed a part at a time, too.
+// Non-goal: fairness between clients that send many requests; no request says who sent it.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -13,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "rollout/sampler.h"
 #include "serve/pending_answer.h"
 
@@ -23,13 +30,14 @@ class RequestQueue : public RequestSource, public CompletionSink {
   /// score_tokens() of the model that answers; called by the engine's thread.
   using Score = std::function<std::vector<TokenScore>(const std::vector<int64_t>& ids, int64_t first,
                                                       int64_t num_likeliest, double temperature)>;
-  /// `max_waiting`: choices that wait for a slot; submit() throws UserError for a request of more, or of too many
-  /// bytes. Without `score`, requests that need scores must not come.
+  /// `max_waiting`: choices that wait for a slot. When they are so many, submit() still takes a request for no more
+  /// than an equal share of them. It throws UserError for a request of more than all, or of too many bytes. Without
+  /// `score`, requests that need scores must not come.
   explicit RequestQueue(int64_t max_waiting, Score score = {}) : max_waiting_(max_waiting), score_(std::move(score)) {}
 
   // For those who ask.
 
-  std::shared_ptr<PendingAnswer> submit(const CompletionRequest& request) override;
+  std::shared_ptr<PendingAnswer> submit(std::shared_ptr<const CompletionRequest> request) override;
   void cancel(const std::shared_ptr<PendingAnswer>& answer) override;
 
   // For the thread of the engine.
@@ -41,33 +49,71 @@ class RequestQueue : public RequestSource, public CompletionSink {
   Change next(const Queue& queue) override;
 
  private:
-  struct Sample {
-    std::shared_ptr<PendingAnswer> answer;
-    size_t choice = 0;
-    GenerationRequest request;
-    std::optional<int64_t> num_likeliest;  // where scores are asked for
-    size_t num_heard = 0;                  // tokens
+  /// A request from submit() until its last choice has ended.
+  struct Asked {
+    Asked(RequestQueue& its, std::shared_ptr<const CompletionRequest> what, int64_t num, size_t bytes);
+    ~Asked();
+    Asked(const Asked&) = delete;
+    Asked& operator=(const Asked&) = delete;
+
+    RequestQueue& queue;
+    const std::shared_ptr<const CompletionRequest> request;
+    const std::shared_ptr<PendingAnswer> answer;
+    const int64_t num_choices;  // of all prompts, one after the other
+    const size_t num_bytes;
+    int64_t num_begun = 0;
+    // The engine's thread alone uses these.
+    int64_t num_running = 0;
+    int64_t num_reading = 0;  // tokens of prompts whose computation has begun and not ended
   };
+  /// A choice that the engine has.
+  struct Sample {
+    std::shared_ptr<Asked> asked;
+    int64_t choice = 0;
+    uint64_t sequence_id = 0;
+    Generation begun{};    // by a run of the engine that paused
+    size_t num_heard = 0;  // tokens
+
+    const std::vector<int64_t>& prompt() const;
+    bool reads_prompt() const;  // which the request's other choices of the prompt share
+    size_t num_bytes() const;
+    GenerationRequest request() const;
+  };
+  struct Unscored {
+    Sample sample;
+    Generation generation;
+  };
+  bool may_begin(const Sample& sample, int64_t num_free) const;
+  void begin(Sample sample, Change& change);
+  void begin_waiting(int64_t num_free, Change& change);
+  void drop_cancelled(Change& change);
+  void score_one(bool is_idle);
   void hear_token(int64_t index, const Generation& so_far);
   void hear_end(int64_t index, const Generation& generation);
-  std::vector<TokenScore> scores_of(const Sample& sample, const Generation& generation) const;
   void take_up(std::vector<Generation> unfinished);
   void close(const std::string& why);
-  void forget(const Sample& sample);  // under the mutex
+  void forget(const Sample& sample);
 
   const int64_t max_waiting_;
   const Score score_;
+  std::atomic<int64_t> num_asked_ = 0;  // requests
+  std::atomic<size_t> num_bytes_ = 0;   // of them
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Sample> incoming_;
+  std::deque<std::shared_ptr<Asked>> waiting_;  // requests with choices that have not begun
+  int64_t num_waiting_ = 0;                     // choices
   std::vector<std::shared_ptr<PendingAnswer>> cancelled_;
-  int64_t num_waiting_ = 0;  // in the engine
-  size_t num_bytes_ = 0;     // that requests take until they end
-  uint64_t last_name_ = 0;
   std::string closed_;  // why; empty: it is not
 
-  std::map<int64_t, Sample> begun_;  // by their number in this run of the engine; its thread's alone
-  int64_t num_begun_ = 0;
+  // The engine's thread alone uses these.
+  std::map<int64_t, Sample> begun_;               // by their number in this run of the engine
+  std::vector<Sample> paused_;                    // to be begun again by the next run
+  std::deque<Unscored> unscored_;                 // ended choices
+  int64_t num_begun_ = 0, num_ended_tokens_ = 0;  // in this run
+  size_t num_begun_bytes_ = 0;
+  uint64_t last_name_ = 0;
+  Stopwatch since_scored_;
+  double scoring_s_ = 0;  // that the last scores took
   std::function<bool()> should_stop_;
 };
 

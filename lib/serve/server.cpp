@@ -67,11 +67,11 @@ std::string event(const Json& chunk) {
 /// One request on its way to its answer. Takes itself back where it ends early.
 class Asked {
  public:
-  Asked(CompletionRequest request, const ServedModel& model, std::shared_ptr<CompletionSink> sink, std::string id,
-        double timeout_s)
+  Asked(std::shared_ptr<const CompletionRequest> request, const ServedModel& model,
+        std::shared_ptr<CompletionSink> sink, std::string id, double timeout_s)
       : request_(std::move(request)),
         sink_(std::move(sink)),
-        answer_(request_, model, std::move(id), static_cast<int64_t>(wall_clock_s())),
+        answer_(*request_, model, std::move(id), static_cast<int64_t>(wall_clock_s())),
         timeout_s_(timeout_s),
         pending_(sink_->submit(request_)) {}
   ~Asked() {
@@ -81,7 +81,7 @@ class Asked {
   Asked& operator=(const Asked&) = delete;
 
   bool is_taken() const { return pending_ != nullptr; }
-  bool streams() const { return request_.streams; }
+  bool streams() const { return request_->streams; }
   const CompletionAnswer& answer() const { return answer_; }
 
   /// What is new; waits a little. Throws Refusal, Unavailable.
@@ -95,7 +95,7 @@ class Asked {
   }
 
  private:
-  CompletionRequest request_;
+  std::shared_ptr<const CompletionRequest> request_;
   std::shared_ptr<CompletionSink> sink_;
   CompletionAnswer answer_;
   double timeout_s_;
@@ -182,20 +182,22 @@ struct CompletionServer::Parts {
         desk(sessions),
         settings(checked(std::move(given))),
         server({settings.host, settings.port, settings.port_key}, limits_of(settings),
-               {.admit = [this](const HttpRequest& head, size_t& max_body) { return admit(head, max_body); },
-                .refuse = [](int status, const std::string& why) { return response_of(status, why); },
-                .answer = [this](HttpRequest request, HttpReply& reply) { answer(std::move(request), reply); }}) {}
+               {.admit = [this](const HttpRequest& head) { return admit(head); },
+                .refuse = [](int status, const std::string& why) { return response_of(status, why); }}) {}
 
   /// Decides by a request's head, the key first.
-  std::optional<HttpResponse> admit(const HttpRequest& head, size_t& max_body) const {
+  Admission admit(const HttpRequest& head) {
     try {
       const std::optional<Route> route = route_of(head, desk);
-      if (!route || route->action != Action::kHealth) who_asks(head);
+      const std::string who = route && route->action == Action::kHealth ? "" : who_asks(head);
       if (!route) throw unknown_path(head);
-      if (head.method == "POST") max_body = static_cast<size_t>(settings.max_body_bytes);
-      return known_answer(*route);
+      return {.response = known_answer(*route),
+              .max_body = static_cast<size_t>(settings.max_body_bytes),
+              .handler = [this, route = *route, who](const HttpRequest& request, HttpReply& reply) {
+                answer(route, who, request, reply);
+              }};
     } catch (const Refusal& refusal) {
-      return response_of(refusal);
+      return {.response = response_of(refusal)};
     }
   }
 
@@ -239,11 +241,9 @@ struct CompletionServer::Parts {
     return {404, "invalid_request_error", fmt::format("session {} is over, or is not yours", route.session)};
   }
 
-  void answer(HttpRequest request, HttpReply& reply) {
+  void answer(const Route& route, const std::string& who, const HttpRequest& request, HttpReply& reply) {
     try {
-      const std::optional<Route> route = route_of(request, desk);
-      ROLL_CHECK(route.has_value(), "only admitted requests are answered");
-      go(*route, std::move(request), reply);
+      go(route, who, request, reply);
     } catch (const Refusal& refusal) {
       reply.send(response_of(refusal));
     } catch (const UnknownModel& error) {
@@ -255,17 +255,16 @@ struct CompletionServer::Parts {
     }
   }
 
-  void go(const Route& route, HttpRequest request, HttpReply& reply) {
+  void go(const Route& route, const std::string& who, const HttpRequest& request, HttpReply& reply) {
     switch (route.action) {
       case Action::kChat:
-        return complete(CompletionKind::kChat, route, std::move(request), reply);
+        return complete(CompletionKind::kChat, route, who, request, reply);
       case Action::kText:
-        return complete(CompletionKind::kText, route, std::move(request), reply);
+        return complete(CompletionKind::kText, route, who, request, reply);
       case Action::kSession:
-        return take_session(request, reply);
+        return take_session(who, request, reply);
       case Action::kReward:
-        if (!desk->end(route.session, who_asks(request), parse_strangers_json(request.body, "the body")))
-          throw no_session(route);
+        if (!desk->end(route.session, who, parse_strangers_json(request.body, "the body"))) throw no_session(route);
         return reply.send(json_response({{"status", "ok"}}));
       default:
         throw Bug("admit() has answered all others");
@@ -284,13 +283,17 @@ struct CompletionServer::Parts {
     // Large bodies are read one at a time, as what they are parsed into may be much larger.
     std::unique_lock lock(large_body, std::defer_lock);
     if (body.size() > kLargeBody) lock.lock();
-    return read_completion(kind, parse_strangers_json(body, "the body"), model);
+    CompletionRequest request = read_completion(kind, parse_strangers_json(body, "the body"), model);
+    request.num_body_bytes = body.size();
+    return request;
   }
 
-  void complete(CompletionKind kind, const Route& route, HttpRequest request, HttpReply& reply) {
-    std::shared_ptr<CompletionSink> asked_of = desk ? desk->find(route.session, who_asks(request)) : sink;
+  void complete(CompletionKind kind, const Route& route, const std::string& who, const HttpRequest& request,
+                HttpReply& reply) {
+    std::shared_ptr<CompletionSink> asked_of = desk ? desk->find(route.session, who) : sink;
     if (!asked_of) throw no_session(route);
-    CompletionRequest wanted = read(kind, std::exchange(request.body, {}));
+    auto wanted = std::make_shared<const CompletionRequest>(read(kind, request.body));
+    reply.drop_body();
     const std::string id =
         fmt::format("{}-{:016x}{:08x}", kind == CompletionKind::kChat ? "chatcmpl" : "cmpl", start, ++num_asked);
     Asked asked(std::move(wanted), model, std::move(asked_of), id, settings.timeout_s);
@@ -303,8 +306,7 @@ struct CompletionServer::Parts {
     reply.send(json_response(asked.answer().whole()));
   }
 
-  void take_session(const HttpRequest& request, HttpReply& reply) {
-    const std::string who = who_asks(request);
+  void take_session(const std::string& who, const HttpRequest& request, HttpReply& reply) {
     std::optional<Json> session;
     for (const Stopwatch watch; !session && watch.seconds() < kSessionWait_s && !reply.is_gone();)
       session = desk->take(who, kLook);

@@ -7,6 +7,7 @@ import socket
 import struct
 import time
 
+NO_END = {str(i): -100 for i in range(279 - 23, 279)}  # tokens of the built-in tokenizer that end a response
 STALL = b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n"
 
 
@@ -29,7 +30,7 @@ class Target:
 
     def pour(self, wire, piece, total=None):
         """Sends pieces until the other side has had enough of them."""
-        sent, total = 0, total or self.flood
+        sent, total = 0, self.flood if total is None else total
         with contextlib.suppress(OSError):
             while sent < total:
                 wire.sendall(piece)
@@ -59,6 +60,7 @@ def bodies(target):
 
 
 def flood(target, head, piece, total=None):
+    """`total` bytes of pieces behind a head; None: as many as the other side takes."""
     wire = target.connect()
     with contextlib.suppress(OSError):
         wire.sendall(head)
@@ -78,6 +80,8 @@ def heads(target):
     yield "an endless chunk extension", lambda: flood(target, chunked + b"5;", b"x" * (1 << 20))
     yield "endless trailers", lambda: flood(target, chunked + b"0\r\n", b"X-Line: 1\r\n" * 10000)
     yield "endless small requests", lambda: flood(target, b"", target.head("/health", "GET") * 1000, 2 << 20)
+    yield "a chunk extension of 1 MB", lambda: flood(target, chunked + b"2;x=" + b"x" * (1 << 20) + b"\r\n{}\r\n0\r\n\r\n", b"", 0)
+    yield "a path of 1 MB", lambda: flood(target, b"GET /" + b"x" * (1 << 20) + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", b"", 0)
     yield "random bytes", lambda: flood(target, b"", bytes(range(256)) * 4096, 8 << 20)
 
 
@@ -97,6 +101,7 @@ def stalls(target):
     yield "bodies that stop", lambda: crowd(target.head(Content_Length=1000) + b"{")
     yield "large bodies that stop", lambda: crowd(target.head(Content_Length=4 << 20) + b"x" * 200_000)
     yield "chunks that stop", lambda: crowd(target.head(Transfer_Encoding="chunked") + b"ff\r\nx")
+    yield "an unread permission to go on", lambda: crowd(target.head(Content_Length=1000, Expect="100-continue"))
     yield "unread answers", lambda: crowd(target.head("/health", "GET") * 20)
 
     def trickle():
@@ -109,14 +114,25 @@ def stalls(target):
         return wires
     yield "a header line now and then", trickle
 
-    def slam():
-        for _ in range(target.crowd):
+    def slam(text, how_many):
+        for _ in range(how_many):
             wire = target.connect()
             wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            wire.sendall(target.head(Content_Length=10) + b"{")
+            with contextlib.suppress(OSError): wire.sendall(text)
             wire.close()  # by a reset
         return []
-    yield "connections that are reset", slam
+    yield "connections that are reset", lambda: slam(target.head(Content_Length=10) + b"{", target.crowd)
+    yield "thousands of connections", lambda: slam(b"", target.flood >> 14)
+
+    def pipeline():
+        wire = target.connect()
+        wire.settimeout(30)
+        wire.sendall(target.head("/health", "GET") * 1000)
+        wire.shutdown(socket.SHUT_WR)
+        heard = b"".join(iter(lambda: wire.recv(65536), b""))
+        assert heard.count(b"HTTP/1.1 ") == 1000, f"{heard.count(b'HTTP/1.1 ')} answers to 1000 requests"
+        return [wire]
+    yield "a thousand requests in one piece", pipeline
 
 
 def lies(target):
@@ -131,6 +147,13 @@ def lies(target):
         "chunks of a negative size": target.head(Transfer_Encoding="chunked") + b"-5\r\nx\r\n",
         "chunks of a huge size": target.head(Transfer_Encoding="chunked") + b"ffffffffffffffff\r\nx\r\n",
         "a chunk without its end": target.head(Transfer_Encoding="chunked") + b"2\r\n{}xxxx\r\n0\r\n\r\n",
+        "codings that are none": target.head(Transfer_Encoding="gzip, chunked") + b"2\r\n{}\r\n0\r\n\r\n",
+        "a length behind a space": target.head().replace(b"\r\n\r\n", b"\r\nContent-Length : 500\r\n\r\n") + body,
+        "a folded header": target.head().replace(b"\r\n\r\n", b"\r\nTransfer-Encoding:\r\n chunked\r\n\r\n") + b"2\r\n{}\r\n0\r\n\r\n",
+        "trailers that are lengths": target.head(Transfer_Encoding="chunked") + b"2\r\n{}\r\n0\r\nContent-Length: 500\r\nHost: evil\r\n\r\n",
+        "a whole URL": b"GET http://evil.example/health HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "two hosts": b"GET /health HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
+        **{method: target.head("/health", method) for method in ("HEAD", "OPTIONS", "TRACE", "CONNECT", "DELETE", "get")},
         "HTTP 9": b"GET /health HTTP/9.9\r\nHost: localhost\r\n\r\n",
         "no version": b"GET /health\r\n\r\n",
         "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(500),
@@ -165,8 +188,29 @@ def requests(target):
     yield "depth", many(b"[" * 4_000_000)
     yield "prompts times n", many(dict(prompt=[[1] * 30000] * 16, n=1024, max_tokens=1, seed=1))
     yield "stop strings times n", many(dict(prompt=[1], n=1024, max_tokens=1, stop=["x" * 450_000] * 16))
-    yield "biases times n", many(dict(prompt=[1], n=64, max_tokens=1, logit_bias={str(i): 1 for i in range(200)}))
+    yield "biases times n", many(dict(prompt=[1], n=1024, max_tokens=1, logit_bias={str(i): 1 for i in range(200)}))
     yield "a text of 7 MB", many(dict(prompt="ab " * 2_300_000, max_tokens=1), count=1)
+    yield "an echo times n", many(dict(prompt="x" * 30_000, n=1024, max_tokens=1, echo=True))
+
+    def held(body, count=1, seconds=3, **more):
+        """Connections whose requests take long, and whose answers nobody reads."""
+        def hold():
+            wires = [target.connect() for _ in range(count)]
+            text = json.dumps(dict(max_tokens=30_000, logit_bias=NO_END) | body).encode()
+            for wire in wires:
+                with contextlib.suppress(OSError): wire.sendall(target.head(Content_Length=len(text), **more) + text + b"GET")
+            time.sleep(seconds)
+            return wires
+        return hold
+    yield "all places for one request", held(dict(prompt=[1], n=1024))
+    yield "all places for five requests", held(dict(prompt=[[i] for i in range(16)], n=64), count=5)
+    yield "all places for long prompts", held(dict(prompt=[[i] * 30_000 for i in range(16)], n=64))
+    yield "long prompts of four clients", held(dict(prompt=[7] * 30_000), count=4)
+    yield "scores of long prompts", held(dict(prompt=[1] * 20_000, max_tokens=1, echo=True, logprobs=3, n=4))
+    yield "fields that say nothing", held(dict(prompt=[1], user="x" * 7_900_000), count=6)
+    yield "texts by the hundred", held(dict(prompt=["y" * 30_000] * 200), count=3)
+    yield "unread streams", held(dict(prompt=[1], n=64, stream=True, logprobs=0, return_token_ids=True), count=10, seconds=10)
+    yield "unread large answers", held(dict(prompt=["z" * 30_000], n=16, max_tokens=1, echo=True), count=60, seconds=5)
 
 
 def all_cases(target):

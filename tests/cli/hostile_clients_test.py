@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Hostile clients before the three HTTP servers (roll serve, the endpoint of agents in training, roll report --serve), with and without a key: memory stays
 bounded, honest clients are answered meanwhile, no descriptor or thread is left, Ctrl-C ends the program. Arguments: the roll binary, then perhaps
-`--long`, which holds honest clients to 2 s and sends ten times as much."""
+`--long`, which holds honest clients to 2 s and sends ten times as much, and `--verbose`, which says what each case costs."""
+import concurrent.futures
 import contextlib
 import http.client
 import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -16,7 +18,7 @@ import threading
 import time
 
 from expecting import expect, finish
-from hostile_clients import Target, all_cases
+from hostile_clients import NO_END, Target, all_cases
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import agents
@@ -25,6 +27,7 @@ BINARY, LONG = pathlib.Path(sys.argv[1]).resolve(), "--long" in sys.argv
 GROWTH_MB = 100
 PATIENCE_S = 2 if LONG else 20  # of honest clients; a busy machine makes them wait, a server that is held up for ever
 END_S = 10 if LONG else 60
+resource.setrlimit(resource.RLIMIT_NOFILE, (4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))  # for a thousand connections
 
 
 def status_of(pid, name):
@@ -36,12 +39,19 @@ def descriptors(pid):
     return len(list(pathlib.Path(f"/proc/{pid}/fd").iterdir()))
 
 
+def becomes(is_so):
+    deadline = time.monotonic() + 30
+    while not (now := is_so()) and time.monotonic() < deadline: time.sleep(0.1)
+    return now
+
+
 class Honest(threading.Thread):
     """Asks again and again, each time by a connection of its own."""
 
     def __init__(self, port, request):
         super().__init__(daemon=True)
-        self.port, self.request, self.is_over, self.problems, self.longest, self.count = port, request, threading.Event(), [], 0, 0
+        self.port, self.request, self.is_over, self.problems, self.count = port, request, threading.Event(), [], 0
+        self.longest = self.longest_of_case = 0
 
     def run(self):
         while not self.is_over.wait(0.05):
@@ -52,7 +62,8 @@ class Honest(threading.Thread):
                     self.request(link)
             except (OSError, http.client.HTTPException, AssertionError) as problem:
                 self.problems.append(repr(problem))
-            self.longest, self.count = max(self.longest, time.monotonic() - begin), self.count + 1
+            took = time.monotonic() - begin
+            self.longest, self.longest_of_case, self.count = max(self.longest, took), max(self.longest_of_case, took), self.count + 1
 
 
 def attack(name, pid, target, request):
@@ -67,13 +78,15 @@ def attack(name, pid, target, request):
     honest.start()
     worst, count = (0, ""), 0
     for case, act in all_cases(target):
+        honest.longest_of_case = 0
         wires = act()
-        worst, count = max(worst, (status_of(pid, "VmRSS") - before, case)), count + 1
+        grown = status_of(pid, "VmRSS") - before
+        worst, count = max(worst, (grown, case)), count + 1
         for wire in wires: wire.close()
+        if "--verbose" in sys.argv: print(f"{name}: {case}: +{grown >> 10} MB, {honest.longest_of_case:.2f} s", flush=True)
     honest.is_over.set()
     honest.join()
-    deadline = time.monotonic() + 30
-    while (descriptors(pid) > fds or status_of(pid, "Threads") > threads) and time.monotonic() < deadline: time.sleep(0.1)
+    becomes(lambda: descriptors(pid) <= fds and status_of(pid, "Threads") <= threads)
     print(f"{name}: {count} cases; memory +{worst[0] >> 10} MB ({worst[1]}), honest: {honest.count} requests, {honest.longest:.2f} s at most")
     expect(count >= 40, f"{name}: {count} cases")
     expect(worst[0] < GROWTH_MB << 10, f"{name}: memory grew by {worst[0] >> 10} MB: {worst[1]}")
@@ -82,30 +95,45 @@ def attack(name, pid, target, request):
     expect(status_of(pid, "Threads") <= threads, f"{name}: {status_of(pid, 'Threads') - threads} threads are left")
 
 
-def end_beside(name, process, target, code, end=lambda process: process.send_signal(signal.SIGINT)):
-    """The end, by Ctrl-C or as `end` brings it about, while connections are held by a client that says a little now and then."""
-    wires = [target.connect() for _ in range(20)]
+def end_beside(name, process, target, code, held, end=lambda process: process.send_signal(signal.SIGINT)):
+    """The end, by Ctrl-C or as `end` brings it about, beside clients that say a little now and then, stop in the middle, or ask for `held`: half of
+    these read it. Gives what each of them has heard."""
+    slow = [target.connect() for _ in range(20)]
+    stalled = [target.connect() for _ in range(20)]
+    asking = [target.connect() for _ in range(50)]
     is_over = threading.Event()
 
     def trickle():
-        for wire in wires: wire.sendall(b"POST / HTTP/1.1\r\n")
+        for wire in slow: wire.sendall(b"POST / HTTP/1.1\r\n")
         while not is_over.wait(0.2):
-            for wire in wires:
+            for wire in slow:
                 with contextlib.suppress(OSError): wire.sendall(b"X: 1\r\n")
-    thread = threading.Thread(target=trickle)
-    thread.start()
-    time.sleep(0.5)
-    begin = time.monotonic()
-    end(process)
-    try:
-        expect(process.wait(END_S) == code, f"{name}: ends with {process.returncode}")
-    except subprocess.TimeoutExpired:
-        expect(False, f"{name}: does not end within {END_S} s")
-        process.kill()
-    print(f"{name}: ended after {time.monotonic() - begin:.1f} s")
-    is_over.set()
-    thread.join()
-    for wire in wires: wire.close()
+
+    def listen(wire):
+        heard = b""
+        wire.settimeout(END_S)
+        with contextlib.suppress(OSError):
+            while piece := wire.recv(65536): heard += piece
+        return heard, time.monotonic() - begin
+
+    for wire in stalled: wire.sendall(target.head(Content_Length=1000) + b"{")
+    for wire in asking: wire.sendall(held)
+    with concurrent.futures.ThreadPoolExecutor(30) as pool:
+        pool.submit(trickle)
+        readers = [pool.submit(listen, wire) for wire in asking[::2]]
+        time.sleep(2)
+        begin = time.monotonic()
+        end(process)
+        try:
+            expect(process.wait(END_S) == code, f"{name}: ends with {process.returncode}")
+        except subprocess.TimeoutExpired:
+            expect(False, f"{name}: does not end within {END_S} s")
+            process.kill()
+        print(f"{name}: ended after {time.monotonic() - begin:.1f} s")
+        is_over.set()
+        heard = [reader.result() for reader in readers]
+    for wire in slow + stalled + asking: wire.close()
+    return heard
 
 
 def started(arguments, folder, environment=None):
@@ -131,7 +159,32 @@ def check_serve(folder, key):
     with contextlib.closing(process.stdout):
         target = Target(port, "/v1/completions", key, flood=(1600 if LONG else 160) << 20)
         attack(f"serve, key {key}", process.pid, target, ask("/v1/completions", key, dict(prompt="1+1=", max_tokens=2, seed=1)))
-        end_beside(f"serve, key {key}", process, target, 130)
+        if key is None: check_crowd(process.pid, target)
+        body = json.dumps(dict(prompt=[1], max_tokens=30_000, logit_bias=NO_END, stream=True)).encode()
+        for stream, seconds in end_beside(f"serve, key {key}", process, target, 130, target.head(Content_Length=len(body)) + body):
+            expect(stream.count(b"data: ") > 3 and b'"server_error"' in stream and stream.endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n"), f"a stream's end: {stream[-300:]}")
+            expect(seconds < PATIENCE_S, f"a stream ends after {seconds:.1f} s")
+
+
+def check_crowd(pid, target):
+    """Two hundred streams at once beside a thousand connections that are idle or slow: each is whole."""
+    def stream(seed):
+        link = http.client.HTTPConnection("127.0.0.1", target.port, timeout=120)
+        with contextlib.closing(link):
+            link.request("POST", target.path, json.dumps(dict(prompt=f"{seed}", max_tokens=100, seed=seed, stream=True, logit_bias=NO_END)))
+            lines = link.getresponse().read().split(b"\n\n")
+        assert lines[-2:] == [b"data: [DONE]", b""], lines
+        return "".join(json.loads(line[6:])["choices"][0]["text"] for line in lines[:-2])
+
+    alone, fds, threads = [stream(seed) for seed in range(4)], descriptors(pid), status_of(pid, "Threads")
+    wires = [target.connect() for _ in range(1000)]
+    for wire in wires[::2]: wire.sendall(b"POST /v1/comp")
+    begin = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(200) as pool:
+        expect(list(pool.map(stream, [i % 4 for i in range(200)])) == alone * 50, "a stream among two hundred is not what it is alone")
+    print(f"200 streams of 100 tokens beside 1000 connections: {time.monotonic() - begin:.1f} s")
+    for wire in wires: wire.close()
+    expect(becomes(lambda: descriptors(pid) <= fds and status_of(pid, "Threads") <= threads), f"{descriptors(pid) - fds} descriptors are left")
 
 
 def check_report(folder):
@@ -142,7 +195,7 @@ def check_report(folder):
     with contextlib.closing(process.stdout):
         target = Target(port, "/", flood=(1600 if LONG else 160) << 20)
         attack("report", process.pid, target, ask("/"))
-        end_beside("report", process, target, -signal.SIGINT)
+        end_beside("report", process, target, -signal.SIGINT, target.head("/", "GET"))
 
 
 def play(port, key):
@@ -161,16 +214,20 @@ def play(port, key):
             post(path + "/reward", dict(reward=1))
 
 
-def check_training(folder):
-    key = "a-key-of-the-run"
-    command = agents.command_of(BINARY, folder, "training", dict(api_key=key, timeout_s=1000))
+def check_training(folder, is_played):
+    """A run that ends because it has been played, or by Ctrl-C."""
+    key, name = "a-key-of-the-run", "training, played" if is_played else "training"
+    command = agents.command_of(BINARY, folder, name, dict(api_key=key, timeout_s=1000))
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     port = next(int(found[1]) for line in process.stdout if (found := re.search(r"take sessions at http://127\.0\.0\.1:(\d+)/", line)))
     said = threading.Thread(target=process.stdout.read)  # so that it can write on
     said.start()
     target = Target(port, "/v1/sessions/x/chat/completions", key, flood=(1600 if LONG else 160) << 20)
-    attack("training", process.pid, target, ask("/v1/sessions/x/models", key))
-    end_beside("training", process, target, 0, lambda process: play(port, key))
+    if is_played:
+        attack(name, process.pid, target, ask("/v1/sessions/x/models", key))
+        end_beside(name, process, target, 0, target.head("/v1/sessions/x/models", "GET"), lambda process: play(port, key))
+    else:
+        end_beside(name, process, target, 130, target.head("/v1/sessions", Content_Length=2) + b"{}")
     said.join()
 
 
@@ -181,7 +238,7 @@ def main():
                         "--seed", "1", "--out", "model"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         for key in ("a-key-of-this-test", None): check_serve(folder, key)
         check_report(folder)
-        check_training(folder)
+        for is_played in (True, False): check_training(folder, is_played)
     finish("hostile_clients_test")
 
 

@@ -56,8 +56,9 @@ class AskedSessions {
     return id;
   }
 
-  CompletionRequest request(const Json& body) const {
-    return read_completion(body.contains("messages") ? CompletionKind::kChat : CompletionKind::kText, body, model);
+  std::shared_ptr<const CompletionRequest> request(const Json& body) const {
+    return std::make_shared<const CompletionRequest>(
+        read_completion(body.contains("messages") ? CompletionKind::kChat : CompletionKind::kText, body, model));
   }
   std::shared_ptr<PendingAnswer> ask(const std::string& id, const Json& body) {
     const auto sink = sessions.find(id, takers[id]);

@@ -4,8 +4,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
@@ -22,32 +25,39 @@ HttpResponse text(int status, const std::string& body) {
   return HttpResponse::of(status, "text/plain", body);
 }
 
-/// Answers with the body's size; /stream counts to 3, /wait answers when its client has gone or the server stops.
+constexpr int64_t kFlood = 1000, kPiece = 20'000;  // of a large stream: pieces, and the bytes of one
+
+/// Answers with the body's size; /stream counts to 3, /flood sends much, /wait and /drop return when the client has
+/// gone or the server stops.
 struct Echo {
   std::atomic<int> num_answered = 0, num_gone = 0;
   ServerLimits limits{.max_connections = 20, .request_s = 0.5, .stop_s = 0.2};
   std::optional<HttpServer> server;
 
   void listen() {
-    server.emplace(
-        HttpAddress{.host = "127.0.0.1", .port = 0, .port_key = "--port"}, limits,
-        HttpHandlers{.admit = [](const HttpRequest& head, size_t& max_body) -> std::optional<HttpResponse> {
-                       if (head.header("authorization") != "key") return text(401, "no key");
-                       max_body = 1000;
-                       return std::nullopt;
-                     },
-                     .refuse = [](int status, const std::string& why) { return text(status, why); },
-                     .answer = [this](const HttpRequest& request, HttpReply& reply) { answer(request, reply); }});
+    server.emplace(HttpAddress{.host = "127.0.0.1", .port = 0, .port_key = "--port"}, limits,
+                   HttpHandlers{.admit = [this](const HttpRequest& head) -> Admission {
+                                  if (head.header("authorization") != "key") return {.response = text(401, "no key")};
+                                  return {.max_body = 1000,
+                                          .handler = [this](const HttpRequest& request, HttpReply& reply) {
+                                            answer(request, reply);
+                                          }};
+                                },
+                                .refuse = [](int status, const std::string& why) { return text(status, why); }});
   }
 
   void answer(const HttpRequest& request, HttpReply& reply) {
     ++num_answered;
-    if (request.path == "/wait") {
+    if (request.path == "/wait" || request.path == "/drop") {
+      if (request.path == "/drop") reply.drop_body();
       while (!reply.is_gone()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
       ++num_gone;
     } else if (request.path == "/stream") {
       reply.begin_stream("text/event-stream");
       for (const char* part : {"one ", "two ", "three"}) reply.write(part);
+    } else if (request.path == "/flood") {
+      reply.begin_stream("text/event-stream");
+      for (int64_t i = 0; i < kFlood && !reply.is_gone(); ++i) reply.write(std::string(kPiece, 'x'));
     } else if (request.path != "/nothing") {
       reply.send(text(200, std::to_string(request.body.size()) + " of " + request.method));
     }
@@ -165,6 +175,83 @@ TEST_CASE("bodies have a largest size together, and the largest makes room", "[h
   CHECK_THAT(other.receive("900 of POST"), Contains("200 OK"));
 }
 
+TEST_CASE("bodies that handlers keep leave room for small ones, and for all once they are dropped", "[http]") {
+  Echo echo;
+  echo.limits.max_body_bytes = 1500;
+  echo.limits.max_answering = 5;  // a share of 300 bytes
+  echo.listen();
+  const auto ask = [&](const Wire& wire, const std::string& path, size_t size) {
+    const std::string body(size, 'x');
+    wire.send(request("POST " + path, with_length(body), body));
+  };
+  const Wire other(echo.server->port());
+  {
+    const Wire first(echo.server->port());
+    ask(first, "/wait", 900);
+    REQUIRE(becomes([&] { return echo.num_answered == 1; }));
+    ask(other, "/x", 900);
+    CHECK_THAT(other.receive("try again"), Contains("503"));
+    ask(other, "/x", 300);
+    CHECK_THAT(other.receive("300 of POST"), Contains("200 OK"));
+  }
+  REQUIRE(becomes([&] { return echo.num_gone == 1; }));
+  const Wire second(echo.server->port());
+  ask(second, "/drop", 900);
+  REQUIRE(becomes([&] { return echo.num_answered == 3; }));
+  REQUIRE(becomes([&] {
+    ask(other, "/x", 900);
+    return other.receive("\r\n\r\n").find("200 OK") != std::string::npos;
+  }));
+}
+
+TEST_CASE("streams that are not read have a largest size together, and the largest ends", "[http]") {
+  Echo echo;
+  echo.limits.max_unsent_bytes = 1 << 20;
+  echo.limits.request_s = 100;
+  echo.listen();
+  const Wire unread(echo.server->port()), reader(echo.server->port());
+  unread.send(request("GET /flood"));
+  REQUIRE(becomes([&] { return echo.num_answered == 1; }));
+  reader.send(request("GET /stream"));
+  CHECK_THAT(reader.receive("0\r\n\r\n"), Contains("three"));
+  const std::string heard = unread.receive();
+  CHECK(std::ranges::count(heard, 'x') < kFlood * kPiece);
+}
+
+TEST_CASE("a request whose length is in doubt is refused, and nothing behind it is read", "[http]") {
+  Echo echo;
+  echo.listen();
+  const std::string smuggled = request("GET /smuggled");
+  for (const char* headers :
+       {"Content-Length: 5\r\nContent-Length: 50\r\n", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: gzip\r\n", "Transfer-Encoding: gzip, chunked\r\n",
+        "Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n", "Content-Length : 5\r\n",
+        "Transfer-Encoding : chunked\r\n", "Transfer-Encoding:\r\n chunked\r\n", "Content-Length: 1\r\n 0\r\n"})
+    for (const std::string method : {"POST", "PUT", "GET"}) {
+      CAPTURE(method, headers);
+      const Wire wire(echo.server->port());
+      wire.send(request(method + " /x", headers, "0\r\n\r\n" + smuggled));
+      CHECK_THAT(wire.receive(), Contains("400 Bad Request") && !Contains("200 OK"));
+    }
+  CHECK(echo.num_answered == 0);
+}
+
+TEST_CASE("a client that leaves in the middle of a request is let go at once", "[http]") {
+  Echo echo;
+  echo.limits.request_s = 100;
+  echo.limits.max_connections = 1000;
+  echo.listen();
+  const auto num_descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  };
+  const auto before = num_descriptors();
+  for (const std::string& part :
+       {std::string(), std::string("GET /x HT"), request("POST /x", "Content-Length: 9\r\n", "x"),
+        request("POST /x", "Transfer-Encoding: chunked\r\n", "5\r\nx")})
+    for (int i = 0; i < 20; ++i) Wire(echo.server->port()).send(part);
+  CHECK(becomes([&] { return num_descriptors() <= before; }));
+}
+
 TEST_CASE("a request that does not arrive in time ends its connection", "[http]") {
   Echo echo;
   echo.listen();
@@ -191,7 +278,7 @@ TEST_CASE("a handler learns that its client has gone, or that the server stops",
   echo.listen();
   {
     const Wire wire(echo.server->port());
-    wire.send(request("GET /wait"));
+    wire.send(request("GET /wait") + "GET");  // what it sent further is not read
     REQUIRE(becomes([&] { return echo.num_answered == 1; }));
   }
   CHECK(becomes([&] { return echo.num_gone == 1; }));

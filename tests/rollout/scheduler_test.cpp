@@ -13,6 +13,7 @@ TEST_CASE("every request gets what it would get alone, whatever runs beside it",
   SamplingParams params = params_of(30);
   params.max_running_requests = 400;
   params.shares_prefill = GENERATE(true, false);
+  params.shares_steps = GENERATE(false, true);
   const bool penalised = GENERATE(false, true);
   if (penalised) {
     params.generating.repetition_penalty = 1.3;
@@ -174,6 +175,20 @@ TEST_CASE("a step computes no more than it may, prompts in pieces beside decodin
   FakeModel model({.num_slots = 6, .vocab_size = kVocab, .max_rows = 7});
   generate_with(model, make_requests(20, 1), params_of(5));
   CHECK(model.largest_step == 7);
+}
+
+TEST_CASE("where prompts share steps, a short one is read beside a long one, which loses nothing by it", "[rollout]") {
+  SamplingParams params = params_of(1);
+  params.shares_steps = GENERATE(false, true);
+  int64_t num_steps = 0;
+  std::vector<int64_t> ends(2);
+  const SamplerHooks hooks{.on_step = [&](int64_t) { ++num_steps; }};
+  const auto at_end = [&](int64_t i, const Generation&) { ends.at(i) = num_steps; };
+  FakeModel model({.num_slots = 2, .max_length = 100, .vocab_size = kVocab, .max_rows = 8, .depth = 0});
+  const GenerationRequest long_one{std::vector<int64_t>(80, 1), 0}, short_one{{2}, 1};
+  generate_with(model, {long_one, short_one}, params, at_end, hooks);
+  CHECK(ends[1] == (params.shares_steps ? 0 : 10));  // steps before
+  CHECK(ends[0] == (params.shares_steps ? 10 : 9));
 }
 
 TEST_CASE("a max_length beyond the model's means the model's", "[rollout]") {

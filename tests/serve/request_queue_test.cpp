@@ -48,10 +48,16 @@ class Service {
   std::thread engine_;
 };
 
-CompletionRequest request_of(std::vector<std::vector<int64_t>> prompts, int64_t n, uint64_t seed) {
+using Prompts = std::vector<std::vector<int64_t>>;
+
+CompletionRequest request_of(Prompts prompts, int64_t n, uint64_t seed) {
   CompletionRequest request{.prompts = std::move(prompts), .num_choices = n, .sampling = {}, .seed = seed};
   request.sampling = params_of(20).generating;
   return request;
+}
+
+std::shared_ptr<PendingAnswer> submit(RequestQueue& queue, const CompletionRequest& request) {
+  return queue.submit(std::make_shared<const CompletionRequest>(request));
 }
 
 /// The responses, and how many tokens were heard of beforehand.
@@ -83,7 +89,7 @@ TEST_CASE("a seeded request gets what it would get alone, choice by choice, as o
   CompletionRequest request = request_of(prompts, 2, 7);
   request.streams = GENERATE(false, true);
   std::vector<std::shared_ptr<PendingAnswer>> twins;
-  for (int i = 0; i < 3; ++i) twins.push_back(service.queue.submit(request));  // beside each other
+  for (int i = 0; i < 3; ++i) twins.push_back(submit(service.queue, request));  // beside each other
   for (const auto& twin : twins) {
     const auto [all, heard] = wait_for(*twin, 4);
     size_t drawn = 0;
@@ -102,8 +108,8 @@ TEST_CASE("a sampler that has answered many is left for a new one, and nobody no
   CompletionRequest slow = request_of({{2, 3}}, 1, 9);
   slow.streams = true;
   for (int round = 0; round < 5; ++round) {
-    const auto some = service.queue.submit(quick);
-    const auto other = service.queue.submit(slow);
+    const auto some = submit(service.queue, quick);
+    const auto other = submit(service.queue, slow);
     CHECK(wait_for(*some, 1024).first.back().ids.size() == 1);
     const auto [all, heard] = wait_for(*other, 1);
     CHECK(all[0].ids == expected(service, {2, 3}, 0, 9).ids);
@@ -112,51 +118,164 @@ TEST_CASE("a sampler that has answered many is left for a new one, and nobody no
   CHECK(service.num_runs > 1);
 }
 
-TEST_CASE("requests beyond those that may wait are turned away, and one that is taken back frees its place",
-          "[serve]") {
+TEST_CASE(
+    "where too many wait, a request for no more than its share is still taken, and one that is taken back frees its "
+    "place",
+    "[serve]") {
   RequestQueue queue(4);  // nobody serves it
-  const auto first = queue.submit(request_of({{1}}, 3, 1));
+  const auto first = submit(queue, request_of({{1}}, 4, 1));
   REQUIRE(first);
-  CHECK(queue.submit(request_of({{1}}, 2, 1)) == nullptr);
-  CHECK(queue.submit(request_of({{1}}, 1, 1)) != nullptr);
+  CHECK(submit(queue, request_of({{1}}, 3, 1)) == nullptr);
+  CHECK(submit(queue, request_of({{1}}, 2, 1)) != nullptr);
+  CHECK(submit(queue, request_of({{1}}, 2, 1)) == nullptr);
   queue.cancel(first);
-  CHECK(queue.submit(request_of({{1}}, 3, 1)) != nullptr);
+  CHECK(submit(queue, request_of({{1}}, 2, 1)) != nullptr);
 }
 
 TEST_CASE("a request of more responses than may wait, or of too many bytes, is refused before they are made",
           "[serve]") {
   RequestQueue queue(4000);
   const auto refusal = [&](const CompletionRequest& request) {
-    return testing::error_of([&] { queue.submit(request); });
+    return testing::error_of([&] { submit(queue, request); });
   };
   CHECK_THAT(refusal(request_of({{1}, {2}}, 2001, 1)), Contains("2 prompts x n are 4002 responses; at most 4000"));
-  CompletionRequest large = request_of({std::vector<int64_t>(32'000, 1)}, 300, 1);  // 8 bytes each: 73 MB
-  CHECK_THAT(refusal(large), Contains("take 73 MB; at most 64"));
-  large.num_choices = 150;
-  const auto first = queue.submit(large);
+  const std::vector<int64_t> long_prompt(30'000, 1);  // 240 kB
+  CHECK_THAT(refusal(request_of(std::vector(150, long_prompt), 1, 1)), Contains("take 34 MB; at most 32"));
+  const CompletionRequest large = request_of(std::vector(100, long_prompt), 40, 1);
+  const auto first = submit(queue, large);
   REQUIRE(first);
-  CHECK(queue.submit(large) == nullptr);  // together too large
+  CHECK(submit(queue, large) == nullptr);  // together too large
+  CHECK(submit(queue, request_of(std::vector(50, long_prompt), 1, 1)) != nullptr);
+  CHECK(submit(queue, request_of(std::vector(50, long_prompt), 1, 1)) == nullptr);
+  CompletionRequest junk = request_of({{1}}, 1, 1);
+  junk.num_body_bytes = 40 << 20;
+  CHECK_THAT(refusal(junk), Contains("take 40 MB"));
+  CompletionRequest stops = request_of({{1}}, 1, 1);
+  stops.sampling.stop_strings = {std::string(40'000'000, 'x')};
+  CHECK_THAT(refusal(stops), Contains("take 38 MB"));
+  CompletionRequest biases = request_of({{1}}, 1, 1);
+  for (int64_t token = 0; token < 600'000; ++token) biases.sampling.logit_bias[token] = 1;
+  CHECK_THAT(refusal(biases), Contains("take 36 MB"));
   queue.cancel(first);
-  CHECK(queue.submit(large) != nullptr);
-  CompletionRequest stops = request_of({{1}}, 1000, 1);
-  stops.sampling.stop_strings = {std::string(80'000, 'x')};
-  CHECK_THAT(refusal(stops), Contains("take 76 MB"));
-  CompletionRequest biases = request_of({{1}}, 1000, 1);
-  for (int64_t token = 0; token < 5000; ++token) biases.sampling.logit_bias[token] = 1;
-  CHECK_THAT(refusal(biases), Contains("take 76 MB"));
+  CHECK(submit(queue, large) != nullptr);
+}
+
+/// What a queue gives an engine of many slots, of which none gets free, step by step.
+class Slots {
+ public:
+  Slots(RequestQueue& its, int64_t count) : queue_(its), num_free_(count) {}
+
+  /// The prompts of the choices that begin in this step.
+  Prompts next() {
+    const std::deque<int64_t> none;
+    Prompts prompts;
+    for (GenerationRequest& request :
+         queue_.next({.waiting = none, .num_running = 1, .num_free_slots = num_free_}).requests)
+      prompts.push_back(std::move(request.prompt_ids));
+    num_free_ -= std::ssize(prompts);
+    return prompts;
+  }
+
+ private:
+  RequestQueue& queue_;
+  int64_t num_free_;
+};
+
+/// Runs `steps` as the engine of `queue`, which then fails.
+void as_engine(RequestQueue& queue, const std::function<void(const OnGenerated&, const SamplerHooks&)>& steps) {
+  const auto serve = [&](RequestSource&, const OnGenerated& on_done,
+                         const SamplerHooks& hooks) -> std::vector<Generation> {
+    steps(on_done, hooks);
+    throw system_error("over");
+  };
+  CHECK_THROWS_AS(queue.run(serve, [] { return false; }), SystemError);
+}
+
+TEST_CASE("a request for many responses leaves slots to others, of which each gets one", "[serve]") {
+  RequestQueue queue(1024);
+  submit(queue, request_of({{1}}, 1000, 1));
+  as_engine(queue, [&](const auto&, const auto&) {
+    Slots slots(queue, 16);
+    CHECK(slots.next().size() == 14);
+    CHECK(slots.next().empty());
+    submit(queue, request_of({{2}}, 1, 1));
+    submit(queue, request_of({{3}}, 5, 1));
+    submit(queue, request_of({{4}}, 1, 1));
+    CHECK(slots.next() == Prompts{{2}, {3}});
+  });
+}
+
+TEST_CASE("a request's prompts are read a part at a time, and those of others beside them", "[serve]") {
+  RequestQueue queue(1024);
+  const std::vector<int64_t> a(3000, 1), b(3000, 2), c(3000, 3), other(3000, 4);
+  submit(queue, request_of({a, b, c}, 2, 1));
+  as_engine(queue, [&](const auto&, const SamplerHooks& hooks) {
+    Slots slots(queue, 100);
+    CHECK(slots.next() == Prompts{a, a});
+    submit(queue, request_of({other}, 1, 1));
+    CHECK(slots.next() == Prompts{other});
+    for (int token = 1; token < 3; ++token) {  // the second one changes nothing
+      hooks.on_token(0, {.ids = std::vector<int64_t>(token, 7), .log_probs = std::vector<float>(token)});
+      CHECK(slots.next() == (token == 1 ? Prompts{b, b} : Prompts{}));
+    }
+  });
+}
+
+TEST_CASE("choices in the engine have a largest size together", "[serve]") {
+  RequestQueue queue(1024);
+  CompletionRequest biased = request_of({{1}}, 10, 1);
+  for (int64_t token = 0; token < 400'000; ++token) biased.sampling.logit_bias[token] = 1;  // 26 MB
+  submit(queue, biased);
+  as_engine(queue, [&](const OnGenerated& on_done, const auto&) {
+    Slots slots(queue, 100);
+    CHECK(slots.next().size() == 2);
+    submit(queue, request_of({{2}}, 1, 1));
+    CHECK(slots.next() == Prompts{{2}});
+    on_done(0, {.finish_reason = FinishReason::kLength});
+    CHECK(slots.next().size() == 1);
+  });
+}
+
+TEST_CASE("while others are sampled, scores take half of the time, and those that are not wanted none", "[serve]") {
+  int num_scored = 0;
+  RequestQueue queue(1024, [&](const auto& ids, auto, auto, auto) {
+    ++num_scored;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return std::vector<TokenScore>(ids.size() - 1);
+  });
+  CompletionRequest request = request_of({{1, 2}}, 3, 1);
+  request.echoes = request.with_log_probs = true;
+  const auto scored = submit(queue, request), unwanted = submit(queue, request);
+  as_engine(queue, [&](const OnGenerated& on_done, const auto&) {
+    const std::deque<int64_t> none;
+    const auto next = [&](int64_t num_running) {
+      queue.next({.waiting = none, .num_running = num_running, .num_free_slots = 100});
+    };
+    next(1);
+    for (int64_t i = 0; i < 6; ++i) on_done(i, {.ids = {3}, .finish_reason = FinishReason::kLength});
+    queue.cancel(unwanted);
+    next(1);
+    next(1);
+    CHECK(num_scored == 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    next(1);
+    CHECK(num_scored == 2);
+    next(0);  // nothing else is there to do
+    next(0);
+    CHECK(num_scored == 3);
+  });
+  CHECK(wait_for(*scored, 3).first.back().ids == std::vector<int64_t>{3});
 }
 
 TEST_CASE("what is taken back is taken from the sampler", "[serve]") {
   RequestQueue queue(4);
-  const auto first = queue.submit(request_of({{1}}, 2, 1)), second = queue.submit(request_of({{2}}, 1, 1));
+  const auto first = submit(queue, request_of({{1}}, 2, 1)), second = submit(queue, request_of({{2}}, 1, 1));
   std::vector<RequestSource::Change> changes;
   const auto engine = [&](RequestSource& source, const OnGenerated&, const SamplerHooks&) -> std::vector<Generation> {
     const std::deque<int64_t> none, all = {0, 1, 2};
-    changes.push_back(source.next({.waiting = none}));
-    CHECK(queue.submit(request_of({{1}}, 2, 1)) == nullptr);
+    changes.push_back(source.next({.waiting = none, .num_free_slots = 8}));
     queue.cancel(first);
     changes.push_back(source.next({.waiting = all}));
-    CHECK(queue.submit(request_of({{1}}, 3, 1)) != nullptr);
     throw system_error("over");
   };
   CHECK_THROWS_AS(queue.run(engine, [] { return false; }), SystemError);
@@ -170,15 +289,15 @@ TEST_CASE("who is served when the server stops hears of it, and who comes later,
   Service service;
   CompletionRequest request = request_of({{1}}, 1, 1);
   service.stop();
-  CHECK_THROWS_AS(service.queue.submit(request), Unavailable);
+  CHECK_THROWS_AS(submit(service.queue, request), Unavailable);
 
   RequestQueue failing(10);
-  const auto waiting = failing.submit(request);
+  const auto waiting = submit(failing, request);
   std::shared_ptr<PendingAnswer> later;
   const auto broken = [&](RequestSource& source, const OnGenerated&, const SamplerHooks&) -> std::vector<Generation> {
     const std::deque<int64_t> none;
-    source.next({.waiting = none});
-    later = failing.submit(request);
+    source.next({.waiting = none, .num_free_slots = 8});
+    later = submit(failing, request);
     throw system_error("the logits are not numbers");
   };
   CHECK_THROWS_AS(failing.run(broken, [] { return false; }), SystemError);

@@ -1,0 +1,43 @@
+// The connections of a server and what each owes it. One that owes something for too long is closed; when places run
+// out, so are those that have owed something for longest.
+#pragma once
+
+#include <chrono>
+#include <map>
+
+namespace roll {
+
+class ConnectionList {
+ public:
+  using Clock = std::chrono::steady_clock;
+  enum class Owes { kRequest, kReading, kNothing };  // kReading: it has to read an answer
+
+  /// `patience`: how long a connection may owe something.
+  ConnectionList(int num_places, Clock::duration patience) : num_places_(num_places), patience_(patience) {}
+
+  /// From now on this connection owes `what`. The descriptor `fd` must be open until remove().
+  void set(int fd, Owes what) { connections_[fd] = {.since = Clock::now(), .owes = what}; }
+  void remove(int fd) { connections_.erase(fd); }
+
+  /// True if nine tenths of the places are taken: close_slow() is due.
+  bool is_crowded() const { return num_too_many() > 0; }
+  /// Closes slow connections. Returns the time at which the next one will be slow.
+  Clock::time_point close_slow();
+  void close_all();
+
+ private:
+  struct Connection {
+    Clock::time_point since;
+    Owes owes = Owes::kRequest;
+  };
+  int64_t num_too_many() const { return static_cast<int64_t>(connections_.size()) - num_places_ * 9 / 10; }
+
+  const int64_t num_places_;
+  const Clock::duration patience_;
+  std::map<int, Connection> connections_;  // by descriptor
+};
+
+/// True if the client has closed its side of the connection.
+bool has_hung_up(int fd);
+
+}  // namespace roll

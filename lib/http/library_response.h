@@ -1,0 +1,21 @@
+// Responses as libmicrohttpd takes them.
+#pragma once
+
+#include <microhttpd.h>
+
+#include <memory>
+
+#include "http/message.h"
+
+namespace roll {
+
+struct FreeResponse {
+  void operator()(MHD_Response* response) const { MHD_destroy_response(response); }
+};
+using ResponseHandle = std::unique_ptr<MHD_Response, FreeResponse>;
+
+/// Queues `response` with the status and headers of `words`. MHD_NO, which ends the connection, if memory ran out.
+MHD_Result queue(MHD_Connection* connection, ResponseHandle response, const HttpResponse& words);
+MHD_Result queue_whole(MHD_Connection* connection, const HttpResponse& words);
+
+}  // namespace roll
