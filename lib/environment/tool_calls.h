@@ -20,8 +20,10 @@ namespace roll {
 enum class ToolCallForm { kMarked, kLlama3, kGlm4 };
 
 constexpr auto names_of(ToolCallForm) {
-  return std::to_array<Named<ToolCallForm>>(
-      {{ToolCallForm::kMarked, "marked"}, {ToolCallForm::kLlama3, "llama3"}, {ToolCallForm::kGlm4, "glm4"}});
+  return std::to_array<Named<ToolCallForm>>({{ToolCallForm::kMarked, "marked"},
+                                             {ToolCallForm::kMarked, "hermes"},
+                                             {ToolCallForm::kLlama3, "llama3"},
+                                             {ToolCallForm::kGlm4, "glm4"}});
 }
 
 struct SpokenAndCalled {
