@@ -45,7 +45,7 @@ Json json_or_null(std::string_view text) try {
 }
 
 std::optional<ToolCall> call_in(const Json& json) {
-  if (!json.is_object() || !json.contains("name") || !json["name"].is_string()) return {};
+  if (!json.is_object() || !json.contains("name") || !json["name"].is_string() || json["name"] == "") return {};
   for (const char* key : {"arguments", "parameters"})
     if (json.contains(key) && json[key].is_object()) return ToolCall{json["name"], to_line(json[key])};
   return {};

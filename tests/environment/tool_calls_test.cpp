@@ -107,6 +107,11 @@ TEST_CASE("calls between tags of their own are read, and what is none stays as i
       {"so\n" + call, "so|add{\"x\":\"1\"}"},
       {call + "\n" + call + "<|im_end|>", "\n<|im_end|>|add{\"x\":\"1\"}|add{\"x\":\"1\"}"},
       {call + " and\n" + call + " so", " and\n so|add{\"x\":\"1\"}|add{\"x\":\"1\"}"},  // no value reaches so far
+      {call + " and\n" + call, " and|add{\"x\":\"1\"}|add{\"x\":\"1\"}"},
+      {"<tool_call><function=add><parameter=x>1</parameter> 2</parameter></function></tool_call> so",
+       " so|add{\"x\":\"1</parameter> 2\"}"},
+      {"<tool_call><function=add><parameter=x>1</parameter></function></tool_call> 2</parameter></function></tool_call>" + call,
+       "|add{\"x\":\"1</parameter></function></tool_call> 2\"}|add{\"x\":\"1\"}"},
       {call.substr(0, call.size() - 12), "|add{\"x\":\"1\"}"},                          // cut before the end
       {call.substr(0, call.size() - 26), call.substr(0, call.size() - 26)},
       {"<tool_call><function=add><parameter=n>7</parameter></function></tool_call>", "|add{\"n\":7}"},
@@ -165,6 +170,7 @@ TEST_CASE("each family's calls are read behind its mark, and what is none stays 
       {"I. <function_calls>a(x='it\\'s \"so\"\\n', y=(1, None))\n b()</function_calls>",
        "I.|a{\"x\":\"it's \\\"so\\\"\\n\",\"y\":[1,null]}|b{}"},
       {"<function_calls>\na(x={'k': \"v)\", \"n\": 1e3}, y=True)\n</function_calls>", "|a{\"x\":{\"k\":\"v)\",\"n\":1000.0},\"y\":true}"},
+      {"<function_calls>a(x='1\n2')</function_calls>", "|a{\"x\":\"1\\n2\"}"},
       {"<function_calls>a()", "|a{}"},
       {"<function_calls>a(1)</function_calls>", "<function_calls>a(1)</function_calls>"},
       {"<function_calls>a(x='1)</function_calls>", "<function_calls>a(x='1)</function_calls>"},
@@ -233,6 +239,8 @@ TEST_CASE("marks of calls stay in a text without special tokens, so that its cal
 TEST_CASE("no text of calls takes more than time linear in it", "[serve]") {
   constexpr int kDeep = 10'000, kMany = 100'000;
   const std::string big(1 << 20, 'x'), deep = repeated(kDeep, "{\"x\":") + "1" + repeated(kDeep, "}");
+  std::string parameters;
+  for (int i = 0; i < kMany; ++i) parameters += "<parameter=" + std::to_string(i) + ">1</parameter>";
   const Stopwatch timer;
   for (const auto& [text, num_calls] : std::vector<std::pair<std::string, size_t>>{
            {"<tool_call>{\"name\":\"a\",\"arguments\":{\"x\":\"" + big + "\"}}</tool_call>", 1},
@@ -242,6 +250,7 @@ TEST_CASE("no text of calls takes more than time linear in it", "[serve]") {
            {"<tool_call><function=a><parameter=x>" + repeated(kMany, "</parameter>\n") + "</parameter></function></tool_call>", 1},
            {"<tool_call>a<arg_key>x</arg_key><arg_value>" + repeated(kMany, "</arg_value></tool_call> ") + "</arg_value></tool_call>", 1},
            {"<tool_call><function=a>" + repeated(kMany, "<parameter=x>1</parameter>") + "</function></tool_call>" + big, 1},
+           {"<tool_call><function=a>" + parameters + "</function></tool_call>", 0},
            {"<tool_call>{\"name\":\"a\",\"arguments\":" + deep + "}</tool_call>", 0},
            {"[TOOL_CALLS]a" + deep, 0},
            {"<|tool_call>call:a" + repeated(kDeep, "{x:") + repeated(kDeep, "}") + "<tool_call|>", 0},
