@@ -10,16 +10,18 @@ namespace {
 
 /// Optimal string alignment distance: insert, delete, replace, swap of neighbours.
 size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
-  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  const size_t width = b.size() + 1;
+  std::vector<size_t> cells((a.size() + 1) * width);
+  const auto d = [&](size_t i, size_t j) -> size_t& { return cells[i * width + j]; };
+  for (size_t i = 0; i <= a.size(); ++i) d(i, 0) = i;
+  for (size_t j = 0; j <= b.size(); ++j) d(0, j) = j;
   for (size_t i = 1; i <= a.size(); ++i)
     for (size_t j = 1; j <= b.size(); ++j) {
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      d(i, j) = std::min({d(i - 1, j) + 1, d(i, j - 1) + 1, d(i - 1, j - 1) + (a[i - 1] != b[j - 1])});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+        d(i, j) = std::min(d(i, j), d(i - 2, j - 2) + 1);
     }
-  return d[a.size()][b.size()];
+  return d(a.size(), b.size());
 }
 
 }  // namespace
@@ -29,15 +31,16 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   std::string best;
   size_t best_distance = word.size() + 1000;
   for (const auto& candidate : candidates) {
+    const auto [shorter, longer] = std::minmax({word.size(), candidate.size()});
+    // In a short word most letters have to be right.
+    const size_t limit = word.size() < 5 ? word.size() / 3 : std::max<size_t>(2, longer / 3);
+    if (longer - shorter > limit) continue;
     const size_t here = distance(lower, lower_ascii(candidate));
-    if (here < best_distance) {
-      best = candidate;
-      best_distance = here;
-    }
+    if (here > limit || here >= best_distance) continue;
+    best = candidate;
+    best_distance = here;
   }
-  // In a short word most letters have to be right.
-  const size_t limit = word.size() < 5 ? word.size() / 3 : std::max<size_t>(2, std::max(word.size(), best.size()) / 3);
-  return best_distance <= limit ? best : std::string();
+  return best;
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {

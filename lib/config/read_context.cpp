@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/nearest.h"
 #include "config/scalar.h"
@@ -21,12 +22,13 @@ namespace {
 /// "reward_norm, flash_attn (in actor_train.model_args and 2 more)": a key of many groups is named once.
 std::string list_keys(const std::vector<std::string>& paths) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups_of;
+  std::map<std::string, size_t> index;
   for (const std::string& path : paths) {
     const size_t dot = path.rfind('.');
     const std::string key = dot == std::string::npos ? path : path.substr(dot + 1);
-    auto found = std::find_if(groups_of.begin(), groups_of.end(), [&](const auto& e) { return e.first == key; });
-    if (found == groups_of.end()) found = groups_of.insert(found, {key, {}});
-    if (dot != std::string::npos) found->second.push_back(path.substr(0, dot));
+    const auto [found, is_new] = index.emplace(key, groups_of.size());
+    if (is_new) groups_of.push_back({key, {}});
+    if (dot != std::string::npos) groups_of[found->second].second.push_back(path.substr(0, dot));
   }
   std::string text;
   for (const auto& [key, groups] : groups_of) {
@@ -51,7 +53,9 @@ std::string shown_value(const std::string& path, const Node& node) {
 }
 
 bool ReadContext::is_foreign(const std::string& path) const {
-  return std::ranges::any_of(foreign_structs, [&](const std::string& its) { return path.starts_with(its + "."); });
+  for (size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1))
+    if (foreign_structs.contains(path.substr(0, dot))) return true;
+  return false;
 }
 
 void ReadContext::complain_foreign(const Node& node, const std::string& path, const std::string& rule) {
@@ -70,9 +74,11 @@ void ReadContext::complain(const Node& node, const std::string& path, const std:
 void ReadContext::complain_unknown(const MapEntry& entry, const std::string& prefix,
                                    const std::vector<std::string>& known) {
   if (is_foreign(prefix)) return;
-  const std::vector<std::string> elsewhere = homes ? homes(entry.key) : std::vector<std::string>();
-  std::string advice = foreign ? foreign(entry.key) : "";
-  if (advice.empty()) advice = did_you_mean(entry.key, known);
+  constexpr size_t kMostAdvised = 100;  // advice takes a millisecond, and few of so many complaints are shown
+  const bool is_advised = complaints.size() < kMostAdvised;
+  const std::vector<std::string> elsewhere = homes && is_advised ? homes(entry.key) : std::vector<std::string>();
+  std::string advice = foreign && is_advised ? foreign(entry.key) : "";
+  if (advice.empty() && is_advised) advice = did_you_mean(entry.key, known);
   if (entry.key.find(':') != std::string::npos) {
     advice = "; a space is missing behind its ':'";
   } else if (!elsewhere.empty()) {

@@ -18,6 +18,7 @@ namespace roll {
 namespace {
 
 constexpr int kDeepestExpression = 50;
+constexpr size_t kLongestText = 10'000;
 
 struct PythonValue {
   std::string text;  // as YAML has it
@@ -193,7 +194,8 @@ class PythonReader {
     return {is_whole ? fmt::format("{:.0f}", number) : fmt::format("{}", number), number};
   }
   static PythonValue apply(char sign, const PythonValue& a, const PythonValue& b) {
-    if (sign == '+' && a.is_text && b.is_text) return {a.text + b.text, std::nullopt, true, true};
+    if (sign == '+' && a.is_text && b.is_text)
+      return a.text.size() > kLongestText ? unknown() : PythonValue{a.text + b.text, std::nullopt, true, true};
     if (!a.number || !b.number || ((sign == '/' || sign == '%' || sign == 'f') && *b.number == 0)) return unknown();
     const double x = *a.number, y = *b.number;
     const double result = sign == '+'   ? x + y
@@ -265,7 +267,8 @@ class PythonReader {
         const auto constant = close == std::string::npos
                                   ? constants_.end()
                                   : constants_.find(token->text.substr(open + 1, close - open - 1));
-        if (constant == constants_.end() || !constant->second.is_known || value.text.size() > 10'000) return unknown();
+        if (constant == constants_.end() || !constant->second.is_known || value.text.size() > kLongestText)
+          return unknown();
         value.text += constant->second.text;
         at = close + 1;
       }

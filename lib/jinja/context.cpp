@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
-
 #include "jinja/budget.h"
 #include "jinja/functions.h"
 
@@ -17,29 +14,22 @@ constexpr int kMaxMacroDepth = 50;
 }  // namespace
 
 Context::Context(Dict variables) {
-  Dict outermost = global_functions();
-  std::move(variables.begin(), variables.end(), std::back_inserter(outermost));
-  scopes_.push_back(std::move(outermost));
+  scopes_.emplace_back();
+  // A variable given by the caller hides a function.
+  for (auto& [name, function] : global_functions()) scopes_.front()[name] = function;
+  for (auto& [name, value] : variables) scopes_.front()[name] = std::move(value);
 }
 
 Value Context::get(const std::string& name) const {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    charge(kEntryBytes * scope->size());
-    // A variable given by the caller hides a function.
-    const auto last =
-        std::find_if(scope->rbegin(), scope->rend(), [&](const auto& entry) { return entry.first == name; });
-    if (last != scope->rend()) return last->second;
+    charge(kEntryBytes);
+    if (const auto found = scope->find(name); found != scope->end()) return found->second;
   }
   return Undefined{fmt::format("'{}'", name)};
 }
 
 void Context::set(const std::string& name, Value value) {
-  Dict& scope = scopes_.back();
-  const auto old = std::ranges::find(scope, name, &Dict::value_type::first);
-  if (old != scope.end())
-    old->second = std::move(value);
-  else
-    scope.emplace_back(name, std::move(value));
+  scopes_.back()[name] = std::move(value);
 }
 
 void Context::write(std::string_view text) {

@@ -1,7 +1,10 @@
 // What a template carries along while it renders: variables, output, and the line it is at.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,11 +36,13 @@ class Context {
   /// Throws Failure when macros call each other too deeply.
   template <class Body>
   std::string in_macro(const Body& body) {
-    std::vector<Dict> scopes{scopes_.front(), {}};
-    std::swap(scopes, scopes_);
+    std::vector<Scope> hidden(std::make_move_iterator(scopes_.begin() + 1), std::make_move_iterator(scopes_.end()));
+    scopes_.resize(1);
+    scopes_.emplace_back();
     ++depth_;
     const AtEnd back([&] {
-      std::swap(scopes, scopes_);
+      scopes_.resize(1);
+      std::ranges::move(hidden, std::back_inserter(scopes_));
       --depth_;
     });
     check_depth();
@@ -72,7 +77,9 @@ class Context {
   };
   void check_depth() const;
 
-  std::vector<Dict> scopes_;
+  using Scope = std::map<std::string, Value>;
+
+  std::vector<Scope> scopes_;
   std::string out_;
   int line_ = 1, depth_ = 0;
 };

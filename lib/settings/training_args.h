@@ -48,7 +48,7 @@ struct TrainingArgs {
     v("lr_scheduler_kwargs", lr_scheduler_kwargs, "arguments of lr_scheduler_type, as in transformers");
     v("adam_beta1", adam_beta1, "decay of the gradient's mean", from_below(0, 1));
     v("adam_beta2", adam_beta2, "decay of the gradient's square", from_below(0, 1));
-    v("adam_epsilon", adam_epsilon, "added to the root of the gradient's square", within(1e-30, 1));
+    v("adam_epsilon", adam_epsilon, "added to the root of the gradient's square", within(1e-20, 1));
     v("num_train_epochs", num_train_epochs, "passes over the data: `roll sft` only; RLVR runs max_steps",
       round_range());
     v.noted({"logging_steps", "save_steps", "eval_steps", "max_steps", "output_dir", "seed", "data_seed"},

@@ -97,6 +97,16 @@ TEST_CASE("code blocks of a README are scripts with the file's lines", "[convert
   CHECK(script.launches[1].keys.at(0).place == "README.md:14");
 }
 
+TEST_CASE("a README's blocks may run on for ever, but only a few of them", "[convert]") {
+  const std::string endless = "```sh\nfor ((;;)); do a=1; done\n```\n", last = "```sh\npython grpo.py --beta 1\n```\n";
+  CHECK(read_markdown(endless + endless + last, "README.md", {}).launches.size() == 1);
+  std::string many;
+  for (int i = 0; i < 10; ++i) many += endless;
+  CHECK_THROWS_WITH(read_markdown(many + last, "README.md", {}),
+                    "README.md:11: its commands up to here take too long to read; give a script with those of one "
+                    "training");
+}
+
 TEST_CASE("scripts without bounds, and bytes that are no text, are refused", "[convert]") {
   std::string script = "A=xxxxxxxxxx\n";
   for (char c = 'A'; c < 'Y'; ++c) script += std::string(1, c + 1) + "=$" + c + "$" + c + "$" + c + "\n";

@@ -1,6 +1,8 @@
 #include "process/child_process.h"
 
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -162,6 +164,28 @@ TEST_CASE("a destroyed child leaves no process", "[base]") {
   }
   CHECK(is_gone(file));
   CHECK_FALSE(fs::exists(fmt::format("/proc/{}", std::stoi(read_file(parent)))));  // nor one that nobody waited for
+}
+
+TEST_CASE("a process that is killed takes its programs with it, though they ignore signals and read nothing",
+          "[base]") {
+  const test::TemporaryFolder folder;
+  const auto stay = [&](const char* name) {
+    return fmt::format("sh -c 'trap \"\" TERM HUP INT; echo $$ > {}; sleep 100; sleep 100'", (folder / name).string());
+  };
+  const pid_t owner = fork();
+  if (owner == 0) {
+    const ChildProcess child(
+        shell(fmt::format("(setsid {} &) ; setsid {} & {}", stay("orphan"), stay("session"), stay("program"))));
+    pause();
+  }
+  for (const char* name : {"orphan", "session", "program"}) CHECK_FALSE(is_gone(folder / name));
+  ::kill(owner, SIGKILL);
+  ::waitpid(owner, nullptr, 0);
+  for (const char* name : {"orphan", "session", "program"}) {
+    for (int i = 0; i < 1000 && !is_gone(folder / name); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    CHECK(is_gone(folder / name));
+  }
 }
 
 }  // namespace roll
