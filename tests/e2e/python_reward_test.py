@@ -60,10 +60,10 @@ def score(folder, function, *rows, more=(), code=0):
 
 
 def check_conventions(folder):
-    of_verl = dict(response="it is 42", data_source="gsm", extra_info={"index": 2}, reward_model={"style": "rule", "ground_truth": 42})
+    of_verl = dict(response="it is 42", ground_truth="other", data_source="gsm", extra_info={"index": 2}, reward_model={"style": "rule", "ground_truth": 42})
     asked = [{"role": "system", "content": "s"}, {"role": "user", "content": "6*7="}]
     for function, row, reward in (("ours", ROW, 1.5), ("verl", of_verl, 219), ("verl_without_source", ROW, 1), ("trl", ROW, 58),
-                                  ("trl_chat", ROW | dict(prompt=asked), 1), ("openrlhf", ROW, 0.25)):
+                                  ("trl_chat", dict(messages=asked, response="it is 42", ground_truth="42"), 1), ("openrlhf", ROW, 0.25)):
         answer = score(folder, function, row)[0]
         expect(answer["reward"] == reward, f"{function}: {answer}, wanted {reward}")
     expect(score(folder, "ours")[0]["detail"] == {"reward": 1.5, "length": 8}, "what else a function gives is the detail")
