@@ -132,9 +132,10 @@ void add_serve(CLI::App& app) {
   sub->add_option("--template", flags->template_name, "chat template for messages")
       ->check(CLI::IsMember(ChatTemplate::names()))
       ->capture_default_str();
-  sub->add_option("--tool-calls", flags->tool_calls,
-                  "how the model writes calls of tools: marked, behind its family's mark (Qwen, GLM-4.5, Mistral, Gemma 4, "
-                  "Phi-4-mini, Granite, OLMo 3), or llama3 or glm4, which have none")
+  sub->add_option(
+         "--tool-calls", flags->tool_calls,
+         "how the model writes calls of tools: marked, behind its family's mark (Qwen, GLM-4.5, Mistral, Gemma 4, "
+         "Phi-4-mini, Granite, OLMo 3), or llama3 or glm4, which have none")
       ->check(CLI::IsMember(Words<ToolCallForm>::all()))
       ->capture_default_str();
   add_max_length(*sub, flags->max_length, "the model's positions, at most 32768");

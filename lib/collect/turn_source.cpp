@@ -316,7 +316,8 @@ void TurnSource::hear(int64_t request, TurnAnswer answer, Change& change) {
 /// The tokens behind the last turn, which is told of an answer.
 std::vector<int64_t> TurnSource::between_turns(int64_t request, const Reaction& reaction) {
   Trajectory& its = trajectory(request);
-  const Json answer = messages_between(environment(request), reaction, std::ssize(its.turns), its.said.text, row(request).tools);
+  const Json answer =
+      messages_between(environment(request), reaction, std::ssize(its.turns), its.said.text, row(request).tools);
   const Json variables = tool_variables(row(request).tools);
   const auto ids = game_.tokens.behind({*row(request).messages, variables, its.answers}, answer, its.said.ids.back());
   its.answers.push_back(answer);

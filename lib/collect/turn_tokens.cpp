@@ -27,7 +27,8 @@ bool is_of_tool(const Json& message) {
 /// conversation, and have nine characters, as Mistral's templates demand.
 void add_exchange(Json& messages, const Json& answer, bool calls) {
   Json turn = message("assistant", kTurn), answers = answer;
-  if (calls && std::ranges::any_of(answer, is_of_tool)) turn = {{"role", "assistant"}, {"content", ""}, {"tool_calls", Json::array()}};
+  if (calls && std::ranges::any_of(answer, is_of_tool))
+    turn = {{"role", "assistant"}, {"content", ""}, {"tool_calls", Json::array()}};
   int64_t number = std::ranges::count_if(messages, is_of_tool);
   for (Json& part : answers) {
     if (!turn.contains("tool_calls") || !is_of_tool(part)) continue;
@@ -72,11 +73,12 @@ TurnTokens::TurnTokens(ChatTemplate chat_template, const Tokenizer& tokenizer)
       needs_calls_(!shows_answer(/*calls=*/false) && shows_answer(/*calls=*/true)) {}
 
 bool TurnTokens::shows_answer(bool calls) const try {
-  const Json tool{{"type", "function"}, {"function", {{"name", "f"}, {"description", ""}, {"parameters", Json::object()}}}};
+  const Json tool{{"type", "function"},
+                  {"function", {{"name", "f"}, {"description", ""}, {"parameters", Json::object()}}}};
   Json messages = first_messages();
   add_exchange(messages, Json::array({message("tool", kAnswer)}), calls);
-  return template_.render(messages, /*add_generation_prompt=*/true, tool_variables(Json::array({tool}))).find(kAnswer) !=
-         std::string::npos;
+  return template_.render(messages, /*add_generation_prompt=*/true, tool_variables(Json::array({tool})))
+             .find(kAnswer) != std::string::npos;
 } catch (const UserError&) {
   return false;
 }
@@ -164,7 +166,8 @@ std::string TurnTokens::text_behind_calls(const Before& before, const Json& answ
   for (const Json& earlier : before.answers) add_exchange(messages, earlier, /*calls=*/true);
   const std::string opening = template_.render(messages, /*add_generation_prompt=*/true, before.variables);
   add_exchange(messages, answer, /*calls=*/true);
-  const std::string text = rest_behind(opening, template_.render(messages, /*add_generation_prompt=*/true, before.variables));
+  const std::string text =
+      rest_behind(opening, template_.render(messages, /*add_generation_prompt=*/true, before.variables));
   size_t end = std::string::npos;
   for (const int64_t id : tokenizer_.eos_ids()) end = std::min(end, text.find(tokenizer_.spelling(id)));
   if (end == std::string::npos)

@@ -38,9 +38,7 @@ std::string_view take_json(CallText& in) {
   return "";
 }
 
-Json json_or_null(std::string_view text) try {
-  return parse_json(text, "a call");
-} catch (const UserError&) {
+Json json_or_null(std::string_view text) try { return parse_json(text, "a call"); } catch (const UserError&) {
   return nullptr;
 }
 

@@ -1,12 +1,12 @@
 // Calls that a mark opens, each family's own, and what stands behind the mark:
-//   <tool_call>            {"name": "add", "arguments": {"a": 1}}, or tags (tagged_calls.h)       Qwen, Hermes, SmolLM3,
+//   <tool_call>            {"name": "add", "arguments": {"a": 1}}, or tags (tagged_calls.h): Qwen, Hermes, SmolLM3,
 //                          Granite 4, GLM-4.5
-//   [TOOL_CALLS]           [{"name": ..., "arguments": {...}, "id": ...}, ...], or later              Mistral, Ministral
-//                          add[ARGS]{"a": 1}, with a mark for each call
-//   <|tool_call|>          [{"name": ..., "arguments": {...}}, ...]                                Phi-4-mini, Granite 3
-//   <|tool_call>           call:add{a:1}                                                                        Gemma 4
-//   <start_function_call>  call:add{a:1}                                                                  FunctionGemma
-//   <function_calls>       add(a=1), several on lines of their own                                               OLMo 3
+//   [TOOL_CALLS]           [{"name": "add", "arguments": {"a": 1}, "id": "1"}], or add[ARGS]{"a": 1} with a mark for
+//                          each call: Mistral, Ministral
+//   <|tool_call|>          [{"name": "add", "arguments": {"a": 1}}]: Phi-4-mini, Granite 3
+//   <|tool_call>           call:add{a:1}: Gemma 4
+//   <start_function_call>  call:add{a:1}: FunctionGemma
+//   <function_calls>       add(a=1), several on lines of their own: OLMo 3
 #pragma once
 
 #include <optional>

@@ -85,7 +85,8 @@ SpokenAndCalled split_unmarked(const std::string& text, const UnmarkedForm& form
 
 /// Whether a turn that begins so may be calls.
 bool may_be_unmarked(std::string_view said, ToolCallForm form) {
-  if (form == ToolCallForm::kLlama3) return said.starts_with('{') || kPythonTag.starts_with(said.substr(0, kPythonTag.size()));
+  if (form == ToolCallForm::kLlama3)
+    return said.starts_with('{') || kPythonTag.starts_with(said.substr(0, kPythonTag.size()));
   const std::string_view behind_name = said.substr(std::min(said.find_first_of(CallText::kNotInNames), said.size()));
   const std::string_view arguments = trimmed_text(behind_name);
   return behind_name.empty() || (behind_name.starts_with('\n') && (arguments.empty() || arguments.starts_with('{')));

@@ -40,7 +40,8 @@ struct GeneratingArgs {
       within(-1'000'000, 1'000'000));
     v("stop_strings", stop_strings, "a response ends where its text holds one of these");
     v("include_stop_str_in_output", include_stop_str_in_output, "the stop string stays in the response's text");
-    v("skip_special_tokens", skip_special_tokens, "the response's text leaves special tokens out, but for marks of calls");
+    v("skip_special_tokens", skip_special_tokens,
+      "the response's text leaves special tokens out, but for marks of calls");
     v("num_return_sequences", num_return_sequences, "responses per prompt; null: num_return_sequences_in_group",
       sequence_range());
     v("do_sample", do_sample, "false: greedy, whatever the temperature");

@@ -71,7 +71,8 @@ std::vector<Json> CompletionAnswer::hear(ChoiceNews news) {
 
 /// What of the shown text is new and, where tools may be called, no part of a call.
 std::string CompletionAnswer::newly_said(Choice& choice) {
-  const size_t end = request_.has_tools ? sure_content(choice.shown, choice.num_told, model_.tool_call_form) : choice.shown.size();
+  const size_t end =
+      request_.has_tools ? sure_content(choice.shown, choice.num_told, model_.tool_call_form) : choice.shown.size();
   const size_t begin = std::exchange(choice.num_told, std::max(choice.num_told, end));
   return choice.shown.substr(begin, choice.num_told - begin);
 }

@@ -78,10 +78,11 @@ class TokenTable {
 
 /// Special tokens that mark calls of tools, each family's own (environment/marked_calls.h).
 bool marks_calls(std::string_view token) {
-  constexpr std::array kMarks{"[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "<tool_call>", "</tool_call>", "<|tool_call|>",
-                              "<|/tool_call|>", "<|tool_call>", "<tool_call|>", "<|\"|>", "<start_function_call>",
-                              "<end_function_call>", "<escape>", "<function_calls>", "</function_calls>",
-                              "<|python_tag|>"};
+  constexpr std::array kMarks{
+      "[TOOL_CALLS]",          "[CALL_ID]",           "[ARGS]",       "<tool_call>",      "</tool_call>",
+      "<|tool_call|>",         "<|/tool_call|>",      "<|tool_call>", "<tool_call|>",     "<|\"|>",
+      "<start_function_call>", "<end_function_call>", "<escape>",     "<function_calls>", "</function_calls>",
+      "<|python_tag|>"};
   return std::ranges::find(kMarks, token) != kMarks.end();
 }
 

@@ -42,9 +42,9 @@ class Tokenizer {
   std::string disarmed(std::string text) const;
 
   /// Text of `ids`; bytes that are not UTF-8 become U+FFFD (one per maximal invalid part, as HF does). Ids without a
-  /// token (a model's vocabulary is often padded) give nothing. skip_special leaves special tokens out, but for those that mark
-  /// calls of tools, without which nobody could read these. goes_on: more ids may follow; text at the end that they can
-  /// still change is then U+FFFD.
+  /// token (a model's vocabulary is often padded) give nothing. skip_special leaves special tokens out, but for those
+  /// that mark calls of tools, without which nobody could read these. goes_on: more ids may follow; text at the end
+  /// that they can still change is then U+FFFD.
   std::string decode(std::span<const int64_t> ids, bool skip_special = false, bool goes_on = false) const;
 
   /// The bytes that a token adds to a text that it does not begin: of "▁the" " the", of "<0xE4>" the byte. Empty where

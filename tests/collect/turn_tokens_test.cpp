@@ -132,16 +132,24 @@ TEST_CASE("a template is tried with the turns that can be sampled behind its ope
     return test::message_of(
         [&] { TurnTokens(ChatTemplate::load(folder.path(), "native", thinks), tokenizer).check(role, tools); });
   };
-  for (const char* form : {"hermes", "llama3", "qwen3_5", "qwen3_6", "glm4_5", "mistral", "mistral11", "mistral13", "gemma4",
-                           "functiongemma", "phi4", "granite", "olmo3"})
+  for (const char* form : {"hermes", "llama3", "qwen3_5", "qwen3_6", "glm4_5", "mistral", "mistral11", "mistral13",
+                           "gemma4", "functiongemma", "phi4", "granite", "olmo3"})
     for (const auto thinks : {std::optional<bool>(), std::optional(true), std::optional(false)}) {
       CAPTURE(form, thinks.has_value(), thinks.value_or(false));
       CHECK(why(golden["templates"][form], "tool", thinks, golden["tools"]) == "no exception");
     }
   using Catch::Contains;
   CHECK_THAT(why(golden["templates"]["glm4"], "tool", {}, golden["tools"]), Contains("role tool does not appear"));
-  const std::string shown = "{% for m in messages %}{% if m.tool_calls %}calls{% elif m.role == 'tool' %}{{ m.content if messages[1].tool_calls else '' }}{% else %}{{ m.content }}<|im_end|>{% endif %}{% endfor %}";
+  const std::string shown =
+      "{% for m in messages %}{% if m.tool_calls %}calls{% elif m.role == 'tool' %}{{ m.content if "
+      "messages[1].tool_calls else '' }}{% else %}{{ m.content }}<|im_end|>{% endif %}{% endfor %}";
   CHECK_THAT(why(shown, "tool", {}, nullptr), Contains("writes no end token behind a turn that calls tools"));
+  // It opens a thought for the model, and writes none around a turn without one, which therefore cannot be sampled.
+  const std::string opens =
+      "{% for t in tools or [] %}{{ t.function.name }}{% endfor %}{% for m in messages %}{{ '<|im_start|>' ~ m.role ~ "
+      "'\\n' ~ ('<think>\\n' ~ m.reasoning_content ~ '\\n</think>\\n\\n' if m.reasoning_content else '') ~ m.content ~ "
+      "'<|im_end|>\\n' }}{% endfor %}{{ '<|im_start|>assistant\\n<think>\\n' if add_generation_prompt else '' }}";
+  CHECK(why(opens, "tool", {}, golden["tools"]) == "no exception");
   for (const char* form : {"qwen3_5", "glm4_5"})  // thoughts go once the user speaks
     CHECK_THAT(why(golden["templates"][form], "user", true, nullptr), Contains("it changes what was said before"));
   CHECK_THAT(why(golden["templates"]["qwen3_5"], "user", false, nullptr), Contains("it first wrote \"<think>"));

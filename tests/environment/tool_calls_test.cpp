@@ -20,9 +20,7 @@ std::string words_of(const SpokenAndCalled& parts) {
 }
 
 ToolCallForm form_named(const std::string& golden) {
-  return golden == "llama3" ? ToolCallForm::kLlama3
-         : golden == "glm4" ? ToolCallForm::kGlm4
-                            : ToolCallForm::kMarked;
+  return golden == "llama3" ? ToolCallForm::kLlama3 : golden == "glm4" ? ToolCallForm::kGlm4 : ToolCallForm::kMarked;
 }
 
 Json calls_of(const SpokenAndCalled& parts) {
@@ -110,9 +108,11 @@ TEST_CASE("calls between tags of their own are read, and what is none stays as i
       {call + " and\n" + call, " and|add{\"x\":\"1\"}|add{\"x\":\"1\"}"},
       {"<tool_call><function=add><parameter=x>1</parameter> 2</parameter></function></tool_call> so",
        " so|add{\"x\":\"1</parameter> 2\"}"},
-      {"<tool_call><function=add><parameter=x>1</parameter></function></tool_call> 2</parameter></function></tool_call>" + call,
+      {"<tool_call><function=add><parameter=x>1</parameter></function></tool_call> "
+       "2</parameter></function></tool_call>" +
+           call,
        "|add{\"x\":\"1</parameter></function></tool_call> 2\"}|add{\"x\":\"1\"}"},
-      {call.substr(0, call.size() - 12), "|add{\"x\":\"1\"}"},                          // cut before the end
+      {call.substr(0, call.size() - 12), "|add{\"x\":\"1\"}"},  // cut before the end
       {call.substr(0, call.size() - 26), call.substr(0, call.size() - 26)},
       {"<tool_call><function=add><parameter=n>7</parameter></function></tool_call>", "|add{\"n\":7}"},
       {"<tool_call><function=add><parameter=n>7.0</parameter></function></tool_call>", "|add{\"n\":7}"},
@@ -160,7 +160,8 @@ TEST_CASE("each family's calls are read behind its mark, and what is none stays 
       {"<|tool_call|>a{}<|/tool_call|>", "<|tool_call|>a{}<|/tool_call|>"},
       {"<|tool_call>call:a{x:<|\"|>}\n\"<|\"|>,y:[1,-2.5,{z:null}],b:true, c : word}<tool_call|>",
        "|a{\"x\":\"}\\n\\\"\",\"y\":[1,-2.5,{\"z\":null}],\"b\":true,\"c\":\"word\"}"},
-      {"<|tool_call>call:a{}<tool_call|><|tool_call>call:b{<|\"|>true<|\"|>:False}<tool_call|>", "|a{}|b{\"true\":false}"},
+      {"<|tool_call>call:a{}<tool_call|><|tool_call>call:b{<|\"|>true<|\"|>:False}<tool_call|>",
+       "|a{}|b{\"true\":false}"},
       {"<|tool_call>call:a{x:<|\"|>1", "<|tool_call>call:a{x:<|\"|>1"},
       {"<|tool_call>call:a{x:1}} so<tool_call|>", "<|tool_call>call:a{x:1}} so<tool_call|>"},
       {"<|tool_call>call:a{x:[1}]<tool_call|>", "<|tool_call>call:a{x:[1}]<tool_call|>"},
@@ -169,7 +170,8 @@ TEST_CASE("each family's calls are read behind its mark, and what is none stays 
       {"<start_function_call>call:a{x:<escape>1<escape>}<end_function_call>", "|a{\"x\":\"1\"}"},
       {"I. <function_calls>a(x='it\\'s \"so\"\\n', y=(1, None))\n b()</function_calls>",
        "I.|a{\"x\":\"it's \\\"so\\\"\\n\",\"y\":[1,null]}|b{}"},
-      {"<function_calls>\na(x={'k': \"v)\", \"n\": 1e3}, y=True)\n</function_calls>", "|a{\"x\":{\"k\":\"v)\",\"n\":1000.0},\"y\":true}"},
+      {"<function_calls>\na(x={'k': \"v)\", \"n\": 1e3}, y=True)\n</function_calls>",
+       "|a{\"x\":{\"k\":\"v)\",\"n\":1000.0},\"y\":true}"},
       {"<function_calls>a(x='1\n2')</function_calls>", "|a{\"x\":\"1\\n2\"}"},
       {"<function_calls>a()", "|a{}"},
       {"<function_calls>a(1)</function_calls>", "<function_calls>a(1)</function_calls>"},
@@ -204,7 +206,8 @@ TEST_CASE("calls are read as transformers' templates write them", "[serve]") {
     const std::string name = one["form"], said = one["said"], end = golden()["ends"][name];
     ToolCallReader reader(form_named(name), {}, "");
     const std::string turn = said.substr(0, said.size() - end.size());
-    for (const std::string& text : {turn, said.substr(0, said.find_last_not_of('\n') + 1), name == "llama3" ? "<|python_tag|>" + turn : turn}) {
+    for (const std::string& text :
+         {turn, said.substr(0, said.find_last_not_of('\n') + 1), name == "llama3" ? "<|python_tag|>" + turn : turn}) {
       INFO(name << ": " << text);
       const SpokenAndCalled parts = reader.read(text, golden()["tools"]);
       if (text == turn) CHECK_THAT(parts.content, Catch::EndsWith(one["content"].get<std::string>()));
@@ -217,11 +220,12 @@ TEST_CASE("calls are read as transformers' templates write them", "[serve]") {
 
 TEST_CASE("marks of calls stay in a text without special tokens, so that its calls are read", "[serve]") {
   const test::TemporaryFolder folder;
-  write_tiny_tokenizer(folder.path(),
-                       {.words = {},
-                        .more_special_tokens = {"<s>", "</s>", "<tool_call>", "</tool_call>", "[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "<|tool_call|>",
-                                                "<|/tool_call|>", "<|tool_call>", "<tool_call|>", "<|\"|>", "<start_function_call>", "<end_function_call>",
-                                                "<escape>", "<function_calls>", "</function_calls>", "<|python_tag|>"}});
+  write_tiny_tokenizer(
+      folder.path(), {.words = {},
+                      .more_special_tokens = {"<s>", "</s>", "<tool_call>", "</tool_call>", "[TOOL_CALLS]", "[CALL_ID]",
+                                              "[ARGS]", "<|tool_call|>", "<|/tool_call|>", "<|tool_call>",
+                                              "<tool_call|>", "<|\"|>", "<start_function_call>", "<end_function_call>",
+                                              "<escape>", "<function_calls>", "</function_calls>", "<|python_tag|>"}});
   const Tokenizer tokenizer = Tokenizer::load(folder.path());
   for (const Json& one : golden()["cases"]) {
     INFO(one.dump());
@@ -247,9 +251,14 @@ TEST_CASE("no text of calls takes more than time linear in it", "[serve]") {
            {"[TOOL_CALLS]a[ARGS]{\"x\":\"" + big + "\"}", 1},
            {"<|tool_call>call:a{x:<|\"|>" + big + "<|\"|>}<tool_call|>", 1},
            {"<function_calls>a(x='" + big + "')</function_calls>", 1},
-           {"<tool_call><function=a><parameter=x>" + repeated(kMany, "</parameter>\n") + "</parameter></function></tool_call>", 1},
-           {"<tool_call>a<arg_key>x</arg_key><arg_value>" + repeated(kMany, "</arg_value></tool_call> ") + "</arg_value></tool_call>", 1},
-           {"<tool_call><function=a>" + repeated(kMany, "<parameter=x>1</parameter>") + "</function></tool_call>" + big, 1},
+           {"<tool_call><function=a><parameter=x>" + repeated(kMany, "</parameter>\n") +
+                "</parameter></function></tool_call>",
+            1},
+           {"<tool_call>a<arg_key>x</arg_key><arg_value>" + repeated(kMany, "</arg_value></tool_call> ") +
+                "</arg_value></tool_call>",
+            1},
+           {"<tool_call><function=a>" + repeated(kMany, "<parameter=x>1</parameter>") + "</function></tool_call>" + big,
+            1},
            {"<tool_call><function=a>" + parameters + "</function></tool_call>", 0},
            {"<tool_call>{\"name\":\"a\",\"arguments\":" + deep + "}</tool_call>", 0},
            {"[TOOL_CALLS]a" + deep, 0},
@@ -272,7 +281,8 @@ TEST_CASE("no text of calls takes more than time linear in it", "[serve]") {
       sure = sure_content(std::string_view(text).substr(0, length), sure, ToolCallForm::kMarked);
   }
   for (const ToolCallForm form : {ToolCallForm::kLlama3, ToolCallForm::kGlm4})
-    for (const std::string& text : {"{\"name\":\"a\",\"parameters\":" + deep + "}", repeated(kMany, "{"), "a\n" + deep, "a\n{\"x\":\"" + big})
+    for (const std::string& text :
+         {"{\"name\":\"a\",\"parameters\":" + deep + "}", repeated(kMany, "{"), "a\n" + deep, "a\n{\"x\":\"" + big})
       CHECK(split_tool_calls(text, form, {}).calls.empty());
   CHECK(timer.seconds() < 20);
 }
