@@ -25,8 +25,7 @@ LoadedRows<SftRow> load_sft_rows(const DistillConfig& config, const DataArgs& da
                                  Progress* progress = nullptr);
 
 /// How rows become tokens; `chat`, which is asked for once a row has messages, and `tokenizer` must outlive it.
-SftEncoder sft_encoder(const std::function<const ChatTemplate&()>& chat, const Tokenizer& tokenizer,
-                                 Progress* progress = nullptr);
+SftEncoder sft_encoder(const std::function<const ChatTemplate&()>& chat, const Tokenizer& tokenizer);
 
 /// The template of `data`, loaded when it is first asked for, from any thread: raw text needs none.
 std::function<const ChatTemplate&()> chat_of(const std::filesystem::path& model_folder, const std::string& name,
