@@ -100,8 +100,9 @@ std::string joined_parts(const Json& parts, const std::string& where) {
 Json with_reasoning(const Json& message) {
   for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
     if (!message.contains(name)) continue;
-    Json out = message;
-    if (!out.contains("thinking")) out["thinking"] = message[name];
+    Json out{{"thinking", message[name]}};
+    for (const auto& [key, value] : message.items())
+      key == "thinking" ? void(out[key] = value) : add_new(out, key, value);
     out["reasoning_content"] = message[name];
     return out;
   }
