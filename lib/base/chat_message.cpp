@@ -1,22 +1,29 @@
 #include "base/chat_message.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json_object.h"
 
 namespace roll {
 
+namespace {
+
+bool has(const Json& message, const char* key) {
+  const auto found = message.find(key);
+  return found != message.end() && !found->is_null();
+}
+
+}  // namespace
+
 Json template_message(const Json& message) {
+  const auto* const key = std::ranges::find_if(kReasoningKeys, [&](const char* name) { return has(message, name); });
+  const bool reasons = key != kReasoningKeys.end();
   Json out = Json::object();
-  for (const auto& [key, value] : message.items())
-    if (!value.is_null()) add_new(out, key, value);
-  for (const char* key : kReasoningKeys) {
-    if (!out.contains(key)) continue;
-    const Json reasoning = out[key];
-    if (!out.contains("thinking")) add_new(out, "thinking", reasoning);
-    out["reasoning_content"] = reasoning;
-    break;
-  }
+  if (reasons) add_new(out, "thinking", message[has(message, "thinking") ? "thinking" : *key]);
+  for (const auto& [name, value] : message.items())
+    if (!value.is_null() && !(reasons && name == "thinking")) add_new(out, name, value);
+  if (reasons) out["reasoning_content"] = message[*key];
   return out;
 }
 

@@ -81,7 +81,7 @@ class Builder : public YAML::EventHandler {
     std::optional<std::string> key;  // kMap: a key that waits for its value
     Place key_place;
     std::map<std::string, Place> keys;  // kMap: those before it
-    std::vector<Node> merged;  // kMap: values of <<
+    std::vector<Node> merged;           // kMap: values of <<
   };
 
   Place place(const YAML::Mark& mark) const {

@@ -29,7 +29,8 @@ class Expansion {
     content_bytes_ += bytes;
     if (content_bytes_ > std::max(kAlwaysAllowed, kMostTimes * file_bytes_))
       throw user_error(
-          "{}: its {} bytes expand to more than {} MB, over {} times as much, which no data set does; if these rows are "
+          "{}: its {} bytes expand to more than {} MB, over {} times as much, which no data set does; if these rows "
+          "are "
           "meant, write them as JSON lines without compression",
           name_, file_bytes_, content_bytes_ >> 20, kMostTimes);
   }

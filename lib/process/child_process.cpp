@@ -14,10 +14,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <set>
 #include <sstream>
 #include <thread>
 
@@ -25,6 +21,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "process/pipe_signal.h"
+#include "process/process_tree.h"
 
 namespace roll {
 
@@ -37,7 +34,8 @@ constexpr std::chrono::microseconds kShortestPause{20}, kLongestPause{50'000};  
 
 constexpr const char* kReporter = "\"$@\" 3>&-; echo $? >&3";
 // Its input ends when the process that started it does, or wants it to. Linux hands it what those that it kills leave
-// behind, so that looking at its own children finds all of them in the end. Waiting for sleep, it waits for the dead too.
+// behind, so that looking at its own children finds all of them in the end. Waiting for sleep, it waits for the dead
+// too.
 constexpr const char* kWatcher =
     "read -r end; while read -r all </proc/$$/task/$$/children; [ \"$all\" ]; do kill -9 $all; sleep 0.003; done";
 
@@ -93,68 +91,6 @@ bool is_executable(const std::string& file) {
   if (!S_ISREG(found.st_mode)) errno = EACCES;
   return S_ISREG(found.st_mode) && ::access(file.c_str(), X_OK) == 0;
 }
-
-/// Whether it runs, and its parent; nothing: it is gone.
-struct ProcessState {
-  bool runs = false;
-  pid_t parent = 0;
-};
-std::optional<ProcessState> state_of(const std::filesystem::path& folder) {
-  std::ifstream stat(folder / "stat");
-  std::string line;
-  if (!std::getline(stat, line)) return std::nullopt;
-  std::istringstream behind_name(line.substr(std::min(line.size(), line.rfind(')') + 1)));
-  char state = 'Z';
-  pid_t parent = 0;
-  behind_name >> state >> parent;
-  return ProcessState{state != 'Z' && state != 'X', parent};
-}
-
-/// By parent, of all that there are.
-std::map<pid_t, std::vector<pid_t>> all_children() {
-  std::map<pid_t, std::vector<pid_t>> children;
-  for (const std::filesystem::path& folder : entries_of("/proc")) {
-    const bool is_process = std::isdigit(static_cast<unsigned char>(folder.filename().c_str()[0])) != 0;
-    if (!is_process) continue;
-    if (const auto state = state_of(folder)) children[state->parent].push_back(std::stoi(folder.filename().string()));
-  }
-  return children;
-}
-
-/// As Linux lists them, if it does: so that a look at one tree does not look at all processes.
-std::vector<pid_t> listed_children(pid_t parent) {
-  std::vector<pid_t> children;
-  std::error_code gone;
-  std::filesystem::directory_iterator threads(fmt::format("/proc/{}/task", parent), gone), end;
-  for (; !gone && threads != end; threads.increment(gone)) {
-    std::ifstream list(threads->path() / "children");
-    for (pid_t child = 0; list >> child;) children.push_back(child);
-  }
-  return children;
-}
-
-}  // namespace
-
-std::vector<pid_t> processes_below(pid_t root) {
-  static const bool are_listed = std::ifstream("/proc/thread-self/children").is_open();
-  const auto all = are_listed ? std::map<pid_t, std::vector<pid_t>>{} : all_children();
-  std::vector<pid_t> below, to_visit{root};
-  while (!to_visit.empty()) {
-    const pid_t parent = to_visit.back();
-    to_visit.pop_back();
-    const auto found = all.find(parent);
-    for (const pid_t child : are_listed           ? listed_children(parent)
-                             : found == all.end() ? std::vector<pid_t>{}
-                                                  : found->second) {
-      to_visit.push_back(child);
-      const auto state = state_of(fmt::format("/proc/{}", child));
-      if (state && state->runs) below.push_back(child);
-    }
-  }
-  return below;
-}
-
-namespace {
 
 /// Whether this process's child has ended, and is reaped, within so many seconds.
 bool ends_within(pid_t child, double seconds) {

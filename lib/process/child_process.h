@@ -39,9 +39,6 @@ inline constexpr int kStatusFd = 3;
 /// The words that run `command` in a shell that tells its exit status.
 std::vector<std::string> reporting(const std::vector<std::string>& command);
 
-/// The processes below `root`, however deep, that still run.
-std::vector<pid_t> processes_below(pid_t root);
-
 /// As execve() takes them.
 std::vector<char*> pointers_to(std::vector<std::string>& texts);
 

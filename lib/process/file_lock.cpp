@@ -55,7 +55,8 @@ std::unique_ptr<FileLock> FileLock::take(const std::filesystem::path& file, doub
 }
 
 bool FileLock::is_in_place() const {
-  struct stat own {}, there {};
+  struct stat own {
+  }, there{};
   if (::fstat(fd_.get(), &own) != 0 || ::stat(file_.c_str(), &there) != 0) return false;
   return own.st_dev == there.st_dev && own.st_ino == there.st_ino;
 }

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "process/child_process.h"
+#include "process/process_tree.h"
 
 namespace roll {
 

@@ -13,9 +13,12 @@ LoadedRows<PairRow> load_pair_rows(const DpoConfig& config, const DataArgs& data
   if (data.file_name.empty()) return {};
   const auto chat = chat_of(model_folder, data.template_name.value_or("native"), data.enable_thinking);
   const SftEncoder encoder = sft_encoder(chat, tokenizer);
-  return load_rows<PairRow>(data, config.sequence_length, [&](Row& row, const RowColumns& columns) {
-    return encode_pair_row(row, {columns, config.chosen_key, config.rejected_key}, encoder);
-  }, progress);
+  return load_rows<PairRow>(
+      data, config.sequence_length,
+      [&](Row& row, const RowColumns& columns) {
+        return encode_pair_row(row, {columns, config.chosen_key, config.rejected_key}, encoder);
+      },
+      progress);
 }
 
 RlStep step_of(const std::vector<PairRow>& pairs, const BatchRule& rule, RoleMesh& role) {

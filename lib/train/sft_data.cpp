@@ -17,11 +17,14 @@ LoadedRows<SftRow> load(const SftConfig& config, const DataArgs& data, const std
   const auto chat = chat_of(model_folder, data.template_name.value_or(config.global_template.value_or("native")),
                             data.enable_thinking);
   const SftEncoder encoder = sft_encoder(chat, tokenizer);
-  return load_rows<SftRow>(data, config.sequence_length, [&](Row& row, const RowColumns& columns) {
-    SftRow encoded = encode_sft_row(row, {columns, data.response}, encoder);
-    if (learns_prompts) std::fill(encoded.labels_mask.begin(), std::prev(encoded.labels_mask.end()), 1);
-    return encoded;
-  }, progress);
+  return load_rows<SftRow>(
+      data, config.sequence_length,
+      [&](Row& row, const RowColumns& columns) {
+        SftRow encoded = encode_sft_row(row, {columns, data.response}, encoder);
+        if (learns_prompts) std::fill(encoded.labels_mask.begin(), std::prev(encoded.labels_mask.end()), 1);
+        return encoded;
+      },
+      progress);
 }
 
 }  // namespace

@@ -80,7 +80,8 @@ TEST_CASE("an object of many keys keeps them in order, and of a key that is ther
   for (const int count : {3, 40}) {
     std::string text = "{";
     for (int i = 0; i < count; ++i) text += fmt::format("\"k{}\": {}, ", count - i, i);
-    const Json value = parse_json(text + fmt::format("\"k{}\": \"again\", \"k1\": {{\"b\": 1, \"a\": 2}}}}", count), "x");
+    const Json value =
+        parse_json(text + fmt::format("\"k{}\": \"again\", \"k1\": {{\"b\": 1, \"a\": 2}}}}", count), "x");
     REQUIRE(value.size() == static_cast<size_t>(count));
     CHECK(value.begin().key() == fmt::format("k{}", count));
     CHECK(value.begin().value() == "again");

@@ -39,7 +39,7 @@ def number_keys(command):
             continue
         home = cells[1].split(", ")[0]
         path = f"{HOMES.get(home, home)}.{cells[0]}" if home else cells[0]
-        if "<" not in path and home not in ("custom_envs", "teacher"):
+        if not re.search(r"[<[]|rewards\.math_rule\.generating_args", path) and home not in ("custom_envs", "teacher"):
             found[path] = (cells[2], re.search(r"\[([^\[\]]*[\])]?)\]$", cells[4]))
     return found
 
