@@ -201,11 +201,9 @@ struct HttpServer::Parts {
     request.method = method;
     request.path = path;
     MHD_get_connection_values(connection, MHD_HEADER_KIND, &keep_header, &request);
-    if (const std::string fault = request.framing_fault(); !fault.empty()) {
-      HttpResponse last = handlers.refuse(400, fault);
-      last.headers["Connection"] = "close";
-      return queue_whole(connection, last);
-    }
+    // An answer before the body is read is the connection's last one.
+    if (const std::string fault = request.framing_fault(); !fault.empty())
+      return queue_whole(connection, handlers.refuse(400, fault));
     Admission& admission = exchange->admission = handlers.admit(request);
     const std::string& coding = request.header("content-encoding");
     if (!admission.response && !coding.empty() && coding != "identity")

@@ -169,12 +169,14 @@ class Slots {
   Prompts next() {
     const std::deque<int64_t> none;
     Prompts prompts;
-    for (GenerationRequest& request :
-         queue_.next({.waiting = none, .num_running = 1, .num_free_slots = num_free_}).requests)
-      prompts.push_back(std::move(request.prompt_ids));
-    num_free_ -= std::ssize(prompts);
+    RequestSource::Change change = queue_.next({.waiting = none, .num_running = 1, .num_free_slots = num_free_});
+    for (GenerationRequest& request : change.requests) prompts.push_back(std::move(request.prompt_ids));
+    cancelled = change.cancelled;
+    num_free_ += std::ssize(cancelled) - std::ssize(prompts);
     return prompts;
   }
+
+  std::vector<int64_t> cancelled;
 
  private:
   RequestQueue& queue_;
@@ -191,18 +193,48 @@ void as_engine(RequestQueue& queue, const std::function<void(const OnGenerated&,
   CHECK_THROWS_AS(queue.run(serve, [] { return false; }), SystemError);
 }
 
-TEST_CASE("a request for many responses leaves slots to others, of which each gets one", "[serve]") {
+TEST_CASE("a request without a slot takes one from the request that has most, and gets no second one that way",
+          "[serve]") {
   RequestQueue queue(1024);
   submit(queue, request_of({{1}}, 1000, 1));
-  as_engine(queue, [&](const auto&, const auto&) {
-    Slots slots(queue, 16);
-    CHECK(slots.next().size() == 14);
-    CHECK(slots.next().empty());
-    submit(queue, request_of({{2}}, 1, 1));
-    submit(queue, request_of({{3}}, 5, 1));
-    submit(queue, request_of({{4}}, 1, 1));
+  as_engine(queue, [&](const OnGenerated& on_done, const SamplerHooks& hooks) {
+    Slots slots(queue, 4);
+    CHECK(slots.next() == Prompts{{1}, {1}, {1}, {1}});
+    hooks.on_token(3, {.ids = {7, 8}, .log_probs = {-1, -2}, .processed_log_probs = {-1, -2}});
+    submit(queue, request_of({{2}}, 5, 1));
+    submit(queue, request_of({{3}}, 1, 1));
     CHECK(slots.next() == Prompts{{2}, {3}});
+    CHECK(slots.cancelled == std::vector<int64_t>{3, 2});
+    CHECK(slots.next().empty());
+    on_done(5, {.ids = {9}, .finish_reason = FinishReason::kLength});  // the request for {3}
+    const std::deque<int64_t> none;
+    const auto change = queue.next({.waiting = none, .num_running = 1, .num_free_slots = 3});
+    REQUIRE(change.requests.size() == 3);  // the request with the fewest slots first
+    CHECK(change.requests[0].prompt_ids == std::vector<int64_t>{2});
+    CHECK(change.requests[1].prompt_ids == std::vector<int64_t>{1});
+    CHECK(change.requests[1].begun.ids == std::vector<int64_t>{7, 8});
+    CHECK(change.requests[1].sequence_id == 3);
+    CHECK(change.requests[2].prompt_ids == std::vector<int64_t>{2});
   });
+}
+
+TEST_CASE("what is interrupted for others gets what it would get alone, and is heard once", "[serve]") {
+  Service service;
+  CompletionRequest many = request_of({{1, 2}}, 6, 7), one = request_of({{4}}, 1, 9);
+  many.streams = true;
+  for (int round = 0; round < 20; ++round) {
+    const auto answer = submit(service.queue, many);
+    std::vector<std::shared_ptr<PendingAnswer>> others;
+    for (int i = 0; i < 5; ++i) others.push_back(submit(service.queue, one));
+    const auto [all, heard] = wait_for(*answer, 6);
+    size_t drawn = 0;
+    for (uint64_t choice = 0; choice < 6; ++choice) {
+      CHECK(all[choice].ids == expected(service, {1, 2}, choice, 7).ids);
+      drawn += all[choice].ids.size();
+    }
+    CHECK(heard == drawn);
+    for (const auto& other : others) CHECK(wait_for(*other, 1).first[0].ids == expected(service, {4}, 0, 9).ids);
+  }
 }
 
 TEST_CASE("a request's prompts are read a part at a time, and those of others beside them", "[serve]") {
@@ -215,7 +247,9 @@ TEST_CASE("a request's prompts are read a part at a time, and those of others be
     submit(queue, request_of({other}, 1, 1));
     CHECK(slots.next() == Prompts{other});
     for (int token = 1; token < 3; ++token) {  // the second one changes nothing
-      hooks.on_token(0, {.ids = std::vector<int64_t>(token, 7), .log_probs = std::vector<float>(token)});
+      hooks.on_token(0, {.ids = std::vector<int64_t>(token, 7),
+                         .log_probs = std::vector<float>(token),
+                         .processed_log_probs = std::vector<float>(token)});
       CHECK(slots.next() == (token == 1 ? Prompts{b, b} : Prompts{}));
     }
   });
