@@ -254,8 +254,6 @@ struct HttpServer::Parts {
     }
     if (num_arriving_bytes + data.size() > limits.max_body_bytes) refuse_largest();
     if (refusal) return (exchange.swallowed_bytes += data.size()) <= kMaxSwallowedBytes;
-    if (exchange.body_bytes == 0)
-      exchange.request.body.reserve(exchange.request.content_length());  // not twice as much
     exchange.body_bytes += data.size();
     num_arriving_bytes += data.size();
     exchange.request.body.append(data);

@@ -30,12 +30,14 @@ size_t bytes_of(const CompletionRequest& request) {
 
 }  // namespace
 
-RequestQueue::Asked::Asked(RequestQueue& its, std::shared_ptr<const CompletionRequest> what, int64_t num, size_t bytes)
+RequestQueue::Asked::Asked(RequestQueue& its, std::shared_ptr<const CompletionRequest> what, int64_t num_its,
+                           size_t num_its_bytes)
     : queue(its),
       request(std::move(what)),
       answer(std::make_shared<PendingAnswer>(request->streams && !request->needs_scores())),  // scores come at the end
-      num_choices(num),
-      num_bytes(bytes) {
+      num_choices(num_its),
+      num_bytes(num_its_bytes),
+      number(++queue.last_number_) {
   ++queue.num_asked_;
   queue.num_bytes_ += num_bytes;
 }
@@ -113,13 +115,18 @@ RequestSource::Change RequestQueue::next(const Queue& queue) {
   change.is_last = should_stop_();
   change.pauses = num_begun_ - std::ssize(begun_) >= kMostEnded || num_ended_tokens_ >= kMostEndedTokens;
   if (change.is_last || change.pauses) return change;
-  const int64_t num_known = num_begun_;
-  int64_t num_free = queue.num_free_slots - std::ssize(queue.waiting);
+  std::vector<Sample> starting;
+  int64_t num_free = std::max<int64_t>(0, queue.num_free_slots - std::ssize(queue.waiting));
   while (const auto asked = next_asked()) {
-    const bool takes_one = num_free <= 0 && asked->num_running == 0 && take_slot_back(num_known, change);
-    if (num_free <= 0 && !takes_one) break;
-    begin(asked, change);
-    if (!takes_one) --num_free;
+    if (num_free <= 0 && asked->num_running == 0 && take_slot_back(change)) ++num_free;
+    if (num_free-- <= 0) break;
+    starting.push_back(begin(asked));
+  }
+  // Choices of a prompt that start together share its computation.
+  std::ranges::stable_sort(starting, {}, [](const Sample& sample) { return sample.asked->number; });
+  for (Sample& sample : starting) {
+    change.requests.push_back(sample.request());
+    begun_.emplace(num_begun_++, std::move(sample));
   }
   return change;
 }
@@ -151,10 +158,10 @@ bool RequestQueue::may_begin(const Asked& asked) const {
   const bool reads = is_new && choice % asked.request->num_choices == 0;
   const bool may_read =
       !reads || asked.num_reading == 0 || asked.num_reading + std::ssize(asked.prompt_of(choice)) <= kMostReading;
-  return may_read && (begun_.empty() || num_begun_bytes_ + asked.bytes_of(choice) <= kMostBegunBytes);
+  return may_read && (num_begun_bytes_ == 0 || num_begun_bytes_ + asked.bytes_of(choice) <= kMostBegunBytes);
 }
 
-void RequestQueue::begin(const std::shared_ptr<Asked>& asked, Change& change) {
+RequestQueue::Sample RequestQueue::begin(const std::shared_ptr<Asked>& asked) {
   Sample sample{.asked = asked, .begun = {}};
   if (asked->interrupted.empty()) {
     const int64_t choice = asked->num_begun++;
@@ -169,8 +176,7 @@ void RequestQueue::begin(const std::shared_ptr<Asked>& asked, Change& change) {
   ++asked->num_running;
   num_begun_bytes_ += asked->bytes_of(sample.begun.choice);
   if (sample.reads_prompt()) asked->num_reading += std::ssize(asked->prompt_of(sample.begun.choice));
-  change.requests.push_back(sample.request());
-  begun_.emplace(num_begun_++, std::move(sample));
+  return sample;
 }
 
 /// A choice waits again, before those of its request that have not begun.
@@ -183,12 +189,11 @@ void RequestQueue::interrupt(int64_t index) {
   asked.interrupted.push_back(std::move(sample.begun));
 }
 
-/// Interrupts the choice that began last of the request that has most. `num_known`: choices that the engine has heard
-/// of.
-bool RequestQueue::take_slot_back(int64_t num_known, Change& change) {
-  int64_t last = -1, most = 1;
+/// Interrupts the choice that began last of the request that has most.
+bool RequestQueue::take_slot_back(Change& change) {
+  int64_t last = -1, most = 2;
   for (const auto& [index, sample] : begun_)
-    if (index < num_known && sample.asked->num_running > 1 && sample.asked->num_running >= most) {
+    if (sample.asked->num_running >= most) {
       last = index;
       most = sample.asked->num_running;
     }

@@ -57,7 +57,7 @@ class RequestQueue : public RequestSource, public CompletionSink {
   };
   /// A request from submit() until its last choice has ended.
   struct Asked {
-    Asked(RequestQueue& its, std::shared_ptr<const CompletionRequest> what, int64_t num, size_t bytes);
+    Asked(RequestQueue& its, std::shared_ptr<const CompletionRequest> what, int64_t num_its, size_t num_its_bytes);
     ~Asked();
     Asked(const Asked&) = delete;
     Asked& operator=(const Asked&) = delete;
@@ -67,6 +67,7 @@ class RequestQueue : public RequestSource, public CompletionSink {
     const std::shared_ptr<PendingAnswer> answer;
     const int64_t num_choices;  // of all prompts, one after the other
     const size_t num_bytes;
+    const uint64_t number;  // of the request
     int64_t num_begun = 0;
     // The engine's thread alone uses these.
     std::deque<Begun> interrupted;  // choices to be begun again
@@ -92,9 +93,9 @@ class RequestQueue : public RequestSource, public CompletionSink {
   };
   std::shared_ptr<Asked> next_asked() const;
   bool may_begin(const Asked& asked) const;
-  void begin(const std::shared_ptr<Asked>& asked, Change& change);
+  Sample begin(const std::shared_ptr<Asked>& asked);
   void interrupt(int64_t index);
-  bool take_slot_back(int64_t num_known, Change& change);
+  bool take_slot_back(Change& change);
   void drop_waiting(const std::shared_ptr<PendingAnswer>& answer);
   void drop_cancelled(Change& change);
   void score_one(bool is_idle);
@@ -106,12 +107,13 @@ class RequestQueue : public RequestSource, public CompletionSink {
 
   const int64_t max_waiting_;
   const Score score_;
-  std::atomic<int64_t> num_asked_ = 0;  // requests
+  std::atomic<int64_t> num_asked_ = 0;  // requests that have not ended
   std::atomic<size_t> num_bytes_ = 0;   // of them
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Asked>> waiting_;  // requests with choices that the engine does not have
   int64_t num_waiting_ = 0;                     // choices that have never begun
+  uint64_t last_number_ = 0;
   std::vector<std::shared_ptr<PendingAnswer>> cancelled_;
   std::string closed_;  // why; empty: it is not
 

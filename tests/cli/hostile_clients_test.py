@@ -155,7 +155,7 @@ def ask(path, key=None, body=None):
 
 def check_serve(folder, key):
     environment = {name: value for name, value in os.environ.items() if name != "ROLL_API_KEY"} | ({"ROLL_API_KEY": key} if key else {})
-    process, port = started(["serve", "--model", "model", "--template", "chatml", "--port", "0"], folder, environment)
+    process, port = started(["serve", "--model", "model", "--template", "chatml", "--port", "0", "--dtype", "bf16", "--kv-cache-mib", "32"], folder, environment)
     with contextlib.closing(process.stdout):
         target = Target(port, "/v1/completions", key, flood=(1600 if LONG else 160) << 20)
         attack(f"serve, key {key}", process.pid, target, ask("/v1/completions", key, dict(prompt="1+1=", max_tokens=2, seed=1)))
@@ -234,7 +234,7 @@ def check_training(folder, is_played):
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        subprocess.run([BINARY, "init-model", "--arch", "qwen2", "--hidden", "32", "--intermediate", "64", "--layers", "1", "--heads", "2", "--kv-heads", "2", "--tokenizer", "builtin",
+        subprocess.run([BINARY, "init-model", "--arch", "qwen2", "--hidden", "32", "--intermediate", "64", "--layers", "1", "--heads", "2", "--kv-heads", "1", "--tokenizer", "builtin",
                         "--seed", "1", "--out", "model"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         for key in ("a-key-of-this-test", None): check_serve(folder, key)
         check_report(folder)

@@ -157,7 +157,7 @@ TEST_CASE("a request of more responses than may wait, or of too many bytes, is r
   for (int64_t token = 0; token < 600'000; ++token) biases.sampling.logit_bias[token] = 1;
   CHECK_THAT(refusal(biases), Contains("take 36 MB"));
   queue.cancel(first);
-  CHECK(submit(queue, large) != nullptr);
+  CHECK(submit(queue, request_of(std::vector(50, long_prompt), 1, 1)) != nullptr);
 }
 
 /// What a queue gives an engine of many slots, of which none gets free, step by step.
@@ -209,11 +209,11 @@ TEST_CASE("a request without a slot takes one from the request that has most, an
     on_done(5, {.ids = {9}, .finish_reason = FinishReason::kLength});  // the request for {3}
     const std::deque<int64_t> none;
     const auto change = queue.next({.waiting = none, .num_running = 1, .num_free_slots = 3});
-    REQUIRE(change.requests.size() == 3);  // the request with the fewest slots first
-    CHECK(change.requests[0].prompt_ids == std::vector<int64_t>{2});
-    CHECK(change.requests[1].prompt_ids == std::vector<int64_t>{1});
-    CHECK(change.requests[1].begun.ids == std::vector<int64_t>{7, 8});
-    CHECK(change.requests[1].sequence_id == 3);
+    REQUIRE(change.requests.size() == 3);  // each request has three slots now
+    CHECK(change.requests[0].prompt_ids == std::vector<int64_t>{1});
+    CHECK(change.requests[0].begun.ids == std::vector<int64_t>{7, 8});
+    CHECK(change.requests[0].sequence_id == 3);
+    CHECK(change.requests[1].prompt_ids == std::vector<int64_t>{2});
     CHECK(change.requests[2].prompt_ids == std::vector<int64_t>{2});
   });
 }
@@ -314,8 +314,8 @@ TEST_CASE("what is taken back is taken from the sampler", "[serve]") {
   };
   CHECK_THROWS_AS(queue.run(engine, [] { return false; }), SystemError);
   CHECK(changes[0].requests.size() == 3);
-  CHECK(changes[1].cancelled == std::vector<int64_t>{0, 1});
-  CHECK(first->take({}).empty());  // nobody waits there
+  CHECK(changes[1].cancelled == std::vector<int64_t>{0, 1});  // neighbours, though they took turns
+  CHECK(first->take({}).empty());                             // nobody waits there
   CHECK_THROWS_AS(second->take({}), Unavailable);
 }
 
