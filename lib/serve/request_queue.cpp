@@ -11,8 +11,9 @@ constexpr std::chrono::milliseconds kIdle{50};  // between two looks for a wish 
 /// Samplers keep what they did until they end; one that never ended would grow for ever.
 constexpr int64_t kMostEnded = 4096, kMostEndedTokens = 1 << 20;
 constexpr size_t kMostBytes = 32 << 20;       // of requests
-constexpr size_t kMostBegunBytes = 64 << 20;  // of choices in the engine, each with its own prompt and settings
-constexpr int64_t kMostReading = 4096;        // tokens of a request's prompts that are computed beside each other
+constexpr size_t kMostBegunBytes = 16 << 20;  // of choices in the engine, each with its own prompt and settings
+constexpr int64_t kMostReading = 4096;  // tokens of prompts that are computed beside each other, but for short ones
+constexpr int64_t kShortPrompt = 512;
 constexpr const char* kStops = "the server stops";
 
 size_t bytes_of(const SamplingSettings& sampling) {
@@ -156,8 +157,8 @@ bool RequestQueue::may_begin(const Asked& asked) const {
   const bool is_new = asked.interrupted.empty();
   const int64_t choice = is_new ? asked.num_begun : asked.interrupted.front().choice;
   const bool reads = is_new && choice % asked.request->num_choices == 0;
-  const bool may_read =
-      !reads || asked.num_reading == 0 || asked.num_reading + std::ssize(asked.prompt_of(choice)) <= kMostReading;
+  const int64_t size = std::ssize(asked.prompt_of(choice));
+  const bool may_read = !reads || size <= kShortPrompt || num_reading_ == 0 || num_reading_ + size <= kMostReading;
   return may_read && (num_begun_bytes_ == 0 || num_begun_bytes_ + asked.bytes_of(choice) <= kMostBegunBytes);
 }
 
@@ -175,7 +176,7 @@ RequestQueue::Sample RequestQueue::begin(const std::shared_ptr<Asked>& asked) {
   if (!asked->waits()) std::erase(waiting_, asked);
   ++asked->num_running;
   num_begun_bytes_ += asked->bytes_of(sample.begun.choice);
-  if (sample.reads_prompt()) asked->num_reading += std::ssize(asked->prompt_of(sample.begun.choice));
+  if (sample.reads_prompt()) num_reading_ += std::ssize(asked->prompt_of(sample.begun.choice));
   return sample;
 }
 
@@ -207,7 +208,7 @@ void RequestQueue::hear_token(int64_t index, const Generation& so_far) {
   const auto found = begun_.find(index);
   if (found == begun_.end()) return;
   auto& [asked, begun] = found->second;
-  if (found->second.reads_prompt()) asked->num_reading -= std::ssize(asked->prompt_of(begun.choice));
+  if (found->second.reads_prompt()) num_reading_ -= std::ssize(asked->prompt_of(begun.choice));
   const auto from = std::ssize(begun.so_far.ids);
   const auto append = [&](auto& to, const auto& all) { to.insert(to.end(), all.begin() + from, all.end()); };
   append(begun.so_far.ids, so_far.ids);
@@ -259,7 +260,7 @@ void RequestQueue::forget(const Sample& sample) {
   Asked& asked = *sample.asked;
   --asked.num_running;
   num_begun_bytes_ -= asked.bytes_of(sample.begun.choice);
-  if (sample.reads_prompt()) asked.num_reading -= std::ssize(asked.prompt_of(sample.begun.choice));
+  if (sample.reads_prompt()) num_reading_ -= std::ssize(asked.prompt_of(sample.begun.choice));
 }
 
 void RequestQueue::interrupt_all() {

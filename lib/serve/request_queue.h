@@ -72,7 +72,6 @@ class RequestQueue : public RequestSource, public CompletionSink {
     // The engine's thread alone uses these.
     std::deque<Begun> interrupted;  // choices to be begun again
     int64_t num_running = 0;
-    int64_t num_reading = 0;  // tokens of prompts whose computation has begun and not ended
 
     const std::vector<int64_t>& prompt_of(int64_t choice) const;
     size_t bytes_of(int64_t choice) const;  // in the engine
@@ -122,6 +121,7 @@ class RequestQueue : public RequestSource, public CompletionSink {
   std::deque<Unscored> unscored_;                 // ended choices
   int64_t num_begun_ = 0, num_ended_tokens_ = 0;  // in this run
   size_t num_begun_bytes_ = 0;
+  int64_t num_reading_ = 0;  // tokens of prompts whose computation has begun and not ended
   uint64_t last_name_ = 0;
   Stopwatch since_scored_;
   double scoring_s_ = 0;  // that the last scores took
