@@ -24,7 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import agents
 
 BINARY, LONG = pathlib.Path(sys.argv[1]).resolve(), "--long" in sys.argv
-GROWTH_MB = dict(serve=250, report=100, training=100)  # serve: with 32 MB of keys and values, and what it lets wait of answers and prompts
+GROWTH_MB = dict(serve=400, report=100, training=100)  # serve: with 32 MB of keys and values, and what it lets wait of answers and prompts
 PATIENCE_S = 2 if LONG else 20  # of honest clients; a busy machine makes them wait, a server that is held up for ever
 END_S = 10 if LONG else 60
 resource.setrlimit(resource.RLIMIT_NOFILE, (4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))  # for a thousand connections
