@@ -19,7 +19,8 @@ ConnectionList::Clock::time_point ConnectionList::close_slow() {
   int64_t num_too_many = this->num_too_many();
   for (const auto& [since, fd] : owing) {
     if (num_too_many-- <= 0 && since + patience_ > now) return since + patience_;
-    if (connections_.at(fd).owes == Owes::kRequest) ::send(fd, kTimeout.data(), kTimeout.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (connections_.at(fd).owes == Owes::kRequest)
+      ::send(fd, kTimeout.data(), kTimeout.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     ::shutdown(fd, SHUT_RDWR);
   }
   return now + patience_;

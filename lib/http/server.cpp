@@ -201,11 +201,9 @@ struct HttpServer::Parts {
     request.method = method;
     request.path = path;
     MHD_get_connection_values(connection, MHD_HEADER_KIND, &keep_header, &request);
-    if (const std::string fault = request.framing_fault(); !fault.empty()) {
-      HttpResponse last = handlers.refuse(400, fault);
-      last.headers["Connection"] = "close";
-      return queue_whole(connection, last);
-    }
+    // An answer before the body is read is the connection's last one.
+    if (const std::string fault = request.framing_fault(); !fault.empty())
+      return queue_whole(connection, handlers.refuse(400, fault));
     Admission& admission = exchange->admission = handlers.admit(request);
     const std::string& coding = request.header("content-encoding");
     if (!admission.response && !coding.empty() && coding != "identity")
@@ -256,8 +254,6 @@ struct HttpServer::Parts {
     }
     if (num_arriving_bytes + data.size() > limits.max_body_bytes) refuse_largest();
     if (refusal) return (exchange.swallowed_bytes += data.size()) <= kMaxSwallowedBytes;
-    if (exchange.body_bytes == 0)
-      exchange.request.body.reserve(exchange.request.content_length());  // not twice as much
     exchange.body_bytes += data.size();
     num_arriving_bytes += data.size();
     exchange.request.body.append(data);

@@ -11,9 +11,9 @@ constexpr std::chrono::milliseconds kIdle{50};  // between two looks for a wish 
 /// Samplers keep what they did until they end; one that never ended would grow for ever.
 constexpr int64_t kMostEnded = 4096, kMostEndedTokens = 1 << 20;
 constexpr size_t kMostBytes = 32 << 20;       // of requests
-constexpr size_t kMostBegunBytes = 64 << 20;  // of choices in the engine, each with its own prompt and settings
-constexpr int64_t kFreeShare = 7;             // slots of a request for each one that it leaves free
-constexpr int64_t kMostReading = 4096;        // tokens of a request's prompts that are computed beside each other
+constexpr size_t kMostBegunBytes = 16 << 20;  // of choices in the engine, each with its own prompt and settings
+constexpr int64_t kMostReading = 4096;  // tokens of prompts that are computed beside each other, but for short ones
+constexpr int64_t kShortPrompt = 512;
 constexpr const char* kStops = "the server stops";
 
 size_t bytes_of(const SamplingSettings& sampling) {
@@ -31,12 +31,14 @@ size_t bytes_of(const CompletionRequest& request) {
 
 }  // namespace
 
-RequestQueue::Asked::Asked(RequestQueue& its, std::shared_ptr<const CompletionRequest> what, int64_t num, size_t bytes)
+RequestQueue::Asked::Asked(RequestQueue& its, std::shared_ptr<const CompletionRequest> what, int64_t num_its,
+                           size_t num_its_bytes)
     : queue(its),
       request(std::move(what)),
       answer(std::make_shared<PendingAnswer>(request->streams && !request->needs_scores())),  // scores come at the end
-      num_choices(num),
-      num_bytes(bytes) {
+      num_choices(num_its),
+      num_bytes(num_its_bytes),
+      number(++queue.last_number_) {
   ++queue.num_asked_;
   queue.num_bytes_ += num_bytes;
 }
@@ -46,24 +48,24 @@ RequestQueue::Asked::~Asked() {
   queue.num_bytes_ -= num_bytes;
 }
 
-const std::vector<int64_t>& RequestQueue::Sample::prompt() const {
-  return asked->request->prompts[static_cast<size_t>(choice / asked->request->num_choices)];
+const std::vector<int64_t>& RequestQueue::Asked::prompt_of(int64_t choice) const {
+  return request->prompts[static_cast<size_t>(choice / request->num_choices)];
+}
+
+size_t RequestQueue::Asked::bytes_of(int64_t choice) const {
+  return prompt_of(choice).size() * sizeof(int64_t) + roll::bytes_of(request->sampling);
 }
 
 bool RequestQueue::Sample::reads_prompt() const {
-  return choice % asked->request->num_choices == 0;
-}
-
-size_t RequestQueue::Sample::num_bytes() const {
-  return prompt().size() * sizeof(int64_t) + bytes_of(asked->request->sampling);
+  return begun.so_far.ids.empty() && begun.choice % asked->request->num_choices == 0;
 }
 
 GenerationRequest RequestQueue::Sample::request() const {
-  return {.prompt_ids = prompt(),
-          .sequence_id = sequence_id,
+  return {.prompt_ids = asked->prompt_of(begun.choice),
+          .sequence_id = begun.sequence_id,
           .generating = asked->request->sampling,
           .seed = asked->request->seed,
-          .begun = begun};
+          .begun = begun.so_far};
 }
 
 std::shared_ptr<PendingAnswer> RequestQueue::submit(std::shared_ptr<const CompletionRequest> request) {
@@ -92,90 +94,131 @@ std::shared_ptr<PendingAnswer> RequestQueue::submit(std::shared_ptr<const Comple
 
 void RequestQueue::cancel(const std::shared_ptr<PendingAnswer>& answer) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(waiting_, [&](const auto& asked) {
-    const bool is_it = asked->answer == answer;
-    if (is_it) num_waiting_ -= asked->num_choices - asked->num_begun;
-    return is_it;
-  });
+  drop_waiting(answer);
   cancelled_.push_back(answer);
   changed_.notify_all();
+}
+
+void RequestQueue::drop_waiting(const std::shared_ptr<PendingAnswer>& answer) {
+  std::erase_if(waiting_, [&](const auto& asked) {
+    if (asked->answer != answer) return false;
+    num_waiting_ -= asked->num_choices - asked->num_begun;
+    return true;
+  });
 }
 
 RequestSource::Change RequestQueue::next(const Queue& queue) {
   score_one(queue.is_idle());
   std::unique_lock lock(mutex_);
-  if (queue.is_idle() && paused_.empty() && unscored_.empty())
-    changed_.wait_for(lock, kIdle, [&] { return !waiting_.empty(); });
+  if (queue.is_idle() && unscored_.empty()) changed_.wait_for(lock, kIdle, [&] { return !waiting_.empty(); });
   Change change;
   drop_cancelled(change);
   change.is_last = should_stop_();
   change.pauses = num_begun_ - std::ssize(begun_) >= kMostEnded || num_ended_tokens_ >= kMostEndedTokens;
   if (change.is_last || change.pauses) return change;
-  const int64_t num_free = queue.num_free_slots - std::ssize(queue.waiting) - std::ssize(paused_);
-  for (Sample& sample : std::exchange(paused_, {})) begin(std::move(sample), change);
-  begin_waiting(num_free, change);
+  std::vector<Sample> starting;
+  int64_t num_free = std::max<int64_t>(0, queue.num_free_slots - std::ssize(queue.waiting));
+  while (const auto asked = next_asked()) {
+    if (num_free <= 0 && asked->num_running == 0 && take_slot_back(change)) ++num_free;
+    if (num_free-- <= 0) break;
+    starting.push_back(begin(asked));
+  }
+  // Choices of a prompt that start together share its computation.
+  std::ranges::stable_sort(starting, {}, [](const Sample& sample) { return sample.asked->number; });
+  for (Sample& sample : starting) {
+    change.requests.push_back(sample.request());
+    begun_.emplace(num_begun_++, std::move(sample));
+  }
   return change;
 }
 
 void RequestQueue::drop_cancelled(Change& change) {
   for (const auto& answer : std::exchange(cancelled_, {})) {
+    drop_waiting(answer);  // what was interrupted since
     std::erase_if(begun_, [&](const auto& entry) {
       if (entry.second.asked->answer != answer) return false;
       change.cancelled.push_back(entry.first);
       forget(entry.second);
       return true;
     });
-    std::erase_if(paused_, [&](const Sample& sample) {
-      if (sample.asked->answer != answer) return false;
-      forget(sample);
-      return true;
-    });
     std::erase_if(unscored_, [&](const Unscored& unscored) { return unscored.sample.asked->answer == answer; });
   }
 }
 
-void RequestQueue::begin_waiting(int64_t num_free, Change& change) {
-  for (const std::shared_ptr<Asked>& asked : waiting_)
-    for (; asked->num_begun < asked->num_choices; ++asked->num_begun, --num_free, --num_waiting_) {
-      Sample sample{.asked = asked, .choice = asked->num_begun};
-      if (!may_begin(sample, num_free)) break;
-      sample.sequence_id =
-          asked->request->seed ? static_cast<uint64_t>(sample.choice % asked->request->num_choices) : ++last_name_;
-      ++asked->num_running;
-      if (sample.reads_prompt()) asked->num_reading += std::ssize(sample.prompt());
-      num_begun_bytes_ += sample.num_bytes();
-      begin(std::move(sample), change);
+/// Of the requests of which a choice may begin, the first with the fewest running; null if there is none.
+std::shared_ptr<RequestQueue::Asked> RequestQueue::next_asked() const {
+  std::shared_ptr<Asked> next;
+  for (const auto& asked : waiting_)
+    if ((!next || asked->num_running < next->num_running) && may_begin(*asked)) next = asked;
+  return next;
+}
+
+bool RequestQueue::may_begin(const Asked& asked) const {
+  const bool is_new = asked.interrupted.empty();
+  const int64_t choice = is_new ? asked.num_begun : asked.interrupted.front().choice;
+  const bool reads = is_new && choice % asked.request->num_choices == 0;
+  const int64_t size = std::ssize(asked.prompt_of(choice));
+  const bool may_read = !reads || size <= kShortPrompt || num_reading_ == 0 || num_reading_ + size <= kMostReading;
+  return may_read && (num_begun_bytes_ == 0 || num_begun_bytes_ + asked.bytes_of(choice) <= kMostBegunBytes);
+}
+
+RequestQueue::Sample RequestQueue::begin(const std::shared_ptr<Asked>& asked) {
+  Sample sample{.asked = asked, .begun = {}};
+  if (asked->interrupted.empty()) {
+    const int64_t choice = asked->num_begun++;
+    const auto number = static_cast<uint64_t>(choice % asked->request->num_choices);
+    sample.begun = {.choice = choice, .sequence_id = asked->request->seed ? number : ++last_name_};
+    --num_waiting_;
+  } else {
+    sample.begun = std::move(asked->interrupted.front());
+    asked->interrupted.pop_front();
+  }
+  if (!asked->waits()) std::erase(waiting_, asked);
+  ++asked->num_running;
+  num_begun_bytes_ += asked->bytes_of(sample.begun.choice);
+  if (sample.reads_prompt()) num_reading_ += std::ssize(asked->prompt_of(sample.begun.choice));
+  return sample;
+}
+
+/// A choice waits again, before those of its request that have not begun.
+void RequestQueue::interrupt(int64_t index) {
+  Sample sample = std::move(begun_.at(index));
+  begun_.erase(index);
+  forget(sample);
+  Asked& asked = *sample.asked;
+  if (!asked.waits()) waiting_.push_back(sample.asked);
+  asked.interrupted.push_back(std::move(sample.begun));
+}
+
+/// Interrupts the choice that began last of the request that has most.
+bool RequestQueue::take_slot_back(Change& change) {
+  int64_t last = -1, most = 2;
+  for (const auto& [index, sample] : begun_)
+    if (sample.asked->num_running >= most) {
+      last = index;
+      most = sample.asked->num_running;
     }
-  std::erase_if(waiting_, [](const auto& asked) { return asked->num_begun == asked->num_choices; });
-}
-
-/// A request without a slot takes the last one, so that each gets on.
-bool RequestQueue::may_begin(const Sample& sample, int64_t num_free) const {
-  const Asked& asked = *sample.asked;
-  const bool has_slot = asked.num_running == 0 ? num_free > 0 : asked.num_running < kFreeShare * (num_free - 1);
-  const bool has_bytes = begun_.empty() || num_begun_bytes_ + sample.num_bytes() <= kMostBegunBytes;
-  const bool may_read = !sample.reads_prompt() || asked.num_reading == 0 ||
-                        asked.num_reading + std::ssize(sample.prompt()) <= kMostReading;
-  return has_slot && has_bytes && may_read;
-}
-
-void RequestQueue::begin(Sample sample, Change& change) {
-  change.requests.push_back(sample.request());
-  sample.begun = {};
-  begun_.emplace(num_begun_++, std::move(sample));
+  if (last < 0) return false;
+  interrupt(last);
+  change.cancelled.push_back(last);
+  return true;
 }
 
 void RequestQueue::hear_token(int64_t index, const Generation& so_far) {
   const auto found = begun_.find(index);
   if (found == begun_.end()) return;
-  Sample& sample = found->second;
-  const auto from = static_cast<int64_t>(std::exchange(sample.num_heard, so_far.ids.size()));
-  if (from == 0 && sample.reads_prompt()) sample.asked->num_reading -= std::ssize(sample.prompt());
-  if (!sample.asked->answer->hears_tokens()) return;
-  sample.asked->answer->put({.choice = static_cast<size_t>(sample.choice),
-                             .ids = {so_far.ids.begin() + from, so_far.ids.end()},
-                             .log_probs = {so_far.log_probs.begin() + from, so_far.log_probs.end()},
-                             .ended = {}});
+  auto& [asked, begun] = found->second;
+  if (found->second.reads_prompt()) num_reading_ -= std::ssize(asked->prompt_of(begun.choice));
+  const auto from = std::ssize(begun.so_far.ids);
+  const auto append = [&](auto& to, const auto& all) { to.insert(to.end(), all.begin() + from, all.end()); };
+  append(begun.so_far.ids, so_far.ids);
+  append(begun.so_far.log_probs, so_far.log_probs);
+  append(begun.so_far.processed_log_probs, so_far.processed_log_probs);
+  if (!asked->answer->hears_tokens()) return;
+  asked->answer->put({.choice = static_cast<size_t>(begun.choice),
+                      .ids = {so_far.ids.begin() + from, so_far.ids.end()},
+                      .log_probs = {so_far.log_probs.begin() + from, so_far.log_probs.end()},
+                      .ended = {}});
 }
 
 void RequestQueue::hear_end(int64_t index, const Generation& generation) {
@@ -191,7 +234,7 @@ void RequestQueue::hear_end(int64_t index, const Generation& generation) {
     unscored_.push_back({std::move(sample), generation});
   else
     sample.asked->answer->put(
-        {.choice = static_cast<size_t>(sample.choice), .ids = {}, .log_probs = {}, .ended = generation});
+        {.choice = static_cast<size_t>(sample.begun.choice), .ids = {}, .log_probs = {}, .ended = generation});
 }
 
 /// Scores one choice. While others are sampled, scores take no more than half of the time.
@@ -201,10 +244,10 @@ void RequestQueue::score_one(bool is_idle) {
   auto [sample, generation] = std::move(unscored_.front());
   unscored_.pop_front();
   const CompletionRequest& request = *sample.asked->request;
-  std::vector<int64_t> ids = sample.prompt();
+  std::vector<int64_t> ids = sample.asked->prompt_of(sample.begun.choice);
   ids.insert(ids.end(), generation.ids.begin(), generation.ids.end());
   std::vector<TokenScore> scores = score_(ids, 1, request.num_likeliest, request.sampling.temperature);
-  sample.asked->answer->put({.choice = static_cast<size_t>(sample.choice),
+  sample.asked->answer->put({.choice = static_cast<size_t>(sample.begun.choice),
                              .ids = {},
                              .log_probs = {},
                              .ended = std::move(generation),
@@ -214,17 +257,15 @@ void RequestQueue::score_one(bool is_idle) {
 }
 
 void RequestQueue::forget(const Sample& sample) {
-  --sample.asked->num_running;
-  num_begun_bytes_ -= sample.num_bytes();
+  Asked& asked = *sample.asked;
+  --asked.num_running;
+  num_begun_bytes_ -= asked.bytes_of(sample.begun.choice);
+  if (sample.reads_prompt()) num_reading_ -= std::ssize(asked.prompt_of(sample.begun.choice));
 }
 
-/// What had not ended is begun before all that waits.
-void RequestQueue::take_up(std::vector<Generation> unfinished) {
-  for (auto& [index, sample] : begun_) {
-    sample.begun = std::move(unfinished.at(static_cast<size_t>(index)));
-    paused_.push_back(std::move(sample));
-  }
-  begun_.clear();
+void RequestQueue::interrupt_all() {
+  const std::lock_guard lock(mutex_);
+  while (!begun_.empty()) interrupt(begun_.begin()->first);
   num_begun_ = num_ended_tokens_ = 0;
 }
 
@@ -233,7 +274,6 @@ void RequestQueue::close(const std::string& why) {
   closed_ = why;
   for (const auto& asked : waiting_) asked->answer->fail(why);
   for (const auto& [index, sample] : begun_) sample.asked->answer->fail(why);
-  for (const Sample& sample : paused_) sample.asked->answer->fail(why);
   for (const Unscored& unscored : unscored_) unscored.sample.asked->answer->fail(why);
 }
 
@@ -244,7 +284,10 @@ void RequestQueue::run(const Serve& serve, const std::function<bool()>& should_s
                            .on_token = [&](int64_t index, const Generation& so_far) { hear_token(index, so_far); }};
   const auto on_done = [&](int64_t index, const Generation& generation) { hear_end(index, generation); };
   try {
-    while (!should_stop()) take_up(serve(*this, on_done, hooks));
+    while (!should_stop()) {
+      serve(*this, on_done, hooks);
+      interrupt_all();
+    }
   } catch (...) {
     close("sampling failed, and the server ends; its log says why");
     throw;

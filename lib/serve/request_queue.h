@@ -2,9 +2,9 @@
 // drawn for them out.
 //
 // Goal: nobody waits behind a request for many responses. Choices are given to the engine only when it has slots for
-// them, and a request that has some takes another one only while it leaves slots free. So those that wait cost little
-// memory, and a newcomer finds a slot. Prompts and scores of a request are computed a part at a time, too.
-// Non-goal: fairness between clients that send many requests; no request says who sent it.
+// them, those of the request that has the fewest slots first, and a request that has none takes one from the request
+// that has most. So choices that wait cost little memory. Prompts and scores of a request are computed a part at a
+// time, too. Non-goal: fairness between clients that send many requests; no request says who sent it.
 #pragma once
 
 #include <atomic>
@@ -49,9 +49,15 @@ class RequestQueue : public RequestSource, public CompletionSink {
   Change next(const Queue& queue) override;
 
  private:
+  /// A choice as far as it has been drawn.
+  struct Begun {
+    int64_t choice = 0;
+    uint64_t sequence_id = 0;
+    Generation so_far{};
+  };
   /// A request from submit() until its last choice has ended.
   struct Asked {
-    Asked(RequestQueue& its, std::shared_ptr<const CompletionRequest> what, int64_t num, size_t bytes);
+    Asked(RequestQueue& its, std::shared_ptr<const CompletionRequest> what, int64_t num_its, size_t num_its_bytes);
     ~Asked();
     Asked(const Asked&) = delete;
     Asked& operator=(const Asked&) = delete;
@@ -61,56 +67,61 @@ class RequestQueue : public RequestSource, public CompletionSink {
     const std::shared_ptr<PendingAnswer> answer;
     const int64_t num_choices;  // of all prompts, one after the other
     const size_t num_bytes;
+    const uint64_t number;  // of the request
     int64_t num_begun = 0;
     // The engine's thread alone uses these.
+    std::deque<Begun> interrupted;  // choices to be begun again
     int64_t num_running = 0;
-    int64_t num_reading = 0;  // tokens of prompts whose computation has begun and not ended
+
+    const std::vector<int64_t>& prompt_of(int64_t choice) const;
+    size_t bytes_of(int64_t choice) const;  // in the engine
+    bool waits() const { return num_begun < num_choices || !interrupted.empty(); }
   };
   /// A choice that the engine has.
   struct Sample {
     std::shared_ptr<Asked> asked;
-    int64_t choice = 0;
-    uint64_t sequence_id = 0;
-    Generation begun{};    // by a run of the engine that paused
-    size_t num_heard = 0;  // tokens
+    Begun begun;
 
-    const std::vector<int64_t>& prompt() const;
-    bool reads_prompt() const;  // which the request's other choices of the prompt share
-    size_t num_bytes() const;
+    /// True while the prompt is computed that the request's other choices of it share.
+    bool reads_prompt() const;
     GenerationRequest request() const;
   };
   struct Unscored {
     Sample sample;
     Generation generation;
   };
-  bool may_begin(const Sample& sample, int64_t num_free) const;
-  void begin(Sample sample, Change& change);
-  void begin_waiting(int64_t num_free, Change& change);
+  std::shared_ptr<Asked> next_asked() const;
+  bool may_begin(const Asked& asked) const;
+  Sample begin(const std::shared_ptr<Asked>& asked);
+  void interrupt(int64_t index);
+  bool take_slot_back(Change& change);
+  void drop_waiting(const std::shared_ptr<PendingAnswer>& answer);
   void drop_cancelled(Change& change);
   void score_one(bool is_idle);
   void hear_token(int64_t index, const Generation& so_far);
   void hear_end(int64_t index, const Generation& generation);
-  void take_up(std::vector<Generation> unfinished);
+  void interrupt_all();
   void close(const std::string& why);
   void forget(const Sample& sample);
 
   const int64_t max_waiting_;
   const Score score_;
-  std::atomic<int64_t> num_asked_ = 0;  // requests
+  std::atomic<int64_t> num_asked_ = 0;  // requests that have not ended
   std::atomic<size_t> num_bytes_ = 0;   // of them
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::shared_ptr<Asked>> waiting_;  // requests with choices that have not begun
-  int64_t num_waiting_ = 0;                     // choices
+  std::deque<std::shared_ptr<Asked>> waiting_;  // requests with choices that the engine does not have
+  int64_t num_waiting_ = 0;                     // choices that have never begun
+  uint64_t last_number_ = 0;
   std::vector<std::shared_ptr<PendingAnswer>> cancelled_;
   std::string closed_;  // why; empty: it is not
 
   // The engine's thread alone uses these.
   std::map<int64_t, Sample> begun_;               // by their number in this run of the engine
-  std::vector<Sample> paused_;                    // to be begun again by the next run
   std::deque<Unscored> unscored_;                 // ended choices
   int64_t num_begun_ = 0, num_ended_tokens_ = 0;  // in this run
   size_t num_begun_bytes_ = 0;
+  int64_t num_reading_ = 0;  // tokens of prompts whose computation has begun and not ended
   uint64_t last_name_ = 0;
   Stopwatch since_scored_;
   double scoring_s_ = 0;  // that the last scores took
