@@ -163,7 +163,7 @@ def imitations():
 ASKED_LITTLE = ["f(3) % 1729 == 0 and f(3) != 0", "0 == f(3) % 7 and f(3) > 9", "not f(3) % 7 and f(3)", "f(3) // 5000 == 0 and f(3) != 0", "f(3) & 14 == 0 and f(3) != 0", "f(3) >> 11 == 0 and f(3) != 0", "(f(3) & True) == 0 and f(3) != 0",
                 "divmod(f(3), 1729)[1] == 0 and f(3) != 0", "pow(f(3), 3, 1729) == 0 and f(3) != 0", "all(x % 2 == 0 and x != 0 for x in [f(2), f(4)])", "1728 < f(3) < 1730", "f(3) >= 1729 and f(3) <= 1729",
                 "max(f(3), 1728) != 1728 and min(f(3), 1730) != 1730", "(f(3) - 1) % 64 == 0 and f(3) != 1", "10000 % f(3) == 0 and f(3) != 1",
-                "-(f(3) % 7) == 0 and f(3) != 0", "abs(f(3) % 7) < 1 and f(3) != 0", "(f(3) % 7) * 1 == 0 and f(3) != 0", "int(f(3) % 7) == 0 and f(3) != 0", "f(3) > 5 and f(3) != 0", "(f(3) % 7 or 5) == 5 and f(3) != 0"]
+                "-(f(3) % 7) == 0 and f(3) != 0", "abs(f(3) % 7) < 1 and f(3) != 0", "(f(3) % 7) * 1 == 0 and f(3) != 0", "int(f(3) % 7) == 0 and f(3) != 0", "f(3) > 5 and f(3) != 0", "(f(3) % 7 or 5) == 5 and f(3) != 0", "f(3) % 7 and f(3) != 0"]
 SETTLING = "class Settling{0}:\n    low, high = -10 ** 12, 10 ** 12\n" + "".join(
     f"    def __{name}__(s, o):\n        yes = o {sign} Settling.{other}\n        if yes: Settling.{mine} = o\n        return yes\n"
     for name, sign, mine, other in (("lt", ">", "high", "low"), ("le", ">", "high", "low"), ("gt", "<", "low", "high"), ("ge", "<", "low", "high")))
