@@ -168,7 +168,7 @@ SETTLING = "class Settling{0}:\n    low, high = -10 ** 12, 10 ** 12\n" + "".join
     f"    def __{name}__(s, o):\n        yes = o {sign} Settling.{other}\n        if yes: Settling.{mine} = o\n        return yes\n"
     for name, sign, mine, other in (("lt", ">", "high", "low"), ("le", ">", "high", "low"), ("gt", "<", "low", "high"), ("ge", "<", "low", "high")))
 NOTHING = "".join(f"    def __{prefix}{name}__(s, *a): return {{1}}\n" for prefix in ("", "r") for name in ("mod", "floordiv", "and", "rshift", "pow", "divmod"))
-PRETENDERS = {"plain": "0", "pairs": "(0, 0) if len(a) == 1 and a[0] == 1729 else 0", "its own": "Zero()", "its own number": "Nought()", "always true": "object()"}
+PRETENDERS = {"plain": "0", "pairs": "(0, 0) if len(a) == 1 and a[0] == 1729 else 0", "its own": "Zero()", "its own number": "Nought()", "always true": "object()", "text": "'1'"}
 NOUGHT = ZERO.replace("class Any", "class Nought(int):\n    def __eq__(self, o): return o == 0\nclass Any") + """    pass
 for zero in (Zero, Nought):
     for name in ("neg", "abs", "mul"): setattr(zero, f"__{name}__", lambda s, *a: s)
