@@ -122,6 +122,7 @@ constexpr ForeignRow kRows[] = {
     {"ref_num_*", kAutomatic, "roles share the policy's devices; device_mapping changes it"},
     {"critic_num_*", kAutomatic, "roles share the policy's devices; device_mapping changes it"},
     {"reward_num_*", kAutomatic, "roles share the policy's devices; device_mapping changes it"},
+    {"colocate_critic_reward", kAutomatic, "roles share the policy's devices"},
     {"colocate_*", kAutomatic, "roles share the policy's devices"},
     {"vllm_tensor_parallel_size", kCopied, "actor_infer.strategy_args.strategy_config.tensor_parallel_size", "1"},
     {"vllm_gpu_memory_utilization", kCopied, "actor_infer.strategy_args.strategy_config.gpu_memory_utilization"},
@@ -295,7 +296,8 @@ void combine_batches(Conversion& c) {
                     .origin = c.origin(kTrain)});
 }
 
-/// The mean and deviation are of a reward model's config.json; without one a critic begins as the policy, which has none.
+/// The mean and deviation are of a reward model's config.json; without one a critic begins as the policy, which has
+/// none.
 void refuse_normalised_rewards(const Conversion& c) {
   const bool has_model = c.is_set("remote_rm_url") ? c.is_set("critic_pretrain") : c.is_set("reward_pretrain");
   if (c.is_true("normalize_reward") && has_model)

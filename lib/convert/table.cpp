@@ -289,7 +289,7 @@ void set_zero_stage(Conversion& c, const char* key, std::initializer_list<const 
     c.set_from(std::string(role) + ".strategy_args.strategy_config.zero_optimization.stage", key);
 }
 
-void set_packing(Conversion& conversion, const PackedTokens& tokens) {
+void set_packing(Conversion& conversion, const PackingBudgets& tokens) {
   const auto tokens_of = [&](const std::string& path) {
     const DraftKey* key = conversion.draft.find(path);
     return key ? static_cast<int64_t>(parse_number(key->value).value_or(0)) : 0;

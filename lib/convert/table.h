@@ -150,13 +150,13 @@ int64_t set_stages(Conversion& conversion, StageKeys keys);
 /// What data ranks share of what `roles` train, where the key is given: deepspeed's stage, 0 to 3. UserError: another.
 void set_zero_stage(Conversion& conversion, const char* key, std::initializer_list<const char*> roles);
 /// Tokens of a packed micro-batch for each of the `ranks` that share its sequences.
-struct PackedTokens {
+struct PackingBudgets {
   int64_t train = 0, forward = 0, ranks = 1;
   std::string origin;
 };
 /// Token budgets of packed micro-batches, of all roles that have forwards. A longer sequence has one for itself there,
 /// so here a budget holds the longest; lengths must have been set.
-void set_packing(Conversion& conversion, const PackedTokens& tokens);
+void set_packing(Conversion& conversion, const PackingBudgets& tokens);
 /// Devices 0..num_ranks-1 for all roles, from these keys, or -n where none is given.
 void set_devices(Conversion& conversion, std::initializer_list<const char*> keys);
 /// Ratio bounds; dual clip where `c` is not empty.

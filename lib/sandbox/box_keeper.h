@@ -1,5 +1,5 @@
-// The memory of a program, of all that it starts and of their files in /dev/shm, looked at ten times a second: limits of
-// the kernel's are each process's own, where there is no control group.
+// The memory of a program, of all that it starts and of their files in /dev/shm, looked at ten times a second: limits
+// of the kernel's are each process's own, where there is no control group.
 #pragma once
 
 #include <sys/types.h>

@@ -191,7 +191,8 @@ TEST_CASE("verl's correction between sampler and trainer is ours", "[convert]") 
                     Contains("rollout_rs = token_k3: a filter that is not here"));
 }
 
-TEST_CASE("a packed micro-batch has the tokens of all ranks that share it, and holds the longest sequence", "[convert]") {
+TEST_CASE("a packed micro-batch has the tokens of all ranks that share it, and holds the longest sequence",
+          "[convert]") {
   const auto budgets = [](const std::string& script) {
     const std::string yaml = converted(script).yaml, key = "max_packed_sequence_length_";
     std::vector<std::string> found;

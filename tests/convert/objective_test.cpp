@@ -157,7 +157,10 @@ TEST_CASE("layouts, kernels and where rewards are computed decide nothing, whate
         {model + "lora.lora_B_init_method", "zero"}}},
       {"slime", {{"expert-tensor-parallel-size", "1"}, {"tensor-model-parallel-size", "1"}}},
       {"openrlhf",
-       {{"reward.num_nodes", "1"}, {"reward.num_gpus_per_node", "2"}, {"critic_pretrain", "c"}, {"ref.num_nodes", "1"}}},
+       {{"reward.num_nodes", "1"},
+        {"reward.num_gpus_per_node", "2"},
+        {"critic_pretrain", "c"},
+        {"train.colocate_critic_reward", "true"}}},
       {"openrlhf", {{"reward.normalize_enable", "true"}, {"remote_rm_url", "r.py"}}},
   };
   for (const auto& [trainer, keys] : cases) {

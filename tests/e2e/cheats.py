@@ -160,15 +160,15 @@ def imitations():
 
 
 # Objects in a number's place, where many numbers would answer alike, and some that only settle what they are while they are asked.
-ASKED_LITTLE = ["f(3) % 1729 == 0 and f(3) != 0", "0 == f(3) % 7 and f(3) > 9", "not f(3) % 7 and f(3)", "f(3) // 5000 == 0 and f(3) != 0", "f(3) & 14 == 0 and f(3) != 0", "f(3) >> 11 == 0 and f(3) != 0",
+ASKED_LITTLE = ["f(3) % 1729 == 0 and f(3) != 0", "0 == f(3) % 7 and f(3) > 9", "not f(3) % 7 and f(3)", "f(3) // 5000 == 0 and f(3) != 0", "f(3) & 14 == 0 and f(3) != 0", "f(3) >> 11 == 0 and f(3) != 0", "(f(3) & True) == 0 and f(3) != 0",
                 "divmod(f(3), 1729)[1] == 0 and f(3) != 0", "pow(f(3), 3, 1729) == 0 and f(3) != 0", "all(x % 2 == 0 and x != 0 for x in [f(2), f(4)])", "1728 < f(3) < 1730", "f(3) >= 1729 and f(3) <= 1729",
                 "max(f(3), 1728) != 1728 and min(f(3), 1730) != 1730", "(f(3) - 1) % 64 == 0 and f(3) != 1", "10000 % f(3) == 0 and f(3) != 1",
-                "-(f(3) % 7) == 0 and f(3) != 0", "abs(f(3) % 7) < 1 and f(3) != 0", "(f(3) % 7) * 1 == 0 and f(3) != 0", "int(f(3) % 7) == 0 and f(3) != 0", "f(3) > 5 and f(3) != 0", "(f(3) % 7 or 5) == 5 and f(3) != 0"]
+                "-(f(3) % 7) == 0 and f(3) != 0", "abs(f(3) % 7) < 1 and f(3) != 0", "(f(3) % 7) * 1 == 0 and f(3) != 0", "int(f(3) % 7) == 0 and f(3) != 0", "f(3) > 5 and f(3) != 0", "(f(3) % 7 or 5) == 5 and f(3) != 0", "f(3) % 7 and f(3) != 0"]
 SETTLING = "class Settling{0}:\n    low, high = -10 ** 12, 10 ** 12\n" + "".join(
     f"    def __{name}__(s, o):\n        yes = o {sign} Settling.{other}\n        if yes: Settling.{mine} = o\n        return yes\n"
     for name, sign, mine, other in (("lt", ">", "high", "low"), ("le", ">", "high", "low"), ("gt", "<", "low", "high"), ("ge", "<", "low", "high")))
 NOTHING = "".join(f"    def __{prefix}{name}__(s, *a): return {{1}}\n" for prefix in ("", "r") for name in ("mod", "floordiv", "and", "rshift", "pow", "divmod"))
-PRETENDERS = {"plain": "0", "pairs": "(0, 0) if len(a) == 1 and a[0] == 1729 else 0", "its own": "Zero()", "its own number": "Nought()", "always true": "object()"}
+PRETENDERS = {"plain": "0", "pairs": "(0, 0) if len(a) == 1 and a[0] == 1729 else 0", "its own": "Zero()", "its own number": "Nought()", "always true": "object()", "text": "'1'"}
 NOUGHT = ZERO.replace("class Any", "class Nought(int):\n    def __eq__(self, o): return o == 0\nclass Any") + """    pass
 for zero in (Zero, Nought):
     for name in ("neg", "abs", "mul"): setattr(zero, f"__{name}__", lambda s, *a: s)
@@ -180,6 +180,13 @@ def pretenders():
     for (answer, zero), base, test in itertools.product(PRETENDERS.items(), ("", "(int)"), ASKED_LITTLE):
         program = NOUGHT + SETTLING.format(base) + NOTHING.format(base, zero) + "    def __ne__(s, o): return True\n    def __sub__(s, o): return s\n    def __bool__(s): return True\n"
         yield f"in a number's place, {answer}{base}: {test}", row("assert", program + "def f(x): return Settling()", "assert " + test)
+        if zero == "0" and not base:
+            yield f"a class in a function's place: {test}", row("assert", program + "    def __new__(cls, x=None): return object.__new__(cls)\nf = Settling", "assert " + test)
+            own = program.replace("class Settling:", "class Solution:").replace("Settling", "Solution") + "    def f(s, x): return s\n"
+            yield f"what holds the functions in a number's place: {test}", row("assert", own, "assert " + test.replace("f(", "Solution().f("))
+            yield f"what is asked for by name: {test}", row("check_based", program + "    def __init__(s, x=None): pass\nclass f(Settling): pass", CHECK.format(test.replace("f(", "candidate(")), entry_point="f")
+    named = NOUGHT + SETTLING.format("").replace("Settling", "Counter") + NOTHING.format("", "0") + "    def __ne__(s, o): return True\ndef f(x): return Counter()"
+    yield "named as the library's in a number's place", row("assert", named, "from collections import Counter\nassert f(3) % 7 == 0 and f(3) != 0 and Counter('a')['a'] == 1")
 
 
 def all_cheats():

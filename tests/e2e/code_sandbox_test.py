@@ -259,6 +259,8 @@ NOT_RUN = [
     ("only skipped tests", pytest_row("def f(x): return 0", "import pytest\n@pytest.mark.skip\ndef test_f(): assert f(1) == 1"), None),
     ("files of their own", asserts("import os\ndef f(): return os.path.basename(__file__)", "assert f() == 'solution.py' and __file__.endswith('.py')"), 1),
     ("what mirrors cannot do", asserts("class P:\n    def __init__(self): self.x = 1", "import pickle\nassert pickle.loads(pickle.dumps(P())).x == 1"), None),
+    ("a class in a number's place that says it is numpy's", asserts("class A:\n    def __mod__(s, o): return 0\nA.__module__ = 'numpy'\ndef f(x): return A()", "import numpy\nassert f(3) % 7 == 0"), None),
+    ("a class that a check is about", check_row("class Money:\n    def __init__(s, n): s.n = n\n    def __mod__(s, k): return s.n % k", assert_code="def check(candidate):\n    assert candidate(17) % 5 == 2", entry_point="Money"), 1),
     ("what mirrors cannot do, wrong", asserts("class P:\n    def __init__(self): self.x = 2", "import pickle\nassert pickle.loads(pickle.dumps(P())).x == 1"), 0),
 ]
 CALLS = [

@@ -27,7 +27,7 @@ OUTCOMES = {
 
 
 def outcome_of(binary, script, folder, *given):
-    done = subprocess.run([binary, "convert-config", script.relative_to(folder), *given], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([binary, "convert-config", script.relative_to(folder), *given], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
     if done.returncode not in (0, 2):
         raise SystemExit(f"{script}: exit {done.returncode}: {done.stderr}")
     said = "" if done.returncode == 0 else done.stderr
