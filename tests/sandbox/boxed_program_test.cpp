@@ -132,11 +132,11 @@ TEST_CASE("a program in a box writes to its own /tmp alone, and not more than it
   const std::string at = folder.path().string();
   CHECK(answer_of({"sh", "-c",
                    "read q; for f in file new; do echo 2 > \"$1/$f\"; done 2>/dev/null; cd /; echo 2 > x; echo 3 > "
-                   "/tmp/x; cat /tmp/x",
+                   "/tmp/roll_box_x; cat /tmp/roll_box_x",
                    "sh", at}) == "3");
   CHECK(read_file(folder / "file") == "1");
   CHECK(!is_there(folder / "new"));
-  CHECK(!is_there("/tmp/x"));
+  CHECK(!is_there("/tmp/roll_box_x"));
   CHECK(python("n = 0\ntry:\n while True: open(f'/tmp/{n}', 'wb').write(bytes(1 << 20)); n += 1\n"
                "except OSError as error: print(50 < n < 65, error.strerror)") == "True No space left on device");
 }

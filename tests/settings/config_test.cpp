@@ -134,24 +134,24 @@ TEST_CASE("every note is given once and names the keys that mean nothing", "[tra
   CHECK(count("deepspeed_zero3") == 1);
 }
 
-TEST_CASE("a key that a role does not read is noted", "[train]") {
+TEST_CASE("a key that a role does not read is refused on the command line", "[train]") {
   const auto told = [](const std::string& override, const std::string& part) {
-    const auto notes = recipe({override}).notes;
-    return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
-      return mentions(note, "mean nothing here") && mentions(note, part);
-    });
+    const std::string said = error_of({override});
+    return mentions(said, "has no effect: ") && mentions(said, part);
   };
-  CHECK(told("critic.pg_variant=topr", "pg_variant (in critic): only actor_train has a policy loss"));
+  CHECK(told("critic.pg_variant=topr", "critic.pg_variant = topr: has no effect: only actor_train has a policy loss"));
   CHECK(told("reference.training_args={learning_rate: 1}", "it is not trained"));
-  CHECK(told("actor_infer.backend_timeout=3", "backend_timeout (in actor_infer): that of the trained policy"));
-  CHECK(told("validation.strategy_args={strategy_name: vllm}", "strategy_args (in validation): it has no model"));
+  CHECK(told("actor_infer.backend_timeout=3", "that of the trained policy"));
+  CHECK(told("validation.strategy_args={strategy_name: vllm}", "it has no model"));
   CHECK(told("actor_train.generating_args={temperature: 2}", "only actor_infer and validation sample"));
   CHECK(told("num_gpus_per_node=4", "device_mapping, -n and the hostfile"));
 }
 
-TEST_CASE("a key that another one makes idle is noted, unless it has its default", "[train]") {
+TEST_CASE("a key that another one makes idle is noted, or refused where it is typed, unless it has its default", "[train]") {
   const auto note = [](const std::vector<std::string>& overrides, const std::string& key) {
-    for (const std::string& text : recipe(overrides).notes)
+    std::vector<std::string> texts{error_of(overrides)};
+    if (texts[0].empty()) texts = recipe(overrides).notes;
+    for (const std::string& text : texts)
       if (mentions(text, key) && mentions(text, "has no effect, because of")) return text;
     return std::string();
   };
