@@ -46,7 +46,8 @@ void add_logprobs(CLI::App& app) {
   sub->add_option("--input", flags->input, "JSON lines with \"ids\"; - is standard input")->capture_default_str();
   sub->add_option("--output", flags->output, "JSON lines with \"log_probs\" (ids - 1 of them); - is standard output")
       ->capture_default_str();
-  sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda where there is one")->capture_default_str();
+  sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda where there is one")
+      ->capture_default_str();
   sub->add_option("--dtype", flags->dtype, "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU")
       ->capture_default_str();
   add_max_length(*sub, flags->max_length, "the model's positions");

@@ -193,7 +193,8 @@ void add_score(CLI::App& app) {
   sub->add_option("--judge-model", flags->judge_model,
                   "folder or Hub name of the model that judges in this program: type reward_model, or llm_judge with "
                   "--judge-model-type inference");
-  sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda where there is one; for that model")->capture_default_str();
+  sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda where there is one; for that model")
+      ->capture_default_str();
   sub->add_flag("--bench", flags->bench, "say on standard error how many answers a second were judged");
   add_reward_flags(*sub, flags->reward);
   add_command_words(*sub, flags->reward);

@@ -151,7 +151,8 @@ void add_serve(CLI::App& app) {
   sub->add_option("--timeout", flags->server.timeout_s, "seconds that an answer may take")
       ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str();
-  sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda where there is one")->capture_default_str();
+  sub->add_option("--device", flags->device, "cpu, cuda, cuda:N, or auto: cuda where there is one")
+      ->capture_default_str();
   sub->add_option("--dtype", flags->dtype, "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU")
       ->capture_default_str();
   sub->add_option("--kv-cache-mib", flags->kv_cache_mib,

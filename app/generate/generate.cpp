@@ -125,7 +125,8 @@ void add_sampling_flags(CLI::App& sub, GenerateFlags& flags) {
 }
 
 void add_machine_flags(CLI::App& sub, GenerateFlags& flags) {
-  sub.add_option("--device", flags.device, "cpu, cuda, cuda:N, or auto: cuda where there is one")->capture_default_str();
+  sub.add_option("--device", flags.device, "cpu, cuda, cuda:N, or auto: cuda where there is one")
+      ->capture_default_str();
   sub.add_option("--dtype", flags.dtype,
                  "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU; int8: fp32 with weights of 8 bits, "
                  "on the CPU")

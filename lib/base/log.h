@@ -1,5 +1,6 @@
 // The lines that people read: one owner of the terminal, so that a line never tears the progress display, and a plain
-// copy of everything in log.txt, behind the time (base/utc.h). Passed by reference (no global): app/ makes one per process.
+// copy of everything in log.txt, behind the time (base/utc.h). Passed by reference (no global): app/ makes one per
+// process.
 //   info  rank 0 only, standard output          warn  every rank, standard error, with the rank where there are several
 //   note  as info, but each text once per run   status  the line being redrawn, only on a terminal
 //   say   as info, but said under --quiet too

@@ -27,9 +27,9 @@ struct Node {
   enum class Kind { kNull, kScalar, kList, kMap };
 
   Kind kind = Kind::kNull;
-  std::string text;      // kScalar: as written, without quotes
-  bool quoted = false;   // kScalar: quotes (or !!str) make it text, whatever it looks like
-  bool literal = false;  // kScalar: a `${` in it is no longer an interpolation
+  std::string text;             // kScalar: as written, without quotes
+  bool quoted = false;          // kScalar: quotes (or !!str) make it text, whatever it looks like
+  bool literal = false;         // kScalar: a `${` in it is no longer an interpolation
   bool is_referred_to = false;  // by an interpolation
   std::vector<Node> list;
   std::vector<MapEntry> map;  // in the file's order, keys are unique

@@ -16,10 +16,12 @@ int64_t num_cuda_devices() {
 
 at::Device parse_device(const std::string& name, const std::string& origin) {
   if (name == "cpu" || (name == "auto" && num_cuda_devices() == 0)) return at::kCPU;
-  const bool is_cuda = name == "cuda" || name == "auto" || (name.starts_with("cuda:") && name.size() > 5 && name.size() < 8 &&
-                                          name.find_first_not_of("0123456789", 5) == std::string::npos);
+  const bool is_cuda = name == "cuda" || name == "auto" ||
+                       (name.starts_with("cuda:") && name.size() > 5 && name.size() < 8 &&
+                        name.find_first_not_of("0123456789", 5) == std::string::npos);
   if (!is_cuda)
-    throw user_error("{} = {}: must be auto, cpu, cuda or cuda:N{}", origin, name, did_you_mean(name, {"auto", "cpu", "cuda"}));
+    throw user_error("{} = {}: must be auto, cpu, cuda or cuda:N{}", origin, name,
+                     did_you_mean(name, {"auto", "cpu", "cuda"}));
   const int64_t index = !name.starts_with("cuda:") ? 0 : std::stol(name.substr(5));
   const int64_t count = num_cuda_devices();
   if (index >= count)

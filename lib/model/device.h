@@ -14,7 +14,8 @@ namespace roll {
 /// The CUDA devices that this process can use; 0 where the machine or this build has none.
 int64_t num_cuda_devices();
 
-/// "cpu", "cuda", "cuda:1", or "auto": the first GPU where there is one. UserError: another word, or a device that this machine or this build does not have.
+/// "cpu", "cuda", "cuda:1", or "auto": the first GPU where there is one. UserError: another word, or a device that this
+/// machine or this build does not have.
 at::Device parse_device(const std::string& name, const std::string& origin);
 
 /// Makes `device` the one on which this thread's kernels run where no tensor says otherwise, and a GPU's products of

@@ -18,7 +18,8 @@ struct CommandArgs {
 };
 
 /// The program is started once per RewardFunction and reads one JSON line per response
-///   {"id", "prompt", "messages", "response", "ground_truth", "tag", "domain", "finish_reason", "num_response_tokens", "row"}
+///   {"id", "prompt", "messages", "response", "ground_truth", "tag", "domain", "finish_reason", "num_response_tokens",
+///   "row"}
 /// and answers each, before it is asked the next, with one line of at most 1 MiB
 ///   {"id": the question's, "reward": x, "detail": {}}  or  {"id": the question's, "error": "why there is none"}
 /// The id may be left out; with it, whatever else the program prints is never taken for an answer. Anything but answers

@@ -142,8 +142,8 @@ RewardResult RewardProgram::late() {
         "{}{}: {} within timeout_s ({} s) of its first question. A program whose output is no terminal often "
         "keeps what it prints in a buffer: let it flush each answer, as print(..., flush=True) does in Python, and end "
         "it with a newline. If it takes so long to start, raise {}timeout_s",
-        where_, words_.shown, said.empty() ? "nothing came" : "no whole line came, only " + said_text(said),
-        timeout_s_, where_));
+        where_, words_.shown, said.empty() ? "nothing came" : "no whole line came, only " + said_text(said), timeout_s_,
+        where_));
   return timed_out();
 }
 

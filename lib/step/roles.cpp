@@ -48,7 +48,8 @@ bool is_policy_base(const RoleModels& models, const RoleModel& reference, bool i
   return std::filesystem::equivalent(base_folder(actor.folder), reference.folder);
 }
 
-/// The policy's base is quantised as the policy has it, on whatever ranks it lies: a reference is the same in every layout.
+/// The policy's base is quantised as the policy has it, on whatever ranks it lies: a reference is the same in every
+/// layout.
 void quantise_as_policy(RoleModel& reference, const RoleModel& policy) {
   if (!policy.lora || !policy.lora->quantise_base) return;
   if (!std::filesystem::equivalent(base_folder(reference.folder), base_folder(policy.folder))) return;

@@ -160,7 +160,9 @@ constexpr MetricWords kSpeed[] = {
     {"time/step_train", "s", "updates of policy and critic"},
     {"time/validate", "s", "the validation"},
     {"time/checkpoint", "s", "what a checkpoint made training wait"},
-    {"perf/mfu", "", "share of the matrix product's measured peak that training reaches; a prompt that is computed once for its responses counts for each, so it may be above 1"},
+    {"perf/mfu", "",
+     "share of the matrix product's measured peak that training reaches; a prompt that is computed once for its "
+     "responses counts for each, so it may be above 1"},
     {"perf/tokens_per_s_per_rank", "tokens/s", "tokens of the step by its time and ranks"},
     {"packing/fill", "", "share of a training micro-batch's token budget that is used"},
     {"packing/shared", "", "share of the sequences' tokens that are not computed, as share_prompts computes them once"},

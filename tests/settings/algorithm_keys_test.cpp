@@ -45,9 +45,8 @@ TEST_CASE("what an estimator does by itself stands in the resolved configuration
   CHECK(unopinionated({}).config.loss.loss_mask_keys.size() == 2);
   const test::TemporaryFolder folder;
   for (const char* estimator : {"reinforce_plus_plus_baseline", "reinforce_plus_plus", "remax", "gpg"}) {
-    const std::string first = resolved_yaml(
-        unopinionated({fmt::format("adv_estimator={}", estimator), "positive_loss_coef=0.1"})
-            .config);
+    const std::string first =
+        resolved_yaml(unopinionated({fmt::format("adv_estimator={}", estimator), "positive_loss_coef=0.1"}).config);
     const auto file = folder.path() / "resolved.yaml";
     std::ofstream(file) << first;
     CHECK(resolved_yaml(load_config(file, {}, {.num_ranks = {}, .offline = true}).config) == first);

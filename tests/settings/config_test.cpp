@@ -147,7 +147,8 @@ TEST_CASE("a key that a role does not read is refused on the command line", "[tr
   CHECK(told("num_gpus_per_node=4", "device_mapping, -n and the hostfile"));
 }
 
-TEST_CASE("a key that another one makes idle is noted, or refused where it is typed, unless it has its default", "[train]") {
+TEST_CASE("a key that another one makes idle is noted, or refused where it is typed, unless it has its default",
+          "[train]") {
   const auto note = [](const std::vector<std::string>& overrides, const std::string& key) {
     std::vector<std::string> texts{error_of(overrides)};
     if (texts[0].empty()) texts = recipe(overrides).notes;
