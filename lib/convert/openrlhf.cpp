@@ -28,7 +28,7 @@ constexpr ForeignRow kRows[] = {
     {"pretrain", kCopied, "pretrain", "set-me/to-a-model-folder"},
     {"critic_pretrain", kCopied, "reward_pretrain"},
     {"reward_pretrain", kCombined},
-    {"remote_rm_url", kUnsupported, "rewards.<name>.type: command asks a program of yours"},
+    {"remote_rm_url", kCombined},
     {"agent_func_path", kRefused, "an agent, which is not converted: train_env_manager has several turns here"},
     {"data.image_key", kNothing, "nothing without data.max_images_per_prompt"},
     {"data.max_images_per_prompt", kRefused, "images; text only"},
@@ -331,8 +331,11 @@ void combine_openrlhf(Conversion& c) {
       "rollout_batch_size");
   set_columns(c, "input_key", "apply_chat_template", "label_key");
   set_data(c, {"eval_temperature", "top_p", "top_k", "eval_n_samples_per_prompt"});
-  const bool is_judged = c.text("remote_rm_url").empty() && !c.text("reward_pretrain").empty();
-  set_reward(c, is_judged ? "reward_pretrain" : nullptr);
+  const std::string scorer = c.text("remote_rm_url");
+  if (!scorer.empty() && !scorer.ends_with(".py"))
+    throw c.refused("remote_rm_url", "a server that scores; ask it from a function in a .py file, and name that");
+  const bool is_judged = scorer.empty() && !c.text("reward_pretrain").empty();
+  set_reward(c, is_judged ? "reward_pretrain" : nullptr, scorer.empty() ? "" : scorer + ":reward_func");
   set_roles(c);
 }
 

@@ -48,20 +48,12 @@ void set_data(Conversion& conversion, const ValidationKeys& keys) {
   }
 }
 
-void set_reward(Conversion& conversion, const char* model) {
-  const std::string name = model ? "reward_model" : "math_rule", domain = "rewards." + name + ".";
+void set_reward(Conversion& conversion, const char* model, const std::string& function) {
+  const std::string name = model ? "reward_model" : function.empty() ? "math_rule" : "python";
+  const std::string domain = "rewards." + name + ".";
   conversion.set("actor_train.data_args.domain_interleave_probs." + name, "1.0", "all rows are of this domain");
   conversion.differs(
       fmt::format("data: all rows are {}'s; of several rewards each names its rows' tags in tag_included", name));
-  if (!model) {
-    conversion.set("rewards.math_rule.type", "math_rule",
-                   "an answer that equals ground_truth as mathematics; `roll keys type` lists others");
-    return conversion.differs(
-        "reward: Python reward functions do not run here; the file checks mathematics (math_rule). `type: command` "
-        "asks a program of yours");
-  }
-  if (conversion.text(model).empty())
-    throw user_error("{} is not given, so the reward model is not known: give it behind the file", model);
   constexpr std::string_view kRule = "rewards.math_rule.";
   for (const std::string& path : conversion.draft.paths()) {
     if (!path.starts_with(kRule)) continue;
@@ -69,11 +61,23 @@ void set_reward(Conversion& conversion, const char* model) {
     conversion.draft.remove(path);
     conversion.set(domain + path.substr(kRule.size()), key.value, key.origin);
   }
-  conversion.set(domain + "type", "reward_model", "its number is the reward");
-  conversion.set_from(domain + "model_args.model_name_or_path", model);
-  conversion.differs(
-      "reward: the reward model is a sequence classifier with one label, on the ranks of the training; its rows need "
-      "no right answer");
+  if (model) {
+    if (conversion.text(model).empty())
+      throw user_error("{} is not given, so the reward model is not known: give it behind the file", model);
+    conversion.set(domain + "type", "reward_model", "its number is the reward");
+    conversion.set_from(domain + "model_args.model_name_or_path", model);
+    conversion.differs(
+        "reward: the reward model is a sequence classifier with one label, on the ranks of the training; its rows need "
+        "no right answer");
+  } else if (!function.empty()) {
+    conversion.set(domain + "type", "python", "the same function");
+    conversion.set(domain + "python", function, "FILE:FUNCTION; the file's path counts from where roll runs");
+    conversion.differs("reward: the function judges responses one by one");
+  } else {
+    conversion.set(domain + "type", "math_rule",
+                   "an answer that equals ground_truth as mathematics; `roll keys type` lists others");
+    conversion.differs("reward: the file checks mathematics (math_rule); `type: python` asks a function of yours");
+  }
 }
 
 }  // namespace roll

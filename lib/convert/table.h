@@ -194,8 +194,8 @@ void set_data(Conversion& conversion, const ValidationKeys& keys);
 /// UserError where the name of the model says that it reads images or is a mixture of experts.
 void refuse_other_models(const Conversion& conversion, const char* key);
 /// One domain of rule-checked mathematics, which is what the other trainers' recipes train on most; or, where the key
-/// `model` is not nullptr, of the reward model that it names.
-void set_reward(Conversion& conversion, const char* model = nullptr);
+/// `model` is not nullptr, of the reward model that it names, or of a Python function ("FILE:FUNCTION").
+void set_reward(Conversion& conversion, const char* model = nullptr, const std::string& function = "");
 /// A critic like the policy, and a reference where something measures a KL to it.
 void set_roles(Conversion& conversion);
 

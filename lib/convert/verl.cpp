@@ -216,7 +216,9 @@ constexpr ForeignRow kRows[] = {
     {"reward_model.sandbox_fusion.*", kUnsupported, "rewards.<name>.type: code_sandbox runs programs"},
     {"reward_model.*", kAutomatic, "a reward model runs on the ranks of the training"},
     {"reward.*", kUnsupported, "write it as rewards.<name>"},
-    {"custom_reward_function.*", kUnsupported, "rewards.<name>.type: command asks a program of yours"},
+    {"custom_reward_function.path", kCombined},
+    {"custom_reward_function.name", kCombined, "", "compute_score"},
+    {"custom_reward_function.*", kUnsupported, "write the function's settings as the defaults of its parameters"},
 
     {"algorithm.adv_estimator", kCombined, "", "gae"},
     {"algorithm.norm_adv_by_std_in_grpo", kCombined, "", "true"},
@@ -352,7 +354,9 @@ void combine_verl(Conversion& c) {
   if (c.is_set("data.seed")) c.set_from("seed", "data.seed");
   const bool is_judged = c.is_true("reward_model.enable");
   if (!is_judged) c.set("actor_train.data_args.ground_truth", "reward_model.ground_truth", "where verl's rows have it");
-  set_reward(c, is_judged ? "reward_model.model.path" : nullptr);
+  const std::string function = c.text("custom_reward_function.path");
+  set_reward(c, is_judged ? "reward_model.model.path" : nullptr,
+             function.empty() || function == "null" ? "" : function + ":" + c.text("custom_reward_function.name"));
   set_data(c, {ROLLOUT "val_kwargs.temperature", ROLLOUT "val_kwargs.top_p", ROLLOUT "val_kwargs.top_k",
                ROLLOUT "val_kwargs.n"});
   set_roles(c);

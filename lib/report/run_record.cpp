@@ -28,7 +28,7 @@ std::optional<Json> metrics_line(std::string_view text) {
     Json line = parse_json(text, "metrics.jsonl");
     const auto step = line.is_object() ? line.find("step") : line.end();
     if (!line.is_object() || step == line.end() || !step->is_number_integer()) return std::nullopt;
-    line.erase("time/utc");  // no number to draw
+    line.erase("utc");  // no number to draw
     return line;
   } catch (const UserError&) {
     return std::nullopt;

@@ -29,7 +29,7 @@ struct TrainingArgs {
     // AdamW moves every weight by about this much an update, and the weights of language models are around 0.02.
     v("learning_rate", learning_rate, "peak learning rate of AdamW: about how far an update moves each weight",
       within(0, 0.1));
-    v("weight_decay", weight_decay, "decoupled weight decay of matrices (not of norms and biases)", within(0, 1000));
+    v("weight_decay", weight_decay, "decoupled weight decay of matrices (not of norms and biases)", within(0, 1e41));
     v("train_batch_size", train_batch_size,
       "sequences of a mini-batch (one update) of all ranks together, so that any number of ranks makes the same "
       "updates; null: per_device_train_batch_size x gradient_accumulation_steps on each data-parallel rank, as in ROLL",

@@ -147,7 +147,7 @@ constexpr MetricWords kSampling[] = {
 };
 
 constexpr MetricWords kSpeed[] = {
-    {"time/utc", "", "when the step was written, of metrics.jsonl alone"},
+    {"utc", "", "when the step was written, of metrics.jsonl alone"},
     {"time/step_total", "s", "the whole step"},
     {"time/step_generate", "s", "sampling"},
     {"time/step_generate_wait", "s", "sampling's wait for other ranks"},

@@ -17,7 +17,7 @@ class JsonlSink : public Sink {
  public:
   explicit JsonlSink(const std::filesystem::path& file) : file_(file) {}
   void write(int64_t step, const MetricValues& values) override {
-    Json line = {{"step", step}, {"time/utc", utc_text()}};
+    Json line = {{"step", step}, {"utc", utc_text()}};
     for (const auto& [name, value] : values) line[name] = json_float(value);
     file_.write(line);
   }

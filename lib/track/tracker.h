@@ -30,7 +30,7 @@ class Sink {
   virtual void finish() {}
 };
 
-/// One object per line: {"step": 12, "time/utc": "2026-11-28T18:12:01Z", name: value, ...}, 9 significant digits, null
+/// One object per line: {"step": 12, "utc": "2026-11-28T18:12:01Z", name: value, ...}, 9 significant digits, null
 /// for NaN and infinities. Appends.
 std::unique_ptr<Sink> make_jsonl_sink(const std::filesystem::path& file);
 /// A row per step, as metrics.jsonl's lines; a column per metric, added where one is first seen. Appends.

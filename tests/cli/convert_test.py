@@ -38,8 +38,8 @@ WANTED = {
         # 32 prompts x 16 responses = 512 sequences of an update over 16 ranks
         "actor_train.training_args.train_batch_size": "512", "actor_train.training_args.per_device_train_batch_size": "1",
         "actor_train.sequence_packing_args.max_packed_sequence_length_train": "10240", "actor_infer.generating_args.top_p": "1",
-        "actor_infer.generating_args.temperature": "1", "rewards.math_rule.overlong_buffer.len": "4096",
-        "rewards.math_rule.query_filter_config.type": "mean_filter", "use_kl_loss": "false", "save_steps": "5", "eval_steps": "0"},
+        "actor_infer.generating_args.temperature": "1", "rewards.python.overlong_buffer.len": "4096",
+        "rewards.python.query_filter_config.type": "mean_filter", "use_kl_loss": "false", "save_steps": "5", "eval_steps": "0"},
     "verl_ppo.yaml": {
         "adv_estimator": "gae", "lambd": "1", "whiten_advantages": "true", "add_token_level_kl": "true", "init_kl_coef": "0.001",
         "target_kl": "0.05", "value_clip": "0.5", "dual_clip_c": "3", "actor_train.training_args.train_batch_size": "64",
@@ -60,16 +60,17 @@ WANTED = {
     "openrlhf_reinforce.sh": {
         "adv_estimator": "reinforce_plus_plus_baseline", "rollout_batch_size": "128", "pg_clip_high": "0.3", "use_kl_loss": "true",
         "actor_train.training_args.per_device_train_batch_size": "4", "actor_train.training_args.train_batch_size": "1024",
-        "actor_train.training_args.adam_beta2": "0.95", "actor_train.training_args.lr_scheduler_type": "cosine_with_min_lr", "reward_clip": "10", "actor_infer.generating_args.top_k": "-1"},
+        "actor_train.training_args.adam_beta2": "0.95", "actor_train.training_args.lr_scheduler_type": "cosine_with_min_lr", "reward_clip": "10", "actor_infer.generating_args.top_k": "-1",
+        "rewards.python.type": "python", "rewards.python.python": "./reward.py:reward_func"},
 }
 # What must be told of each, so that nothing is lost in silence.
 TOLD = {
-    "verl_dapo.sh": [r"data\.max_prompt_lenght = 2048 \(verl_dapo\.sh:\d+\): not a key that this program knows of.*data\.max_prompt_length", r"custom_reward_function\.path .*NOT SUPPORTED",
-                     r"param_offload = True .*decided here", r"data: all rows are math_rule\'s"],
+    "verl_dapo.sh": [r"data\.max_prompt_lenght = 2048 \(verl_dapo\.sh:\d+\): not a key that this program knows of.*data\.max_prompt_length", r"reward: the function judges responses one by one",
+                     r"param_offload = True .*decided here", r"data: all rows are python\'s"],
     "verl_ppo.yaml": [r"length: .* 15 passes"],
     "trl_grpo.yaml": [r"reward_funcs = .*NOT SUPPORTED", r"correction: TRL weighs", r"count steps here"],
     "slime_gspo.sh": [r"hidden-size = 2560 \(slime_gspo\.sh:5\): decided here without a key: config\.json", r"rm-type = deepscaler .*NOT SUPPORTED"],
-    "openrlhf_reinforce.sh": [r"remote_rm_url = \./reward\.py .*NOT SUPPORTED"],
+    "openrlhf_reinforce.sh": [r"reward: the function judges responses one by one"],
 }
 
 

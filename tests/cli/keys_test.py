@@ -22,6 +22,7 @@ COMPLETED = {
     "enable": "rollout_mock: rollout_replay or rollout_dump_dir", "mode": "the same",
     "reward_model": "a note; judge_model_type: cluster is refused", "dump_dir": "the same", "resume_from_checkpoint": "refused but false",
     "worker_cls": "type of a reward",
+    "expert_tensor_parallel_size": "must equal tensor_model_parallel_size",
     "ep_size": "expert_model_parallel_size", "prompt_key": "question", "query_key": "query", "response_key": "response",
     "num_gpus_per_worker": "must equal the parallel size", "max_model_len": "a note where it is too short",
 }

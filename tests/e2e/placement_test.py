@@ -52,7 +52,7 @@ with tempfile.TemporaryDirectory() as folder:
         replay.compare(run, base, name, bound=2e-6)
         if dumps:
             compare_dumps(run, base, name)
-        run = replay.train(folder, name + ", sampled", ranks, rows=2, eval_steps=2, **settings(placement))
+        run = replay.train(folder, name + ", sampled", ranks, rows=2, **settings(placement))
         expect(responses(run, 1) == responses(sampled, 1), f"{name}: the first step's responses are those of one rank")
         if max(len(placement[role]) for role in ROLES) == 1:  # no sum has another order, so no bit of a weight differs
             for step in (2, 3):

@@ -16,7 +16,7 @@ for line in sys.stdin:
     print(json.dumps({"reward": len(json.loads(line)["response"].encode()) % 3}), flush=True)
 """
 # What depends on the clock, on what was sampled beside what, or on how much of a run one process has done.
-CLOCKED = ("time/", "throughput/", "memory/", "perf/", "comm/", "system/", "wait", "tokens_per", "mfu", "rollout/slots_busy",
+CLOCKED = ("utc", "time/", "throughput/", "memory/", "perf/", "comm/", "system/", "wait", "tokens_per", "mfu", "rollout/slots_busy",
            "reward/seconds", "rollout/kv_pages_used", "rollout/prefix_hits", "rollout/evictions", "rollout/groups_aborted")
 
 

@@ -24,7 +24,7 @@ sys.argv = [sys.argv[0], str(BINARIES["before"])]  # replay.py makes models and 
 import one_step  # noqa: E402
 import replay  # noqa: E402
 
-TIMED = ("time/", "perf/", "system/tps")
+TIMED = ("utc", "time/", "perf/", "system/tps")
 TIMED_ENDS = ("_s", "/resident_bytes", "reward/seconds/mean", "reward/seconds/max", "reward/waiting")
 failures, new_metrics, compared = [], set(), 0
 
