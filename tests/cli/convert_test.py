@@ -61,7 +61,7 @@ WANTED = {
         "adv_estimator": "reinforce_plus_plus_baseline", "rollout_batch_size": "128", "pg_clip_high": "0.3", "use_kl_loss": "true",
         "actor_train.training_args.per_device_train_batch_size": "4", "actor_train.training_args.train_batch_size": "1024",
         "actor_train.training_args.adam_beta2": "0.95", "actor_train.training_args.lr_scheduler_type": "cosine_with_min_lr", "reward_clip": "10", "actor_infer.generating_args.top_k": "-1",
-        "rewards.python.type": "python", "rewards.python.python": "./reward.py:reward_func"},
+        "rewards.python.type": "python", "rewards.python.python": "\"./reward.py:reward_func\""},
 }
 # What must be told of each, so that nothing is lost in silence.
 TOLD = {

@@ -303,7 +303,7 @@ TEST_CASE("a reward model is the reward, and what shapes it goes with it", "[con
       "-m openrlhf.cli.train_ppo_ray --actor.model_name_or_path m --actor.num_gpus_per_node 1 "
       "--reward.model_name_or_path judge ";
   CHECK_THAT(converted(openrlhf).yaml, Contains("model_name_or_path: judge "));
-  CHECK_THAT(converted(openrlhf + "--reward.remote_url r.py").yaml, Contains("type: math_rule"));
+  CHECK_THAT(converted(openrlhf + "--reward.remote_url r.py").yaml, Contains("python: r.py:reward_func"));
 }
 
 TEST_CASE("stages of a pipeline are those of all roles that train", "[convert]") {

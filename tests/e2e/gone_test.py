@@ -59,7 +59,7 @@ def check_folder(folder):
     """Removed, renamed, replaced by another one, or its lock taken away."""
     def replace(out):
         out.rename(f"{out}.old")
-        shutil.copytree(f"{out}.old", out)
+        shutil.copytree(f"{out}.old", out, dirs_exist_ok=True)  # the run makes folders meanwhile
     def remove(out):
         shutil.rmtree(out.rename(f"{out}.old"))  # at once: the run writes there
     ways = dict(removed=remove, renamed=lambda out: out.rename(f"{out}.old"), replaced=replace, unlocked=lambda out: (out / ".lock").unlink())
