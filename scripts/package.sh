@@ -49,7 +49,7 @@ readonly kElsewhere='/(libarrow|libparquet|libtorch|libc10|libcu([^r]|rand)|libn
 copy_with_libraries() {  # file, target
   cp -L "$1" "$2"
   [[ $kind != deb ]] || return 0  # Debian has them
-  ldd "$1" | awk -v elsewhere="$kElsewhere" '$3 ~ "^/" && $3 !~ elsewhere { print $3 }' | while read -r library; do
+  ldd "$1" | awk -F ' => | [(]0x' -v elsewhere="$kElsewhere" '$2 ~ "^/" && $2 !~ elsewhere { print $2 }' | while read -r library; do
     [[ -e $bundle/lib/${library##*/} ]] || cp -L "$library" "$bundle/lib/"
   done
 }
