@@ -142,10 +142,8 @@ void Run::require_folder(int64_t step) const {
   if (!start_.lock || start_.lock->is_in_place()) return;
   throw system_error(
       "output_dir = {}: the run folder, or its {}, was removed, renamed or replaced during the run; the metrics and "
-      "the "
-      "log of step {} are lost, and so is what was trained since the last checkpoint that is still there. Put the "
-      "folder "
-      "back and go on with: {}",
+      "the log of step {} are lost, and so is what was trained since the last checkpoint that is still there. Put "
+      "the folder back and go on with: {}",
       folder_.path().string(), kLockFile, step, keys_.resume_command);
 }
 
