@@ -1,5 +1,7 @@
 #include "model/model_folder.h"
 
+#include <ATen/ATen.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -43,11 +45,29 @@ void check_expert_adapters(const ModelSpec& spec, const LoraSpec& lora) {
         lora.dropout);
 }
 
+/// Whether there are a head and an embedding that differ: then transformers does not tie them, whatever config.json
+/// says.
+bool has_own_head(const HfFolder& folder, const ModelSpec& spec) {
+  const std::string head = lm_head_parameter(spec).name, embedding = backbone_parameters(spec).front().name;
+  return folder.find(head) && folder.find(embedding) && !at::equal(folder.read(head), folder.read(embedding));
+}
+
+/// Weights that are not there, or cannot be read, are told of where they are wanted.
+bool unties_head(const std::filesystem::path& folder, const ModelSpec& spec) {
+  try {
+    return spec.tied_head && has_own_head(HfFolder::open(folder), spec);
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 ModelSpec read_spec(const std::filesystem::path& folder, const Architectures& known) {
   const std::filesystem::path base = base_folder(folder);
   ModelSpec spec = parse_spec(HfFolder::read_config(base), (base / "config.json").string(), known);
+  spec.unties_head = unties_head(base, spec);
+  spec.tied_head = spec.tied_head && !spec.unties_head;
   if (is_peft_folder(folder)) read_adapters(folder, spec);
   return spec;
 }
@@ -104,6 +124,12 @@ std::vector<std::string> folder_notes(const std::filesystem::path& folder) {
   const ModelSpec spec = read_spec(folder);
   const HfFolder opened = open_weights(folder, spec);
   std::vector<std::string> notes = opened.notes();
+  const std::string head = lm_head_parameter(spec).name;
+  if (spec.unties_head && has_own_head(opened, spec))
+    notes.push_back(
+        fmt::format("{}: {} differs from the embedding, so the head is not tied to it, as in transformers, although "
+                    "config.json says tie_word_embeddings = true",
+                    opened.file_of(head), head));
   for (const std::string& note : ignored_keys(opened.config(), (opened.path() / "config.json").string(), spec))
     notes.push_back(note);
   return notes;

@@ -199,7 +199,7 @@ void read_adapters(const std::filesystem::path& path, ModelSpec& spec) {
   if (lora.rank < 1) throw user_error("{}: r = {}: must be at least 1", folder.config_file(), lora.rank);
   check_patterns(folder, lora);
   const WeightNames& names = spec.architecture->weights;
-  spec.unties_head = spec.tied_head && unties(folder, names);
+  spec.unties_head = spec.unties_head || (spec.tied_head && unties(folder, names));
   spec.tied_head = spec.tied_head && !spec.unties_head;
   std::vector<AdaptedProduct> targets;  // which products have adapters is what the tensors say
   std::set<std::string> saved;

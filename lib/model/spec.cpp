@@ -15,8 +15,10 @@ namespace {
 /// Which layers see a window: by layer_types, else by the rule of the architecture.
 std::vector<char> read_slides(const ConfigReader& config, const ModelSpec& spec) {
   const Architecture& row = *spec.architecture;
-  std::vector<char> slides(static_cast<size_t>(spec.num_layers));
-  if (row.windows == Windows::kAll) return std::vector<char>(slides.size(), 1);
+  std::vector<char> slides(static_cast<size_t>(spec.num_layers), 1);
+  const Json* types = config.find("layer_types");
+  // transformers takes a Mistral that has layer_types for a Ministral.
+  if (row.windows == Windows::kAll && (!types || row.name != "mistral")) return slides;
   const int64_t pattern =
       config.count("sliding_window_pattern", SizeLimits::kLayers, std::max<int64_t>(1, row.window_pattern));
   const int64_t first = config.count("max_window_layers", SizeLimits::kLayers, 28, 0);
@@ -24,7 +26,6 @@ std::vector<char> read_slides(const ConfigReader& config, const ModelSpec& spec)
     slides[i] = row.windows == Windows::kPattern ? (i + 1) % pattern != 0
                 : row.unturned_layers            ? ModelSpec::names(spec.unturned, i)
                                                  : i >= first;
-  const Json* types = config.find("layer_types");
   if (types && (!types->is_array() || types->size() != slides.size()))
     config.fail("layer_types", fmt::format("a list of {} kinds of layers is needed", slides.size()));
   for (size_t i = 0; types && i < slides.size(); ++i) slides[i] = (*types)[i] == "sliding_attention";
@@ -184,6 +185,8 @@ void read_features(const Json& json, const std::string& origin, ModelSpec& spec)
     return read_ropes_by_kind(config, spec.full_heads->head_dim, spec.head_dim, spec.max_positions, spec.rope,
                               spec.local_rope.emplace());
   }
+  if (row.name == "ministral3" && !config.find("rope_parameters"))
+    config.fail("rope_parameters", "missing, and transformers has YaRN with values of its own then; write them out");
   if (row.local_theta != 0) spec.local_rope.emplace();
   read_ropes(config, spec.head_dim, spec.max_positions, row.rope, spec.rope,
              spec.local_rope ? &*spec.local_rope : nullptr, row.local_theta);
@@ -292,6 +295,11 @@ Json hf_config(const ModelSpec& spec) {
   if (row.qkv_bias == Bias::kByQkvBias) config["qkv_bias"] = spec.qkv_bias;
   if (row.mlp_bias == Bias::kByConfig) config["mlp_bias"] = spec.mlp_bias;
   write_rope(spec.rope, spec.head_dim, config);
+  if (row.name == "ministral3") {
+    config["rope_parameters"] = config.value("rope_scaling", Json{{"rope_type", "default"}});
+    config["rope_parameters"]["rope_theta"] = spec.rope.theta;
+    config.erase("rope_scaling");
+  }
   write_features(spec, config);
   if (spec.full_heads) write_full_heads(spec, config);
   write_mixture(spec, config);

@@ -14,19 +14,6 @@
 
 namespace roll {
 
-namespace {
-
-/// Some tools write the tied head a second time; it must then be the embedding.
-void check_tied_copy(const HfFolder& folder, const ModelSpec& spec) {
-  const std::string head = lm_head_parameter(spec).name, embedding = backbone_parameters(spec).front().name;
-  if (!spec.tied_head || !folder.find(head)) return;
-  if (!at::equal(folder.read(head), folder.read(embedding)))
-    throw user_error("{}: {}: differs from {}, but config.json says tie_word_embeddings = true; set it to false",
-                     folder.file_of(head), head, embedding);
-}
-
-}  // namespace
-
 Transformer::Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterShards> parts,
                          const ModelParallel& parallel, NamedTensors parameters, Json config, Companions companions)
     : parts_(std::move(parts)),
@@ -44,7 +31,6 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
                               const std::optional<LoraSpec>& lora, const NamedTensors* base) {
   const ModelSpec spec = with_adapters(read_spec(path, known), lora, path.string());
   const HfFolder folder = open_weights(path, spec);
-  check_tied_copy(folder, spec);
   const auto parts = std::make_shared<const ParameterShards>(spec, *shared_policy_parameters(spec), parallel.tp,
                                                              parallel.ep, parallel.stage);
   const auto may_ignore = [&, head = lm_head_parameter(spec).name](const std::string& name) {

@@ -304,10 +304,27 @@ TEST_CASE("layers see a window where config.json says so", "[model]") {
   config.erase("layer_types");
   config["model_type"] = "mistral";
   CHECK((windows() == std::vector<int64_t>{4096, 4096}));
+  config["layer_types"] = {"sliding_attention", "full_attention"};
+  CHECK((windows() == std::vector<int64_t>{4096, 0}));
+  config["model_type"] = "ministral3";
+  config["rope_parameters"] = {{"rope_theta", 1e6}};
+  CHECK((windows() == std::vector<int64_t>{4096, 4096}));
+  config["model_type"] = "mistral";
+  for (const char* key : {"layer_types", "rope_parameters"}) config.erase(key);
   config["sliding_window"] = nullptr;
   CHECK((windows() == std::vector<int64_t>{0, 0}));
   config.erase("sliding_window");
   CHECK((windows() == std::vector<int64_t>{4096, 4096}));  // of Mistral's first version, which says nothing
+}
+
+TEST_CASE("Ministral 3 says how its heads turn, and so do models of it that are made here", "[model]") {
+  Json config = qwen2();
+  config["model_type"] = "ministral3";
+  CHECK_THAT(message_of([&] { parse_spec(config, "c"); }), Contains("rope_parameters") && Contains("YaRN"));
+  InitSizes sizes;
+  sizes.arch = "ministral3";
+  sizes.vocab = 77;
+  CHECK(hf_config(make_spec(sizes, {}))["rope_parameters"]["rope_theta"] == sizes.rope_theta);
 }
 
 TEST_CASE("sizes that no model has are refused before anything is made of them", "[model]") {

@@ -13,6 +13,7 @@
 #include "model/id_rows.h"
 #include "model/init_spec.h"
 #include "model/log_probs.h"
+#include "model/model_folder.h"
 #include "model/some_ids.h"
 #include "model/value_model.h"
 
@@ -155,8 +156,6 @@ TEST_CASE("a folder whose tensors disagree with its config is refused by tensor"
   CHECK_THAT(refusal([](NamedTensors&, Json& c) { c["num_hidden_layers"] = 1; }), Contains("model.layers.1."));
   CHECK_THAT(refusal([](NamedTensors&, Json& c) { c["vocab_size"] = 72; }),
              Contains("model.embed_tokens.weight: expected [72, 32]"));
-  CHECK_THAT(refusal([](NamedTensors&, Json& c) { c["tie_word_embeddings"] = true; }),
-             Contains("lm_head.weight: differs from model.embed_tokens.weight"));
   CHECK(refusal([](NamedTensors& t, Json&) {
           t.emplace_back("model.layers.0.self_attn.rotary_emb.inv_freq", at::ones({4}));
         }) == "no exception");
@@ -169,6 +168,25 @@ TEST_CASE("a tied model that was stored with an equal head is read", "[model]") 
   tensors.emplace_back("lm_head.weight", tensors[0].second);
   save_folder(folder / "m", hf_config(model.spec()), tensors, {});
   CHECK(Transformer::load(folder / "m").parameters().size() == model.parameters().size());
+  CHECK(folder_notes(folder / "m").empty());
+}
+
+TEST_CASE("a head that differs from the embedding is a head of its own, whatever config.json says", "[model]") {
+  const TemporaryFolder folder;
+  const Transformer model = tiny("qwen2", false);
+  Json config = hf_config(model.spec());
+  save_folder(folder / "untied", config, model.parameters(), {});
+  config["tie_word_embeddings"] = true;
+  save_folder(folder / "m", config, model.parameters(), {});
+  const Transformer read = Transformer::load(folder / "m");
+  const PackedTokens tokens = pack_tokens({some_ids(9, 1)});
+  CHECK(at::equal(token_log_probs(read, tokens, 1.0, false).log_probs,
+                  token_log_probs(Transformer::load(folder / "untied"), tokens, 1.0, false).log_probs));
+  REQUIRE(folder_notes(folder / "m").size() == 1);
+  CHECK_THAT(folder_notes(folder / "m")[0], Contains("m/model.safetensors: lm_head.weight differs from the embedding"));
+  read.save(folder / "saved");
+  CHECK(read_json(folder / "saved" / "config.json")["tie_word_embeddings"] == false);
+  CHECK(folder_notes(folder / "saved").empty());
 }
 
 TEST_CASE("a value model starts at zero from a language model, and survives saving", "[model]") {
