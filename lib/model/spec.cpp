@@ -185,8 +185,6 @@ void read_features(const Json& json, const std::string& origin, ModelSpec& spec)
     return read_ropes_by_kind(config, spec.full_heads->head_dim, spec.head_dim, spec.max_positions, spec.rope,
                               spec.local_rope.emplace());
   }
-  if (row.name == "ministral3" && !config.find("rope_parameters"))
-    config.fail("rope_parameters", "missing, and transformers has YaRN with values of its own then; write them out");
   if (row.local_theta != 0) spec.local_rope.emplace();
   read_ropes(config, spec.head_dim, spec.max_positions, row.rope, spec.rope,
              spec.local_rope ? &*spec.local_rope : nullptr, row.local_theta);
@@ -218,6 +216,8 @@ ModelSpec parse_spec(const Json& whole, const std::string& whole_origin, const A
   const ConfigReader config(json, origin);
   read_sizes(config, spec);
   spec.rms_norm_eps = config.positive("rms_norm_eps", spec.architecture->norm_eps);
+  if (spec.architecture->name == "ministral3" && !config.find("rope_parameters"))
+    config.fail("rope_parameters", "missing, and transformers then takes YaRN with its own values; write them out");
   read_features(json, origin, spec);
   spec.mixture = read_mixture(config, spec);
   refuse_unknown_maths(config, *spec.architecture);
