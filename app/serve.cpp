@@ -1,5 +1,6 @@
 // roll serve: a model behind OpenAI's API.
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -71,7 +72,14 @@ EngineLimits limits_of(const ServeFlags& flags, const Transformer& model) {
   return limits;
 }
 
+/// Memory that requests have used goes back to the system. By itself the allocator keeps ever larger blocks.
+void give_memory_back() {
+  ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
+}
+
 void serve(ServeFlags flags) {
+  give_memory_back();
   flags.model = model_folder(flags.model, "--model");
   say_notes(flags.model);
   if (flags.name.empty()) flags.name = std::filesystem::path(flags.model).filename();

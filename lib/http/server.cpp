@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -26,6 +27,7 @@ using Owes = ConnectionList::Owes;
 
 constexpr size_t kMaxHeadBytes = 32 << 10;       // memory of a connection, in which the library also sends
 constexpr size_t kSendBytes = 16 << 10;          // of a stream at a time
+constexpr size_t kBlockBytes = 256 << 10;        // of what is not sent; so large that a freed block is the system's again
 constexpr size_t kMaxSwallowedBytes = 64 << 20;  // of a refused body, read so that the client reads the refusal
 
 int fd_of(MHD_Connection* connection) {
@@ -73,8 +75,13 @@ struct HttpServer::Parts {
     void write(std::string_view text) override {
       const std::lock_guard lock(server.mutex);
       if (!connection) return;
-      unsent.append(text);
       count_unsent(text.size());
+      while (!text.empty()) {
+        if (unsent.empty() || unsent.back().size() == kBlockBytes) unsent.emplace_back().reserve(kBlockBytes);
+        const std::string_view part = text.substr(0, kBlockBytes - unsent.back().size());
+        unsent.back() += part;
+        text.remove_prefix(part.size());
+      }
       resume();
     }
     bool is_gone() override {
@@ -94,13 +101,18 @@ struct HttpServer::Parts {
     ssize_t read(char* to, size_t size) {
       const std::lock_guard lock(server.mutex);
       if (server.drops_all) return MHD_CONTENT_READER_END_WITH_ERROR;
-      const size_t count = std::min(size, unsent.size() - num_sent);
+      size_t count = 0;
+      while (count < size && !unsent.empty() && num_sent < unsent.front().size()) {
+        const size_t copied = unsent.front().copy(to + count, size - count, num_sent);
+        count += copied;
+        num_sent += copied;
+        if (num_sent < kBlockBytes) continue;
+        unsent.pop_front();
+        num_sent = 0;
+      }
       if (count == 0 && is_answered) return MHD_CONTENT_READER_END_OF_STREAM;
       if (count == 0) suspend();
-      unsent.copy(to, count, num_sent);
-      num_sent += count;
       forget_unsent(count);
-      if (2 * num_sent >= unsent.size()) unsent.erase(0, std::exchange(num_sent, 0));
       return static_cast<ssize_t>(count);
     }
     void count_unsent(size_t bytes) {
@@ -122,8 +134,9 @@ struct HttpServer::Parts {
     bool is_handed_over = false, is_answered = false;  // to a handler; by it
     bool is_suspended = false, streams = false;
     std::optional<HttpResponse> whole;
-    std::string stream_type, unsent;
-    size_t num_sent = 0;      // bytes of `unsent` that are sent
+    std::string stream_type;
+    std::deque<std::string> unsent;  // in blocks of kBlockBytes
+    size_t num_sent = 0;             // bytes of the first block that are sent
     size_t unsent_bytes = 0;  // of the answer, as far as it is there and counted
   };
   using Held = std::shared_ptr<Exchange>;
@@ -256,7 +269,11 @@ struct HttpServer::Parts {
     if (refusal) return (exchange.swallowed_bytes += data.size()) <= kMaxSwallowedBytes;
     exchange.body_bytes += data.size();
     num_arriving_bytes += data.size();
-    exchange.request.body.append(data);
+    std::string& body = exchange.request.body;
+    // Never more than was announced, nor by a quarter more than has come.
+    if (body.capacity() < exchange.body_bytes)
+      body.reserve(std::clamp(exchange.request.content_length(), exchange.body_bytes, exchange.body_bytes * 5 / 4));
+    body.append(data);
     return true;
   }
 
@@ -278,7 +295,7 @@ struct HttpServer::Parts {
   void close_largest() {
     Exchange& largest = **std::ranges::max_element(open, {}, &Exchange::unsent_bytes);
     largest.forget_unsent(largest.unsent_bytes);
-    largest.unsent = std::string();
+    largest.unsent.clear();
     largest.num_sent = 0;
     ::shutdown(largest.fd, SHUT_RDWR);
   }

@@ -44,7 +44,7 @@ struct ServerLimits {
   int max_answering = 256;           // requests whose handlers run; further ones are answered 503
   size_t max_body_bytes = 16 << 20;  // of requests that arrive, and again of those whose handlers have not dropped the
                                      // body; at least twice the largest body that is admitted
-  size_t max_unsent_bytes = 32 << 20;  // of answers that their clients have not read yet
+  size_t max_unsent_bytes = 16 << 20;  // of answers that their clients have not read yet
   double request_s = 30;               // in which a request must arrive whole, and an answer be fetched
   double stop_s = 2;                   // for answers to end when the server stops
 };

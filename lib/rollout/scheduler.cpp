@@ -84,12 +84,21 @@ void Scheduler::pause() {
 
 void Scheduler::cancel(int64_t request) {
   if (!requests_.at(request).seed) sequence_ids_.erase(requests_[request].sequence_id);
-  if (std::erase(waiting_, request) > 0) return;
   const auto found = std::ranges::find_if(running_, [&](const auto& sequence) { return sequence->request == request; });
-  if (found == running_.end()) return;
-  if (!(*found)->is_decoding && !(*found)->follows) pass_on_prompt(found - running_.begin());
-  leave(**found);
-  running_.erase(found);
+  if (std::erase(waiting_, request) > 0) {
+    forget(request);
+  } else if (found != running_.end()) {
+    if (!(*found)->is_decoding && !(*found)->follows) pass_on_prompt(found - running_.begin());
+    leave(**found);
+    running_.erase(found);
+    forget(request);
+  }
+}
+
+/// Frees what is only needed until the response has ended.
+void Scheduler::forget(int64_t request) {
+  requests_[request].prompt_ids = std::vector<int64_t>();  // `= {}` would keep its memory
+  requests_[request].generating.reset();
 }
 
 /// The first of the sequences that follow `leader` goes on with their prompt, from the last page that they share.
@@ -240,7 +249,7 @@ Scheduler::Sequence& Scheduler::add_sequence(std::vector<int64_t> ids, std::vect
   const int64_t request = waiting_.front(), slot = free_slots_.back();
   waiting_.pop_front();
   free_slots_.pop_back();
-  const auto& prompt = requests_[request].prompt_ids;
+  const auto prompt = std::exchange(requests_[request].prompt_ids, std::vector<int64_t>());  // ids has them
   const auto& drawn = generations_[request].ids;
   running_.push_back(std::make_unique<Sequence>());
   Sequence& sequence = *running_.back();
@@ -297,6 +306,8 @@ void Scheduler::evict_last() {
   Sequence& sequence = *running_.back();
   ROLL_CHECK(running_.size() > 1, "one sequence fits the cache");
   remember_computed(sequence);
+  const int64_t prompt_size = std::ssize(sequence.ids) - std::ssize(generations_[sequence.request].ids);
+  requests_[sequence.request].prompt_ids.assign(sequence.ids.begin(), sequence.ids.begin() + prompt_size);
   waiting_.push_front(sequence.request);
   ++counts_.evictions;
   leave(sequence);
@@ -348,8 +359,7 @@ void Scheduler::finish(Sequence& sequence, FinishReason reason) {
     generation.routed_experts = model_.routed_experts(sequence.slot, std::ssize(sequence.ids) - 1);
   if (params_.continues_responses) remember_computed(sequence);
   leave(sequence);
-  requests_[sequence.request].prompt_ids = {};
-  requests_[sequence.request].generating.reset();
+  forget(sequence.request);
   if (on_done_) on_done_(sequence.request, generation);
 }
 

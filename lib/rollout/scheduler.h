@@ -62,6 +62,7 @@ class Scheduler {
   bool ask(RequestSource& source);
   void pause();
   void cancel(int64_t request);
+  void forget(int64_t request);
   void pass_on_prompt(size_t leader);
   void step();
   StepPlan plan(Launch& launch);

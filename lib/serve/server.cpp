@@ -1,7 +1,5 @@
 #include "serve/server.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <atomic>
 #include <nlohmann/json.hpp>
@@ -287,7 +285,6 @@ struct CompletionServer::Parts {
     if (body.size() > kLargeBody) lock.lock();
     CompletionRequest request = read_completion(kind, parse_strangers_json(body, "the body"), model);
     request.num_body_bytes = body.size();
-    if (lock.owns_lock()) ::malloc_trim(0);  // else each thread's arena stays as large as what it has parsed
     return request;
   }
 
@@ -306,10 +303,7 @@ struct CompletionServer::Parts {
       asked.hear();
       if (!asked.answer().is_whole() && reply.is_gone()) return;
     }
-    HttpResponse response = json_response(asked.answer().whole());
-    const bool is_large = response.body->size() > kLargeBody;
-    reply.send(std::move(response));
-    if (is_large) ::malloc_trim(0);
+    reply.send(json_response(asked.answer().whole()));
   }
 
   void take_session(const std::string& who, const HttpRequest& request, HttpReply& reply) {
