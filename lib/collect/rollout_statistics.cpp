@@ -33,14 +33,17 @@ void RolloutStatistics::add_counts(const SamplerCounts& mine, Mesh& mesh) {
   counts.num_pages = std::max(counts.num_pages, mine.num_pages);
 }
 
-int64_t RolloutStatistics::add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine,
-                                       const RewardUse& of_mine, Mesh& mesh) {
+RewardedResponses RolloutStatistics::add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine,
+                                                 const RewardUse& of_mine, Mesh& mesh) {
   RewardFaults failed;
-  int64_t num_retries = 0, num_had = 0;
+  RewardedResponses own;
+  int64_t num_retries = 0;
   for (const RolloutRecord& record : mine) {
     if (record.domain != domain) continue;
     failed.add(record.reward_detail);
-    num_had += !failure_of(record.reward_detail);
+    ++own.all;
+    own.rewarded += !failure_of(record.reward_detail);
+    own.without_environment += record.reward_detail.contains("environment");
     num_retries += retries_of(record.reward_detail);
   }
   Communicator& ranks = mesh.world();
@@ -52,7 +55,9 @@ int64_t RolloutStatistics::add_rewards(const std::string& domain, const std::vec
   all.total_s += ranks.all_reduce_sum(of_mine.total_s, "reward times");
   all.longest_s = std::max(all.longest_s, ranks.all_reduce_max(of_mine.longest_s, "longest reward"));
   all.most_waiting = std::max(all.most_waiting, ranks.all_reduce_max(of_mine.most_waiting, "waiting rewards"));
-  return ranks.all_reduce_sum(num_had, "rewards that could be had");
+  return {.all = ranks.all_reduce_sum(own.all, "responses of a domain"),
+          .rewarded = ranks.all_reduce_sum(own.rewarded, "rewards that could be had"),
+          .without_environment = ranks.all_reduce_sum(own.without_environment, "environments that failed")};
 }
 
 void RolloutStatistics::add_to(Metrics& metrics) const {

@@ -14,6 +14,13 @@
 
 namespace roll {
 
+/// Responses of one domain, on all ranks.
+struct RewardedResponses {
+  int64_t all = 0;
+  int64_t rewarded = 0;
+  int64_t without_environment = 0;  // it failed
+};
+
 /// What collecting took, and which rewards failed.
 struct RolloutStatistics {
   double generate_s = 0;                       // while this rank had something to sample
@@ -28,8 +35,7 @@ struct RolloutStatistics {
   /// ranks.
   void add_counts(const SamplerCounts& mine, Mesh& mesh);
   /// Adds failures, retries and use of a domain's rewards on all ranks: `mine` are this rank's records of all domains.
-  /// Returns how many responses of the domain have a reward, on all ranks.
-  int64_t add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine, const RewardUse& of_mine,
+  RewardedResponses add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine, const RewardUse& of_mine,
                       Mesh& mesh);
 
   /// time/step_generate, time/step_generate_wait, time/step_rewards; reward/timeouts,

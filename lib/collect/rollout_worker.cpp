@@ -98,6 +98,15 @@ RewardQuery query_of(const Row& row, const RolloutRecord& record, uint64_t name)
           .name = name};
 }
 
+/// Why the environment failed in the first of these, where one of the domain is among them.
+std::string first_failure(const std::vector<RolloutRecord>& records, const std::string& domain) {
+  for (const RolloutRecord& record : records)
+    if (record.domain == domain)
+      return fmt::format(", the first ({}): {}; mend it, then start again or --resume",
+                         record.reward_detail.value("environment", ""), record.reward_detail.value("error", ""));
+  return "";
+}
+
 }  // namespace
 
 std::unique_ptr<RolloutJob> RolloutWorker::begin(RolloutRequest request) {
@@ -131,8 +140,14 @@ std::vector<RolloutRecord> RolloutWorker::finish(RolloutJob& job) {
   }
   job.statistics.rewards_s += watch.seconds();
   warn_of_faults(mine, job.request.step);
-  for (const std::string& domain : domains_)
-    if (job.statistics.add_rewards(domain, mine, rewards_.take_use(domain), mesh_) > 0) rewards_.note_answers(domain);
+  for (const std::string& domain : domains_) {
+    const RewardedResponses had = job.statistics.add_rewards(domain, mine, rewards_.take_use(domain), mesh_);
+    if (had.rewarded > 0) rewards_.note_answers(domain);
+    if (had.without_environment < had.all) played_.insert(domain);
+    if (had.all > 0 && !played_.contains(domain))
+      throw user_error("{}: step {}: the environment failed in all {} trajectories{}", domain, job.request.step,
+                       had.all, first_failure(mine, domain));
+  }
   all_gather_lengths(mine, job.coordinator);
   sort_records(mine);
   return mine;

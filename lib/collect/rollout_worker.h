@@ -98,6 +98,7 @@ class RolloutWorker {
   Mesh& mesh_;
   Log& log_;
   std::vector<std::string> domains_;
+  std::set<std::string> played_;  // of those, the ones of which a trajectory has come to its end
   DomainRewards rewards_;
   std::map<std::string, int64_t> warned_;  // the last step, by domain
   std::set<std::string> advised_;          // domains of whose time-outs was said what to do

@@ -3,11 +3,12 @@
 dies, says nothing, floods or lies is counted and never a reward; OpenAI's own client and an agent framework (Pydantic AI) play as any other. Argument: the roll binary."""
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 
 import one_step
-from agents import check_trained, train
+from agents import check_trained, command_of, train
 from metric_words import unknown_metrics
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
@@ -223,9 +224,10 @@ with tempfile.TemporaryDirectory() as name:
     pair, told = play(folder, "pair", AGENT, 2, number=4, actor_infer=dict(strategy_args=dict(strategy_config=dict(tensor_model_parallel_size=2))))
     check_trained(pair, told)
     check_failures(play(folder, "failing", FAILING, number=8, seed=9, environment=dict(timeout_s=3))[0])
-    futile, _ = play(folder, "futile", "import sys; sys.exit('not today')", number=2)
-    failed = [json.loads(line)["reward_detail"] for line in open(futile / "experience/step_000001.jsonl")]
-    expect(all(detail["environment"] == "crash" for detail in failed), f"agents that take no session are crashes: {failed}")
+    command = command_of(binary, folder, "futile", dict(command=[sys.executable, "-c", "import sys; sys.exit('not today')"]))
+    futile = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    expect(futile.returncode == 2 and "the environment failed in all" in futile.stderr and "the first (crash)" in futile.stderr,
+           f"agents that take no session end the run: {futile.stderr[-600:]}")
     check_trained(*play(folder, "client", OPENAI, number=2, environment=dict(world_size=1)))
     framework, told = play(folder, "framework", FRAMEWORK, number=2, environment=dict(world_size=1))
     check_trained(framework, told)

@@ -20,12 +20,14 @@ from turns import PLAYS
 
 binary = pathlib.Path(sys.argv[1]).resolve()
 SECRET = "0123456789abcdef"
-# Its levels are numbers; the first step of all says so in a file, if it is to, and takes its time.
+# Its levels are numbers; the first step of a second level says so in a file, if it is to, and takes its time.
 PROGRAM = PLAYS + r'''
+levels = []
 def begin(seed, config):
+    levels.append(seed)
     return {"observation": f"level {seed % 100} of {config['what']}"}
 def act(seed, message):
-    if len(sys.argv) > 1 and not os.path.exists(sys.argv[1]):
+    if len(levels) > 1 and len(sys.argv) > 1 and not os.path.exists(sys.argv[1]):
         open(sys.argv[1], "w").close()
         time.sleep(5)
     return {"reward": len(message) % 3}
@@ -58,7 +60,7 @@ def train(folder, name, environment, secret=SECRET, max_steps=1):
 
 
 def check_dying(folder):
-    """The host dies in the first step of a level and is there again later."""
+    """The host dies in a step of its second level and is there again later."""
     mark = folder / "mark"
     server = Server(0, str(mark))
     servers = [server]
