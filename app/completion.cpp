@@ -9,6 +9,7 @@
 #include "app/cli/command_line.h"
 #include "app/commands.h"
 #include "settings/key_lists.h"
+#include "track/metric_reference.h"
 
 namespace roll {
 
@@ -67,6 +68,16 @@ std::string nested_names(const std::vector<CommandInfo>& commands) {
   return names + "'\n";
 }
 
+/// All that can be explained, a word each.
+std::string explained() {
+  std::vector<std::string> words = metric_names();
+  for (const SharedKey& key : all_keys()) words.push_back(key.entry.path);
+  for (std::string& word : words)
+    if (word.ends_with("/*")) word.resize(word.size() - 2);  // "score" is explained as well
+  std::erase_if(words, [](const std::string& word) { return word.find_first_of("<*'") != std::string::npos; });
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
 /// What a subcommand takes behind its flags: keys of a list, one of a few words, or else perhaps a file.
 std::string key_branches(const std::vector<CommandInfo>& commands) {
   const std::vector<CommandKeys> lists = keys_by_command();
@@ -78,6 +89,7 @@ std::string key_branches(const std::vector<CommandInfo>& commands) {
     if (!command.positionals.empty() && !command.positionals.front().choices.empty())
       branches += fmt::format("    {}) behind='{}' ;;\n", word_of(command),
                               fmt::join(command.positionals.front().choices, " "));
+    if (command.name == "explain") branches += "    explain) behind=$_roll_explained ;;\n";
     if (!command.takes_overrides()) continue;
     std::string keys;  // of the command, or of any
     for (const CommandKeys& list : lists)
@@ -89,7 +101,7 @@ std::string key_branches(const std::vector<CommandInfo>& commands) {
 }
 
 std::string key_variables() {
-  std::string variables;
+  std::string variables = fmt::format("_roll_explained='{}'\n", explained());
   for (const auto& [command, keys] : keys_by_command())
     variables += fmt::format("_roll_{}_keys='{}'\n", command, key_lines(keys));
   return variables;

@@ -109,7 +109,16 @@ std::string explain_foreign(const std::string& name, const ForeignWord& foreign,
   return text;
 }
 
-/// A metric, a key, or both.
+/// All keys and metrics whose name or meaning holds `word`, as tables.
+std::string mentions(const std::string& word, const std::vector<SharedKey>& keys) {
+  const std::vector<SharedKey> found = keys_with(word, keys);
+  std::string text = found.empty() ? "" : key_table(found, KeyFormat::kText, /*shows_idle=*/false);
+  const std::string metrics = metric_table(word, /*markdown=*/false);
+  if (!metrics.empty()) text += (text.empty() ? "# metrics\n" : "\n# metrics\n") + metrics;
+  return text;
+}
+
+/// A metric, a key, or both; of another word what mentions it.
 void explain(const std::string& name) {
   std::string text = explain_metric(name);
   if (text.empty() && name.find('/') != std::string::npos)
@@ -119,8 +128,9 @@ void explain(const std::string& name) {
   try {
     text += (text.empty() ? "" : "\n") + explain_key(name, keys);
   } catch (const UserError&) {
-    if (text.empty() && !foreign) throw;
     if (foreign) text += explain_foreign(name, *foreign, keys);
+    if (text.empty()) text = mentions(name, keys);
+    if (text.empty()) throw;
   }
   std::fputs(text.c_str(), stdout);
 }
@@ -148,7 +158,8 @@ void add_keys(CLI::App& app) {
   add_metrics(app);
   auto* sub = app.add_subcommand("explain", "what a key or a metric means");
   auto name = std::make_shared<std::string>();
-  sub->add_option("name", *name, "e.g. pg_clip, training_args.learning_rate, group/mixed_ratio")->required();
+  sub->add_option("name", *name, "e.g. pg_clip, training_args.learning_rate, group/mixed_ratio; or a word, such as lora")
+      ->required();
   sub->callback([=] { explain(*name); });
 }
 

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 readonly kTorch=2.11.0
 readonly kArrow=26.0.1
-readonly kTools="g++ cmake ninja:ninja-build ccache mold pkg-config git unzip patchelf mpirun:openmpi-bin"
+readonly kTools="g++ cmake ninja:ninja-build ccache ld.lld:lld pkg-config git unzip patchelf mpirun:openmpi-bin"
 readonly kLibraries="libcli11-dev libyaml-cpp-dev nlohmann-json3-dev libfmt-dev catch2 libopenmpi-dev libpcre2-dev libicu-dev libcld2-dev libxxhash-dev libcurl4-openssl-dev libssl-dev libmicrohttpd-dev libseccomp-dev"
 
 say() { echo "setup: $*"; }

@@ -124,10 +124,9 @@ function(link_cuda_late target)
   endif()
 endfunction()
 
-find_program(ROLL_MOLD mold)
-if(ROLL_MOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.1)
-  # mold 1.10 does not align the read-only-after-relocation segment to pages: by chance, a program then does not start.
-  add_link_options(-fuse-ld=mold -Wl,-z,norelro)
+find_program(ROLL_LLD ld.lld)
+if(ROLL_LLD)
+  add_link_options(-fuse-ld=lld)
 endif()
 find_program(ROLL_CCACHE ccache)
 if(ROLL_CCACHE)
