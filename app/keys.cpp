@@ -127,9 +127,10 @@ void explain(const std::string& name) {
   const auto foreign = word_among(paths_of(keys), name.substr(name.rfind('.') + 1));
   try {
     text += (text.empty() ? "" : "\n") + explain_key(name, keys);
-  } catch (const UserError&) {
+  } catch (const UserError& unknown) {
+    const bool is_slip = std::string_view(unknown.what()).find("did you mean") != std::string_view::npos;
     if (foreign) text += explain_foreign(name, *foreign, keys);
-    if (text.empty()) text = mentions(name, keys);
+    if (text.empty() && !is_slip) text = mentions(name, keys);
     if (text.empty()) throw;
   }
   std::fputs(text.c_str(), stdout);

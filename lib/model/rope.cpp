@@ -165,6 +165,16 @@ at::Tensor scale_yarn(const at::Tensor& waves, const Rope& rope) {
   return at::reciprocal(rope.factor * waves) * (1 - kept) + at::reciprocal(waves) * kept;
 }
 
+/// Of a model whose kinds of layers turn differently, transformers reads a rope_scaling for those without a window, by
+/// its new words, and ignores rope_parameters that name no kind.
+void check_scaling_of_kinds(const ConfigReader& config, const std::string_view key, const ConfigReader& object) {
+  if (key == "rope_parameters")
+    config.fail("rope_parameters", "names no kind of layers, and transformers then ignores it; write full_attention and "
+                     "sliding_attention with an object each");
+  if (object.find("type") && !object.find("rope_type"))
+    object.fail("type", "is ignored by transformers in this architecture; call it rope_type");
+}
+
 }  // namespace
 
 void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positions, const RopeDefaults& usual,
@@ -174,6 +184,11 @@ void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positi
   rope.theta = config.positive("rope_theta", usual.theta);
   rope.interleaved = usual.interleaved;
   rope.dim = turned_numbers(config, head_dim, part_of_heads(config, defaults, defaults.partial, RopeKind::kDefault));
+  if (local && local_theta < 0 && rope.theta != usual.theta && !config.find("rope_parameters"))
+    config.fail("rope_theta",
+                fmt::format("is of all layers in transformers 4 and of those without a window in 5, where the others have "
+                            "{:g}; write rope_parameters with full_attention and sliding_attention",
+                            usual.theta));
   if (local) {
     *local = rope;
     local->theta = config.positive("rope_local_base_freq", local_theta > 0 ? local_theta : rope.theta);
@@ -185,6 +200,7 @@ void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positi
       read_object(config, from, head_dim, max_positions, defaults, into);
     };
     const bool by_kind = object.find("full_attention") || object.find("sliding_attention");
+    if (!by_kind && local) check_scaling_of_kinds(config, key, object);
     if (!by_kind) read(object, rope);
     if (object.find("full_attention")) read(object.object("full_attention"), rope);
     if (local && object.find("sliding_attention")) read(object.object("sliding_attention"), *local);

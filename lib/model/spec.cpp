@@ -176,6 +176,8 @@ void read_features(const Json& json, const std::string& origin, ModelSpec& spec)
   read_unturned(config, spec);
   read_window(config, spec);
   if (row.delta_nets != DeltaNets::kNone) {
+    if (spec.activation != Activation::kSilu)
+      config.fail(row.activation_key, "only silu is supported here: the delta nets' convolutions have it, too");
     spec.delta = read_delta(config);
     spec.recurs = read_recurs(config, spec.num_layers);
   }
@@ -295,11 +297,16 @@ Json hf_config(const ModelSpec& spec) {
   if (row.qkv_bias == Bias::kByQkvBias) config["qkv_bias"] = spec.qkv_bias;
   if (row.mlp_bias == Bias::kByConfig) config["mlp_bias"] = spec.mlp_bias;
   write_rope(spec.rope, spec.head_dim, config);
+  Json of_all = config.value("rope_scaling", Json{{"rope_type", "default"}});
+  of_all["rope_theta"] = spec.rope.theta;
   if (row.name == "ministral3") {
-    config["rope_parameters"] = config.value("rope_scaling", Json{{"rope_type", "default"}});
-    config["rope_parameters"]["rope_theta"] = spec.rope.theta;
+    config["rope_parameters"] = of_all;
     config.erase("rope_scaling");
   }
+  if (row.local_theta < 0)  // else version 5 of transformers has rope_theta in some layers alone
+    config["rope_parameters"] = {
+        {"full_attention", of_all},
+        {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", spec.local_rope.value().theta}}}};
   write_features(spec, config);
   if (spec.full_heads) write_full_heads(spec, config);
   write_mixture(spec, config);

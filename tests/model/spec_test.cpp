@@ -327,6 +327,22 @@ TEST_CASE("Ministral 3 says how its heads turn, and so do models of it that are 
   CHECK(hf_config(make_spec(sizes, {}))["rope_parameters"]["rope_theta"] == sizes.rope_theta);
 }
 
+TEST_CASE("what transformers ignores of an architecture's rotations or activations is refused", "[model]") {
+  const auto fault = [](const std::string& type, const Json& more) {
+    Json config = qwen2();
+    config["model_type"] = type;
+    config.update(more);
+    return message_of([&] { parse_spec(config, "c"); });
+  };
+  for (const char* type : {"gemma3_text", "olmo3"}) {
+    CHECK_THAT(fault(type, {{"rope_parameters", {{"rope_theta", 1e4}}}}), Contains("names no kind of layers"));
+    CHECK_THAT(fault(type, {{"rope_theta", 5e5}, {"rope_scaling", {{"type", "linear"}, {"factor", 2}}}}),
+               Contains("call it rope_type"));
+  }
+  CHECK_THAT(fault("olmo3", {{"rope_theta", 1e4}}), Contains("of those without a window in 5"));
+  CHECK_THAT(fault("qwen3_next", {{"hidden_act", "gelu_pytorch_tanh"}}), Contains("only silu"));
+}
+
 TEST_CASE("sizes that no model has are refused before anything is made of them", "[model]") {
   for (const char* key : {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
                           "num_key_value_heads", "max_position_embeddings", "head_dim"})
