@@ -52,6 +52,7 @@ struct DataArgs {
   std::optional<std::string> messages;
   std::optional<std::string> question, query;
   std::optional<std::string> prompt;
+  std::optional<std::string> system, prompt_template;
   std::optional<std::string> response;
   std::optional<std::string> ground_truth;
   GroundTruthPart ground_truth_part = GroundTruthPart::kWhole;
@@ -87,6 +88,10 @@ struct DataArgs {
     v("question", question, "column of a text that becomes the user's message, and goes through the template");
     v("query", query, "column of a text that follows the question's on a line of its own, where a row has one");
     v("prompt", prompt, "column of raw prompt text, which the template does not touch");
+    v("system", system,
+      "text of a system message, which each row's messages or question get that have none; null: none");
+    v("prompt_template", prompt_template,
+      "text around each row's question, prompt or last message of the user's, where it says {prompt}; null: none");
     v("response", response, "column of the response text (supervised fine-tuning)");
     v("ground_truth", ground_truth, "column of the right answer; null: ground_truth, where the prompt's is named");
     v("ground_truth_part", ground_truth_part,

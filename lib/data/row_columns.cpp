@@ -109,7 +109,9 @@ RowColumns columns_of(const DataArgs& data) {
           .ground_truth = data.ground_truth,
           .tag = data.tag,
           .domain = data.domain,
-          .ground_truth_part = data.ground_truth_part};
+          .ground_truth_part = data.ground_truth_part,
+          .system = data.system,
+          .prompt_template = data.prompt_template};
 }
 
 std::string to_text(const RowColumns& columns, const std::string& separator) {

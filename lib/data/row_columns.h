@@ -1,4 +1,5 @@
-// Which columns of a row are what: as the configuration says, or as a layout that is known by its columns.
+// Which columns of a row are what: as the configuration says, or as a layout that is known by its columns; and what
+// every prompt of them gets beside.
 #pragma once
 
 #include <optional>
@@ -15,6 +16,7 @@ namespace roll {
 struct RowColumns {
   std::optional<std::string> messages{}, question{}, query{}, prompt{}, ground_truth{}, tag{}, domain{};
   GroundTruthPart ground_truth_part = GroundTruthPart::kWhole;
+  std::optional<std::string> system{}, prompt_template{};  // texts, not columns
 
   bool names_prompt() const { return messages || question || prompt; }
   bool operator==(const RowColumns&) const = default;

@@ -25,6 +25,8 @@ RowFile::RowFile(const fs::path& file, const RowColumns& columns)
   }
   if (given.tag) columns_.tag = given.tag;
   if (given.domain) columns_.domain = given.domain;
+  columns_.system = given.system;
+  columns_.prompt_template = given.prompt_template;
   note_ = fmt::format("{}: read as {}: {}", name_, layout->name, to_text(columns_));
 }
 

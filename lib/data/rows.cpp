@@ -124,6 +124,34 @@ void read_prompt(Row& row, RowColumns columns) {
   }
 }
 
+/// `text` where the template says {prompt}.
+std::string filled(std::string pattern, const std::string& text) {
+  const size_t found = pattern.find(kPromptMark);
+  if (found == std::string::npos) throw user_error("data_args.prompt_template: must hold {} once", kPromptMark);
+  return pattern.replace(found, kPromptMark.size(), text);
+}
+
+/// What all prompts get beside their rows' columns.
+void dress_prompt(Row& row, const RowColumns& columns) {
+  if (columns.prompt_template && !row.messages) row.prompt = filled(*columns.prompt_template, row.prompt);
+  if (!row.messages) {
+    if (columns.system)
+      throw user_error("{}: its prompt is raw text, which no system message goes before (data_args.system); write it "
+                       "into data_args.prompt_template", row.origin);
+    return;
+  }
+  Json& messages = *row.messages;
+  if (columns.prompt_template) {
+    const auto last = std::find_if(messages.rbegin(), messages.rend(), [](const Json& m) { return m["role"] == "user"; });
+    if (last == messages.rend())
+      throw user_error("{}: no message is the user's, but data_args.prompt_template goes around the last of them",
+                       row.origin);
+    (*last)["content"] = filled(*columns.prompt_template, (*last)["content"].get<std::string>());
+  }
+  if (columns.system && messages.front()["role"] != "system")
+    messages.insert(messages.begin(), Json{{"role", "system"}, {"content", *columns.system}});
+}
+
 }  // namespace
 
 Json parse_messages(const Json& value, const std::string& origin, const std::string& column) {
@@ -161,6 +189,7 @@ Row parse_learnt_row(const Json& columns_as_they_are, const std::string& origin,
 Row parse_row(const Json& line, const std::string& origin, const RowColumns& columns) {
   Row row = parse_learnt_row(line, origin, columns);
   read_prompt(row, columns);
+  dress_prompt(row, columns);
   if (row.messages) row.tools = template_variables(line, origin).value("tools", Json());
   return row;
 }

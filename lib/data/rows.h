@@ -18,6 +18,9 @@
 
 namespace roll {
 
+/// Where DataArgs::prompt_template has the row's text.
+constexpr std::string_view kPromptMark = "{prompt}";
+
 struct Row {
   std::string id;                   // column `id` (a number is written as text); else "file name:line"
   std::string origin;               // "file:line" (of Parquet and arrays "file:row"), for errors
@@ -57,7 +60,7 @@ inline std::shared_ptr<const Row> borrowed(const Row& row) {
 
 /// One checked row; `origin` is its "file:line". A row's prompt is the messages column where the row has it, else the
 /// question, else the prompt column; where none is named, "messages", else "prompt". UserError: none is there, a column
-/// of the wrong type, an empty message list, a named column that the row lacks (which may be null, but for the prompt),
+/// of the wrong type, an empty message list, a raw prompt where a system message is wanted, a named column that the row lacks (which may be null, but for the prompt),
 /// a ground truth without the part that is asked for.
 Row parse_row(const Json& line, const std::string& origin, const RowColumns& columns);
 

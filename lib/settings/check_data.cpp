@@ -162,6 +162,19 @@ void refuse_curriculum(const DataArgs& data, Checker& check) {
   check.require(data.domain_interleave_schedule.empty(), data.domain_interleave_schedule, kElsewhere);
 }
 
+void check_prompt_template(const DataArgs& data, Checker& check) {
+  if (!data.prompt_template) return;
+  const size_t found = data.prompt_template->find(kPromptMark);
+  check.require(found != std::string::npos && data.prompt_template->rfind(kPromptMark) == found, data.prompt_template,
+                "must hold {} once: the row's text goes there", kPromptMark);
+}
+
+/// Responses are learnt behind the prompts that their rows hold.
+void refuse_dressed_prompts(const DataArgs& data, Checker& check) {
+  for (const auto* text : {&data.system, &data.prompt_template})
+    check.require(!*text, *text, "is for prompts that a policy answers; write it into the rows that are learnt from");
+}
+
 /// Two domains with one tag would both claim its rows.
 bool check_tags(const Config& config, Checker& check) {
   bool is_unique = true;
@@ -244,6 +257,8 @@ void check_data(const Config& config, bool offline, Checker& check) {
   for (const auto& [tag, name] : config.tag_to_template) check_template(name, config.tag_to_template, check);
   check_templates(config.global_template, config.actor_train.data_args, check);
   check_templates(config.global_template, config.validation.data_args, check);
+  check_prompt_template(config.actor_train.data_args, check);
+  check_prompt_template(config.validation.data_args, check);
   Domains domains{.rules = check_rewards(config, offline, check)};
   note_reward_model(config, check);
   if (config.rollout_replay)
@@ -262,6 +277,7 @@ void check_data(const Config& config, bool offline, Checker& check) {
   for (const auto& [name, set] : config.validation.sets) {
     check_set_name(name, config.validation.sets, check);
     check_templates(config.global_template, set.data_args, check);
+    check_prompt_template(set.data_args, check);
     if (check.require(!set.data_args.file_name.empty(), set.data_args.file_name, kNameSetRows))
       check_files(set.data_args, domains, offline, check);
   }
@@ -274,6 +290,7 @@ void check_data(const SftConfig& config, bool offline, Checker& check) {
   for (const DataArgs* data : {&config.sft_train.data_args, &config.validation.data_args}) {
     check_templates(config.global_template, *data, check);
     refuse_curriculum(*data, check);
+    refuse_dressed_prompts(*data, check);
     check.require(config.kind == "dpo" || !data->prompt || data->response, data->response,
                   "{} needs it: the column of what is learnt", check.name(data->prompt));
     const auto check_all = [&](const std::vector<fs::path>& files) { check_learnt_rows(files, *data, config); };
