@@ -223,7 +223,8 @@ def check_refused(folder):
 
 
 def check_expansion(folder):
-    """Few bytes that stand for gigabytes are refused long before these are read; a large file that repeats itself as data sets do is not."""
+    """Few bytes that stand for gigabytes are refused long before these are read; a large file that repeats itself as data sets do is not, nor is a
+    small one, however much it does."""
     text = pa.DictionaryArray.from_arrays(pa.array([0] * 20_000, pa.int32()), pa.array(["x" * 1_000_000]))
     pq.write_table(pa.table({"prompt": text}), folder / "bomb.parquet")
     (folder / "bomb.jsonl.gz").write_bytes(gzip.compress((b'{"prompt": "' + b"x" * 1_000_000 + b'"}\n') * 290, 9))
@@ -237,6 +238,9 @@ def check_expansion(folder):
     rng, system = random.Random(1), "You are a careful assistant. " * 200
     (folder / "alike.jsonl.gz").write_bytes(gzip.compress("".join(json.dumps({"prompt": f"{system}{rng.random()}"}) + "\n" for _ in range(50_000)).encode()))
     convert(folder, "alike.jsonl.gz")
+    (folder / "small.jsonl.gz").write_bytes(gzip.compress(b'{"prompt": "' + b"x" * 1_000_000 + b'"}\n', 9))
+    assert (folder / "small.jsonl.gz").stat().st_size < 2000
+    convert(folder, "small.jsonl.gz")
 
 
 def check_loads_arrow_late(folder):

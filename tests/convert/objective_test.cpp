@@ -32,6 +32,10 @@ std::string written_value(const Converted& made, const std::string& key) {
   return value ? value->text : "none";
 }
 
+std::string differences_of(const Converted& made) {
+  return fmt::format("{}", fmt::join(made.differences, "; "));
+}
+
 const std::string kActorKeys = "actor_rollout_ref.actor.", kCorrectionKeys = "algorithm.rollout_correction.";
 
 }  // namespace
@@ -53,6 +57,7 @@ TEST_CASE("what changes the objective and is not here is refused by its key", "[
        kMode},
       {"verl", {{"algorithm.adv_estimator", "optimal_token_baseline"}, gspo}, kMode},
       {"verl", {{"algorithm.adv_estimator", "reinforce_plus_plus"}, {"algorithm.gamma", "0.9"}, gspo}, kMode},
+      {"verl", {{"algorithm.adv_estimator", "remax"}, {"algorithm.use_kl_in_reward", "True"}, gspo}, kMode},
       {"verl", {grpo, {"algorithm.use_kl_in_reward", "True"}}, "algorithm.use_kl_in_reward"},
       {"verl", {grpo, {kActorKeys + "loss_agg_mode", "median"}}, kActorKeys + "loss_agg_mode"},
       {"verl",
@@ -73,6 +78,7 @@ TEST_CASE("what changes the objective and is not here is refused by its key", "[
        "actor_rollout_ref.model.override_config.attention_dropout"},
       {"verl", {grpo, {kActorKeys + "clip_ration_low", "0.3"}}, kActorKeys + "clip_ration_low"},
       {"verl", {grpo, {"algorithm.new_advantage.clip", "0.3"}}, "algorithm.new_advantage.clip"},
+      {"verl", {grpo, {"some.new.LoRA", "8"}}, "some.new.LoRA"},
       {"trl", {{"loss_type", "sapo"}}, "loss_type"},
       {"trl", {{"delta", "1.1"}}, "delta"},
       {"trl", {{"top_entropy_quantile", "0.2"}}, "top_entropy_quantile"},
@@ -125,6 +131,7 @@ TEST_CASE("what changes the objective and is not here is refused by its key", "[
       {"openrlhf", {{"pretrain_data", "d"}}, "pretrain_data"},
       {"openrlhf", {{"aux_loss_coef", "0.01"}}, "aux_loss_coef"},
       {"openrlhf", {{"enable_ema", "true"}}, "enable_ema"},
+      {"openrlhf", {{"remote_rm_url", "http://h:5000/score"}}, "remote_rm_url"},
       {"openrlhf", {{"critic.max_norm", "5"}}, "critic.max_norm"},
   };
   for (const auto& [trainer, keys, named] : cases) {
@@ -184,7 +191,56 @@ TEST_CASE("LoRA of slime's branches is LoRA here", "[convert]") {
           {{"use-lora", "true"}, {"lora-rank", "8"}, {"lora-alpha", "16"}, {"lora-target-modules", "q_proj,v_proj"}})
           .yaml,
       Contains("lora_target: [q_proj, v_proj]"));
+  CHECK_THAT(differences_of(made), Contains("no product was named"));
+  const Converted enabled = made_from(
+      "slime", {{"enable-lora", "true"}, {"lora-rank", "8"}, {"lora-alpha", "16"}, {"target-modules", "o_proj"}});
+  CHECK_THAT(enabled.yaml, Contains("lora_target: [o_proj]"));
+  CHECK_THAT(differences_of(enabled), !Contains("no product was named"));
   CHECK_THROWS_WITH(made_from("slime", {{"use-lora", "true"}, {"lora-rank", "8"}}), Contains("--lora-alpha"));
+}
+
+TEST_CASE("verl's sums over tokens are divided by what it divides them by", "[convert]") {
+  const std::string mode = kActorKeys + "loss_agg_mode";
+  const auto made_by = [&](const KeyPairs& more) {
+    KeyPairs keys{{"algorithm.adv_estimator", "grpo"}};
+    keys.insert(keys.end(), more.begin(), more.end());
+    return made_from("verl", keys);
+  };
+  const Converted sums = made_by({{mode, "token-sum"}});
+  CHECK(written_value(sums, "loss_agg_mode") == "seq-mean-token-sum-norm");
+  CHECK(written_value(sums, "loss_aggregation_divisor") == "1");
+  const Converted padded = made_by({{mode, "seq-mean-token-sum-norm"}, {"data.max_response_length", "300"}});
+  CHECK(written_value(padded, "loss_agg_mode") == "constant");
+  CHECK(written_value(padded, "loss_aggregation_divisor") == "300");
+  CHECK_THAT(differences_of(padded), Contains("the width of its padded rows"));
+  const Converted scaled = made_by({{mode, "seq-mean-token-sum-norm"}, {kActorKeys + "loss_scale_factor", "99"}});
+  CHECK(written_value(scaled, "loss_aggregation_divisor") == "99");
+  CHECK_THAT(differences_of(scaled), !Contains("the width of its padded rows"));
+}
+
+TEST_CASE("verl's ratio is cut twice by its plain loss alone", "[convert]") {
+  const std::pair<std::string, std::string> grpo{"algorithm.adv_estimator", "grpo"};
+  CHECK(written_value(made_from("verl", {grpo}), "dual_clip_c") == "3.0");
+  const Converted gspo = made_from("verl", {grpo, {kActorKeys + "policy_loss.loss_mode", "gspo"}});
+  CHECK(written_value(gspo, "dual_clip_loss") == "none");
+  CHECK(written_value(gspo, "pg_clip_low") == "0.2");
+}
+
+TEST_CASE("the last learning rate of a cosine is a rate or a share, as it was there", "[convert]") {
+  const std::string optim = kActorKeys + "optim.";
+  const std::pair<std::string, std::string> cosine{optim + "lr_scheduler_type", "cosine"};
+  CHECK_THAT(made_from("verl", {cosine, {optim + "min_lr", "2e-7"}}).yaml,
+             Contains("lr_scheduler_type: cosine_with_min_lr ") && Contains(" min_lr: 2e-7 "));
+  CHECK_THAT(made_from("verl", {cosine, {optim + "min_lr_ratio", "0.2"}}).yaml, Contains(" min_lr_rate: 0.2 "));
+  CHECK_THAT(made_from("openrlhf", {{"lr_scheduler", "cosine_with_min_lr"}, {"min_lr_ratio", "0.3"}}).yaml,
+             Contains(" min_lr_rate: 0.3 "));
+}
+
+TEST_CASE("a reward function is the one that its trainer calls", "[convert]") {
+  const std::string function = "custom_reward_function.";
+  const std::pair<std::string, std::string> file{function + "path", "r.py"};
+  CHECK_THAT(made_from("verl", {file}).yaml, Contains("python: r.py:compute_score "));
+  CHECK_THAT(made_from("verl", {file, {function + "name", "mine"}}).yaml, Contains("python: r.py:mine "));
 }
 
 TEST_CASE("verl's bounds of the ratio count, whatever clip_ratio says, unless they are null", "[convert]") {
@@ -192,7 +248,7 @@ TEST_CASE("verl's bounds of the ratio count, whatever clip_ratio says, unless th
       alone{kActorKeys + "clip_ratio", "0.3"};
   const Converted ignored = made_from("verl", {grpo, alone});
   CHECK(written_value(ignored, "pg_clip_low") == "0.2");
-  CHECK_THAT(fmt::format("{}", fmt::join(ignored.differences, "; ")), Contains("clip_ratio = 0.3 has no effect"));
+  CHECK_THAT(differences_of(ignored), Contains("clip_ratio = 0.3 has no effect"));
   CHECK(written_value(made_from("verl", {grpo, alone, {kActorKeys + "clip_ratio_low", "null"}}), "pg_clip_low") ==
         "0.3");
 }

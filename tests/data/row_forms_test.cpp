@@ -66,6 +66,9 @@ TEST_CASE("a prompt within the responses is taken out of them, whatever columns 
   CHECK(pair_words(R"({"prompt": "q", "chosen": [<s:x>, <u:q>, <a:a>], "rejected": [<s:x>, <u:q>, <a:b>]})") ==
         "system: x | " + found);
   CHECK(pair_words(R"({"prompt": "q", "chosen": "a", "rejected": "b"})") == "q -> a / b");
+  CHECK(pair_words(R"({"chosen": "is q a", "rejected": "is q b"})") == "is q ->  a /  b");
+  CHECK(pair_words(R"({"chosen": [<u:q>, <a:a>], "rejected": [<u:q>, <a:a>]})") ==
+        "user: q -> assistant: a / assistant: a");  // as TRL has it
   CHECK(pair_words(R"({"prompt": "q", "messages": [<u:another>], "chosen": "a", "rejected": "b"})",
                    {.prompt = "prompt"}) == "q -> a / b");
 }
@@ -87,6 +90,8 @@ TEST_CASE("pairs whose columns contradict each other are refused", "[data]") {
   CHECK_THAT(both(R"("messages": [<u:q>, <a:z>], "chosen": "a", "rejected": "b")"),
              Contains("messages end in an answer that is not chosen"));
   CHECK_THAT(both(R"("messages": [<u:q>], "prompt": "p", "chosen": "a", "rejected": "b")"),
+             Contains("prompt: is not the user's last message in messages"));
+  CHECK_THAT(both(R"("messages": [<u:p>, <a:x>, <u:q>], "prompt": "p", "chosen": "a", "rejected": "b")"),
              Contains("prompt: is not the user's last message in messages"));
   CHECK_THAT(both(R"("messages": [<u:q>], "prompt": [<u:p>], "chosen": "a", "rejected": "b")"),
              Contains("messages do not begin with prompt"));

@@ -63,11 +63,11 @@ def check_folder(folder):
     def remove(out):
         shutil.rmtree(out.rename(f"{out}.old"))  # at once: the run writes there
     ways = dict(removed=remove, renamed=lambda out: out.rename(f"{out}.old"), replaced=replace, unlocked=lambda out: (out / ".lock").unlink())
-    for kind, ranks in (("sft", 1), ("train", 1), ("train", 2)):
+    for kind, ranks, keys in (("sft", 1, {}), ("sft", 1, dict(save_steps=0)), ("train", 1, {}), ("train", 2, {})):
         for name, way in ways.items():
             if name != "removed" and kind == "sft":
                 continue
-            with LongRun(binary, folder, kind, ranks) as run:
+            with LongRun(binary, folder, kind, ranks, **keys) as run:
                 run.work()
                 way(run.out)
                 err = run.end(1)[1]

@@ -173,6 +173,8 @@ TEST_CASE("each family's calls are read behind its mark, and what is none stays 
       {"<function_calls>\na(x={'k': \"v)\", \"n\": 1e3}, y=True)\n</function_calls>",
        "|a{\"x\":{\"k\":\"v)\",\"n\":1000.0},\"y\":true}"},
       {"<function_calls>a(x='1\n2')</function_calls>", "|a{\"x\":\"1\\n2\"}"},
+      {"<function_calls>a(true=1, None=2)</function_calls>", "|a{\"true\":1,\"None\":2}"},
+      {"<|tool_call>call:a{1:2,true:3}<tool_call|>", "|a{\"1\":2,\"true\":3}"},
       {"<function_calls>a()", "|a{}"},
       {"<function_calls>a(1)</function_calls>", "<function_calls>a(1)</function_calls>"},
       {"<function_calls>a(x='1)</function_calls>", "<function_calls>a(x='1)</function_calls>"},

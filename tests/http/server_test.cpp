@@ -27,11 +27,12 @@ HttpResponse text(int status, const std::string& body) {
 
 constexpr int64_t kFlood = 1000, kPiece = 20'000;  // of a large stream: pieces, and the bytes of one
 
-/// Answers with the body's size; /stream counts to 3, /flood sends much, /wait and /drop return when the client has
-/// gone or the server stops.
+/// Answers with the body's size; /stream counts to 3, /flood sends much, /large and /shared 2000 bytes, /late comes
+/// after more than request_s, /wait and /drop return when the client has gone or the server stops.
 struct Echo {
   std::atomic<int> num_answered = 0, num_gone = 0;
   std::atomic<bool> is_pausing = false;
+  const std::shared_ptr<const std::string> shared = std::make_shared<const std::string>(2000, 'x');
   ServerLimits limits{.max_connections = 20, .request_s = 0.5, .stop_s = 0.2};
   std::optional<HttpServer> server;
 
@@ -63,7 +64,12 @@ struct Echo {
     } else if (request.path == "/flood") {
       reply.begin_stream("text/event-stream");
       for (int64_t i = 0; i < kFlood && !reply.is_gone(); ++i) reply.write(std::string(kPiece, 'x'));
+    } else if (request.path == "/large") {
+      reply.send(text(200, *shared));
+    } else if (request.path == "/shared") {
+      reply.send({.status = 200, .type = "text/plain", .body = shared, .headers = {}});
     } else if (request.path != "/nothing") {
+      if (request.path == "/late") std::this_thread::sleep_for(std::chrono::milliseconds(1200));
       reply.send(text(200, std::to_string(request.body.size()) + " of " + request.method));
     }
   }
@@ -85,7 +91,10 @@ class Wire {
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
-  void send(const std::string& text) const { ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL); }
+  /// False: the connection has ended.
+  bool send(const std::string& text) const {
+    return ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
+  }
   /// What comes until it holds `end`, or the connection ends.
   std::string receive(const std::string& end = "") const {
     std::string all;
@@ -150,6 +159,22 @@ TEST_CASE("a refusal is decided by the head, and the connection goes on behind i
   CHECK(echo.num_answered == 0);
   wire.send(request("GET /x"));
   CHECK_THAT(wire.receive("0 of GET"), Contains("200 OK"));
+  const Wire asking(echo.server->port());  // whether to send its body
+  asking.send(request("POST /x", "Expect: 100-continue\r\nContent-Length: 5000\r\n"));
+  CHECK_THAT(asking.receive(), Contains("413") && !Contains("100 Continue"));
+}
+
+TEST_CASE("a refused body is read to its end, but not without end", "[http]") {
+  Echo echo;
+  echo.limits.request_s = 100;
+  echo.listen();
+  const Wire wire(echo.server->port());
+  wire.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 300000000\r\n\r\n");
+  const std::string piece(1 << 20, 'x');
+  int num_sent = 0;
+  while (num_sent < 250 && wire.send(piece)) ++num_sent;
+  CHECK(num_sent >= 64);
+  CHECK(num_sent < 250);
 }
 
 TEST_CASE("heads have a largest size", "[http]") {
@@ -221,6 +246,29 @@ TEST_CASE("streams that are not read have a largest size together, and the large
   reader.send(request("GET /stream"));
   CHECK_THAT(reader.receive("0\r\n\r\n"), Contains("three"));
   const std::string heard = unread.receive();
+  CHECK(std::ranges::count(heard, 'x') < kFlood * kPiece);
+}
+
+TEST_CASE("an answer that is larger than all that may be unread is none, unless somebody keeps it anyway", "[http]") {
+  Echo echo;
+  echo.limits.max_unsent_bytes = 1000;
+  echo.listen();
+  const Wire wire(echo.server->port());
+  wire.send(request("GET /large"));
+  CHECK_THAT(wire.receive("but for streams"), Contains("413") && Contains("has 2000 bytes; at most 1000"));
+  wire.send(request("GET /shared"));
+  CHECK_THAT(wire.receive(*echo.shared), Contains("200 OK"));
+}
+
+TEST_CASE("a client may wait for its answer for long, and must then fetch it", "[http]") {
+  Echo echo;
+  echo.listen();
+  const Wire waiting(echo.server->port()), unread(echo.server->port());
+  unread.send(request("GET /flood"));
+  waiting.send(request("GET /late"));
+  CHECK_THAT(waiting.receive("0 of GET"), Contains("200 OK"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+  const std::string heard = unread.receive("0\r\n\r\n");
   CHECK(std::ranges::count(heard, 'x') < kFlood * kPiece);
 }
 

@@ -205,6 +205,18 @@ TEST_CASE("without old log-probs the ratio is one and the gradient is that of th
   CHECK(testing::near(in.log_probs.grad(), -weights * in.advantages, 1e-7));
 }
 
+TEST_CASE("the entropy bonus asks for weights in the mode of the loss", "[loss]") {
+  const auto rules = [](double coefficient) {
+    std::vector<std::pair<std::string, AggMode>> all;
+    for (const WeightRule& rule : actor_weight_rules(
+             settings_from({{"entropy_loss_coef", coefficient}, {"loss_agg_mode", "seq-mean-token-sum"}})))
+      all.emplace_back(rule.mask, rule.mode);
+    return std::ranges::count(all, std::pair(std::string("response_mask"), AggMode::kSeqMeanTokenSum));
+  };
+  CHECK(rules(0.1) == 1);
+  CHECK(rules(0) == 0);
+}
+
 TEST_CASE("what lies outside the masks reaches neither loss nor gradient, not even infinities", "[loss]") {
   Golden golden;
   const LossSettings settings{.kl_coef = 0.1, .entropy_coef = 0.1};

@@ -269,6 +269,14 @@ TEST_CASE("a copy of a tied embedding unties the model if modules_to_save names 
     return log_probs_of(Transformer::load(adapt(name, {}, {{"base_model_name_or_path", there}})), golden.tokens);
   };
   const at::Tensor untied = expected("untied", false), tied = expected("tied", true);
+  // A base whose head is its own although its config.json says otherwise.
+  Json says_tied = read_json(golden.folder / "untied_base" / "config.json");
+  says_tied["tie_word_embeddings"] = true;
+  write_file_atomic(golden.folder / "untied_base" / "config.json", says_tied.dump());
+  const Transformer over = Transformer::load(golden.folder / "untied");
+  CHECK(at::equal(log_probs_of(over, golden.tokens), untied));
+  over.save(golden.folder / "over");
+  CHECK(read_json(golden.folder / "over" / "config.json")["tie_word_embeddings"] == false);
   const auto own = adapt("b", {{embedding, copy}}, {{"modules_to_save", {"embed_tokens"}}});
   const Transformer read = Transformer::load(own);
   CHECK(at::equal(log_probs_of(read, golden.tokens), untied));

@@ -306,6 +306,8 @@ TEST_CASE("layers see a window where config.json says so", "[model]") {
   CHECK((windows() == std::vector<int64_t>{4096, 4096}));
   config["layer_types"] = {"sliding_attention", "full_attention"};
   CHECK((windows() == std::vector<int64_t>{4096, 0}));
+  config["layer_types"].push_back("full_attention");
+  CHECK_THAT(message_of([&] { windows(); }), Contains("layer_types") && Contains("a list of 2 kinds of layers"));
   config["model_type"] = "ministral3";
   config["rope_parameters"] = {{"rope_theta", 1e6}};
   CHECK((windows() == std::vector<int64_t>{4096, 4096}));

@@ -187,6 +187,13 @@ TEST_CASE("a head that differs from the embedding is a head of its own, whatever
   read.save(folder / "saved");
   CHECK(read_json(folder / "saved" / "config.json")["tie_word_embeddings"] == false);
   CHECK(folder_notes(folder / "saved").empty());
+  config["text_config"] = {{"tie_word_embeddings", true}};  // as those have it that describe other models, too
+  save_folder(folder / "more", config, model.parameters(), {});
+  const Json untied = config_of(HfFolder::open(folder / "more"), read.spec());
+  CHECK(untied["tie_word_embeddings"] == false);
+  CHECK(untied["text_config"]["tie_word_embeddings"] == false);
+  std::filesystem::remove(folder / "m" / "model.safetensors");
+  CHECK(read_spec(folder / "m").tied_head);  // who reads the weights says that they are not there
 }
 
 TEST_CASE("a value model starts at zero from a language model, and survives saving", "[model]") {

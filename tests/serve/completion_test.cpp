@@ -75,6 +75,25 @@ TEST_CASE("a prompt is a text, ids, or several of either", "[serve]") {
     CHECK(served.error(kText, std::string(R"({"prompt":)") + wrong + "}").starts_with("prompt"));
 }
 
+TEST_CASE("what is echoed has a largest size together, each time that it is", "[serve]") {
+  const Served served;
+  const auto body = [](size_t num_prompts, size_t n) {
+    const Json prompts(num_prompts, std::vector<int64_t>(128, 1));
+    return Json{{"prompt", prompts}, {"n", n}, {"echo", true}}.dump();
+  };
+  CHECK_NOTHROW(served.read(kText, body(4, 1024)));
+  CHECK_THAT(served.error(kText, body(5, 1024)), Catch::StartsWith("echo: ") && Catch::Contains("655360; at most"));
+}
+
+TEST_CASE("tools that may not be called are not shown, and a turn is then content", "[serve]") {
+  const Served served;
+  const std::string body = R"({"messages":[{"role":"user","content":"a"}],"tools":[{"function":{"name":"f"}}])";
+  CHECK(served.read(kChat, body + "}").has_tools);
+  const CompletionRequest none = served.read(kChat, body + R"(,"tool_choice":"none"})");
+  CHECK_FALSE(none.has_tools);
+  CHECK_FALSE(none.variables.contains("tools"));
+}
+
 TEST_CASE("what is not done is refused by name, and what is mistyped, too", "[serve]") {
   const Served served;
   const auto [field, said] = GENERATE(table<std::string, std::string>({
@@ -85,6 +104,8 @@ TEST_CASE("what is not done is refused by name, and what is mistyped, too", "[se
       {R"("response_format":{"type":"json_object"})", "response_format = "},
       {R"("temprature":1)", "temprature: unknown key; did you mean 'temperature'?"},
       {R"("temperature":-1)", "temperature = -1: "},
+      {R"("repetition_penalty":1e-5)", "repetition_penalty = 1e-05: "},
+      {R"("repetition_penalty":1e300)", "repetition_penalty = 1e+300: "},
       {R"("temperature":"hot")", "temperature = \"hot\": "},
       {R"("n":0)", "n = 0: must be"},
       {R"("n":1e9)", "n = "},

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <set>
 #include <thread>
 
 #include "error_of.h"
@@ -81,6 +82,16 @@ Generation expected(const Service& service, const std::vector<int64_t>& prompt, 
   return alone(service.model, {.prompt_ids = prompt, .sequence_id = choice}, params);
 }
 
+/// Runs `steps` as the engine of `queue`, which then fails.
+void as_engine(RequestQueue& queue, const std::function<void(const OnGenerated&, const SamplerHooks&)>& steps) {
+  const auto serve = [&](RequestSource&, const OnGenerated& on_done,
+                         const SamplerHooks& hooks) -> std::vector<Generation> {
+    steps(on_done, hooks);
+    throw system_error("over");
+  };
+  CHECK_THROWS_AS(queue.run(serve, [] { return false; }), SystemError);
+}
+
 }  // namespace
 
 TEST_CASE("a seeded request gets what it would get alone, choice by choice, as often as it asks", "[serve]") {
@@ -101,6 +112,19 @@ TEST_CASE("a seeded request gets what it would get alone, choice by choice, as o
   }
 }
 
+TEST_CASE("requests without a seed draw numbers of their own", "[serve]") {
+  RequestQueue queue(10);  // whose steps are made here
+  CompletionRequest request = request_of({{1}, {2}}, 2, 0);
+  request.seed.reset();
+  for (int i = 0; i < 2; ++i) submit(queue, request);
+  as_engine(queue, [&](const auto&, const auto&) {
+    const std::deque<int64_t> none;
+    std::set<uint64_t> names;
+    for (const auto& one : queue.next({.waiting = none, .num_free_slots = 8}).requests) names.insert(one.sequence_id);
+    CHECK(names.size() == 8);
+  });
+}
+
 TEST_CASE("a sampler that has answered many is left for a new one, and nobody notices", "[serve]") {
   Service service;
   CompletionRequest quick = request_of({{1}}, 1024, 5);
@@ -116,6 +140,36 @@ TEST_CASE("a sampler that has answered many is left for a new one, and nobody no
     CHECK(heard == all[0].ids.size());
   }
   CHECK(service.num_runs > 1);
+}
+
+TEST_CASE("a sampler that has drawn much is left for a new one", "[serve]") {
+  RequestQueue queue(10);
+  submit(queue, request_of({{1}}, 3, 1));
+  as_engine(queue, [&](const OnGenerated& on_done, const auto&) {
+    const std::deque<int64_t> none;
+    const auto pauses_behind = [&](int64_t index, size_t num_tokens) {
+      on_done(index, {.ids = std::vector<int64_t>(num_tokens, 7), .finish_reason = FinishReason::kLength});
+      return queue.next({.waiting = none, .num_running = 1}).pauses;
+    };
+    queue.next({.waiting = none, .num_free_slots = 8});
+    CHECK_FALSE(pauses_behind(0, (1 << 20) - 1));
+    CHECK(pauses_behind(1, 1));
+  });
+}
+
+TEST_CASE("what is taken back while a sampler is left is not begun again", "[serve]") {
+  RequestQueue queue(10);
+  const auto answer = submit(queue, request_of({{1}}, 2, 1));
+  const std::deque<int64_t> none;
+  std::vector<size_t> num_begun;
+  const auto serve = [&](RequestSource& source, const OnGenerated&, const SamplerHooks&) -> std::vector<Generation> {
+    num_begun.push_back(source.next({.waiting = none, .num_running = 1, .num_free_slots = 8}).requests.size());
+    if (num_begun.size() == 2) throw system_error("over");
+    queue.cancel(answer);
+    return {};
+  };
+  CHECK_THROWS_AS(queue.run(serve, [] { return false; }), SystemError);
+  CHECK(num_begun == std::vector<size_t>{2, 0});
 }
 
 TEST_CASE(
@@ -183,16 +237,6 @@ class Slots {
   int64_t num_free_;
 };
 
-/// Runs `steps` as the engine of `queue`, which then fails.
-void as_engine(RequestQueue& queue, const std::function<void(const OnGenerated&, const SamplerHooks&)>& steps) {
-  const auto serve = [&](RequestSource&, const OnGenerated& on_done,
-                         const SamplerHooks& hooks) -> std::vector<Generation> {
-    steps(on_done, hooks);
-    throw system_error("over");
-  };
-  CHECK_THROWS_AS(queue.run(serve, [] { return false; }), SystemError);
-}
-
 TEST_CASE("a request without a slot takes one from the request that has most, and gets no second one that way",
           "[serve]") {
   RequestQueue queue(1024);
@@ -218,6 +262,31 @@ TEST_CASE("a request without a slot takes one from the request that has most, an
   });
 }
 
+TEST_CASE("a slot is taken of the request that has most, and never its only one", "[serve]") {
+  RequestQueue queue(1024);
+  as_engine(queue, [&](const auto&, const auto&) {
+    Slots three(queue, 3), two(queue, 2);
+    submit(queue, request_of({{1}}, 1, 1));
+    submit(queue, request_of({{2}}, 1, 1));
+    CHECK(two.next() == Prompts{{1}, {2}});
+    submit(queue, request_of({{3}}, 1, 1));
+    CHECK(two.next().empty());
+    CHECK(two.cancelled.empty());
+    CHECK(three.next() == Prompts{{3}});
+    submit(queue, request_of({{4}}, 2, 1));
+    CHECK(three.next() == Prompts{{4}, {4}});
+    Slots more(queue, 3);
+    submit(queue, request_of({{5}}, 3, 1));
+    CHECK(more.next() == Prompts{{5}, {5}, {5}});
+    Slots last(queue, 2);
+    submit(queue, request_of({{6}}, 2, 1));
+    CHECK(last.next() == Prompts{{6}, {6}});
+    submit(queue, request_of({{7}}, 1, 1));
+    CHECK(last.next() == Prompts{{7}});
+    CHECK(last.cancelled == std::vector<int64_t>{7});  // the last of {5}, not of {6}
+  });
+}
+
 TEST_CASE("what is interrupted for others gets what it would get alone, and is heard once", "[serve]") {
   Service service;
   CompletionRequest many = request_of({{1, 2}}, 6, 7), one = request_of({{4}}, 1, 9);
@@ -239,7 +308,7 @@ TEST_CASE("what is interrupted for others gets what it would get alone, and is h
 
 TEST_CASE("long prompts are read a few at a time, and short ones beside them", "[serve]") {
   RequestQueue queue(1024);
-  const std::vector<int64_t> a(3000, 1), b(3000, 2), c(3000, 3), other(3000, 4), brief(500, 5);
+  const std::vector<int64_t> a(3900, 1), b(3000, 2), c(3000, 3), other(3000, 4), brief(500, 5);
   submit(queue, request_of({a, b, c}, 2, 1));
   as_engine(queue, [&](const auto&, const SamplerHooks& hooks) {
     Slots slots(queue, 100);
@@ -279,8 +348,9 @@ TEST_CASE("while others are sampled, scores take half of the time, and those tha
     return std::vector<TokenScore>(ids.size() - 1);
   });
   CompletionRequest request = request_of({{1, 2}}, 3, 1);
-  request.echoes = request.with_log_probs = true;
+  request.echoes = request.with_log_probs = request.streams = true;
   const auto scored = submit(queue, request), unwanted = submit(queue, request);
+  CHECK_FALSE(scored->hears_tokens());  // which would come without their scores
   as_engine(queue, [&](const OnGenerated& on_done, const auto&) {
     const std::deque<int64_t> none;
     const auto next = [&](int64_t num_running) {

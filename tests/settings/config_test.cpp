@@ -145,6 +145,14 @@ TEST_CASE("a key that a role does not read is refused on the command line", "[tr
   CHECK(told("validation.strategy_args={strategy_name: vllm}", "it has no model"));
   CHECK(told("actor_train.generating_args={temperature: 2}", "only actor_infer and validation sample"));
   CHECK(told("num_gpus_per_node=4", "device_mapping, -n and the hostfile"));
+  CHECK(error_of({"num_gpus_per_node=4", "max_steps=${num_gpus_per_node}"}).empty());  // which another key reads
+}
+
+TEST_CASE("a key that is typed and has no effect is an error", "[train]") {
+  for (const char* typed : {"kl_horizon=5", "actor_train.model_args.lora_alpha=8"}) {
+    INFO(typed);
+    CHECK(mentions(error_of({typed}), "leave it out"));
+  }
 }
 
 TEST_CASE("a key that another one makes idle is noted, or refused where it is typed, unless it has its default",

@@ -116,6 +116,21 @@ TEST_CASE("all roles of a run turn heads by its longest sequence, whatever their
   }
 }
 
+TEST_CASE("a reference from the policy's base is quantised as the policy, and another one is not", "[train]") {
+  const TemporaryFolder folder;
+  tiny(1).save(folder / "a");
+  tiny(2).save(folder / "b");
+  const LoraSpec lora{.rank = 2, .targets = {"q_proj"}, .quantise_base = Quantisation::kInt8};
+  const RoleModels models =
+      models_in({.actor = folder / "a", .references = {folder / "a", folder / "b"}, .actor_lora = lora},
+                {.references = {at::kFloat, at::kFloat}});
+  CHECK(models.actor.spec.quantised == Quantisation::kInt8);
+  CHECK(models.references[0].spec.quantised == Quantisation::kInt8);
+  CHECK_FALSE(models.references[1].spec.quantised);
+  const auto plain = models_in({.actor = folder / "a", .references = {folder / "a"}}, {.references = {at::kFloat}});
+  CHECK_FALSE(plain.references[0].spec.quantised);
+}
+
 TEST_CASE("whole weights are gathered on the first rank of a mesh", "[train][dist]") {
   const TemporaryFolder folder;
   tiny(1).save(folder / "a");

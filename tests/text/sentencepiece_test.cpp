@@ -75,13 +75,17 @@ TEST_CASE("bytes of tokens are shown once they can no longer change, and known o
   CHECK(tokenizer.token_bytes(space_a) == " a");
   CHECK(tokenizer.decode(std::vector<int64_t>{space_a, space_a}) == "a a");
   CHECK(tokenizer.token_bytes(1 << 20).empty());
-  const std::vector<int64_t> skipped{*tokenizer.id_of("<s>"), space_a, space_a};
-  GrowingText growing;
+  CHECK(golden_tokenizer("metaspace").token_bytes(*golden_tokenizer("metaspace").id_of("\u2581a")) == " a");
+  const int64_t skipped = *tokenizer.id_of("<s>");
   const DecodeText decode = [&](std::span<const int64_t> some, bool skip) {
     return tokenizer.decode(some, skip, true);
   };
-  for (size_t i = 1; i <= skipped.size(); ++i) growing.grow({skipped.data(), i}, true, decode);
-  CHECK(growing.text() == "a a");
+  for (const auto& ids :
+       {std::vector{skipped, space_a, space_a}, std::vector{space_a, skipped, space_a, skipped, skipped}}) {
+    GrowingText growing;
+    for (size_t i = 1; i <= ids.size(); ++i) growing.grow({ids.data(), i}, true, decode);
+    CHECK(growing.text() == "a a");
+  }
 }
 
 TEST_CASE("a text behind others begins as it does in the whole", "[text]") {

@@ -118,6 +118,17 @@ TEST_CASE("odd merges and unknown bytes mean what they mean to HF", "[text]") {
   CHECK(tokenizer_of(unknown).encode("azza") == Ids{0, 1, 1, 0});
   unknown["model"]["fuse_unk"] = true;
   CHECK(tokenizer_of(unknown).encode("azza") == Ids{0, 1, 0});
+  // Merges of a character with what stands for another: a byte of it, or the unknown token.
+  const auto of_characters = [](const std::vector<std::string>& vocabulary, const FileJson& merges, const char* more) {
+    FileJson json = small_tokenizer(vocabulary, merges);
+    for (const char* section : {"pre_tokenizer", "decoder"}) json.erase(section);
+    json["model"].update(FileJson::parse(more));
+    return tokenizer_of(json);
+  };
+  const FileJson of_byte = FileJson::parse(R"([["<0xA9>", "d"]])"), of_unknown = FileJson::parse(R"([["?", "d"]])");
+  CHECK(of_characters({"<0xC3>", "<0xA9>", "d", "<0xA9>d"}, of_byte, R"({"byte_fallback": true})").encode("éd") ==
+        Ids{0, 3});
+  CHECK(of_characters({"?", "d", "?d"}, of_unknown, R"({"unk_token": "?"})").encode("dxd") == Ids{1, 2});
 }
 
 TEST_CASE("a disarmed text spells no special token, and loses no character", "[text]") {
