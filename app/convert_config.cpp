@@ -37,6 +37,7 @@ constexpr size_t kMostBytes = 4 << 20;
 struct Arguments {
   std::vector<std::string> files;
   std::map<std::string, std::string> variables;
+  std::vector<std::string> of_script;  // 1=8 is the script's first argument
   std::vector<ArgumentWord> words;
 };
 
@@ -45,7 +46,12 @@ Arguments sorted(const std::vector<std::string>& all) {
   for (const std::string& word : all) {
     const size_t equals = word.find('=');
     const bool is_flag = word.starts_with("-");
-    if (arguments.words.empty() && !is_flag && equals == std::string::npos)
+    const bool is_numbered = equals == 1 && word[0] >= '1' && word[0] <= '9';
+    if (is_numbered && static_cast<size_t>(word[0] - '0') != arguments.of_script.size() + 1)
+      throw user_error("{}: the script's arguments come in their order: 1=VALUE, then 2=VALUE", word);
+    if (is_numbered)
+      arguments.of_script.push_back(word.substr(2));
+    else if (arguments.words.empty() && !is_flag && equals == std::string::npos)
       arguments.files.push_back(word);
     else if (!is_flag && equals != std::string::npos && shell::is_name(word.substr(0, equals)))
       arguments.variables[word.substr(0, equals)] = word.substr(equals + 1);
@@ -69,10 +75,21 @@ std::vector<ForeignKey> keys_of_file(const std::string& file, const Arguments& a
                                      std::vector<std::string>& notes) {
   const std::string text = read_file(file, kMostBytes);
   if (ends_with_one(file, {".yaml", ".yml", ".json"})) return keys_of_yaml(text, file);
-  const shell::Reading reading{std::filesystem::absolute(file).lexically_normal(), script_beside, arguments.variables};
-  const ForeignScript script = file.ends_with(".md")   ? read_markdown(text, file, reading)
-                               : file.ends_with(".py") ? read_python(text, file, reading)
-                                                       : read_script(text, file, reading);
+  shell::Reading reading{std::filesystem::absolute(file).lexically_normal(), script_beside, arguments.variables,
+                         arguments.of_script};
+  ForeignScript script = file.ends_with(".md")   ? read_markdown(text, file, reading)
+                         : file.ends_with(".py") ? read_python(text, file, reading)
+                                                 : read_script(text, file, reading);
+  if (script.launches.empty() && !script.ended.empty()) {
+    reading.has_more_arguments = true;
+    ForeignScript with_more = read_script(text, file, reading);
+    if (!with_more.launches.empty()) {
+      with_more.notes.push_back(
+          fmt::format("{}: without arguments of its own the script ends; its first is 1=VALUE behind the file",
+                      script.ended));
+      script = std::move(with_more);
+    }
+  }
   ForeignLaunch launch = choose_launch(script, file, flags.pick);
   notes = script.notes;
   if (!launch.condition.empty())

@@ -48,7 +48,9 @@ std::optional<ForeignLaunch> launch_of(const ArgumentWords& words) {
       launch.keys = keys_of_words(ArgumentWords(words.begin() + static_cast<ptrdiff_t>(i) + 2, words.end()));
       return launch;
     }
-    if (!is_python(word) && !is_launcher(word)) continue;
+    // What starts Python may depend on a condition: `"${LAUNCH[@]}" -m verl.trainer.main_ppo`.
+    const bool may_start = !words[i].unknown.empty() && i + 1 < words.size() && words[i + 1].text == "-m";
+    if (!is_python(word) && !is_launcher(word) && !may_start) continue;
     for (size_t j = i + 1; j < words.size(); ++j) {
       const bool is_module = is_among(words[j].text, {"-m", "--module"}) && j + 1 < words.size();
       if (is_module && is_launcher_module(words[j + 1].text)) {

@@ -169,9 +169,11 @@ std::string Conversion::text(const std::string& key) const {
   const auto found = given_.find(key);
   if (found != given_.end() && !found->second->unknown.empty())
     throw user_error(
-        "{}: {} depends on {}, which only a run of the script would tell; give it behind the file as {}, or the "
-        "variable as NAME=VALUE",
-        found->second->place, found->second->key, found->second->unknown, given_as(*found->second));
+        "{}: {} depends on {}, which only a run of the script would tell; give it behind the file as {}, or {}",
+        found->second->place, found->second->key, found->second->unknown, given_as(*found->second),
+        found->second->unknown.find(", an argument of the script") == std::string::npos
+            ? "the variable as NAME=VALUE"
+            : "the script's first argument as 1=VALUE, its second as 2=VALUE");
   if (found != given_.end()) return plain(found->second->value);
   const ForeignRow* row = row_of(key);
   return row ? row->standard : "";

@@ -38,6 +38,8 @@ struct Reading {
   std::string path = {};                                // of the script, for $0 and what it sources
   ReadScript read = {};                                 // may be empty: nothing is sourced
   std::map<std::string, std::string> environment = {};  // variables that are known
+  std::vector<std::string> arguments = {};              // $1, $2, ...
+  bool has_more_arguments = false;                      // more arguments follow, which nobody said: $# is unknown
 };
 
 enum class Truth { kNo, kYes, kUnknown };
@@ -67,10 +69,15 @@ class Interpreter {
     std::vector<Field> fields;  // one, or an array's
     bool is_array = false;
   };
+  struct Arguments {
+    std::vector<Field> given;  // $1, $2, ...
+    bool has_more = false;     // more follow, whose values are unknown
+    int64_t num_shifted = 0;   // `shift` has taken so many from the front
+  };
   struct State {
     std::map<std::string, Variable> variables;
     std::map<std::string, NodePtr> functions;
-    std::vector<Field> arguments;  // $1, $2, ...
+    Arguments arguments;
     std::string folder;            // empty: where the script was started
     std::string doubt;             // a condition under which the rest may not run
 
