@@ -1,12 +1,13 @@
 // roll convert-config: another trainer's configuration as one of ours.
 #include "convert/convert.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -18,7 +19,7 @@
 #include "base/shell.h"
 #include "checkpoint/manifest.h"
 #include "convert/python.h"
-#include "settings/load_config.h"
+#include "settings/check_config_text.h"
 
 namespace roll {
 
@@ -71,27 +72,18 @@ bool ends_with_one(const std::string& file, std::initializer_list<const char*> e
 }
 
 /// The keys of one file: YAML and JSON are keys, all else has a command that passes them.
-std::vector<ForeignKey> keys_of_file(const std::string& file, const Arguments& arguments, const ConvertFlags& flags,
+std::vector<ForeignKey> keys_of_file(const std::string& file, const Arguments& arguments, ConvertFlags& flags,
                                      std::vector<std::string>& notes) {
   const std::string text = read_file(file, kMostBytes);
   if (ends_with_one(file, {".yaml", ".yml", ".json"})) return keys_of_yaml(text, file);
-  shell::Reading reading{std::filesystem::absolute(file).lexically_normal(), script_beside, arguments.variables,
-                         arguments.of_script};
-  ForeignScript script = file.ends_with(".md")   ? read_markdown(text, file, reading)
-                         : file.ends_with(".py") ? read_python(text, file, reading)
-                                                 : read_script(text, file, reading);
-  if (script.launches.empty() && !script.ended.empty()) {
-    reading.has_more_arguments = true;
-    ForeignScript with_more = read_script(text, file, reading);
-    if (!with_more.launches.empty()) {
-      with_more.notes.push_back(
-          fmt::format("{}: without arguments of its own the script ends; its first is 1=VALUE behind the file",
-                      script.ended));
-      script = std::move(with_more);
-    }
-  }
+  const shell::Reading reading{std::filesystem::absolute(file).lexically_normal(), script_beside, arguments.variables,
+                               arguments.of_script};
+  const ForeignScript script = file.ends_with(".md")   ? read_markdown(text, file, reading)
+                               : file.ends_with(".py") ? read_python(text, file, reading)
+                                                       : read_script(text, file, reading);
   ForeignLaunch launch = choose_launch(script, file, flags.pick);
   notes = script.notes;
+  if (flags.trainer == "auto" && !launch.trainer.empty()) flags.trainer = launch.trainer;
   if (!launch.condition.empty())
     notes.push_back(fmt::format("{}: whether this command is reached depends on {}", launch.place, launch.condition));
   if (flags.shows_keys) print_data(shell_line({"starts", launch.place, launch.program}) + "\n");
@@ -118,8 +110,7 @@ std::vector<ForeignKey> with_files(const std::vector<ForeignKey>& keys, const st
   return all;
 }
 
-std::vector<ForeignKey> read_keys(const Arguments& arguments, const ConvertFlags& flags,
-                                  std::vector<std::string>& notes) {
+std::vector<ForeignKey> read_keys(const Arguments& arguments, ConvertFlags& flags, std::vector<std::string>& notes) {
   std::vector<ForeignKey> keys;
   for (const std::string& file : arguments.files)
     for (ForeignKey& key : with_files(keys_of_file(file, arguments, flags, notes), file, notes))
@@ -137,22 +128,42 @@ void show_keys(const std::vector<ForeignKey>& keys) {
   }
 }
 
-/// Nothing is given out that `roll validate-config --offline` would refuse.
-void check(const std::string& yaml) {
+/// Variables of the environment that the file leaves open, and are not set here.
+std::vector<std::string> open_variables(const std::string& yaml) {
+  constexpr std::string_view kBegin = "${oc.env:";
+  std::vector<std::string> names;
+  for (size_t at = yaml.find(kBegin); at != yaml.npos; at = yaml.find(kBegin, at + 1)) {
+    const size_t begin = at + kBegin.size();
+    const std::string name = yaml.substr(begin, yaml.find_first_of(",}", begin) - begin);
+    if (yaml[begin + name.size()] == '}' && !std::getenv(name.c_str()) && std::ranges::find(names, name) == names.end())
+      names.push_back(name);
+  }
+  return names;
+}
+
+/// Nothing is given out that `roll validate-config --offline` would refuse, once those variables are set.
+void check(const Converted& converted, const std::vector<std::string>& variables) {
+  std::string yaml = converted.yaml;
+  for (const std::string& name : variables) {
+    const std::string open = "${oc.env:" + name + "}";
+    for (size_t at = yaml.find(open); at != yaml.npos; at = yaml.find(open, at)) yaml.replace(at, open.size(), name);
+  }
   try {
-    load_config_text(yaml, "converted.yaml", {}, {.offline = true});
+    check_config_text(converted.command, yaml, "converted.yaml", {.offline = true});
   } catch (const UserError& error) {
-    throw user_error("what it converts to is refused; give other values behind the file:\n{}\n{}", yaml, error.what());
+    throw user_error("what it converts to is refused; give other values behind the file:\n{}\n{}", converted.yaml,
+                     error.what());
   }
 }
 
-void convert(const ConvertFlags& flags, const std::vector<std::string>& all) {
+void convert(ConvertFlags flags, const std::vector<std::string>& all) {
   const Arguments arguments = sorted(all);
   std::vector<std::string> notes;
   const std::vector<ForeignKey> keys = read_keys(arguments, flags, notes);
   if (flags.shows_keys) return show_keys(keys);
   const Converted converted = convert_config(keys, flags.trainer, flags.num_ranks);
-  check(converted.yaml);
+  const std::vector<std::string> variables = open_variables(converted.yaml);
+  check(converted, variables);
   if (flags.out.empty()) {
     print_data(converted.yaml);
   } else {
@@ -160,14 +171,18 @@ void convert(const ConvertFlags& flags, const std::vector<std::string>& all) {
     refuse_in_checkpoint("--out", flags.out);
     write_file_atomic(flags.out, converted.yaml);
   }
+  if (!variables.empty())
+    notes.push_back(fmt::format("the run needs these variables of its environment, which the script leaves open: {}",
+                                fmt::join(variables, ", ")));
   for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!flags.out.empty() || ::isatty(STDOUT_FILENO) == 0) {  // a terminal has just shown them, above the keys
     for (const std::string& line : converted.differences) std::fprintf(stderr, "differs: %s\n", line.c_str());
     for (const std::string& line : converted.without) std::fprintf(stderr, "without counterpart: %s\n", line.c_str());
   }
   const std::string where = flags.out.empty() ? "FILE" : flags.out;
-  std::fprintf(stderr, "converted from %s; next: roll validate-config --offline --config %s\n",
-               converted.trainer.c_str(), where.c_str());
+  std::fprintf(stderr, "converted from %s%s; next: roll validate-config --offline --config %s\n",
+               converted.trainer.c_str(),
+               converted.command == "train" ? "" : (" for roll " + converted.command).c_str(), where.c_str());
 }
 
 }  // namespace

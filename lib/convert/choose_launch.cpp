@@ -80,6 +80,7 @@ ForeignLaunch choose_launch(const ForeignScript& script, const std::string& orig
   if (const std::string kind = other_kind_of(chosen->program); !kind.empty())
     throw user_error("{}: {}: {}", chosen->place, chosen->program, kind);
   ForeignLaunch launch = *chosen;
+  launch.trainer = trainer_of_program(launch.program);
   add_processes(launch);
   add_trainer(launch);
   return launch;

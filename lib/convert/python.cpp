@@ -100,7 +100,7 @@ class PythonReader {
     });
     for (ForeignKey& key : keys)
       if (key.key == "model") key.key = "model_name_or_path";
-    if (launches_.empty()) launches_.push_back({name, where, "", {}, {}});
+    if (launches_.empty()) launches_.push_back({name, where, "", "", {}, {}});
     for (ForeignKey& key : keys) launches_.back().keys.push_back(std::move(key));
   }
 
@@ -110,7 +110,7 @@ class PythonReader {
   }
   void take_config() {
     const PythonToken& name = tokens_[at_];
-    launches_.push_back({name.text, place(name), "", keywords(/*holds_config=*/false), {}});
+    launches_.push_back({name.text, place(name), "", "", keywords(/*holds_config=*/false), {}});
   }
 
   bool is_adapters(size_t at) const {

@@ -302,7 +302,7 @@ void combine_trl(Conversion& c) {
 }  // namespace trl
 
 const ForeignTrainer& trl_trainer() {
-  static const ForeignTrainer trainer{"trl", trl::kRows, trl::combine_trl};
+  static const ForeignTrainer trainer{"trl", "train", trl::kRows, trl::combine_trl};
   return trainer;
 }
 

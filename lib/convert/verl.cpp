@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "convert/distillation.h"
 #include "convert/table.h"
 #include "convert/verl_adapters.h"
 #include "convert/verl_correction.h"
@@ -18,6 +19,9 @@ namespace {
 #define ROLLOUT "actor_rollout_ref.rollout."
 #define REF "actor_rollout_ref.ref."
 #define MODEL "actor_rollout_ref.model."
+
+#define DISTILL "distillation.distillation_loss."
+#define TEACHERS "distillation.teacher_models."
 
 std::string not_negative(const std::string& value) {
   return value.starts_with("-") ? "0" : value;
@@ -106,8 +110,7 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "megatron.override_transformer_config.num_layers_in_*", kCombined},
     {ACTOR "megatron.override_transformer_config.account_for_*", kCombined},
     {ACTOR "megatron.override_transformer_config.pipeline_model_parallel_layout", kCombined},
-    {ACTOR "megatron.expert_model_parallel_size", kCopied,
-     "actor_train.strategy_args.strategy_config.expert_model_parallel_size"},
+    {ACTOR "megatron.expert_model_parallel_size", kCombined, "", "1"},
     {ACTOR "megatron.override_transformer_config.moe_aux_loss_coeff", kCopied,
      "actor_train.strategy_args.strategy_config.moe_aux_loss_coeff"},
     {ACTOR "megatron.override_transformer_config.moe_z_loss_coeff", kCopied,
@@ -116,8 +119,7 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "megatron.override_transformer_config.bias_*", kAutomatic, "one built-in back-end"},
     {ACTOR "megatron.override_transformer_config.normalization", kAutomatic, "the model's folder says its shape"},
     {ACTOR "megatron.override_transformer_config.masked_softmax_fusion", kAutomatic, "one built-in back-end"},
-    {ACTOR "megatron.router_replay.mode", kRefused,
-     "a replay of experts, which is not converted: routing_replay asks for R3", "disabled"},
+    {ACTOR "megatron.router_replay.mode", kCombined, "", "disabled"},
     {ACTOR "megatron.*", kAutomatic, "one built-in back-end"},
     {ACTOR "veomni.cross_entropy_loss_implementation", kAutomatic, "one built-in back-end"},
     {ACTOR "optim.lr", kCopied, "actor_train.training_args.learning_rate", "1e-6"},
@@ -147,8 +149,8 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "sum_pi_squared_checkpointing", kAutomatic, kMemory},
     {ACTOR "use_prefix_grouper", kAutomatic},
     {ACTOR "freeze_vision_tower", kRefused, "images; text only"},
-    {ACTOR "router_replay.mode", kRefused, "a replay of experts, which is not converted: routing_replay asks for R3",
-     "disabled"},
+    {ACTOR "router_replay.mode", kCombined, "", "disabled"},
+    {ACTOR "veomni.router_replay.mode", kCombined, "", "disabled"},
     {ACTOR "tau_*", kNothing, "of SAPO"},
     {ACTOR "entropy_from_logits*", kAutomatic, kMemory},
     {ACTOR "entropy_checkpointing", kAutomatic, kMemory},
@@ -199,7 +201,12 @@ constexpr ForeignRow kRows[] = {
 
     {"reward_model.enable", kCombined, "", "false"},
     {"reward_model.model.path", kCombined},
-    {"reward.reward_model.enable", kRefused, "a reward model; give reward_model.enable and reward_model.model.path"},
+    {"reward.reward_model.enable", kCombined, "", "false"},
+    {"reward.reward_model.model_path", kCombined},
+    {"reward.reward_model.*", kAutomatic, "a reward model runs on the ranks of the training"},
+    {"reward.num_workers", kAutomatic, "responses are judged as they end"},
+    {"reward.custom_reward_function.path", kCombined},
+    {"reward.custom_reward_function.name", kCombined, "", "compute_score"},
     {"reward_model.use_reward_loop", kAutomatic, "responses are judged as they end"},
     {"reward_model.reward_manager", kAutomatic, "rewards.<name>.type says what decides"},
     {"reward_model.overlong_buffer.enable", kCopied, "rewards.math_rule.overlong_buffer.enable"},
@@ -244,9 +251,20 @@ constexpr ForeignRow kRows[] = {
     {"algorithm.gdpo_*", kNothing, "of GDPO"},
     {"algorithm.use_pf_ppo", kRefused, "PF-PPO, which weighs and drops samples"},
     {"algorithm.pf_ppo.*", kNothing, "nothing without use_pf_ppo"},
-    {"distillation.enabled", kRefused,
-     "a distillation, which is not converted: is_pure_opd or use_opd asks for it here"},
-    {"distillation.*", kNothing, "nothing without distillation.enabled"},
+    {"distillation.enabled", kCombined, "", "false"},
+    {DISTILL "loss_mode", kCombined, "", "k3"},
+    {DISTILL "use_policy_gradient", kCombined, "", "false"},
+    {DISTILL "use_task_rewards", kCombined, "", "true"},
+    {DISTILL "distillation_loss_coef", kCombined, "", "1.0"},
+    {DISTILL "loss_max_clamp", kCombined},
+    {DISTILL "policy_loss_mode", kCombined, "", "vanilla"},
+    {DISTILL "topk", kNothing, "of losses over several tokens"},
+    {DISTILL "log_prob_min_clamp", kNothing, "of losses over several tokens"},
+    {DISTILL "clip_ratio*", kNothing, "a step makes one update, whose ratio is 1"},
+    {TEACHERS "*", kCombined},
+    {"distillation.n_gpus_per_node", kNothing, "the teacher is on the policy's ranks"},
+    {"distillation.nnodes", kNothing, "the teacher is on the policy's ranks"},
+    {"distillation.*", kUnsupported},
 
     {"trainer.n_gpus_per_node", kCombined, "", "8"},
     {"trainer.nnodes", kCombined, "", "1"},
@@ -284,6 +302,17 @@ void combine_critic(Conversion& c) {
                    {"critic.optim.clip_grad", ACTOR "optim.clip_grad"},
                    {"critic.optim.betas", ACTOR "optim.betas"}});
   c.take_rest("critic.", "as the policy's");
+}
+
+/// R3: in training tokens go through the experts that the sampler chose.
+void combine_replay(Conversion& c) {
+  for (const char* key : {ACTOR "router_replay.mode", ACTOR "megatron.router_replay.mode", ACTOR "veomni.router_replay.mode"}) {
+    const std::string mode = c.text(key);
+    if (mode == "R3")
+      c.set("routing_replay", "true", c.origin(key));
+    else if (!is_off(mode, "disabled"))
+      throw c.refused(key, "a replay of the trainer's own experts; R3, the sampler's, is here");
+  }
 }
 
 void combine_optimizer(Conversion& c) {
@@ -332,6 +361,37 @@ void combine_batches(Conversion& c) {
                   .origin = c.origin(kTrain)});
 }
 
+/// With policy gradients the advantage of a token is what it adds to the KL, cut to a bound, at the weights of the
+/// update: those that sampled, where a step makes one.
+void combine_distillation(Conversion& c) {
+  if (!c.is_true("distillation.enabled")) return;
+  if (!c.is_true(DISTILL "use_policy_gradient"))
+    throw c.refused(DISTILL "use_policy_gradient", "a gradient through the KL itself; is_pure_opd is a policy gradient");
+  const std::string estimate = c.text(DISTILL "loss_mode"), most = c.text(DISTILL "loss_max_clamp");
+  if (estimate != "k1" && estimate != "kl")
+    throw c.refused(DISTILL "loss_mode", "another KL to a teacher; k1 is here");
+  if (c.text(DISTILL "policy_loss_mode") != "vanilla")
+    throw c.refused(DISTILL "policy_loss_mode", "another policy loss of the teacher's KL; vanilla is here");
+  if (c.count("data.train_batch_size") != c.count(ACTOR "ppo_mini_batch_size") || c.count(ACTOR "ppo_epochs") != 1)
+    throw c.refused(ACTOR "ppo_mini_batch_size",
+                    "several updates of a step, each with a KL of its own; here it is that of the step's first weights: "
+                    "give the same as data.train_batch_size");
+  const bool is_pure = !c.is_true(DISTILL "use_task_rewards");
+  if (!most.empty() && !is_pure) throw c.refused(DISTILL "loss_max_clamp", "a bound of the KL beside rewards");
+  if (!most.empty()) c.set_from("advantage_clip", DISTILL "loss_max_clamp");
+  if (is_pure) c.set("use_kl_loss", "false", "a loss of the teacher's alone");
+  if (is_pure && c.number(ACTOR "entropy_coeff") != 0) c.set("entropy_loss_coef", "0", "a loss of the teacher's alone");
+  std::vector<std::string> models = c.given_with(TEACHERS);
+  std::erase_if(models, [](const std::string& key) { return !key.ends_with(".model_path"); });
+  if (models.size() > 1)
+    throw c.refused(models[1], "several teachers; teacher.NAME.tag_included says here which rows each one teaches");
+  set_distillation(c, {.is_pure = is_pure,
+                       .teacher = models.empty() ? "" : c.text(models[0]),
+                       .teacher_origin = models.empty() ? "" : c.origin(models[0]),
+                       .weight = is_pure ? "1" : c.text(DISTILL "distillation_loss_coef"),
+                       .origin = c.origin("distillation.enabled")});
+}
+
 void combine_verl(Conversion& c) {
   check_configuration(c);
   refuse_other_models(c, MODEL "path");
@@ -339,8 +399,10 @@ void combine_verl(Conversion& c) {
   combine_verl_correction(c);
   combine_critic(c);
   combine_optimizer(c);
+  combine_replay(c);
   combine_batches(c);
-  set_verl_adapters(c);
+  set_verl_adapters(c, MODEL, "actor_train");
+  set_verl_adapters(c, "critic.model.", "critic");
   for (const char* role : {"actor_train", "critic"})
     c.set(std::string(role) + ".model_args.disable_gradient_checkpointing",
           negated(c.text(MODEL "enable_gradient_checkpointing")), c.origin(MODEL "enable_gradient_checkpointing"));
@@ -352,11 +414,19 @@ void combine_verl(Conversion& c) {
                     "it to rows x passes / rollout_batch_size",
                     c.text("trainer.total_epochs")));
   if (c.is_set("data.seed")) c.set_from("seed", "data.seed");
-  const bool is_judged = c.is_true("reward_model.enable");
+  // Newer names stand in a group of their own.
+  const bool has_new_model = c.is_true("reward.reward_model.enable");
+  const bool has_new_function = !c.text("reward.custom_reward_function.path").empty();
+  const bool is_judged = has_new_model || c.is_true("reward_model.enable");
   if (!is_judged) c.set("actor_train.data_args.ground_truth", "reward_model.ground_truth", "where verl's rows have it");
-  const std::string function = c.text("custom_reward_function.path");
-  set_reward(c, is_judged ? "reward_model.model.path" : nullptr,
-             function.empty() || function == "null" ? "" : function + ":" + c.text("custom_reward_function.name"));
+  const std::string group = has_new_function ? "reward.custom_reward_function." : "custom_reward_function.",
+                    function = c.text(group + "path");
+  set_reward(c,
+             !is_judged      ? nullptr
+             : has_new_model ? "reward.reward_model.model_path"
+                             : "reward_model.model.path",
+             function.empty() ? "" : function + ":" + c.text(group + "name"));
+  combine_distillation(c);
   set_data(c, {ROLLOUT "val_kwargs.temperature", ROLLOUT "val_kwargs.top_p", ROLLOUT "val_kwargs.top_k",
                ROLLOUT "val_kwargs.n"});
   set_roles(c);
@@ -366,7 +436,7 @@ void combine_verl(Conversion& c) {
 }  // namespace verl
 
 const ForeignTrainer& verl_trainer() {
-  static const ForeignTrainer trainer{"verl", verl::kRows, verl::combine_verl};
+  static const ForeignTrainer trainer{"verl", "train", verl::kRows, verl::combine_verl};
   return trainer;
 }
 

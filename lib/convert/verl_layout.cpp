@@ -26,6 +26,7 @@ int64_t set_verl_layout(Conversion& c) {
   const int64_t tensor = c.count(MEGATRON "tensor_model_parallel_size");
   const int64_t sampler = std::min(c.num_ranks, c.count(SAMPLER_RANKS));
   const int64_t stages = set_stages(c, kStages);
+  set_expert_ranks(c, MEGATRON "expert_model_parallel_size", std::max<int64_t>(1, c.num_ranks / (tensor * stages)));
   for (const char* role : {"actor_train", "reference", "critic"}) {
     const std::string layout = std::string(role) + ".strategy_args.strategy_config.";
     if (context > 1)

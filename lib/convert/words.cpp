@@ -1,6 +1,8 @@
 #include "convert/words.h"
 
 #include <algorithm>
+#include <ranges>
+#include <string_view>
 
 #include "base/nearest.h"
 #include "config/read_context.h"
@@ -124,6 +126,13 @@ std::string plain_word(std::string_view word) {
   return plain;
 }
 
+/// Trainers whose keys are those of `roll train`.
+auto rlvr_trainers() {
+  return foreign_trainers() | std::views::filter([](const ForeignTrainer& trainer) {
+           return std::string_view(trainer.command) == "train";
+         });
+}
+
 /// Whether a trainer's key ends so; its pattern must say more than "anything".
 bool ends_so(const char* theirs, const std::string& word) {
   const std::string key = plain_word(theirs), last = key.substr(key.rfind('.') + 1);
@@ -158,7 +167,7 @@ std::optional<ForeignWord> foreign_word(std::string_view word) {
   for (const WordRow& row : kRows)
     if (std::ranges::count(split(row.words), plain) > 0) return ForeignWord{split(row.keys), row.how};
   std::optional<ForeignWord> found;
-  for (const ForeignTrainer& trainer : foreign_trainers())
+  for (const ForeignTrainer& trainer : rlvr_trainers())
     for (const ForeignRow& row : trainer.rows)
       if (ends_so(row.theirs, plain) && (!found || found->keys.empty()))  // better a key than a reason
         if (const auto own = word_of(row); own && (!found || !own->keys.empty())) found = own;
@@ -169,7 +178,7 @@ std::vector<std::string> listed_foreign_words() {
   std::vector<std::string> all;
   for (const WordRow& row : kRows)
     for (std::string& word : split(row.words)) all.push_back(std::move(word));
-  for (const ForeignTrainer& trainer : foreign_trainers())
+  for (const ForeignTrainer& trainer : rlvr_trainers())
     for (const ForeignRow& row : trainer.rows) {
       const std::string key = plain_word(row.theirs);
       if (!key.ends_with('*')) all.push_back(key.substr(key.rfind('.') + 1));

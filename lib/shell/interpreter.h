@@ -40,6 +40,7 @@ struct Reading {
   std::map<std::string, std::string> environment = {};  // variables that are known
   std::vector<std::string> arguments = {};              // $1, $2, ...
   bool has_more_arguments = false;                      // more arguments follow, which nobody said: $# is unknown
+  std::set<std::string> given = {};                     // variables of the environment whose values nobody said
 };
 
 enum class Truth { kNo, kYes, kUnknown };
@@ -63,6 +64,8 @@ class Interpreter {
   const std::vector<std::string>& notes() const { return notes_; }
   /// "run.sh:4" of the `exit` that ended the script; empty: its end did.
   const std::string& exit_place() const { return exit_place_; }
+  /// Variables of the environment that were not set where the script last found one to be empty.
+  const std::set<std::string>& missing() const { return missing_; }
 
  private:
   struct Variable {
@@ -178,6 +181,7 @@ class Interpreter {
       locals_;                      // of each function that runs: values from before
   std::vector<std::string> files_;  // names, by Place::file
   std::string exit_place_;
+  std::set<std::string> missing_;
   Flow flow_ = Flow::kOn;
   size_t work_ = 0;
   int depth_ = 0;
