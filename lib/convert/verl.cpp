@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "convert/distillation.h"
 #include "convert/table.h"
@@ -201,12 +203,8 @@ constexpr ForeignRow kRows[] = {
 
     {"reward_model.enable", kCombined, "", "false"},
     {"reward_model.model.path", kCombined},
-    {"reward.reward_model.enable", kCombined, "", "false"},
-    {"reward.reward_model.model_path", kCombined},
     {"reward.reward_model.*", kAutomatic, "a reward model runs on the ranks of the training"},
     {"reward.num_workers", kAutomatic, "responses are judged as they end"},
-    {"reward.custom_reward_function.path", kCombined},
-    {"reward.custom_reward_function.name", kCombined, "", "compute_score"},
     {"reward_model.use_reward_loop", kAutomatic, "responses are judged as they end"},
     {"reward_model.reward_manager", kAutomatic, "rewards.<name>.type says what decides"},
     {"reward_model.overlong_buffer.enable", kCopied, "rewards.math_rule.overlong_buffer.enable"},
@@ -414,29 +412,38 @@ void combine_verl(Conversion& c) {
                     "it to rows x passes / rollout_batch_size",
                     c.text("trainer.total_epochs")));
   if (c.is_set("data.seed")) c.set_from("seed", "data.seed");
-  // Newer names stand in a group of their own.
-  const bool has_new_model = c.is_true("reward.reward_model.enable");
-  const bool has_new_function = !c.text("reward.custom_reward_function.path").empty();
-  const bool is_judged = has_new_model || c.is_true("reward_model.enable");
+  const bool is_judged = c.is_true("reward_model.enable");
   if (!is_judged) c.set("actor_train.data_args.ground_truth", "reward_model.ground_truth", "where verl's rows have it");
-  const std::string group = has_new_function ? "reward.custom_reward_function." : "custom_reward_function.",
-                    function = c.text(group + "path");
-  set_reward(c,
-             !is_judged      ? nullptr
-             : has_new_model ? "reward.reward_model.model_path"
-                             : "reward_model.model.path",
-             function.empty() ? "" : function + ":" + c.text(group + "name"));
+  const std::string function = c.text("custom_reward_function.path");
+  set_reward(c, is_judged ? "reward_model.model.path" : nullptr,
+             function.empty() ? "" : function + ":" + c.text("custom_reward_function.name"));
   combine_distillation(c);
   set_data(c, {ROLLOUT "val_kwargs.temperature", ROLLOUT "val_kwargs.top_p", ROLLOUT "val_kwargs.top_k",
                ROLLOUT "val_kwargs.n"});
   set_roles(c);
 }
 
+/// Rewards had groups of their own before they became one.
+const char* renamed(const std::string& key) {
+  static constexpr std::pair<const char*, const char*> kNames[] = {
+      {"reward.reward_model.enable", "reward_model.enable"},
+      {"reward.reward_model.model_path", "reward_model.model.path"},
+      {"reward.reward_manager.name", "reward_model.reward_manager"},
+      {"reward.custom_reward_function.path", "custom_reward_function.path"},
+      {"reward.custom_reward_function.name", "custom_reward_function.name"}};
+  for (const auto& [now, before] : kNames)
+    if (key == now) return before;
+  constexpr std::string_view kArguments = "reward.reward_kwargs.";
+  if (!key.starts_with(kArguments)) return nullptr;
+  const ForeignRow* row = find_row(kRows, "reward_model." + key.substr(std::string_view("reward.").size()));
+  return row ? row->theirs : nullptr;
+}
+
 }  // namespace
 }  // namespace verl
 
 const ForeignTrainer& verl_trainer() {
-  static const ForeignTrainer trainer{"verl", "train", verl::kRows, verl::combine_verl};
+  static const ForeignTrainer trainer{"verl", "train", verl::kRows, verl::combine_verl, verl::renamed};
   return trainer;
 }
 
