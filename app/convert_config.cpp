@@ -132,7 +132,12 @@ void show_keys(const std::vector<ForeignKey>& keys) {
 std::vector<std::string> open_variables(const std::string& yaml) {
   constexpr std::string_view kBegin = "${oc.env:";
   std::vector<std::string> names;
+  const auto is_comment = [&](size_t at) {
+    const size_t line = yaml.rfind('\n', at) + 1;
+    return yaml[line] == '#' || yaml.rfind("  # ", at) + 1 > line;
+  };
   for (size_t at = yaml.find(kBegin); at != yaml.npos; at = yaml.find(kBegin, at + 1)) {
+    if (is_comment(at)) continue;
     const size_t begin = at + kBegin.size();
     const std::string name = yaml.substr(begin, yaml.find_first_of(",}", begin) - begin);
     if (yaml[begin + name.size()] == '}' && !std::getenv(name.c_str()) && std::ranges::find(names, name) == names.end())

@@ -64,7 +64,7 @@ Converted convert_config(const std::vector<ForeignKey>& keys, const std::string&
   const std::string head =
       fmt::format("# Made by `roll convert-config` from {} keys of {}; behind each key stands what it comes from.\n#\n",
                   keys.size(), chosen.name);
-  return {chosen.name, chosen.command,
+  return {chosen.name, conversion.command,
           head + comment_list("What differs in meaning:", conversion.differences) +
               comment_list("Keys without counterpart:", conversion.without) + "\n" + conversion.draft.yaml(),
           conversion.differences, conversion.without};

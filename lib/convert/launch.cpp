@@ -82,7 +82,7 @@ ArgumentWord word_of(const shell::Interpreter& shell, const shell::Field& field)
   ArgumentWord word{"", shell.text_of(field.place), ""};
   word.text = shell.unknowns().filled(field.text, [&](const shell::Unknown& unknown) {
     if (unknown.kind == shell::Unknown::Kind::kVariable) return "${oc.env:" + unknown.text + "}";
-    if (word.unknown.empty()) word.unknown = reason(shell, unknown);
+    if (unknown.kind != shell::Unknown::Kind::kBlank && word.unknown.empty()) word.unknown = reason(shell, unknown);
     return std::string();
   });
   return word;

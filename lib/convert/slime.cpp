@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "convert/distillation.h"
+#include "convert/fine_tuning.h"
 #include "convert/slime_objective.h"
 #include "convert/table.h"
 
@@ -44,7 +45,7 @@ constexpr ForeignRow kRows[] = {
     {"rollout-batch-size", kCopied, "rollout_batch_size", "32"},
     {"n-samples-per-prompt", kCopied, "num_return_sequences_in_group", "1"},
     {"num-rollout", kCopied, "max_steps"},
-    {"num-epoch", kCombined},
+    {"num-epoch", kCombined, "", "1"},
     {"global-batch-size", kCombined},
     {"num-steps-per-rollout", kCombined},
     {"micro-batch-size", kCombined, "", "1"},
@@ -72,7 +73,7 @@ constexpr ForeignRow kRows[] = {
     {"only-train-params-name-list", kRefused, "a training of some weights alone; adapters (LoRA) are here"},
     {"freeze-params-name-list", kRefused, "frozen weights; adapters (LoRA) are here"},
     {"freeze-indexer", kRefused, "frozen weights; adapters (LoRA) are here"},
-    {"rollout-function-path", kRefused, "a rollout of one's own Python (agents, fine-tuning)"},
+    {"rollout-function-path", kCombined},
     {"custom-generate-function-path", kRefused, "a rollout of one's own Python (agents)"},
     {"custom-rm-path", kCombined},
     {"custom-reward-post-process-path", kCombined},
@@ -88,7 +89,7 @@ constexpr ForeignRow kRows[] = {
     {"data-source-path", kUnsupported, kPython},
     {"mask-offpolicy-in-partial-rollout", kRefused, "a mask of what an earlier policy sampled"},
     {"megatron-config-path", kRefused, "settings of roles in a file of their own, which is not read"},
-    {"disable-compute-advantages-and-returns", kRefused, "a training without advantages"},
+    {"disable-compute-advantages-and-returns", kCombined, "", "false"},
     {"reset-optimizer-states", kRefused, "an optimizer that forgets at each step"},
     {"use-stateless-adam", kRefused, "an optimizer that forgets at each step"},
     {"use-routing-replay", kRefused, "a replay of the trainer's experts; routing_replay is the sampler's (R3)"},
@@ -130,7 +131,7 @@ constexpr ForeignRow kRows[] = {
     {"kl-coef", kCombined, "", "0.0"},
     {"entropy-coef", kCopied, "entropy_loss_coef", "0.0"},
     {"calculate-per-token-loss", kCombined, "", "false"},
-    {"loss-type", kRefused, "another loss; roll train trains by rewards, roll sft on responses", "policy_loss"},
+    {"loss-type", kCombined, "", "policy_loss"},
     {"use-tis", kCopied, "train_infer_correction.is_weight.enabled"},
     {"tis-clip", kCombined, "", "2.0"},
     {"tis-clip-low", kCombined, "", "0"},
@@ -196,7 +197,7 @@ constexpr ForeignRow kRows[] = {
     {"multimodal-keys", kRefused, "images; text only"},
     {"spec", kCombined},
     {"attention-output-gate", kCombined},
-    {"debug-train-only", kRefused, "training on what was sampled before; rollout_replay does so"},
+    {"debug-train-only", kCombined, "", "false"},
     {"keep-old-actor", kAutomatic, "ratios are against the step's first weights"},
     {"seq-length", kAutomatic, "prompt_length + response_length"},
     {"ref-micro-batch-size", kAutomatic, "reference.infer_batch_size, or packing"},
@@ -344,9 +345,57 @@ void combine_distillation(Conversion& c) {
     c.differs("teacher: --opd-teacher-load is a folder of Megatron's; here it must be a Hugging Face folder");
 }
 
+/// Rollouts of Python, of which slime's own of fine-tuning is here.
+bool is_fine_tuning(const Conversion& c) {
+  const std::string rollout = c.text("rollout-function-path");
+  const bool tunes = rollout == "slime.rollout.sft_rollout.generate_rollout";
+  if (!rollout.empty() && !tunes && rollout != "slime.rollout.sglang_rollout.generate_rollout")
+    throw c.refused("rollout-function-path", "a rollout of one's own Python (agents)");
+  if (c.text("loss-type") != (tunes ? "sft_loss" : "policy_loss"))
+    throw c.refused("loss-type", "another loss; roll train trains by rewards, roll sft on responses");
+  if (tunes) return true;
+  if (c.is_true("disable-compute-advantages-and-returns"))
+    throw c.refused("disable-compute-advantages-and-returns", "a training without advantages");
+  if (c.is_true("debug-train-only"))
+    throw c.refused("debug-train-only", "training on what was sampled before; rollout_replay does so");
+  return false;
+}
+
+/// slime's rollout of fine-tuning gives rows of messages, whose assistant's turns are learnt. What is of rewards goes.
+void combine_fine_tuning(Conversion& c) {
+  c.command = "sft";
+  combine_devices(c);
+  combine_batches(c);
+  require_adam(c, "optimizer");
+  set_last_rate(c, c.text("lr-decay-style"), "min-lr", false);
+  const bool by_token = c.is_true("calculate-per-token-loss");
+  c.draft.rename("actor_train.", "sft_train.");
+  for (const std::string& path : c.draft.paths()) {
+    const auto is_of = [&](auto... names) { return ((path == names) || ...); };
+    if (!path.starts_with("sft_train.") && !is_of("pretrain", "output_dir", "seed", "save_steps", "max_grad_norm", "offload"))
+      c.draft.remove(path);
+  }
+  c.set("loss_agg_mode", by_token ? "token-mean" : "seq-mean-token-mean", c.origin("calculate-per-token-loss"));
+  c.set_from("sft_train.data_args.messages", "input-key");
+  const int64_t context = c.count("context-parallel-size");
+  if (c.is_set("max-tokens-per-gpu"))
+    c.set("sequence_length", fmt::format("{}", c.count("max-tokens-per-gpu") * context), c.origin("max-tokens-per-gpu"));
+  c.differs(
+      "length: slime learns rows of any length; here those longer than sequence_length are dropped, and counted: set it "
+      "to the longest row's tokens");
+  const int64_t rows = c.count("rollout-batch-size"),
+                update = c.is_set("global-batch-size") ? c.count("global-batch-size") : rows;
+  if (c.is_set("num-rollout"))
+    c.set("max_steps", fmt::format("{}", c.count("num-rollout") * rows / update), c.origin("num-rollout"));
+  else
+    c.set("num_train_epochs", fmt::format("{}", c.count("num-epoch")), c.origin("num-epoch"));
+  set_learnt_rows(c, "sft_train");
+}
+
 void combine_slime(Conversion& c) {
   refuse_other_models(c, "hf-checkpoint");
   check_model(c);
+  if (is_fine_tuning(c)) return combine_fine_tuning(c);
   combine_slime_objective(c);
   combine_devices(c);
   combine_batches(c);

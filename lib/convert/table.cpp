@@ -60,7 +60,7 @@ std::string plain(const std::string& value) {
 }  // namespace
 
 Conversion::Conversion(const ForeignTrainer& trainer, const std::vector<ForeignKey>& keys, std::optional<int64_t> ranks)
-    : asked_ranks(ranks), trainer_(trainer) {
+    : command(trainer.command), asked_ranks(ranks), trainer_(trainer) {
   const auto name_of = [&](const ForeignKey& key) {
     const ForeignRow* row = row_of(key.key);
     return row && !std::string_view(row->theirs).ends_with('*') ? std::string(row->theirs) : key.key;
@@ -351,13 +351,13 @@ void refuse_other_models(const Conversion& conversion, const char* key) {
     has_active = end > at + 2 && name.substr(end, 1) == "b";
   }
   const bool is_known = std::ranges::any_of(
-      std::to_array<std::string_view>({"qwen1.5-moe", "qwen2-57b", "qwen3-", "qwen3.5-", "gemma-4-"}),
+      std::to_array<std::string_view>({"qwen1.5-moe", "qwen2-57b", "qwen3-", "qwen3.5-", "gemma-4-", "glm-4.5", "glm-4.6", "glm-4.7-355b"}),
       [&](std::string_view begin) { return name.starts_with(begin); });
   if (!is_known && (has_active ||
                     has_one("moe", "mixtral", "deepseek-v2", "deepseek-v3", "gpt-oss", "moonlight", "kimi-k2", "671b")))
     throw conversion.refused(
         key, "by its name a mixture of experts that is not known here (those of Qwen, GLM-4.5 and Gemma 4 are)");
-  if (has_one("-vl-", "qwen2-vl", "vlm", "llava", "internvl", "minicpm-o", "minicpm-v", "glm-4.1v") ||
+  if (has_one("-vl-", "qwen2-vl", "vlm", "llava", "internvl", "minicpm-o", "minicpm-v", "glm-4.1v", "glm-4.5v", "glm-4.6v") ||
       name.ends_with("-vl"))
     throw conversion.refused(key, "by its name a model that reads images; text only");
 }

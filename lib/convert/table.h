@@ -102,6 +102,7 @@ class Conversion {
   void differs(const std::string& what) { differences.push_back(what); }
 
   Draft draft;
+  std::string command;  // of ours; the trainer's, unless its keys ask for another training
   int64_t num_ranks = 1;
   std::optional<int64_t> asked_ranks;    // -n
   std::vector<std::string> differences;  // in meaning

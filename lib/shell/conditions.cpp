@@ -147,7 +147,8 @@ Truth Interpreter::check(const std::string& sign, const std::string& operand) {
   auto is_empty = unknowns_.is_empty(operand);
   std::set<std::string> open;
   unknowns_.filled(operand, [&](const Unknown& unknown) {
-    if (unknown.kind == Unknown::Kind::kVariable && !is_always_set(unknown.text)) open.insert(unknown.text);
+    const bool may_be_set = unknown.kind == Unknown::Kind::kVariable || unknown.kind == Unknown::Kind::kBlank;
+    if (may_be_set && !is_always_set(unknown.text)) open.insert(unknown.text);
     return std::string();
   });
   if (std::ranges::any_of(open, [&](const std::string& name) { return reading_.given.contains(name); }))

@@ -134,6 +134,13 @@ bool Interpreter::expand_default(Builder& builder, const Parameter& parameter, c
   std::optional<bool> is_missing = values.empty();
   if (has_colon && values.size() == 1) is_missing = unknowns_.is_empty(values[0].text);
   if (!is_missing) return builder.value(unknown_text(parameter.written, place), place, in_quotes), true;
+  const bool is_unset = values.empty() && *is_missing && is_name(parameter.name) && !parameter.is_list;
+  if (is_unset && sign == '?') return builder.value(environment(parameter.name, place), place, in_quotes), true;
+  // ${NAME:-} of a script that is read as if its caller had given what it asks for.
+  if (is_unset && sign == '-' && reading_.has_more_arguments && operation.size() == (has_colon ? 2U : 1U)) {
+    const auto kind = reading_.given.contains(parameter.name) ? Unknown::Kind::kVariable : Unknown::Kind::kBlank;
+    return builder.value(unknowns_.mark({kind, parameter.name, place}), place, in_quotes), true;
+  }
   if (sign == '?') return *is_missing ? false : (keep(builder, parameter, values, in_quotes), true);
   if (*is_missing == (sign == '+')) {
     if (sign != '+') keep(builder, parameter, values, in_quotes);
