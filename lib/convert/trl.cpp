@@ -31,7 +31,13 @@ constexpr ForeignRow kRows[] = {
     {"dtype", kCombined},
     {"bf16", kCombined, "", "true"},
     {"fp16", kCombined},
-    {"model_init_kwargs*", kNothing},
+    {"model_init_kwargs*", kCombined},
+    {"requires_grad", kRefused, 
+     "weights that the script freezes; give --requires_grad None behind the file where the policy's are not, else name "
+     "them as freeze_module_prefix"},
+    {"quantization_config", kRefused,
+     "quantised weights of an object that only a run of the script would tell; give --quantization_config None behind "
+     "the file, and --load_in_4bit true beside adapters"},
     {"attn_implementation", kAutomatic},
     {"use_peft", kCombined, "", "false"},
     {"peft_config", kRefused,
@@ -253,6 +259,11 @@ void combine_batches(Conversion& c) {
 /// ModelConfig's defaults are rank 16, alpha 32 and dropout 0.05, where ours are 8, twice the rank and none.
 void combine_adapters(Conversion& c) {
   const bool wanted = c.is_true("use_peft");
+  for (const std::string& key : c.given_with("model_init_kwargs"))
+    if (const std::string value = c.is_known(key) ? c.text(key) : "";
+        decides_training(key) || decides_training(value) || value.find("load_in") != value.npos)
+      throw c.refused(key, "weights that are loaded in another way; give --model_init_kwargs None behind the file, and "
+                           "--load_in_4bit true beside adapters");
   set_adapters(c, {"actor_train"}, {"lora_r", "lora_alpha", "lora_target_modules", "lora_dropout", "load_in_4bit"},
                wanted);
   const bool in_8_bits = c.is_true("load_in_8bit");
