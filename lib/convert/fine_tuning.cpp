@@ -21,7 +21,9 @@ bool set_row_training(Conversion& c, const RowTraining& training, std::optional<
   if (training.steps && !c.text(training.steps).empty() && c.number(training.steps) > 0)
     c.set_from("max_steps", training.steps);
   else
-    c.set("num_train_epochs", fmt::format("{}", c.count(training.epochs)), c.origin(training.epochs));
+    c.set("num_train_epochs",
+          c.text(training.epochs).empty() ? training.epochs_default : fmt::format("{}", c.count(training.epochs)),
+          c.origin(training.epochs));
   if (!num_ranks) {
     c.differs("layout: nobody says how many GPUs there are; start the run with -n GPUS");
     return false;

@@ -13,6 +13,7 @@ struct RowTraining {
   int64_t micro = 1;      // rows of a forward and backward of a rank
   const char* steps;      // their key of updates, which wins; nullptr: they have none
   const char* epochs;     // their key of passes over the rows
+  const char* epochs_default = "";  // where their row has none
   int64_t model_ranks = 1;  // ranks that share a copy of the model
 };
 

@@ -247,7 +247,8 @@ const ForeignRow* find_row(const ForeignTrainer& trainer, const std::string& key
 
 std::span<const ForeignTrainer> foreign_trainers() {
   static const std::array trainers{verl_trainer(), trl_trainer(), slime_trainer(), openrlhf_trainer(),
-                                   verl_sft_trainer()};
+                                   verl_sft_trainer(),     trl_dpo_trainer(),
+                                   openrlhf_sft_trainer(), openrlhf_dpo_trainer()};
   return trainers;
 }
 

@@ -129,6 +129,9 @@ const ForeignTrainer& trl_trainer();
 const ForeignTrainer& slime_trainer();
 const ForeignTrainer& openrlhf_trainer();
 const ForeignTrainer& verl_sft_trainer();
+const ForeignTrainer& trl_dpo_trainer();
+const ForeignTrainer& openrlhf_sft_trainer();
+const ForeignTrainer& openrlhf_dpo_trainer();
 
 // ---- What all of them share
 
