@@ -8,12 +8,12 @@
 namespace roll {
 
 struct Distillation {
-  bool is_pure = false;          // rewards teach nothing
-  std::string teacher;           // its model; empty: it must be set by hand
+  bool is_pure = false;  // rewards teach nothing
+  std::string teacher;   // its model; empty: it must be set by hand
   std::string teacher_origin;
-  std::string weight = "1";      // of the KL
-  std::string estimate = "kl";   // of the KL, by our name
-  std::string origin;            // of the distillation
+  std::string weight = "1";     // of the KL
+  std::string estimate = "kl";  // of the KL, by our name
+  std::string origin;           // of the distillation
 };
 
 /// To be called when the layout of the reference is set, which the teacher takes over, and before set_roles().

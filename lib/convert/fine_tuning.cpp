@@ -13,7 +13,7 @@ std::optional<int64_t> processes_of(const Conversion& c) {
   return c.is_known("num_processes") ? std::optional(c.count("num_processes")) : std::nullopt;
 }
 
-bool set_row_training(Conversion& c, const RowTraining& training, std::optional<int64_t> num_ranks) {
+bool set_row_training(Conversion& c, const LearntBatches& training, std::optional<int64_t> num_ranks) {
   const std::string role = training.role, args = role + ".training_args.";
   c.set(args + "train_batch_size", fmt::format("{}", training.batch), "rows of an update: " + training.origin);
   c.set(args + "per_device_train_batch_size", fmt::format("{}", std::clamp<int64_t>(training.micro, 1, training.batch)),
@@ -31,8 +31,8 @@ bool set_row_training(Conversion& c, const RowTraining& training, std::optional<
   const int64_t data_ranks = std::max<int64_t>(1, *num_ranks / training.model_ranks);
   if (training.batch % data_ranks != 0)
     throw c.refused(training.batch_key, fmt::format("an update of {} rows cannot be shared out over {} data-parallel "
-                                                 "ranks; give another number of GPUs with -n",
-                                                 training.batch, data_ranks));
+                                                    "ranks; give another number of GPUs with -n",
+                                                    training.batch, data_ranks));
   c.set(role + ".device_mapping", fmt::format("\"list(range(0,{}))\"", *num_ranks),
         c.asked_ranks ? "-n" : c.origin("num_processes"));
   return true;

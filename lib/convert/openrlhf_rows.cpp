@@ -14,7 +14,7 @@ namespace {
 
 using enum Fate;
 
-#define TRAIN "actor_train.training_args."
+#define TRAINING "actor_train.training_args."
 
 constexpr const char* kMemory = "memory is laid out by the program; `offload: true` moves what waits to the host";
 
@@ -25,7 +25,8 @@ constexpr ForeignRow kRows[] = {
     {"model.gradient_checkpointing_enable", kCombined, "", "false"},
     {"model.gradient_checkpointing_reentrant", kAutomatic},
     {"model.aux_loss_coef", kRefused, "transformers' balance of experts; moe_aux_loss_coeff is Megatron's"},
-    {"model.pretrain_mode_enable", kRefused, "texts that are learnt from their first token on; rows {\"text\": ...} are"},
+    {"model.pretrain_mode_enable", kRefused,
+     "texts that are learnt from their first token on; rows {\"text\": ...} are"},
     {"model.beta", kCombined, "", "0.1"},
     {"model.ipo_enable", kCombined, "", "false"},
     {"model.label_smoothing", kCombined, "", "0.0"},
@@ -59,10 +60,10 @@ constexpr ForeignRow kRows[] = {
     {"muon.*", kNothing},
     {"adam.lr", kCombined},
     {"adam.betas", kCombined, "", "0.9 0.95"},
-    {"adam.eps", kCopied, TRAIN "adam_epsilon", "1e-8"},
-    {"adam.weight_decay", kCopied, TRAIN "weight_decay", "0.0"},
+    {"adam.eps", kCopied, TRAINING "adam_epsilon", "1e-8"},
+    {"adam.weight_decay", kCopied, TRAINING "weight_decay", "0.0"},
     {"lr_scheduler", kCombined, "", "cosine_with_min_lr"},
-    {"lr_warmup_ratio", kCopied, TRAIN "warmup_ratio", "0.03"},
+    {"lr_warmup_ratio", kCopied, TRAINING "warmup_ratio", "0.03"},
     {"min_lr_ratio", kCombined, "", "0.1"},
     {"max_norm", kCopied, "max_grad_norm", "1.0"},
 
@@ -90,11 +91,14 @@ constexpr ForeignRow kRows[] = {
 };
 
 void combine_optimizer(Conversion& c, const char* rate) {
-  c.set(TRAIN "learning_rate", c.is_set("adam.lr") ? c.text("adam.lr") : rate, c.origin("adam.lr"));
+  c.set(TRAINING "learning_rate", c.is_set("adam.lr") ? c.text("adam.lr") : rate, c.origin("adam.lr"));
   set_betas(c, "actor_train", "adam.betas");
   const std::string type = c.text("lr_scheduler");
   const bool has_end = type == "cosine_with_min_lr";
-  c.set(TRAIN "lr_scheduler_type", has_end ? "cosine" : type == "constant" ? "constant_with_warmup" : type,
+  c.set(TRAINING "lr_scheduler_type",
+        has_end              ? "cosine"
+        : type == "constant" ? "constant_with_warmup"
+                             : type,
         c.origin("lr_scheduler"));
   if (has_end) set_last_rate(c, type, "min_lr_ratio", true);
 }

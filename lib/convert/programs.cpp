@@ -55,8 +55,8 @@ std::string trainer_of_program(const std::string& program) {
   const std::string name = lower_ascii(program.substr(program.rfind('/') + 1));
   for (const auto& [whole, trainer] : kTrainerNames)
     if (name == whole) return trainer;
-  const auto* const known = std::ranges::find_if(
-      kTrainerPrograms, [&](const auto& row) { return name.find(row.first) != name.npos; });
+  const auto* const known =
+      std::ranges::find_if(kTrainerPrograms, [&](const auto& row) { return name.find(row.first) != name.npos; });
   return known == std::end(kTrainerPrograms) ? "" : known->second;
 }
 

@@ -12,21 +12,11 @@
 #include "base/error.h"
 #include "config/scalar.h"
 #include "config/yaml.h"
-#include "convert/python_tokens.h"
+#include "convert/python_expressions.h"
 
 namespace roll {
 
 namespace {
-
-constexpr int kDeepestExpression = 50;
-constexpr size_t kLongestText = 10'000;
-
-struct PythonValue {
-  std::string text;  // as YAML has it
-  std::optional<double> number;
-  bool is_known = true;
-  bool is_text = false;
-};
 
 constexpr std::array<std::string_view, 6> kConfigs{"GRPOConfig", "RLOOConfig", "SFTConfig",
                                                    "DPOConfig",  "PPOConfig",  "TrainingArguments"};
@@ -75,10 +65,9 @@ bool is_of_weights(const std::string& key) {
          key == "use_rslora" || key.starts_with("load_in_") || key.starts_with("bnb_") || key == "requires_grad";
 }
 
-class PythonReader {
+class PythonReader : private PythonExpressions {
  public:
-  PythonReader(std::vector<PythonToken> tokens, const std::string& origin)
-      : tokens_(std::move(tokens)), origin_(origin) {}
+  using PythonExpressions::PythonExpressions;
 
   std::vector<ForeignLaunch> launches() {
     for (at_ = 0; at_ < tokens_.size(); ++at_) {
@@ -98,12 +87,6 @@ class PythonReader {
   }
 
  private:
-  bool is_sign(size_t at, std::string_view sign) const {
-    return at < tokens_.size() && tokens_[at].kind == PythonToken::Kind::kSign && tokens_[at].text == sign;
-  }
-  bool take(std::string_view sign) { return is_sign(at_, sign) && ++at_ > 0; }
-  std::string place(const PythonToken& token) const { return fmt::format("{}:{}", origin_, token.line); }
-
   /// A name that is set again to something else is known no more.
   void take_assignment() {
     const std::string name = tokens_[at_].text;
@@ -125,11 +108,13 @@ class PythonReader {
     at_ = value.is_known ? std::max(begin, at_ - 1) : begin + 1;
   }
 
-  /// NAME = X.from_pretrained(...), get_peft_model(NAME, ...) and their like: a model, with what is told of its weights.
+  /// NAME = X.from_pretrained(...), get_peft_model(NAME, ...) and their like: a model, with what is told of its
+  /// weights.
   bool take_model(const std::string& name) {
     size_t call = at_;
     while (is_sign(call + 1, ".") && call + 2 < tokens_.size()) call += 2;
-    if (call >= tokens_.size() || tokens_[call].kind != PythonToken::Kind::kName || !is_sign(call + 1, "(")) return false;
+    if (call >= tokens_.size() || tokens_[call].kind != PythonToken::Kind::kName || !is_sign(call + 1, "("))
+      return false;
     const std::string maker = tokens_[at_].text, action = tokens_[call].text;
     const PythonToken& where = tokens_[call];
     const bool is_unsloth = maker.starts_with("Fast");
@@ -149,7 +134,7 @@ class PythonReader {
     if (action == "get_peft_model") {
       Keys given = arguments();
       Keys keys = given.empty() ? Keys() : models_[unknown_name(given[0])];
-      std::ranges::copy(is_unsloth ? adapters_of(std::move(given), kUnslothDefaults, place(where))
+      std::ranges::copy(is_unsloth         ? adapters_of(std::move(given), kUnslothDefaults, place(where))
                         : given.size() > 1 ? adapters_[unknown_name(given[1])]
                                            : Keys(),
                         std::back_inserter(keys));
@@ -225,8 +210,8 @@ class PythonReader {
     const auto is_next = [&](const char* sign, const char* value) {
       return is_sign(at + 1, sign) && at + 2 < tokens_.size() && tokens_[at + 2].text == value;
     };
-    const bool freezes = (word == "requires_grad" && is_next("=", "False")) ||
-                         (word == "requires_grad_" && is_next("(", "False"));
+    const bool freezes =
+        (word == "requires_grad" && is_next("=", "False")) || (word == "requires_grad_" && is_next("(", "False"));
     if (freezes) lost_.push_back({"requires_grad", "frozen", place(token), ""});
     if ((word == "LoraConfig" || word == "get_peft_model") && is_sign(at + 1, "("))
       lost_.push_back({"peft_config", "", place(token), word + "(...)"});
@@ -328,123 +313,6 @@ class PythonReader {
     return keys;
   }
 
-  /// Up to the comma, bracket or line that ends it; what is no constant is known by its text.
-  PythonValue argument() {
-    const size_t begin = at_;
-    depth_ = 0;
-    const PythonValue value = sum();
-    if (value.is_known && ends_argument()) return value;
-    int brackets = 0;
-    std::string text;
-    for (at_ = begin; at_ < tokens_.size() && (brackets > 0 || !ends_argument() || at_ == begin); ++at_) {
-      const PythonToken& token = tokens_[at_];
-      const bool is_sign = token.kind == PythonToken::Kind::kSign;
-      if (is_sign && (token.text == ")" || token.text == "]" || token.text == "}") && --brackets < 0) break;
-      if (is_sign && (token.text == "(" || token.text == "[" || token.text == "{")) ++brackets;
-      if (text.size() < 60) text += token.kind == PythonToken::Kind::kText ? "\"" + token.text + "\"" : token.text;
-    }
-    const bool is_literal = text.starts_with("[") || text.starts_with("{");
-    return {text, std::nullopt, is_literal && text.find('(') == text.npos && text.size() < 60};
-  }
-  bool ends_argument() const {
-    return at_ >= tokens_.size() || is_sign(at_, ",") || is_sign(at_, ")") || is_sign(at_, "]") || is_sign(at_, "}") ||
-           tokens_[at_].begins_line;
-  }
-
-  static PythonValue unknown() { return {"", std::nullopt, false}; }
-  static PythonValue of_number(double number) {
-    const bool is_whole = number == std::floor(number) && std::abs(number) < 1e15;
-    return {is_whole ? fmt::format("{:.0f}", number) : fmt::format("{}", number), number};
-  }
-  static PythonValue apply(char sign, const PythonValue& a, const PythonValue& b) {
-    if (sign == '+' && a.is_text && b.is_text)
-      return a.text.size() > kLongestText ? unknown() : PythonValue{a.text + b.text, std::nullopt, true, true};
-    if (!a.number || !b.number || ((sign == '/' || sign == '%' || sign == 'f') && *b.number == 0)) return unknown();
-    const double x = *a.number, y = *b.number;
-    const double result = sign == '+'   ? x + y
-                          : sign == '-' ? x - y
-                          : sign == '*' ? x * y
-                          : sign == '/' ? x / y
-                          : sign == 'f' ? std::floor(x / y)
-                          : sign == '%' ? x - y * std::floor(x / y)
-                                        : std::pow(x, y);
-    return std::isfinite(result) ? of_number(result) : unknown();
-  }
-  PythonValue sum() {
-    if (++depth_ > kDeepestExpression) return unknown();
-    PythonValue value = product();
-    for (;;) {
-      const char sign = is_sign(at_, "+") ? '+' : is_sign(at_, "-") ? '-' : ' ';
-      if (sign == ' ') return value;
-      ++at_;
-      value = apply(sign, value, product());
-    }
-  }
-  PythonValue product() {
-    PythonValue value = power();
-    for (;;) {
-      const char sign = is_sign(at_, "*")    ? '*'
-                        : is_sign(at_, "/")  ? '/'
-                        : is_sign(at_, "//") ? 'f'
-                        : is_sign(at_, "%")  ? '%'
-                                             : ' ';
-      if (sign == ' ') return value;
-      ++at_;
-      value = apply(sign, value, power());
-    }
-  }
-  PythonValue power() {
-    if (take("-")) return ++depth_ > kDeepestExpression ? unknown() : apply('-', of_number(0), power());
-    const PythonValue base = atom();
-    if (!take("**")) return base;
-    return ++depth_ > kDeepestExpression ? unknown() : apply('^', base, power());
-  }
-  PythonValue atom() {
-    if (at_ >= tokens_.size()) return unknown();
-    if (take("(")) {
-      PythonValue value = sum();
-      return take(")") ? value : unknown();
-    }
-    const PythonToken& token = tokens_[at_];
-    if (token.kind == PythonToken::Kind::kSign) return unknown();
-    ++at_;
-    if (token.kind == PythonToken::Kind::kText) return text_of(token);
-    if (token.kind == PythonToken::Kind::kNumber) {
-      const auto number = parse_number(token.text);
-      return number ? PythonValue{token.text, number} : unknown();
-    }
-    if (token.text == "True" || token.text == "False" || token.text == "None") return {token.text, std::nullopt};
-    const auto constant = constants_.find(token.text);
-    return constant == constants_.end() ? unknown() : constant->second;
-  }
-  /// Texts one after the other are one; an f-string's {NAME} are constants.
-  PythonValue text_of(const PythonToken& first) {
-    PythonValue value{"", std::nullopt, true, true};
-    for (const PythonToken* token = &first;; token = &tokens_[at_++]) {
-      for (size_t at = 0; at < token->text.size();) {
-        const size_t open =
-            token->is_format ? std::min(token->text.find('{', at), token->text.size()) : token->text.size();
-        value.text += token->text.substr(at, open - at);
-        const size_t close = token->text.find('}', open);
-        if (open == token->text.size()) break;
-        const auto constant = close == std::string::npos
-                                  ? constants_.end()
-                                  : constants_.find(token->text.substr(open + 1, close - open - 1));
-        if (constant == constants_.end() || !constant->second.is_known || value.text.size() > kLongestText)
-          return unknown();
-        value.text += constant->second.text;
-        at = close + 1;
-      }
-      if (at_ >= tokens_.size() || tokens_[at_].kind != PythonToken::Kind::kText || tokens_[at_].begins_line)
-        return value;
-    }
-  }
-
-  std::vector<PythonToken> tokens_;
-  const std::string& origin_;
-  size_t at_ = 0;
-  int depth_ = 0;
-  std::map<std::string, PythonValue> constants_;
   std::map<std::string, Keys> adapters_, models_, quantisations_;  // by the names that hold them
   Keys lost_;                                                      // see note_weights()
   std::vector<ForeignLaunch> launches_;
@@ -491,7 +359,8 @@ ForeignScript read_python(std::string_view text, const std::string& origin, cons
   for (ForeignLaunch& command : commands.launches)
     for (const ForeignLaunch& trainer : script.launches)
       for (const ForeignKey& key : trainer.keys)
-        if (key.key == "tools" || key.key == "environment_factory" || key.key == "rollout_func" || is_of_weights(key.key))
+        if (key.key == "tools" || key.key == "environment_factory" || key.key == "rollout_func" ||
+            is_of_weights(key.key))
           command.keys.push_back(key);
   return commands;
 }

@@ -246,8 +246,8 @@ const ForeignRow* find_row(const ForeignTrainer& trainer, const std::string& key
 }
 
 std::span<const ForeignTrainer> foreign_trainers() {
-  static const std::array trainers{verl_trainer(), trl_trainer(), slime_trainer(), openrlhf_trainer(),
-                                   verl_sft_trainer(),     trl_dpo_trainer(),
+  static const std::array trainers{verl_trainer(),         trl_trainer(),         slime_trainer(),
+                                   openrlhf_trainer(),     verl_sft_trainer(),    trl_dpo_trainer(),
                                    openrlhf_sft_trainer(), openrlhf_dpo_trainer()};
   return trainers;
 }
@@ -321,7 +321,8 @@ void set_packing(Conversion& conversion, const PackingBudgets& tokens, Roles rol
   const std::string layout = std::string(*roles.begin()) + ".strategy_args.strategy_config.";
   const int64_t ranks = std::max<int64_t>(1, tokens_of(layout + "context_parallel_size")) *
                         std::max<int64_t>(1, tokens_of(layout + "tensor_model_parallel_size"));
-  const int64_t longest = std::max(tokens_of("prompt_length") + tokens_of("response_length"), tokens_of("sequence_length"));
+  const int64_t longest =
+      std::max(tokens_of("prompt_length") + tokens_of("response_length"), tokens_of("sequence_length"));
   const int64_t held = (longest + 2 * ranks - 1) / (2 * ranks) * 2 * ranks;  // ranks have equal parts of a sequence
   const auto budget = [&](int64_t of_rank) { return fmt::format("{}", std::max(of_rank * tokens.ranks, held)); };
   for (const char* role : roles) {
@@ -351,14 +352,16 @@ void refuse_other_models(const Conversion& conversion, const char* key) {
     const size_t end = std::min(name.find_first_not_of("0123456789.", at + 2), name.size());
     has_active = end > at + 2 && name.substr(end, 1) == "b";
   }
-  const bool is_known = std::ranges::any_of(
-      std::to_array<std::string_view>({"qwen1.5-moe", "qwen2-57b", "qwen3-", "qwen3.5-", "gemma-4-", "glm-4.5", "glm-4.6", "glm-4.7-355b"}),
-      [&](std::string_view begin) { return name.starts_with(begin); });
+  const bool is_known =
+      std::ranges::any_of(std::to_array<std::string_view>({"qwen1.5-moe", "qwen2-57b", "qwen3-", "qwen3.5-", "gemma-4-",
+                                                           "glm-4.5", "glm-4.6", "glm-4.7-355b"}),
+                          [&](std::string_view begin) { return name.starts_with(begin); });
   if (!is_known && (has_active ||
                     has_one("moe", "mixtral", "deepseek-v2", "deepseek-v3", "gpt-oss", "moonlight", "kimi-k2", "671b")))
     throw conversion.refused(
         key, "by its name a mixture of experts that is not known here (those of Qwen, GLM-4.5 and Gemma 4 are)");
-  if (has_one("-vl-", "qwen2-vl", "vlm", "llava", "internvl", "minicpm-o", "minicpm-v", "glm-4.1v", "glm-4.5v", "glm-4.6v") ||
+  if (has_one("-vl-", "qwen2-vl", "vlm", "llava", "internvl", "minicpm-o", "minicpm-v", "glm-4.1v", "glm-4.5v",
+              "glm-4.6v") ||
       name.ends_with("-vl"))
     throw conversion.refused(key, "by its name a model that reads images; text only");
 }

@@ -11,8 +11,9 @@ void set_trl_adapters(Conversion& c) {
   for (const std::string& key : c.given_with("model_init_kwargs"))
     if (const std::string value = c.is_known(key) ? c.text(key) : "";
         decides_training(key) || decides_training(value) || value.find("load_in") != value.npos)
-      throw c.refused(key, "weights that are loaded in another way; give --model_init_kwargs None behind the file, and "
-                           "--load_in_4bit true beside adapters");
+      throw c.refused(key,
+                      "weights that are loaded in another way; give --model_init_kwargs None behind the file, and "
+                      "--load_in_4bit true beside adapters");
   set_adapters(c, {"actor_train"}, {"lora_r", "lora_alpha", "lora_target_modules", "lora_dropout", "load_in_4bit"},
                wanted);
   const bool in_8_bits = c.is_true("load_in_8bit");

@@ -12,9 +12,10 @@ namespace {
 
 using enum Fate;
 
-#define TRAIN "actor_train.training_args."
+#define TRAINING "actor_train.training_args."
 
-constexpr const char* kAlone = "a loss beside DPO's, or in its place, that is not here; `roll dpo` has DPO, cDPO and IPO";
+constexpr const char* kAlone =
+    "a loss beside DPO's, or in its place, that is not here; `roll dpo` has DPO, cDPO and IPO";
 constexpr const char* kOneBackEnd = "one built-in back-end";
 
 constexpr ForeignRow kRows[] = {
@@ -53,16 +54,16 @@ constexpr ForeignRow kRows[] = {
     {"max_steps", kCombined},
     {"num_train_epochs", kCombined, "", "3"},
     {"num_processes", kCombined},
-    {"learning_rate", kCopied, TRAIN "learning_rate", "1e-6"},
-    {"weight_decay", kCopied, TRAIN "weight_decay", "0.0"},
-    {"adam_beta1", kCopied, TRAIN "adam_beta1"},
-    {"adam_beta2", kCopied, TRAIN "adam_beta2"},
-    {"adam_epsilon", kCopied, TRAIN "adam_epsilon"},
+    {"learning_rate", kCopied, TRAINING "learning_rate", "1e-6"},
+    {"weight_decay", kCopied, TRAINING "weight_decay", "0.0"},
+    {"adam_beta1", kCopied, TRAINING "adam_beta1"},
+    {"adam_beta2", kCopied, TRAINING "adam_beta2"},
+    {"adam_epsilon", kCopied, TRAINING "adam_epsilon"},
     {"max_grad_norm", kCopied, "max_grad_norm", "1.0"},
-    {"lr_scheduler_type", kCopied, TRAIN "lr_scheduler_type", "linear"},
+    {"lr_scheduler_type", kCopied, TRAINING "lr_scheduler_type", "linear"},
     {"lr_scheduler_kwargs*", kRefused, "arguments of a schedule, which are not converted", "{}"},
-    {"warmup_steps", kCopied, TRAIN "warmup_steps"},
-    {"warmup_ratio", kCopied, TRAIN "warmup_ratio"},
+    {"warmup_steps", kCopied, TRAINING "warmup_steps"},
+    {"warmup_ratio", kCopied, TRAINING "warmup_ratio"},
     {"optim", kCombined},
     {"optim_*", kRefused, "arguments of an optimizer"},
     {"neftune_noise_alpha", kRefused, "noise on embeddings"},
@@ -105,16 +106,16 @@ void combine_trl_dpo(Conversion& c) {
   const auto ranks = processes_of(c);
   if (!ranks) throw user_error("num_processes is not given, so the size of an update is not known: say it with -n");
   const int64_t micro = c.count("per_device_train_batch_size");
-  set_row_training(c,
-                   {.role = "actor_train",
-                    .batch = micro * c.count("gradient_accumulation_steps") * *ranks,
-                    .batch_key = "per_device_train_batch_size",
-                    .origin = c.origin({"per_device_train_batch_size", "gradient_accumulation_steps"}) +
-                              " x processes, in pairs",
-                    .micro = micro,
-                    .steps = "max_steps",
-                    .epochs = "num_train_epochs"},
-                   ranks);
+  set_row_training(
+      c,
+      {.role = "actor_train",
+       .batch = micro * c.count("gradient_accumulation_steps") * *ranks,
+       .batch_key = "per_device_train_batch_size",
+       .origin = c.origin({"per_device_train_batch_size", "gradient_accumulation_steps"}) + " x processes, in pairs",
+       .micro = micro,
+       .steps = "max_steps",
+       .epochs = "num_train_epochs"},
+      ranks);
   set_trl_adapters(c);
   set_trl_dtype(c, {"reference"});
   for (const char* key : {"deepspeed_config.zero_stage", "zero_optimization.stage"})

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <utility>
 
-#include "convert/distillation.h"
 #include "convert/table.h"
 #include "convert/verl_adapters.h"
 #include "convert/verl_correction.h"
+#include "convert/verl_distillation.h"
 #include "convert/verl_layout.h"
 #include "convert/verl_objective.h"
 
@@ -21,9 +21,6 @@ namespace {
 #define ROLLOUT "actor_rollout_ref.rollout."
 #define REF "actor_rollout_ref.ref."
 #define MODEL "actor_rollout_ref.model."
-
-#define DISTILL "distillation.distillation_loss."
-#define TEACHERS "distillation.teacher_models."
 
 std::string not_negative(const std::string& value) {
   return value.starts_with("-") ? "0" : value;
@@ -249,20 +246,7 @@ constexpr ForeignRow kRows[] = {
     {"algorithm.gdpo_*", kNothing, "of GDPO"},
     {"algorithm.use_pf_ppo", kRefused, "PF-PPO, which weighs and drops samples"},
     {"algorithm.pf_ppo.*", kNothing, "nothing without use_pf_ppo"},
-    {"distillation.enabled", kCombined, "", "false"},
-    {DISTILL "loss_mode", kCombined, "", "k3"},
-    {DISTILL "use_policy_gradient", kCombined, "", "false"},
-    {DISTILL "use_task_rewards", kCombined, "", "true"},
-    {DISTILL "distillation_loss_coef", kCombined, "", "1.0"},
-    {DISTILL "loss_max_clamp", kCombined},
-    {DISTILL "policy_loss_mode", kCombined, "", "vanilla"},
-    {DISTILL "topk", kNothing, "of losses over several tokens"},
-    {DISTILL "log_prob_min_clamp", kNothing, "of losses over several tokens"},
-    {DISTILL "clip_ratio*", kNothing, "a step makes one update, whose ratio is 1"},
-    {TEACHERS "*", kCombined},
-    {"distillation.n_gpus_per_node", kNothing, "the teacher is on the policy's ranks"},
-    {"distillation.nnodes", kNothing, "the teacher is on the policy's ranks"},
-    {"distillation.*", kUnsupported},
+    VERL_DISTILLATION_ROWS,
 
     {"trainer.n_gpus_per_node", kCombined, "", "8"},
     {"trainer.nnodes", kCombined, "", "1"},
@@ -300,17 +284,6 @@ void combine_critic(Conversion& c) {
                    {"critic.optim.clip_grad", ACTOR "optim.clip_grad"},
                    {"critic.optim.betas", ACTOR "optim.betas"}});
   c.take_rest("critic.", "as the policy's");
-}
-
-/// R3: in training tokens go through the experts that the sampler chose.
-void combine_replay(Conversion& c) {
-  for (const char* key : {ACTOR "router_replay.mode", ACTOR "megatron.router_replay.mode", ACTOR "veomni.router_replay.mode"}) {
-    const std::string mode = c.text(key);
-    if (mode == "R3")
-      c.set("routing_replay", "true", c.origin(key));
-    else if (!is_off(mode, "disabled"))
-      throw c.refused(key, "a replay of the trainer's own experts; R3, the sampler's, is here");
-  }
 }
 
 void combine_optimizer(Conversion& c) {
@@ -359,37 +332,6 @@ void combine_batches(Conversion& c) {
                   .origin = c.origin(kTrain)});
 }
 
-/// With policy gradients the advantage of a token is what it adds to the KL, cut to a bound, at the weights of the
-/// update: those that sampled, where a step makes one.
-void combine_distillation(Conversion& c) {
-  if (!c.is_true("distillation.enabled")) return;
-  if (!c.is_true(DISTILL "use_policy_gradient"))
-    throw c.refused(DISTILL "use_policy_gradient", "a gradient through the KL itself; is_pure_opd is a policy gradient");
-  const std::string estimate = c.text(DISTILL "loss_mode"), most = c.text(DISTILL "loss_max_clamp");
-  if (estimate != "k1" && estimate != "kl")
-    throw c.refused(DISTILL "loss_mode", "another KL to a teacher; k1 is here");
-  if (c.text(DISTILL "policy_loss_mode") != "vanilla")
-    throw c.refused(DISTILL "policy_loss_mode", "another policy loss of the teacher's KL; vanilla is here");
-  if (c.count("data.train_batch_size") != c.count(ACTOR "ppo_mini_batch_size") || c.count(ACTOR "ppo_epochs") != 1)
-    throw c.refused(ACTOR "ppo_mini_batch_size",
-                    "several updates of a step, each with a KL of its own; here it is that of the step's first weights: "
-                    "give the same as data.train_batch_size");
-  const bool is_pure = !c.is_true(DISTILL "use_task_rewards");
-  if (!most.empty() && !is_pure) throw c.refused(DISTILL "loss_max_clamp", "a bound of the KL beside rewards");
-  if (!most.empty()) c.set_from("advantage_clip", DISTILL "loss_max_clamp");
-  if (is_pure) c.set("use_kl_loss", "false", "a loss of the teacher's alone");
-  if (is_pure && c.number(ACTOR "entropy_coeff") != 0) c.set("entropy_loss_coef", "0", "a loss of the teacher's alone");
-  std::vector<std::string> models = c.given_with(TEACHERS);
-  std::erase_if(models, [](const std::string& key) { return !key.ends_with(".model_path"); });
-  if (models.size() > 1)
-    throw c.refused(models[1], "several teachers; teacher.NAME.tag_included says here which rows each one teaches");
-  set_distillation(c, {.is_pure = is_pure,
-                       .teacher = models.empty() ? "" : c.text(models[0]),
-                       .teacher_origin = models.empty() ? "" : c.origin(models[0]),
-                       .weight = is_pure ? "1" : c.text(DISTILL "distillation_loss_coef"),
-                       .origin = c.origin("distillation.enabled")});
-}
-
 void combine_verl(Conversion& c) {
   check_configuration(c);
   refuse_other_models(c, MODEL "path");
@@ -397,7 +339,6 @@ void combine_verl(Conversion& c) {
   combine_verl_correction(c);
   combine_critic(c);
   combine_optimizer(c);
-  combine_replay(c);
   combine_batches(c);
   set_verl_adapters(c, MODEL, "actor_train");
   set_verl_adapters(c, "critic.model.", "critic");
@@ -417,7 +358,7 @@ void combine_verl(Conversion& c) {
   const std::string function = c.text("custom_reward_function.path");
   set_reward(c, is_judged ? "reward_model.model.path" : nullptr,
              function.empty() ? "" : function + ":" + c.text("custom_reward_function.name"));
-  combine_distillation(c);
+  combine_verl_distillation(c);
   set_data(c, {ROLLOUT "val_kwargs.temperature", ROLLOUT "val_kwargs.top_p", ROLLOUT "val_kwargs.top_k",
                ROLLOUT "val_kwargs.n"});
   set_roles(c);

@@ -17,15 +17,15 @@ namespace {
 
 using enum Fate;
 
-#define TRAIN "sft_train.training_args."
-#define DATA "sft_train.data_args."
+#define SFT_TRAIN "sft_train.training_args."
+#define SFT_DATA "sft_train.data_args."
 
 constexpr const char* kMemory = "memory is laid out by the program; `offload: true` moves what waits to the host";
 constexpr const char* kPython = "rows that Python of one's own makes; write them to a file";
 constexpr const char* kPart = "a part of the rows; write that part to a file";
 
 constexpr ForeignRow kRows[] = {
-    {"data.train_files", kCopied, DATA "file_name", "", listed},
+    {"data.train_files", kCopied, SFT_DATA "file_name", "", listed},
     {"data.val_files", kCopied, "validation.data_args.file_name", "", listed},
     {"data.train_batch_size", kCombined, "", "256"},
     {"data.micro_batch_size_per_gpu", kCombined, "", "4"},
@@ -77,7 +77,7 @@ constexpr ForeignRow kRows[] = {
     {"optim.lr_warmup_steps_ratio", kCombined},
     {"optim.warmup_steps_ratio", kRefused, "a name that no trainer of verl reads; lr_warmup_steps_ratio is read"},
     {"optim.lr_warmup_init", kRefused, "a warm-up that begins above 0", "0"},
-    {"optim.weight_decay", kCopied, TRAIN "weight_decay", "0.01"},
+    {"optim.weight_decay", kCopied, SFT_TRAIN "weight_decay", "0.01"},
     {"optim.betas", kCombined},
     {"optim.clip_grad", kCopied, "max_grad_norm", "1.0"},
     {"optim.lr_scheduler_type", kCombined},
@@ -145,52 +145,58 @@ std::string column_of(const Conversion& c, const char* column, const char* keys)
 }
 
 void combine_columns(Conversion& c) {
-  if (!is_older(c)) return c.set_from(DATA "messages", "data.messages_key");
-  if (c.is_true("data.multiturn.enable")) return c.set_from(DATA "messages", "data.multiturn.messages_key");
-  c.set(DATA "question", column_of(c, "data.prompt_key", "data.prompt_dict_keys"), c.origin("data.prompt_key"));
-  c.set(DATA "response", column_of(c, "data.response_key", "data.response_dict_keys"), c.origin("data.response_key"));
+  if (!is_older(c)) return c.set_from(SFT_DATA "messages", "data.messages_key");
+  if (c.is_true("data.multiturn.enable")) return c.set_from(SFT_DATA "messages", "data.multiturn.messages_key");
+  c.set(SFT_DATA "question", column_of(c, "data.prompt_key", "data.prompt_dict_keys"), c.origin("data.prompt_key"));
+  c.set(SFT_DATA "response", column_of(c, "data.response_key", "data.response_dict_keys"),
+        c.origin("data.response_key"));
   c.differs(
       "answers: there one ends with the tokenizer's end token; here with what the template writes behind the "
       "assistant's message");
 }
 
 void combine_schedule(Conversion& c) {
-  c.set(TRAIN "learning_rate", value_of(c, "optim.lr", "1e-3", "1e-5"), c.origin("optim.lr"));
-  const std::string ratio = value_of(c, "optim.lr_warmup_steps_ratio", "0.0", "0.1"), steps = c.text("optim.lr_warmup_steps");
+  c.set(SFT_TRAIN "learning_rate", value_of(c, "optim.lr", "1e-3", "1e-5"), c.origin("optim.lr"));
+  const std::string ratio = value_of(c, "optim.lr_warmup_steps_ratio", "0.0", "0.1"),
+                    steps = c.text("optim.lr_warmup_steps");
   if (!steps.empty() && c.number("optim.lr_warmup_steps") >= 0)
-    c.set_from(TRAIN "warmup_steps", "optim.lr_warmup_steps");
+    c.set_from(SFT_TRAIN "warmup_steps", "optim.lr_warmup_steps");
   else
-    c.set(TRAIN "warmup_ratio", ratio, c.origin("optim.lr_warmup_steps_ratio"));
+    c.set(SFT_TRAIN "warmup_ratio", ratio, c.origin("optim.lr_warmup_steps_ratio"));
   std::string type = is_older(c) ? "cosine" : "constant", from = "optim.lr_scheduler_type";
-  for (const char* key : {"optim.lr_scheduler_type", "optim.lr_scheduler", "optim.warmup_style", "optim.lr_decay_style"})
-    if (!c.text(key).empty()) type = c.text(key), from = key;
-  c.set(TRAIN "lr_scheduler_type", type == "constant" ? "constant_with_warmup" : type, c.origin(from));
+  for (const char* key :
+       {"optim.lr_scheduler_type", "optim.lr_scheduler", "optim.warmup_style", "optim.lr_decay_style"})
+    if (!c.text(key).empty()) {
+      type = c.text(key);
+      from = key;
+    }
+  c.set(SFT_TRAIN "lr_scheduler_type", type == "constant" ? "constant_with_warmup" : type, c.origin(from));
   set_last_rate(c, type, "optim.min_lr", false, "sft_train");
   set_last_rate(c, type, "optim.min_lr_ratio", true, "sft_train");
   require_adam(c, "optim.optimizer");
   if (c.is_set("optim.betas")) return set_betas(c, "sft_train", "optim.betas");
-  c.set(TRAIN "adam_beta1", "0.9", "optim.betas' default");
-  c.set(TRAIN "adam_beta2", is_older(c) ? "0.95" : "0.999", "optim.betas' default");
+  c.set(SFT_TRAIN "adam_beta1", "0.9", "optim.betas' default");
+  c.set(SFT_TRAIN "adam_beta2", is_older(c) ? "0.95" : "0.999", "optim.betas' default");
 }
 
 /// Steps, -1 for never, or the end of each pass, which no key here names.
 void set_interval(Conversion& c, const char* key, const char* ours) {
   const std::string interval = c.text(key);
-  if (interval != "after_each_epoch")
-    return c.set(ours, steps_or_never(interval), c.origin(key));
+  if (interval != "after_each_epoch") return c.set(ours, steps_or_never(interval), c.origin(key));
   c.set(ours, "0", c.origin(key));
-  c.differs(fmt::format("{}: was after each pass over the rows; here at the end alone: set it to rows / "
-                        "train_batch_size",
-                        ours));
+  c.differs(
+      fmt::format("{}: was after each pass over the rows; here at the end alone: set it to rows / "
+                  "train_batch_size",
+                  ours));
 }
 
 void combine_batches(Conversion& c) {
   static constexpr std::pair<const char*, const char*> kStages[] = {
       {"engine.pipeline_model_parallel_size", "pipeline_model_parallel_size"},
       {"engine.virtual_pipeline_model_parallel_size", "virtual_pipeline_model_parallel_size"}};
-  const char* const ulysses =
-      is_older(c) ? "ulysses_sequence_parallel_size" : "engine.ulysses_sequence_parallel_size";
-  const int64_t context = std::max(c.text(ulysses).empty() ? 1 : c.count(ulysses), c.count("engine.context_parallel_size"));
+  const char* const ulysses = is_older(c) ? "ulysses_sequence_parallel_size" : "engine.ulysses_sequence_parallel_size";
+  const int64_t context =
+      std::max(c.text(ulysses).empty() ? 1 : c.count(ulysses), c.count("engine.context_parallel_size"));
   const int64_t tensor = c.count("engine.tensor_model_parallel_size"), stages = c.count(kStages[0].first);
   const auto ranks = processes_of(c);
   const bool packs = !is_older(c) && c.is_true("data.use_dynamic_bsz");
@@ -214,8 +220,11 @@ void combine_batches(Conversion& c) {
   }
   if (!packs) return;
   const int64_t tokens = c.count("data.max_token_len_per_gpu");
-  set_packing(c, {.train = tokens, .forward = tokens, .ranks = has_layout ? context : 1,
-                  .origin = c.origin("data.max_token_len_per_gpu")},
+  set_packing(c,
+              {.train = tokens,
+               .forward = tokens,
+               .ranks = has_layout ? context : 1,
+               .origin = c.origin("data.max_token_len_per_gpu")},
               {"sft_train"});
 }
 
@@ -225,7 +234,7 @@ void combine_verl_sft(Conversion& c) {
   refuse_other_models(c, model);
   combine_columns(c);
   if (c.text("data.enable_thinking_default") != "none")
-    c.set_from(DATA "enable_thinking", "data.enable_thinking_default");
+    c.set_from(SFT_DATA "enable_thinking", "data.enable_thinking_default");
   combine_schedule(c);
   combine_batches(c);
   set_verl_adapters(c, "model.", "sft_train");

@@ -128,9 +128,8 @@ std::string plain_word(std::string_view word) {
 
 /// Trainers whose keys are those of `roll train`.
 auto rlvr_trainers() {
-  return foreign_trainers() | std::views::filter([](const ForeignTrainer& trainer) {
-           return std::string_view(trainer.command) == "train";
-         });
+  return foreign_trainers() |
+         std::views::filter([](const ForeignTrainer& trainer) { return std::string_view(trainer.command) == "train"; });
 }
 
 /// Whether a trainer's key ends so; its pattern must say more than "anything".

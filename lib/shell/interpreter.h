@@ -81,8 +81,8 @@ class Interpreter {
     std::map<std::string, Variable> variables;
     std::map<std::string, NodePtr> functions;
     Arguments arguments;
-    std::string folder;            // empty: where the script was started
-    std::string doubt;             // a condition under which the rest may not run
+    std::string folder;  // empty: where the script was started
+    std::string doubt;   // a condition under which the rest may not run
 
     size_t size() const;
   };

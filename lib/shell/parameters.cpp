@@ -49,7 +49,8 @@ Interpreter::Fields Interpreter::values_of(const Parameter& parameter, Place pla
   const std::string& name = parameter.name;
   const Arguments& arguments = state_.arguments;
   if (name == "@" || name == "*") return arguments.given;
-  if (name == "#" && arguments.has_more) return {{unknown_text("$#, the number of the script's arguments", place), place}};
+  if (name == "#" && arguments.has_more)
+    return {{unknown_text("$#, the number of the script's arguments", place), place}};
   if (name == "#") return {{fmt::format("{}", arguments.given.size()), place}};
   if (name == "0") return {{reading_.path, place}};
   if (name == "BASH_SOURCE") return {{place.file == 0 ? reading_.path : origin_of(place.file), place}};

@@ -148,8 +148,8 @@ Truth Interpreter::run_while(const Node& node) {
 
 Truth Interpreter::run_for(const Node& node) {
   const std::string& name = node.words[0].text;
-  const Fields values =
-      node.over_arguments ? state_.arguments.given : expand(std::vector<Word>(node.words.begin() + 1, node.words.end()));
+  const Fields values = node.over_arguments ? state_.arguments.given
+                                            : expand(std::vector<Word>(node.words.begin() + 1, node.words.end()));
   for (const Field& value : values) {
     set(name, value.text, value.place);
     const auto once = [&] { return run_body(node.parts[0]) ? Truth::kYes : Truth::kNo; };
