@@ -1,8 +1,9 @@
 #include "convert/convert.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/error.h"
 #include "base/harmless.h"
@@ -15,8 +16,9 @@ namespace {
 const ForeignTrainer& trainer_of(const std::vector<ForeignKey>& keys, const std::string& name) {
   const ForeignTrainer* best = nullptr;
   int64_t most = 0;
-  for (const ForeignTrainer& trainer : foreign_trainers()) {
+  for (const ForeignTrainer& trainer : foreign_trainers())
     if (trainer.name == name) return trainer;
+  for (const ForeignTrainer& trainer : rlvr_trainers()) {
     const int64_t known =
         std::ranges::count_if(keys, [&](const ForeignKey& key) { return find_row(trainer, key.key) != nullptr; });
     if (known > most) {
@@ -28,7 +30,8 @@ const ForeignTrainer& trainer_of(const std::vector<ForeignKey>& keys, const std:
     throw user_error(
         "{}: {}: not a key of {}, nor is any other here; give a YAML file of one of them, a script with the command "
         "that starts the training, or its arguments",
-        keys.front().place, keys.front().key, fmt::join(foreign_trainer_names(), ", "));
+        keys.front().place, keys.front().key,
+        fmt::join(rlvr_trainers() | std::views::transform(&ForeignTrainer::name), ", "));
   return *best;
 }
 

@@ -213,7 +213,9 @@ class PythonReader : private PythonExpressions {
     const bool freezes =
         (word == "requires_grad" && is_next("=", "False")) || (word == "requires_grad_" && is_next("(", "False"));
     if (freezes) lost_.push_back({"requires_grad", "frozen", place(token), ""});
-    if ((word == "LoraConfig" || word == "get_peft_model") && is_sign(at + 1, "("))
+    const bool is_kept = at >= 2 && is_sign(at - 1, "=") && tokens_[at - 2].begins_line;  // NAME = LoraConfig(...)
+    if (((word == "LoraConfig" && !is_kept) || word == "get_peft_model" || word == "add_adapter") &&
+        is_sign(at + 1, "("))
       lost_.push_back({"peft_config", "", place(token), word + "(...)"});
     if ((word == "load_in_4bit" || word == "load_in_8bit") && is_next("=", "True"))
       lost_.push_back({word, "", place(token), word + " = True"});

@@ -252,6 +252,13 @@ std::span<const ForeignTrainer> foreign_trainers() {
   return trainers;
 }
 
+std::span<const ForeignTrainer> rlvr_trainers() {
+  const auto all = foreign_trainers();
+  const auto end =
+      std::ranges::find_if(all, [](const auto& each) { return std::string_view(each.command) != "train"; });
+  return all.first(static_cast<size_t>(end - all.begin()));
+}
+
 std::string negated(const std::string& value) {
   return parse_bool(value).value_or(false) ? "false" : "true";
 }

@@ -124,6 +124,9 @@ class Conversion {
 
 /// verl, TRL, slime, OpenRLHF, and what else they train.
 std::span<const ForeignTrainer> foreign_trainers();
+/// Those whose keys become keys of `roll train`. They stand first, and are told by their keys; the others must be
+/// named.
+std::span<const ForeignTrainer> rlvr_trainers();
 const ForeignTrainer& verl_trainer();
 const ForeignTrainer& trl_trainer();
 const ForeignTrainer& slime_trainer();

@@ -1,7 +1,6 @@
 #include "convert/words.h"
 
 #include <algorithm>
-#include <ranges>
 #include <string_view>
 
 #include "base/nearest.h"
@@ -124,12 +123,6 @@ std::string plain_word(std::string_view word) {
   std::string plain = lower_ascii(word);
   std::ranges::replace(plain, '-', '_');
   return plain;
-}
-
-/// Trainers whose keys are those of `roll train`.
-auto rlvr_trainers() {
-  return foreign_trainers() |
-         std::views::filter([](const ForeignTrainer& trainer) { return std::string_view(trainer.command) == "train"; });
 }
 
 /// Whether a trainer's key ends so; its pattern must say more than "anything".
