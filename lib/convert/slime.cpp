@@ -331,6 +331,7 @@ void combine_slime(Conversion& c) {
   }
   combine_slime_objective(c);
   combine_devices(c);
+  combine_slime_rollout(c);
   combine_batches(c);
   if (!c.is_set("num-rollout"))
     c.differs(

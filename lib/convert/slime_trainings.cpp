@@ -10,6 +10,8 @@ namespace roll {
 
 namespace {
 
+constexpr const char* kFullyAsync = "slime.rollout.fully_async_rollout.generate_rollout_fully_async";
+
 /// slime's own functions ask a teacher at a server, and reward nothing else.
 bool is_pure_distillation(const Conversion& c) {
   return c.is_true("use-opd") &&
@@ -36,10 +38,21 @@ void combine_slime_distillation(Conversion& c) {
     c.differs("teacher: --opd-teacher-load is a folder of Megatron's; here it must be a Hugging Face folder");
 }
 
+void combine_slime_rollout(Conversion& c) {
+  if (c.text("rollout-function-path") != kFullyAsync) return;
+  if (c.is_true("colocate") || !c.is_set("rollout-num-gpus"))
+    throw c.refused("rollout-function-path", "samples while others train, on GPUs of its own; give --rollout-num-gpus");
+  c.set("async_generation_ratio", "1", c.origin("rollout-function-path"));
+  c.differs(
+      "steps: slime's fully asynchronous rollout trains on what is done, however old its policy is; here sampling runs "
+      "one step ahead: async_generation_ratio changes that");
+}
+
 bool is_slime_fine_tuning(const Conversion& c) {
   const std::string rollout = c.text("rollout-function-path");
   const bool tunes = rollout == "slime.rollout.sft_rollout.generate_rollout";
-  if (!rollout.empty() && !tunes && rollout != "slime.rollout.sglang_rollout.generate_rollout")
+  const bool is_own = rollout == kFullyAsync || rollout == "slime.rollout.sglang_rollout.generate_rollout";
+  if (!rollout.empty() && !tunes && !is_own)
     throw c.refused("rollout-function-path", "a rollout of one's own Python (agents)");
   if (c.text("loss-type") != (tunes ? "sft_loss" : "policy_loss"))
     throw c.refused("loss-type", "another loss; roll train trains by rewards, roll sft on responses");

@@ -136,6 +136,16 @@ TEST_CASE("slime's fine-tuning learns rows of messages, with its adapters", "[co
                     Contains("a rollout of one's own Python"));
 }
 
+TEST_CASE("slime's asynchronous rollout samples a step ahead, on devices of its own", "[convert]") {
+  const std::string slime =
+      "python3 train_async.py --hf-checkpoint m --actor-num-gpus-per-node 4 --rollout-function-path "
+      "slime.rollout.fully_async_rollout.generate_rollout_fully_async ";
+  const Converted out = converted_training(slime + "--rollout-num-gpus 2");
+  check_values(out, {{"async_generation_ratio", "1"}, {"actor_infer.device_mapping", "list(range(4,6))"}});
+  CHECK(tells(out, "however old its policy is"));
+  CHECK_THROWS_WITH(converted_training(slime), Contains("give --rollout-num-gpus"));
+}
+
 TEST_CASE("preferences keep their loss, reference and adapters", "[convert]") {
   const Converted trl = converted_training(
       kDpo +
