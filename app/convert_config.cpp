@@ -198,7 +198,8 @@ void add_convert_config(CLI::App& app) {
       app.add_subcommand("convert-config", "a configuration of verl, TRL, slime or OpenRLHF as one of roll's");
   std::vector<std::string> names = foreign_trainer_names();
   names.insert(names.begin(), "auto");
-  sub->add_option("--from", flags->trainer, "whose it is; auto: whoever knows most of the keys")
+  sub->add_option("--from", flags->trainer,
+                  "whose it is; auto: what the script starts, or whoever of the first four knows most of the keys")
       ->check(CLI::IsMember(names))
       ->capture_default_str();
   sub->add_option("-n", flags->num_ranks, "GPUs, one process each, where the keys do not say it")
@@ -212,7 +213,8 @@ void add_convert_config(CLI::App& app) {
       "Its other arguments: YAML files, a shell script or README with the command that starts the training, or that\n"
       "command's own arguments (data.train_batch_size=1024 ..., --rollout-batch-size 32 ...). Behind a file they "
       "replace\n"
-      "its values; NAME=VALUE there sets a variable that a script leaves to its environment. No script is run.\n"
+      "its values; NAME=VALUE there sets a variable that a script leaves to its environment, and 1=VALUE its first\n"
+      "argument. No script is run. Fine-tuning becomes a configuration of roll sft, preferences one of roll dpo.\n"
       "What differs in meaning, and which keys have no counterpart and why, is told and stands in the file's head.");
   sub->callback([=] { convert(*flags, sub->remaining()); });
 }

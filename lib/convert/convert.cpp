@@ -64,9 +64,10 @@ Converted convert_config(const std::vector<ForeignKey>& keys, const std::string&
   // They become comments, and lines of a terminal.
   for (std::vector<std::string>* lines : {&conversion.differences, &conversion.without})
     for (std::string& line : *lines) line = on_one_line(line);
-  const std::string head =
-      fmt::format("# Made by `roll convert-config` from {} keys of {}; behind each key stands what it comes from.\n#\n",
-                  keys.size(), chosen.name);
+  const std::string head = fmt::format(
+      "# Made by `roll convert-config` from {} keys of {}{}; behind each key stands what it comes from.\n#\n",
+      keys.size(), chosen.name,
+      conversion.command == "train" ? "" : fmt::format(", for `roll {}`", conversion.command));
   return {chosen.name, conversion.command,
           head + comment_list("What differs in meaning:", conversion.differences) +
               comment_list("Keys without counterpart:", conversion.without) + "\n" + conversion.draft.yaml(),
