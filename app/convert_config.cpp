@@ -1,12 +1,13 @@
 // roll convert-config: another trainer's configuration as one of ours.
 #include "convert/convert.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -18,7 +19,7 @@
 #include "base/shell.h"
 #include "checkpoint/manifest.h"
 #include "convert/python.h"
-#include "settings/load_config.h"
+#include "settings/check_config_text.h"
 
 namespace roll {
 
@@ -37,6 +38,7 @@ constexpr size_t kMostBytes = 4 << 20;
 struct Arguments {
   std::vector<std::string> files;
   std::map<std::string, std::string> variables;
+  std::vector<std::string> of_script;  // 1=8 is the script's first argument
   std::vector<ArgumentWord> words;
 };
 
@@ -45,7 +47,12 @@ Arguments sorted(const std::vector<std::string>& all) {
   for (const std::string& word : all) {
     const size_t equals = word.find('=');
     const bool is_flag = word.starts_with("-");
-    if (arguments.words.empty() && !is_flag && equals == std::string::npos)
+    const bool is_numbered = equals == 1 && word[0] >= '1' && word[0] <= '9';
+    if (is_numbered && static_cast<size_t>(word[0] - '0') != arguments.of_script.size() + 1)
+      throw user_error("{}: the script's arguments come in their order: 1=VALUE, then 2=VALUE", word);
+    if (is_numbered)
+      arguments.of_script.push_back(word.substr(2));
+    else if (arguments.words.empty() && !is_flag && equals == std::string::npos)
       arguments.files.push_back(word);
     else if (!is_flag && equals != std::string::npos && shell::is_name(word.substr(0, equals)))
       arguments.variables[word.substr(0, equals)] = word.substr(equals + 1);
@@ -65,16 +72,18 @@ bool ends_with_one(const std::string& file, std::initializer_list<const char*> e
 }
 
 /// The keys of one file: YAML and JSON are keys, all else has a command that passes them.
-std::vector<ForeignKey> keys_of_file(const std::string& file, const Arguments& arguments, const ConvertFlags& flags,
+std::vector<ForeignKey> keys_of_file(const std::string& file, const Arguments& arguments, ConvertFlags& flags,
                                      std::vector<std::string>& notes) {
   const std::string text = read_file(file, kMostBytes);
   if (ends_with_one(file, {".yaml", ".yml", ".json"})) return keys_of_yaml(text, file);
-  const shell::Reading reading{std::filesystem::absolute(file).lexically_normal(), script_beside, arguments.variables};
+  const shell::Reading reading{std::filesystem::absolute(file).lexically_normal(), script_beside, arguments.variables,
+                               arguments.of_script};
   const ForeignScript script = file.ends_with(".md")   ? read_markdown(text, file, reading)
                                : file.ends_with(".py") ? read_python(text, file, reading)
                                                        : read_script(text, file, reading);
   ForeignLaunch launch = choose_launch(script, file, flags.pick);
   notes = script.notes;
+  if (flags.trainer == "auto" && !launch.trainer.empty()) flags.trainer = launch.trainer;
   if (!launch.condition.empty())
     notes.push_back(fmt::format("{}: whether this command is reached depends on {}", launch.place, launch.condition));
   if (flags.shows_keys) print_data(shell_line({"starts", launch.place, launch.program}) + "\n");
@@ -101,8 +110,7 @@ std::vector<ForeignKey> with_files(const std::vector<ForeignKey>& keys, const st
   return all;
 }
 
-std::vector<ForeignKey> read_keys(const Arguments& arguments, const ConvertFlags& flags,
-                                  std::vector<std::string>& notes) {
+std::vector<ForeignKey> read_keys(const Arguments& arguments, ConvertFlags& flags, std::vector<std::string>& notes) {
   std::vector<ForeignKey> keys;
   for (const std::string& file : arguments.files)
     for (ForeignKey& key : with_files(keys_of_file(file, arguments, flags, notes), file, notes))
@@ -120,22 +128,47 @@ void show_keys(const std::vector<ForeignKey>& keys) {
   }
 }
 
-/// Nothing is given out that `roll validate-config --offline` would refuse.
-void check(const std::string& yaml) {
+/// Variables of the environment that the file leaves open, and are not set here.
+std::vector<std::string> open_variables(const std::string& yaml) {
+  constexpr std::string_view kBegin = "${oc.env:";
+  std::vector<std::string> names;
+  const auto is_comment = [&](size_t at) {
+    const size_t line = yaml.rfind('\n', at) + 1;
+    return yaml[line] == '#' || yaml.rfind("  # ", at) + 1 > line;
+  };
+  for (size_t at = yaml.find(kBegin); at != yaml.npos; at = yaml.find(kBegin, at + 1)) {
+    if (is_comment(at)) continue;
+    const size_t begin = at + kBegin.size();
+    const std::string name = yaml.substr(begin, yaml.find_first_of(",}", begin) - begin);
+    if (yaml[begin + name.size()] == '}' && !std::getenv(name.c_str()) && std::ranges::find(names, name) == names.end())
+      names.push_back(name);
+  }
+  return names;
+}
+
+/// Nothing is given out that `roll validate-config --offline` would refuse, once those variables are set.
+void check(const Converted& converted, const std::vector<std::string>& variables) {
+  std::string yaml = converted.yaml;
+  for (const std::string& name : variables) {
+    const std::string open = "${oc.env:" + name + "}";
+    for (size_t at = yaml.find(open); at != yaml.npos; at = yaml.find(open, at)) yaml.replace(at, open.size(), name);
+  }
   try {
-    load_config_text(yaml, "converted.yaml", {}, {.offline = true});
+    check_config_text(converted.command, yaml, "converted.yaml", {.offline = true});
   } catch (const UserError& error) {
-    throw user_error("what it converts to is refused; give other values behind the file:\n{}\n{}", yaml, error.what());
+    throw user_error("what it converts to is refused; give other values behind the file:\n{}\n{}", converted.yaml,
+                     error.what());
   }
 }
 
-void convert(const ConvertFlags& flags, const std::vector<std::string>& all) {
+void convert(ConvertFlags flags, const std::vector<std::string>& all) {
   const Arguments arguments = sorted(all);
   std::vector<std::string> notes;
   const std::vector<ForeignKey> keys = read_keys(arguments, flags, notes);
   if (flags.shows_keys) return show_keys(keys);
   const Converted converted = convert_config(keys, flags.trainer, flags.num_ranks);
-  check(converted.yaml);
+  const std::vector<std::string> variables = open_variables(converted.yaml);
+  check(converted, variables);
   if (flags.out.empty()) {
     print_data(converted.yaml);
   } else {
@@ -143,14 +176,18 @@ void convert(const ConvertFlags& flags, const std::vector<std::string>& all) {
     refuse_in_checkpoint("--out", flags.out);
     write_file_atomic(flags.out, converted.yaml);
   }
+  if (!variables.empty())
+    notes.push_back(fmt::format("the run needs these variables of its environment, which the script leaves open: {}",
+                                fmt::join(variables, ", ")));
   for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!flags.out.empty() || ::isatty(STDOUT_FILENO) == 0) {  // a terminal has just shown them, above the keys
     for (const std::string& line : converted.differences) std::fprintf(stderr, "differs: %s\n", line.c_str());
     for (const std::string& line : converted.without) std::fprintf(stderr, "without counterpart: %s\n", line.c_str());
   }
   const std::string where = flags.out.empty() ? "FILE" : flags.out;
-  std::fprintf(stderr, "converted from %s; next: roll validate-config --offline --config %s\n",
-               converted.trainer.c_str(), where.c_str());
+  std::fprintf(stderr, "converted from %s%s; next: roll validate-config --offline --config %s\n",
+               converted.trainer.c_str(),
+               converted.command == "train" ? "" : (" for roll " + converted.command).c_str(), where.c_str());
 }
 
 }  // namespace
@@ -161,7 +198,8 @@ void add_convert_config(CLI::App& app) {
       app.add_subcommand("convert-config", "a configuration of verl, TRL, slime or OpenRLHF as one of roll's");
   std::vector<std::string> names = foreign_trainer_names();
   names.insert(names.begin(), "auto");
-  sub->add_option("--from", flags->trainer, "whose it is; auto: whoever knows most of the keys")
+  sub->add_option("--from", flags->trainer,
+                  "whose it is; auto: what the script starts, or whoever of the first four knows most of the keys")
       ->check(CLI::IsMember(names))
       ->capture_default_str();
   sub->add_option("-n", flags->num_ranks, "GPUs, one process each, where the keys do not say it")
@@ -175,7 +213,8 @@ void add_convert_config(CLI::App& app) {
       "Its other arguments: YAML files, a shell script or README with the command that starts the training, or that\n"
       "command's own arguments (data.train_batch_size=1024 ..., --rollout-batch-size 32 ...). Behind a file they "
       "replace\n"
-      "its values; NAME=VALUE there sets a variable that a script leaves to its environment. No script is run.\n"
+      "its values; NAME=VALUE there sets a variable that a script leaves to its environment, and 1=VALUE its first\n"
+      "argument. No script is run. Fine-tuning becomes a configuration of roll sft, preferences one of roll dpo.\n"
       "What differs in meaning, and which keys have no counterpart and why, is told and stands in the file's head.");
   sub->callback([=] { convert(*flags, sub->remaining()); });
 }

@@ -15,7 +15,7 @@ namespace {
 
 bool has_known_key(const ForeignLaunch& launch) {
   return std::ranges::any_of(launch.keys, [](const ForeignKey& key) {
-    return std::ranges::any_of(foreign_trainers(),
+    return std::ranges::any_of(rlvr_trainers(),
                                [&](const ForeignTrainer& trainer) { return find_row(trainer, key.key) != nullptr; });
   });
 }
@@ -62,7 +62,7 @@ ForeignLaunch choose_launch(const ForeignScript& script, const std::string& orig
   std::vector<const ForeignLaunch*> all, convertible;
   for (const ForeignLaunch& launch : script.launches) {
     const bool is_other = !other_kind_of(launch.program).empty();
-    if (!is_other && !has_known_key(launch)) continue;
+    if (!is_other && trainer_of_program(launch.program).empty() && !has_known_key(launch)) continue;
     all.push_back(&launch);
     if (!is_other) convertible.push_back(&launch);
   }
@@ -80,6 +80,7 @@ ForeignLaunch choose_launch(const ForeignScript& script, const std::string& orig
   if (const std::string kind = other_kind_of(chosen->program); !kind.empty())
     throw user_error("{}: {}: {}", chosen->place, chosen->program, kind);
   ForeignLaunch launch = *chosen;
+  launch.trainer = trainer_of_program(launch.program);
   add_processes(launch);
   add_trainer(launch);
   return launch;

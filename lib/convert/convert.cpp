@@ -1,8 +1,9 @@
 #include "convert/convert.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/error.h"
 #include "base/harmless.h"
@@ -15,8 +16,9 @@ namespace {
 const ForeignTrainer& trainer_of(const std::vector<ForeignKey>& keys, const std::string& name) {
   const ForeignTrainer* best = nullptr;
   int64_t most = 0;
-  for (const ForeignTrainer& trainer : foreign_trainers()) {
+  for (const ForeignTrainer& trainer : foreign_trainers())
     if (trainer.name == name) return trainer;
+  for (const ForeignTrainer& trainer : rlvr_trainers()) {
     const int64_t known =
         std::ranges::count_if(keys, [&](const ForeignKey& key) { return find_row(trainer, key.key) != nullptr; });
     if (known > most) {
@@ -28,7 +30,8 @@ const ForeignTrainer& trainer_of(const std::vector<ForeignKey>& keys, const std:
     throw user_error(
         "{}: {}: not a key of {}, nor is any other here; give a YAML file of one of them, a script with the command "
         "that starts the training, or its arguments",
-        keys.front().place, keys.front().key, fmt::join(foreign_trainer_names(), ", "));
+        keys.front().place, keys.front().key,
+        fmt::join(rlvr_trainers() | std::views::transform(&ForeignTrainer::name), ", "));
   return *best;
 }
 
@@ -61,10 +64,11 @@ Converted convert_config(const std::vector<ForeignKey>& keys, const std::string&
   // They become comments, and lines of a terminal.
   for (std::vector<std::string>* lines : {&conversion.differences, &conversion.without})
     for (std::string& line : *lines) line = on_one_line(line);
-  const std::string head =
-      fmt::format("# Made by `roll convert-config` from {} keys of {}; behind each key stands what it comes from.\n#\n",
-                  keys.size(), chosen.name);
-  return {chosen.name,
+  const std::string head = fmt::format(
+      "# Made by `roll convert-config` from {} keys of {}{}; behind each key stands what it comes from.\n#\n",
+      keys.size(), chosen.name,
+      conversion.command == "train" ? "" : fmt::format(", for `roll {}`", conversion.command));
+  return {chosen.name, conversion.command,
           head + comment_list("What differs in meaning:", conversion.differences) +
               comment_list("Keys without counterpart:", conversion.without) + "\n" + conversion.draft.yaml(),
           conversion.differences, conversion.without};

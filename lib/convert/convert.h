@@ -16,6 +16,7 @@ namespace roll {
 
 struct Converted {
   std::string trainer;                   // "verl"
+  std::string command;                   // of ours, which reads it: "train", "sft", "dpo"
   std::string yaml;                      // with a comment for each key, and the two lists below as its head
   std::vector<std::string> differences;  // what means something else here
   std::vector<std::string> without;      // keys without counterpart, each with its place and the reason

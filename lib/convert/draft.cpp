@@ -74,6 +74,11 @@ void Draft::remove(const std::string& path) {
   std::erase_if(keys_, [&](const DraftKey& key) { return key.path == path; });
 }
 
+void Draft::rename(const std::string& from, const std::string& to) {
+  for (DraftKey& key : keys_)
+    if (key.path.starts_with(from)) key.path.replace(0, from.size(), to);
+}
+
 std::vector<std::string> Draft::paths() const {
   std::vector<std::string> paths;
   for (const DraftKey& key : keys_) paths.push_back(key.path);

@@ -18,6 +18,8 @@ class Draft {
   void set(const std::string& path, const std::string& value, const std::string& origin);
   const DraftKey* find(const std::string& path) const;
   void remove(const std::string& path);
+  /// Keys that begin with `from` begin with `to` then.
+  void rename(const std::string& from, const std::string& to);
   std::vector<std::string> paths() const;
 
   /// Nested YAML: at each level plain keys before groups, otherwise in the order of set().

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "config/yaml.h"
@@ -14,6 +15,8 @@ namespace roll {
 namespace {
 
 using ArgumentWords = std::vector<ArgumentWord>;
+
+constexpr int kMostReadings = 8;
 
 bool is_among(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
@@ -48,7 +51,9 @@ std::optional<ForeignLaunch> launch_of(const ArgumentWords& words) {
       launch.keys = keys_of_words(ArgumentWords(words.begin() + static_cast<ptrdiff_t>(i) + 2, words.end()));
       return launch;
     }
-    if (!is_python(word) && !is_launcher(word)) continue;
+    // What starts Python may depend on a condition: `"${LAUNCH[@]}" -m verl.trainer.main_ppo`.
+    const bool may_start = !words[i].unknown.empty() && i + 1 < words.size() && words[i + 1].text == "-m";
+    if (!is_python(word) && !is_launcher(word) && !may_start) continue;
     for (size_t j = i + 1; j < words.size(); ++j) {
       const bool is_module = is_among(words[j].text, {"-m", "--module"}) && j + 1 < words.size();
       if (is_module && is_launcher_module(words[j + 1].text)) {
@@ -77,7 +82,7 @@ ArgumentWord word_of(const shell::Interpreter& shell, const shell::Field& field)
   ArgumentWord word{"", shell.text_of(field.place), ""};
   word.text = shell.unknowns().filled(field.text, [&](const shell::Unknown& unknown) {
     if (unknown.kind == shell::Unknown::Kind::kVariable) return "${oc.env:" + unknown.text + "}";
-    if (word.unknown.empty()) word.unknown = reason(shell, unknown);
+    if (unknown.kind != shell::Unknown::Kind::kBlank && word.unknown.empty()) word.unknown = reason(shell, unknown);
     return std::string();
   });
   return word;
@@ -119,7 +124,26 @@ ForeignScript run_script(shell::Interpreter& shell, std::string_view text, const
 ForeignScript read_script(std::string_view text, const std::string& origin, const shell::Reading& reading) {
   check_text(text, origin);
   shell::Interpreter shell(reading);
-  return run_script(shell, text, origin, 1);
+  ForeignScript script = run_script(shell, text, origin, 1);
+  // A script that ends where it asks for arguments or variables is read as if it were given some.
+  shell::Reading given = reading;
+  std::set<std::string> missing = shell.missing();
+  for (int i = 0; i < kMostReadings && script.launches.empty() && !script.ended.empty(); ++i) {
+    const size_t num_given = given.given.size();
+    given.given.insert(missing.begin(), missing.end());
+    if (given.has_more_arguments && given.given.size() == num_given) break;
+    given.has_more_arguments = true;
+    shell::Interpreter again(given);
+    ForeignScript next = run_script(again, text, origin, 1);
+    missing = again.missing();
+    if (next.launches.empty() && next.ended == script.ended) continue;
+    next.notes.push_back(fmt::format(
+        "{}: the script ends here without what it wants of its caller, which is taken as given: variables as "
+        "NAME=VALUE behind the file, its first argument as 1=VALUE",
+        script.ended));
+    script = std::move(next);
+  }
+  return script;
 }
 
 void BlockReader::add(std::string_view block, int line) {

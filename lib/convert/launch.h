@@ -14,6 +14,7 @@ namespace roll {
 struct ForeignLaunch {
   std::string program;               // "verl.trainer.main_ppo", "examples/run.py", "trl grpo"; empty: a file of keys
   std::string place;                 // "run.sh:30"
+  std::string trainer;               // whose keys it takes, where its name says so; see trainer_of_program()
   std::string condition;             // under which it is reached, where that is not known
   std::vector<ForeignKey> keys;      // the last of a name counts
   std::vector<ForeignKey> launcher;  // of torchrun, accelerate or deepspeed, which start the program

@@ -343,7 +343,8 @@ void combine_openrlhf(Conversion& c) {
 }  // namespace openrlhf
 
 const ForeignTrainer& openrlhf_trainer() {
-  static const ForeignTrainer trainer{"openrlhf", openrlhf::kRows, openrlhf::combine_openrlhf, openrlhf::renamed};
+  static const ForeignTrainer trainer{"openrlhf", "train", openrlhf::kRows, openrlhf::combine_openrlhf,
+                                      openrlhf::renamed};
   return trainer;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "base/nearest.h"
 
@@ -38,9 +39,29 @@ constexpr std::array kPrograms{
     ProgramRow{"async_grpo experimental main_ppo_split", "is a trainer of its own, whose keys may mean something else"},
 };
 
+/// Of trainings that `roll sft` and `roll dpo` do.
+constexpr std::pair<std::string_view, const char*> kTrainerPrograms[] = {
+    {"sft_trainer", "verl-sft"},
+    {"openrlhf.cli.train_sft", "openrlhf-sft"},
+    {"openrlhf.cli.train_dpo", "openrlhf-dpo"},
+};
+/// The same of whole names.
+constexpr std::pair<std::string_view, const char*> kTrainerNames[] = {
+    {"dpo.py", "trl-dpo"}, {"trl dpo", "trl-dpo"}, {"dpoconfig", "trl-dpo"}, {"dpotrainer", "trl-dpo"}};
+
 }  // namespace
 
+std::string trainer_of_program(const std::string& program) {
+  const std::string name = lower_ascii(program.substr(program.rfind('/') + 1));
+  for (const auto& [whole, trainer] : kTrainerNames)
+    if (name == whole) return trainer;
+  const auto* const known =
+      std::ranges::find_if(kTrainerPrograms, [&](const auto& row) { return name.find(row.first) != name.npos; });
+  return known == std::end(kTrainerPrograms) ? "" : known->second;
+}
+
 std::string other_kind_of(const std::string& program) {
+  if (!trainer_of_program(program).empty()) return "";
   const std::string name = lower_ascii(program.substr(program.rfind('/') + 1));
   for (const ProgramRow& row : kPrograms)
     for (std::string_view rest = row.names; !rest.empty();) {

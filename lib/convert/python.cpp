@@ -7,25 +7,16 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <span>
 
 #include "base/error.h"
 #include "config/scalar.h"
 #include "config/yaml.h"
-#include "convert/python_tokens.h"
+#include "convert/python_expressions.h"
 
 namespace roll {
 
 namespace {
-
-constexpr int kDeepestExpression = 50;
-constexpr size_t kLongestText = 10'000;
-
-struct PythonValue {
-  std::string text;  // as YAML has it
-  std::optional<double> number;
-  bool is_known = true;
-  bool is_text = false;
-};
 
 constexpr std::array<std::string_view, 6> kConfigs{"GRPOConfig", "RLOOConfig", "SFTConfig",
                                                    "DPOConfig",  "PPOConfig",  "TrainingArguments"};
@@ -46,11 +37,37 @@ constexpr std::pair<std::string_view, const char*> kAdapterWords[] = {
 /// PEFT's defaults, which are not those of TRL's command line.
 constexpr std::pair<const char*, const char*> kAdapterDefaults[] = {
     {"use_peft", "true"}, {"lora_r", "8"}, {"lora_alpha", "8"}, {"lora_dropout", "0.0"}};
+/// Unsloth's defaults.
+constexpr std::pair<const char*, const char*> kUnslothDefaults[] = {
+    {"use_peft", "true"},
+    {"lora_r", "16"},
+    {"lora_alpha", "16"},
+    {"lora_dropout", "0"},
+    {"lora_target_modules", "[q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj]"}};
+/// Keywords of Unsloth's get_peft_model that say how it computes, not what.
+constexpr std::array<std::string_view, 4> kUnslothSpeed{"use_gradient_checkpointing", "random_state", "max_seq_length",
+                                                        "temporary_location"};
 
-class PythonReader {
+using Keys = std::vector<ForeignKey>;
+
+bool has_key(const Keys& keys, std::string_view name) {
+  return std::ranges::find(keys, name, &ForeignKey::key) != keys.end();
+}
+
+/// "model" of a key whose value is the name of an unknown object.
+std::string unknown_name(const ForeignKey& key) {
+  return key.unknown.substr(0, key.unknown.find(" ("));
+}
+
+/// What a trainer's call says of weights, beside its configuration.
+bool is_of_weights(const std::string& key) {
+  return key == "use_peft" || key.starts_with("lora_") || key.starts_with("peft_config") || key == "use_dora" ||
+         key == "use_rslora" || key.starts_with("load_in_") || key.starts_with("bnb_") || key == "requires_grad";
+}
+
+class PythonReader : private PythonExpressions {
  public:
-  PythonReader(std::vector<PythonToken> tokens, const std::string& origin)
-      : tokens_(std::move(tokens)), origin_(origin) {}
+  using PythonExpressions::PythonExpressions;
 
   std::vector<ForeignLaunch> launches() {
     for (at_ = 0; at_ < tokens_.size(); ++at_) {
@@ -61,25 +78,27 @@ class PythonReader {
         take_config();
       else if (is_call && std::ranges::find(kTrainers, token.text) != kTrainers.end())
         take_trainer();
-      else if (is_sign(at_ + 1, "=") && token.begins_line)
+      else if (token.begins_line && (is_sign(at_ + 1, "=") || is_sign(at_ + 1, ",")))
         take_assignment();
     }
+    for (const PythonToken& token : tokens_) note_weights(token);
+    for (ForeignLaunch& launch : launches_) add_lost(launch.keys);
     return std::move(launches_);
   }
 
  private:
-  bool is_sign(size_t at, std::string_view sign) const {
-    return at < tokens_.size() && tokens_[at].kind == PythonToken::Kind::kSign && tokens_[at].text == sign;
-  }
-  bool take(std::string_view sign) { return is_sign(at_, sign) && ++at_ > 0; }
-  std::string place(const PythonToken& token) const { return fmt::format("{}:{}", origin_, token.line); }
-
   /// A name that is set again to something else is known no more.
   void take_assignment() {
     const std::string name = tokens_[at_].text;
     const size_t begin = at_;
+    while (is_sign(at_ + 1, ",") && at_ + 2 < tokens_.size() && tokens_[at_ + 2].kind == PythonToken::Kind::kName)
+      at_ += 2;
+    if (!is_sign(at_ + 1, "=")) return void(at_ = begin);
+    const bool has_one = at_ == begin;
     at_ += 2;
     const size_t from = at_;
+    if (take_model(name) || !has_one) return void(at_ = has_one ? begin + 1 : from - 1);
+    at_ = from;
     if (is_adapters(at_)) adapters_[name] = adapter_keys();
     at_ = from;
     const PythonValue value = argument();
@@ -87,6 +106,126 @@ class PythonReader {
     if (!is_new) adapters_.erase(name);
     if (!is_new) constants_[name].is_known = constants_[name].is_known && constants_[name].text == value.text;
     at_ = value.is_known ? std::max(begin, at_ - 1) : begin + 1;
+  }
+
+  /// NAME = X.from_pretrained(...), get_peft_model(NAME, ...) and their like: a model, with what is told of its
+  /// weights.
+  bool take_model(const std::string& name) {
+    size_t call = at_;
+    while (is_sign(call + 1, ".") && call + 2 < tokens_.size()) call += 2;
+    if (call >= tokens_.size() || tokens_[call].kind != PythonToken::Kind::kName || !is_sign(call + 1, "("))
+      return false;
+    const std::string maker = tokens_[at_].text, action = tokens_[call].text;
+    const PythonToken& where = tokens_[call];
+    const bool is_unsloth = maker.starts_with("Fast");
+    at_ = call;
+    if (action == "BitsAndBytesConfig") {
+      // transformers' default is fp4.
+      Keys keys = arguments();
+      if (!has_key(keys, "bnb_4bit_quant_type")) keys.push_back({"bnb_4bit_quant_type", "fp4", place(where), ""});
+      quantisations_[name] = std::move(keys);
+      return true;
+    }
+    if (action == "from_pretrained") {
+      if (!is_unsloth && maker.find("Model") == maker.npos) return true;
+      models_[name] = pretrained(arguments(), is_unsloth, place(where));
+      return true;
+    }
+    if (action == "get_peft_model") {
+      Keys given = arguments();
+      Keys keys = given.empty() ? Keys() : models_[unknown_name(given[0])];
+      std::ranges::copy(is_unsloth         ? adapters_of(std::move(given), kUnslothDefaults, place(where))
+                        : given.size() > 1 ? adapters_[unknown_name(given[1])]
+                                           : Keys(),
+                        std::back_inserter(keys));
+      models_[name] = std::move(keys);
+      return true;
+    }
+    if (action == "prepare_model_for_kbit_training") {
+      const Keys given = arguments();
+      models_[name] = given.empty() ? Keys() : models_[unknown_name(given[0])];
+      return true;
+    }
+    models_.erase(name);
+    return false;
+  }
+
+  /// What a model's folder and quantisation are. Unsloth quantises unless it is told not to.
+  Keys pretrained(Keys given, bool is_unsloth, const std::string& where) {
+    Keys keys;
+    if (is_unsloth && !has_key(given, "load_in_4bit") && !has_key(given, "load_in_8bit") &&
+        !has_key(given, "full_finetuning"))
+      keys.push_back({"load_in_4bit", "true", where, ""});
+    for (ForeignKey& key : given) {
+      const bool is_name = key.key.empty() || key.key == "model_name" || key.key == "pretrained_model_name_or_path";
+      if (key.key == "quantization_config") {
+        const auto known = quantisations_.find(unknown_name(key));
+        if (known == quantisations_.end())
+          keys.push_back(key);
+        else
+          std::ranges::copy(known->second, std::back_inserter(keys));
+      } else if (is_name && !has_key(keys, "model_name_or_path")) {
+        key.key = "model_name_or_path";
+        keys.push_back(std::move(key));
+      } else if (key.key.starts_with("load_in_") || key.key.starts_with("bnb_4bit_quant")) {
+        keys.push_back(std::move(key));
+      }
+    }
+    std::erase_if(keys, [](const ForeignKey& key) {
+      return key.key == "bnb_4bit_compute_dtype" || key.key == "bnb_4bit_use_double_quant";
+    });
+    return keys;
+  }
+
+  /// Keywords, and what stands without one under an empty name; of BitsAndBytesConfig(...) its own.
+  Keys arguments() {
+    Keys keys;
+    at_ += 2;
+    while (at_ < tokens_.size() && !is_sign(at_, ")")) {
+      const PythonToken& name = tokens_[at_];
+      if (take(",")) continue;
+      const bool is_keyword = name.kind == PythonToken::Kind::kName && is_sign(at_ + 1, "=");
+      if (is_keyword) at_ += 2;
+      if (is_keyword && at_ < tokens_.size() && tokens_[at_].text == "BitsAndBytesConfig" && is_sign(at_ + 1, "(")) {
+        const std::string where = place(tokens_[at_]);
+        Keys inner = arguments();
+        if (!has_key(inner, "bnb_4bit_quant_type")) inner.push_back({"bnb_4bit_quant_type", "fp4", where, ""});
+        std::ranges::move(inner, std::back_inserter(keys));
+        ++at_;
+        continue;
+      }
+      const size_t begin = at_;
+      const PythonValue value = argument();
+      at_ += at_ == begin ? 1 : 0;
+      const std::string unknown = value.is_known ? "" : fmt::format("{} ({})", value.text, place(name));
+      keys.push_back({is_keyword ? name.text : "", value.is_known ? value.text : "", place(name), unknown});
+    }
+    return keys;
+  }
+
+  /// Signs that some weights are frozen, quantised or have adapters.
+  void note_weights(const PythonToken& token) {
+    const std::string& word = token.text;
+    const size_t at = static_cast<size_t>(&token - tokens_.data());
+    const auto is_next = [&](const char* sign, const char* value) {
+      return is_sign(at + 1, sign) && at + 2 < tokens_.size() && tokens_[at + 2].text == value;
+    };
+    const bool freezes =
+        (word == "requires_grad" && is_next("=", "False")) || (word == "requires_grad_" && is_next("(", "False"));
+    if (freezes) lost_.push_back({"requires_grad", "frozen", place(token), ""});
+    const bool is_kept = at >= 2 && is_sign(at - 1, "=") && tokens_[at - 2].begins_line;  // NAME = LoraConfig(...)
+    if (((word == "LoraConfig" && !is_kept) || word == "get_peft_model" || word == "add_adapter") &&
+        is_sign(at + 1, "("))
+      lost_.push_back({"peft_config", "", place(token), word + "(...)"});
+    if ((word == "load_in_4bit" || word == "load_in_8bit") && is_next("=", "True"))
+      lost_.push_back({word, "", place(token), word + " = True"});
+  }
+  /// Those that no trainer's call has taken up, so that they are asked for or refused.
+  void add_lost(Keys& keys) const {
+    for (const ForeignKey& key : lost_) {
+      const bool is_taken = key.key == "peft_config" ? has_key(keys, "use_peft") : has_key(keys, key.key);
+      if (!is_taken && !has_key(keys, "peft_config")) keys.push_back(key);
+    }
   }
 
   /// The model, and what makes it a training of another kind, are the trainer's.
@@ -98,9 +237,15 @@ class PythonReader {
       return key.key == "args" || key.key.ends_with("dataset") || key.key == "processing_class" ||
              key.unknown.starts_with("get_peft_config(") || key.unknown.starts_with("get_quantization_config(");
     });
-    for (ForeignKey& key : keys)
-      if (key.key == "model") key.key = "model_name_or_path";
-    if (launches_.empty()) launches_.push_back({name, where, "", {}, {}});
+    const auto model = std::ranges::find(keys, "model", &ForeignKey::key);
+    if (model != keys.end()) {
+      model->key = "model_name_or_path";
+      if (const auto known = models_.find(unknown_name(*model)); known != models_.end() && !model->unknown.empty()) {
+        keys.erase(model);
+        std::ranges::copy(known->second, std::back_inserter(keys));
+      }
+    }
+    if (launches_.empty()) launches_.push_back({name, where, "", "", {}, {}});
     for (ForeignKey& key : keys) launches_.back().keys.push_back(std::move(key));
   }
 
@@ -110,7 +255,7 @@ class PythonReader {
   }
   void take_config() {
     const PythonToken& name = tokens_[at_];
-    launches_.push_back({name.text, place(name), "", keywords(/*holds_config=*/false), {}});
+    launches_.push_back({name.text, place(name), "", "", keywords(/*holds_config=*/false), {}});
   }
 
   bool is_adapters(size_t at) const {
@@ -118,9 +263,14 @@ class PythonReader {
   }
   std::vector<ForeignKey> adapter_keys() {
     const std::string where = place(tokens_[at_]);
-    std::vector<ForeignKey> keys;
-    for (const auto& [key, standard] : kAdapterDefaults) keys.push_back({key, standard, where, ""});
-    for (ForeignKey& key : keywords(/*holds_config=*/false)) {
+    return adapters_of(keywords(/*holds_config=*/false), kAdapterDefaults, where);
+  }
+  static Keys adapters_of(Keys given, std::span<const std::pair<const char*, const char*>> defaults,
+                          const std::string& where) {
+    Keys keys;
+    for (const auto& [key, standard] : defaults) keys.push_back({key, standard, where, ""});
+    for (ForeignKey& key : given) {
+      if (key.key.empty() || std::ranges::find(kUnslothSpeed, key.key) != kUnslothSpeed.end()) continue;
       const auto* const word = std::ranges::find(kAdapterWords, key.key, [](const auto& pair) { return pair.first; });
       key.key = word == std::end(kAdapterWords) ? "peft_config." + key.key : word->second;
       keys.push_back(std::move(key));
@@ -165,124 +315,8 @@ class PythonReader {
     return keys;
   }
 
-  /// Up to the comma, bracket or line that ends it; what is no constant is known by its text.
-  PythonValue argument() {
-    const size_t begin = at_;
-    depth_ = 0;
-    const PythonValue value = sum();
-    if (value.is_known && ends_argument()) return value;
-    int brackets = 0;
-    std::string text;
-    for (at_ = begin; at_ < tokens_.size() && (brackets > 0 || !ends_argument() || at_ == begin); ++at_) {
-      const PythonToken& token = tokens_[at_];
-      const bool is_sign = token.kind == PythonToken::Kind::kSign;
-      if (is_sign && (token.text == ")" || token.text == "]" || token.text == "}") && --brackets < 0) break;
-      if (is_sign && (token.text == "(" || token.text == "[" || token.text == "{")) ++brackets;
-      if (text.size() < 60) text += token.kind == PythonToken::Kind::kText ? "\"" + token.text + "\"" : token.text;
-    }
-    const bool is_literal = text.starts_with("[") || text.starts_with("{");
-    return {text, std::nullopt, is_literal && text.find('(') == text.npos && text.size() < 60};
-  }
-  bool ends_argument() const {
-    return at_ >= tokens_.size() || is_sign(at_, ",") || is_sign(at_, ")") || is_sign(at_, "]") || is_sign(at_, "}") ||
-           tokens_[at_].begins_line;
-  }
-
-  static PythonValue unknown() { return {"", std::nullopt, false}; }
-  static PythonValue of_number(double number) {
-    const bool is_whole = number == std::floor(number) && std::abs(number) < 1e15;
-    return {is_whole ? fmt::format("{:.0f}", number) : fmt::format("{}", number), number};
-  }
-  static PythonValue apply(char sign, const PythonValue& a, const PythonValue& b) {
-    if (sign == '+' && a.is_text && b.is_text)
-      return a.text.size() > kLongestText ? unknown() : PythonValue{a.text + b.text, std::nullopt, true, true};
-    if (!a.number || !b.number || ((sign == '/' || sign == '%' || sign == 'f') && *b.number == 0)) return unknown();
-    const double x = *a.number, y = *b.number;
-    const double result = sign == '+'   ? x + y
-                          : sign == '-' ? x - y
-                          : sign == '*' ? x * y
-                          : sign == '/' ? x / y
-                          : sign == 'f' ? std::floor(x / y)
-                          : sign == '%' ? x - y * std::floor(x / y)
-                                        : std::pow(x, y);
-    return std::isfinite(result) ? of_number(result) : unknown();
-  }
-  PythonValue sum() {
-    if (++depth_ > kDeepestExpression) return unknown();
-    PythonValue value = product();
-    for (;;) {
-      const char sign = is_sign(at_, "+") ? '+' : is_sign(at_, "-") ? '-' : ' ';
-      if (sign == ' ') return value;
-      ++at_;
-      value = apply(sign, value, product());
-    }
-  }
-  PythonValue product() {
-    PythonValue value = power();
-    for (;;) {
-      const char sign = is_sign(at_, "*")    ? '*'
-                        : is_sign(at_, "/")  ? '/'
-                        : is_sign(at_, "//") ? 'f'
-                        : is_sign(at_, "%")  ? '%'
-                                             : ' ';
-      if (sign == ' ') return value;
-      ++at_;
-      value = apply(sign, value, power());
-    }
-  }
-  PythonValue power() {
-    if (take("-")) return ++depth_ > kDeepestExpression ? unknown() : apply('-', of_number(0), power());
-    const PythonValue base = atom();
-    if (!take("**")) return base;
-    return ++depth_ > kDeepestExpression ? unknown() : apply('^', base, power());
-  }
-  PythonValue atom() {
-    if (at_ >= tokens_.size()) return unknown();
-    if (take("(")) {
-      PythonValue value = sum();
-      return take(")") ? value : unknown();
-    }
-    const PythonToken& token = tokens_[at_];
-    if (token.kind == PythonToken::Kind::kSign) return unknown();
-    ++at_;
-    if (token.kind == PythonToken::Kind::kText) return text_of(token);
-    if (token.kind == PythonToken::Kind::kNumber) {
-      const auto number = parse_number(token.text);
-      return number ? PythonValue{token.text, number} : unknown();
-    }
-    if (token.text == "True" || token.text == "False" || token.text == "None") return {token.text, std::nullopt};
-    const auto constant = constants_.find(token.text);
-    return constant == constants_.end() ? unknown() : constant->second;
-  }
-  /// Texts one after the other are one; an f-string's {NAME} are constants.
-  PythonValue text_of(const PythonToken& first) {
-    PythonValue value{"", std::nullopt, true, true};
-    for (const PythonToken* token = &first;; token = &tokens_[at_++]) {
-      for (size_t at = 0; at < token->text.size();) {
-        const size_t open =
-            token->is_format ? std::min(token->text.find('{', at), token->text.size()) : token->text.size();
-        value.text += token->text.substr(at, open - at);
-        const size_t close = token->text.find('}', open);
-        if (open == token->text.size()) break;
-        const auto constant = close == std::string::npos
-                                  ? constants_.end()
-                                  : constants_.find(token->text.substr(open + 1, close - open - 1));
-        if (constant == constants_.end() || !constant->second.is_known || value.text.size() > kLongestText)
-          return unknown();
-        value.text += constant->second.text;
-        at = close + 1;
-      }
-      if (at_ >= tokens_.size() || tokens_[at_].kind != PythonToken::Kind::kText || tokens_[at_].begins_line)
-        return value;
-    }
-  }
-
-  std::vector<PythonToken> tokens_;
-  const std::string& origin_;
-  size_t at_ = 0;
-  int depth_ = 0;
-  std::map<std::string, PythonValue> constants_;
-  std::map<std::string, std::vector<ForeignKey>> adapters_;  // by the names that hold them
+  std::map<std::string, Keys> adapters_, models_, quantisations_;  // by the names that hold them
+  Keys lost_;                                                      // see note_weights()
   std::vector<ForeignLaunch> launches_;
 };
 
@@ -327,7 +361,8 @@ ForeignScript read_python(std::string_view text, const std::string& origin, cons
   for (ForeignLaunch& command : commands.launches)
     for (const ForeignLaunch& trainer : script.launches)
       for (const ForeignKey& key : trainer.keys)
-        if (key.key == "tools" || key.key == "environment_factory" || key.key == "rollout_func")
+        if (key.key == "tools" || key.key == "environment_factory" || key.key == "rollout_func" ||
+            is_of_weights(key.key))
           command.keys.push_back(key);
   return commands;
 }

@@ -41,11 +41,12 @@ void require_adam(const Conversion& conversion, const char* key) {
     throw conversion.refused(key, "an optimizer that is not here; AdamW is");
 }
 
-void set_last_rate(Conversion& conversion, const std::string& type, const char* end, bool is_share) {
+void set_last_rate(Conversion& conversion, const std::string& type, const char* end, bool is_share,
+                   const std::string& role) {
   if (conversion.text(end).empty() || conversion.number(end) == 0 || type.starts_with("constant")) return;
   if (!type.starts_with("cosine"))
     throw conversion.refused(end, "a learning rate that ends above 0; here only that of a cosine does: give it as 0");
-  const std::string args = "actor_train.training_args.";
+  const std::string args = role + ".training_args.";
   conversion.set(args + "lr_scheduler_type", "cosine_with_min_lr", conversion.origin(end));
   conversion.set_from(args + "lr_scheduler_kwargs." + (is_share ? "min_lr_rate" : "min_lr"), end);
 }

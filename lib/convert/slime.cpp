@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "convert/slime_objective.h"
+#include "convert/slime_trainings.h"
 #include "convert/table.h"
 
 namespace roll {
@@ -43,7 +44,7 @@ constexpr ForeignRow kRows[] = {
     {"rollout-batch-size", kCopied, "rollout_batch_size", "32"},
     {"n-samples-per-prompt", kCopied, "num_return_sequences_in_group", "1"},
     {"num-rollout", kCopied, "max_steps"},
-    {"num-epoch", kCombined},
+    {"num-epoch", kCombined, "", "1"},
     {"global-batch-size", kCombined},
     {"num-steps-per-rollout", kCombined},
     {"micro-batch-size", kCombined, "", "1"},
@@ -71,9 +72,10 @@ constexpr ForeignRow kRows[] = {
     {"only-train-params-name-list", kRefused, "a training of some weights alone; adapters (LoRA) are here"},
     {"freeze-params-name-list", kRefused, "frozen weights; adapters (LoRA) are here"},
     {"freeze-indexer", kRefused, "frozen weights; adapters (LoRA) are here"},
-    {"rollout-function-path", kRefused, "a rollout of one's own Python (agents, fine-tuning)"},
+    {"rollout-function-path", kCombined},
     {"custom-generate-function-path", kRefused, "a rollout of one's own Python (agents)"},
-    {"custom-rm-path", kUnsupported, kPython},
+    {"custom-rm-path", kCombined},
+    {"custom-reward-post-process-path", kCombined},
     {"custom-rollout-log-function-path", kNothing},
     {"custom-eval-rollout-log-function-path", kNothing},
     {"custom-update-weight-post-write-path", kNothing},
@@ -86,7 +88,7 @@ constexpr ForeignRow kRows[] = {
     {"data-source-path", kUnsupported, kPython},
     {"mask-offpolicy-in-partial-rollout", kRefused, "a mask of what an earlier policy sampled"},
     {"megatron-config-path", kRefused, "settings of roles in a file of their own, which is not read"},
-    {"disable-compute-advantages-and-returns", kRefused, "a training without advantages"},
+    {"disable-compute-advantages-and-returns", kCombined, "", "false"},
     {"reset-optimizer-states", kRefused, "an optimizer that forgets at each step"},
     {"use-stateless-adam", kRefused, "an optimizer that forgets at each step"},
     {"use-routing-replay", kRefused, "a replay of the trainer's experts; routing_replay is the sampler's (R3)"},
@@ -128,7 +130,7 @@ constexpr ForeignRow kRows[] = {
     {"kl-coef", kCombined, "", "0.0"},
     {"entropy-coef", kCopied, "entropy_loss_coef", "0.0"},
     {"calculate-per-token-loss", kCombined, "", "false"},
-    {"loss-type", kRefused, "another loss; roll train trains by rewards, roll sft on responses", "policy_loss"},
+    {"loss-type", kCombined, "", "policy_loss"},
     {"use-tis", kCopied, "train_infer_correction.is_weight.enabled"},
     {"tis-clip", kCombined, "", "2.0"},
     {"tis-clip-low", kCombined, "", "0"},
@@ -141,8 +143,11 @@ constexpr ForeignRow kRows[] = {
     {"critic-save", kAutomatic, "checkpoints hold the critic, too"},
     {"num-critic-only-steps", kCopied, "critic_warmup", "0"},
     {"critic-lr", kCopied, "critic.training_args.learning_rate"},
-    {"use-opd", kRefused, "a distillation, which is not converted: use_opd asks for it here"},
-    {"opd-*", kNothing, "nothing without use-opd"},
+    {"use-opd", kCombined, "", "false"},
+    {"opd-type", kCombined},
+    {"opd-kl-coef", kCombined, "", "1.0"},
+    {"opd-teacher-load", kCombined},
+    {"opd-*", kRefused, "a setting of the distillation that is not here"},
 
     {"lr", kCopied, "actor_train.training_args.learning_rate", "1e-6"},
     {"lr-decay-style", kCopied, "actor_train.training_args.lr_scheduler_type", "linear"},
@@ -176,7 +181,7 @@ constexpr ForeignRow kRows[] = {
     {"account-for-embedding-in-pipeline-split", kCombined},
     {"account-for-loss-in-pipeline-split", kCombined},
     {"pipeline-model-parallel-layout", kCombined},
-    {"expert-model-parallel-size", kCopied, "actor_train.strategy_args.strategy_config.expert_model_parallel_size"},
+    {"expert-model-parallel-size", kCombined, "", "1"},
     {"expert-tensor-parallel-size", kAutomatic, "tensor ranks share experts' matrices as all others"},
     {"num-experts", kAutomatic, "the model's config.json says it"},
     {"moe-aux-loss-coeff", kCopied, "actor_train.strategy_args.strategy_config.moe_aux_loss_coeff"},
@@ -189,8 +194,9 @@ constexpr ForeignRow kRows[] = {
     {"mtp-num-layers", kRefused, "predictions of several tokens at once"},
     {"enable-mtp-training", kRefused, "predictions of several tokens at once"},
     {"multimodal-keys", kRefused, "images; text only"},
-    {"spec", kRefused, "a model of its own, made by Python"},
-    {"debug-train-only", kRefused, "training on what was sampled before; rollout_replay does so"},
+    {"spec", kCombined},
+    {"attention-output-gate", kCombined},
+    {"debug-train-only", kCombined, "", "false"},
     {"keep-old-actor", kAutomatic, "ratios are against the step's first weights"},
     {"seq-length", kAutomatic, "prompt_length + response_length"},
     {"ref-micro-batch-size", kAutomatic, "reference.infer_batch_size, or packing"},
@@ -202,7 +208,7 @@ constexpr ForeignRow kRows[] = {
     {"apply-layernorm-1p", kAutomatic, kShape},
     {"post-mlp-layernorm", kAutomatic, kShape},
     {"post-self-attn-layernorm", kAutomatic, kShape},
-    {"use-gated-attention", kRefused, "an attention that is not here"},
+    {"use-gated-attention", kCombined},
     {"no-rope-fusion", kAutomatic},
     {"no-masked-softmax-fusion", kAutomatic},
     {"no-check-for-nan-in-loss-and-grad", kAutomatic},
@@ -260,6 +266,16 @@ constexpr std::pair<const char*, const char*> kStageKeys[] = {
     {"pipeline-model-parallel-layout", "pipeline_model_parallel_layout"},
 };
 
+/// Megatron gets such models from Python; here their folders say what they are.
+void check_model(const Conversion& c) {
+  const std::string spec = c.text("spec");
+  const bool is_gated = spec.find("qwen3_5") != spec.npos || spec.find("qwen3_next") != spec.npos;
+  if (!spec.empty() && !is_gated && spec.find("models.glm4 ") == spec.npos)
+    throw c.refused("spec", "a model of its own, made by Python; those of GLM-4, Qwen3-Next and Qwen3.5 are here");
+  for (const char* gate : {"use-gated-attention", "attention-output-gate"})
+    if (c.is_true(gate) && !is_gated) throw c.refused(gate, "an attention that is not here");
+}
+
 void combine_devices(Conversion& c) {
   c.set_num_ranks("actor-num-gpus-per-node", "actor-num-nodes");
   set_devices(c, {"actor-num-gpus-per-node", "actor-num-nodes"});
@@ -275,7 +291,9 @@ void combine_devices(Conversion& c) {
     c.set_from(layout + "tensor_model_parallel_size", "tensor-model-parallel-size");
     c.set_from(layout + "context_parallel_size", "context-parallel-size");
   }
-  set_stages(c, kStageKeys);
+  const int64_t stages = set_stages(c, kStageKeys);
+  set_expert_ranks(c, "expert-model-parallel-size",
+                   std::max<int64_t>(1, c.num_ranks / (c.count("tensor-model-parallel-size") * stages)));
 }
 
 void combine_batches(Conversion& c) {
@@ -305,8 +323,15 @@ void combine_batches(Conversion& c) {
 
 void combine_slime(Conversion& c) {
   refuse_other_models(c, "hf-checkpoint");
+  check_model(c);
+  if (is_slime_fine_tuning(c)) {
+    combine_devices(c);
+    combine_batches(c);
+    return combine_slime_fine_tuning(c);
+  }
   combine_slime_objective(c);
   combine_devices(c);
+  combine_slime_rollout(c);
   combine_batches(c);
   if (!c.is_set("num-rollout"))
     c.differs(
@@ -321,6 +346,7 @@ void combine_slime(Conversion& c) {
   set_columns(c, "input-key", "apply-chat-template", "label-key");
   set_data(c, {"rollout-temperature", "rollout-top-p", "rollout-top-k", "n-samples-per-eval-prompt"});
   set_reward(c);
+  combine_slime_distillation(c);
   set_roles(c);
 }
 
@@ -328,7 +354,7 @@ void combine_slime(Conversion& c) {
 }  // namespace slime
 
 const ForeignTrainer& slime_trainer() {
-  static const ForeignTrainer trainer{"slime", slime::kRows, slime::combine_slime};
+  static const ForeignTrainer trainer{"slime", "train", slime::kRows, slime::combine_slime};
   return trainer;
 }
 

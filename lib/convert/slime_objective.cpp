@@ -86,8 +86,16 @@ void combine_kl(Conversion& c) {
                         name));
 }
 
-/// LoRA as branches of slime have it; the main branch has none.
-void combine_adapters(Conversion& c) {
+void combine_optimizer(Conversion& c) {
+  require_adam(c, "optimizer");
+  set_last_rate(c, c.text("lr-decay-style"), "min-lr", false);
+  set_critic_optimizer(c);
+}
+
+}  // namespace
+}  // namespace slime
+
+void set_slime_adapters(Conversion& c) {
   const bool wanted = c.is_true("use-lora") || c.is_true("enable-lora"), has_rank = asks_for_rank(c, "lora-rank");
   if (!wanted && has_rank)
     throw c.refused("lora-rank", "adapters without --use-lora; give --use-lora true behind the file, or this as 0");
@@ -101,20 +109,11 @@ void combine_adapters(Conversion& c) {
         "adapters: no product was named, so all linear ones have some; branches of slime have defaults of their own");
 }
 
-void combine_optimizer(Conversion& c) {
-  require_adam(c, "optimizer");
-  set_last_rate(c, c.text("lr-decay-style"), "min-lr", false);
-  set_critic_optimizer(c);
-}
-
-}  // namespace
-}  // namespace slime
-
 void combine_slime_objective(Conversion& c) {
   using namespace slime;
   combine_algorithm(c);
   combine_kl(c);
-  combine_adapters(c);
+  set_slime_adapters(c);
   combine_optimizer(c);
 }
 

@@ -60,7 +60,7 @@ std::string plain(const std::string& value) {
 }  // namespace
 
 Conversion::Conversion(const ForeignTrainer& trainer, const std::vector<ForeignKey>& keys, std::optional<int64_t> ranks)
-    : asked_ranks(ranks), trainer_(trainer) {
+    : command(trainer.command), asked_ranks(ranks), trainer_(trainer) {
   const auto name_of = [&](const ForeignKey& key) {
     const ForeignRow* row = row_of(key.key);
     return row && !std::string_view(row->theirs).ends_with('*') ? std::string(row->theirs) : key.key;
@@ -155,6 +155,13 @@ bool Conversion::is_known(const std::string& key) const {
   return is_set(key) && given_.at(key)->unknown.empty();
 }
 
+std::vector<std::string> Conversion::given_with(const std::string& prefix) const {
+  std::vector<std::string> names;
+  for (const auto& [name, key] : given_)
+    if (name.starts_with(prefix)) names.push_back(name);
+  return names;
+}
+
 void Conversion::tell_unread() {
   for (const auto& [name, key] : given_) {
     const ForeignRow* row = row_of(name);
@@ -169,9 +176,11 @@ std::string Conversion::text(const std::string& key) const {
   const auto found = given_.find(key);
   if (found != given_.end() && !found->second->unknown.empty())
     throw user_error(
-        "{}: {} depends on {}, which only a run of the script would tell; give it behind the file as {}, or the "
-        "variable as NAME=VALUE",
-        found->second->place, found->second->key, found->second->unknown, given_as(*found->second));
+        "{}: {} depends on {}, which only a run of the script would tell; give it behind the file as {}, or {}",
+        found->second->place, found->second->key, found->second->unknown, given_as(*found->second),
+        found->second->unknown.find(", an argument of the script") == std::string::npos
+            ? "the variable as NAME=VALUE"
+            : "the script's first argument as 1=VALUE, its second as 2=VALUE");
   if (found != given_.end()) return plain(found->second->value);
   const ForeignRow* row = row_of(key);
   return row ? row->standard : "";
@@ -237,8 +246,17 @@ const ForeignRow* find_row(const ForeignTrainer& trainer, const std::string& key
 }
 
 std::span<const ForeignTrainer> foreign_trainers() {
-  static const std::array trainers{verl_trainer(), trl_trainer(), slime_trainer(), openrlhf_trainer()};
+  static const std::array trainers{verl_trainer(),         trl_trainer(),         slime_trainer(),
+                                   openrlhf_trainer(),     verl_sft_trainer(),    trl_dpo_trainer(),
+                                   openrlhf_sft_trainer(), openrlhf_dpo_trainer()};
   return trainers;
+}
+
+std::span<const ForeignTrainer> rlvr_trainers() {
+  const auto all = foreign_trainers();
+  const auto end =
+      std::ranges::find_if(all, [](const auto& each) { return std::string_view(each.command) != "train"; });
+  return all.first(static_cast<size_t>(end - all.begin()));
 }
 
 std::string negated(const std::string& value) {
@@ -270,10 +288,10 @@ void set_updates(Conversion& conversion, const TrainedLayout& plan) {
                  "sequences of a micro-batch of a rank");
 }
 
-int64_t set_stages(Conversion& conversion, StageKeys keys) {
+int64_t set_stages(Conversion& conversion, StageKeys keys, Roles roles) {
   const int64_t num_stages = conversion.count(keys.front().first);
   if (num_stages == 1) return 1;
-  for (const char* role : {"actor_train", "reference", "critic"})
+  for (const char* role : roles)
     for (const auto& [theirs, ours] : keys)
       if (const std::string value = conversion.text(theirs); !value.empty())
         conversion.set(fmt::format("{}.strategy_args.strategy_config.{}", role, ours),
@@ -281,7 +299,20 @@ int64_t set_stages(Conversion& conversion, StageKeys keys) {
   return num_stages;
 }
 
-void set_zero_stage(Conversion& c, const char* key, std::initializer_list<const char*> roles) {
+void set_expert_ranks(Conversion& c, const char* key, int64_t data_ranks, Roles roles) {
+  const int64_t wanted = c.count(key), ranks = std::gcd(wanted, data_ranks);
+  if (wanted == 1) return;
+  for (const char* role : roles)
+    c.set(std::string(role) + ".strategy_args.strategy_config.expert_model_parallel_size", fmt::format("{}", ranks),
+          c.origin(key));
+  if (ranks != wanted)
+    c.differs(
+        fmt::format("layout: {} ranks share the experts there ({}); here {} of the {} data x context ranks do, and "
+                    "tensor ranks share each expert's matrices. What is trained is the same",
+                    wanted, key, ranks, data_ranks));
+}
+
+void set_zero_stage(Conversion& c, const char* key, Roles roles) {
   if (!c.is_set(key)) return;
   if (const std::string stage = c.text(key); stage.size() != 1 || stage < "0" || stage > "3")
     throw c.refused(key, "must be 0, 1, 2 or 3");
@@ -289,18 +320,19 @@ void set_zero_stage(Conversion& c, const char* key, std::initializer_list<const 
     c.set_from(std::string(role) + ".strategy_args.strategy_config.zero_optimization.stage", key);
 }
 
-void set_packing(Conversion& conversion, const PackingBudgets& tokens) {
+void set_packing(Conversion& conversion, const PackingBudgets& tokens, Roles roles) {
   const auto tokens_of = [&](const std::string& path) {
     const DraftKey* key = conversion.draft.find(path);
     return key ? static_cast<int64_t>(parse_number(key->value).value_or(0)) : 0;
   };
-  const std::string layout = "actor_train.strategy_args.strategy_config.";
+  const std::string layout = std::string(*roles.begin()) + ".strategy_args.strategy_config.";
   const int64_t ranks = std::max<int64_t>(1, tokens_of(layout + "context_parallel_size")) *
                         std::max<int64_t>(1, tokens_of(layout + "tensor_model_parallel_size"));
-  const int64_t longest = tokens_of("prompt_length") + tokens_of("response_length");
+  const int64_t longest =
+      std::max(tokens_of("prompt_length") + tokens_of("response_length"), tokens_of("sequence_length"));
   const int64_t held = (longest + 2 * ranks - 1) / (2 * ranks) * 2 * ranks;  // ranks have equal parts of a sequence
   const auto budget = [&](int64_t of_rank) { return fmt::format("{}", std::max(of_rank * tokens.ranks, held)); };
-  for (const char* role : {"actor_train", "reference", "critic"}) {
+  for (const char* role : roles) {
     const std::string packing = std::string(role) + ".sequence_packing_args.";
     conversion.set(std::string(role) + ".use_sequence_packing", "true", tokens.origin);
     conversion.set(packing + "algorithm", "load_balance", "equal work for all ranks; changes nothing that is learnt");
@@ -327,14 +359,16 @@ void refuse_other_models(const Conversion& conversion, const char* key) {
     const size_t end = std::min(name.find_first_not_of("0123456789.", at + 2), name.size());
     has_active = end > at + 2 && name.substr(end, 1) == "b";
   }
-  const bool is_known = std::ranges::any_of(
-      std::to_array<std::string_view>({"qwen1.5-moe", "qwen2-57b", "qwen3-", "qwen3.5-", "gemma-4-"}),
-      [&](std::string_view begin) { return name.starts_with(begin); });
+  const bool is_known =
+      std::ranges::any_of(std::to_array<std::string_view>({"qwen1.5-moe", "qwen2-57b", "qwen3-", "qwen3.5-", "gemma-4-",
+                                                           "glm-4.5", "glm-4.6", "glm-4.7-355b"}),
+                          [&](std::string_view begin) { return name.starts_with(begin); });
   if (!is_known && (has_active ||
                     has_one("moe", "mixtral", "deepseek-v2", "deepseek-v3", "gpt-oss", "moonlight", "kimi-k2", "671b")))
     throw conversion.refused(
         key, "by its name a mixture of experts that is not known here (those of Qwen, GLM-4.5 and Gemma 4 are)");
-  if (has_one("-vl-", "qwen2-vl", "vlm", "llava", "internvl", "minicpm-o", "minicpm-v", "glm-4.1v") ||
+  if (has_one("-vl-", "qwen2-vl", "vlm", "llava", "internvl", "minicpm-o", "minicpm-v", "glm-4.1v", "glm-4.5v",
+              "glm-4.6v") ||
       name.ends_with("-vl"))
     throw conversion.refused(key, "by its name a model that reads images; text only");
 }

@@ -55,6 +55,7 @@ class Conversion;
 
 struct ForeignTrainer {
   const char* name;
+  const char* command;  // of ours, which reads what is written: "train", "sft", "dpo"
   std::span<const ForeignRow> rows;
   void (*combine)(Conversion& conversion);                   // what several keys make together
   const char* (*renamed)(const std::string& key) = nullptr;  // a newer name's key of `rows`; nullptr: none
@@ -79,6 +80,8 @@ class Conversion {
   /// The same for a whole number from 1 to 1,000,000.
   int64_t count(const std::string& key) const;
   bool is_true(const std::string& key) const;
+  /// The names of the given keys that begin with `prefix`.
+  std::vector<std::string> given_with(const std::string& prefix) const;
   /// Keys that no function has asked for: under the others they mean nothing.
   void tell_unread();
   /// Those of them that begin with `prefix` are decided here, as `why` says. UserError: one decides what is trained.
@@ -99,6 +102,7 @@ class Conversion {
   void differs(const std::string& what) { differences.push_back(what); }
 
   Draft draft;
+  std::string command;  // of ours; the trainer's, unless its keys ask for another training
   int64_t num_ranks = 1;
   std::optional<int64_t> asked_ranks;    // -n
   std::vector<std::string> differences;  // in meaning
@@ -118,12 +122,19 @@ class Conversion {
   mutable std::set<std::string> read_;
 };
 
-/// verl, TRL, slime, OpenRLHF.
+/// verl, TRL, slime, OpenRLHF, and what else they train.
 std::span<const ForeignTrainer> foreign_trainers();
+/// Those whose keys become keys of `roll train`. They stand first, and are told by their keys; the others must be
+/// named.
+std::span<const ForeignTrainer> rlvr_trainers();
 const ForeignTrainer& verl_trainer();
 const ForeignTrainer& trl_trainer();
 const ForeignTrainer& slime_trainer();
 const ForeignTrainer& openrlhf_trainer();
+const ForeignTrainer& verl_sft_trainer();
+const ForeignTrainer& trl_dpo_trainer();
+const ForeignTrainer& openrlhf_sft_trainer();
+const ForeignTrainer& openrlhf_dpo_trainer();
 
 // ---- What all of them share
 
@@ -146,9 +157,14 @@ void set_updates(Conversion& conversion, const TrainedLayout& plan);
 /// Megatron's keys of a pipeline's stages, theirs and ours, of all roles that have forwards; the first one says how
 /// many there are, and with one stage the others mean nothing. That number.
 using StageKeys = std::span<const std::pair<const char*, const char*>>;
-int64_t set_stages(Conversion& conversion, StageKeys keys);
+using Roles = std::initializer_list<const char*>;
+constexpr Roles kModelRoles{"actor_train", "reference", "critic"};
+int64_t set_stages(Conversion& conversion, StageKeys keys, Roles roles = kModelRoles);
+/// Ranks that share the experts of a mixture, of `data_ranks` that have data or context of their own. Where they are
+/// not as many as the key says, tensor ranks share each expert's matrices, too; that changes nothing that is trained.
+void set_expert_ranks(Conversion& conversion, const char* key, int64_t data_ranks, Roles roles = kModelRoles);
 /// What data ranks share of what `roles` train, where the key is given: deepspeed's stage, 0 to 3. UserError: another.
-void set_zero_stage(Conversion& conversion, const char* key, std::initializer_list<const char*> roles);
+void set_zero_stage(Conversion& conversion, const char* key, Roles roles);
 /// Tokens of a packed micro-batch for each of the `ranks` that share its sequences.
 struct PackingBudgets {
   int64_t train = 0, forward = 0, ranks = 1;
@@ -156,7 +172,7 @@ struct PackingBudgets {
 };
 /// Token budgets of packed micro-batches, of all roles that have forwards. A longer sequence has one for itself there,
 /// so here a budget holds the longest; lengths must have been set.
-void set_packing(Conversion& conversion, const PackingBudgets& tokens);
+void set_packing(Conversion& conversion, const PackingBudgets& tokens, Roles roles = kModelRoles);
 /// Devices 0..num_ranks-1 for all roles, from these keys, or -n where none is given.
 void set_devices(Conversion& conversion, std::initializer_list<const char*> keys);
 /// Ratio bounds; dual clip where `c` is not empty.
@@ -170,7 +186,8 @@ void require_same(const Conversion& conversion, std::initializer_list<std::pair<
 void require_adam(const Conversion& conversion, const char* key);
 /// What a cosine ends at: `end` is the policy's learning rate, or a share of its peak. Nothing where it is 0 or the
 /// schedule `type` is constant. UserError: another schedule.
-void set_last_rate(Conversion& conversion, const std::string& type, const char* end, bool is_share);
+void set_last_rate(Conversion& conversion, const std::string& type, const char* end, bool is_share,
+                   const std::string& role = "actor_train");
 /// The critic's optimizer and schedule where they are the policy's and no key of the critic's says otherwise.
 void set_critic_optimizer(Conversion& conversion);
 /// The KL in the loss, from their keys; none where its coefficient is 0.

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "convert/adapters.h"
 #include "convert/table.h"
+#include "convert/trl_adapters.h"
 #include "convert/trl_objective.h"
 
 namespace roll {
@@ -27,33 +28,7 @@ constexpr ForeignRow kRows[] = {
     {"dataset_train_split", kNothing, "files are named instead"},
     {"dataset_config", kNothing, "files are named instead"},
     {"seed", kCopied, "seed", "42"},
-    {"torch_dtype", kCombined},
-    {"dtype", kCombined},
-    {"bf16", kCombined, "", "true"},
-    {"fp16", kCombined},
-    {"model_init_kwargs*", kNothing},
-    {"attn_implementation", kAutomatic},
-    {"use_peft", kCombined, "", "false"},
-    {"peft_config", kRefused,
-     "LoRA of an object that only a run of the script would tell; give --peft_config None behind the file, and for "
-     "adapters --use_peft "
-     "true with --lora_r, --lora_alpha, --lora_dropout and --lora_target_modules"},
-    {"peft_config.bias", kRefused, "biases that are trained beside adapters", "none"},
-    {"peft_config.*", kRefused, "a setting of LoraConfig that is not here; give --use_peft false for all weights"},
-    {"lora_r", kCombined, "", "16"},
-    {"lora_alpha", kCombined, "", "32"},
-    {"lora_dropout", kCombined, "", "0.05"},
-    {"lora_target_modules", kCombined},
-    {"lora_target_parameters", kCombined},
-    {"lora_modules_to_save", kCombined},
-    {"lora_task_type", kNothing},
-    {"use_rslora", kCombined, "", "false"},
-    {"use_dora", kCombined, "", "false"},
-    {"load_in_4bit", kCombined, "", "false"},
-    {"load_in_8bit", kCombined, "", "false"},
-    {"bnb_4bit_quant_type", kCombined, "", "nf4"},
-    {"use_bnb_nested_quant", kAutomatic, "scales of blocks are not quantised"},
-    {"bnb_4bit_quant_storage", kAutomatic},
+    TRL_MODEL_ROWS,
     {"tools", kRefused, kTurns},
     {"environment_factory", kRefused, kTurns},
     {"rollout_func", kRefused, kTurns},
@@ -250,46 +225,15 @@ void combine_batches(Conversion& c) {
     c.differs("steps: save_steps, eval_steps and logging_steps counted updates there, and count steps here");
 }
 
-/// ModelConfig's defaults are rank 16, alpha 32 and dropout 0.05, where ours are 8, twice the rank and none.
-void combine_adapters(Conversion& c) {
-  const bool wanted = c.is_true("use_peft");
-  set_adapters(c, {"actor_train"}, {"lora_r", "lora_alpha", "lora_target_modules", "lora_dropout", "load_in_4bit"},
-               wanted);
-  const bool in_8_bits = c.is_true("load_in_8bit");
-  if (in_8_bits && !wanted)
-    throw c.refused("load_in_8bit", "weights of 8 bits without LoRA; only adapters are trained beside such weights");
-  if (!wanted) return;
-  const std::string args = "actor_train.model_args.";
-  if (c.is_true("load_in_4bit") && c.text("bnb_4bit_quant_type") != "nf4")
-    throw c.refused("bnb_4bit_quant_type", "must be nf4, the weights of 4 bits that are here");
-  if (!entries_of(c.text("lora_target_parameters")).empty())
-    throw c.refused("lora_target_parameters", "parameters by name; lora_target_modules names products");
-  if (in_8_bits) {
-    c.set(args + "quantise_base", "int8", c.origin("load_in_8bit"));
-    c.differs("load_in_8bit: LLM.int8() rounds activations too, which is not done here");
-  }
-  for (const char* key : {"use_rslora", "use_dora"})
-    if (c.is_true(key)) c.set(args + key, "true", c.origin(key));
-  if (const auto whole = entries_of(c.text("lora_modules_to_save")); !whole.empty())
-    c.set(args + "additional_target", fmt::format("[{}]", fmt::join(whole, ", ")), c.origin("lora_modules_to_save"));
-}
-
 void combine_trl(Conversion& c) {
   refuse_other_models(c, "model_name_or_path");
   combine_trl_objective(c);
   require_adam(c, "optim");
   combine_batches(c);
-  combine_adapters(c);
+  set_trl_adapters(c);
   for (const char* key : {"deepspeed_config.zero_stage", "zero_optimization.stage"})
     set_zero_stage(c, key, {"actor_train"});
-  const std::string type = c.text(c.is_set("dtype") ? "dtype" : "torch_dtype");
-  if (c.is_true("fp16") || type == "float16")
-    c.set("actor_train.model_args.dtype", "fp16", c.is_true("fp16") ? "fp16" : "dtype");
-  else if (type != "float32" && c.is_true("bf16"))
-    c.set("actor_train.model_args.dtype", "bf16", c.origin("bf16"));
-  for (const char* role : {"actor_infer", "reference"})
-    if (const DraftKey* dtype = c.draft.find("actor_train.model_args.dtype"))
-      c.set(std::string(role) + ".model_args.dtype", std::string(dtype->value), "as the policy's");
+  set_trl_dtype(c, {"actor_infer", "reference"});
   c.differs(
       "columns: chats or texts in `prompt`, with `answer` or `solution`, are recognised by a file's first row; "
       "data_args.messages, question, prompt and ground_truth name others");
@@ -302,7 +246,7 @@ void combine_trl(Conversion& c) {
 }  // namespace trl
 
 const ForeignTrainer& trl_trainer() {
-  static const ForeignTrainer trainer{"trl", trl::kRows, trl::combine_trl};
+  static const ForeignTrainer trainer{"trl", "train", trl::kRows, trl::combine_trl};
   return trainer;
 }
 

@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "convert/table.h"
 #include "convert/verl_adapters.h"
 #include "convert/verl_correction.h"
+#include "convert/verl_distillation.h"
 #include "convert/verl_layout.h"
 #include "convert/verl_objective.h"
 
@@ -106,8 +109,7 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "megatron.override_transformer_config.num_layers_in_*", kCombined},
     {ACTOR "megatron.override_transformer_config.account_for_*", kCombined},
     {ACTOR "megatron.override_transformer_config.pipeline_model_parallel_layout", kCombined},
-    {ACTOR "megatron.expert_model_parallel_size", kCopied,
-     "actor_train.strategy_args.strategy_config.expert_model_parallel_size"},
+    {ACTOR "megatron.expert_model_parallel_size", kCombined, "", "1"},
     {ACTOR "megatron.override_transformer_config.moe_aux_loss_coeff", kCopied,
      "actor_train.strategy_args.strategy_config.moe_aux_loss_coeff"},
     {ACTOR "megatron.override_transformer_config.moe_z_loss_coeff", kCopied,
@@ -116,8 +118,7 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "megatron.override_transformer_config.bias_*", kAutomatic, "one built-in back-end"},
     {ACTOR "megatron.override_transformer_config.normalization", kAutomatic, "the model's folder says its shape"},
     {ACTOR "megatron.override_transformer_config.masked_softmax_fusion", kAutomatic, "one built-in back-end"},
-    {ACTOR "megatron.router_replay.mode", kRefused,
-     "a replay of experts, which is not converted: routing_replay asks for R3", "disabled"},
+    {ACTOR "megatron.router_replay.mode", kCombined, "", "disabled"},
     {ACTOR "megatron.*", kAutomatic, "one built-in back-end"},
     {ACTOR "veomni.cross_entropy_loss_implementation", kAutomatic, "one built-in back-end"},
     {ACTOR "optim.lr", kCopied, "actor_train.training_args.learning_rate", "1e-6"},
@@ -147,8 +148,8 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "sum_pi_squared_checkpointing", kAutomatic, kMemory},
     {ACTOR "use_prefix_grouper", kAutomatic},
     {ACTOR "freeze_vision_tower", kRefused, "images; text only"},
-    {ACTOR "router_replay.mode", kRefused, "a replay of experts, which is not converted: routing_replay asks for R3",
-     "disabled"},
+    {ACTOR "router_replay.mode", kCombined, "", "disabled"},
+    {ACTOR "veomni.router_replay.mode", kCombined, "", "disabled"},
     {ACTOR "tau_*", kNothing, "of SAPO"},
     {ACTOR "entropy_from_logits*", kAutomatic, kMemory},
     {ACTOR "entropy_checkpointing", kAutomatic, kMemory},
@@ -199,7 +200,8 @@ constexpr ForeignRow kRows[] = {
 
     {"reward_model.enable", kCombined, "", "false"},
     {"reward_model.model.path", kCombined},
-    {"reward.reward_model.enable", kRefused, "a reward model; give reward_model.enable and reward_model.model.path"},
+    {"reward.reward_model.*", kAutomatic, "a reward model runs on the ranks of the training"},
+    {"reward.num_workers", kAutomatic, "responses are judged as they end"},
     {"reward_model.use_reward_loop", kAutomatic, "responses are judged as they end"},
     {"reward_model.reward_manager", kAutomatic, "rewards.<name>.type says what decides"},
     {"reward_model.overlong_buffer.enable", kCopied, "rewards.math_rule.overlong_buffer.enable"},
@@ -244,9 +246,7 @@ constexpr ForeignRow kRows[] = {
     {"algorithm.gdpo_*", kNothing, "of GDPO"},
     {"algorithm.use_pf_ppo", kRefused, "PF-PPO, which weighs and drops samples"},
     {"algorithm.pf_ppo.*", kNothing, "nothing without use_pf_ppo"},
-    {"distillation.enabled", kRefused,
-     "a distillation, which is not converted: is_pure_opd or use_opd asks for it here"},
-    {"distillation.*", kNothing, "nothing without distillation.enabled"},
+    VERL_DISTILLATION_ROWS,
 
     {"trainer.n_gpus_per_node", kCombined, "", "8"},
     {"trainer.nnodes", kCombined, "", "1"},
@@ -340,7 +340,8 @@ void combine_verl(Conversion& c) {
   combine_critic(c);
   combine_optimizer(c);
   combine_batches(c);
-  set_verl_adapters(c);
+  set_verl_adapters(c, MODEL, "actor_train");
+  set_verl_adapters(c, "critic.model.", "critic");
   for (const char* role : {"actor_train", "critic"})
     c.set(std::string(role) + ".model_args.disable_gradient_checkpointing",
           negated(c.text(MODEL "enable_gradient_checkpointing")), c.origin(MODEL "enable_gradient_checkpointing"));
@@ -356,17 +357,34 @@ void combine_verl(Conversion& c) {
   if (!is_judged) c.set("actor_train.data_args.ground_truth", "reward_model.ground_truth", "where verl's rows have it");
   const std::string function = c.text("custom_reward_function.path");
   set_reward(c, is_judged ? "reward_model.model.path" : nullptr,
-             function.empty() || function == "null" ? "" : function + ":" + c.text("custom_reward_function.name"));
+             function.empty() ? "" : function + ":" + c.text("custom_reward_function.name"));
+  combine_verl_distillation(c);
   set_data(c, {ROLLOUT "val_kwargs.temperature", ROLLOUT "val_kwargs.top_p", ROLLOUT "val_kwargs.top_k",
                ROLLOUT "val_kwargs.n"});
   set_roles(c);
+}
+
+/// Rewards had groups of their own before they became one.
+const char* renamed(const std::string& key) {
+  static constexpr std::pair<const char*, const char*> kNames[] = {
+      {"reward.reward_model.enable", "reward_model.enable"},
+      {"reward.reward_model.model_path", "reward_model.model.path"},
+      {"reward.reward_manager.name", "reward_model.reward_manager"},
+      {"reward.custom_reward_function.path", "custom_reward_function.path"},
+      {"reward.custom_reward_function.name", "custom_reward_function.name"}};
+  for (const auto& [now, before] : kNames)
+    if (key == now) return before;
+  constexpr std::string_view kArguments = "reward.reward_kwargs.";
+  if (!key.starts_with(kArguments)) return nullptr;
+  const ForeignRow* row = find_row(kRows, "reward_model." + key.substr(std::string_view("reward.").size()));
+  return row ? row->theirs : nullptr;
 }
 
 }  // namespace
 }  // namespace verl
 
 const ForeignTrainer& verl_trainer() {
-  static const ForeignTrainer trainer{"verl", verl::kRows, verl::combine_verl};
+  static const ForeignTrainer trainer{"verl", "train", verl::kRows, verl::combine_verl, verl::renamed};
   return trainer;
 }
 

@@ -4,9 +4,7 @@
 
 namespace roll {
 
-namespace {
-
-void set_of(Conversion& c, const std::string& model, const char* role) {
+void set_verl_adapters(Conversion& c, const std::string& model, const char* role) {
   const std::string group = model + "lora.";
   const bool has_rank = asks_for_rank(c, model + "lora_rank"), is_megatron = asks_for_rank(c, group + "rank");
   if (has_rank && is_megatron)
@@ -30,13 +28,6 @@ void set_of(Conversion& c, const std::string& model, const char* role) {
     c.differs(std::string(role) +
               ": adapters of a fused product (linear_qkv, linear_fc1) share their first matrix there; here q_proj, "
               "k_proj, v_proj, gate_proj and up_proj have each their own");
-}
-
-}  // namespace
-
-void set_verl_adapters(Conversion& c) {
-  set_of(c, "actor_rollout_ref.model.", "actor_train");
-  set_of(c, "critic.model.", "critic");
 }
 
 }  // namespace roll

@@ -25,7 +25,7 @@
 
 namespace roll {
 
-/// Of the policy and the critic.
-void set_verl_adapters(Conversion& c);
+/// Adapters of `role`, from the keys that begin with `model`.
+void set_verl_adapters(Conversion& c, const std::string& model, const char* role);
 
 }  // namespace roll

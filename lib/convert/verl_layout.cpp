@@ -11,6 +11,22 @@
 
 namespace roll {
 
+namespace {
+
+/// R3: in training tokens go through the experts that the sampler chose.
+void combine_replay(Conversion& c) {
+  for (const char* key :
+       {ACTOR "router_replay.mode", ACTOR "megatron.router_replay.mode", ACTOR "veomni.router_replay.mode"}) {
+    const std::string mode = c.text(key);
+    if (mode == "R3")
+      c.set("routing_replay", "true", c.origin(key));
+    else if (!is_off(mode, "disabled"))
+      throw c.refused(key, "a replay of the trainer's own experts; R3, the sampler's, is here");
+  }
+}
+
+}  // namespace
+
 int64_t set_verl_layout(Conversion& c) {
   static constexpr std::pair<const char*, const char*> kStages[] = {
       {MEGATRON "pipeline_model_parallel_size", "pipeline_model_parallel_size"},
@@ -26,6 +42,7 @@ int64_t set_verl_layout(Conversion& c) {
   const int64_t tensor = c.count(MEGATRON "tensor_model_parallel_size");
   const int64_t sampler = std::min(c.num_ranks, c.count(SAMPLER_RANKS));
   const int64_t stages = set_stages(c, kStages);
+  set_expert_ranks(c, MEGATRON "expert_model_parallel_size", std::max<int64_t>(1, c.num_ranks / (tensor * stages)));
   for (const char* role : {"actor_train", "reference", "critic"}) {
     const std::string layout = std::string(role) + ".strategy_args.strategy_config.";
     if (context > 1)
@@ -37,6 +54,7 @@ int64_t set_verl_layout(Conversion& c) {
   }
   c.set("actor_infer.strategy_args.strategy_config.tensor_parallel_size", fmt::format("{}", sampler),
         c.origin(SAMPLER_RANKS));
+  combine_replay(c);
   return context * tensor * stages;
 }
 

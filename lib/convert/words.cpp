@@ -1,6 +1,7 @@
 #include "convert/words.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/nearest.h"
 #include "config/read_context.h"
@@ -158,7 +159,7 @@ std::optional<ForeignWord> foreign_word(std::string_view word) {
   for (const WordRow& row : kRows)
     if (std::ranges::count(split(row.words), plain) > 0) return ForeignWord{split(row.keys), row.how};
   std::optional<ForeignWord> found;
-  for (const ForeignTrainer& trainer : foreign_trainers())
+  for (const ForeignTrainer& trainer : rlvr_trainers())
     for (const ForeignRow& row : trainer.rows)
       if (ends_so(row.theirs, plain) && (!found || found->keys.empty()))  // better a key than a reason
         if (const auto own = word_of(row); own && (!found || !own->keys.empty())) found = own;
@@ -169,7 +170,7 @@ std::vector<std::string> listed_foreign_words() {
   std::vector<std::string> all;
   for (const WordRow& row : kRows)
     for (std::string& word : split(row.words)) all.push_back(std::move(word));
-  for (const ForeignTrainer& trainer : foreign_trainers())
+  for (const ForeignTrainer& trainer : rlvr_trainers())
     for (const ForeignRow& row : trainer.rows) {
       const std::string key = plain_word(row.theirs);
       if (!key.ends_with('*')) all.push_back(key.substr(key.rfind('.') + 1));

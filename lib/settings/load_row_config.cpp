@@ -1,6 +1,7 @@
 // The configurations of pipelines that learn from rows: `roll sft`, `roll dpo`, `roll distill`.
 #include "config/writer.h"
 #include "settings/batch_plan.h"
+#include "settings/check_config_text.h"
 #include "settings/describe_loss.h"
 #include "settings/distillation.h"
 #include "settings/loading.h"
@@ -59,10 +60,8 @@ std::optional<ModelSpec> check_model(const SftConfig& config, const WorkerConfig
   return trained_spec(spec, worker, check);
 }
 
-}  // namespace
-
-CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
-                                         const LoadOptions& options) {
+CheckedConfig<SftConfig> load_sft_text(const std::string& yaml, const std::string& origin,
+                                       const std::vector<std::string>& overrides, const LoadOptions& options) {
   const auto body = [&](CheckedConfig<SftConfig>& result, Checker& check) {
     const SftConfig& config = result.config;
     place(result, options, check);
@@ -79,11 +78,11 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);
   };
-  return load_checked<SftConfig>(read_file(file), file.string(), overrides, body);
+  return load_checked<SftConfig>(yaml, origin, overrides, body);
 }
 
-CheckedConfig<DpoConfig> load_dpo_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
-                                         const LoadOptions& options) {
+CheckedConfig<DpoConfig> load_dpo_text(const std::string& yaml, const std::string& origin,
+                                       const std::vector<std::string>& overrides, const LoadOptions& options) {
   const auto body = [&](CheckedConfig<DpoConfig>& result, Checker& check) {
     const DpoConfig& config = result.config;
     place_pair(result, result.config.sft_train, result.config.reference,
@@ -103,7 +102,29 @@ CheckedConfig<DpoConfig> load_dpo_config(const std::filesystem::path& file, cons
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);
   };
-  return load_checked<DpoConfig>(read_file(file), file.string(), overrides, body);
+  return load_checked<DpoConfig>(yaml, origin, overrides, body);
+}
+
+}  // namespace
+
+CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                                         const LoadOptions& options) {
+  return load_sft_text(read_file(file), file.string(), overrides, options);
+}
+
+CheckedConfig<DpoConfig> load_dpo_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                                         const LoadOptions& options) {
+  return load_dpo_text(read_file(file), file.string(), overrides, options);
+}
+
+void check_config_text(const std::string& command, const std::string& yaml, const std::string& origin,
+                       const LoadOptions& options) {
+  if (command == "sft")
+    load_sft_text(yaml, origin, {}, options);
+  else if (command == "dpo")
+    load_dpo_text(yaml, origin, {}, options);
+  else
+    load_config_text(yaml, origin, {}, options);
 }
 
 CheckedConfig<DistillConfig> load_distill_config(const std::filesystem::path& file,

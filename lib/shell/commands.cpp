@@ -69,6 +69,12 @@ std::string plain_path(const std::string& path) {
   return fmt::format("/{}", fmt::join(parts, "/"));
 }
 
+/// python3 -c 'import torch_npu': it fails where this program runs, on CPUs and NVIDIA GPUs.
+bool looks_for_ascend(const std::vector<Field>& words) {
+  return words.size() == 3 && last_of(words[0].text).starts_with("python") && words[1].text == "-c" &&
+         words[2].text == "import torch_npu";
+}
+
 }  // namespace
 
 /// NAME=value before a command holds for that command alone.
@@ -115,6 +121,11 @@ Truth Interpreter::run_command(const Node& node) {
   const auto function = state_.functions.find(words[0].text);
   if (function != state_.functions.end()) return call_function(function->second, words);
   if (const auto truth = run_builtin_redirected(words, node)) return *truth;
+  if (looks_for_ascend(words)) {
+    notes_.push_back(
+        fmt::format("{}: read as on a machine without Ascend NPUs, which has no torch_npu", text_of(words[0].place)));
+    return Truth::kNo;
+  }
   output_is_known_ = false;
   if (const auto truth = run_nested_shell(words)) return *truth;
   calls_.push_back({words, state_.doubt});
@@ -125,7 +136,7 @@ Truth Interpreter::run_command(const Node& node) {
 
 Truth Interpreter::call_function(const NodePtr& body, const Fields& words) {
   const NodePtr kept = body;  // it may define itself anew
-  Fields arguments = std::exchange(state_.arguments, Fields(words.begin() + 1, words.end()));
+  Arguments arguments = std::exchange(state_.arguments, {Fields(words.begin() + 1, words.end())});
   const std::string doubt = state_.doubt;
   locals_.emplace_back();
   const Truth truth = run(kept);
@@ -192,9 +203,10 @@ std::optional<Truth> Interpreter::run_builtin(const Fields& words, const Node& n
     return run_text(joined(words, 1), origin_of(words[0].place.file), words[0].place.file, words[0].place.line);
   if (name == "shift") {
     const auto count = words.size() > 1 ? number_of(words[1].text, words[1].place) : 1;
-    const size_t taken =
-        std::min(static_cast<size_t>(std::max<int64_t>(0, count.value_or(1))), state_.arguments.size());
-    state_.arguments.erase(state_.arguments.begin(), state_.arguments.begin() + static_cast<ptrdiff_t>(taken));
+    const int64_t taken = std::max<int64_t>(0, count.value_or(1));
+    Fields& given = state_.arguments.given;
+    given.erase(given.begin(), given.begin() + std::min(taken, static_cast<int64_t>(given.size())));
+    state_.arguments.num_shifted += taken;
     return Truth::kYes;
   }
   if (name == "unset") {
@@ -273,7 +285,7 @@ Truth Interpreter::run_output(const Fields& words) {
 /// Only the arguments that it sets matter; options such as -e do not say what is run.
 Truth Interpreter::run_set(const Fields& words) {
   const auto dashes = std::ranges::find(words, "--", &Field::text);
-  if (dashes != words.end()) state_.arguments.assign(dashes + 1, words.end());
+  if (dashes != words.end()) state_.arguments = {Fields(dashes + 1, words.end())};
   return Truth::kYes;
 }
 
@@ -341,8 +353,8 @@ Truth Interpreter::run_source(const Fields& words) {
   if (files_.size() >= kMostFiles)
     throw user_error("{}: more than {} files are sourced", text_of(words[0].place), kMostFiles);
   files_.push_back(shown);
-  Fields arguments = state_.arguments;
-  if (words.size() > 2) state_.arguments.assign(words.begin() + 2, words.end());
+  Arguments arguments = state_.arguments;
+  if (words.size() > 2) state_.arguments = {Fields(words.begin() + 2, words.end())};
   const Truth truth = run_text(*text, shown, static_cast<int>(files_.size()) - 1, 1);
   if (words.size() > 2) state_.arguments = std::move(arguments);
   if (flow_ == Flow::kReturn) flow_ = Flow::kOn;
@@ -369,8 +381,8 @@ std::optional<Truth> Interpreter::run_nested_shell(const Fields& words) {
     const bool is_text = words[next].text.starts_with("-");
     if (is_text && next + 1 == words.size()) return std::nullopt;
     return run_apart([&] {
-      state_.arguments.assign(words.begin() + static_cast<ptrdiff_t>(std::min(next + (is_text ? 3 : 1), words.size())),
-                              words.end());
+      const size_t from = std::min(next + (is_text ? 3 : 1), words.size());
+      state_.arguments = {Fields(words.begin() + static_cast<ptrdiff_t>(from), words.end())};
       if (!is_text) return run_source({words[i], words[next]});
       const Place place = words[next + 1].place;
       return run_text(words[next + 1].text, origin_of(place.file), place.file, place.line);

@@ -144,7 +144,17 @@ Truth Interpreter::compare(const std::string& left, const std::string& sign, con
 }
 
 Truth Interpreter::check(const std::string& sign, const std::string& operand) {
-  const auto is_empty = unknowns_.is_empty(operand);
+  auto is_empty = unknowns_.is_empty(operand);
+  std::set<std::string> open;
+  unknowns_.filled(operand, [&](const Unknown& unknown) {
+    const bool may_be_set = unknown.kind == Unknown::Kind::kVariable || unknown.kind == Unknown::Kind::kBlank;
+    if (may_be_set && !is_always_set(unknown.text)) open.insert(unknown.text);
+    return std::string();
+  });
+  if (std::ranges::any_of(open, [&](const std::string& name) { return reading_.given.contains(name); }))
+    is_empty = false;
+  else if (is_empty == true && !open.empty())
+    missing_ = open;
   const Truth empty = is_empty ? truth_of(*is_empty) : Truth::kUnknown;
   if (sign == "-z") return empty;
   if (sign == "-n") return not_(empty);

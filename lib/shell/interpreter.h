@@ -38,6 +38,9 @@ struct Reading {
   std::string path = {};                                // of the script, for $0 and what it sources
   ReadScript read = {};                                 // may be empty: nothing is sourced
   std::map<std::string, std::string> environment = {};  // variables that are known
+  std::vector<std::string> arguments = {};              // $1, $2, ...
+  bool has_more_arguments = false;                      // more arguments follow, which nobody said: $# is unknown
+  std::set<std::string> given = {};                     // variables of the environment whose values nobody said
 };
 
 enum class Truth { kNo, kYes, kUnknown };
@@ -61,18 +64,25 @@ class Interpreter {
   const std::vector<std::string>& notes() const { return notes_; }
   /// "run.sh:4" of the `exit` that ended the script; empty: its end did.
   const std::string& exit_place() const { return exit_place_; }
+  /// Variables of the environment that were not set where the script last found one to be empty.
+  const std::set<std::string>& missing() const { return missing_; }
 
  private:
   struct Variable {
     std::vector<Field> fields;  // one, or an array's
     bool is_array = false;
   };
+  struct Arguments {
+    std::vector<Field> given;  // $1, $2, ...
+    bool has_more = false;     // more follow, whose values are unknown
+    int64_t num_shifted = 0;   // `shift` has taken so many from the front
+  };
   struct State {
     std::map<std::string, Variable> variables;
     std::map<std::string, NodePtr> functions;
-    std::vector<Field> arguments;  // $1, $2, ...
-    std::string folder;            // empty: where the script was started
-    std::string doubt;             // a condition under which the rest may not run
+    Arguments arguments;
+    std::string folder;  // empty: where the script was started
+    std::string doubt;   // a condition under which the rest may not run
 
     size_t size() const;
   };
@@ -171,6 +181,7 @@ class Interpreter {
       locals_;                      // of each function that runs: values from before
   std::vector<std::string> files_;  // names, by Place::file
   std::string exit_place_;
+  std::set<std::string> missing_;
   Flow flow_ = Flow::kOn;
   size_t work_ = 0;
   int depth_ = 0;

@@ -47,14 +47,20 @@ struct Interpreter::Parameter {
 /// Empty: not set, and so nothing.
 Interpreter::Fields Interpreter::values_of(const Parameter& parameter, Place place) {
   const std::string& name = parameter.name;
-  if (name == "@" || name == "*") return state_.arguments;
-  if (name == "#") return {{fmt::format("{}", state_.arguments.size()), place}};
+  const Arguments& arguments = state_.arguments;
+  if (name == "@" || name == "*") return arguments.given;
+  if (name == "#" && arguments.has_more)
+    return {{unknown_text("$#, the number of the script's arguments", place), place}};
+  if (name == "#") return {{fmt::format("{}", arguments.given.size()), place}};
   if (name == "0") return {{reading_.path, place}};
   if (name == "BASH_SOURCE") return {{place.file == 0 ? reading_.path : origin_of(place.file), place}};
   if (std::isdigit(static_cast<unsigned char>(name[0]))) {
     size_t index = 0;
     for (const char c : name.substr(0, 4)) index = 10 * index + static_cast<size_t>(c - '0') % 10;
-    return index >= 1 && index <= state_.arguments.size() ? Fields{state_.arguments[index - 1]} : Fields{};
+    if (index >= 1 && index <= arguments.given.size()) return {arguments.given[index - 1]};
+    if (!arguments.has_more) return {};
+    const int64_t position = static_cast<int64_t>(index) + arguments.num_shifted;
+    return {{unknown_text(fmt::format("${}, an argument of the script", position), place), place}};
   }
   if (!is_name(name)) return {{unknown_text("$" + name, place), place}};
   const Variable* variable = find(name);
@@ -129,6 +135,13 @@ bool Interpreter::expand_default(Builder& builder, const Parameter& parameter, c
   std::optional<bool> is_missing = values.empty();
   if (has_colon && values.size() == 1) is_missing = unknowns_.is_empty(values[0].text);
   if (!is_missing) return builder.value(unknown_text(parameter.written, place), place, in_quotes), true;
+  const bool is_unset = values.empty() && *is_missing && is_name(parameter.name) && !parameter.is_list;
+  if (is_unset && sign == '?') return builder.value(environment(parameter.name, place), place, in_quotes), true;
+  // ${NAME:-} of a script that is read as if its caller had given what it asks for.
+  if (is_unset && sign == '-' && reading_.has_more_arguments && operation.size() == (has_colon ? 2U : 1U)) {
+    const auto kind = reading_.given.contains(parameter.name) ? Unknown::Kind::kVariable : Unknown::Kind::kBlank;
+    return builder.value(unknowns_.mark({kind, parameter.name, place}), place, in_quotes), true;
+  }
   if (sign == '?') return *is_missing ? false : (keep(builder, parameter, values, in_quotes), true);
   if (*is_missing == (sign == '+')) {
     if (sign != '+') keep(builder, parameter, values, in_quotes);

@@ -12,6 +12,8 @@ namespace roll::shell {
 
 Interpreter::Interpreter(Reading reading) : reading_(std::move(reading)) {
   for (const auto& [name, value] : reading_.environment) set(name, value, {});
+  for (const std::string& value : reading_.arguments) state_.arguments.given.push_back({value, {}});
+  state_.arguments.has_more = reading_.has_more_arguments;
 }
 
 void Interpreter::run(std::string_view text, const std::string& origin, int first_line) {
@@ -31,7 +33,7 @@ void Interpreter::spend(size_t work, Place place) {
 
 /// The work of a copy.
 size_t Interpreter::State::size() const {
-  size_t num_parts = functions.size() + arguments.size();
+  size_t num_parts = functions.size() + arguments.given.size();
   for (const auto& [name, variable] : variables) num_parts += 1 + variable.fields.size();
   return 64 * num_parts;
 }
@@ -146,8 +148,8 @@ Truth Interpreter::run_while(const Node& node) {
 
 Truth Interpreter::run_for(const Node& node) {
   const std::string& name = node.words[0].text;
-  const Fields values =
-      node.over_arguments ? state_.arguments : expand(std::vector<Word>(node.words.begin() + 1, node.words.end()));
+  const Fields values = node.over_arguments ? state_.arguments.given
+                                            : expand(std::vector<Word>(node.words.begin() + 1, node.words.end()));
   for (const Field& value : values) {
     set(name, value.text, value.place);
     const auto once = [&] { return run_body(node.parts[0]) ? Truth::kYes : Truth::kNo; };

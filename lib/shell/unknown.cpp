@@ -49,7 +49,8 @@ std::string Unknowns::filled(std::string_view text, const std::function<std::str
 std::optional<std::string> Unknowns::known(std::string_view text) const {
   bool is_known = true;
   std::string result = filled(text, [&](const Unknown& unknown) {
-    is_known = is_known && unknown.kind == Unknown::Kind::kVariable && !is_always_set(unknown.text);
+    const bool may_be_set = unknown.kind == Unknown::Kind::kVariable || unknown.kind == Unknown::Kind::kBlank;
+    is_known = is_known && may_be_set && !is_always_set(unknown.text);
     return std::string();
   });
   return is_known ? std::optional(result) : std::nullopt;

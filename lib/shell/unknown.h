@@ -17,6 +17,7 @@ namespace roll::shell {
 struct Unknown {
   enum class Kind {
     kVariable,  // text: a name that the script leaves to the environment
+    kBlank,     // text: such a name, where the script says ${NAME:-}: nothing unless the caller sets it
     kOutput,    // text: "$(date +%F)"
     kChoice,    // text: what is set, or would be, under a condition that is not known
   };

@@ -124,7 +124,7 @@ TEST_CASE("a training of another kind is refused by the key that makes it one", 
   const std::string verl = "-m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.";
   const std::pair<const char*, const char*> cases[] = {
       {"path=mistralai/Mixtral-8x7B-v0.1", "Mixtral-8x7B-v0.1: by its name a mixture of experts"},
-      {"path=zai-org/GLM-4.6-MoE", "GLM-4.6-MoE: by its name a mixture of experts"},
+      {"path=zai-org/GLM-5-MoE", "GLM-5-MoE: by its name a mixture of experts"},
       {"path=Qwen/Qwen2.5-VL-7B-Instruct", "by its name a model that reads images"},
       {"path=m data.image_key=images", "data.image_key = images: images"},
       {"path=m actor_rollout_ref.rollout.multi_turn.enable=True", "several turns"},
@@ -142,15 +142,12 @@ TEST_CASE("a training of another kind is refused by the key that makes it one", 
     CHECK_NOTHROW(converted(verl + "path=" + model));
   CHECK_NOTHROW(
       converted(verl + "path=m actor_rollout_ref.model.lora_rank=0 actor_rollout_ref.rollout.multi_turn.enable=False"));
-  CHECK_THROWS_WITH(converted("-m openrlhf.cli.train_dpo --lr 1"),
-                    Contains("s:1: openrlhf.cli.train_dpo: trains on preferences (DPO); `roll dpo` does so"));
   for (const char* program : {"kto", "online_dpo", "cpo"})
     CHECK_THROWS_WITH(converted(std::string("trl/scripts/") + program + ".py --learning_rate 1"),
                       Contains("by a loss that is not here; `roll dpo` has those of DPO, cDPO and IPO"));
   CHECK_THROWS_WITH(converted("trl/scripts/gkd.py --learning_rate 1"),
                     Contains("roll train does so on the policy's own responses with is_pure_opd"));
-  CHECK_THROWS_WITH(converted("-m verl.trainer.sft_trainer data.train_batch_size=8"),
-                    Contains("fine-tunes on responses"));
+  CHECK_THROWS_WITH(converted("trl/scripts/sft.py --learning_rate 1"), Contains("fine-tunes on responses"));
 }
 
 TEST_CASE("TRL's own rewards are terms with their weights, and may be normalised apart", "[convert]") {
@@ -328,6 +325,50 @@ TEST_CASE("stages of a pipeline are those of all roles that train", "[convert]")
       Contains("pipeline_model_parallel_layout: \"Et|tt|tL\"") && Contains("num_layers_in_last_pipeline_stage: 3"));
   CHECK_THROWS_WITH(converted(slime + "--num-layers-per-virtual-pipeline-stage 2"),
                     Contains("give --num-virtual-stages-per-pipeline-rank"));
+}
+
+TEST_CASE("ranks that share experts divide those of data, and tensor ranks share the rest", "[convert]") {
+  const std::string verl =
+      "-m verl.trainer.main_ppo actor_rollout_ref.model.path=m trainer.n_gpus_per_node=8 "
+      "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=4 "
+      "actor_rollout_ref.actor.megatron.expert_model_parallel_size=";
+  const Converted eight = converted(verl + "8"), two = converted(verl + "2");
+  CHECK_THAT(eight.yaml, Contains("expert_model_parallel_size: 2 "));
+  CHECK_THAT(eight.yaml, Contains("layout: 8 ranks share the experts there"));
+  CHECK_THAT(two.yaml, Contains("expert_model_parallel_size: 2 ") && !Contains("ranks share the experts there"));
+  CHECK_THAT(converted(verl + "1").yaml, !Contains("expert_model_parallel_size"));
+  CHECK_THAT(converted("train.py --hf-checkpoint m --actor-num-gpus-per-node 8 --tensor-model-parallel-size 4 "
+                       "--expert-model-parallel-size 8 --expert-tensor-parallel-size 1")
+                 .yaml,
+             Contains("expert_model_parallel_size: 2 "));
+}
+
+TEST_CASE("verl's newer names of rewards mean the same", "[convert]") {
+  const std::string verl = "-m verl.trainer.main_ppo actor_rollout_ref.model.path=m reward.";
+  CHECK_THAT(converted(verl + "reward_kwargs.overlong_buffer_cfg.enable=True "
+                              "reward.reward_kwargs.overlong_buffer_cfg.len=4096 reward.reward_manager.name=dapo")
+                 .yaml,
+             Contains("len: 4096 ") && Contains("enable: true ") && !Contains("NOT SUPPORTED"));
+  CHECK_THAT(converted(verl + "reward_model.enable=True reward.reward_model.model_path=judge").yaml,
+             Contains("model_name_or_path: judge "));
+  CHECK_THAT(converted(verl + "custom_reward_function.path=r.py").yaml, Contains("python: r.py:compute_score"));
+}
+
+TEST_CASE("the sampler's experts are gone through again, the trainer's own are refused", "[convert]") {
+  const std::string verl = "-m verl.trainer.main_ppo actor_rollout_ref.model.path=m actor_rollout_ref.actor.";
+  for (const char* engine : {"", "megatron.", "veomni."}) {
+    CHECK(value_in(converted(verl + engine + "router_replay.mode=R3"), "routing_replay") == "true");
+    CHECK(value_in(converted(verl + engine + "router_replay.mode=disabled"), "routing_replay") == "none");
+    CHECK_THROWS_WITH(converted(verl + engine + "router_replay.mode=R2"), Contains("R3, the sampler's, is here"));
+  }
+}
+
+TEST_CASE("a model that slime's Python describes is here where its folder is", "[convert]") {
+  const std::string slime = "train.py --hf-checkpoint m --actor-num-gpus-per-node 8 --spec slime_plugins.models.";
+  CHECK_NOTHROW(converted(slime + "qwen3_5 get_qwen3_5_spec --use-gated-attention --attention-output-gate"));
+  CHECK_NOTHROW(converted(slime + "glm4 get_glm_spec"));
+  CHECK_THROWS_WITH(converted(slime + "glm4 get_glm_spec --use-gated-attention"), Contains("an attention that is not"));
+  CHECK_THROWS_WITH(converted(slime + "minimax_m2 get_spec"), Contains("a model of its own, made by Python"));
 }
 
 TEST_CASE("a configuration of ROLL is not another trainer's", "[convert]") {

@@ -76,7 +76,7 @@ TEST_CASE("of several commands one must be chosen", "[convert]") {
 }
 
 TEST_CASE("a script that ends before says where, and an argument that is none is told", "[convert]") {
-  CHECK_THROWS_WITH(choose_launch(script_of("if [ $# -lt 1 ]; then\n exit 1\nfi\npython grpo.py --beta 0"), "s", {}),
+  CHECK_THROWS_WITH(choose_launch(script_of("if [ 1 -lt 2 ]; then\n exit 1\nfi\npython grpo.py --beta 0"), "s", {}),
                     Contains("it ends at the exit of s:2"));
   const ForeignScript script =
       script_of("python3 -m verl.trainer.main_ppo data.train_batch_size=8 \\\n # comment\n data.seed=1");
@@ -85,6 +85,48 @@ TEST_CASE("a script that ends before says where, and an argument that is none is
   CHECK_THROWS_WITH(
       script_of("if x; then A=(--a 1); fi; python3 b.py \"${A[@]}\""),
       Contains("s:1: an argument that may be any key is not known, as it depends on A, which depends on"));
+}
+
+TEST_CASE("a script that ends where it asks its caller is read as if it were given that", "[convert]") {
+  const std::string begin = "if [ $# -lt 2 ]; then exit 1; fi\nN=$1 OUT=$2\nshift 2\n";
+  const ForeignScript script = script_of(begin + "torchrun --nproc_per_node=$N -m a.b c.d=$OUT e.f=$3 $@");
+  REQUIRE(script.launches.size() == 1);
+  const ForeignLaunch& launch = script.launches[0];
+  CHECK_THAT(launch.launcher.at(0).unknown, Contains("$1, an argument of the script"));
+  CHECK_THAT(launch.keys.at(0).unknown, Contains("$2, an argument of the script"));
+  CHECK_THAT(launch.keys.at(1).unknown, Contains("$5, an argument of the script"));
+  CHECK_THAT(script.notes.at(0), Contains("s:1: the script ends here without what it wants of its caller"));
+  shell::Reading reading;
+  reading.arguments = {"8", "out"};
+  const ForeignScript given = read_script(begin + "torchrun --nproc_per_node=$N -m a.b c.d=$OUT $@", "s", reading);
+  CHECK(given.launches.at(0).launcher.at(0).value == "8");
+  CHECK(given.launches.at(0).keys.at(0).value == "out");
+  CHECK(given.notes.empty());
+
+  for (const char* value : {"$BASE", "${BASE}", "${BASE:-}"}) {
+    INFO(value);
+    const std::string asks = std::string("BASE=") + value + "\nif [ -z \"${BASE}\" ]; then exit 1; fi\n" +
+                             "if [ -z \"$ADDR\" ]; then exit 1; fi\npython3 a.py --b $BASE/m --c \"${EXTRA:-}\"";
+    const ForeignScript read = script_of(asks);
+    REQUIRE(read.launches.size() == 1);
+    CHECK(read.launches[0].keys.at(0).value == "${oc.env:BASE}/m");
+    CHECK(read.launches[0].keys.at(1).value.empty());
+  }
+  CHECK(script_of("exit 1\npython3 a.py --b 1").launches.empty());
+}
+
+TEST_CASE("a script that looks for Ascend's library does not find it", "[convert]") {
+  const ForeignScript script = script_of(
+      "D=${D:-$(python3 -c 'import torch_npu' 2>/dev/null && echo npu || echo gpu)}\nL=(python3)\n"
+      "if [ $D = gpu ]; then L=(uv run python3); fi\n\"${L[@]}\" -m a.b c.d=$D");
+  REQUIRE(script.launches.size() == 1);
+  CHECK(script.launches[0].keys.at(0).value == "gpu");
+  CHECK_THAT(script.notes.at(0), Contains("s:1: read as on a machine without Ascend NPUs"));
+  // What starts Python may be unknown; its keys are not.
+  const ForeignScript either =
+      script_of("if x; then L=(uv run python3); else L=(python3); fi\n\"${L[@]}\" -m a.b c.d=1");
+  REQUIRE(either.launches.size() == 1);
+  CHECK(either.launches[0].program == "a.b");
 }
 
 TEST_CASE("code blocks of a README are scripts with the file's lines", "[convert]") {

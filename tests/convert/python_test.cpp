@@ -84,13 +84,59 @@ TEST_CASE("PEFT's adapters are those of a trainer, with PEFT's defaults", "[conv
     CHECK_NOTHROW(read_python(text, "s.py", {}));
 }
 
+TEST_CASE("a model's own adapters and quantisation are those of the training", "[convert]") {
+  const std::string trainer = "GRPOTrainer(model=model, args=GRPOConfig(num_generations=8), reward_funcs=f)";
+  const auto converted = [&](const std::string& text, std::vector<ForeignKey> given = {}) {
+    std::vector<ForeignKey> keys = choose_launch(read_python(text + trainer, "s.py", {}), "s.py", {}).keys;
+    keys.insert(keys.end(), given.begin(), given.end());
+    return convert_config(keys, "auto", 1).yaml;
+  };
+  const std::string unsloth = "model, tokenizer = FastLanguageModel.from_pretrained(model_name='m', max_seq_length=9";
+  CHECK_THAT(converted(unsloth + ")\nmodel = FastLanguageModel.get_peft_model(model, r=32, lora_alpha=64)\n"),
+             Contains("pretrain: m ") && Contains("lora_rank: 32 ") && Contains("lora_alpha: 64 ") &&
+                 Contains("quantise_base: nf4 ") &&
+                 Contains("lora_target: [q_proj, k_proj, v_proj, o_proj, gate_proj,"));
+  CHECK_THAT(converted(unsloth + ", load_in_4bit=False)\nmodel = FastLanguageModel.get_peft_model(model)\n"),
+             Contains("lora_rank: 16 ") && !Contains("quantise_base"));
+  CHECK_THROWS_WITH(converted(unsloth + ", load_in_4bit=True)\n"), Contains("weights of 4 bits without LoRA"));
+
+  const std::string bits = "q = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type='nf4')\n",
+                    base = "model = AutoModelForCausalLM.from_pretrained('m', quantization_config=q)\n",
+                    peft = "lora = LoraConfig(r=4, target_modules='all-linear')\nmodel = get_peft_model(model, lora)\n";
+  CHECK_THAT(converted(bits + base + peft), Contains("pretrain: m ") && Contains("lora_rank: 4 ") &&
+                                                Contains("lora_target: [all-linear] ") &&
+                                                Contains("quantise_base: nf4 "));
+  CHECK_THROWS_WITH(converted("q = BitsAndBytesConfig(load_in_4bit=True)\n" + base + peft),
+                    Contains("bnb_4bit_quant_type = fp4"));
+  CHECK_THROWS_WITH(converted(base + peft), Contains("quantization_config"));
+
+  // What nobody takes up is asked for, and never lost.
+  const std::vector<ForeignKey> model{{"model_name_or_path", "m", "command line", ""}};
+  CHECK_THROWS_WITH(converted("model = wrap(get_peft_model(load(), LoraConfig(r=4)))\n", model),
+                    Contains("s.py:1: peft_config = get_peft_model(...)"));
+  CHECK_THROWS_WITH(converted("model = load('m', load_in_4bit=True)\n", model),
+                    Contains("load_in_4bit depends on load_in_4bit = True"));
+  CHECK_THROWS_WITH(converted("model = load('m')\nfor p in model.parameters():\n  p.requires_grad = False\n", model),
+                    Contains("s.py:3: requires_grad = frozen: weights that the script freezes"));
+  CHECK_NOTHROW(converted("model = load('m')\n", model));
+  CHECK_THROWS_WITH(
+      convert_config(
+          choose_launch(read_python("GRPOTrainer(model='m', args=GRPOConfig(model_init_kwargs={'load_in_4bit': "
+                                    "True}))",
+                                    "s.py", {}),
+                        "s.py", {})
+              .keys,
+          "auto", 1),
+      Contains("weights that are loaded in another way"));
+}
+
 TEST_CASE("a script that takes its settings from its command line shows the command", "[convert]") {
   const ForeignScript script = read_python(
       "# license\n\"\"\"\nIt's how:\n\n```\npython grpo.py \\\n    --beta 0.1\n```\n\"\"\"\nimport x\n", "s.py", {});
   REQUIRE(script.launches.size() == 1);
   CHECK(script.launches[0].keys.at(0).place == "s.py:7");
   const std::string text =
-      "\"\"\"\npython grpo.py --beta 0.1\n\"\"\"\nGRPOTrainer(model=m, peft_config=get(m), tools=[f], "
+      "\"\"\"\npython grpo.py --beta 0.1\n\"\"\"\nGRPOTrainer(model=m, peft_config=get_peft_config(m), tools=[f], "
       "quantization_config=get_quantization_config(m))";
   const auto keys = read_python(text, "s.py", {}).launches.at(0).keys;
   REQUIRE(keys.size() == 2);

@@ -3,7 +3,8 @@
 run_shell_scripts.py BINARY FOLDER_OR_SCRIPT... [--set NAME=VALUE]... [--report FILE]
 
 Each script is run by bash where nothing can happen: as nobody, in an empty folder, without network and with processes of its own,
-under a limit of time, and with a PATH that has stub interpreters, which write down their words, beside a few harmless tools.
+under a limit of time, and with a PATH that has stub interpreters, which write down their words, beside a few harmless tools. A script
+that starts nothing without arguments and variables is given some, and so is the converter. torch_npu is not there.
 Then key by key: every key that bash passed must have the same value in what the converter read, and no other key may be there.
 Exit 1: a key differs. What the converter refuses to read is counted, with its first line.
 """
@@ -30,7 +31,7 @@ def make_path(folder):
     folder.mkdir()
     for name in STUBS:
         stub = folder / name
-        stub.write_text('#!/bin/bash\n/bin/cat /proc/self/environ > "$ROLL_RECORD/$EPOCHREALTIME.$BASHPID.env"\n'
+        stub.write_text('#!/bin/bash\n[[ $* != "-c import torch_npu" ]] || exit 1\n/bin/cat /proc/self/environ > "$ROLL_RECORD/$EPOCHREALTIME.$BASHPID.env"\n'
                         f'printf "%s\\0" {name} "$@" > "$ROLL_RECORD/$EPOCHREALTIME.$BASHPID.argv"\n')
         stub.chmod(0o755)
     for name in TOOLS:
@@ -40,7 +41,7 @@ def make_path(folder):
     (folder / "sh").symlink_to("/bin/bash")
 
 
-def run(script, variables):
+def run(script, variables, arguments=()):
     """The words of each stub that bash started, in order, the environment that it had, and whether the script came to its end in time."""
     with tempfile.TemporaryDirectory() as base:
         base = pathlib.Path(base)
@@ -52,7 +53,7 @@ def run(script, variables):
         environment = {"PATH": str(base / "bin"), "HOME": "/home/somebody", "USER": "somebody", "LOGNAME": "somebody", "SHELL": "/bin/bash",
                        "ROLL_RECORD": str(base / "record"), "LC_ALL": "C.UTF-8", **variables}
         inside = ["/usr/bin/unshare", "--net", "--pid", "--fork", "--kill-child", "/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
-                  "/bin/bash", "-c", "ulimit -f 2048 -u 400 -v 4000000; exec /bin/bash \"$0\"", str(script)]
+                  "/bin/bash", "-c", "ulimit -f 2048 -u 400 -v 4000000; exec /bin/bash \"$0\" \"$@\"", str(script), *arguments]
         try:
             subprocess.run(inside, cwd=base / "empty", env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS)
             ended = True
@@ -111,8 +112,9 @@ def is_same(read, passed, environment):
     return filled == passed or (filled == "" and passed == "true")
 
 
-def read_by_roll(binary, script, variables):
-    done = subprocess.run([binary, "convert-config", "--keys", script, *(f"{name}={value}" for name, value in variables.items())], capture_output=True, text=True, timeout=60)
+def read_by_roll(binary, script, variables, arguments=()):
+    given = [f"{i + 1}={word}" for i, word in enumerate(arguments)]
+    done = subprocess.run([binary, "convert-config", "--keys", script, *given, *(f"{name}={value}" for name, value in variables.items())], capture_output=True, text=True, timeout=60)
     if done.returncode:
         return None, done.stderr.strip().splitlines()[-1:] or [f"exit {done.returncode}"]
     launches = []
@@ -120,15 +122,23 @@ def read_by_roll(binary, script, variables):
         words = shlex.split(line.replace("\\n", "\n"), posix=True) if line.strip() else []
         if words[:1] == ["starts"]:
             launches.append((words[2], {}))
-        elif len(words) >= 3:
+        elif len(words) >= 3 and words[1] != "num_processes":  # which the launcher is told, not the trainer
             launches[-1][1][words[1]] = (words[2], words[0], "?" in words[3:])
     return launches, []
 
 
 def compare(binary, script, variables):
-    calls, environment, ended = run(script, variables)
-    ran = [found for words in calls if (found := trainer_words(words)) and keys_of(found[1])]
-    launches, refused = read_by_roll(binary, script, variables)
+    arguments = ()
+    for _ in range(2):
+        calls, environment, ended = run(script, variables, arguments)
+        ran = [found for words in calls if (found := trainer_words(words)) and keys_of(found[1])]
+        if ran:
+            break
+        arguments = ("2", "/out")
+        variables = variables | {name: "/given" for name in re.findall(r'-z "?\$\{?(\w+)', script.read_text(errors="replace"))}
+    else:
+        arguments = ()
+    launches, refused = read_by_roll(binary, script, variables, arguments)
     if launches is None:
         return "refused", refused, ran
     problems = []

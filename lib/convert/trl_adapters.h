@@ -1,0 +1,44 @@
+// What TRL's trainers share: ModelConfig's weights, their numbers and adapters, of the command line and of Python.
+#pragma once
+
+#include "convert/table.h"
+
+/// Rows of ModelConfig's keys.
+#define TRL_MODEL_ROWS                                                                                                 \
+  {"torch_dtype", Fate::kCombined}, {"dtype", Fate::kCombined}, {"bf16", Fate::kCombined, "", "true"},                 \
+      {"fp16", Fate::kCombined}, {"model_init_kwargs*", Fate::kCombined},                                              \
+      {"requires_grad", Fate::kRefused,                                                                                \
+       "weights that the script freezes; give --requires_grad None behind the file where the policy's are not, else "  \
+       "name "                                                                                                         \
+       "them as freeze_module_prefix"},                                                                                \
+      {"quantization_config", Fate::kRefused,                                                                          \
+       "quantised weights of an object that only a run of the script would tell; give --quantization_config None "     \
+       "behind "                                                                                                       \
+       "the file, and --load_in_4bit true beside adapters"},                                                           \
+      {"attn_implementation", Fate::kAutomatic}, {"use_peft", Fate::kCombined, "", "false"},                           \
+      {"peft_config", Fate::kRefused,                                                                                  \
+       "LoRA of an object that only a run of the script would tell; give --peft_config None behind the file, and for " \
+       "adapters --use_peft "                                                                                          \
+       "true with --lora_r, --lora_alpha, --lora_dropout and --lora_target_modules"},                                  \
+      {"peft_config.bias", Fate::kRefused, "biases that are trained beside adapters", "none"},                         \
+      {"peft_config.*", Fate::kRefused,                                                                                \
+       "a setting of LoraConfig that is not here; give --use_peft false for all weights"},                             \
+      {"lora_r", Fate::kCombined, "", "16"}, {"lora_alpha", Fate::kCombined, "", "32"},                                \
+      {"lora_dropout", Fate::kCombined, "", "0.05"}, {"lora_target_modules", Fate::kCombined},                         \
+      {"lora_target_parameters", Fate::kCombined}, {"lora_modules_to_save", Fate::kCombined},                          \
+      {"lora_task_type", Fate::kNothing}, {"use_rslora", Fate::kCombined, "", "false"},                                \
+      {"use_dora", Fate::kCombined, "", "false"}, {"load_in_4bit", Fate::kCombined, "", "false"},                      \
+      {"load_in_8bit", Fate::kCombined, "", "false"}, {"bnb_4bit_quant_type", Fate::kCombined, "", "nf4"},             \
+      {"use_bnb_nested_quant", Fate::kAutomatic, "scales of blocks are not quantised"}, {                              \
+    "bnb_4bit_quant_storage", Fate::kAutomatic                                                                         \
+  }
+
+namespace roll {
+
+/// Adapters of the policy, and how the weights below them are kept. ModelConfig's defaults are rank 16, alpha 32 and
+/// dropout 0.05, where ours are 8, twice the rank and none.
+void set_trl_adapters(Conversion& c);
+/// The numbers of the policy's forward pass, which are also those of `others`.
+void set_trl_dtype(Conversion& c, Roles others);
+
+}  // namespace roll

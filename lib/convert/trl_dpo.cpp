@@ -1,0 +1,136 @@
+// TRL's DPOTrainer: DPOConfig, ModelConfig and the arguments of trl/scripts/dpo.py.
+#include <fmt/ranges.h>
+
+#include "convert/adapters.h"
+#include "convert/fine_tuning.h"
+#include "convert/trl_adapters.h"
+
+namespace roll {
+
+namespace trl_dpo {
+namespace {
+
+using enum Fate;
+
+#define TRAINING "actor_train.training_args."
+
+constexpr const char* kAlone =
+    "a loss beside DPO's, or in its place, that is not here; `roll dpo` has DPO, cDPO and IPO";
+constexpr const char* kOneBackEnd = "one built-in back-end";
+
+constexpr ForeignRow kRows[] = {
+    {"model_name_or_path", kCopied, "pretrain", "set-me/to-a-model-folder"},
+    {"ref_model", kCombined},
+    {"output_dir", kCopied, "output_dir"},
+    {"run_name", kCopied, "exp_name"},
+    {"dataset_name", kCopied, "actor_train.data_args.file_name", "", listed},
+    {"dataset_train_split", kCopied, "actor_train.data_args.split", "train"},
+    {"dataset_test_split", kNothing, "validation.data_args names rows to measure"},
+    {"dataset_config", kNothing, "files are named instead"},
+    {"dataset_*", kAutomatic},
+    {"seed", kCopied, "seed", "42"},
+    TRL_MODEL_ROWS,
+    {"beta", kCopied, "beta", "0.1"},
+    {"loss_type", kCombined, "", "sigmoid"},
+    {"loss_weights", kRefused, kAlone},
+    {"label_smoothing", kCombined, "", "0.0"},
+    {"ld_alpha", kRefused, kAlone},
+    {"f_divergence_type", kRefused, kAlone, "reverse_kl"},
+    {"f_alpha_divergence_coef", kNothing, "nothing without f_divergence_type"},
+    {"use_weighting", kRefused, kAlone},
+    {"discopop_tau", kNothing, "of DiscoPOP"},
+    {"sync_ref_model", kRefused, "a reference that follows the policy; here it is frozen"},
+    {"ref_model_*", kNothing, "nothing without sync_ref_model"},
+    {"max_length", kCopied, "sequence_length", "1024"},
+    {"truncation_mode", kAutomatic, "rows are never cut; longer ones are dropped and counted"},
+    {"padding_free", kAutomatic, "there is no padding"},
+    {"pad_*", kAutomatic, "there is no padding"},
+    {"precompute_ref_*", kAutomatic, "the reference goes through an update's pairs before it"},
+    {"disable_dropout", kAutomatic, "there is no dropout"},
+    {"use_liger_kernel", kAutomatic},
+    {"activation_offloading", kAutomatic},
+    {"per_device_train_batch_size", kCombined, "", "8"},
+    {"gradient_accumulation_steps", kCombined, "", "1"},
+    {"max_steps", kCombined},
+    {"num_train_epochs", kCombined, "", "3"},
+    {"num_processes", kCombined},
+    {"learning_rate", kCopied, TRAINING "learning_rate", "1e-6"},
+    {"weight_decay", kCopied, TRAINING "weight_decay", "0.0"},
+    {"adam_beta1", kCopied, TRAINING "adam_beta1"},
+    {"adam_beta2", kCopied, TRAINING "adam_beta2"},
+    {"adam_epsilon", kCopied, TRAINING "adam_epsilon"},
+    {"max_grad_norm", kCopied, "max_grad_norm", "1.0"},
+    {"lr_scheduler_type", kCopied, TRAINING "lr_scheduler_type", "linear"},
+    {"lr_scheduler_kwargs*", kRefused, "arguments of a schedule, which are not converted", "{}"},
+    {"warmup_steps", kCopied, TRAINING "warmup_steps"},
+    {"warmup_ratio", kCopied, TRAINING "warmup_ratio"},
+    {"optim", kCombined},
+    {"optim_*", kRefused, "arguments of an optimizer"},
+    {"neftune_noise_alpha", kRefused, "noise on embeddings"},
+    {"label_smoothing_factor", kRefused, "smoothed labels"},
+    {"router_aux_loss_coef", kRefused, "transformers' balance of experts; moe_aux_loss_coeff is Megatron's", "0.001"},
+    {"tools", kAutomatic, "a row's column `tools` goes through the template"},
+    {"logging_steps", kCopied, "logging_steps", "10"},
+    {"save_steps", kCopied, "save_steps", "500"},
+    {"save_strategy", kAutomatic, "save_steps decides"},
+    {"save_total_limit", kCopied, "max_ckpt_to_keep"},
+    {"eval_steps", kCopied, "eval_steps"},
+    {"eval_strategy", kAutomatic, "eval_steps decides"},
+    {"per_device_eval_batch_size", kAutomatic},
+    {"remove_unused_columns", kAutomatic},
+    {"no_remove_unused_columns", kAutomatic},
+    {"deepspeed_config.zero_stage", kCombined},
+    {"zero_optimization.stage", kCombined},
+    {"deepspeed*", kAutomatic, kOneBackEnd},
+    {"zero_optimization.*", kAutomatic, kOneBackEnd},
+    {"fsdp*", kAutomatic, kOneBackEnd},
+    {"ddp_*", kAutomatic, kOneBackEnd},
+    {"dataloader_*", kAutomatic},
+    {"report_to", kAutomatic, kCurves},
+    {"push_to_hub", kNothing},
+    {"hub_*", kNothing},
+    {"log_*", kAutomatic},
+    {"config_file", kAutomatic, "roll dpo -n starts the processes"},
+};
+
+void combine_loss(Conversion& c) {
+  const std::vector<std::string> types = entries_of(c.text("loss_type"));
+  if (types.size() != 1 || types[0] != "sigmoid") throw c.refused("loss_type", kAlone);
+  c.set_from("label_smoothing", "label_smoothing");
+}
+
+void combine_trl_dpo(Conversion& c) {
+  refuse_other_models(c, "model_name_or_path");
+  combine_loss(c);
+  require_adam(c, "optim");
+  const auto ranks = processes_of(c);
+  if (!ranks) throw user_error("num_processes is not given, so the size of an update is not known: say it with -n");
+  const int64_t micro = c.count("per_device_train_batch_size");
+  set_row_training(
+      c,
+      {.role = "actor_train",
+       .batch = micro * c.count("gradient_accumulation_steps") * *ranks,
+       .batch_key = "per_device_train_batch_size",
+       .origin = c.origin({"per_device_train_batch_size", "gradient_accumulation_steps"}) + " x processes, in pairs",
+       .micro = micro,
+       .steps = "max_steps",
+       .epochs = "num_train_epochs"},
+      ranks);
+  set_trl_adapters(c);
+  set_trl_dtype(c, {"reference"});
+  for (const char* key : {"deepspeed_config.zero_stage", "zero_optimization.stage"})
+    set_zero_stage(c, key, {"actor_train"});
+  if (!c.text("ref_model").empty()) c.set_from("reference.model_args.model_name_or_path", "ref_model");
+  c.set("reference.device_mapping", std::string(c.draft.find("actor_train.device_mapping")->value), "the policy's");
+  set_learnt_rows(c, "actor_train");
+}
+
+}  // namespace
+}  // namespace trl_dpo
+
+const ForeignTrainer& trl_dpo_trainer() {
+  static const ForeignTrainer trainer{"trl-dpo", "dpo", trl_dpo::kRows, trl_dpo::combine_trl_dpo};
+  return trainer;
+}
+
+}  // namespace roll

@@ -1,0 +1,46 @@
+#include "convert/verl_distillation.h"
+
+#include <string>
+#include <vector>
+
+#include "convert/distillation.h"
+
+#define ACTOR "actor_rollout_ref.actor."
+#define DISTILL "distillation.distillation_loss."
+#define TEACHERS "distillation.teacher_models."
+
+namespace roll {
+
+/// With policy gradients the advantage of a token is what it adds to the KL, cut to a bound, at the weights of the
+/// update: those that sampled, where a step makes one.
+void combine_verl_distillation(Conversion& c) {
+  if (!c.is_true("distillation.enabled")) return;
+  if (!c.is_true(DISTILL "use_policy_gradient"))
+    throw c.refused(DISTILL "use_policy_gradient",
+                    "a gradient through the KL itself; is_pure_opd is a policy gradient");
+  const std::string estimate = c.text(DISTILL "loss_mode"), most = c.text(DISTILL "loss_max_clamp");
+  if (estimate != "k1" && estimate != "kl") throw c.refused(DISTILL "loss_mode", "another KL to a teacher; k1 is here");
+  if (c.text(DISTILL "policy_loss_mode") != "vanilla")
+    throw c.refused(DISTILL "policy_loss_mode", "another policy loss of the teacher's KL; vanilla is here");
+  if (c.count("data.train_batch_size") != c.count(ACTOR "ppo_mini_batch_size") || c.count(ACTOR "ppo_epochs") != 1)
+    throw c.refused(
+        ACTOR "ppo_mini_batch_size",
+        "several updates of a step, each with a KL of its own; here it is that of the step's first weights: "
+        "give the same as data.train_batch_size");
+  const bool is_pure = !c.is_true(DISTILL "use_task_rewards");
+  if (!most.empty() && !is_pure) throw c.refused(DISTILL "loss_max_clamp", "a bound of the KL beside rewards");
+  if (!most.empty()) c.set_from("advantage_clip", DISTILL "loss_max_clamp");
+  if (is_pure) c.set("use_kl_loss", "false", "a loss of the teacher's alone");
+  if (is_pure && c.number(ACTOR "entropy_coeff") != 0) c.set("entropy_loss_coef", "0", "a loss of the teacher's alone");
+  std::vector<std::string> models = c.given_with(TEACHERS);
+  std::erase_if(models, [](const std::string& key) { return !key.ends_with(".model_path"); });
+  if (models.size() > 1)
+    throw c.refused(models[1], "several teachers; teacher.NAME.tag_included says here which rows each one teaches");
+  set_distillation(c, {.is_pure = is_pure,
+                       .teacher = models.empty() ? "" : c.text(models[0]),
+                       .teacher_origin = models.empty() ? "" : c.origin(models[0]),
+                       .weight = is_pure ? "1" : c.text(DISTILL "distillation_loss_coef"),
+                       .origin = c.origin("distillation.enabled")});
+}
+
+}  // namespace roll

@@ -1,0 +1,258 @@
+// verl's fine-tuning: sft_trainer_engine.yaml (verl.trainer.sft_trainer), and sft_trainer.yaml of before
+// (verl.trainer.fsdp_sft_trainer), whose model is model.partial_pretrain.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "convert/adapters.h"
+#include "convert/fine_tuning.h"
+#include "convert/table.h"
+#include "convert/verl_adapters.h"
+
+namespace roll {
+
+namespace verl_sft {
+namespace {
+
+using enum Fate;
+
+#define SFT_TRAIN "sft_train.training_args."
+#define SFT_DATA "sft_train.data_args."
+
+constexpr const char* kMemory = "memory is laid out by the program; `offload: true` moves what waits to the host";
+constexpr const char* kPython = "rows that Python of one's own makes; write them to a file";
+constexpr const char* kPart = "a part of the rows; write that part to a file";
+
+constexpr ForeignRow kRows[] = {
+    {"data.train_files", kCopied, SFT_DATA "file_name", "", listed},
+    {"data.val_files", kCopied, "validation.data_args.file_name", "", listed},
+    {"data.train_batch_size", kCombined, "", "256"},
+    {"data.micro_batch_size_per_gpu", kCombined, "", "4"},
+    {"data.micro_batch_size", kNothing, "deprecated there; micro_batch_size_per_gpu counts"},
+    {"data.use_dynamic_bsz", kCombined, "", "true"},
+    {"data.max_token_len_per_gpu", kCombined, "", "8192"},
+    {"data.max_length", kCopied, "sequence_length", "1024"},
+    {"data.truncation", kAutomatic, "rows are never cut; longer ones are dropped and counted"},
+    {"data.messages_key", kCombined, "", "messages"},
+    {"data.tools_key", kAutomatic, "a row's column `tools` goes through the template"},
+    {"data.enable_thinking_key", kAutomatic, "a row's column `chat_template_kwargs` goes through the template"},
+    {"data.enable_thinking_default", kCombined, "", "none"},
+    {"data.pad_mode", kAutomatic, "there is no padding"},
+    {"data.ignore_input_ids_mismatch", kAutomatic, "a conversation is rendered once"},
+    {"data.train_max_samples", kRefused, kPart, "-1"},
+    {"data.val_max_samples", kUnsupported, kPart},
+    {"data.custom_cls.path", kRefused, kPython},
+    {"data.custom_cls.*", kNothing, "nothing without custom_cls.path"},
+    {"data.apply_chat_template_kwargs*", kRefused, "variables of the template; rows have them in chat_template_kwargs",
+     "{}"},
+    {"data.balance_dp_token", kCombined, "", "false"},
+    {"data.num_workers", kAutomatic},
+    {"data.use_shm", kNothing},
+    {"data.prompt_key", kCombined, "", "question"},
+    {"data.response_key", kCombined, "", "answer"},
+    {"data.prompt_dict_keys", kCombined},
+    {"data.response_dict_keys", kCombined},
+    {"data.multiturn.enable", kCombined, "", "false"},
+    {"data.multiturn.messages_key", kCombined, "", "messages"},
+    {"data.multiturn.*", kAutomatic, "a row's columns `tools` and `chat_template_kwargs` go through the template"},
+    {"data.chat_template", kRefused, "a template of its own; write it to the model's chat_template.jinja"},
+
+    {"model.path", kCombined},
+    {"model.partial_pretrain", kCombined},
+    {"model.enable_gradient_checkpointing", kCopied, "sft_train.model_args.disable_gradient_checkpointing", "true",
+     negated},
+    VERL_ADAPTER_ROWS("model."),
+    {"model.mtp.enable", kRefused, "predictions of several tokens at once"},
+    {"model.mtp.*", kNothing, "nothing without mtp.enable"},
+    {"model.override_config*", kRefused, "a change of the model; change it in the model folder's config.json", "{}"},
+    {"model.custom_chat_template", kRefused, "a template of its own; write it to the model's chat_template.jinja"},
+    {"model.external_lib", kUnsupported, "Python that is loaded at run time"},
+    {"model.use_*", kAutomatic},
+    {"model.trust_remote_code", kNothing},
+    {"model.*", kAutomatic, kMemory},
+
+    {"optim.lr", kCombined},
+    {"optim.lr_warmup_steps", kCombined},
+    {"optim.lr_warmup_steps_ratio", kCombined},
+    {"optim.warmup_steps_ratio", kRefused, "a name that no trainer of verl reads; lr_warmup_steps_ratio is read"},
+    {"optim.lr_warmup_init", kRefused, "a warm-up that begins above 0", "0"},
+    {"optim.weight_decay", kCopied, SFT_TRAIN "weight_decay", "0.01"},
+    {"optim.betas", kCombined},
+    {"optim.clip_grad", kCopied, "max_grad_norm", "1.0"},
+    {"optim.lr_scheduler_type", kCombined},
+    {"optim.lr_scheduler", kCombined},
+    {"optim.warmup_style", kCombined},
+    {"optim.lr_decay_style", kCombined},
+    {"optim.min_lr", kCombined},
+    {"optim.min_lr_ratio", kCombined},
+    {"optim.optimizer", kCombined, "", "AdamW"},
+    {"optim.optimizer_impl", kRefused, "an optimizer that is not here; PyTorch's AdamW is", "torch.optim"},
+    {"optim.total_training_steps", kAutomatic, "schedules end with the run"},
+    {"optim.num_cycles", kRefused, "waves of the learning rate", "0.5"},
+    {"optim.lr_decay_steps", kRefused, "a schedule that ends before the run", "-1"},
+    {"optim.weight_decay_incr_style", kRefused, "a weight decay that changes", "constant"},
+    {"optim.override_optimizer_config.*", kAutomatic, "states are float32; `offload: true` moves them"},
+    {"optim.*", kRefused, "a finer setting of the optimizer or its schedule, which is not here"},
+
+    {"engine.tensor_model_parallel_size", kCombined, "", "1"},
+    {"engine.pipeline_model_parallel_size", kCombined, "", "1"},
+    {"engine.virtual_pipeline_model_parallel_size", kCombined},
+    {"engine.context_parallel_size", kCombined, "", "1"},
+    {"engine.ulysses_sequence_parallel_size", kCombined, "", "1"},
+    {"ulysses_sequence_parallel_size", kCombined},
+    {"engine.expert_model_parallel_size", kCombined, "", "1"},
+    {"engine.override_transformer_config.moe_aux_loss_coeff", kCopied,
+     "sft_train.strategy_args.strategy_config.moe_aux_loss_coeff"},
+    {"engine.override_transformer_config.moe_z_loss_coeff", kCopied,
+     "sft_train.strategy_args.strategy_config.moe_z_loss_coeff"},
+    {"engine.qat.enable", kRefused, "training with quantised weights (QAT); model_args.quantise_base is of LoRA"},
+    {"engine.qat.*", kNothing, "nothing without qat.enable"},
+    {"engine.*", kAutomatic, "one built-in back-end"},
+
+    {"trainer.total_epochs", kCombined, "", "4"},
+    {"trainer.total_training_steps", kCombined},
+    {"trainer.seed", kCopied, "seed", "1"},
+    {"trainer.save_freq", kCombined, "", "-1"},
+    {"trainer.test_freq", kCombined, "", "-1"},
+    {"trainer.default_local_dir", kCopied, "output_dir"},
+    {"trainer.experiment_name", kCopied, "exp_name"},
+    {"trainer.max_ckpt_to_keep", kCopied, "max_ckpt_to_keep"},
+    {"trainer.logger", kAutomatic, kCurves},
+    {"trainer.resume_mode", kAutomatic, "roll sft --resume"},
+    {"trainer.resume_from_path", kAutomatic, "resume_from_checkpoint=FOLDER"},
+    {"trainer.*", kNothing},
+    {"num_processes", kCombined},
+    {"checkpoint.*", kAutomatic, "checkpoints are whole, and written while training goes on"},
+    {"use_remove_padding", kAutomatic, "there is no padding"},
+    {"hydra.*", kNothing},
+};
+
+bool is_older(const Conversion& c) {
+  return c.is_set("model.partial_pretrain");
+}
+
+/// A key's value, else the default of the trainer that the script starts.
+std::string value_of(const Conversion& c, const char* key, const char* now, const char* before) {
+  return c.is_set(key) ? c.text(key) : is_older(c) ? before : now;
+}
+
+/// "extra_info" and "['question']" are the column extra_info.question.
+std::string column_of(const Conversion& c, const char* column, const char* keys) {
+  const std::vector<std::string> inside = entries_of(c.text(keys));
+  if (inside.size() > 1) throw c.refused(keys, "several keys of a column; name the one that is learnt");
+  return inside.empty() ? c.text(column) : c.text(column) + "." + inside[0];
+}
+
+void combine_columns(Conversion& c) {
+  if (!is_older(c)) return c.set_from(SFT_DATA "messages", "data.messages_key");
+  if (c.is_true("data.multiturn.enable")) return c.set_from(SFT_DATA "messages", "data.multiturn.messages_key");
+  c.set(SFT_DATA "question", column_of(c, "data.prompt_key", "data.prompt_dict_keys"), c.origin("data.prompt_key"));
+  c.set(SFT_DATA "response", column_of(c, "data.response_key", "data.response_dict_keys"),
+        c.origin("data.response_key"));
+  c.differs(
+      "answers: there one ends with the tokenizer's end token; here with what the template writes behind the "
+      "assistant's message");
+}
+
+void combine_schedule(Conversion& c) {
+  c.set(SFT_TRAIN "learning_rate", value_of(c, "optim.lr", "1e-3", "1e-5"), c.origin("optim.lr"));
+  const std::string ratio = value_of(c, "optim.lr_warmup_steps_ratio", "0.0", "0.1"),
+                    steps = c.text("optim.lr_warmup_steps");
+  if (!steps.empty() && c.number("optim.lr_warmup_steps") >= 0)
+    c.set_from(SFT_TRAIN "warmup_steps", "optim.lr_warmup_steps");
+  else
+    c.set(SFT_TRAIN "warmup_ratio", ratio, c.origin("optim.lr_warmup_steps_ratio"));
+  std::string type = is_older(c) ? "cosine" : "constant", from = "optim.lr_scheduler_type";
+  for (const char* key :
+       {"optim.lr_scheduler_type", "optim.lr_scheduler", "optim.warmup_style", "optim.lr_decay_style"})
+    if (!c.text(key).empty()) {
+      type = c.text(key);
+      from = key;
+    }
+  c.set(SFT_TRAIN "lr_scheduler_type", type == "constant" ? "constant_with_warmup" : type, c.origin(from));
+  set_last_rate(c, type, "optim.min_lr", false, "sft_train");
+  set_last_rate(c, type, "optim.min_lr_ratio", true, "sft_train");
+  require_adam(c, "optim.optimizer");
+  if (c.is_set("optim.betas")) return set_betas(c, "sft_train", "optim.betas");
+  c.set(SFT_TRAIN "adam_beta1", "0.9", "optim.betas' default");
+  c.set(SFT_TRAIN "adam_beta2", is_older(c) ? "0.95" : "0.999", "optim.betas' default");
+}
+
+/// Steps, -1 for never, or the end of each pass, which no key here names.
+void set_interval(Conversion& c, const char* key, const char* ours) {
+  const std::string interval = c.text(key);
+  if (interval != "after_each_epoch") return c.set(ours, steps_or_never(interval), c.origin(key));
+  c.set(ours, "0", c.origin(key));
+  c.differs(
+      fmt::format("{}: was after each pass over the rows; here at the end alone: set it to rows / "
+                  "train_batch_size",
+                  ours));
+}
+
+void combine_batches(Conversion& c) {
+  static constexpr std::pair<const char*, const char*> kStages[] = {
+      {"engine.pipeline_model_parallel_size", "pipeline_model_parallel_size"},
+      {"engine.virtual_pipeline_model_parallel_size", "virtual_pipeline_model_parallel_size"}};
+  const char* const ulysses = is_older(c) ? "ulysses_sequence_parallel_size" : "engine.ulysses_sequence_parallel_size";
+  const int64_t context =
+      std::max(c.text(ulysses).empty() ? 1 : c.count(ulysses), c.count("engine.context_parallel_size"));
+  const int64_t tensor = c.count("engine.tensor_model_parallel_size"), stages = c.count(kStages[0].first);
+  const auto ranks = processes_of(c);
+  const bool packs = !is_older(c) && c.is_true("data.use_dynamic_bsz");
+  const bool has_layout = set_row_training(c,
+                                           {.role = "sft_train",
+                                            .batch = c.count("data.train_batch_size"),
+                                            .batch_key = "data.train_batch_size",
+                                            .origin = c.origin("data.train_batch_size"),
+                                            .micro = packs ? 1 : c.count("data.micro_batch_size_per_gpu"),
+                                            .steps = "trainer.total_training_steps",
+                                            .epochs = "trainer.total_epochs",
+                                            .model_ranks = context * tensor * stages},
+                                           ranks);
+  if (has_layout) {
+    const std::string layout = "sft_train.strategy_args.strategy_config.";
+    if (context > 1) c.set(layout + "context_parallel_size", fmt::format("{}", context), c.origin(ulysses));
+    if (tensor > 1) c.set_from(layout + "tensor_model_parallel_size", "engine.tensor_model_parallel_size");
+    set_stages(c, kStages, {"sft_train"});
+    set_expert_ranks(c, "engine.expert_model_parallel_size", std::max<int64_t>(1, *ranks / (tensor * stages)),
+                     {"sft_train"});
+  }
+  if (!packs) return;
+  const int64_t tokens = c.count("data.max_token_len_per_gpu");
+  set_packing(c,
+              {.train = tokens,
+               .forward = tokens,
+               .ranks = has_layout ? context : 1,
+               .origin = c.origin("data.max_token_len_per_gpu")},
+              {"sft_train"});
+}
+
+void combine_verl_sft(Conversion& c) {
+  const char* const model = is_older(c) ? "model.partial_pretrain" : "model.path";
+  if (!c.text(model).empty()) c.set_from("pretrain", model);
+  refuse_other_models(c, model);
+  combine_columns(c);
+  if (c.text("data.enable_thinking_default") != "none")
+    c.set_from(SFT_DATA "enable_thinking", "data.enable_thinking_default");
+  combine_schedule(c);
+  combine_batches(c);
+  set_verl_adapters(c, "model.", "sft_train");
+  set_interval(c, "trainer.save_freq", "save_steps");
+  set_interval(c, "trainer.test_freq", "eval_steps");
+  if (is_older(c) && !c.is_true("data.balance_dp_token"))
+    c.differs(
+        "loss: there a mean over each rank's micro-batch, and over these; here over all tokens of the update that are "
+        "learnt");
+  set_learnt_rows(c, "sft_train");
+}
+
+}  // namespace
+}  // namespace verl_sft
+
+const ForeignTrainer& verl_sft_trainer() {
+  static const ForeignTrainer trainer{"verl-sft", "sft", verl_sft::kRows, verl_sft::combine_verl_sft};
+  return trainer;
+}
+
+}  // namespace roll
