@@ -177,9 +177,7 @@ std::string TurnTokens::text_behind_calls(const Before& before, const Json& answ
 
 /// Behind the first turn that this template leaves as it is.
 std::string TurnTokens::text_between(const Before& before, const Json& answer) const {
-  const auto has_tools = [](const Json& one) { return std::ranges::any_of(one, is_of_tool); };
-  if (needs_calls_ && (has_tools(answer) || std::ranges::any_of(before.answers, has_tools)))
-    return text_behind_calls(before, answer);
+  if (needs_calls_ && std::ranges::any_of(answer, is_of_tool)) return text_behind_calls(before, answer);
   try {
     return text_between(before, answer, plain());
   } catch (const UserError&) {

@@ -97,13 +97,17 @@ TEST_CASE("answers of tools stand where templates of models that call them put t
         "\n<|im_start|>user\n<tool_response>\n2\n</tool_response>\n<tool_response>\n3\n</tool_response><|im_end|>\n"
         "<|im_start|>assistant\n");
   const Json called = read_json(ROLL_SOURCE_DIR "/tests/golden/text/tool_calls.json");
+  int64_t num_spoken = 0;
   for (const Json& one : called["cases"]) {
     const std::string form = one["form"];
     std::ofstream(folder.path() / "chat_template.jinja") << called["templates"][form].get<std::string>();
     const TurnTokens own(ChatTemplate::load(folder.path(), "native"), tokenizer);
-    const auto between = [&](const std::vector<Json>& earlier, int64_t last_id) {
+    const auto text_of = [&](const std::vector<Json>& earlier, const Json& answer, int64_t last_id) {
       return tokenizer.decode(
-          own.behind({called["first"], tool_variables(called["tools"]), earlier}, one["answers"], last_id));
+          own.behind({called["first"], tool_variables(called["tools"]), earlier}, answer, last_id));
+    };
+    const auto between = [&](const std::vector<Json>& earlier, int64_t last_id) {
+      return text_of(earlier, one["answers"], last_id);
     };
     const std::string end_of_turn = called["ends"][form], behind = one["behind"];
     CAPTURE(form, one["said"].dump());
@@ -114,7 +118,16 @@ TEST_CASE("answers of tools stand where templates of models that call them put t
     else
       CHECK(later == end_of_turn + behind);
     if (const auto id = tokenizer.id_of(end_of_turn)) CHECK(between({}, *id) == behind);
+    // A user speaks behind earlier answers of tools as behind none; some templates drop thoughts then, and are refused.
+    try {
+      const std::string spoken = text_of({}, user("more"), /*last_id=*/7);
+      CHECK(text_of({one["answers"]}, user("more"), /*last_id=*/7) == spoken);
+      ++num_spoken;
+    } catch (const UserError&) {
+      CHECK_THROWS_AS(text_of({one["answers"]}, user("more"), /*last_id=*/7), UserError);
+    }
   }
+  CHECK(num_spoken > 200);
   const TurnTokens deaf = tokens_of("qwen3");  // the golden one writes nothing of the role
   CHECK_THAT(test::message_of([&] { deaf.check("tool", tools); }), Catch::Contains("role tool does not appear"));
   const TurnTokens silent(ChatTemplate::load(folder.path(), "chatml"), tokenizer);
