@@ -159,7 +159,8 @@ void add_keys(CLI::App& app) {
   add_metrics(app);
   auto* sub = app.add_subcommand("explain", "what a key or a metric means");
   auto name = std::make_shared<std::string>();
-  sub->add_option("name", *name, "e.g. pg_clip, training_args.learning_rate, group/mixed_ratio; or a word, such as lora")
+  sub->add_option("name", *name,
+                  "e.g. pg_clip, training_args.learning_rate, group/mixed_ratio; or a word, such as lora")
       ->required();
   sub->callback([=] { explain(*name); });
 }

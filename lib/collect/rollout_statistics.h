@@ -35,8 +35,8 @@ struct RolloutStatistics {
   /// ranks.
   void add_counts(const SamplerCounts& mine, Mesh& mesh);
   /// Adds failures, retries and use of a domain's rewards on all ranks: `mine` are this rank's records of all domains.
-  RewardedResponses add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine, const RewardUse& of_mine,
-                      Mesh& mesh);
+  RewardedResponses add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine,
+                                const RewardUse& of_mine, Mesh& mesh);
 
   /// time/step_generate, time/step_generate_wait, time/step_rewards; reward/timeouts,
   /// reward/errors, reward/retries, each also as <domain>/...; <domain>/reward/seconds/{mean,max} (of one response, its

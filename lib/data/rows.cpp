@@ -136,13 +136,16 @@ void dress_prompt(Row& row, const RowColumns& columns) {
   if (columns.prompt_template && !row.messages) row.prompt = filled(*columns.prompt_template, row.prompt);
   if (!row.messages) {
     if (columns.system)
-      throw user_error("{}: its prompt is raw text, which no system message goes before (data_args.system); write it "
-                       "into data_args.prompt_template", row.origin);
+      throw user_error(
+          "{}: its prompt is raw text, which no system message goes before (data_args.system); write it "
+          "into data_args.prompt_template",
+          row.origin);
     return;
   }
   Json& messages = *row.messages;
   if (columns.prompt_template) {
-    const auto last = std::find_if(messages.rbegin(), messages.rend(), [](const Json& m) { return m["role"] == "user"; });
+    const auto last =
+        std::find_if(messages.rbegin(), messages.rend(), [](const Json& m) { return m["role"] == "user"; });
     if (last == messages.rend())
       throw user_error("{}: no message is the user's, but data_args.prompt_template goes around the last of them",
                        row.origin);

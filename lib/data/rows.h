@@ -60,8 +60,8 @@ inline std::shared_ptr<const Row> borrowed(const Row& row) {
 
 /// One checked row; `origin` is its "file:line". A row's prompt is the messages column where the row has it, else the
 /// question, else the prompt column; where none is named, "messages", else "prompt". UserError: none is there, a column
-/// of the wrong type, an empty message list, a raw prompt where a system message is wanted, a named column that the row lacks (which may be null, but for the prompt),
-/// a ground truth without the part that is asked for.
+/// of the wrong type, an empty message list, a raw prompt where a system message is wanted, a named column that the row
+/// lacks (which may be null, but for the prompt), a ground truth without the part that is asked for.
 Row parse_row(const Json& line, const std::string& origin, const RowColumns& columns);
 
 /// The row as a line that is read the same without any key: its prompt, ground truth, tag and domain by their own

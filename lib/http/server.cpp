@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -17,6 +16,7 @@
 #include "http/connection_list.h"
 #include "http/library_response.h"
 #include "http/listening_socket.h"
+#include "http/unsent_text.h"
 
 namespace roll {
 
@@ -27,7 +27,6 @@ using Owes = ConnectionList::Owes;
 
 constexpr size_t kMaxHeadBytes = 32 << 10;       // memory of a connection, in which the library also sends
 constexpr size_t kSendBytes = 16 << 10;          // of a stream at a time
-constexpr size_t kBlockBytes = 256 << 10;        // of what is not sent; so large that a freed block is the system's again
 constexpr size_t kMaxSwallowedBytes = 64 << 20;  // of a refused body, read so that the client reads the refusal
 
 int fd_of(MHD_Connection* connection) {
@@ -76,12 +75,7 @@ struct HttpServer::Parts {
       const std::lock_guard lock(server.mutex);
       if (!connection) return;
       count_unsent(text.size());
-      while (!text.empty()) {
-        if (unsent.empty() || unsent.back().size() == kBlockBytes) unsent.emplace_back().reserve(kBlockBytes);
-        const std::string_view part = text.substr(0, kBlockBytes - unsent.back().size());
-        unsent.back() += part;
-        text.remove_prefix(part.size());
-      }
+      unsent.append(text);
       resume();
     }
     bool is_gone() override {
@@ -101,15 +95,7 @@ struct HttpServer::Parts {
     ssize_t read(char* to, size_t size) {
       const std::lock_guard lock(server.mutex);
       if (server.drops_all) return MHD_CONTENT_READER_END_WITH_ERROR;
-      size_t count = 0;
-      while (count < size && !unsent.empty() && num_sent < unsent.front().size()) {
-        const size_t copied = unsent.front().copy(to + count, size - count, num_sent);
-        count += copied;
-        num_sent += copied;
-        if (num_sent < kBlockBytes) continue;
-        unsent.pop_front();
-        num_sent = 0;
-      }
+      const size_t count = unsent.take(to, size);
       if (count == 0 && is_answered) return MHD_CONTENT_READER_END_OF_STREAM;
       if (count == 0) suspend();
       forget_unsent(count);
@@ -135,8 +121,7 @@ struct HttpServer::Parts {
     bool is_suspended = false, streams = false;
     std::optional<HttpResponse> whole;
     std::string stream_type;
-    std::deque<std::string> unsent;  // in blocks of kBlockBytes
-    size_t num_sent = 0;             // bytes of the first block that are sent
+    UnsentText unsent;
     size_t unsent_bytes = 0;  // of the answer, as far as it is there and counted
   };
   using Held = std::shared_ptr<Exchange>;
@@ -296,7 +281,6 @@ struct HttpServer::Parts {
     Exchange& largest = **std::ranges::max_element(open, {}, &Exchange::unsent_bytes);
     largest.forget_unsent(largest.unsent_bytes);
     largest.unsent.clear();
-    largest.num_sent = 0;
     ::shutdown(largest.fd, SHUT_RDWR);
   }
 

@@ -169,8 +169,9 @@ at::Tensor scale_yarn(const at::Tensor& waves, const Rope& rope) {
 /// its new words, and ignores rope_parameters that name no kind.
 void check_scaling_of_kinds(const ConfigReader& config, const std::string_view key, const ConfigReader& object) {
   if (key == "rope_parameters")
-    config.fail("rope_parameters", "names no kind of layers, and transformers then ignores it; write full_attention and "
-                     "sliding_attention with an object each");
+    config.fail("rope_parameters",
+                "names no kind of layers, and transformers then ignores it; write full_attention and "
+                "sliding_attention with an object each");
   if (object.find("type") && !object.find("rope_type"))
     object.fail("type", "is ignored by transformers in this architecture; call it rope_type");
 }
@@ -185,10 +186,11 @@ void read_ropes(const ConfigReader& config, int64_t head_dim, int64_t max_positi
   rope.interleaved = usual.interleaved;
   rope.dim = turned_numbers(config, head_dim, part_of_heads(config, defaults, defaults.partial, RopeKind::kDefault));
   if (local && local_theta < 0 && rope.theta != usual.theta && !config.find("rope_parameters"))
-    config.fail("rope_theta",
-                fmt::format("is of all layers in transformers 4 and of those without a window in 5, where the others have "
-                            "{:g}; write rope_parameters with full_attention and sliding_attention",
-                            usual.theta));
+    config.fail(
+        "rope_theta",
+        fmt::format("is of all layers in transformers 4 and of those without a window in 5, where the others have "
+                    "{:g}; write rope_parameters with full_attention and sliding_attention",
+                    usual.theta));
   if (local) {
     *local = rope;
     local->theta = config.positive("rope_local_base_freq", local_theta > 0 ? local_theta : rope.theta);

@@ -84,15 +84,13 @@ void Scheduler::pause() {
 
 void Scheduler::cancel(int64_t request) {
   if (!requests_.at(request).seed) sequence_ids_.erase(requests_[request].sequence_id);
-  const auto found = std::ranges::find_if(running_, [&](const auto& sequence) { return sequence->request == request; });
-  if (std::erase(waiting_, request) > 0) {
-    forget(request);
-  } else if (found != running_.end()) {
-    if (!(*found)->is_decoding && !(*found)->follows) pass_on_prompt(found - running_.begin());
-    leave(**found);
-    running_.erase(found);
-    forget(request);
-  }
+  if (std::erase(waiting_, request) > 0) return forget(request);
+  const auto found = std::ranges::find(running_, request, &Sequence::request);
+  if (found == running_.end()) return;
+  if (!(*found)->is_decoding && !(*found)->follows) pass_on_prompt(found - running_.begin());
+  leave(**found);
+  running_.erase(found);
+  forget(request);
 }
 
 /// Frees what is only needed until the response has ended.
@@ -249,7 +247,7 @@ Scheduler::Sequence& Scheduler::add_sequence(std::vector<int64_t> ids, std::vect
   const int64_t request = waiting_.front(), slot = free_slots_.back();
   waiting_.pop_front();
   free_slots_.pop_back();
-  const auto prompt = std::exchange(requests_[request].prompt_ids, std::vector<int64_t>());  // ids has them
+  const auto prompt = std::exchange(requests_[request].prompt_ids, std::vector<int64_t>());  // `ids` has them
   const auto& drawn = generations_[request].ids;
   running_.push_back(std::make_unique<Sequence>());
   Sequence& sequence = *running_.back();
@@ -306,8 +304,8 @@ void Scheduler::evict_last() {
   Sequence& sequence = *running_.back();
   ROLL_CHECK(running_.size() > 1, "one sequence fits the cache");
   remember_computed(sequence);
-  const int64_t prompt_size = std::ssize(sequence.ids) - std::ssize(generations_[sequence.request].ids);
-  requests_[sequence.request].prompt_ids.assign(sequence.ids.begin(), sequence.ids.begin() + prompt_size);
+  const int64_t drawn = std::ssize(generations_[sequence.request].ids);
+  requests_[sequence.request].prompt_ids.assign(sequence.ids.begin(), sequence.ids.end() - drawn);
   waiting_.push_front(sequence.request);
   ++counts_.evictions;
   leave(sequence);
@@ -342,13 +340,12 @@ void Scheduler::accept(Sequence& sequence, const Drawn& drawn) {
   ++num_drawn_;
   if (hooks_.on_token) hooks_.on_token(sequence.request, generation);
   const auto& stops = generating_of(sequence.request).stop_strings;
-  if (!params_.ignore_eos && std::ranges::find(params_.eos_ids, drawn.token) != params_.eos_ids.end()) {
+  if (!params_.ignore_eos && std::ranges::find(params_.eos_ids, drawn.token) != params_.eos_ids.end())
     finish(sequence, FinishReason::kStop);
-  } else if (!stops.empty() && sequence.stops.found(own_ids(sequence.request), stops, decode_)) {
+  else if (!stops.empty() && sequence.stops.found(own_ids(sequence.request), stops, decode_))
     finish(sequence, FinishReason::kStopString);
-  } else if (std::ssize(sequence.ids) == sequence.max_tokens) {
+  else if (std::ssize(sequence.ids) == sequence.max_tokens)
     finish(sequence, FinishReason::kLength);
-  }
 }
 
 void Scheduler::finish(Sequence& sequence, FinishReason reason) {
@@ -376,10 +373,9 @@ void Scheduler::abort_all() {
   running_.clear();
   // Requests whose sequences were evicted wait again, and have begun too.
   for (const int64_t request : waiting_) {
-    Generation& generation = generations_[request];
     if (own_ids(request).empty()) continue;
-    generation.text = text_of(request);
-    if (on_done_) on_done_(request, generation);
+    generations_[request].text = text_of(request);
+    if (on_done_) on_done_(request, generations_[request]);
   }
 }
 

@@ -103,8 +103,7 @@ TEST_CASE("answers of tools stand where templates of models that call them put t
     std::ofstream(folder.path() / "chat_template.jinja") << called["templates"][form].get<std::string>();
     const TurnTokens own(ChatTemplate::load(folder.path(), "native"), tokenizer);
     const auto text_of = [&](const std::vector<Json>& earlier, const Json& answer, int64_t last_id) {
-      return tokenizer.decode(
-          own.behind({called["first"], tool_variables(called["tools"]), earlier}, answer, last_id));
+      return tokenizer.decode(own.behind({called["first"], tool_variables(called["tools"]), earlier}, answer, last_id));
     };
     const auto between = [&](const std::vector<Json>& earlier, int64_t last_id) {
       return text_of(earlier, one["answers"], last_id);

@@ -214,13 +214,17 @@ TEST_CASE("an error while tokenising is that of the earliest row, with any numbe
 }
 
 TEST_CASE("every prompt gets the system message and the template that the configuration names", "[data]") {
-  const RowColumns columns{.question = "q", .system = "Be brief.", .prompt_template = "Q: {prompt}\nAnswer in \\boxed{}."};
+  const RowColumns columns{
+      .question = "q", .system = "Be brief.", .prompt_template = "Q: {prompt}\nAnswer in \\boxed{}."};
   const Json of_text = *row_of(R"({"q": "1+1?"})", columns).messages;
   CHECK(of_text == parse_json(R"([{"role": "system", "content": "Be brief."},
-                                  {"role": "user", "content": "Q: 1+1?\nAnswer in \\boxed{}."}])", "test"));
+                                  {"role": "user", "content": "Q: 1+1?\nAnswer in \\boxed{}."}])",
+                              "test"));
   const RowColumns of_chats{.messages = "m", .system = "Be brief.", .prompt_template = "{prompt}!"};
   const Json chat = *row_of(R"({"m": [{"role": "system", "content": "own"}, {"role": "user", "content": "a"},
-                                      {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]})", of_chats).messages;
+                                      {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]})",
+                            of_chats)
+                         .messages;
   CHECK(chat.size() == 4);
   CHECK(chat[0]["content"] == "own");
   CHECK(chat[1]["content"] == "a");

@@ -149,10 +149,8 @@ TEST_CASE("a key that a role does not read is refused on the command line", "[tr
 }
 
 TEST_CASE("a key that is typed and has no effect is an error", "[train]") {
-  for (const char* typed : {"kl_horizon=5", "actor_train.model_args.lora_alpha=8"}) {
-    INFO(typed);
+  for (const char* typed : {"kl_horizon=5", "actor_train.model_args.lora_alpha=8"})
     CHECK(mentions(error_of({typed}), "leave it out"));
-  }
 }
 
 TEST_CASE("a key that another one makes idle is noted, or refused where it is typed, unless it has its default",

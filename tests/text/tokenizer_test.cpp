@@ -233,13 +233,6 @@ TEST_CASE("short files that stand for much are refused", "[text]") {
   CHECK_THROWS_WITH(tokenizer_of(json), Catch::Contains("must be a token id"));
 }
 
-TEST_CASE("a cached word is not taken for one that goes on with zero bytes", "[text]") {
-  const Tokenizer tokenizer = Tokenizer::parse(make_byte_level_tokenizer({}).dump(), "tiny");
-  const Ids shorter = tokenizer.encode("!");
-  CHECK(tokenizer.encode(std::string("!\0", 2)).size() == shorter.size() + 1);
-  CHECK(tokenizer.encode("!") == shorter);
-}
-
 TEST_CASE("text that is not UTF-8 is refused with the byte that breaks it", "[text]") {
   const Tokenizer tokenizer = Tokenizer::parse(make_byte_level_tokenizer({}).dump(), "tiny");
   CHECK_THROWS_WITH(tokenizer.encode("abc\xff"), Catch::Contains("byte 3 of 4 is not UTF-8"));

@@ -1,0 +1,45 @@
+// What a stream has written and its client has not read yet, in blocks so large that a freed one is the system's again.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <string_view>
+
+namespace roll {
+
+class UnsentText {
+ public:
+  void append(std::string_view text) {
+    while (!text.empty()) {
+      if (blocks_.empty() || blocks_.back().size() == kBlockBytes) blocks_.emplace_back().reserve(kBlockBytes);
+      const std::string_view part = text.substr(0, kBlockBytes - blocks_.back().size());
+      blocks_.back() += part;
+      text.remove_prefix(part.size());
+    }
+  }
+  /// Moves the next bytes to `to`, at most `size`; returns how many.
+  size_t take(char* to, size_t size) {
+    size_t count = 0;
+    while (count < size && !blocks_.empty() && num_taken_ < blocks_.front().size()) {
+      const size_t copied = blocks_.front().copy(to + count, size - count, num_taken_);
+      count += copied;
+      num_taken_ += copied;
+      if (num_taken_ < kBlockBytes) continue;
+      blocks_.pop_front();
+      num_taken_ = 0;
+    }
+    return count;
+  }
+  void clear() {
+    blocks_.clear();
+    num_taken_ = 0;
+  }
+
+ private:
+  static constexpr size_t kBlockBytes = 256 << 10;
+  std::deque<std::string> blocks_;
+  size_t num_taken_ = 0;  // of the first block
+};
+
+}  // namespace roll
