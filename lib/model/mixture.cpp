@@ -24,7 +24,6 @@ GatedMlp mlp_named(const ModelSpec& spec, const std::vector<std::string>& names,
                        .adapter = spec.lora ? spec.lora->adapter_of(name) : AdapterShape{}};
   };
   return {.inner = inner,
-          .activation = spec.activation,
           .gate = linear(names[0], inner, hidden, rows),
           .up = linear(names[1], inner, hidden, rows),
           .down = linear(names[2], hidden, inner, columns)};
@@ -202,7 +201,6 @@ std::vector<Layer> mixture_layers(const ModelSpec& spec) {
   const bool is_deepseek = spec.architecture->mixtures == Mixtures::kDeepSeek;
   Experts experts{.routing = mixture.routing,
                   .inner = mixture.inner,
-                  .activation = spec.activation,
                   .router = {.name = "mlp.gate", .outputs = mixture.routing.count, .inputs = spec.hidden_size},
                   .parts = parts_of(spec, "mlp.experts")};
   if (is_deepseek)

@@ -172,12 +172,13 @@ void read_features(const Json& json, const std::string& origin, ModelSpec& spec)
   spec.mlp_bias = has(row.mlp_bias, "mlp_bias");
   spec.tied_head = config.flag("tie_word_embeddings", row.tied_head);
   spec.activation = read_activation(config, row);
+  const bool is_mixed = row.mixtures == Mixtures::kQwen || row.mixtures == Mixtures::kDeepSeek;
+  if (spec.activation != row.activation && (is_mixed || row.delta_nets != DeltaNets::kNone))
+    config.fail(row.activation_key, "only silu is supported in this architecture");
   read_scales(config, spec);
   read_unturned(config, spec);
   read_window(config, spec);
   if (row.delta_nets != DeltaNets::kNone) {
-    if (spec.activation != Activation::kSilu)
-      config.fail(row.activation_key, "only silu is supported here: the delta nets' convolutions have it, too");
     spec.delta = read_delta(config);
     spec.recurs = read_recurs(config, spec.num_layers);
   }

@@ -342,7 +342,8 @@ TEST_CASE("what transformers ignores of an architecture's rotations or activatio
                Contains("call it rope_type"));
   }
   CHECK_THAT(fault("olmo3", {{"rope_theta", 1e4}}), Contains("of those without a window in 5"));
-  CHECK_THAT(fault("qwen3_next", {{"hidden_act", "gelu_pytorch_tanh"}}), Contains("only silu"));
+  for (const char* type : {"qwen3_next", "qwen3_5_text", "qwen2_moe", "glm4_moe"})
+    CHECK_THAT(fault(type, {{"hidden_act", "gelu_pytorch_tanh"}}), Contains("only silu is supported in this"));
 }
 
 TEST_CASE("sizes that no model has are refused before anything is made of them", "[model]") {
