@@ -144,7 +144,8 @@ std::vector<RolloutRecord> RolloutWorker::finish(RolloutJob& job) {
     const RewardedResponses had = job.statistics.add_rewards(domain, mine, rewards_.take_use(domain), mesh_);
     if (had.rewarded > 0) rewards_.note_answers(domain);
     if (had.without_environment < had.all) played_.insert(domain);
-    if (had.all > 0 && !played_.contains(domain))
+    const bool is_training = job.request.sampling.purpose == Purpose::kSample;  // validations may have few levels
+    if (is_training && had.all > 0 && !played_.contains(domain))
       throw user_error("{}: step {}: the environment failed in all {} trajectories{}", domain, job.request.step,
                        had.all, first_failure(mine, domain));
   }
