@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "base/error.h"
 #include "base/harmless.h"
@@ -18,7 +17,9 @@ const ForeignTrainer& trainer_of(const std::vector<ForeignKey>& keys, const std:
   int64_t most = 0;
   for (const ForeignTrainer& trainer : foreign_trainers())
     if (trainer.name == name) return trainer;
+  std::vector<std::string> names;
   for (const ForeignTrainer& trainer : rlvr_trainers()) {
+    names.emplace_back(trainer.name);
     const int64_t known =
         std::ranges::count_if(keys, [&](const ForeignKey& key) { return find_row(trainer, key.key) != nullptr; });
     if (known > most) {
@@ -30,8 +31,7 @@ const ForeignTrainer& trainer_of(const std::vector<ForeignKey>& keys, const std:
     throw user_error(
         "{}: {}: not a key of {}, nor is any other here; give a YAML file of one of them, a script with the command "
         "that starts the training, or its arguments",
-        keys.front().place, keys.front().key,
-        fmt::join(rlvr_trainers() | std::views::transform(&ForeignTrainer::name), ", "));
+        keys.front().place, keys.front().key, fmt::join(names, ", "));
   return *best;
 }
 
