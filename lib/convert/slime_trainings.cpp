@@ -85,8 +85,7 @@ void combine_slime_fine_tuning(Conversion& c) {
           c.origin("max-tokens-per-gpu"));
   c.differs(
       "length: slime learns rows of any length; here those longer than sequence_length are dropped, and counted: set "
-      "it "
-      "to the longest row's tokens");
+      "it to the longest row's tokens");
   const int64_t rows = c.count("rollout-batch-size"),
                 update = c.is_set("global-batch-size") ? c.count("global-batch-size") : rows;
   if (c.is_set("num-rollout"))

@@ -1,4 +1,5 @@
-// What TRL's trainers share: ModelConfig's weights, their numbers and adapters, of the command line and of Python.
+// What TRL's trainers share: ModelConfig's weights, their numbers and adapters, of the command line and of Python, and
+// of transformers' TrainingArguments the optimizer and the saving.
 #pragma once
 
 #include "convert/table.h"
@@ -31,6 +32,28 @@
       {"load_in_8bit", Fate::kCombined, "", "false"}, {"bnb_4bit_quant_type", Fate::kCombined, "", "nf4"},             \
       {"use_bnb_nested_quant", Fate::kAutomatic, "scales of blocks are not quantised"}, {                              \
     "bnb_4bit_quant_storage", Fate::kAutomatic                                                                         \
+  }
+
+/// Rows of the optimizer's keys.
+#define TRL_OPTIMIZER_ROWS                                                                           \
+  {"learning_rate", Fate::kCopied, "actor_train.training_args.learning_rate", "1e-6"},               \
+      {"weight_decay", Fate::kCopied, "actor_train.training_args.weight_decay", "0.0"},              \
+      {"adam_beta1", Fate::kCopied, "actor_train.training_args.adam_beta1"},                         \
+      {"adam_beta2", Fate::kCopied, "actor_train.training_args.adam_beta2"},                         \
+      {"adam_epsilon", Fate::kCopied, "actor_train.training_args.adam_epsilon"},                     \
+      {"max_grad_norm", Fate::kCopied, "max_grad_norm", "1.0"},                                      \
+      {"lr_scheduler_type", Fate::kCopied, "actor_train.training_args.lr_scheduler_type", "linear"}, \
+      {"warmup_steps", Fate::kCopied, "actor_train.training_args.warmup_steps"},                     \
+      {"warmup_ratio", Fate::kCopied, "actor_train.training_args.warmup_ratio"}, {                   \
+    "optim", Fate::kCombined                                                                         \
+  }
+
+/// Rows of what is written when.
+#define TRL_SAVING_ROWS                                                                                        \
+  {"logging_steps", Fate::kCopied, "logging_steps", "10"}, {"save_steps", Fate::kCopied, "save_steps", "500"}, \
+      {"save_strategy", Fate::kAutomatic, "save_steps decides"},                                               \
+      {"save_total_limit", Fate::kCopied, "max_ckpt_to_keep"}, {"eval_steps", Fate::kCopied, "eval_steps"}, {  \
+    "eval_strategy", Fate::kAutomatic, "eval_steps decides"                                                    \
   }
 
 namespace roll {

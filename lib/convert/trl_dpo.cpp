@@ -12,8 +12,6 @@ namespace {
 
 using enum Fate;
 
-#define TRAINING "actor_train.training_args."
-
 constexpr const char* kAlone =
     "a loss beside DPO's, or in its place, that is not here; `roll dpo` has DPO, cDPO and IPO";
 constexpr const char* kOneBackEnd = "one built-in back-end";
@@ -54,28 +52,14 @@ constexpr ForeignRow kRows[] = {
     {"max_steps", kCombined},
     {"num_train_epochs", kCombined, "", "3"},
     {"num_processes", kCombined},
-    {"learning_rate", kCopied, TRAINING "learning_rate", "1e-6"},
-    {"weight_decay", kCopied, TRAINING "weight_decay", "0.0"},
-    {"adam_beta1", kCopied, TRAINING "adam_beta1"},
-    {"adam_beta2", kCopied, TRAINING "adam_beta2"},
-    {"adam_epsilon", kCopied, TRAINING "adam_epsilon"},
-    {"max_grad_norm", kCopied, "max_grad_norm", "1.0"},
-    {"lr_scheduler_type", kCopied, TRAINING "lr_scheduler_type", "linear"},
+    TRL_OPTIMIZER_ROWS,
     {"lr_scheduler_kwargs*", kRefused, "arguments of a schedule, which are not converted", "{}"},
-    {"warmup_steps", kCopied, TRAINING "warmup_steps"},
-    {"warmup_ratio", kCopied, TRAINING "warmup_ratio"},
-    {"optim", kCombined},
     {"optim_*", kRefused, "arguments of an optimizer"},
     {"neftune_noise_alpha", kRefused, "noise on embeddings"},
     {"label_smoothing_factor", kRefused, "smoothed labels"},
     {"router_aux_loss_coef", kRefused, "transformers' balance of experts; moe_aux_loss_coeff is Megatron's", "0.001"},
     {"tools", kAutomatic, "a row's column `tools` goes through the template"},
-    {"logging_steps", kCopied, "logging_steps", "10"},
-    {"save_steps", kCopied, "save_steps", "500"},
-    {"save_strategy", kAutomatic, "save_steps decides"},
-    {"save_total_limit", kCopied, "max_ckpt_to_keep"},
-    {"eval_steps", kCopied, "eval_steps"},
-    {"eval_strategy", kAutomatic, "eval_steps decides"},
+    TRL_SAVING_ROWS,
     {"per_device_eval_batch_size", kAutomatic},
     {"remove_unused_columns", kAutomatic},
     {"no_remove_unused_columns", kAutomatic},

@@ -30,8 +30,7 @@ class Expansion {
     if (content_bytes_ > std::max(kAlwaysAllowed, kMostTimes * file_bytes_))
       throw user_error(
           "{}: its {} bytes expand to more than {} MB, over {} times as much, which no data set does; if these rows "
-          "are "
-          "meant, write them as JSON lines without compression",
+          "are meant, write them as JSON lines without compression",
           name_, file_bytes_, content_bytes_ >> 20, kMostTimes);
   }
 

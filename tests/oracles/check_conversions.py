@@ -13,7 +13,7 @@ import sys
 
 import yaml
 
-from run_shell_scripts import in_environment, keys_of, run, trainer_words
+from run_shell_scripts import in_environment, keys_of, run_to_trainer
 
 ACTOR, ROLLOUT = "actor_rollout_ref.actor.", "actor_rollout_ref.rollout."
 
@@ -122,18 +122,11 @@ def is_same(found, wanted):
 
 def check(binary, script):
     """What differs; None where there is nothing to compare."""
-    variables, arguments = {}, ()
-    for _ in range(2):
-        calls, environment, _ = run(script, variables, arguments)
-        found = [each for words in calls if (each := trainer_words(words)) and keys_of(each[1])]
-        if found:
-            break
-        arguments = ("2", "/out")
-        variables = {name: "/given" for name in re.findall(r'-z "?\$\{?(\w+)', script.read_text(errors="replace"))}
+    found, environment, _, variables, arguments = run_to_trainer(script, {})
     named = [(wanted, keys) for program, words in found for pattern, wanted in TRAINERS if re.search(pattern, program) for keys in [keys_of(words)]]
     if not named:
         return None
-    words = [f"{i + 1}={word}" for i, word in enumerate(arguments)] if found else []
+    words = [f"{i + 1}={word}" for i, word in enumerate(arguments)]
     done = subprocess.run([binary, "convert-config", script, *words, *(f"{name}={value}" for name, value in variables.items())], capture_output=True, text=True, timeout=60)
     if done.returncode:
         return None

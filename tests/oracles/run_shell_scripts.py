@@ -127,7 +127,9 @@ def read_by_roll(binary, script, variables, arguments=()):
     return launches, []
 
 
-def compare(binary, script, variables):
+def run_to_trainer(script, variables):
+    """What trains, as (program, words), and how it was asked: (environment, ended, variables, arguments). A script that starts none is run once more, with two
+    arguments and with the variables that it wants."""
     arguments = ()
     for _ in range(2):
         calls, environment, ended = run(script, variables, arguments)
@@ -138,6 +140,11 @@ def compare(binary, script, variables):
         variables = variables | {name: "/given" for name in re.findall(r'-z "?\$\{?(\w+)', script.read_text(errors="replace"))}
     else:
         arguments = ()
+    return ran, environment, ended, variables, arguments
+
+
+def compare(binary, script, variables):
+    ran, environment, ended, variables, arguments = run_to_trainer(script, variables)
     launches, refused = read_by_roll(binary, script, variables, arguments)
     if launches is None:
         return "refused", refused, ran
