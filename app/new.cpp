@@ -7,10 +7,12 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/cli/streams.h"
 #include "app/commands.h"
 #include "app/first_config.h"
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -21,6 +23,7 @@
 #include "checkpoint/manifest.h"
 #include "config/flag.h"
 #include "data/row_files.h"
+#include "forecast/time_forecast.h"
 #include "model/device.h"
 #include "model/model_folder.h"
 #include "preview/config_data.h"
@@ -34,6 +37,9 @@ namespace roll {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr double kFirstStep_s = 60, kLongStep_s = 300;
+constexpr int64_t kFewPrompts = 4;
 
 struct NewFlags {
   std::string folder;
@@ -140,6 +146,8 @@ void show_result(const NewRun& run, const char* subcommand, const Load& load) {
   const ConfigData data = view_data(checked.config, false);
   for (const std::string& line : data.lines) std::printf("%s\n", line.c_str());
   print_warnings(data.warnings);
+  std::fflush(stdout);
+  std::printf("%s\n", to_text(forecast_time(checked, data)).c_str());
   std::printf("\n%s is written and valid. Read it, then:\n\n  %s\n", file.c_str(), shell_line(command).c_str());
 }
 
@@ -160,6 +168,26 @@ void write_examples(const fs::path& to) {
   std::printf(
       "%s holds programs and plug-ins for a reward, a loss and an environment; its README.md says how each is used\n",
       to.c_str());
+}
+
+/// Without GPUs: so few prompts a step that it takes about a minute here, where that leaves enough to learn from.
+void fit_to_machine(NewRun& run, const ModelSpec& spec, std::optional<double> memory_gb) {
+  if (run.on_gpu) return;
+  const FirstConfig first = first_config(run, spec, memory_gb);
+  const auto checked = load_config_text(first.yaml, "a first configuration", {}, {.num_ranks = run.num_devices});
+  const double step_s = forecast_time(checked, {}).step_s;
+  if (step_s <= kFirstStep_s) return;
+  const double fewer = static_cast<double>(run.prompts_per_step) * kFirstStep_s / step_s;
+  const int64_t before = std::exchange(run.prompts_per_step, std::max(kFewPrompts, static_cast<int64_t>(fewer)));
+  std::printf("a step of %lld prompts may take %s on this machine: the file says %lld\n",
+              static_cast<long long>(before), duration_text(step_s).c_str(),
+              static_cast<long long>(run.prompts_per_step));
+  const double left_s = step_s * static_cast<double>(run.prompts_per_step) / static_cast<double>(before);
+  if (left_s > kLongStep_s)
+    print_warnings(
+        {fmt::format("even that may take {} a step, so a first result takes hours: a smaller model, a smaller "
+                     "response_length or a GPU would help",
+                     duration_text(left_s))});
 }
 
 void require_new_folder(const std::string& folder) {
@@ -229,6 +257,7 @@ void make_new(const NewFlags& flags) {
   std::fputs(seen.text.c_str(), stdout);
   std::fflush(stdout);
   print_warnings(seen.warnings);
+  fit_to_machine(run, spec, flags.memory_gb);
   const FirstConfig first = first_config(run, spec, flags.memory_gb);
   write_folder_atomic(run.folder,
                       [&](const fs::path& folder) { write_file_atomic(folder / "config.yaml", first.yaml); });

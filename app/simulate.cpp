@@ -5,6 +5,7 @@
 
 #include "app/cli/streams.h"
 #include "base/error.h"
+#include "forecast/time_forecast.h"
 
 namespace roll {
 
@@ -60,6 +61,25 @@ void add_simulate_flags(CLI::App& sub, SimulateFlags& v) {
   sub.add_flag("--json", v.json, "one JSON object a line")->needs(simulate)->group(group);
 }
 
+namespace {
+
+/// Whose speeds are wanted where no flag says so: a run without GPUs is for a machine like this one.
+void measure_here(const LoadOptions& options, SimulationRequest& request) {
+  const SimulatedMachine usual;
+  const SimulatedMachine& asked = request.machine;
+  const bool is_usual =
+      asked.tflops == usual.tflops && asked.mfu == usual.mfu && asked.gbps_memory == usual.gbps_memory;
+  if (!is_usual || !request.arch.empty() || request.on_gpu.value_or(false)) return;
+  const ConfigText& text = request.scale.text;
+  const auto checked = load_config_text(text.yaml, text.origin, text.overrides, options);
+  if (checked.config.actor_train.device_mapping || !checked.config.trains()) return;
+  request.machine.measured = measure_speeds(checked, Simulator(request).step_of(checked.config));
+  if (request.machine.measured)
+    std::fputs("note: speeds are this machine's, as measured; links are the data sheet's\n", stderr);
+}
+
+}  // namespace
+
 void simulate(const SimulateFlags& v, const std::string& file, const std::vector<std::string>& overrides,
               std::optional<int64_t> num_ranks) {
   if (const std::string command = command_of(file); command != "train")
@@ -68,7 +88,7 @@ void simulate(const SimulateFlags& v, const std::string& file, const std::vector
     throw user_error("{}: belongs to assumed responses, but --rollouts gives the lengths; leave it out",
                      v.mean ? "--mean" : "--std");
   SimulationRequest request{
-      .scale = {.file = file, .overrides = overrides, .num_ranks = num_ranks, .keeps_batch = v.keeps_batch},
+      .scale = {.text = read_config(file, overrides), .num_ranks = num_ranks, .keeps_batch = v.keeps_batch},
       .arch = v.arch,
       .rollouts = v.rollouts.empty() ? std::nullopt : std::optional<std::filesystem::path>(v.rollouts),
       .mean = v.mean,
@@ -76,6 +96,7 @@ void simulate(const SimulateFlags& v, const std::string& file, const std::vector
       .step = v.step,
       .machine = v.machine};
   if (!v.device.empty()) request.on_gpu = v.device == "cuda";
+  measure_here({.num_ranks = num_ranks, .offline = true, .is_started = true}, request);
   const Simulator simulator(std::move(request));
   for (const int64_t ranks : v.ranks) {
     const Simulation simulation = simulator.at(ranks);

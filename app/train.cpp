@@ -1,18 +1,21 @@
 // roll train: the RLVR pipeline. roll sft: supervised fine-tuning. roll dpo: direct preference optimisation. roll
 // distill: a fine-tuning with a teacher.
-#include <algorithm>
-
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
 #include <memory>
 
 #include "app/commands.h"
 #include "app/first_config.h"
 #include "app/job.h"
+#include "forecast/time_forecast.h"
 #include "job/world.h"
 #include "machine/machine.h"
 #include "model/device.h"
+#include "preview/config_data.h"
 #include "settings/choose_recomputation.h"
 #include "settings/load_config.h"
+#include "settings/step_cost.h"
 #include "train/dpo.h"
 #include "train/rlvr.h"
 #include "train/rollout_only.h"
@@ -21,6 +24,8 @@
 namespace roll {
 
 namespace {
+
+constexpr double kLongStep = 5e12;  // FLOPs: half a minute of two cores
 
 /// What this rank may use of its device, or as its share of the host.
 int64_t memory_bytes(at::Device device) {
@@ -40,12 +45,34 @@ C settled(C config, const std::optional<PlannedModels>& models, const Job& job) 
   return config;
 }
 
+/// Of the rows, too, on --dry-run, which has the time; else only where a step may take long enough for somebody to
+/// wonder, and in no more than seconds. Ranks that were started by this process, and runs that go on, say nothing.
+template <class C>
+void show_forecast(const CheckedConfig<C>& checked, const JobFlags& flags) {
+  if (flags.dry_run) {
+    std::fprintf(stderr, "%s\n", checked.plan.c_str());
+    const ConfigData rows = view_data(checked.config, false);
+    for (const std::string& line : rows.lines) std::fprintf(stderr, "%s\n", line.c_str());
+    std::fprintf(stderr, "%s\n", to_text(forecast_time(checked, rows)).c_str());
+    return;
+  }
+  if constexpr (std::is_same_v<C, Config>) {
+    const bool is_first = !load_options(flags).is_started && !flags.resume && !flags.quiet;
+    const bool is_on_gpu = checked.config.actor_train.device_mapping.has_value();  // whose memory a trial would keep
+    if (!is_first || is_on_gpu || !checked.config.trains() || !checked.models) return;
+    if (step_cost(checked.config, *checked.models).total() < kLongStep) return;
+    const TimeForecast forecast = forecast_time(checked, {});
+    if (forecast.why_unknown.empty()) std::printf("%s\n", to_text(forecast).c_str());
+  }
+}
+
 /// A subcommand that runs a pipeline as a job; `trained` is the role whose backend_timeout is the job's.
 template <class C, class Load>
 void add_pipeline(CLI::App& sub, const std::shared_ptr<JobFlags>& flags, const Load& load, WorkerConfig C::*trained,
                   void (*run)(const C&, const RunFlags&, at::Device, Communicator&, Log&)) {
   sub.callback([=] {
     const auto checked = load();
+    show_forecast(checked, *flags);
     run_job(*flags, plan_job(checked, checked.config.*trained), [&](const Job& job) {
       if (checked.config.deterministic) use_deterministic_kernels();
       job.log.info("{}", checked.plan);

@@ -7,6 +7,7 @@
 #include "app/cli/streams.h"
 #include "app/commands.h"
 #include "app/simulate.h"
+#include "forecast/time_forecast.h"
 #include "preview/config_data.h"
 #include "preview/pack_preview.h"
 #include "settings/load_config.h"
@@ -19,7 +20,7 @@ struct ValidateFlags {
   std::string file;
   std::vector<std::string> overrides;
   LoadOptions options;
-  bool print = false, no_data = false;
+  bool print = false, no_data = false, no_time = false;
   SimulateFlags simulation;
 };
 
@@ -33,22 +34,20 @@ void show_sandboxes(const SftConfig&) {}
 
 /// Every row, through tokenizer, template and rewards.
 template <class T>
-void show_data(const T& config, const ValidateFlags& flags) {
-  const ConfigData data = view_data(config, flags.options.offline);
+ConfigData show_data(const T& config, const ValidateFlags& flags) {
+  ConfigData data = view_data(config, flags.options.offline);
   for (const std::string& line : data.lines) std::printf("%s\n", line.c_str());
   std::fflush(stdout);
   print_warnings(data.warnings);
+  return data;
 }
 
 /// Who does what when, where roles have devices, the shapes of their models are known, and a step is not too large.
-void show_timeline(const CheckedConfig<Config>& checked, const ValidateFlags& flags) {
+void show_timeline(const CheckedConfig<Config>& checked) {
   if (!checked.config.trains() || !checked.config.actor_train.device_mapping ||
       !role_specs(checked.config, "").are_known())
     return;
-  const Simulator simulator({.scale = {.file = flags.file,
-                                       .overrides = flags.overrides,
-                                       .num_ranks = flags.options.num_ranks,
-                                       .keeps_batch = true}});
+  const Simulator simulator({.scale = {.text = checked.text, .num_ranks = checked.num_ranks, .keeps_batch = true}});
   if (!simulator.is_quick(checked.num_ranks)) {
     std::printf("a timeline takes longer: --simulate %lld\n", static_cast<long long>(checked.num_ranks));
     return;
@@ -57,7 +56,7 @@ void show_timeline(const CheckedConfig<Config>& checked, const ValidateFlags& fl
               to_text(simulator.at(checked.num_ranks).timeline).c_str());
 }
 template <class T>
-void show_timeline(const CheckedConfig<T>&, const ValidateFlags&) {}
+void show_timeline(const CheckedConfig<T>&) {}
 
 template <class T>
 void show(const CheckedConfig<T>& checked, const ValidateFlags& flags) {
@@ -69,9 +68,10 @@ void show(const CheckedConfig<T>& checked, const ValidateFlags& flags) {
   std::printf("%s\n", checked.plan.c_str());
   for (const std::string* text : {&checked.loss, &checked.algorithm, &checked.memory})
     if (!text->empty()) std::printf("%s\n", text->c_str());
-  show_timeline(checked, flags);
+  show_timeline(checked);
   show_sandboxes(checked.config);
-  if (!flags.no_data) show_data(checked.config, flags);
+  const auto rows = flags.no_data ? std::nullopt : std::optional(show_data(checked.config, flags));
+  if (!flags.no_time) std::printf("%s\n", to_text(forecast_time(checked, rows)).c_str());
   std::printf("%s: valid\n", flags.file.c_str());
 }
 
@@ -97,6 +97,7 @@ void add_validate_config(CLI::App& app) {
   sub->add_flag("--print", flags->print, "print the resolved configuration as YAML");
   sub->add_flag("--offline", flags->options.offline, "accept models and data files that are not here");
   sub->add_flag("--no-data", flags->no_data, "look at the first rows only, and ask no reward");
+  sub->add_flag("--no-time", flags->no_time, "do not measure how long a step takes here, which takes some seconds");
   sub->add_option("-n", flags->options.num_ranks, "ranks of the run; default: the devices of device_mapping, or 1")
       ->check(CLI::Range(1, 65536));
   add_simulate_flags(*sub, flags->simulation);

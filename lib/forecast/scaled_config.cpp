@@ -15,11 +15,11 @@ constexpr int64_t kMostRanks = 65536;
 
 CheckedConfig<Config> load(const ScaleRequest& request, const std::vector<std::string>& more,
                            std::optional<int64_t> num_ranks) {
-  std::vector<std::string> overrides = request.overrides;
+  std::vector<std::string> overrides = request.text.overrides;
   overrides.insert(overrides.end(), more.begin(), more.end());
   // As a run that is started already: its hosts are no matter here.
-  return load_config(request.file, overrides,
-                     {.num_ranks = num_ranks, .offline = true, .hostfile = {}, .is_started = true});
+  return load_config_text(request.text.yaml, request.text.origin, overrides,
+                          {.num_ranks = num_ranks, .offline = true, .hostfile = {}, .is_started = true});
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ ScaledConfig::ScaledConfig(ScaleRequest request)
       base_(load(request_, {}, request_.num_ranks)),
       is_shared_(rank_classes(base_.config).size() == 1),
       model_ranks_(1) {
-  require_training(base_.config, request_.file.string(), "--simulate");
+  require_training(base_.config, request_.text.origin, "--simulate");
   for (const auto& [name, worker] : placed_roles(std::as_const(base_.config))) {
     const StrategyConfig& layout = worker->strategy_args.strategy_config;
     const int64_t shares_experts = layout.pipeline_parallel() * layout.tensor_parallel() * layout.expert_parallel();

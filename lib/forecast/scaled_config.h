@@ -1,7 +1,6 @@
 // A configuration at another number of ranks than it was written for.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,16 +10,15 @@
 namespace roll {
 
 struct ScaleRequest {
-  std::filesystem::path file;
-  std::vector<std::string> overrides;
-  std::optional<int64_t> num_ranks;  // of the file as it is: -n
+  ConfigText text;
+  std::optional<int64_t> num_ranks;  // of the text as it is: -n
   bool keeps_batch = false;          // else rollout_batch_size grows with the actor's data-parallel ranks
 };
 
 /// Where all roles live on all ranks, they do so at any number; where they are apart, each rank stands for as many.
 class ScaledConfig {
  public:
-  /// UserError: load_config()'s, of the file as it is.
+  /// UserError: load_config()'s, of the text as it is.
   explicit ScaledConfig(ScaleRequest request);
 
   /// At `num_ranks`. UserError: they cannot be cut so, and which number near it can; load_config()'s.

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/ranges.h"
 #include "forecast/peer_count.h"
+#include "forecast/running_ranks.h"
 #include "forecast/step_source.h"
 #include "model/parameter_shards.h"
 #include "pipeline/schedule.h"
@@ -24,8 +25,6 @@ namespace {
 
 /// More are not planned one by one: some stand for all.
 constexpr int64_t kMostPlanned = 64;
-/// More do not run, and fewer where each goes through many tokens of a step: about a microsecond each, and 200 bytes.
-constexpr int64_t kMostRunning = 32, kMostTokens = 4'000'000;
 /// Of one rank.
 constexpr int64_t kQuickTokens = 2'000'000, kTooManyTokens = 20'000'000;
 constexpr size_t kQuickParameters = 5'000;
@@ -86,6 +85,18 @@ std::vector<std::string> notes_of(const Config& config, const ThinStep& step,
   return notes;
 }
 
+double value_or(const std::map<std::string, double>& values, const std::string& key, double absent) {
+  const auto found = values.find(key);
+  return found == values.end() ? absent : found->second;
+}
+
+/// Of the optimizer of the role that the phase trains.
+double updates_in(const Config& config, const std::string& phase) {
+  if (phase == "train_actor") return static_cast<double>(updates_per_step(config, config.actor_train));
+  if (phase == "train_critic") return static_cast<double>(updates_per_step(config, config.critic));
+  return 0;
+}
+
 MachineSpeed speed_of(const SimulatedMachine& machine) {
   return {machine.gbps_memory * 1e9, machine.tflops * 1e12 * machine.mfu};
 }
@@ -135,15 +146,29 @@ void add_traffic(const std::vector<RankForecast>& ranks, const std::vector<doubl
   }
 }
 
-void add_work(const std::vector<RankForecast>& ranks, const SimulatedMachine& machine, const std::string& phase,
-              std::vector<Spent>& spent) {
+void add_sampling(const SamplingWork& work, const SimulatedMachine& machine, Spent& spent) {
+  if (machine.measured) {
+    const SamplingSpeed& speed = machine.measured->sampling;
+    spent.compute_s += work.prompts.flops / speed.prompt_flops_per_s;
+    (is_bound_by_memory(work.decoding, speed.peak) ? spent.memory_s : spent.compute_s) +=
+        least_seconds(work.decoding, speed.peak) / speed.decoding_share;
+    return;
+  }
   const MachineSpeed speed = speed_of(machine);
+  for (const DecodingCost& cost : {work.prompts, work.decoding})
+    (is_bound_by_memory(cost, speed) ? spent.memory_s : spent.compute_s) += least_seconds(cost, speed);
+}
+
+/// `updates`: of the role that the phase trains.
+void add_work(const std::vector<RankForecast>& ranks, const SimulatedMachine& machine, const std::string& phase,
+              double updates, std::vector<Spent>& spent) {
+  const double flops_per_s =
+      machine.measured ? value_or(machine.measured->flops_per_s, phase, 1) : speed_of(machine).flops_per_s;
+  const double update_s = machine.measured ? value_or(machine.measured->update_s, phase, 0) : 0;
   for (size_t i = 0; i < ranks.size(); ++i) {
     if (const auto found = ranks[i].flops.find(phase); found != ranks[i].flops.end())
-      spent[i].compute_s += found->second / speed.flops_per_s;
-    if (phase != "generate") continue;
-    for (const DecodingCost& cost : {ranks[i].sampling.prompts, ranks[i].sampling.decoding})
-      (is_bound_by_memory(cost, speed) ? spent[i].memory_s : spent[i].compute_s) += least_seconds(cost, speed);
+      spent[i].compute_s += found->second / flops_per_s + updates * update_s;
+    if (phase == "generate") add_sampling(ranks[i].sampling, machine, spent[i]);
   }
 }
 
@@ -202,7 +227,7 @@ std::vector<PhaseSimulation> phases_of(const std::vector<RankForecast>& forecast
     PhaseSimulation phase{.name = name};
     std::vector<Spent> ranks(forecast.size());
     add_traffic(forecast, stand_for, machine, phase, ranks);
-    add_work(forecast, machine, name, ranks);
+    add_work(forecast, machine, name, updates_in(world.planned, name), ranks);
     phase.all_sent = bytes_over(ranks, stand_for, [](const Spent& spent) { return spent.sent_bytes; });
     phase.all_received = bytes_over(ranks, stand_for, [](const Spent& spent) { return spent.received_bytes; });
     for (const Spent& spent : ranks) {
@@ -237,61 +262,6 @@ std::vector<ClassWork> classes_of(const SimulatedWorld& world, const std::vector
   return classes;
 }
 
-/// That a rank goes through at most for one role.
-int64_t tokens_of_rank(const Config& config, const ThinStep& step) {
-  int64_t data_ranks = config.actor_train.data_ranks();
-  for (const auto& [name, worker] : reference_roles(config)) data_ranks = std::min(data_ranks, worker->data_ranks());
-  if (config.uses_critic()) data_ranks = std::min(data_ranks, config.critic.data_ranks());
-  const std::vector<int64_t> lengths = step.lengths();
-  return std::reduce(lengths.begin(), lengths.end()) / data_ranks;
-}
-
-/// Ranks of a pipeline need what those of its other stages compute. What one role brings may be part of a pipeline of
-/// another's.
-void add_other_stages(const Config& config, std::map<int, double>& running) {
-  for (size_t before = 0; before != running.size();) {
-    before = running.size();
-    for (const auto& [name, worker] : placed_roles(config)) {
-      const MeshShape shape = mesh_shape(*worker);
-      for (const auto& [rank, count] : std::map(running)) {
-        const auto place = place_of(rank, *worker);
-        if (!place) continue;
-        const int64_t first = *place - mesh_place(*place, shape).pp * shape.stage_ranks();
-        for (int64_t stage = 0; stage < shape.pp; ++stage)
-          running.try_emplace(worker->ranks[first + stage * shape.stage_ranks()], 0);
-      }
-    }
-  }
-}
-
-/// The planned ranks that run, and for how many each of them stands: all where that is little work. Else of each class
-/// of ranks that has the same roles one more of those that share a model, beside first ones of such about as large a
-/// part; and the first ranks of all roles, which speak for them.
-std::map<int, double> running_ranks(const Config& config, int64_t num_ranks, const ThinStep& step) {
-  const int64_t tokens = std::max<int64_t>(1, tokens_of_rank(config, step));
-  const int64_t most = std::clamp<int64_t>(kMostTokens / tokens, 2, kMostRunning);
-  std::map<int, double> running;
-  if (num_ranks <= most) {
-    for (const int rank : all_ranks(num_ranks)) running[rank] = 1;
-    return running;
-  }
-  int64_t together = 1;
-  for (const auto& [name, worker] : placed_roles(config)) {
-    together = std::lcm(together, mesh_shape(*worker).model_ranks());
-    running[worker->ranks.front()] = 0;
-  }
-  for (const RankClass& same : rank_classes(config)) {
-    const int64_t size = std::ssize(same.ranks), num_models = (size + together - 1) / together;
-    const int64_t wanted = std::clamp<int64_t>(most * size / num_ranks, 1, num_models);
-    for (int64_t i = 0; i < wanted; ++i)
-      running[same.ranks[i * num_models / wanted * together]] =
-          static_cast<double>(num_models) / static_cast<double>(wanted);
-    if (size > num_models) running[same.ranks[1]] = static_cast<double>(size - num_models);
-  }
-  add_other_stages(config, running);
-  return running;
-}
-
 /// The largest message to one rank, and under which key.
 const RankTraffic& most_at_once(const std::vector<RankForecast>& ranks) {
   return std::ranges::max_element(ranks, {}, [](const auto& rank) { return rank.traffic.largest_message; })->traffic;
@@ -306,6 +276,7 @@ const PhaseSimulation& Simulation::bottleneck() const {
 Simulator::Simulator(SimulationRequest request) : request_(std::move(request)), scaled_(request_.scale) {}
 
 ThinStep Simulator::step_of(const Config& config) const {
+  if (request_.lengths) return *request_.lengths;
   std::optional<std::filesystem::path> recorded = request_.rollouts;
   if (!recorded && config.rollout_replay) recorded = *config.rollout_replay;
   if (recorded)

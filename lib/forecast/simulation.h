@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "forecast/model_trial.h"
 #include "forecast/scaled_config.h"
 #include "forecast/step_forecast.h"
 #include "forecast/timeline.h"
@@ -17,6 +18,12 @@
 
 namespace roll {
 
+/// What was measured of a machine (forecast/model_trial.h), in place of a data sheet.
+struct MeasuredSpeeds {
+  std::map<std::string, double> flops_per_s, update_s;  // by phase; of one update
+  SamplingSpeed sampling{};
+};
+
 /// A rank and its links, which carry as much in the other direction at the same time; the defaults are data-sheet
 /// figures of an H100 in a host of eight.
 struct SimulatedMachine {
@@ -24,13 +31,15 @@ struct SimulatedMachine {
   double gbps_memory = 3350, gbps_intra = 450, gbps_inter = 50;  // 1e9 bytes a second: memory, within a host, between
   int64_t ranks_per_host = 8;
   double gb_memory = 80;  // of a rank
+  std::optional<MeasuredSpeeds> measured{};
 };
 
 struct SimulationRequest {
   ScaleRequest scale;
   std::string arch;                               // of all models; "": shape_of() the configured ones
   std::optional<std::filesystem::path> rollouts;  // recorded lengths; else assumed ones
-  std::optional<double> mean, std;                // of those; default: a quarter of response_length, and the mean
+  std::optional<ThinStep> lengths{};              // or these
+  std::optional<double> mean, std;                // of assumed ones; default: response_length / 4, and the mean
   std::optional<int64_t> step;
   std::optional<bool> on_gpu;  // default: whether roles name devices
   SimulatedMachine machine;
@@ -76,12 +85,12 @@ class Simulator {
   explicit Simulator(SimulationRequest request);
   /// Whether at() takes no more than seconds. UserError: as there.
   bool is_quick(int64_t num_ranks) const;
+  /// The step that is planned, of a configuration at some number of ranks. UserError: those of its lengths.
+  ThinStep step_of(const Config& config) const;
   /// UserError: ScaledConfig's, and those of the lengths; more tokens than a forecast has memory for.
   Simulation at(int64_t num_ranks) const;
 
  private:
-  ThinStep step_of(const Config& config) const;
-
   SimulationRequest request_;
   ScaledConfig scaled_;
 };

@@ -18,18 +18,22 @@ namespace {
 
 constexpr int64_t kGoldsOfDomain = 2000;  // enough to know whether golds are right, and milliseconds in all
 
+constexpr int64_t kKeptPrompts = 32;
+
 /// One data set of a configuration.
 struct DataSet {
   std::string name;
   std::string key;  // of its files
   const DataArgs& data;
   int64_t prompt_length;
+  bool is_training = false;
 };
 
 std::vector<DataSet> sets_of(const Config& config) {
   std::vector<DataSet> sets;
   if (!config.agentic.is_used())  // whose levels are made when the run begins
-    sets.push_back({"training", "actor_train.data_args.file_name", config.actor_train.data_args, config.prompt_length});
+    sets.push_back({"training", "actor_train.data_args.file_name", config.actor_train.data_args, config.prompt_length,
+                    /*is_training=*/true});
   if (!config.validation.data_args.file_name.empty())
     sets.push_back({"validation", "validation.data_args.file_name", config.validation.data_args,
                     config.val_prompt_length.value_or(config.prompt_length)});
@@ -83,6 +87,10 @@ RowStore load_set(const PromptSource& source, const DataSet& set, const Tokenize
     for (const Row& row : rows) {
       prompts.add(row);
       store.add(row);
+      const int64_t length = std::ssize(row.prompt_ids);
+      if (!set.is_training || length == 0 || length > set.prompt_length) continue;
+      out.lengths.push_back(length);
+      if (std::ssize(out.prompts) < kKeptPrompts) out.prompts.push_back(row.prompt_ids);
     }
   };
   try {
@@ -133,7 +141,7 @@ ConfigData view_data(const Config& config, bool offline) {
     }
     if (!tokenizer) tokenizer = Tokenizer::load(model_folder(policy_of(config)));
     ViewedSet viewed = view_set(config, set, *tokenizer, rules, offline, out);
-    if (&set.data == &config.actor_train.data_args) {
+    if (set.is_training) {
       warn_of_idle_domains(config, viewed.views, out);
       training.emplace(std::move(viewed.rows));
     } else if (training) {

@@ -12,6 +12,10 @@ namespace roll {
 struct ConfigData {
   std::vector<std::string> lines;     // one a data set and domain
   std::vector<std::string> warnings;  // each with a remedy
+  // Tokens of each training row that is kept: its prompt, or the sequences that are learnt. Empty: nobody could count.
+  std::vector<int64_t> lengths{};
+  int64_t learnt = 0;                           // of all these, where responses are among them
+  std::vector<std::vector<int64_t>> prompts{};  // the first ones that a policy answers
 };
 
 /// The training rows, and those of the validation and its sets. `config` is complete and checked. When `offline`, what

@@ -11,8 +11,7 @@ namespace roll {
 namespace {
 
 constexpr int64_t kGroup = 8;        // responses to a prompt
-constexpr int64_t kPrompts = 32;     // of a step, where the rows suffice
-constexpr int64_t kSftRows = 32;     // of an update of a fine-tuning, likewise
+constexpr int64_t kSftRows = 32;     // of an update of a fine-tuning, where the rows suffice
 constexpr int64_t kLengthStep = 32;  // lengths are rounded up to it
 constexpr int64_t kFewParameters = 100'000'000;
 
@@ -36,7 +35,7 @@ struct Sizes {
 /// Two updates a step; whole prompts for every data rank.
 Sizes sizes_of(const NewRun& run, const ModelSpec& spec, const NewLayout& layout) {
   const int64_t data_ranks = std::max<int64_t>(1, run.num_devices / layout.tensor_ranks);
-  const int64_t unit = 2 * data_ranks, wanted = std::min(std::max(kPrompts, unit), run.num_rows);
+  const int64_t unit = 2 * data_ranks, wanted = std::min(std::max(run.prompts_per_step, unit), run.num_rows);
   Sizes sizes{};
   sizes.prompt = length_for(run.prompts, run.keeps_all);
   const int64_t positions = for_length(spec, sizes.prompt + 1).max_positions;

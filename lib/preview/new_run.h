@@ -32,6 +32,7 @@ struct NewRun {
   NewAlgorithm algorithm = NewAlgorithm::kGrpo;
   int64_t num_devices = 1;
   bool on_gpu = false;
+  int64_t prompts_per_step = 32;  // where the rows suffice
   int64_t num_rows = 0;
   LengthSummary prompts;   // tokens
   bool keeps_all = false;  // else a few very long prompts may be dropped

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "checkpoint/hub_cache.h"
 #include "preview/config_data.h"
@@ -14,27 +15,39 @@ namespace roll {
 
 namespace {
 
-std::string text_of_rows(const StoredRows<SftRow>& rows) {
-  std::vector<int64_t> lengths;
-  int64_t tokens = 0, learnt = 0;
+/// What is learnt of rows.
+struct LearntTokens {
+  std::vector<int64_t> lengths{};  // of each sequence
+  int64_t learnt = 0;
+  std::string text{};
+};
+
+LearntTokens learnt_of(const StoredRows<SftRow>& rows) {
+  LearntTokens all;
   for (int64_t i = 0; i < rows.size(); ++i) {
     const SftRow row = rows.at(i);
-    lengths.push_back(std::ssize(row.ids));
-    tokens += lengths.back();
-    learnt += std::ranges::count(row.labels_mask, 1);
+    all.lengths.push_back(std::ssize(row.ids));
+    all.learnt += std::ranges::count(row.labels_mask, 1);
   }
-  return fmt::format("tokens: {}; {} of {} are learnt", to_text(summary_of(lengths)), learnt, tokens);
+  all.text = fmt::format("tokens: {}; {} of {} are learnt", to_text(summary_of(all.lengths)), all.learnt,
+                         std::reduce(all.lengths.begin(), all.lengths.end()));
+  return all;
 }
 
-std::string text_of_rows(const StoredRows<PairRow>& rows) {
+LearntTokens learnt_of(const StoredRows<PairRow>& rows) {
+  LearntTokens all;
   std::vector<int64_t> chosen, rejected;
   for (int64_t i = 0; i < rows.size(); ++i) {
     const PairRow row = rows.at(i);
-    chosen.push_back(std::ssize(row.chosen_ids));
-    rejected.push_back(std::ssize(row.rejected_ids));
+    for (const auto& [ids, lengths] : {std::pair(&row.chosen_ids, &chosen), std::pair(&row.rejected_ids, &rejected)}) {
+      lengths->push_back(std::ssize(*ids));
+      all.lengths.push_back(std::ssize(row.prompt_ids) + std::ssize(*ids));
+      all.learnt += std::ssize(*ids);
+    }
   }
-  return fmt::format("tokens of chosen responses: {}; of rejected ones: {}", to_text(summary_of(chosen)),
-                     to_text(summary_of(rejected)));
+  all.text = fmt::format("tokens of chosen responses: {}; of rejected ones: {}", to_text(summary_of(chosen)),
+                         to_text(summary_of(rejected)));
+  return all;
 }
 
 LoadedRows<SftRow> load(const SftConfig& config, const DataArgs& data, const std::filesystem::path& folder) {
@@ -47,14 +60,19 @@ LoadedRows<PairRow> load(const DpoConfig& config, const DataArgs& data, const st
 /// Adds what is known of one data set to `out`; nullopt where it cannot be looked at here.
 template <class T, class C>
 std::optional<StoredRows<T>> add_rows(const C& config, const DataArgs& data, const char* name, bool offline,
-                                      ConfigData& out) {
+                                      ConfigData& out, bool is_training = false) {
   const std::string& model = *config.sft_train.model_args.model_name_or_path;
   if (const std::string missing = missing_part(model, data, offline); !missing.empty()) {
     out.lines.push_back(fmt::format("{} rows: not measured, as {}", name, missing));
     return {};
   }
   LoadedRows<T> loaded = load(config, data, model_folder(model));
-  out.lines.push_back(fmt::format("{} rows: {} {}; {}", name, loaded.rows.size(), T::kMany, text_of_rows(loaded.rows)));
+  LearntTokens tokens = learnt_of(loaded.rows);
+  out.lines.push_back(fmt::format("{} rows: {} {}; {}", name, loaded.rows.size(), T::kMany, tokens.text));
+  if (is_training) {
+    out.lengths = std::move(tokens.lengths);
+    out.learnt = tokens.learnt;
+  }
   if (loaded.num_dropped > 0)
     out.warnings.push_back(
         fmt::format("{} rows: sequence_length = {}: {} of {} {} are longer and dropped; raise it to keep them", name,
@@ -66,7 +84,7 @@ std::optional<StoredRows<T>> add_rows(const C& config, const DataArgs& data, con
 template <class T, class C>
 ConfigData view_rows(const C& config, bool offline) {
   ConfigData out;
-  const auto training = add_rows<T>(config, config.sft_train.data_args, "training", offline, out);
+  const auto training = add_rows<T>(config, config.sft_train.data_args, "training", offline, out, /*is_training=*/true);
   if (training) {
     const int64_t rows = training->size(), batch = config.sft_train.mini_batch();
     const int64_t updates = count_updates(config, rows, batch);

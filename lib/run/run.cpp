@@ -13,6 +13,7 @@
 #include "dist/agree.h"
 #include "records/rollout_files.h"
 #include "track/mlflow.h"
+#include "track/time_spent.h"
 #include "track/truncate.h"
 
 namespace roll {
@@ -189,6 +190,7 @@ void Run::finish() {
   tracker_->finish();
   log_.show_on(nullptr);
   if (keys_.screen) keys_.screen->close();
+  if (const std::string spent = time_spent(tracker_->history()); !spent.empty()) log_.info("{}", spent);
   if (tracker_->warnings().empty()) return;
   log_.say("warnings of this run:");
   for (const Warning& warning : tracker_->warnings()) log_.say("  step {}: {}", warning.step, warning.text);

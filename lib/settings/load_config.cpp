@@ -144,6 +144,10 @@ std::string check_models(const Config& config, bool offline, std::optional<Plann
 
 }  // namespace
 
+ConfigText read_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+  return {read_file(file), file.string(), overrides};
+}
+
 CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                                   const LoadOptions& options) {
   return load_config_text(read_file(file), file.string(), overrides, options);

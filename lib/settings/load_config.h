@@ -20,9 +20,18 @@ struct LoadOptions {
   bool is_started = false;              // by mpirun, srun or torchrun: hosts are chosen, the hostfile is not read
 };
 
+/// What a configuration is read from.
+struct ConfigText {
+  std::string yaml, origin;  // origin: what messages call it
+  std::vector<std::string> overrides;
+};
+/// UserError: the file cannot be read.
+ConfigText read_config(const std::filesystem::path& file, const std::vector<std::string>& overrides);
+
 template <class T>
 struct CheckedConfig {
   T config;                        // complete: see load_config
+  ConfigText text;                 // that it was read from
   std::vector<std::string> notes;  // accepted, but worth knowing; to be shown once
   int64_t num_ranks = 1;
   std::string hostfile;                 // of --hostfile or the key; "": one host

@@ -86,6 +86,7 @@ CheckedConfig<T> load_checked(const std::string& yaml, const std::string& origin
   auto loaded = load_yaml<T>(yaml, origin, overrides, foreign_advice<T>);
   CheckedConfig<T> result;
   result.config = std::move(loaded.config);
+  result.text = {yaml, origin, overrides};
   result.config.from_env = std::move(loaded.from_env);
   result.notes = std::move(loaded.notes);
   const KeyIndex keys(result.config, std::move(loaded.set), loaded.origin);

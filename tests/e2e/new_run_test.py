@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 binary = pathlib.Path(sys.argv[1]).resolve()
+FORECAST = r"^time on this machine: about \S+ \S+.* a step \(.*training the actor .*\), .* for 200 steps, with responses of \d+ tokens: \d+ of 32 that were tried ended by themselves$"
 
 
 def roll(folder, *arguments, exit_code=0):
@@ -61,8 +62,13 @@ def check_flags(folder):
         assert f"\n  roll train --config {config}\n" in new.stdout, new.stdout
         assert "120 of 120 golds scored right" in new.stdout, new.stdout
         assert "longer and dropped" in new.stderr, new.stderr  # the longest one is far behind the others
+        assert re.search(FORECAST, new.stdout, re.M), new.stdout
         seen = roll(folder, "validate-config", "--config", config)
         assert re.search(r"^training rows, math_rule: 120 rows; prompts in tokens: p50 \d+, .*; 1 dropped; 120 of 120 golds scored right$", seen.stdout, re.M), seen.stdout
+        assert re.search(FORECAST, seen.stdout, re.M), seen.stdout
+        assert ("training the critic" in re.search(FORECAST, seen.stdout, re.M)[0]) == (algorithm == "ppo"), seen.stdout
+        seen = roll(folder, "validate-config", "--config", config, "--no-time")
+        assert "time on this machine" not in seen.stdout, seen.stdout
         done, metrics = trained(folder, config, "response_length=8", "critic_warmup=0")
         assert "1 of 120 dropped" in done.stdout, done.stdout
         assert len(metrics) == 1 and metrics[0]["rollout/finish_reason/length"] > 0.5, metrics
@@ -100,6 +106,8 @@ def check_without_file(folder):
     data = write_table(folder / "train", questions)
     small = ["--device", "cpu", "response_length=8", "rollout_batch_size=4", "actor_train.training_args.train_batch_size=16"]
     command = ["train", "--model", "model", "--data", data, *small]
+    told = roll(folder, *command, "max_steps=1", "--dry-run")
+    assert re.search(FORECAST.replace("200 steps", "1 step"), told.stderr, re.M) and "4 prompts x 8 responses" in told.stderr, told.stderr
     done = roll(folder, *command, "max_steps=1")
     assert "grpo with the reward math_rule (60 of the first 60 rows hold a number or LaTeX as the right answer)" in done.stdout, done.stdout
     assert f"{data}: read as GSM8K's: question: question, ground_truth: answer, ground_truth_part: after_hashes" in done.stdout, done.stdout

@@ -37,7 +37,7 @@ Simulator apart(const Apart& layout) {
   }
   overrides.push_back(fmt::format("{}tensor_model_parallel_size={}", strategy("actor_infer"), layout.sampler_tp));
   for (const std::string& key : layout.more) overrides.push_back(strategy("actor_train") + key);
-  return Simulator({.scale = {.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml", .overrides = overrides},
+  return Simulator({.scale = {.text = read_config("configs/qwen2.5-7b_rlvr_8gpu.yaml", overrides)},
                     .arch = layout.arch,
                     .mean = 64,  // so that all ranks of 24 run, and soon
                     .machine = {.ranks_per_host = layout.ranks_per_host}});
@@ -61,7 +61,7 @@ Simulation beside_pipelines(int64_t sampling, int64_t ranks, const std::array<in
     overrides.push_back(strategy + "tensor_model_parallel_size=1");
     overrides.push_back(fmt::format("{}pipeline_model_parallel_size={}", strategy, stages[i]));
   }
-  return Simulator({.scale = {.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml", .overrides = overrides},
+  return Simulator({.scale = {.text = read_config("configs/qwen2.5-7b_rlvr_8gpu.yaml", overrides)},
                     .arch = "Qwen2.5-0.5B",
                     .mean = 64})
       .at(ranks);
@@ -79,13 +79,17 @@ Simulation taught(const std::vector<PlannedTeacher>& teachers) {
         "{}t{}: {{device_mapping: '{}', model_args: {{model_name_or_path: Qwen/Qwen2.5-0.5B}}, strategy_args: "
         "{{strategy_config: {{pipeline_model_parallel_size: {}}}}}}}",
         all.empty() ? "" : ", ", all.size(), devices, stages);
-  return Simulator({.scale = {.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml",
-                              .overrides = {"is_pure_opd=true", "adv_estimator=reinforce", "add_token_level_kl=false",
-                                            "whiten_advantages=false", "critic_warmup=0", "rollout_batch_size=64",
-                                            "actor_train.training_args.train_batch_size=512",
-                                            "actor_train.strategy_args.strategy_config.tensor_model_parallel_size=2",
-                                            "actor_infer.strategy_args.strategy_config.tensor_model_parallel_size=2",
-                                            fmt::format("teacher={{{}}}", all)}},
+  const std::vector<std::string> overrides = {"is_pure_opd=true",
+                                              "adv_estimator=reinforce",
+                                              "add_token_level_kl=false",
+                                              "whiten_advantages=false",
+                                              "critic_warmup=0",
+                                              "rollout_batch_size=64",
+                                              "actor_train.training_args.train_batch_size=512",
+                                              "actor_train.strategy_args.strategy_config.tensor_model_parallel_size=2",
+                                              "actor_infer.strategy_args.strategy_config.tensor_model_parallel_size=2",
+                                              fmt::format("teacher={{{}}}", all)};
+  return Simulator({.scale = {.text = read_config("configs/qwen2.5-7b_rlvr_8gpu.yaml", overrides)},
                     .arch = "Qwen2.5-0.5B",
                     .mean = 64})
       .at(8);
@@ -104,6 +108,26 @@ TEST_CASE("weights take as long as the slowest to send or to get them, on the li
   // One host has all: what it sends and gets stays inside.
   const PhaseSimulation near = phase_of(apart({.train_tp = 4, .ranks_per_host = 24}).at(24), "model_update");
   CHECK(near.traffic_s == Approx(kPolicy_bytes / 4 / (machine.gbps_intra * 1e9)).epsilon(0.001));
+}
+
+TEST_CASE("measured speeds take the place of a data sheet's, phase by phase", "[preview]") {
+  SimulationRequest request{
+      .scale = {.text = read_config("configs/qwen2.5-7b_rlvr_8gpu.yaml", {"adv_estimator=grpo", "critic_warmup=0"})},
+      .arch = "Qwen2.5-7B",
+      .mean = 64};
+  const Simulation sheet = Simulator(request).at(8);
+  MeasuredSpeeds measured{.sampling = {.prompt_flops_per_s = 1e9, .peak = {1e9, 1e9}, .decoding_share = 0.5}};
+  const double flops_per_s = request.machine.tflops * 1e12 * request.machine.mfu;
+  for (const PhaseSimulation& phase : sheet.phases) measured.flops_per_s[phase.name] = flops_per_s / 2;
+  request.machine.measured = measured;
+  const Simulation slow = Simulator(request).at(8);
+  CHECK(phase_of(slow, "train_actor").compute_s == Approx(2 * phase_of(sheet, "train_actor").compute_s));
+  CHECK(phase_of(slow, "old_log_probs").compute_s == Approx(2 * phase_of(sheet, "old_log_probs").compute_s));
+  CHECK(phase_of(slow, "generate").seconds > 100 * phase_of(sheet, "generate").seconds);
+  request.machine.measured->update_s["train_actor"] = 10;
+  const double updates = 4;  // of the recipe, a step
+  CHECK(phase_of(Simulator(request).at(8), "train_actor").compute_s ==
+        Approx(phase_of(slow, "train_actor").compute_s + 10 * updates));
 }
 
 TEST_CASE("sequences take as long as the rank that gets most", "[preview]") {

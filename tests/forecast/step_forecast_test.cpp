@@ -10,7 +10,7 @@ namespace {
 
 /// The 7B recipe on `num_ranks`, planned on `num_planned`; responses are all of one length.
 std::vector<RankForecast> recipe_forecast(int64_t num_ranks, int64_t num_planned) {
-  const ScaledConfig scaled({.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml"});
+  const ScaledConfig scaled({.text = read_config("configs/qwen2.5-7b_rlvr_8gpu.yaml", {})});
   SimulatedWorld world{
       .planned = scaled.at(num_planned).config,
       .asked = scaled.at(num_ranks).config,
@@ -69,7 +69,7 @@ TEST_CASE("roles that are apart are apart at any number of ranks", "[preview]") 
     overrides.push_back(role + ".strategy_args.strategy_config.tensor_model_parallel_size=1");
   for (const std::string role : {"actor_train", "critic"})
     overrides.push_back(role + ".training_args.train_batch_size=192");
-  const ScaledConfig scaled({.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml", .overrides = overrides});
+  const ScaledConfig scaled({.text = read_config("configs/qwen2.5-7b_rlvr_8gpu.yaml", overrides)});
   const Config config = scaled.at(32).config;
   CHECK(config.actor_infer.ranks == std::vector<int>{24, 25, 26, 27, 28, 29, 30, 31});
   CHECK(config.actor_train.ranks.size() == 24);

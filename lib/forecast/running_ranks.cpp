@@ -1,0 +1,68 @@
+#include "forecast/running_ranks.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "settings/placement.h"
+
+namespace roll {
+
+namespace {
+
+/// More do not run, and fewer where each goes through many tokens of a step: about a microsecond each, and 200 bytes.
+constexpr int64_t kMostRunning = 32, kMostTokens = 4'000'000;
+
+/// Ranks of a pipeline need what those of its other stages compute. What one role brings may be part of a pipeline of
+/// another's.
+void add_other_stages(const Config& config, std::map<int, double>& running) {
+  for (size_t before = 0; before != running.size();) {
+    before = running.size();
+    for (const auto& [name, worker] : placed_roles(config)) {
+      const MeshShape shape = mesh_shape(*worker);
+      for (const auto& [rank, count] : std::map(running)) {
+        const auto place = place_of(rank, *worker);
+        if (!place) continue;
+        const int64_t first = *place - mesh_place(*place, shape).pp * shape.stage_ranks();
+        for (int64_t stage = 0; stage < shape.pp; ++stage)
+          running.try_emplace(worker->ranks[first + stage * shape.stage_ranks()], 0);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int64_t tokens_of_rank(const Config& config, const ThinStep& step) {
+  int64_t data_ranks = config.actor_train.data_ranks();
+  for (const auto& [name, worker] : reference_roles(config)) data_ranks = std::min(data_ranks, worker->data_ranks());
+  if (config.uses_critic()) data_ranks = std::min(data_ranks, config.critic.data_ranks());
+  const std::vector<int64_t> lengths = step.lengths();
+  return std::reduce(lengths.begin(), lengths.end()) / data_ranks;
+}
+
+std::map<int, double> running_ranks(const Config& config, int64_t num_ranks, const ThinStep& step) {
+  const int64_t tokens = std::max<int64_t>(1, tokens_of_rank(config, step));
+  const int64_t most = std::clamp<int64_t>(kMostTokens / tokens, 2, kMostRunning);
+  std::map<int, double> running;
+  if (num_ranks <= most) {
+    for (const int rank : all_ranks(num_ranks)) running[rank] = 1;
+    return running;
+  }
+  int64_t together = 1;
+  for (const auto& [name, worker] : placed_roles(config)) {
+    together = std::lcm(together, mesh_shape(*worker).model_ranks());
+    running[worker->ranks.front()] = 0;
+  }
+  for (const RankClass& same : rank_classes(config)) {
+    const int64_t size = std::ssize(same.ranks), num_models = (size + together - 1) / together;
+    const int64_t wanted = std::clamp<int64_t>(most * size / num_ranks, 1, num_models);
+    for (int64_t i = 0; i < wanted; ++i)
+      running[same.ranks[i * num_models / wanted * together]] =
+          static_cast<double>(num_models) / static_cast<double>(wanted);
+    if (size > num_models) running[same.ranks[1]] = static_cast<double>(size - num_models);
+  }
+  add_other_stages(config, running);
+  return running;
+}
+
+}  // namespace roll

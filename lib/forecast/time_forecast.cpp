@@ -1,0 +1,228 @@
+#include "forecast/time_forecast.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <string_view>
+
+#include "base/clock.h"
+#include "forecast/busy_neighbours.h"
+#include "forecast/length_trial.h"
+#include "forecast/step_source.h"
+#include "job/threads.h"
+#include "model/device.h"
+#include "model/workload.h"
+#include "settings/batch_plan.h"
+#include "settings/placement.h"
+#include "step/step_settings.h"
+#include "train/sft_data.h"
+
+namespace roll {
+
+namespace {
+
+/// What ranks of a host send each other goes through memory so often: written, read, added and written.
+constexpr double kCopies = 4;
+constexpr double kShownShare = 0.01;  // of a step
+constexpr double kLengths_s = 6;      // of sampling, to learn how long responses are
+
+/// Phases of a simulation as people call them.
+std::string words_of(std::string_view phase) {
+  if (phase == "generate") return "sampling";
+  if (phase == "model_update") return "weights to the sampler";
+  if (phase == "reference") return "reference log-probs";
+  if (phase == "old_log_probs") return "old log-probs";
+  if (phase == "train_actor") return "training the actor";
+  if (phase == "train_critic") return "training the critic";
+  if (phase == "values") return "values";
+  return "moving tokens";
+}
+
+double mean_of(const std::vector<int64_t>& all) {
+  return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(std::max<size_t>(1, all.size()));
+}
+
+/// Why this machine can tell nothing of such a run; "" where it can.
+template <class T>
+std::string obstacle(const CheckedConfig<T>& checked, bool on_gpu) {
+  if (!checked.models) return "the shapes of its models are not known";
+  if (on_gpu && num_cuda_devices() == 0)
+    return "the run is for GPUs, of which this machine has none; --simulate takes their speeds";
+  return "";
+}
+
+/// As one of so many ranks of a run has it, all of them on this host.
+BusyNeighbours share_host(int64_t num_ranks, bool on_gpu) {
+  if (on_gpu) return BusyNeighbours(0);
+  const int ranks = static_cast<int>(num_ranks);
+  const int threads = set_threads_per_rank({.size = ranks, .local_size = ranks});
+  return BusyNeighbours(std::min<int64_t>((num_ranks - 1) * threads, num_usable_cores() - threads));
+}
+
+/// `lengths` that stand for all: evenly spaced among them in ascending order, of each group one.
+void set_prompts(std::vector<int64_t> lengths, ThinStep& step) {
+  if (lengths.empty()) return;
+  std::ranges::sort(lengths);
+  const auto count = std::ssize(lengths);
+  for (int64_t i = 0; i < step.num_sequences(); ++i)
+    step.prompt_lengths[i] = lengths[(2 * (i / step.group_size) + 1) * count / (2 * step.num_groups())];
+}
+
+/// A step of responses as long as the policy makes them, or as they may be.
+ThinStep expected_step(const CheckedConfig<Config>& checked, const std::optional<ConfigData>& rows,
+                       std::string& assumed) {
+  const Config& config = checked.config;
+  const bool plays = config.agentic.is_used();
+  if (plays && rows)
+    if (auto played = try_trajectories(checked)) {
+      const double mean = mean_of(played->response_lengths);
+      assumed = fmt::format("with trajectories of {:.0f} tokens, as some that were tried", mean);
+      return *played;
+    }
+  double mean = static_cast<double>(config.response_length.value());
+  assumed = fmt::format("if every {} has {:.0f} tokens", plays ? "trajectory" : "response", mean);
+  if (rows)
+    if (const auto lengths = try_lengths(config, rows->prompts, kLengths_s)) {
+      mean = lengths->mean;
+      assumed = fmt::format("with responses of {:.0f} tokens: {} of {} that were tried ended by themselves", mean,
+                            lengths->num_ended, lengths->num_responses);
+    }
+  ThinStep step = assumed_step(config, {.mean = mean, .std = 0}, config.critic_warmup + 1);
+  if (rows) set_prompts(rows->lengths, step);
+  return step;
+}
+
+TrainingShape shape_of(const WorkerConfig& worker, double length, int64_t tokens, bool has_head) {
+  return {.length = std::lround(length), .tokens = tokens, .recomputes = worker.recomputation(), .has_head = has_head};
+}
+
+/// FLOPs of a forward over all rows.
+double forward_flops(const ModelSpec& spec, const ConfigData& rows) {
+  const ForwardFlops forward(spec);
+  double flops = forward(0, rows.learnt);
+  for (const int64_t length : rows.lengths) flops += forward(length, 0);
+  return flops;
+}
+
+/// A model beside the one that learns from rows: its log-probs are wanted.
+struct Helper {
+  const WorkerConfig* worker = nullptr;
+  std::string name{};
+};
+
+/// Of updates over rows that have `sequences` each.
+template <class T>
+TimeForecast forecast_updates(const CheckedConfig<T>& checked, const std::optional<ConfigData>& read, int64_t sequences,
+                              const Helper& helper) {
+  const WorkerConfig& worker = checked.config.sft_train;
+  const bool on_gpu = worker.device_mapping.has_value();
+  if (const std::string why = obstacle(checked, on_gpu); !why.empty()) return {.why_unknown = why};
+  if (!read || read->lengths.empty()) return {.why_unknown = "its rows were not read"};
+  const ConfigData& rows = *read;
+  const BusyNeighbours others = share_host(checked.num_ranks, on_gpu);
+  const int64_t num_rows = std::ssize(rows.lengths) / sequences;
+  const double share = static_cast<double>(worker.mini_batch()) / static_cast<double>(num_rows) /
+                       static_cast<double>(checked.num_ranks);  // of all rows, an update's on one rank
+  const double length = mean_of(rows.lengths);
+  const at::Device device = on_gpu ? at::kCUDA : at::kCPU;
+  const auto try_role = [&](const ModelSpec& spec, const WorkerConfig& role) {
+    const BatchRule rule = batch_rule(role, Stage::kTrain);
+    const int64_t tokens =
+        rule.is_packed ? rule.packing.budget : std::lround(length * static_cast<double>(rule.num_sequences));
+    return try_training({spec, device, model_dtype(role.model_args, device)}, shape_of(role, length, tokens, true));
+  };
+  TimeForecast forecast{.num_steps = count_updates(checked.config, num_rows, worker.mini_batch())};
+  const ModelSpec& spec = checked.models->policy;
+  const TrainingSpeed speed = try_role(spec, worker);
+  const double passes = 3 + worker.recomputation().share_of(spec.num_layers);
+  forecast.phases = {
+      {"training", share * passes * forward_flops(spec, rows) / speed.training_flops_per_s + speed.update_s}};
+  if (helper.worker) {
+    const ModelSpec its = reference_spec(*checked.models, 0);
+    const double flops_per_s = its == spec ? speed.forward_flops_per_s : try_role(its, *helper.worker).forward_flops_per_s;
+    forecast.phases.emplace_back(helper.name, share * forward_flops(its, rows) / flops_per_s);
+  }
+  for (const auto& [name, seconds] : forecast.phases) forecast.step_s += seconds;
+  return forecast;
+}
+
+}  // namespace
+
+std::optional<MeasuredSpeeds> measure_speeds(const CheckedConfig<Config>& checked, const ThinStep& step) {
+  const Config& config = checked.config;
+  const bool on_gpu = config.actor_train.device_mapping.has_value();
+  if (!obstacle(checked, on_gpu).empty()) return {};
+  const BusyNeighbours others = share_host(checked.num_ranks, on_gpu);
+  const PlannedModels& models = *checked.models;
+  const at::Device device = on_gpu ? at::kCUDA : at::kCPU;
+  MeasuredSpeeds speeds;
+  const RoleDtypes dtypes = role_dtypes(config, device);
+  const auto add = [&](const TriedModel& model, const WorkerConfig& worker, const std::string& training,
+                       const std::vector<std::string>& forwards) {
+    const int64_t tokens = full_micro_batch(config, worker, workload_of(model.spec), /*trains=*/true).tokens;
+    const TrainingSpeed speed = try_training(
+        model, shape_of(worker, mean_of(step.lengths()), tokens, /*has_head=*/&worker == &config.actor_train));
+    speeds.flops_per_s[training] = speed.training_flops_per_s;
+    speeds.update_s[training] = speed.update_s;
+    for (const std::string& phase : forwards) speeds.flops_per_s[phase] = speed.forward_flops_per_s;
+  };
+  const TriedModel policy{models.policy, device, dtypes.actor};
+  add(policy, config.actor_train, "train_actor", {"old_log_probs", "reference"});
+  if (config.uses_critic()) add({*models.critic, device, dtypes.critic}, config.critic, "train_critic", {"values"});
+  if (config.rollout_replay) return speeds;
+  const auto samplers = std::ssize(config.actor_infer.ranks) / mesh_shape(config.actor_infer).tp;
+  const int64_t sequences = (step.num_sequences() + samplers - 1) / samplers;
+  speeds.sampling =
+      try_sampling(policy, {.slots = std::min(sequences, config.max_running_requests),
+                            .context = std::lround(mean_of(step.prompt_lengths) + mean_of(step.response_lengths) / 2),
+                            .int8_weights = config.actor_infer.model_args.reads_int8(),
+                            .draws = sampling_settings(config.actor_infer.generating_args)});
+  return speeds;
+}
+
+TimeForecast forecast_time(const CheckedConfig<Config>& checked, const std::optional<ConfigData>& rows) {
+  const Config& config = checked.config;
+  const bool on_gpu = config.actor_train.device_mapping.has_value();
+  if (!config.trains()) return {.why_unknown = "nothing is trained"};
+  if (const std::string why = obstacle(checked, on_gpu); !why.empty()) return {.why_unknown = why};
+  TimeForecast forecast{.num_steps = config.max_steps};
+  SimulationRequest request{
+      .scale = {.text = checked.text, .num_ranks = checked.num_ranks, .keeps_batch = true}, .on_gpu = on_gpu};
+  request.lengths = expected_step(checked, rows, forecast.assumed);
+  request.machine.measured = measure_speeds(checked, *request.lengths);
+  if (!on_gpu) request.machine.gbps_intra = request.machine.measured->sampling.peak.bytes_per_s / 1e9 / kCopies;
+  const Simulation simulation = Simulator(request).at(checked.num_ranks);
+  for (const PhaseSimulation& phase : simulation.phases)
+    forecast.phases.emplace_back(words_of(phase.name), phase.seconds);
+  forecast.step_s = simulation.timeline.seconds;
+  return forecast;
+}
+
+TimeForecast forecast_time(const CheckedConfig<SftConfig>& checked, const std::optional<ConfigData>& rows) {
+  return forecast_updates(checked, rows, 1, {});
+}
+TimeForecast forecast_time(const CheckedConfig<DpoConfig>& checked, const std::optional<ConfigData>& rows) {
+  return forecast_updates(checked, rows, 2, {&checked.config.reference, "reference log-probs"});
+}
+TimeForecast forecast_time(const CheckedConfig<DistillConfig>& checked, const std::optional<ConfigData>& rows) {
+  return forecast_updates(checked, rows, 1, {&checked.config.teacher, "the teacher"});
+}
+
+std::string to_text(const TimeForecast& forecast) {
+  if (!forecast.why_unknown.empty()) return "time: not forecast: " + forecast.why_unknown;
+  auto phases = forecast.phases;
+  std::ranges::stable_sort(phases, std::greater(), [](const auto& phase) { return phase.second; });
+  std::string parts;
+  for (const auto& [name, seconds] : phases)
+    if (seconds >= kShownShare * forecast.step_s)
+      parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", name, duration_text(seconds));
+  return fmt::format("time on this machine: about {} a step ({}), {} for {} step{}{}{}", duration_text(forecast.step_s),
+                     parts, duration_text(forecast.step_s * static_cast<double>(forecast.num_steps)),
+                     forecast.num_steps, forecast.num_steps == 1 ? "" : "s", forecast.assumed.empty() ? "" : ", ",
+                     forecast.assumed);
+}
+
+}  // namespace roll

@@ -1,0 +1,71 @@
+#include "track/time_spent.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "base/clock.h"
+
+namespace roll {
+
+namespace {
+
+struct Part {
+  const char* metric;
+  const char* words;
+  const char* remedy;  // with the keys to turn
+};
+
+constexpr std::array kParts = {
+    Part{"time/step_generate", "sampling",
+         "max_running_requests samples more responses at once, response_length bounds them, and actor_infer's "
+         "model_args.dtype: int8 makes each token cheaper"},
+    Part{"time/step_generate_wait", "waiting for the longest responses",
+         "async_generation_ratio samples the next step meanwhile; a smaller response_length bounds the wait"},
+    Part{"time/step_rewards", "rewards",
+         "rewards.<domain>.world_size judges more responses at once, and timeout_s bounds each"},
+    Part{"time/step_model_update", "weights to the sampler",
+         "actor_infer on the ranks and in the layout of actor_train reads the trainer's own weights"},
+    Part{"time/old_log_probs", "old log-probs",
+         "one update a step (train_batch_size: all its responses) needs none; enable_old_logprobs_recompute: false "
+         "takes the sampler's"},
+    Part{"time/ref_log_probs", "reference log-probs", "no reference is needed where no KL to it is in loss or reward"},
+    Part{"time/values", "values", "adv_estimator: grpo or reinforce needs no critic"},
+    Part{"time/step_train", "training",
+         "a larger max_packed_sequence_length_train, disable_gradient_checkpointing: true where memory allows it, dtype "
+         "bf16 where the processor multiplies it, adapters (lora_rank), or more ranks (-n)"},
+    Part{"time/validate", "validations", "a larger eval_steps makes fewer"},
+    Part{"time/checkpoint", "waiting for checkpoints", "a larger save_steps makes fewer"},
+};
+constexpr double kShown = 0.01;  // of all
+
+double sum_of(MetricPoints points) {
+  double sum = 0;
+  for (const MetricPoint& point : points) sum += point.value;
+  return sum;
+}
+
+struct Spent {
+  const Part* part;
+  double seconds;
+};
+
+}  // namespace
+
+std::string time_spent(const MetricHistory& history) {
+  const MetricPoints steps = history.of("time/step_total");
+  if (steps.size() < 2 || history.of("time/step_train").empty()) return "";
+  double all = sum_of(steps);
+  for (const char* beside : {"time/validate", "time/checkpoint"}) all += sum_of(history.of(beside));
+  std::vector<Spent> spent;
+  for (const Part& part : kParts) spent.push_back({&part, sum_of(history.of(part.metric))});
+  std::ranges::stable_sort(spent, std::greater(), &Spent::seconds);
+  std::string text = fmt::format("time of {} steps: {}", steps.size(), duration_text(all));
+  for (const auto& [part, seconds] : spent)
+    if (seconds >= kShown * all) text += fmt::format(", {} {:.0f} %", part->words, 100 * seconds / all);
+  return fmt::format("{}\n  to shorten {}: {}", text, spent.front().part->words, spent.front().part->remedy);
+}
+
+}  // namespace roll
