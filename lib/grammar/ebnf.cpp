@@ -95,7 +95,42 @@ std::string numbers(int64_t least, int64_t most, size_t decimals) {
   return fmt::format("({})", found);
 }
 
+constexpr uint32_t kLastCharacter = 0x10FFFF;
+
 }  // namespace
+
+Characters all_but(Characters characters) {
+  std::ranges::sort(characters);
+  Characters others;
+  uint32_t next = 0;
+  for (const auto& [first, last] : characters) {
+    if (first > next) others.emplace_back(next, first - 1);
+    next = std::max(next, last + 1);
+  }
+  if (next <= kLastCharacter) others.emplace_back(next, kLastCharacter);
+  return others;
+}
+
+std::string ebnf_plain_characters(const Characters& characters) {
+  static const Characters plain = {{0x20, 0x21},
+                                   {0x23, 0x5B},
+                                   {0x5D, 0x7F},
+                                   {0x80, 0x7FF},
+                                   {0x800, 0xFFF},
+                                   {0x1000, 0xCFFF},
+                                   {0xD000, 0xD7FF},
+                                   {0xE000, 0xFFFF},
+                                   {0x10000, 0x3FFFF},
+                                   {0x40000, 0xFFFFF},
+                                   {0x100000, kLastCharacter}};
+  std::string ranges;
+  for (const auto& [first, last] : characters)
+    for (const auto& [begin, end] : plain) {
+      const uint32_t low = std::max(first, begin), high = std::min(last, end);
+      if (low <= high) ranges += fmt::format("\\U{:08x}-\\U{:08x}", low, high);
+    }
+  return ranges.empty() ? "" : "[" + ranges + "]";
+}
 
 std::string ebnf_literal(std::string_view text) {
   std::string literal = "\"";

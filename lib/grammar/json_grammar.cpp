@@ -22,7 +22,7 @@ constexpr int64_t kMostItems = 1000, kMostCharacters = 2000;
 
 // "u" without surrogates: one alone is no character.
 constexpr const char* kBasics = R"(ws ::= "" | " " | "\n" [ \t]{0,32}
-char ::= [^"\\\x00-\x1f] | "\\" (["\\/bfnrt] | "u" ([0-9a-cefA-CEF] [0-9a-fA-F]{3} | [dD] [0-7] [0-9a-fA-F]{2}))
+char ::= plain | "\\" (["\\/bfnrt] | "u" ([0-9a-cefA-CEF] [0-9a-fA-F]{3} | [dD] [0-7] [0-9a-fA-F]{2}))
 string ::= "\"" char* "\""
 integer ::= "-"? ("0" | [1-9] [0-9]{0,17})
 number ::= integer ("." [0-9]{1,17})? ([eE] [+-]? [0-9]{1,2})?
@@ -32,6 +32,10 @@ object ::= "{" ws (pair (ws "," ws pair)* ws)? "}"
 array ::= "[" ws (any (ws "," ws any)* ws)? "]"
 any ::= object | array | string | number | boolean | "null"
 )";
+
+std::string basics() {
+  return fmt::format("plain ::= {}\n{}", ebnf_plain_characters(all_but({})), kBasics);
+}
 
 constexpr std::array kTypes = {"object", "array", "string", "integer", "number", "boolean", "null"};
 
@@ -78,7 +82,7 @@ class SchemaReader {
       const std::string pointer = wanted_[i];
       add_rule(references_.at(pointer), value(target_of(pointer), pointer));
     }
-    return "root ::= " + root + "\n" + rules_ + kBasics;
+    return "root ::= " + root + "\n" + rules_ + basics();
   }
 
  private:
@@ -347,7 +351,7 @@ void move_references(Json& schema, const std::string& where) {
 }  // namespace
 
 std::string object_grammar() {
-  return std::string("root ::= object\n") + kBasics;
+  return std::string("root ::= object\n") + basics();
 }
 
 std::string schema_grammar(const Json& schema, const std::string& key) {

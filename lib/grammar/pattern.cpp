@@ -17,23 +17,7 @@ namespace roll {
 namespace {
 
 constexpr int64_t kMostTimes = 1000;
-constexpr size_t kMostDepth = 32;
-constexpr uint32_t kLastCharacter = 0x10FFFF;
-
-/// Code points, as ranges whose ends belong to them.
-using Characters = std::vector<std::pair<uint32_t, uint32_t>>;
-
-Characters all_but(Characters characters) {
-  std::ranges::sort(characters);
-  Characters others;
-  uint32_t next = 0;
-  for (const auto& [first, last] : characters) {
-    if (first > next) others.emplace_back(next, first - 1);
-    next = std::max(next, last + 1);
-  }
-  if (next <= kLastCharacter) others.emplace_back(next, kLastCharacter);
-  return others;
-}
+constexpr size_t kMostGroups = 32;
 
 const Characters& digits() {
   static const Characters all = {{'0', '9'}};
@@ -50,6 +34,12 @@ const Characters& blanks() {
   return all;
 }
 
+/// Where readers of a pattern differ, as most know more letters than ASCII's, only what all agree on.
+Characters ascii_but(Characters characters) {
+  characters.emplace_back(0x80, UINT32_MAX - 1);
+  return all_but(std::move(characters));
+}
+
 /// Characters that JSON writes as two, the second of which is given.
 constexpr std::pair<uint32_t, char> kEscaped[] = {{'"', '"'},  {'\\', '\\'}, {'\b', 'b'}, {'\f', 'f'},
                                                   {'\n', 'n'}, {'\r', 'r'},  {'\t', 't'}};
@@ -60,14 +50,7 @@ bool contains(const Characters& characters, uint32_t c) {
 
 /// One of these characters, as JSON writes it; "" where it can write none.
 std::string one_of(const Characters& characters) {
-  const Characters plain = all_but({{0, 0x1F}, {'"', '"'}, {'\\', '\\'}, {0xD800, 0xDFFF}});
-  std::string ranges, found;
-  for (const auto& [first, last] : characters)
-    for (const auto& [begin, end] : plain) {
-      const uint32_t low = std::max(first, begin), high = std::min(last, end);
-      if (low <= high) ranges += fmt::format("\\U{:08x}-\\U{:08x}", low, high);
-    }
-  if (!ranges.empty()) found = "[" + ranges + "]";
+  std::string found = ebnf_plain_characters(characters);
   for (const auto& [c, letter] : kEscaped)
     if (contains(characters, c)) found += (found.empty() ? "" : " | ") + ebnf_literal(std::string("\\") + letter);
   return found.empty() ? "" : "(" + found + ")";
@@ -103,7 +86,7 @@ class PatternReader {
   }
 
   std::string alternatives() {
-    if (++depth_ > kMostDepth) fail("too many groups in each other");
+    if (++depth_ > kMostGroups) fail("too many groups in each other");
     std::string all;
     do {
       take('^');
@@ -153,11 +136,11 @@ class PatternReader {
   Characters escape() {
     const uint32_t c = next("a \\ at the end");
     if (c == 'd') return digits();
-    if (c == 'D') return all_but(digits());
+    if (c == 'D') return ascii_but(digits());
     if (c == 'w') return letters();
-    if (c == 'W') return all_but(letters());
+    if (c == 'W') return ascii_but(letters());
     if (c == 's') return blanks();
-    if (c == 'S') return all_but(blanks());
+    if (c == 'S') return ascii_but(blanks());
     const uint32_t one = escaped_character(c);
     return {{one, one}};
   }
@@ -187,9 +170,12 @@ class PatternReader {
   Characters character_class() {
     constexpr const char* kOpen = "a [ that nothing closes";
     const bool is_negated = take('^');
+    bool has_kinds = false;  // \w and the like
     Characters all;
     while (!take(']')) {
       const uint32_t c = next(kOpen);
+      has_kinds |= c == '\\' && !is_at_end() &&
+                   std::string_view("dDwWsS").find(static_cast<char>(text_[at_])) != std::string_view::npos;
       const Characters first = c == '\\' ? escape() : Characters{{c, c}};
       const bool is_one = first.size() == 1 && first[0].first == first[0].second;
       const bool is_range = is_one && sees('-') && at_ + 1 < text_.size() && text_[at_ + 1] != ']';
@@ -202,7 +188,8 @@ class PatternReader {
       if (last < first[0].first) fail("a range that runs backwards");
       all.emplace_back(first[0].first, last);
     }
-    return is_negated ? all_but(all) : all;
+    if (!is_negated) return all;
+    return has_kinds ? ascii_but(all) : all_but(all);
   }
 
   int64_t number() {

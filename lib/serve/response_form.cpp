@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "environment/marked_calls.h"
+#include "environment/tagged_calls.h"
 #include "grammar/grammars.h"
 #include "grammar/json_grammar.h"
 #include "text/tokenizer.h"
