@@ -23,7 +23,7 @@ struct SamplingSettings {
   std::vector<std::string> stop_strings{};
   bool include_stop_str_in_output = true;
   bool skip_special_tokens = true;
-  std::map<int64_t, double> logit_bias{};  // token -> what is added to its logit
+  std::map<int64_t, double> logit_bias{};               // token -> what is added to its logit
   std::shared_ptr<const TokenConstraint> constraint{};  // which tokens may come; null: all
 };
 

@@ -26,7 +26,7 @@ struct ServedModel {
   int64_t vocab_size = 0;
   int64_t max_length = 0;  // prompt and response, in tokens
   ToolCallForm tool_call_form = ToolCallForm::kMarked;
-  Grammars* grammars = nullptr;  // of its tokens; null: no response can be held to a form
+  Grammars* grammars = nullptr;                                // of its tokens; null: no response can be held to a form
   std::string no_grammars = "only {\"type\": \"text\"} here";  // why
   bool scores_tokens = false;  // whoever answers can score tokens that nobody drew (token_scores.h)
 };
