@@ -11,7 +11,7 @@
 namespace roll {
 
 TEST_CASE("ranges of numbers end at both bounds", "[grammar]") {
-  CHECK(ebnf_integers(7, 7) == R"((("7" (""))))");
+  CHECK(ebnf_integers(7, 7) == R"(("7" ("")))");
   CHECK(ebnf_integers(-3, -2) == R"(("-" ("2" ("") | "3" (""))))");
   CHECK(ebnf_integers(10, 99) == R"(("1" ( [0-9]{1}) | [2-8] [0-9]{1} | "9" ( [0-9]{1})))");
   CHECK(ebnf_decimals(5, 7, 1) == R"(("0." ("5" ("") | "6" | "7" (""))))");
@@ -23,8 +23,7 @@ TEST_CASE("literals are escaped", "[grammar]") {
 }
 
 TEST_CASE("a pattern matches what JSON writes of a character", "[grammar]") {
-  CHECK(pattern_grammar("a|b+$", "k") == R"(([\U00000061-\U00000061]) | ([\U00000062-\U00000062])+)" ||
-        pattern_grammar("a|b+$", "k") == R"((([\U00000061-\U00000061]) | ([\U00000062-\U00000062])+))");
+  CHECK(pattern_grammar("a|b+$", "k") == R"((([\U00000061-\U00000061]) | ([\U00000062-\U00000062])+))");
   CHECK(pattern_grammar("[\"]", "k") == R"((("\\\"")))");
   CHECK_THROWS_WITH(pattern_grammar("[\\x01]", "k"), Catch::Contains("k: characters that JSON cannot write"));
   for (const char* wrong : {"(", ")", "[a", "a{", "a{2", "a{3,2}", "a**", "*", "\\", "\\p", "\\x1", "[b-a]", "(?=a)",
