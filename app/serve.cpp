@@ -17,6 +17,7 @@
 #include "base/names.h"
 #include "base/terminal.h"
 #include "checkpoint/hub_cache.h"
+#include "grammar/grammars.h"
 #include "job/threads.h"
 #include "model/device.h"
 #include "model/transformer.h"
@@ -38,7 +39,9 @@ they do: base_url http://127.0.0.1:8000/v1. Requests are sampled together, as th
 top_k, min_p, repetition_penalty, skip_special_tokens, chat_template_kwargs, and return_token_ids, which gives the ids that
 were drawn. The same request with the same seed gets the same answer, whatever runs beside it. logprobs are
 log_softmax(logits / temperature) of each id; top_logprobs, and echo beside logprobs, cost two more forwards of all tokens
-of a choice, which a stream then brings at its end. With ROLL_API_KEY in the environment every request must bring it as
+of a choice, which a stream then brings at its end. response_format (json_object, or json_schema with a schema) holds
+responses to JSON, from their first token: of an object the named properties in their order, of strings lengths, pattern or
+format. tool_choice "required", or a function's name, holds them to one call. A form that is not known is refused. With ROLL_API_KEY in the environment every request must bring it as
 "Authorization: Bearer ..."; without one only this machine is served. Ctrl-C ends it.)";
 
 constexpr int64_t kLongest = 32768;  // tokens, unless --max-length says otherwise
@@ -72,6 +75,18 @@ EngineLimits limits_of(const ServeFlags& flags, const Transformer& model) {
   return limits;
 }
 
+/// Tokens that a text does not show are no part of a form.
+TokenTexts token_texts(const Tokenizer& tokenizer, int64_t vocab_size) {
+  TokenTexts tokens;
+  for (int64_t id = 0; id < vocab_size; ++id) {
+    const std::vector<int64_t> ids = {id};
+    const bool is_shown = tokenizer.decode(ids).empty() || !tokenizer.decode(ids, true).empty();
+    tokens.texts.push_back(is_shown ? tokenizer.token_bytes(id) : "");
+  }
+  for (const int64_t id : tokenizer.eos_ids()) tokens.ends.push_back(static_cast<int32_t>(id));
+  return tokens;
+}
+
 /// Memory that requests have used goes back to the system. By itself the allocator keeps ever larger blocks.
 void give_memory_back() {
   ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
@@ -101,12 +116,17 @@ void serve(ServeFlags flags) {
                                 .continues_responses = true,
                                 .shares_steps = true};
   catch_stop_signals();
+  Grammars grammars([&] { return token_texts(tokenizer, model.spec().vocab_size); });
   const ServedModel served{.name = flags.name,
                            .tokenizer = tokenizer,
                            .chat_template = chat_template ? &*chat_template : nullptr,
                            .vocab_size = model.spec().vocab_size,
                            .max_length = limits.max_length,
                            .tool_call_form = named<ToolCallForm>(flags.tool_calls),
+                           .grammars = draws_on_host(model) ? &grammars : nullptr,
+                           .no_grammars =
+                               "tokens are drawn on the GPU, where no grammar reaches them; start with "
+                               "--device cpu, or leave it out",
                            .scores_tokens = true};
   RequestQueue queue(flags.max_waiting,
                      [&](const std::vector<int64_t>& ids, int64_t first, int64_t num_likeliest, double temperature) {

@@ -72,7 +72,9 @@ add_mpi() {
 }
 
 copy_with_libraries "$build/roll" "$bundle/bin/"
-[[ ! -e $build/libroll_arrow.so ]] || copy_with_libraries "$build/libroll_arrow.so" "$bundle/bin/"
+for file in libroll_arrow.so libroll_grammar.so roll_grammar; do
+  [[ ! -e $build/$file ]] || copy_with_libraries "$build/$file" "$bundle/bin/"
+done
 [[ -z $cpu_build ]] || copy_with_libraries "$cpu_build/roll" "$bundle/bin/roll-cpu"
 [[ $kind != gpu-check ]] || copy_with_libraries "$build/roll_tests" "$bundle/bin/"
 [[ $kind == deb ]] || add_mpi

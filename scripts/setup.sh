@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 
 readonly kTorch=2.11.0
 readonly kArrow=26.0.1
+readonly kXgrammar=0.1.34
 readonly kTools="g++ cmake ninja:ninja-build ccache ld.lld:lld pkg-config git unzip patchelf mpirun:openmpi-bin"
 readonly kLibraries="libcli11-dev libyaml-cpp-dev nlohmann-json3-dev libfmt-dev catch2 libopenmpi-dev libpcre2-dev libicu-dev libcld2-dev libxxhash-dev libcurl4-openssl-dev libssl-dev libmicrohttpd-dev libseccomp-dev"
 
@@ -187,6 +188,25 @@ install_arrow() {
   echo "$kArrow" > .deps/venv/arrow
 }
 
+# --- xgrammar --------------------------------------------------------------------------------------------------------------
+
+# Its sources, from the source package: only their C++ half is kept.
+install_xgrammar() {
+  [[ -e .deps/xgrammar/version && $(< .deps/xgrammar/version) == "$kXgrammar" ]] && return
+  make_venv
+  say "downloading xgrammar $kXgrammar"
+  rm -rf .deps/partial
+  mkdir -p .deps/partial/xgrammar
+  .deps/venv/bin/python -m pip download --disable-pip-version-check --no-cache-dir -q --no-deps --no-binary xgrammar \
+    -d .deps/partial "xgrammar==$kXgrammar" || return 1
+  tar -xzf .deps/partial/xgrammar-*.tar.gz -C .deps/partial/xgrammar --strip-components=1 --wildcards --no-wildcards-match-slash \
+    '*/cpp' '*/include' '*/3rdparty/picojson' '*/3rdparty/dlpack/include' '*/LICENSE' '*/NOTICE' || return 1
+  echo "$kXgrammar" > .deps/partial/xgrammar/version
+  rm -rf .deps/xgrammar
+  mv .deps/partial/xgrammar .deps/xgrammar
+  rm -rf .deps/partial
+}
+
 # --- All of it -------------------------------------------------------------------------------------------------------------
 
 with_tests=
@@ -213,6 +233,7 @@ if [[ -z $torch ]]; then
   install_nvidia_libraries
 fi
 install_arrow
+install_xgrammar || say "xgrammar could not be installed; roll serve will refuse response_format"
 if [[ -n $with_tests ]]; then
   install_browser
   install_test_tools

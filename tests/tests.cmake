@@ -61,7 +61,9 @@ add_executable(roll_forked tests/forked/client.cpp)
 set_target_properties(roll_forked PROPERTIES OUTPUT_NAME roll RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/forked)
 target_link_options(roll_forked PRIVATE -static)
 add_custom_command(TARGET roll_forked POST_BUILD  # the program looks for it beside itself
-  COMMAND ${CMAKE_COMMAND} -E create_symlink ../libroll_arrow.so ${CMAKE_BINARY_DIR}/forked/libroll_arrow.so)
+  COMMAND ${CMAKE_COMMAND} -E create_symlink ../libroll_arrow.so ${CMAKE_BINARY_DIR}/forked/libroll_arrow.so
+  COMMAND ${CMAKE_COMMAND} -E create_symlink ../libroll_grammar.so ${CMAKE_BINARY_DIR}/forked/libroll_grammar.so
+  COMMAND ${CMAKE_COMMAND} -E create_symlink ../roll_grammar ${CMAKE_BINARY_DIR}/forked/roll_grammar)
 target_compile_definitions(roll_fork_server PRIVATE ROLL_FORK_CLIENT="$<TARGET_FILE:roll_forked>")
 target_compile_definitions(roll_forked PRIVATE
   ROLL_BINARY="$<TARGET_FILE:roll>" ROLL_FORK_SERVER="$<TARGET_FILE:roll_fork_server>")

@@ -57,16 +57,18 @@ void RowSampler::exponentiate(std::span<const float> logits) {
 }
 
 DrawnToken RowSampler::draw(std::span<const float> logits, const RowSampling& sampling,
-                            std::span<const TouchedToken> touched, uint64_t bits) {
+                            std::span<const TouchedToken> touched, uint64_t bits, std::span<const uint32_t> allowed) {
   sampling_ = &sampling;
   exponentiate(logits);
   const float raw_max = max_;
   const uint64_t raw_total = total_;
   std::span<const float> row = logits;
-  if (!touched.empty()) {
+  if (!touched.empty() || !allowed.empty()) {
     changed_.assign(logits.begin(), logits.end());
     for (const TouchedToken& token : touched)
       changed_[token.token] = touched_logit(changed_[token.token], token, sampling);
+    for (size_t i = 0; !allowed.empty() && i < changed_.size(); ++i)
+      if (!(allowed[i / 32] >> (i % 32) & 1)) changed_[i] = -std::numeric_limits<float>::infinity();
     row = changed_;
     exponentiate(row);
   }

@@ -14,9 +14,10 @@ namespace roll {
 class RowSampler {
  public:
   /// logits: [V] float32. `touched`: tokens whose logits penalties or biases change, each once. `bits`: 53 random ones.
+  /// `allowed`: a bit per token, in words of 32; the others are not drawn. Empty: all are allowed.
   /// SystemError when no logit is finite or one is NaN or +infinity.
   DrawnToken draw(std::span<const float> logits, const RowSampling& sampling, std::span<const TouchedToken> touched,
-                  uint64_t bits);
+                  uint64_t bits, std::span<const uint32_t> allowed = {});
 
  private:
   struct Candidate {

@@ -158,6 +158,10 @@ std::unique_ptr<StepModel> make_step_model(const Transformer& model, const Engin
   return std::make_unique<DecoderSteps>(model, limits);
 }
 
+bool draws_on_host(const Transformer& model) {
+  return !stays_on_device(model);
+}
+
 int64_t step_model_bytes(const Transformer& model, const EngineLimits& limits) {
   if (!stays_on_device(model)) return 0;
   return device_decoder_bytes(model, count_rows(model, limits), limits.num_slots, count_processors(model.device())) +

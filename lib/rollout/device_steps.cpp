@@ -91,6 +91,7 @@ class DeviceSteps : public StepModel {
   int64_t depth() const override { return kLaunches - 1; }
 
   void seat(int64_t slot, const Seat& seat) override {
+    ROLL_CHECK(!seat.generating.constraint, "draws_on_host() said that constraints are not for this model");
     TokenHistory history(seat.generating, seat.prompt);
     for (const int64_t token : seat.drawn) history.add(token);
     SlotState state;

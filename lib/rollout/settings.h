@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "dist/config.h"
+#include "grammar/token_constraint.h"
 #include "rollout/config.h"
 
 namespace roll {
@@ -21,7 +23,8 @@ struct SamplingSettings {
   std::vector<std::string> stop_strings{};
   bool include_stop_str_in_output = true;
   bool skip_special_tokens = true;
-  std::map<int64_t, double> logit_bias{};  // token -> what is added to its logit
+  std::map<int64_t, double> logit_bias{};               // token -> what is added to its logit
+  std::shared_ptr<const TokenConstraint> constraint{};  // which tokens may come; null: all
 };
 
 /// The KV cache of a sampler.

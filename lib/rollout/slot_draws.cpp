@@ -26,8 +26,9 @@ void SlotDraws::seat(int64_t slot, const Seat& seat) {
   slots_[slot] = {.sampling = row_sampling(seat.generating),
                   .name = seat.name,
                   .history = TokenHistory(seat.generating, seat.prompt),
+                  .constraint = seat.generating.constraint ? seat.generating.constraint->begin() : nullptr,
                   .token = -1};
-  for (const int64_t token : seat.drawn) slots_[slot].history.add(token);
+  for (const int64_t token : seat.drawn) slots_[slot].add(token);
 }
 
 std::vector<Drawn> SlotDraws::draw(std::span<const int64_t> slots, std::span<const float* const> rows) {
@@ -38,7 +39,7 @@ std::vector<Drawn> SlotDraws::draw(std::span<const int64_t> slots, std::span<con
     draw_here(slots, rows, drawn);
   for (const auto& [slot, token, log_prob, processed_log_prob] : drawn) {
     slots_[slot].token = token;
-    slots_[slot].history.add(token);
+    slots_[slot].add(token);
     ++slots_[slot].name.position;
   }
   return drawn;
@@ -51,7 +52,8 @@ void SlotDraws::draw_here(std::span<const int64_t> slots, std::span<const float*
     for (int64_t i = begin; i < end; ++i) {
       const Slot& slot = slots_[slots[i]];
       const DrawnToken draw = sampler.draw({rows[i], static_cast<size_t>(vocab_size_)}, slot.sampling,
-                                           slot.history.touched(), random_bits(slot.name));
+                                           slot.history.touched(), random_bits(slot.name),
+                                           slot.constraint ? slot.constraint->allowed() : std::span<const uint32_t>());
       drawn[i] = {slots[i], draw.token, draw.log_prob, draw.processed_log_prob};
     }
   });

@@ -1,6 +1,7 @@
 // Draws tokens for slots from rows of logits on the host.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -28,7 +29,13 @@ class SlotDraws {
     RowSampling sampling;
     RandomName name;
     TokenHistory history;
+    std::unique_ptr<ConstraintState> constraint;
     int64_t token = -1;
+
+    void add(int64_t drawn) {
+      history.add(drawn);
+      if (constraint) constraint->accept(drawn);
+    }
   };
 
   void draw_here(std::span<const int64_t> slots, std::span<const float* const> rows, std::vector<Drawn>& drawn);

@@ -93,6 +93,9 @@ struct EngineLimits {
 /// Under tensor parallelism all ranks make the same calls, and all take the first one's draws.
 std::unique_ptr<StepModel> make_step_model(const Transformer& model, const EngineLimits& limits);
 
+/// Whether tokens are drawn on the host, as constraints (SamplingSettings::constraint) want it.
+bool draws_on_host(const Transformer& model);
+
 /// Memory of a GPU that make_step_model takes beside the cache, at most; 0 on the CPU.
 int64_t step_model_bytes(const Transformer& model, const EngineLimits& limits);
 

@@ -97,7 +97,9 @@ void CompletionAnswer::add_end(size_t index, Choice& choice, std::vector<Json>& 
 
 SpokenAndCalled CompletionAnswer::parts_of(const std::string& text) const {
   if (!request_.has_tools) return {text, {}};
-  return split_tool_calls(text, model_.tool_call_form, request_.variables["tools"]);
+  SpokenAndCalled parts = split_tool_calls(text, model_.tool_call_form, request_.variables["tools"]);
+  if (request_.calls_one && parts.calls.size() > 1) parts.calls.resize(1);
+  return parts;
 }
 
 Json CompletionAnswer::frame(bool is_chunk) const {

@@ -7,6 +7,7 @@
 
 #include "config/json_node.h"
 #include "rollout/config.h"
+#include "serve/response_form.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 
@@ -35,10 +36,8 @@ struct Undone {
 
 const std::vector<Undone>& undone() {
   static const std::vector<Undone> all = {
-      {"response_format", {Json{{"type", "text"}}}, "only {\"type\": \"text\"}: what is drawn is not constrained"},
       {"functions", {Json::array()}, "is given as tools"},
       {"function_call", {"none", "auto"}, "is given as tool_choice"},
-      {"parallel_tool_calls", {true}, "a model calls as many tools as it writes"},
       {"modalities", {Json::array({"text"})}, "only text is served"},
       {"audio", {}, "only text is served"},
       {"prediction", {}, "nothing is predicted"},
@@ -46,9 +45,9 @@ const std::vector<Undone>& undone() {
       {"suffix", {""}, "nothing is filled in"},
       {"best_of", {1}, "all choices are given; ask for n"},
       {"use_beam_search", {false}, "beam search is no sampling"},
-      {"guided_json", {}, "what is drawn is not constrained"},
-      {"guided_regex", {}, "what is drawn is not constrained"},
-      {"guided_choice", {}, "what is drawn is not constrained"},
+      {"guided_json", {}, "is given as response_format"},
+      {"guided_regex", {}, "is given as response_format: a schema with pattern"},
+      {"guided_choice", {}, "is given as response_format: a schema with enum"},
   };
   return all;
 }
@@ -58,7 +57,7 @@ struct Fields {
   GeneratingArgs sampling{.temperature = 1, .top_p = 1, .top_k = 0, .include_stop_str_in_output = false};
   std::optional<int64_t> max_tokens, max_completion_tokens, seed;
   int64_t n = 1, top_logprobs = 0;
-  bool stream = false, echo = false, return_token_ids = false, add_generation_prompt = true;
+  bool stream = false, echo = false, return_token_ids = false, add_generation_prompt = true, parallel_tool_calls = true;
 
   template <class V>
   void fields(V& v) {
@@ -79,6 +78,7 @@ struct Fields {
     v("echo", echo, "");
     v("stream", stream, "");
     v("return_token_ids", return_token_ids, "");
+    v("parallel_tool_calls", parallel_tool_calls, "");
     v("add_generation_prompt", add_generation_prompt, "");
   }
 };
@@ -94,7 +94,7 @@ class Body {
  public:
   Body(CompletionKind kind, Json body) {
     if (!body.is_object()) throw user_error("the body: must be a JSON object, not {}", body.type_name());
-    std::set<std::string> structured = {"model", "stop", "logit_bias", "stream_options", "logprobs"};
+    std::set<std::string> structured = {"model", "stop", "logit_bias", "stream_options", "logprobs", "response_format"};
     structured.merge(kind == CompletionKind::kText
                          ? std::set<std::string>{"prompt"}
                          : std::set<std::string>{"messages", "tools", "tool_choice", "chat_template_kwargs"});
@@ -271,8 +271,10 @@ Json messages_of(Json messages) {
 /// Whether there are tools that may be called; puts them among the template's variables.
 bool read_tools(const Body& body, Json& variables) {
   const Json &tools = body["tools"], &choice = body["tool_choice"];
-  if (!choice.is_null() && choice != "auto" && choice != "none")
-    throw user_error("tool_choice = {}: only auto and none; no model is made to call", brief(choice));
+  const bool requires_one = choice == "required" || choice.is_object();
+  if (!choice.is_null() && choice != "auto" && choice != "none" && !requires_one)
+    throw user_error("tool_choice = {}: must be auto, none, required or {{type, function: {{name}}}}", brief(choice));
+  if (requires_one && (!tools.is_array() || tools.empty())) throw user_error("tool_choice: needs tools");
   if (tools.is_null()) return false;
   if (!tools.is_array()) fail_type("tools", tools, "a list of {type, function}");
   for (size_t i = 0; i < tools.size(); ++i)
@@ -284,6 +286,18 @@ bool read_tools(const Body& body, Json& variables) {
   return true;
 }
 
+/// Tools of which one must be called; none: none must.
+Json required_tools(const Json& tools, const Json& choice) {
+  if (choice == "required") return tools;
+  if (!choice.is_object()) return Json::array();
+  const Json function = choice.value("function", Json());
+  for (const Json& tool : tools)
+    if (function.is_object() && function.contains("name") && tool["function"].value("name", Json()) == function["name"])
+      return Json::array({tool});
+  throw user_error("tool_choice = {}: must be {{type, function: {{name}}}} with the name of one of the tools",
+                   brief(choice));
+}
+
 void read_chat(const Body& body, bool add_generation_prompt, const ServedModel& model, CompletionRequest& request) {
   if (!model.chat_template)
     throw UserError("this model has no chat template; complete texts at /v1/completions, or start with --template");
@@ -292,6 +306,10 @@ void read_chat(const Body& body, bool add_generation_prompt, const ServedModel& 
   request.has_tools = read_tools(body, variables);
   request.messages = messages_of(body["messages"]);
   const std::string prompt = model.chat_template->render(request.messages, add_generation_prompt, variables);
+  const Json required = request.has_tools ? required_tools(body["tools"], body["tool_choice"]) : Json::array();
+  if (!required.empty() && request.sampling.constraint)
+    throw UserError("tool_choice: a call that is required leaves no room for a response_format");
+  if (!required.empty()) require_call(required, prompt, model, request);
   request.variables = std::move(variables);
   check_text_size("messages", prompt, model);
   request.prompts = {model.tokenizer.encode(prompt, true, false)};  // the template writes the special tokens itself
@@ -343,10 +361,12 @@ CompletionRequest read_completion(CompletionKind kind, Json json, const ServedMo
                             .with_usage = usage_of(body["stream_options"]),
                             .with_token_ids = fields.return_token_ids,
                             .echoes = fields.echo,
+                            .calls_one = !fields.parallel_tool_calls,
                             .given = body.scalars()};
   read_log_probs(body["logprobs"], fields.top_logprobs, model, request);
   if (!body["stop"].is_null()) request.sampling.stop_strings = stops_of(body["stop"]);
   if (!body["logit_bias"].is_null()) request.sampling.logit_bias = biases_of(body["logit_bias"], model.vocab_size);
+  if (!body["response_format"].is_null()) read_response_format(body["response_format"], model, request);
   if (kind == CompletionKind::kText)
     read_prompts(body["prompt"], model, request);
   else

@@ -15,6 +15,7 @@
 namespace roll {
 
 class ChatTemplate;
+class Grammars;
 class Tokenizer;
 
 /// What requests are read against, and answers written with. All must outlive whoever has it.
@@ -25,6 +26,8 @@ struct ServedModel {
   int64_t vocab_size = 0;
   int64_t max_length = 0;  // prompt and response, in tokens
   ToolCallForm tool_call_form = ToolCallForm::kMarked;
+  Grammars* grammars = nullptr;                                // of its tokens; null: no response can be held to a form
+  std::string no_grammars = "only {\"type\": \"text\"} here";  // why
   bool scores_tokens = false;  // whoever answers can score tokens that nobody drew (token_scores.h)
 };
 
@@ -44,6 +47,7 @@ struct CompletionRequest {
   int64_t num_likeliest = 0;    // tokens of which the log-probs are given beside each one's own
   bool echoes = false;          // the prompt stands before the text that is answered
   bool has_tools = false;       // which may be called
+  bool calls_one = false;       // of what the model calls, the first call is answered
   Json given = Json::object();  // the body's numbers and flags, as they are there
   size_t num_body_bytes = 0;    // that all of it came in
 

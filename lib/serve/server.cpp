@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/strangers_json.h"
+#include "grammar/grammars.h"
 #include "http/server.h"
 #include "serve/completion_answer.h"
 
@@ -250,6 +251,8 @@ struct CompletionServer::Parts {
       reply.send(response_of(404, error.what()));
     } catch (const UserError& error) {
       reply.send(response_of(400, error.what()));
+    } catch (const GrammarsBusy& error) {
+      reply.send(response_of(Refusal{429, "rate_limit_error", error.what()}));
     } catch (const Unavailable& error) {
       reply.send(response_of(503, error.what()));
     }

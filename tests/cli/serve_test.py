@@ -18,63 +18,9 @@ import threading
 import time
 
 from expecting import expect, finish
+from serving import CHAT, HI, TEXT, Server
 
 BINARY = pathlib.Path(sys.argv[1]).resolve()
-CHAT, TEXT = "/v1/chat/completions", "/v1/completions"
-HI = [dict(role="user", content="hi")]
-
-
-class Server:
-    def __init__(self, folder, *flags, key=None):
-        environment = {name: value for name, value in os.environ.items() if name != "ROLL_API_KEY"}
-        self.key = key
-        self.err = open(folder / "err.txt", "w+")
-        self.process = subprocess.Popen([BINARY, "serve", "--model", "model", "--port", "0", *map(str, flags)], cwd=folder, stdout=subprocess.PIPE, stderr=self.err,
-                                        text=True, env=environment | ({"ROLL_API_KEY": key} if key else {}))
-        line = self.process.stdout.readline()
-        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/v1\n", line)
-        assert found, (line, self.said())
-        self.port = int(found[1])
-
-    def said(self):
-        self.err.seek(0)
-        return self.err.read()
-
-    def ask(self, path, body=None, headers={}, method=None, timeout=60):
-        """The status, and the body as JSON."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
-        key = {"Authorization": f"Bearer {self.key}"} if self.key else {}
-        connection.request(method or ("GET" if body is None else "POST"), path, body if body is None or isinstance(body, bytes) else json.dumps(body), key | headers)
-        with contextlib.closing(connection):
-            answer = connection.getresponse()
-            streams = answer.getheader("Content-Type") == "text/event-stream"
-            return answer.status, answer.read() if streams else json.loads(answer.read() or b"null")
-
-    def stream(self, path, body, timeout=60):
-        """The chunks of a stream, as they come."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
-        connection.request("POST", path, json.dumps(body | dict(stream=True)))
-        with contextlib.closing(connection):
-            answer = connection.getresponse()
-            assert answer.status == 200 and answer.getheader("Content-Type") == "text/event-stream", answer.status
-            for line in iter(answer.readline, b""):
-                if line.startswith(b"data: ") and line != b"data: [DONE]\n":
-                    yield json.loads(line[6:])
-                elif line == b"data: [DONE]\n":
-                    return
-
-    def stop(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
-        return self.process.wait(60)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-
-
 def drawn(folder, rows):
     text = "".join(json.dumps(row) + "\n" for row in rows)
     done = subprocess.run([BINARY, "generate", "--model", "model", "--template", "chatml", "--max-new-tokens", "12"], cwd=folder, input=text, capture_output=True, text=True)
@@ -153,7 +99,7 @@ def check_client(server):
     expect(len(whole.choices) == 2 and whole.usage.completion_tokens > 0, whole)
     streamed = "".join(chunk.choices[0].delta.content or "" for chunk in client.chat.completions.create(stream=True, **wish))
     expect(streamed == whole.choices[0].message.content, f"{streamed!r} is not {whole.choices[0].message.content!r}")
-    for wrong, kind in ((dict(model="gpt-4"), openai.NotFoundError), (dict(temperature=-1), openai.BadRequestError), (dict(response_format=dict(type="json_object")), openai.BadRequestError)):
+    for wrong, kind in ((dict(model="gpt-4"), openai.NotFoundError), (dict(temperature=-1), openai.BadRequestError), (dict(response_format=dict(type="xml")), openai.BadRequestError)):
         try:
             client.chat.completions.create(**wish | wrong)
             expect(False, f"{wrong} was answered")
@@ -255,7 +201,7 @@ def check_connections(server):
 
 
 def check_limits(folder):
-    with Server(folder, "--template", "chatml", "--max-running-requests", 1, "--max-waiting", 2, "--max-body-mib", 1, "--timeout", 2, "--max-length", 30000, key="secret-key-1") as server:
+    with Server(BINARY, folder, "--template", "chatml", "--max-running-requests", 1, "--max-waiting", 2, "--max-body-mib", 1, "--timeout", 2, "--max-length", 30000, key="secret-key-1") as server:
         check_connections(server)
         expect(server.ask(CHAT, dict(messages=HI), headers={"Authorization": "Bearer secret-key-2"})[0] == 401, "a wrong key is enough")
         expect(server.ask("/v1/models", headers={"Authorization": ""})[0] == 401, "no key is enough")
@@ -288,7 +234,7 @@ def main():
         folder = pathlib.Path(name)
         subprocess.run([BINARY, "init-model", "--arch", "qwen2", "--hidden", "64", "--intermediate", "128", "--layers", "2", "--heads", "4", "--kv-heads", "2", "--tokenizer", "builtin",
                         "--seed", "1", "--out", "model"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-        with Server(folder, "--template", "chatml") as server:
+        with Server(BINARY, folder, "--template", "chatml") as server:
             check_same_as_generate(folder, server)
             check_scores(folder, server)
             check_client(server)

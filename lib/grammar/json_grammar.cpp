@@ -1,0 +1,377 @@
+#include "grammar/json_grammar.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "base/error.h"
+#include "grammar/ebnf.h"
+#include "grammar/number_grammar.h"
+#include "grammar/pattern.h"
+
+namespace roll {
+
+namespace {
+
+constexpr size_t kMostSchemaBytes = 64 << 10, kMostGrammarBytes = 1 << 20;
+constexpr int kMostDepth = 32;
+constexpr int64_t kMostItems = 1000, kMostCharacters = 2000;
+
+// "u" without surrogates: one alone is no character.
+constexpr const char* kBasics = R"(ws ::= "" | " " | "\n" [ \t]{0,32}
+char ::= plain | "\\" (["\\/bfnrt] | "u" ([0-9a-cefA-CEF] [0-9a-fA-F]{3} | [dD] [0-7] [0-9a-fA-F]{2}))
+string ::= "\"" char* "\""
+integer ::= "-"? ("0" | [1-9] [0-9]{0,17})
+number ::= integer ("." [0-9]{1,17})? ([eE] [+-]? [0-9]{1,2})?
+boolean ::= "true" | "false"
+pair ::= string ws ":" ws any
+object ::= "{" ws (pair (ws "," ws pair)* ws)? "}"
+array ::= "[" ws (any (ws "," ws any)* ws)? "]"
+any ::= object | array | string | number | boolean | "null"
+)";
+
+std::string basics() {
+  return fmt::format("plain ::= {}\n{}", ebnf_plain_characters(all_but({})), kBasics);
+}
+
+constexpr std::array kTypes = {"object", "array", "string", "integer", "number", "boolean", "null"};
+
+/// What says nothing of a value, or is looked up by those that refer to it.
+const std::set<std::string> kNotes = {"title",     "description", "default",    "examples",   "example",
+                                      "$schema",   "$id",         "$comment",   "deprecated", "readOnly",
+                                      "writeOnly", "$defs",       "definitions"};
+
+const std::map<std::string, std::set<std::string>>& keywords() {
+  static const std::map<std::string, std::set<std::string>> all = {
+      {"object", {"properties", "required", "additionalProperties"}},
+      {"array", {"items", "prefixItems", "minItems", "maxItems"}},
+      {"string", {"minLength", "maxLength", "pattern", "format"}},
+      {"integer", {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "format"}},
+      {"number", {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "format"}},
+      {"boolean", {}},
+      {"null", {}}};
+  return all;
+}
+
+bool has_type(const Json& value, const std::string& type) {
+  if (type == "integer") return value.is_number_integer();
+  if (type == "null") return value.is_null();
+  return type == "object"    ? value.is_object()
+         : type == "array"   ? value.is_array()
+         : type == "string"  ? value.is_string()
+         : type == "boolean" ? value.is_boolean()
+                             : value.is_number();
+}
+
+class SchemaReader {
+ public:
+  SchemaReader(const Json& root, std::string key) : root_(root), key_(std::move(key)) {
+    if (to_line(root).size() > kMostSchemaBytes)
+      throw user_error("{}: has more than {} KB", key_, kMostSchemaBytes >> 10);
+  }
+
+  /// Rules, of which `root` matches a value of the schema between two texts.
+  std::string read(const std::string& opens = "", const std::string& closes = "") {
+    std::string root = rule_of(root_, "");
+    if (!opens.empty()) root = ebnf_literal(opens) + " " + root;
+    if (!closes.empty()) root += " " + ebnf_literal(closes);
+    for (size_t i = 0; i < wanted_.size(); ++i) {  // which grows
+      const std::string pointer = wanted_[i];
+      add_rule(references_.at(pointer), value(target_of(pointer), pointer));
+    }
+    return "root ::= " + root + "\n" + rules_ + basics();
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& at, const std::string& why) const {
+    throw user_error("{}{}: {}", key_, at.empty() ? "" : " at " + at, why);
+  }
+
+  void add_rule(const std::string& name, const std::string& body) {
+    rules_ += name + " ::= " + body + "\n";
+    if (rules_.size() > kMostGrammarBytes) throw user_error("{}: is too large", key_);
+  }
+  std::string new_name() { return fmt::format("r{}", ++last_name_); }
+
+  std::string rule_of(const Json& schema, const std::string& at) {
+    std::string body = value(schema, at);
+    if (body.find(' ') == std::string::npos) return body;
+    const std::string name = new_name();
+    add_rule(name, body);
+    return name;
+  }
+
+  std::string value(const Json& schema, const std::string& at) {
+    if (++depth_ > kMostDepth) fail(at, fmt::format("more than {} levels in each other", kMostDepth));
+    std::string found = schema.is_boolean() ? of_boolean(schema, at) : of_object(schema, at);
+    --depth_;
+    return found;
+  }
+
+  std::string of_boolean(const Json& schema, const std::string& at) const {
+    if (!schema.get<bool>()) fail(at, "false allows nothing");
+    return "any";
+  }
+
+  std::string of_object(const Json& schema, const std::string& at) {
+    if (!schema.is_object()) fail(at, "a schema is an object, true or false");
+    for (const char* key : {"$ref", "anyOf", "allOf", "oneOf"})
+      if (schema.contains(key)) return of_others(key, schema, at);
+    for (const char* key : {"const", "enum"})
+      if (schema.contains(key)) return of_values(key, schema, at);
+    const std::vector<std::string> types = types_of(schema, at);
+    check_keys(schema, types, at);
+    std::string found;
+    for (const std::string& type : types) found += (found.empty() ? "" : " | ") + of_type(type, schema, at);
+    return found;
+  }
+
+  void check_keys(const Json& schema, const std::vector<std::string>& types, const std::string& at) const {
+    for (const auto& [key, unused] : schema.items()) {
+      const auto knows = [&key = key](const std::string& type) { return keywords().at(type).contains(key); };
+      if (key == "type" || kNotes.contains(key) || std::ranges::any_of(types, knows)) continue;
+      if (key == "uniqueItems" && unused == false) continue;
+      fail(at, fmt::format("{} is not known{}", key, types.size() == 1 ? " for type " + types[0] : ""));
+    }
+  }
+
+  /// A keyword that stands alone.
+  void check_alone(const char* key, const Json& schema, const std::set<std::string>& also,
+                   const std::string& at) const {
+    for (const auto& [other, unused] : schema.items())
+      if (other != key && !kNotes.contains(other) && !also.contains(other))
+        fail(at, fmt::format("{} beside {} is not known", other, key));
+  }
+
+  std::string of_others(const std::string& key, const Json& schema, const std::string& at) {
+    check_alone(key.c_str(), schema, {}, at);
+    const Json& others = schema[key];
+    if (key == "$ref") return reference(others, at);
+    const std::string here = at + "/" + key;
+    if (key == "oneOf") fail(at, "oneOf is not known; say anyOf");
+    if (!others.is_array() || others.empty()) fail(here, "must be a list of schemas");
+    if (key == "allOf" && others.size() > 1) fail(here, "is known with one schema only");
+    std::string found;
+    for (size_t i = 0; i < others.size(); ++i)
+      found += (found.empty() ? "" : " | ") + rule_of(others[i], fmt::format("{}/{}", here, i));
+    return found;
+  }
+
+  std::string reference(const Json& pointer, const std::string& at) {
+    if (!pointer.is_string() || !pointer.get_ref<const std::string&>().starts_with("#"))
+      fail(at, "$ref must be # or #/..., within the schema");
+    const auto text = pointer.get<std::string>();
+    const auto [found, is_new] = references_.try_emplace(text, "");
+    if (is_new) {
+      target_of(text);  // it is there
+      found->second = new_name();
+      wanted_.push_back(text);
+    }
+    return found->second;
+  }
+
+  const Json& target_of(const std::string& pointer) const {
+    try {
+      return root_.at(Json::json_pointer(pointer.substr(1)));
+    } catch (const Json::exception&) {
+      throw user_error("{}: $ref = {}: nothing is there", key_, pointer);
+    }
+  }
+
+  std::string of_values(const char* key, const Json& schema, const std::string& at) {
+    check_alone(key, schema, {"type"}, at);
+    const Json values = std::string(key) == "const" ? Json::array({schema[key]}) : schema[key];
+    if (!values.is_array()) fail(at, "enum must be a list");
+    const std::vector<std::string> types = types_of(schema, at);
+    std::string found;
+    for (const Json& value : values)
+      if (!schema.contains("type") ||
+          std::ranges::any_of(types, [&](const auto& type) { return has_type(value, type); }))
+        found += (found.empty() ? "" : " | ") + ebnf_literal(to_line(value));
+    if (found.empty()) fail(at, fmt::format("{} has no value of its type", key));
+    return found;
+  }
+
+  /// Those that are given; else those that its keywords are of; else all.
+  std::vector<std::string> types_of(const Json& schema, const std::string& at) const {
+    std::vector<std::string> types;
+    if (schema.contains("type")) {
+      const Json& given = schema["type"];
+      for (const Json& type : given.is_array() ? given : Json::array({given})) {
+        if (!type.is_string() || std::ranges::find(kTypes, type.get<std::string>()) == kTypes.end())
+          fail(at, fmt::format("type = {}: must be object, array, string, integer, number, boolean or null",
+                               to_line(type)));
+        types.push_back(type);
+      }
+      if (types.empty()) fail(at, "type: must not be empty");
+      return types;
+    }
+    for (const char* type : kTypes)
+      if (std::ranges::any_of(keywords().at(type),
+                              [&](const auto& key) { return key != "format" && schema.contains(key); }))
+        return {type};
+    return {kTypes.begin(), kTypes.end()};
+  }
+
+  std::string of_type(const std::string& type, const Json& schema, const std::string& at) {
+    if (type == "object") return of_properties(schema, at);
+    if (type == "array") return of_items(schema, at);
+    if (type == "string") return of_string(schema, at);
+    if (type == "integer" || type == "number") return number_grammar(schema, type == "integer", key_ + " at " + at);
+    return type == "null" ? "\"null\"" : "boolean";
+  }
+
+  int64_t count(const char* key, const Json& schema, int64_t standard, int64_t most, const std::string& at) const {
+    if (!schema.contains(key)) return standard;
+    const Json& value = schema[key];
+    if (!value.is_number_integer() || value < 0 || value > most)
+      fail(at, fmt::format("{} = {}: must be a whole number of 0 to {}", key, to_line(value), most));
+    return value.get<int64_t>();
+  }
+
+  std::string of_string(const Json& schema, const std::string& at) {
+    const bool has_length = schema.contains("minLength") || schema.contains("maxLength");
+    if (schema.contains("pattern") + schema.contains("format") + has_length > 1)
+      fail(at, "of pattern, format and lengths only one is known at a time");
+    const auto quoted = [](const std::string& body) { return R"(("\"" )" + body + R"( "\""))"; };
+    for (const char* key : {"pattern", "format"})
+      if (schema.contains(key) && !schema[key].is_string()) fail(at, fmt::format("{} must be a text", key));
+    if (schema.contains("pattern"))
+      return quoted(pattern_grammar(schema["pattern"].get<std::string>(), key_ + " at " + at));
+    if (schema.contains("format")) {
+      const std::string pattern = pattern_of_format(schema["format"].get<std::string>());
+      if (pattern.empty())
+        fail(at,
+             fmt::format("format = {}: is not known; date, time, date-time, email, hostname, ipv4, uri and uuid are",
+                         to_line(schema["format"])));
+      return quoted(pattern_grammar(pattern, "format"));
+    }
+    if (!has_length) return "string";
+    const int64_t least = count("minLength", schema, 0, kMostCharacters, at);
+    const int64_t most = count("maxLength", schema, INT64_MAX, INT64_MAX, at);
+    if (most < least) fail(at, "maxLength is below minLength");
+    // A bound that a response hardly reaches would cost a grammar as many states.
+    if (most != INT64_MAX && most > kMostCharacters)
+      fail(at, fmt::format("maxLength = {}: at most {}", most, kMostCharacters));
+    return quoted("char" + ebnf_times(least, most == INT64_MAX ? std::nullopt : std::optional(most)));
+  }
+
+  std::string of_items(const Json& schema, const std::string& at) {
+    const Json prefix = schema.contains("prefixItems") ? schema["prefixItems"] : Json::array();
+    if (!prefix.is_array()) fail(at, "prefixItems must be a list of schemas");
+    const bool has_more = !schema.contains("items") || schema["items"] != false;
+    const int64_t num_first = std::ssize(prefix);
+    const int64_t least = std::max<int64_t>(0, count("minItems", schema, 0, kMostItems, at) - num_first);
+    int64_t most = count("maxItems", schema, INT64_MAX, INT64_MAX, at);
+    if (most != INT64_MAX && most > kMostItems) fail(at, fmt::format("maxItems = {}: at most {}", most, kMostItems));
+    if (most != INT64_MAX) most -= num_first;
+    if (!has_more) most = std::min<int64_t>(most, 0);
+    if (most < least) fail(at, "no list has so few and so many items");
+    std::string first;
+    for (int64_t i = 0; i < num_first; ++i)
+      first += (i == 0 ? "" : R"( ws "," ws )") + rule_of(prefix[i], fmt::format("{}/prefixItems/{}", at, i));
+    const std::string item = most == 0                  ? ""
+                             : schema.contains("items") ? rule_of(schema["items"], at + "/items")
+                                                        : "any";
+    return list_of(first, item, least, most);
+  }
+
+  /// `first`, "" if there are none, and behind them `least` to `most` items.
+  static std::string list_of(const std::string& first, const std::string& item, int64_t least, int64_t most) {
+    const auto more = [&](int64_t taken) {
+      const auto up_to = most == INT64_MAX ? std::nullopt : std::optional(most - taken);
+      if (up_to == 0) return std::string();
+      return fmt::format(R"( (ws "," ws {}){})", item, ebnf_times(std::max<int64_t>(0, least - taken), up_to));
+    };
+    if (!first.empty()) return fmt::format(R"(("[" ws {}{} ws "]"))", first, more(0));
+    if (most == 0) return R"(("[" ws "]"))";
+    const std::string some = item + more(1) + " ws";
+    return R"(("[" ws ()" + some + (least > 0 ? R"() "]"))" : R"()? "]"))");
+  }
+
+  std::string of_properties(const Json& schema, const std::string& at) {
+    const Json properties = schema.contains("properties") ? schema["properties"] : Json::object();
+    if (!properties.is_object()) fail(at, "properties must be an object of schemas");
+    std::set<std::string> required;
+    const Json names = schema.contains("required") ? schema["required"] : Json::array();
+    if (!names.is_array()) fail(at, "required must be a list of names");
+    for (const Json& name : names) {
+      if (!name.is_string() || !properties.contains(name.get<std::string>()))
+        fail(at, fmt::format("required: {} is none of the properties", to_line(name)));
+      required.insert(name.get<std::string>());
+    }
+    if (properties.empty()) return of_free_properties(schema, at);
+    // From the last to the first: what may follow where something stands before it, and where nothing does.
+    std::string behind, beginning;
+    for (auto entry = properties.rbegin(); entry != properties.rend(); ++entry) {
+      const std::string pair = fmt::format(R"({} ws ":" ws {})", ebnf_literal(to_line(Json(entry.key()))),
+                                           rule_of(entry.value(), fmt::format("{}/properties/{}", at, entry.key())));
+      const bool is_required = required.contains(entry.key());
+      const auto or_without = [&](const std::string& with, const std::string& without) {
+        const std::string name = new_name();
+        add_rule(name, is_required ? with : fmt::format("{} | {}", with, without.empty() ? "\"\"" : without));
+        return name;
+      };
+      const std::string next = behind.empty() ? "ws" : behind;
+      beginning = or_without(fmt::format("{} {}", pair, next), beginning);
+      behind = or_without(fmt::format(R"(ws "," ws {} {})", pair, next), next);
+    }
+    return fmt::format(R"(("{{" ws {} "}}"))", beginning);
+  }
+
+  std::string of_free_properties(const Json& schema, const std::string& at) {
+    const Json more = schema.contains("additionalProperties") ? schema["additionalProperties"] : Json(true);
+    if (more == true) return "object";
+    if (more == false) return R"(("{" ws "}"))";
+    const std::string pair = R"(string ws ":" ws )" + rule_of(more, at + "/additionalProperties");
+    return fmt::format(R"(("{{" ws ({0} (ws "," ws {0})* ws)? "}}"))", pair);
+  }
+
+  const Json& root_;
+  const std::string key_;
+  std::string rules_;
+  int last_name_ = 0, depth_ = 0;
+  std::map<std::string, std::string> references_;  // pointer -> rule
+  std::vector<std::string> wanted_;                // pointers, in the order in which they were met
+};
+
+/// References within `schema`, once it stands at `where` in another one.
+void move_references(Json& schema, const std::string& where) {
+  for (auto& [key, value] : schema.items()) {
+    if (key == "$ref" && value.is_string() && value.get_ref<const std::string&>().starts_with("#"))
+      value = where + value.get<std::string>().substr(1);
+    else if (value.is_structured())
+      move_references(value, where);
+  }
+}
+
+}  // namespace
+
+std::string object_grammar() {
+  return std::string("root ::= object\n") + basics();
+}
+
+std::string schema_grammar(const Json& schema, const std::string& key) {
+  return SchemaReader(schema, key).read();
+}
+
+std::string call_grammar(const Json& tools, const std::string& arguments_key, const std::string& opens,
+                         const std::string& closes, const std::string& key) {
+  Json calls = Json::array();
+  for (const Json& tool : tools) {
+    const Json& function = tool.at("function");
+    Json parameters = function.contains("parameters") ? function["parameters"] : Json{{"type", "object"}};
+    move_references(parameters, fmt::format("#/anyOf/{}/properties/{}", calls.size(), arguments_key));
+    calls.push_back(
+        {{"type", "object"},
+         {"properties", {{"name", {{"const", function.value("name", Json())}}}, {arguments_key, parameters}}},
+         {"required", {"name", arguments_key}}});
+  }
+  const Json schema = {{"anyOf", calls}};
+  return SchemaReader(schema, key).read(opens, closes);
+}
+
+}  // namespace roll

@@ -1,0 +1,74 @@
+#include "grammar/number_grammar.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "grammar/ebnf.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int kMostDecimals = 6;
+constexpr double kLargest = 999'999'999'999, kLargestBound = 1e9;  // in millionths doubles hold the bounds exactly
+constexpr double kNear = 1e-4;
+
+/// A bound and whether the number may not be it.
+struct Bound {
+  double value = 0;
+  bool is_left_out = false;
+};
+
+double bound_of(const char* key, const Json& schema, bool is_integer, const std::string& where) {
+  const Json& value = schema[key];
+  const double most = is_integer ? kLargest : kLargestBound;
+  if (!value.is_number() || std::abs(value.get<double>()) > most)
+    throw user_error("{}: {} = {}: must be a number within ±{:.0f}", where, key, to_line(value), most);
+  const double scaled = value.get<double>() * 1e6;
+  if (!is_integer && std::abs(scaled - std::round(scaled)) > 1e-3)
+    throw user_error("{}: {} = {}: at most {} decimals", where, key, to_line(value), kMostDecimals);
+  return value.get<double>();
+}
+
+void tighten(Bound& bound, double value, bool is_left_out, bool is_least) {
+  if (is_least ? value > bound.value : value < bound.value)
+    bound = {value, is_left_out};
+  else if (value == bound.value)
+    bound.is_left_out |= is_left_out;
+}
+
+/// Numbers with so many decimals; "" if none lies between.
+std::string with_decimals(const Bound& least, const Bound& most, int decimals, double scale) {
+  const double low = least.value * scale, high = most.value * scale;
+  auto from = static_cast<int64_t>(std::ceil(low - kNear)), to = static_cast<int64_t>(std::floor(high + kNear));
+  if (least.is_left_out && std::abs(static_cast<double>(from) - low) < kNear) ++from;
+  if (most.is_left_out && std::abs(static_cast<double>(to) - high) < kNear) --to;
+  if (from > to) return "";
+  return decimals == 0 ? ebnf_integers(from, to) : ebnf_decimals(from, to, decimals);
+}
+
+}  // namespace
+
+std::string number_grammar(const Json& schema, bool is_integer, const std::string& where) {
+  Bound least{-kLargest}, most{kLargest};
+  bool is_bounded = false;
+  for (const char* key : {"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"}) {
+    if (!schema.contains(key)) continue;
+    const bool is_least = std::string(key).ends_with("inimum");
+    tighten(is_least ? least : most, bound_of(key, schema, is_integer, where), key[0] == 'e', is_least);
+    is_bounded = true;
+  }
+  if (!is_bounded) return is_integer ? "integer" : "number";
+  std::string found;
+  double scale = 1;
+  for (int decimals = 0; decimals <= (is_integer ? 0 : kMostDecimals); ++decimals, scale *= 10) {
+    const std::string some = with_decimals(least, most, decimals, scale);
+    if (!some.empty()) found += (found.empty() ? "" : " | ") + some;
+  }
+  if (found.empty()) throw user_error("{}: no number lies between the bounds", where);
+  return "(" + found + ")";
+}
+
+}  // namespace roll

@@ -1,0 +1,259 @@
+#include "grammar/pattern.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "grammar/ebnf.h"
+#include "unicode/unicode.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kMostTimes = 1000;
+constexpr size_t kMostGroups = 32;
+
+const Characters& digits() {
+  static const Characters all = {{'0', '9'}};
+  return all;
+}
+
+const Characters& letters() {
+  static const Characters all = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+  return all;
+}
+
+const Characters& blanks() {
+  static const Characters all = {{'\t', '\r'}, {' ', ' '}, {0xA0, 0xA0}};
+  return all;
+}
+
+/// Where readers of a pattern differ, as most know more letters than ASCII's, only what all agree on.
+Characters ascii_but(Characters characters) {
+  characters.emplace_back(0x80, UINT32_MAX - 1);
+  return all_but(std::move(characters));
+}
+
+/// Characters that JSON writes as two, the second of which is given.
+constexpr std::pair<uint32_t, char> kEscaped[] = {{'"', '"'},  {'\\', '\\'}, {'\b', 'b'}, {'\f', 'f'},
+                                                  {'\n', 'n'}, {'\r', 'r'},  {'\t', 't'}};
+
+bool contains(const Characters& characters, uint32_t c) {
+  return std::ranges::any_of(characters, [c](const auto& range) { return range.first <= c && c <= range.second; });
+}
+
+/// One of these characters, as JSON writes it; "" where it can write none.
+std::string one_of(const Characters& characters) {
+  std::string found = ebnf_plain_characters(characters);
+  for (const auto& [c, letter] : kEscaped)
+    if (contains(characters, c)) found += (found.empty() ? "" : " | ") + ebnf_literal(std::string("\\") + letter);
+  return found.empty() ? "" : "(" + found + ")";
+}
+
+class PatternReader {
+ public:
+  PatternReader(std::string_view pattern, const std::string& key) : key_(key) {
+    size_t at = 0;
+    while (at < pattern.size()) text_.push_back(next_code_point(pattern, at));
+  }
+
+  std::string read() {
+    std::string found = alternatives();
+    if (!is_at_end()) fail("a ) that nothing opens");
+    return found;
+  }
+
+ private:
+  bool is_at_end() const { return at_ == text_.size(); }
+  bool sees(uint32_t c) const { return !is_at_end() && text_[at_] == c; }
+  bool take(uint32_t c) {
+    if (!sees(c)) return false;
+    ++at_;
+    return true;
+  }
+  uint32_t next(const char* missing) {
+    if (is_at_end()) fail(missing);
+    return text_[at_++];
+  }
+  [[noreturn]] void fail(const std::string& why) const {
+    throw user_error("{}: {} at character {} of the pattern", key_, why, at_);
+  }
+
+  std::string alternatives() {
+    if (++depth_ > kMostGroups) fail("too many groups in each other");
+    std::string all;
+    do {
+      take('^');
+      all += (all.empty() ? "" : " | ") + sequence();
+    } while (take('|'));
+    --depth_;
+    return "(" + all + ")";
+  }
+
+  std::string sequence() {
+    std::string all;
+    while (!is_at_end() && !sees('|') && !sees(')')) {
+      if (take('$')) {
+        if (!is_at_end() && !sees('|') && !sees(')')) fail("$ is known only at the end");
+        break;
+      }
+      const std::string one = atom();
+      all += (all.empty() ? "" : " ") + one + times();
+    }
+    return all.empty() ? "\"\"" : all;
+  }
+
+  std::string atom() {
+    const uint32_t c = next("nothing");
+    if (c == '(') return group();
+    if (c == '.') return of(all_but({{'\n', '\n'}, {'\r', '\r'}}));
+    if (c == '[') return of(character_class());
+    if (c == '\\') return of(escape());
+    if (c == '*' || c == '+' || c == '?' || c == '{' || c == '^')
+      fail("there is nothing to repeat, or ^ in the middle,");
+    return of({{c, c}});
+  }
+
+  std::string group() {
+    if (take('?') && !take(':')) fail("(? is known only as (?:");
+    std::string found = alternatives();
+    if (!take(')')) fail("a ( that nothing closes");
+    return found;
+  }
+
+  std::string of(const Characters& characters) const {
+    std::string found = one_of(characters);
+    if (found.empty()) fail("characters that JSON cannot write");
+    return found;
+  }
+
+  Characters escape() {
+    const uint32_t c = next("a \\ at the end");
+    if (c == 'd') return digits();
+    if (c == 'D') return ascii_but(digits());
+    if (c == 'w') return letters();
+    if (c == 'W') return ascii_but(letters());
+    if (c == 's') return blanks();
+    if (c == 'S') return ascii_but(blanks());
+    const uint32_t one = escaped_character(c);
+    return {{one, one}};
+  }
+
+  uint32_t escaped_character(uint32_t c) {
+    constexpr std::string_view kNamed = "nrtfv", kMeant = "\n\r\t\f\v";
+    if (c == 'x' || c == 'u') return hexadecimal(c == 'x' ? 2 : 4);
+    const bool is_letter = c < 128 && contains(letters(), c);
+    const size_t named = is_letter ? kNamed.find(static_cast<char>(c)) : std::string_view::npos;
+    if (named != std::string_view::npos) return static_cast<uint32_t>(kMeant[named]);
+    if (is_letter) fail(fmt::format("\\{} is not known", static_cast<char>(c)));
+    return c;
+  }
+
+  uint32_t hexadecimal(int count) {
+    uint32_t value = 0;
+    while (count-- > 0) {
+      const uint32_t c = next("an escape that does not end");
+      const bool is_digit = c >= '0' && c <= '9';
+      const uint32_t lower = c | 0x20;
+      if (!is_digit && (lower < 'a' || lower > 'f')) fail("an escape that is not hexadecimal");
+      value = value * 16 + (is_digit ? c - '0' : lower - 'a' + 10);
+    }
+    return value;
+  }
+
+  Characters character_class() {
+    constexpr const char* kOpen = "a [ that nothing closes";
+    const bool is_negated = take('^');
+    bool has_kinds = false;  // \w and the like
+    Characters all;
+    while (!take(']')) {
+      const uint32_t c = next(kOpen);
+      has_kinds |= c == '\\' && !is_at_end() &&
+                   std::string_view("dDwWsS").find(static_cast<char>(text_[at_])) != std::string_view::npos;
+      const Characters first = c == '\\' ? escape() : Characters{{c, c}};
+      const bool is_one = first.size() == 1 && first[0].first == first[0].second;
+      const bool is_range = is_one && sees('-') && at_ + 1 < text_.size() && text_[at_ + 1] != ']';
+      if (!is_range) {
+        all.insert(all.end(), first.begin(), first.end());
+        continue;
+      }
+      ++at_;
+      const uint32_t end = next(kOpen), last = end == '\\' ? escaped_character(next(kOpen)) : end;
+      if (last < first[0].first) fail("a range that runs backwards");
+      all.emplace_back(first[0].first, last);
+    }
+    if (!is_negated) return all;
+    return has_kinds ? ascii_but(all) : all_but(all);
+  }
+
+  int64_t number() {
+    int64_t value = 0;
+    if (is_at_end() || text_[at_] < '0' || text_[at_] > '9') fail("{ without a number");
+    while (!is_at_end() && text_[at_] >= '0' && text_[at_] <= '9' && value <= kMostTimes)
+      value = value * 10 + (text_[at_++] - '0');
+    if (value > kMostTimes) fail(fmt::format("more than {} repetitions", kMostTimes));
+    return value;
+  }
+
+  std::string times() {
+    std::string found;
+    if (take('*'))
+      found = "*";
+    else if (take('+'))
+      found = "+";
+    else if (take('?'))
+      found = "?";
+    else if (take('{'))
+      found = counted();
+    if (!found.empty()) take('?');  // which of the matches comes first is nothing here
+    if (!found.empty() && (sees('*') || sees('+') || sees('?') || sees('{'))) fail("two repetitions");
+    return found;
+  }
+
+  std::string counted() {
+    const int64_t least = number();
+    std::optional<int64_t> most = least;
+    if (take(',')) most = sees('}') ? std::nullopt : std::optional(number());
+    if (!take('}')) fail("a { that nothing closes");
+    if (most && *most < least) fail("a repetition that runs backwards");
+    return ebnf_times(least, most);
+  }
+
+  const std::string& key_;
+  std::vector<uint32_t> text_;
+  size_t at_ = 0, depth_ = 0;
+};
+
+}  // namespace
+
+std::string pattern_grammar(std::string_view pattern, const std::string& key) {
+  return PatternReader(pattern, key).read();
+}
+
+std::string pattern_of_format(const std::string& format) {
+  static const std::string day = R"((0[1-9]|1\d|2[0-8]))";
+  static const std::string date =
+      R"(\d{4}-(02-)" + day + R"(|(0[469]|11)-(0[1-9]|[12]\d|30)|(0[13578]|1[02])-(0[1-9]|[12]\d|3[01])))";
+  static const std::string time = R"(([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d))";
+  static const std::string host =
+      R"([A-Za-z0-9]([A-Za-z0-9-]{0,20}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,20}[A-Za-z0-9])?){1,4})";
+  static const std::map<std::string, std::string> all = {
+      {"date", date},
+      {"time", time},
+      {"date-time", date + "T" + time},
+      {"email", R"([A-Za-z0-9_%+-]{1,30}(\.[A-Za-z0-9_%+-]{1,30}){0,3}@)" + host},
+      {"hostname", host},
+      {"uuid", "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"},
+      {"ipv4", R"(((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d))"},
+      {"uri", R"(https?://)" + host + R"((:\d{1,4})?(/[A-Za-z0-9._~-]*)*)"}};
+  const auto found = all.find(format);
+  return found == all.end() ? "" : found->second;
+}
+
+}  // namespace roll

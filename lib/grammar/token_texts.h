@@ -1,0 +1,71 @@
+// How a vocabulary gets to the program roll_grammar: for each token its size and bytes, then the tokens that end.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+#include "grammar/grammar_library.h"
+
+namespace roll {
+
+inline constexpr int kVocabularyFd = 3;
+inline constexpr uint64_t kMostGrammarSeconds = 5;  // of a processor
+inline constexpr uint64_t kMostGrammarMemory = uint64_t{1} << 30;
+inline constexpr size_t kMostCompiledBytes = 32 << 20;
+
+inline void pack_number(std::string& to, uint32_t value) {
+  to.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+inline std::string pack_token_texts(const TokenTexts& tokens) {
+  std::string packed;
+  pack_number(packed, static_cast<uint32_t>(tokens.texts.size()));
+  for (const std::string& text : tokens.texts) {
+    pack_number(packed, static_cast<uint32_t>(text.size()));
+    packed += text;
+  }
+  pack_number(packed, static_cast<uint32_t>(tokens.ends.size()));
+  for (const int32_t end : tokens.ends) pack_number(packed, static_cast<uint32_t>(end));
+  return packed;
+}
+
+/// Of what pack_token_texts() wrote.
+inline TokenTexts unpack_token_texts(const std::string& packed) {
+  size_t at = 0;
+  const auto number = [&] {
+    uint32_t value = 0;
+    std::memcpy(&value, packed.data() + at, sizeof value);
+    at += sizeof value;
+    return value;
+  };
+  TokenTexts tokens;
+  tokens.texts.resize(number());
+  for (std::string& text : tokens.texts) {
+    const uint32_t size = number();
+    text = packed.substr(at, size);
+    at += size;
+  }
+  tokens.ends.resize(number());
+  for (int32_t& end : tokens.ends) end = static_cast<int32_t>(number());
+  return tokens;
+}
+
+/// All bytes from the beginning of a file.
+inline std::string read_all(int file) {
+  std::string bytes;
+  char buffer[1 << 16];
+  for (ssize_t count; (count = ::pread(file, buffer, sizeof buffer, static_cast<off_t>(bytes.size()))) > 0;)
+    bytes.append(buffer, static_cast<size_t>(count));
+  return bytes;
+}
+
+inline bool write_all(int file, const std::string& bytes) {
+  size_t done = 0;
+  for (ssize_t count; done < bytes.size() && (count = ::write(file, bytes.data() + done, bytes.size() - done)) > 0;)
+    done += static_cast<size_t>(count);
+  return done == bytes.size();
+}
+
+}  // namespace roll

@@ -1,0 +1,15 @@
+// Token texts for xgrammar, in libroll_grammar.so and in the program roll_grammar alike.
+#pragma once
+
+#include <xgrammar/xgrammar.h>
+
+#include "grammar/grammar_library.h"
+
+namespace roll {
+
+inline xgrammar::TokenizerInfo xgrammar_tokens(const TokenTexts& tokens) {
+  return xgrammar::TokenizerInfo(tokens.texts, xgrammar::VocabType::RAW, static_cast<int>(tokens.texts.size()),
+                                 tokens.ends);
+}
+
+}  // namespace roll
