@@ -142,7 +142,7 @@ std::vector<RewardResult> Scorer::score(std::vector<RewardQuery> queries) {
     queries.clear();
     for (auto& [place, query] : mine) queries.push_back(std::move(query));
   }
-  for (RewardQuery& query : queries) pool_.submit(std::move(query));
+  pool_.submit(std::move(queries));
   return pool_.collect();
 }
 

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "checkpoint/hub_cache.h"
 #include "data/chats.h"
+#include "data/learnt_rows.h"
 #include "data/pair_rows.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
@@ -64,8 +65,9 @@ class LineTokenizer {
 
   /// Labels as Hugging Face has them: -100 where a token is not learnt.
   std::string sft_line(const Json& json, const std::string& where) {
-    Row row = parse_learnt_row(json, where, {});
-    const SftRow encoded = encode_sft_row(row, {}, encoder_);
+    const RowColumns columns = learnt_columns(json, where, LearntRows::kResponses);
+    Row row = parse_learnt_row(json, where, columns);
+    const SftRow encoded = encode_sft_row(row, {.prompt = columns}, encoder_);
     std::vector<int64_t> labels = encoded.ids;
     for (size_t t = 0; t < labels.size(); ++t)
       if (t == 0 || !encoded.labels_mask[t - 1]) labels[t] = -100;

@@ -10,8 +10,9 @@ namespace roll {
 DomainRewards::DomainRewards(const RewardsByDomain& rewards, int64_t response_length, int64_t num_ranks, Log* log) {
   for (const auto& [domain, its] : rewards) {
     const std::string where = fmt::format("rewards.{}.", domain);
-    domains_[domain] = {.pool = std::make_unique<RewardPool>(its.reward, response_length, where, num_ranks, log),
-                        .is_held = its.asks_model};
+    auto pool = std::make_unique<RewardPool>(its.reward, response_length, where, num_ranks, log);
+    const bool is_held = its.asks_model || pool->takes_many();
+    domains_[domain] = {.pool = std::move(pool), .is_held = is_held};
   }
 }
 
@@ -20,16 +21,21 @@ void DomainRewards::submit(const std::string& domain, int64_t response, RewardQu
   if (its.is_held)
     held_[domain][response] = std::move(query);
   else
-    submit(its, response, std::move(query));
+    its.open[its.pool->submit(std::move(query))] = response;
 }
 
-void DomainRewards::submit(Domain& domain, int64_t response, RewardQuery query) {
-  domain.open[domain.pool->submit(std::move(query))] = response;
-}
-
+/// In the order of their names, which tells of no layout and keeps a prompt's responses together.
 void DomainRewards::release() {
-  for (auto& [name, queries] : std::exchange(held_, {}))
-    for (auto& [response, query] : queries) submit(domains_.at(name), response, std::move(query));
+  for (auto& [name, held] : std::exchange(held_, {})) {
+    std::vector<std::pair<uint64_t, int64_t>> order;
+    for (const auto& [response, query] : held) order.emplace_back(query.name, response);
+    std::ranges::sort(order);
+    std::vector<RewardQuery> queries;
+    for (const auto& [query_name, response] : order) queries.push_back(std::move(held.at(response)));
+    Domain& domain = domains_.at(name);
+    const std::vector<int64_t> numbers = domain.pool->submit(std::move(queries));
+    for (size_t i = 0; i < numbers.size(); ++i) domain.open[numbers[i]] = order[i].second;
+  }
 }
 
 bool DomainRewards::is_open() const {

@@ -1,5 +1,6 @@
 // The rewards of all domains: responses go in as they end, verdicts come out as they are made. Those that a model of
-// this program has to see first (reward_models.h) are held until it has.
+// this program has to see first (reward_models.h) are held until it has, those of a type that takes many at once until
+// nothing is left to sample.
 #pragma once
 
 #include <map>
@@ -28,7 +29,7 @@ class DomainRewards {
   bool holds(const std::string& domain) const { return domains_.at(domain).is_held; }
   /// The responses that are held, by domain and response.
   std::map<std::string, std::map<int64_t, RewardQuery>>& held() { return held_; }
-  /// Submits all that are held: a model has seen them.
+  /// Submits all that are held: nothing is left to sample, and models have seen them.
   void release();
   /// Whether some are not taken yet.
   bool is_open() const;
@@ -49,7 +50,6 @@ class DomainRewards {
     bool is_held = false;
     std::map<int64_t, int64_t> open{};  // the pool's number of a response -> the caller's
   };
-  static void submit(Domain& domain, int64_t response, RewardQuery query);
 
   std::map<std::string, Domain> domains_;
   std::map<std::string, std::map<int64_t, RewardQuery>> held_;

@@ -95,6 +95,8 @@ RewardQuery query_of(const Row& row, const RolloutRecord& record, uint64_t name)
           .domain = record.domain,
           .finish_reason = record.finish_reason,
           .num_response_tokens = record.num_model_tokens(),
+          .prompt_ids = record.prompt_ids,
+          .response_ids = record.response_ids,
           .name = name};
 }
 
@@ -248,6 +250,13 @@ bool RolloutWorker::has_agents() const {
 void RolloutWorker::complete(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer) {
   while (true) {
     serve(job, engine, tokenizer, job.request.version, {});
+    if (models_.empty() && !job.coordinator.stopped()) {  // what is held waits for nobody else
+      rewards_.release();
+      if (job.coordinator.waits_for_models()) {
+        job.coordinator.go_on();
+        continue;
+      }
+    }
     Stopwatch watch;
     end_if_stopped(ranks_, job.coordinator.stopped());
     job.statistics.wait_s += watch.restart();

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -154,6 +156,10 @@ class StructReader {
       context_.complain(*value, prefix_ + key, range.rule(*wrong) + (may_be_null ? ", or null" : ""));
   }
 
+  /// Whether the key is given.
+  bool has(std::string_view key) const {
+    return std::ranges::any_of(node_.map, [&](const MapEntry& entry) { return entry.key == key; });
+  }
   void bool_or_text(const char* key, std::string& member, const char*);
   void noted(KeyList keys, const char* reason);
   void refused(KeyList keys, const char* reason) { refuse(keys, reason, false); }

@@ -53,6 +53,7 @@ bool LearntFile::next(Row& row) {
 
 RowColumns learnt_columns(const Json& row, const std::string& file, LearntRows kind) {
   if (kind == LearntRows::kPairs || has_form(row)) return {};
+  if (row.contains("instruction") && row.contains("output")) return {.question = "instruction", .query = "input"};
   const auto layout = recognise_layout(row, file);
   return layout ? RowColumns{.question = layout->columns.question} : RowColumns{};
 }

@@ -94,9 +94,11 @@ std::vector<const Preset*> fitting_presets(const Json& row) {
   return whole;
 }
 
-/// messages, or a prompt with what rows of this program have beside it.
+/// messages, or a prompt with what rows of this program have beside it. Messages beside a problem and its answer but no
+/// ground_truth (open-r1's) hold an answer, too.
 bool has_own_columns(const Json& row) {
-  return row.contains("messages") || (row.contains("prompt") && !has_chat(row) && row.contains("ground_truth"));
+  if (row.contains("ground_truth")) return row.contains("messages") || (row.contains("prompt") && !has_chat(row));
+  return row.contains("messages") && !(row.contains("problem") && row.contains("answer"));
 }
 
 }  // namespace

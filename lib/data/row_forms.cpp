@@ -1,6 +1,7 @@
 #include "data/row_forms.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/chat_message.h"
 #include "base/error.h"
@@ -79,11 +80,13 @@ Response find_response(const Row& row, const std::optional<std::string>& name) {
     return {*name, value};
   }
   Response found;
-  for (const char* each : {"response", "completion"})
+  std::vector<const char*> names{"response", "completion"};
+  if (row.raw.contains("instruction")) names.push_back("output");  // Alpaca's
+  for (const char* each : names)
     if (const Json* value = column(row.raw, each)) {
       if (found.value)
-        throw user_error("{}: has the columns response and completion; name the one to learn in data_args.response",
-                         row.origin);
+        throw user_error("{}: has the columns {} and {}; name the one to learn in data_args.response", row.origin,
+                         found.name, each);
       found = {each, value};
     }
   return found;

@@ -79,6 +79,9 @@ void name_columns(Json& line, const RowColumns& columns, const std::string& orig
     value = *part;
   }
   if (columns.ground_truth || !value.is_null()) line["ground_truth"] = value;
+  // A list, as Big-Math's rows have it, names no domain of ours.
+  if (!columns.domain && columns.names_prompt() && line.contains("domain") && line["domain"].is_array())
+    line.erase("domain");
   for (const auto& [path, key] : {std::pair(&columns.tag, "tag"), std::pair(&columns.domain, "domain")})
     if (*path) {
       const Json* found = named_column(line, **path, key, origin);

@@ -48,12 +48,16 @@ class CommandEnvironment : public Environment {
   CommandPlayer player_;
 };
 
+const char* program_key(const EnvironmentArgs& args) {
+  return args.python_class ? "python" : "command";
+}
+
 void check_boxed(const EnvironmentArgs& args, const std::string& where) {
   std::optional<std::string> why;
   try {
     why = why_not_boxed(program_of(args));
   } catch (const UserError& error) {  // a Python that no sandbox can show
-    throw user_error("{}command = {}; give another Python", where, error.what());
+    throw user_error("{}{} = {}; give another Python", where, program_key(args), error.what());
   }
   if (why) throw user_error("{}sandbox = true: {}", where, *why);
 }
@@ -62,9 +66,10 @@ void check_boxed(const EnvironmentArgs& args, const std::string& where) {
 
 void check_command(const EnvironmentArgs& args, const std::string& where) {
   try {
-    if (args.addresses.empty()) check_executable(args.command.front());
+    if (args.addresses.empty()) check_executable(program_of(args).command.front());
   } catch (const UserError& error) {
-    throw user_error("{}command = {}; give a program that is there and may be executed", where, error.what());
+    throw user_error("{}{} = {}; give a program that is there and may be executed", where, program_key(args),
+                     error.what());
   }
   if (args.sandbox && args.addresses.empty()) check_boxed(args, where);
   for (const std::string& address : args.addresses) check_remote(address, where + "addresses");
@@ -72,7 +77,7 @@ void check_command(const EnvironmentArgs& args, const std::string& where) {
 }
 
 std::unique_ptr<Environment> make_command_environment(const EnvironmentArgs& args, const std::string& where) {
-  const bool has_program = !args.command.empty() && !args.command[0].empty();
+  const bool has_program = args.python_class || (!args.command.empty() && !args.command[0].empty());
   if (has_program && !args.addresses.empty())
     throw user_error("{}addresses: {}command is given too; the program runs here or there, remove one", where, where);
   if (!has_program && args.addresses.empty())

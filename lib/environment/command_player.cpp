@@ -10,7 +10,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "environment/program_peer.h"
+#include "environment/python_class.h"
 #include "environment/remote_peer.h"
+#include "process/python_name.h"
 
 namespace roll {
 
@@ -187,6 +189,8 @@ std::optional<CommandAnswer> CommandPlayer::go_on() {
 
 BoxedProgram program_of(const EnvironmentArgs& args) {
   BoxedProgram program{.command = args.command};
+  if (args.python_class)
+    program.command = parse_python_name(*args.python_class, "python_class").command(args.python, python_class_text());
   program.memory_mb = args.memory_mb.value_or(program.memory_mb);
   return program;
 }

@@ -54,6 +54,7 @@ struct EnvironmentArgs {
   std::optional<std::string> tool_pattern, questions, documents;
   bool show_tools = true;
   std::string python = "python3";
+  std::optional<std::string> python_class;
   int64_t num_results = 3, document_length = 1000;
   std::vector<std::string> command, addresses;
   bool sandbox = false;
@@ -97,7 +98,9 @@ struct EnvironmentArgs {
     v("documents", documents, "tools: JSON lines with text and perhaps title, for search");
     v("num_results", num_results, "tools: documents that search gives", within(1, 100));
     v("document_length", document_length, "tools: bytes that search gives of a document", within(1, 1'000'000));
-    v("python", python, "tools: the Python that runs programs: a path, or a name on PATH");
+    v("python", python, "tools, python: the Python that runs programs, or the class: a path, or a name on PATH");
+    v("python_class", python_class,
+      "python: FILE.py:CLASS or module.Class with Gymnasium's reset() and step(); made with the keys of `config`");
     v("min_number", min_number, "guess_the_number: the least secret; tools: the least number of arithmetic",
       within(-1'000'000, 1'000'000));
     v("max_number", max_number, "guess_the_number: the greatest secret; tools: the greatest number of arithmetic",
@@ -106,21 +109,25 @@ struct EnvironmentArgs {
       "command: program and arguments, which answers JSON lines (environment/command.h); openai: an agent, which takes "
       "sessions; empty: agents run elsewhere");
     v("sandbox", sandbox,
-      "command: its programs have no network and no files but those that `command` names (SECURITY.md), or the run "
+      "command, python: its programs have no network and no files but those that `command` or `python_class` names "
+      "(SECURITY.md), or the run "
       "does not begin");
     v("memory_mb", memory_mb, "with sandbox: MiB of memory of a program and of all that it starts; null: 4096",
       within(64, 1 << 20));
     v("library", library, "plugin: path of the shared library");
     v("name", name, "plugin: the name it was given in ROLL_ENVIRONMENT(name, class)");
     v("timeout_s", timeout_s,
-      "command, tools: seconds that an answer may take; openai: between two requests of a session", above_to(0, 86400));
+      "command, python, tools: seconds that an answer may take; openai: between two requests of a session",
+      above_to(0, 86400));
     v("world_size", world_size,
-      "command, openai: how many of it run, each of which plays a level at a time; tools, plugin: threads; on each "
+      "command, python, openai: how many of it run, each of which plays a level at a time; tools, plugin: threads; on "
+      "each "
       "rank that samples",
       within(1, 4096));
     v("addresses", addresses,
       "command: host:port of `roll serve-environment` elsewhere, instead of `command`; programs are spread over them");
-    v("config", config, "command, plugin, openai: what it is told, a program with each level");
+    v("config", config,
+      "command, plugin, openai: what it is told, a program with each level; python: keywords of the class");
     v("host", host, "openai: the address that listens for agents");
     v("port", port, "openai: where; ranks that sample take the next ones; 0: free ones, which the log names",
       within(0, 65535));

@@ -7,6 +7,7 @@
 #include "environment/frozen_lake.h"
 #include "environment/guess_the_number.h"
 #include "environment/plugin.h"
+#include "environment/python_class.h"
 #include "environment/sokoban.h"
 #include "environment/tool_use.h"
 
@@ -18,6 +19,7 @@ std::span<const EnvironmentType> rows_of(const EnvironmentType*) {
       {.name = "sokoban", .make = make_sokoban, .shows_level = true},
       {.name = "guess_the_number", .make = make_guess_the_number},
       {.name = "command", .make = make_command_environment, .is_program = true, .check = check_command},
+      {.name = "python", .make = make_python_environment, .is_program = true, .check = check_python_environment},
       {.name = "plugin", .make = make_plugin_environment, .is_slow = true, .check = check_plugin_environment},
       {.name = "openai", .make = make_agent_environment, .is_agent = true, .check = check_agent},
       {.name = "tools",

@@ -66,6 +66,7 @@ struct RewardTerm {
     v("type", type, "what decides this term");
     v("weight", weight, "the sum has this x the term's reward", within(-1'000'000, 1'000'000));
     v("reward_type", reward_type, "as the domain's, of this term");
+    infer_type(type, v);
     own_fields(type, v);
     refuse_foreign_keys(type, v);
   }
@@ -117,7 +118,7 @@ struct RewardArgs {
       within(0, 1000));
     v("world_size", world_size, "rewards computed at the same time, on each rank that leads its group",
       within(1, 1024));
-    if (terms.empty()) own_fields(type, v);
+    if (terms.empty()) infer_type(type, v), own_fields(type, v);
     roll_fields(v);  // before foreign keys are refused: a type may own what is noted for the others
     terms.empty() ? refuse_foreign_keys(type, v) : refuse_own_keys(v);
   }

@@ -1,11 +1,13 @@
 // Type ifeval: does the response follow instructions that a program can check?
 //
-// Rows have one of two formats:
+// Rows have one of three formats:
 //   ROLL's    ground_truth is the JSON {"func_name": "verify_keywords", "keyword_list": [...]} of one instruction; its
 //   25
 //             kinds are in ifeval/roll_functions.cpp
 //   IFEval's  columns instruction_id_list ["keywords:existence", ...] and kwargs [{"keywords": [...]}, ...]; their 25
 //             kinds are in ifeval/instructions.cpp (Zhou et al. 2023, arXiv 2311.07911)
+//   AllenAI's ground_truth is [{"instruction_id": [...], "kwargs": [...]}], as JSON or as Python writes it, with
+//             IFEval's kinds and the 29 of ifeval/allenai_instructions.cpp
 // The answer behind the thinking is checked. A row with an instruction of an unknown kind, or without its arguments, is
 // a failed reward, never a score of 0.
 #pragma once

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/shell.h"
 #include "reward/shared.h"
+#include "sandbox/boxed_program.h"
 
 namespace roll {
 
@@ -86,26 +87,63 @@ void RewardProgram::check_files() const {
   if (const std::string script = script_of(command_); !script.empty() && !is_there(script))
     throw user_error("{}{}: the script {} is not there; a path counts from the folder that roll runs in", where_,
                      words_.shown, script);
+  if (words_.sandbox.empty()) return;
+  std::optional<std::string> why;
+  start_with([&] { why = why_not_boxed({.command = command_}); });
+  if (why) throw user_error("{} = true: {}", words_.sandbox, *why);
 }
 
-void RewardProgram::start() {
-  if (child_) return;
+const Json& RewardProgram::start() {
+  if (child_) return ready_;
   start_with([&] {
     check_executable(command_[0]);
-    child_.emplace(line_by_line(command_));
+    if (words_.sandbox.empty())
+      child_.emplace(line_by_line(command_));
+    else
+      child_.emplace(start_boxed({.command = command_}));
   });
+  if (words_.start_s == 0) return ready_;
   std::string line;
-  if (words_.start_s == 0 || child_->ask("{}", words_.start_s, line) == ChildProcess::Outcome::kDone) return;
-  broken(fmt::format("is not ready after {:g} s, or ended", words_.start_s));
+  if (child_->ask("{}", words_.start_s, line) != ChildProcess::Outcome::kDone)
+    broken(fmt::format("is not ready after {:g} s, or ended", words_.start_s));
+  try {
+    ready_ = parse_json(line, "answer");
+  } catch (const UserError&) {
+  }
+  if (!ready_.is_object()) broken("answered " + said_text(line) + " when it was started; an object is needed");
+  return ready_;
 }
 
 RewardResult RewardProgram::ask(const Json& question,
                                 const std::function<Reply(std::string_view line, int64_t id)>& parse) {
+  std::string line;
+  if (auto failure = exchange(question, timeout_s_, line)) return std::move(*failure);
+  Reply reply = parse(line, id_);
+  if (auto fault = fault_of(reply)) return std::move(*fault);
+  return std::move(reply.result);
+}
+
+std::vector<RewardResult> RewardProgram::ask_all(Json questions) {
+  const size_t count = questions.size();
+  std::string line;
+  if (auto failure = exchange({{"questions", std::move(questions)}}, timeout_s_ * static_cast<double>(count), line))
+    return {count, *failure};
+  std::vector<Reply> replies;
+  const Reply whole = parse_replies(line, id_, count, replies);
+  if (auto fault = fault_of(whole)) return {count, *fault};
+  std::vector<RewardResult> results;
+  for (Reply& reply : replies)
+    results.push_back(reply.kind == Reply::Kind::kNoReward ? failed_reward(RewardFailure::kUnjudged, reply.reason)
+                                                           : std::move(reply.result));
+  return results;
+}
+
+/// Asks a question; `line` becomes what is answered, unless there is a failure.
+std::optional<RewardResult> RewardProgram::exchange(const Json& question, double timeout_s, std::string& line) {
   start();
   Json request{{"id", ++id_}};
   request.update(question);
-  std::string line;
-  switch (child_->ask(to_line(request), timeout_s_, line)) {
+  switch (child_->ask(to_line(request), timeout_s, line)) {
     case ChildProcess::Outcome::kTimeout:
       return late();
     case ChildProcess::Outcome::kEnded:
@@ -121,7 +159,11 @@ RewardResult RewardProgram::ask(const Json& question,
     case ChildProcess::Outcome::kDone:
       break;
   }
-  Reply reply = parse(line, id_);
+  return std::nullopt;
+}
+
+/// The failure of a reply that holds no reward; none: it holds one.
+std::optional<RewardResult> RewardProgram::fault_of(const Reply& reply) {
   if (reply.kind == Reply::Kind::kNoAnswer) broken(reply.reason);
   if (reply.kind == Reply::Kind::kBadAnswer) return failed(RewardFailure::kUnparsable, reply.reason);
   if (reply.kind == Reply::Kind::kNoReward) {
@@ -130,7 +172,7 @@ RewardResult RewardProgram::ask(const Json& question,
   }
   failures_in_a_row_ = 0;
   has_answered_ = true;
-  return std::move(reply.result);
+  return std::nullopt;
 }
 
 /// A time-out; warns about output buffers where the program has never answered.

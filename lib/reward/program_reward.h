@@ -17,20 +17,21 @@ class ProgramReward : public RewardFunction {
   bool is_users_own() const override { return true; }
   void check_files() const override { program_.check_files(); }
 
-  RewardResult score(const RewardQuery& q) override {
-    return program_.ask(Json{{"prompt", q.prompt},
-                             {"messages", q.messages},
-                             {"response", q.response},
-                             {"ground_truth", q.ground_truth},
-                             {"tag", q.tag},
-                             {"domain", q.domain},
-                             {"finish_reason", q.finish_reason},
-                             {"num_response_tokens", q.num_response_tokens},
-                             {"row", q.row}},
-                        parse_reply);
-  }
+  RewardResult score(const RewardQuery& q) override { return program_.ask(question_of(q), parse_reply); }
 
  protected:
+  static Json question_of(const RewardQuery& q) {
+    return {{"prompt", q.prompt},
+            {"messages", q.messages},
+            {"response", q.response},
+            {"ground_truth", q.ground_truth},
+            {"tag", q.tag},
+            {"domain", q.domain},
+            {"finish_reason", q.finish_reason},
+            {"num_response_tokens", q.num_response_tokens},
+            {"row", q.row}};
+  }
+
   RewardProgram program_;
 };
 

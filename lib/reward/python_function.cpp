@@ -2,44 +2,59 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "process/python_name.h"
 #include "reward/program_reward.h"
 
 namespace roll {
 
 namespace {
 
+constexpr double kStart_s = 300;  // of a function's file, which may load models
+
 class PythonFunction : public ProgramReward {
  public:
-  PythonFunction(const std::vector<std::string>& command, const RuleContext& context, const ProgramWords& words)
-      : ProgramReward(command, context, words), key_(context.where + words.shown), file_(command[3]) {}
+  PythonFunction(PythonName name, const PythonFunctionArgs& args, const RuleContext& context)
+      : ProgramReward(name.command(args.interpreter, python_function_text()), context,
+                      {.key = "interpreter",
+                       .shown = "python = " + args.python,
+                       .start_s = kStart_s,
+                       .sandbox = args.sandbox ? context.where + "sandbox" : ""}),
+        key_(context.where + "python = " + args.python),
+        name_(std::move(name)) {}
 
   void check_files() const override {
     ProgramReward::check_files();
-    if (!is_there(file_))
-      throw user_error("{}: {} is not there; a path counts from the folder that roll runs in", key_, file_);
+    if (name_.is_file() && !is_there(name_.source))
+      throw user_error("{}: {} is not there; a path counts from the folder that roll runs in", key_, name_.source);
   }
   /// Loads the function.
   void prepare() override {
     check_files();
-    program_.start();
+    takes_many_ = program_.start().value("many", false);
+  }
+  bool takes_many() const override { return takes_many_; }
+
+  RewardResult score(const RewardQuery& query) override { return std::move(score_all({&query}).front()); }
+  std::vector<RewardResult> score_all(const RewardQueries& queries) override {
+    Json questions = Json::array();
+    for (const RewardQuery* query : queries) {
+      questions.push_back(question_of(*query));
+      questions.back()["prompt_ids"] = query->prompt_ids;
+      questions.back()["response_ids"] = query->response_ids;
+    }
+    return queries.empty() ? std::vector<RewardResult>() : program_.ask_all(std::move(questions));
   }
 
  private:
-  std::string key_, file_;
+  std::string key_;
+  PythonName name_;
+  bool takes_many_ = false;
 };
-
-constexpr double kStart_s = 300;  // of a function's file, which may load models
 
 }  // namespace
 
 std::unique_ptr<RewardFunction> make_python_function(const PythonFunctionArgs& args, const RuleContext& context) {
-  const size_t colon = args.python.rfind(':');
-  if (colon == std::string::npos || colon == 0 || colon + 1 == args.python.size())
-    throw user_error("{}python = {}: must be FILE:FUNCTION, as rewards.py:reward", context.where, args.python);
-  const std::string file = args.python.substr(0, colon), function = args.python.substr(colon + 1);
-  const std::vector command{args.interpreter, std::string("-c"), std::string(python_function_text()), file, function};
-  return std::make_unique<PythonFunction>(command, context,
-                                          ProgramWords{"interpreter", "python = " + args.python, kStart_s});
+  return std::make_unique<PythonFunction>(parse_python_name(args.python, context.where + "python"), args, context);
 }
 
 }  // namespace roll

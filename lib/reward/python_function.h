@@ -10,16 +10,24 @@ namespace roll {
 struct PythonFunctionArgs {
   std::string python;
   std::string interpreter = "python3";
+  bool sandbox = false;
 
   template <class V>
   void fields(V& v) {
-    v("python", python, "FILE:FUNCTION, written for roll, verl, TRL or OpenRLHF, which its parameters' names say");
+    v("python", python,
+      "FILE.py:FUNCTION or module.function, written for roll, verl, TRL, OpenRLHF or slime, which its parameters' "
+      "names "
+      "say; without a type it means type python");
     v("interpreter", interpreter, "the Python that runs it, such as that of a virtual environment");
+    v("sandbox", sandbox, "it has no network and no files but its own and the interpreter's (SECURITY.md)");
   }
 };
 
-/// A process that stays, as of type command (command.h), with its failures; an exception of the function is no verdict.
-/// UserError: `python` is no FILE:FUNCTION; when its files are checked, the function cannot be loaded.
+/// A process that stays, with the failures of type command (command.h); an exception of the function is no verdict. It
+/// is asked {"id", "questions": [as command.h has them, with "prompt_ids" and "response_ids"]} and answers {"id",
+/// "answers": [{"reward", "detail"} or {"error"}]}, or {"id", "error"} for all. A function of lists and an async one
+/// take many at once; timeout_s then counts once for each response. UserError: `python` names no function; when its
+/// files are checked, the function cannot be loaded, or a sandbox cannot be made here.
 std::unique_ptr<RewardFunction> make_python_function(const PythonFunctionArgs& args, const RuleContext& context);
 
 /// What the interpreter runs.

@@ -1,5 +1,7 @@
 #include "reward/reply.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace roll {
@@ -26,6 +28,21 @@ Reply read_answer(std::string_view line, int64_t id, const std::string& wanted, 
   return {};
 }
 
+constexpr const char* kRewardWanted = R"({"id": of the question, "reward": number, "detail": {}} is needed)";
+
+/// The reply that a parsed answer is: kAnswer, kNoReward or kBadAnswer.
+Reply reply_of(const Json& json, std::string_view line) {
+  if (!json.is_object()) return unusable(Reply::Kind::kBadAnswer, line, kRewardWanted);
+  if (json.contains("error") && json["error"].is_string())
+    return {Reply::Kind::kNoReward, {}, json["error"].get<std::string>()};
+  if (!json.contains("reward") || !json["reward"].is_number())
+    return unusable(Reply::Kind::kBadAnswer, line, kRewardWanted);
+  Reply reply{Reply::Kind::kAnswer, judged(json["reward"].get<double>())};
+  if (json.contains("detail")) reply.result.detail = json["detail"];
+  if (!reply.result.detail.is_object()) reply.result.detail = Json{{"detail", reply.result.detail}};
+  return reply;
+}
+
 }  // namespace
 
 std::string said_text(std::string_view line) {
@@ -33,17 +50,25 @@ std::string said_text(std::string_view line) {
 }
 
 Reply parse_reply(std::string_view line, int64_t id) {
-  const std::string wanted = R"({"id": of the question, "reward": number, "detail": {}} is needed)";
   Json json;
-  Reply reply = read_answer(line, id, wanted, json);
-  if (reply.kind != Reply::Kind::kAnswer) return reply;
-  if (json.contains("error") && json["error"].is_string())
-    return {Reply::Kind::kNoReward, {}, json["error"].get<std::string>()};
-  if (!json.contains("reward") || !json["reward"].is_number()) return unusable(Reply::Kind::kBadAnswer, line, wanted);
-  reply.result = judged(json["reward"].get<double>());
-  if (json.contains("detail")) reply.result.detail = json["detail"];
-  if (!reply.result.detail.is_object()) reply.result.detail = Json{{"detail", reply.result.detail}};
-  return reply;
+  Reply reply = read_answer(line, id, kRewardWanted, json);
+  return reply.kind == Reply::Kind::kAnswer ? reply_of(json, line) : reply;
+}
+
+Reply parse_replies(std::string_view line, int64_t id, size_t count, std::vector<Reply>& replies) {
+  const std::string wanted = fmt::format(R"({{"id": of the question, "answers": a list of {}}} is needed)", count);
+  Json json;
+  Reply whole = read_answer(line, id, wanted, json);
+  if (whole.kind != Reply::Kind::kAnswer) return whole;
+  if (json.contains("error")) return reply_of(json, line);
+  if (!json.contains("answers") || !json["answers"].is_array() || json["answers"].size() != count)
+    return unusable(Reply::Kind::kBadAnswer, line, wanted);
+  for (const Json& one : json["answers"]) {
+    replies.push_back(reply_of(one, line));
+    if (replies.back().kind == Reply::Kind::kBadAnswer) return replies.back();
+  }
+  const auto has_reward = [](const Reply& reply) { return reply.kind == Reply::Kind::kAnswer; };
+  return std::ranges::any_of(replies, has_reward) ? whole : replies.front();
 }
 
 Reply parse_words(std::string_view line, int64_t id, std::string& words) {

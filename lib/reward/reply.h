@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "reward/reward.h"
 
@@ -24,6 +25,11 @@ struct Reply {
 
 /// `line`: any bytes, without the newline. `id`: of the question.
 Reply parse_reply(std::string_view line, int64_t id);
+
+/// Of a program that is asked many questions with one line, {"id", "answers": [{"reward", ...} or {"error"}, ...]}:
+/// `replies` becomes one for each of `count` questions, of kind kAnswer or kNoReward, where the kind of the whole is
+/// kAnswer. If none of them is a reward, the whole is the first of them.
+Reply parse_replies(std::string_view line, int64_t id, size_t count, std::vector<Reply>& replies);
 
 /// Of a program that answers in words, {"id", "text"}: `words` becomes the text where the kind is kAnswer.
 Reply parse_words(std::string_view line, int64_t id, std::string& words);

@@ -19,17 +19,28 @@ class Retrying : public RewardFunction {
   bool is_users_own() const override { return rule_->is_users_own(); }
   void check_files() const override { rule_->check_files(); }
   void prepare() override { rule_->prepare(); }
+  bool takes_many() const override { return rule_->takes_many(); }
 
-  RewardResult score(const RewardQuery& query) override {
-    RewardResult result = rule_->score(query);
-    int64_t retries = 0;
-    while (retries < plan_.max_retries && is_worth_another(result) &&
-           plan_.wait(retry_wait_s(retries + 1, result.retry_after_s, plan_.jitter()))) {
-      result = rule_->score(query);
-      ++retries;
+  RewardResult score(const RewardQuery& query) override { return std::move(score_all({&query}).front()); }
+  std::vector<RewardResult> score_all(const RewardQueries& queries) override {
+    std::vector<RewardResult> results = rule_->score_all(queries);
+    std::vector<size_t> failed;
+    for (size_t i = 0; i < results.size(); ++i) failed.push_back(i);
+    for (int64_t retry = 1; retry <= plan_.max_retries; ++retry) {
+      std::erase_if(failed, [&](size_t i) { return !is_worth_another(results[i]); });
+      if (failed.empty()) break;
+      std::optional<double> wish_s;
+      for (const size_t i : failed) wish_s = std::max(wish_s, results[i].retry_after_s);
+      if (!plan_.wait(retry_wait_s(retry, wish_s, plan_.jitter()))) break;
+      RewardQueries again;
+      for (const size_t i : failed) again.push_back(queries[i]);
+      std::vector<RewardResult> given = rule_->score_all(again);
+      for (size_t k = 0; k < failed.size(); ++k) {
+        results[failed[k]] = std::move(given[k]);
+        results[failed[k]].detail["retries"] = retry;
+      }
     }
-    if (retries > 0) result.detail["retries"] = retries;
-    return result;
+    return results;
   }
 
  private:

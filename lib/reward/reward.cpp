@@ -62,6 +62,12 @@ void check_scale(const RewardType& type, RewardScale scale, const std::string& w
 
 }  // namespace
 
+std::vector<RewardResult> RewardFunction::score_all(const RewardQueries& queries) {
+  std::vector<RewardResult> results;
+  for (const RewardQuery* query : queries) results.push_back(score(*query));
+  return results;
+}
+
 std::unique_ptr<RewardFunction> make_patient_rule(const RewardType& type, RewardScale scale, const RewardArgs& args,
                                                   const std::string& where, std::shared_ptr<SharedByWorkers> shared) {
   check_scale(type, scale, where);

@@ -50,9 +50,10 @@ struct RewardQuery {
   Json row;       // the data row; given to programs as "row"
   Json messages;  // what was asked: a list of {role, content}
   std::string prompt, response, ground_truth, tag, domain;
-  std::string finish_reason;        // stop | length | stop_string | abort
-  int64_t num_response_tokens = 0;  // that the model drew, in all turns
-  uint64_t name = 0;                // among the responses of a step, whatever the layout
+  std::string finish_reason;                          // stop | length | stop_string | abort
+  int64_t num_response_tokens = 0;                    // that the model drew, in all turns
+  std::vector<int64_t> prompt_ids{}, response_ids{};  // tokens; none: only the texts are known
+  uint64_t name = 0;                                  // among the responses of a step, whatever the layout
   // Results of models in this program, where the type uses one; nullopt: the response is longer than they can read.
   std::optional<double> model_score{};
   std::optional<JudgeWords> judge_words{};
@@ -107,6 +108,8 @@ struct RewardFaults {
   std::string text() const;
 };
 
+using RewardQueries = std::vector<const RewardQuery*>;
+
 /// One kind of reward. Not thread-safe: one object per thread.
 class RewardFunction {
  public:
@@ -125,6 +128,10 @@ class RewardFunction {
   /// UserError when an external program is broken (command.h); a wrong or unreadable response is a reward, never an
   /// error.
   virtual RewardResult score(const RewardQuery& query) = 0;
+  /// After prepare(): whether score_all() asks once for many responses, so that all which wait are asked together.
+  virtual bool takes_many() const { return false; }
+  /// Returns one result per query, in order. UserError as score().
+  virtual std::vector<RewardResult> score_all(const RewardQueries& queries);
 };
 
 /// A type's rule with its time limit and its retries. UserError as make_rule(), and a scale that the type does not

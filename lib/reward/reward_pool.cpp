@@ -8,6 +8,12 @@
 
 namespace roll {
 
+namespace {
+
+constexpr int64_t kMostAtOnce = 1024;  // responses, so that their answers fit into a line
+
+}  // namespace
+
 RewardPool::RewardPool(const RewardArgs& args, int64_t response_length, const std::string& where, int64_t num_ranks,
                        Log* log)
     : on_reward_error_(args.on_reward_error),
@@ -28,14 +34,33 @@ RewardPool::~RewardPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-int64_t RewardPool::submit(RewardQuery query) {
+std::vector<int64_t> RewardPool::submit(std::vector<RewardQuery> queries) {
   const std::lock_guard lock(mutex_);
-  const int64_t number = num_submitted_++;
-  entries_[number].query = std::move(query);
-  waiting_.push_back(number);
+  std::vector<int64_t> numbers;
+  for (RewardQuery& query : queries) {
+    numbers.push_back(num_submitted_++);
+    entries_[numbers.back()].query = std::move(query);
+    waiting_.push_back(numbers.back());
+  }
   use_.most_waiting = std::max(use_.most_waiting, std::ssize(waiting_));
-  work_to_do_.notify_one();
-  return number;
+  const auto num_workers = std::ssize(rewards_);
+  share_ = std::clamp((std::ssize(waiting_) + num_workers - 1) / num_workers, int64_t{1}, kMostAtOnce);
+  numbers.size() == 1 ? work_to_do_.notify_one() : work_to_do_.notify_all();
+  return numbers;
+}
+
+int64_t RewardPool::submit(RewardQuery query) {
+  std::vector<RewardQuery> queries;
+  queries.push_back(std::move(query));
+  return submit(std::move(queries)).front();
+}
+
+/// Takes the numbers that one call of `reward` is asked about.
+std::vector<int64_t> RewardPool::next(const RewardFunction& reward) {
+  const int64_t most = reward.takes_many() ? std::min(share_, std::ssize(waiting_)) : 1;
+  const std::vector<int64_t> numbers(waiting_.begin(), waiting_.begin() + most);
+  waiting_.erase(waiting_.begin(), waiting_.begin() + most);
+  return numbers;
 }
 
 void RewardPool::work(RewardFunction& reward) {
@@ -43,35 +68,48 @@ void RewardPool::work(RewardFunction& reward) {
   while (true) {
     work_to_do_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
     if (ending_) return;
-    const int64_t number = waiting_.front();
-    waiting_.pop_front();
-    Entry& entry = entries_.at(number);
+    const std::vector<int64_t> numbers = next(reward);
+    std::vector<Entry*> entries;
+    for (const int64_t number : numbers) entries.push_back(&entries_.at(number));
     const bool skip = failed_;  // an earlier response failed: its error ends the run, so no more work is wanted
     lock.unlock();
     const Stopwatch watch;
-    if (!skip) score(reward, entry);
-    const double took_s = watch.seconds() + entry.query.model_s;
+    if (!skip) score(reward, entries);
+    const double own_s = watch.seconds() / static_cast<double>(entries.size());
     lock.lock();
-    entry.is_done = true;
-    if (!skip) {
+    for (Entry* entry : entries) {
+      entry->is_done = true;
+      failed_ = failed_ || (entry->error && !entry->is_dropped);
+      if (skip) continue;
+      const double took_s = own_s + entry->query.model_s;
       ++use_.num_scored;
       use_.total_s += took_s;
       use_.longest_s = std::max(use_.longest_s, took_s);
     }
-    failed_ = failed_ || (entry.error && !entry.is_dropped);
     if (failed_) shared_->ending.cancel();
-    if (entry.is_dropped) entries_.erase(number);
+    for (const int64_t number : numbers)
+      if (entries_.at(number).is_dropped) entries_.erase(number);
     one_done_.notify_all();
   }
 }
 
-void RewardPool::score(RewardFunction& reward, Entry& entry) const {
+void RewardPool::score(RewardFunction& reward, const std::vector<Entry*>& entries) const {
+  RewardQueries queries;
+  for (const Entry* entry : entries) queries.push_back(&entry->query);
+  std::vector<RewardResult> results;
   try {
-    entry.result = reward.score(entry.query);
-    follow_policy(entry.result);
+    results = reward.score_all(queries);
+    ROLL_CHECK_EQ(results.size(), entries.size(), "every query has a result");
   } catch (...) {
-    entry.error = std::current_exception();
+    for (Entry* entry : entries) entry->error = std::current_exception();
+    return;
   }
+  for (size_t i = 0; i < entries.size(); ++i) try {
+      entries[i]->result = std::move(results[i]);
+      follow_policy(entries[i]->result);
+    } catch (...) {
+      entries[i]->error = std::current_exception();
+    }
 }
 
 void RewardPool::follow_policy(RewardResult& result) const {

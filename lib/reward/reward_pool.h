@@ -37,8 +37,12 @@ class RewardPool {
   RewardPool(const RewardPool&) = delete;
   RewardPool& operator=(const RewardPool&) = delete;
 
-  /// Queues one response, without waiting. Any thread. Returns its number, which is unique.
+  /// Queues responses, without waiting. Any thread. Returns their numbers, which are unique. Of a type that takes many
+  /// at once, all that wait are asked together: each worker has an equal share of them, in order.
+  std::vector<int64_t> submit(std::vector<RewardQuery> queries);
   int64_t submit(RewardQuery query);
+  /// Whether the reward's type does so.
+  bool takes_many() const { return rewards_.front()->takes_many(); }
 
   /// Waits for all responses that were submitted, and neither returned nor dropped since, and returns their results in
   /// order. Rethrows the error of the earliest response that failed.
@@ -62,7 +66,8 @@ class RewardPool {
     bool is_done = false, is_dropped = false;
   };
   void work(RewardFunction& reward);
-  void score(RewardFunction& reward, Entry& entry) const;
+  std::vector<int64_t> next(const RewardFunction& reward);
+  void score(RewardFunction& reward, const std::vector<Entry*>& entries) const;
   void follow_policy(RewardResult& result) const;
   std::map<int64_t, RewardResult> take_done_locked();
 
@@ -73,6 +78,7 @@ class RewardPool {
   std::map<int64_t, Entry> entries_;  // by number; an entry stays where it is while others come and go
   std::deque<int64_t> waiting_;
   int64_t num_submitted_ = 0;
+  int64_t share_ = 1;  // of what waited when something came last, for one worker
   RewardUse use_;
   bool failed_ = false, ending_ = false;
   std::shared_ptr<SharedByWorkers> shared_;

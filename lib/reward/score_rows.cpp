@@ -1,5 +1,6 @@
 #include "reward/score_rows.h"
 
+#include <algorithm>
 #include <ostream>
 #include <utility>
 
@@ -32,6 +33,16 @@ int64_t num_tokens_of(const Json& row, const std::string& where) {
   return tokens->get<int64_t>();
 }
 
+/// Tokens, as a run's rollouts have them; none where the row has no such column.
+std::vector<int64_t> ids_of(const Json& row, const char* name, const std::string& where) {
+  const Json* const ids = column(row, name);
+  if (ids == nullptr) return {};
+  const auto is_id = [](const Json& id) { return id.is_number_integer() && id.get<int64_t>() >= 0; };
+  if (!ids->is_array() || !std::ranges::all_of(*ids, is_id))
+    throw user_error("{}: {} = {}: must be a list of token ids", where, name, to_line(*ids).substr(0, 80));
+  return ids->get<std::vector<int64_t>>();
+}
+
 RewardQuery query_of(const Json& row, const std::string& where) {
   require_column(row, "response", where);
   if (!names_right_answer(row)) require_column(row, "ground_truth", where);
@@ -45,6 +56,8 @@ RewardQuery query_of(const Json& row, const std::string& where) {
   query.domain = string_column(row, "domain", where);
   query.finish_reason = string_column(row, "finish_reason", where);
   query.num_response_tokens = num_tokens_of(row, where);
+  query.prompt_ids = ids_of(row, "prompt_ids", where);
+  query.response_ids = ids_of(row, "response_ids", where);
   return query;
 }
 

@@ -49,9 +49,18 @@ class Shaped : public RewardFunction {
   bool is_users_own() const override { return rule_->is_users_own(); }
   void check_files() const override { rule_->check_files(); }
   void prepare() override { rule_->prepare(); }
+  bool takes_many() const override { return rule_->takes_many(); }
 
-  RewardResult score(const RewardQuery& query) override {
-    RewardResult result = within_bounds(rule_->score(query));
+  RewardResult score(const RewardQuery& query) override { return shape(query, rule_->score(query)); }
+  std::vector<RewardResult> score_all(const RewardQueries& queries) override {
+    std::vector<RewardResult> results = rule_->score_all(queries);
+    for (size_t i = 0; i < results.size(); ++i) results[i] = shape(*queries[i], std::move(results[i]));
+    return results;
+  }
+
+ private:
+  RewardResult shape(const RewardQuery& query, RewardResult verdict) {
+    RewardResult result = within_bounds(std::move(verdict));
     if (failure_of(result.detail)) return result;
     if (args_.reward_type == RewardScale::kHard) harden(result), result.parts.clear();
     if (result.parts.empty()) result.parts = {{.weight = 1, .reward = result.reward}};
@@ -69,7 +78,6 @@ class Shaped : public RewardFunction {
     return within_bounds(std::move(result));
   }
 
- private:
   void judge_format(const RewardQuery& query, RewardResult& result) {
     const bool matches = format_->matches(query.response);
     result.detail["format"] = matches;

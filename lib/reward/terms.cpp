@@ -1,5 +1,7 @@
 #include "reward/terms.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "reward/shaped.h"
 
@@ -34,23 +36,39 @@ class Terms : public RewardFunction {
     for (MadeTerm& term : terms_) term.rule->prepare();
   }
 
-  RewardResult score(const RewardQuery& query) override {
-    double sum = 0, first_score = 0;
-    Json details = Json::array();
-    std::vector<RewardPart> parts;
+  bool takes_many() const override {
+    return std::ranges::any_of(terms_, [](const MadeTerm& term) { return term.rule->takes_many(); });
+  }
+
+  RewardResult score(const RewardQuery& query) override { return std::move(score_all({&query}).front()); }
+  /// A response that one term could not judge is not shown to the next ones.
+  std::vector<RewardResult> score_all(const RewardQueries& queries) override {
+    std::vector<RewardResult> sums(queries.size());
     for (MadeTerm& term : terms_) {
-      RewardResult result = term.rule->score(query);
-      if (failure_of(result.detail)) return result;
-      if (term.is_hard) harden(result);
-      if (details.empty()) first_score = result.score;
-      sum += term.weight * result.reward;
-      parts.push_back({term.weight, result.reward});
-      details.push_back({{"type", term.name}, {"reward", json_float(result.reward)}, {"detail", result.detail}});
+      RewardQueries open;
+      std::vector<RewardResult*> of_open;
+      for (size_t i = 0; i < queries.size(); ++i)
+        if (!failure_of(sums[i].detail)) open.push_back(queries[i]), of_open.push_back(&sums[i]);
+      std::vector<RewardResult> results = term.rule->score_all(open);
+      for (size_t i = 0; i < results.size(); ++i) add(term, std::move(results[i]), *of_open[i]);
     }
-    return {.reward = sum, .score = first_score, .detail = Json{{"terms", details}}, .parts = std::move(parts)};
+    return sums;
   }
 
  private:
+  static void add(const MadeTerm& term, RewardResult result, RewardResult& sum) {
+    if (failure_of(result.detail)) {
+      sum = std::move(result);
+      return;
+    }
+    if (term.is_hard) harden(result);
+    if (sum.parts.empty()) sum.score = result.score;
+    sum.reward += term.weight * result.reward;
+    sum.parts.push_back({term.weight, result.reward});
+    sum.detail["terms"].push_back(
+        {{"type", term.name}, {"reward", json_float(result.reward)}, {"detail", result.detail}});
+  }
+
   std::vector<MadeTerm> terms_;
 };
 

@@ -113,6 +113,13 @@ class EachOwnKeyOnce {
   KeyOwners owners_ = own_key_owners();
 };
 
+/// Takes a `python` among the keys that `v` reads for the type, where none is chosen.
+template <class V>
+void infer_type(std::optional<RewardType>& type, V& v) {
+  if constexpr (requires { v.has("python"); })
+    if (!type && v.has("python")) type = PythonFunctionArgs();
+}
+
 /// Visits the chosen type's own keys; while none is chosen, those of all types, so that only the missing choice is an
 /// error.
 template <class V>

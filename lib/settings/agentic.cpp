@@ -64,13 +64,14 @@ void check_manager(const EnvManagerConfig& manager, const Config& config, Checke
 
 void check_environment(const std::string& tag, const EnvironmentConfig& config, bool offline, Checker& check) {
   const std::string where = fmt::format("custom_envs.{}.", tag);
-  if (!check.require_given(check.is_set(config.env_type), config.env_type, "name what is played, as frozen_lake"))
+  if (!check.require_given(check.is_set(config.env_type) || config.env_config.python_class, config.env_type,
+                           "name what is played, as frozen_lake"))
     return;
   if (!check.require(
           config.manager().has_value(), config.env_manager_cls,
           "is not known; there are TrajEnvManager, in which all turns of a trajectory are one sequence, and "
           "StepEnvManager, in which each has a prompt of its own; an agent that asks for itself is played by "
-          "env_type: openai, an environment in Python by env_type: command (configs/agentic.md)"))
+          "env_type: openai, an environment in Python by env_type: python (configs/agentic.md)"))
     return;
   const bool answers_calls = config.env_type->is_agent || config.env_type->answers_calls;
   check.require(!config.has_contexts() || !answers_calls, config.env_manager_cls,
@@ -85,8 +86,10 @@ void check_environment(const std::string& tag, const EnvironmentConfig& config, 
   for (const int64_t side : config.env_config.dim_room)
     check.require(side >= 5 && side <= 32, config.env_config.dim_room, "each side must be in 5..32");
   const EnvironmentArgs& args = config.env_config;
+  check.require(!args.python_class || config.env_type->name == std::string("python"), args.python_class,
+                "is played by env_type: python, and this is {}; remove one of the two", check.name(config.env_type));
   check.require(!args.sandbox || config.env_type->is_program, args.sandbox,
-                "is for programs that answer lines, env_type: command, and this is {}; remove it",
+                "is for programs, env_type: command and python, and this is {}; remove it",
                 check.name(config.env_type));
   check.require(!args.sandbox || args.addresses.empty(), args.sandbox,
                 "the programs run on the hosts of addresses; start them there by roll serve-environment --sandbox");
@@ -186,6 +189,8 @@ void add_environment_rewards(Node& tree) {
 void complete_agentic(Config& config, Checker& check) {
   AgenticConfig& agentic = config.agentic;
   if (!agentic.is_used()) return;
+  for (auto& [tag, environment] : agentic.custom_envs)
+    if (environment.env_config.python_class && !check.is_set(environment.env_type)) environment.env_type = "python";
   const EnvManagerConfig& train = agentic.train_env_manager;
   int64_t& group = config.num_return_sequences_in_group;
   check.require(!check.is_set(group) || group == train.group_size, group, "differs from {}; keep one of the two",

@@ -7,6 +7,7 @@ both row formats, strict and loose.
 Every verdict must agree; where a language detector or the end of a sentence decides, 99 % of all and 97 % of a kind.
 """
 import json
+import pathlib
 import random
 import re
 import subprocess
@@ -189,6 +190,30 @@ def compare(style, checks, relations, strict):
     expect(wrong <= 0.01 * len(made), f"{style}: {wrong} verdicts differ")
 
 
+def check_allenai():
+    """AllenAI's rows, as JSON and as Python writes them: IFEval's instructions have the verdicts of IFEval's rows, the others those of AllenAI's own code
+    (tests/oracles/make_golden_instructions.py); of those that need sentences or words, 97 %."""
+    rows = [row_of("ifeval", *case) for case in cases("ifeval", oracle.IFEVAL, ["less than", "at least"])][::10]
+    pairs = [(rows[i], rows[i + 1]) for i in range(0, len(rows) - 1, 2)]
+    listed = lambda write: [dict(response=a["response"], ground_truth=write([dict(instruction_id=a["instruction_id_list"] + b["instruction_id_list"], kwargs=a["kwargs"] + b["kwargs"])]))
+                            for a, b in pairs]
+    alone = lambda which: [result["detail"]["followed"][0] for result in score([dict(pair[which], response=pair[0]["response"]) for pair in pairs])]
+    for write in (json.dumps, repr):
+        followed = [result["detail"].get("followed") for result in score(listed(write))]
+        expect(followed == [list(both) for both in zip(alone(0), alone(1))], f"{write}: lists of two instructions have the verdicts of each")
+    golden = json.loads((pathlib.Path(__file__).resolve().parents[1] / "golden/reward/allenai_instructions.json").read_text())
+    results = score([dict(response=case["text"], ground_truth=repr([dict(instruction_id=[case["kind"]], kwargs=[case["kwargs"] or None])])) for case in golden])
+    wrong = [(case, result) for case, result in zip(golden, results) if result["detail"].get("followed") != [case["follows"]]]
+    loose = ("sentence_hyphens", "word_sent", "counting_composition", "count_unique", "specific_position", "start_end")
+    for case, result in wrong:
+        print(f"{case}: said {result}")
+    exact = [case for case, _ in wrong if not any(part in case["kind"] for part in loose)]
+    expect(not exact and len(wrong) <= 0.03 * len(golden), f"AllenAI's: {len(wrong)} of {len(golden)} verdicts differ, {len(exact)} of those that need no sentences")
+    unknown = score([dict(response="x", ground_truth='[{"instruction_id": ["new:galaxy"], "kwargs": [null]}]')])[0]
+    expect("no such instruction here" in unknown["detail"]["error"], unknown)
+
+
+check_allenai()
 for strict in (True, False):
     compare("ifeval", oracle.IFEVAL, ["less than", "at least"], strict)
     compare("roll", oracle.ROLL, ["at least", "at most", "around"], strict)

@@ -81,7 +81,43 @@ def common_prompts(folder):
             expect(prompt + text(line[key + "_ids"]) == case[key] + "<|im_end|>", f"{case}: {key} is {text(line[key + '_ids'])!r}")
 
 
+def alpaca(folder):
+    """instruction, input and output are the messages that LLaMA-Factory makes of them; columns of the program's own win."""
+    asked = lambda text, answer: dict(messages=[dict(role="user", content=text), dict(role="assistant", content=answer)])
+    cases = [(dict(instruction="Add.", input="1+1", output="2"), asked("Add.\n1+1", "2")), (dict(instruction="Hi", input="", output="Hello."), asked("Hi", "Hello.")),
+             (dict(instruction="Hi", output="Hello.", text="Below is an instruction."), None)]
+    file = folder / "alpaca.jsonl"
+    for row, same in cases:
+        file.write_text(json.dumps(row) + "\n")
+        done = subprocess.run([binary, "tokenize", "--model", model(folder, "chatml"), "--as", "sft", "--input", file], capture_output=True, text=True)
+        if same is None:
+            expect(done.returncode == 2 and "has a column text, which is learnt as it is, beside" in done.stderr, f"{row}: {done.stdout}{done.stderr}")
+            continue
+        wanted, found = tokenize(folder, "chatml", "sft", [same])[0], json.loads(done.stdout or "{}")
+        expect({key: found.get(key) for key in ("ids", "labels")} == {key: wanted[key] for key in ("ids", "labels")}, f"{row}: {found} {done.stderr}")
+    file.write_text(json.dumps(dict(instruction="Hi", output="a", response="b")) + "\n")
+    done = subprocess.run([binary, "tokenize", "--model", model(folder, "chatml"), "--as", "sft", "--input", file], capture_output=True, text=True)
+    expect(done.returncode == 2 and "has the columns response and output" in done.stderr, f"two answers: {done.stderr}")
+
+
+def prompts_of_others(folder):
+    """open-r1's rows, whose messages hold an answer, and Big-Math's, whose domains are a list, are problems with answers."""
+    answered = [dict(role="user", content="1+1?"), dict(role="assistant", content="It is 2.")]
+    rows = {"open_r1": dict(problem="1+1?", solution="It is \\boxed{2}.", answer="2", source="olympiads", generations=["2"], messages=answered),
+            "big_math": dict(problem="1+1?", answer="2", source="orca_math", domain=["Mathematics -> Algebra"], llama8b_solve_rate=0.5)}
+    for name, row in rows.items():
+        (folder / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+        done = subprocess.run([binary, "data", "convert", f"{name}.jsonl", "-o", f"{name}.out"], cwd=folder, capture_output=True, text=True)
+        expect(done.returncode == 0, f"{name}: {done.stderr}")
+        own = json.loads((folder / f"{name}.out").read_text() or "{}") if done.returncode == 0 else {}
+        expect(own.get("messages") == answered[:1] and own.get("ground_truth") == "2", f"{name}: {own} {done.stderr}")
+    done = subprocess.run([binary, "data", "check", "openai/gsm8k/main"], cwd=folder, capture_output=True, text=True)
+    expect(done.returncode == 2 and "hf download openai/gsm8k --repo-type dataset" in done.stderr, f"a data set that is not there: {done.stderr}")
+
+
 with tempfile.TemporaryDirectory() as name:
+    alpaca(pathlib.Path(name))
+    prompts_of_others(pathlib.Path(name))
     compare(pathlib.Path(name))
     common_prompts(pathlib.Path(name))
     parquet(pathlib.Path(name))

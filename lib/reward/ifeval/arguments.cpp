@@ -80,6 +80,10 @@ std::vector<std::string> Arguments::texts(const char* key) const {
   return texts;
 }
 
+std::string Arguments::text_or_first(const char* key) const {
+  return value(key).is_array() ? std::string(trimmed(texts(key).front())) : text(key);
+}
+
 Relation Arguments::relation(const char* key) const {
   const Json& word = value(key);
   Relation relation{};

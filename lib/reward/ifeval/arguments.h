@@ -36,6 +36,7 @@ class Arguments {
   std::string exact_text(const char* key) const;          // not empty
   std::string letter(const char* key) const;              // one character
   std::vector<std::string> texts(const char* key) const;  // at least one, none blank
+  std::string text_or_first(const char* key) const;       // a text, or the first one of a list
   Relation relation(const char* key) const;
 
  private:

@@ -32,6 +32,10 @@ class CheckedText {
   std::string_view text() const { return text_; }
   const std::string& lowered() const { return lowered_; }
   std::vector<std::string_view> find_all(std::string_view expression) const;
+  /// The same in a part of it.
+  std::vector<std::string_view> find_all(std::string_view expression, std::string_view part) const {
+    return expressions_.find_all(expression, part);
+  }
   int64_t count(std::string_view expression) const;
 
  private:

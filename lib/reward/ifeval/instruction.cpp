@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "environment/loose_json.h"
 #include "reward/row_columns.h"
 #include "reward/text_measures.h"
 
@@ -9,20 +10,22 @@ namespace roll::ifeval {
 
 namespace {
 
-const InstructionKind& kind_of(std::span<const InstructionKind> kinds, const Json& name, const std::string& column) {
+const InstructionKind& kind_of(std::initializer_list<std::span<const InstructionKind>> tables, const Json& name,
+                               const std::string& column) {
   std::vector<std::string> known;
-  for (const InstructionKind& kind : kinds) {
-    if (name == kind.name) return kind;
-    known.emplace_back(kind.name);
-  }
+  for (const auto& kinds : tables)
+    for (const InstructionKind& kind : kinds) {
+      if (name == kind.name) return kind;
+      known.emplace_back(kind.name);
+    }
   throw user_error("{} = {}: no such instruction here{}", column, shown_text(to_line(name)),
                    did_you_mean(name.is_string() ? name.get<std::string>() : "", known));
 }
 
 Instruction roll_instruction(const std::string& ground_truth) {
   const char* const needed =
-      "must be the JSON of an object with a func_name, as {\"func_name\": \"validate_title\"}, or the row needs "
-      "instruction_id_list and kwargs";
+      "must be the JSON of an object with a func_name, as {\"func_name\": \"validate_title\"}, or of a list of one "
+      "with instruction_id and kwargs, or the row needs instruction_id_list and kwargs";
   if (is_blank(ground_truth)) throw user_error("ground_truth: missing; it {}", needed);
   Json object;
   try {
@@ -32,25 +35,48 @@ Instruction roll_instruction(const std::string& ground_truth) {
   }
   if (!object.is_object() || !object.contains("func_name"))
     throw user_error("ground_truth = {}: {}", shown_text(ground_truth), needed);
-  const InstructionKind& kind = kind_of(roll_functions(), object["func_name"], "ground_truth: func_name");
+  const InstructionKind& kind = kind_of({roll_functions()}, object["func_name"], "ground_truth: func_name");
   return {&kind, std::move(object), "ground_truth"};
+}
+
+/// The object within "[{...}]", as JSON or as Python writes it; null where there is none.
+Json listed_object(const std::string& text) {
+  CallText in(text, 0);
+  if (!in.skip_blanks().take("[") || !in.skip_blanks().sees("{")) return nullptr;
+  const auto object = take_loose_json(in);
+  if (!object || !in.skip_blanks().take("]") || !in.skip_blanks().is_at_end()) return nullptr;
+  try {
+    return parse_json(*object, "");
+  } catch (const UserError&) {
+    return nullptr;
+  }
+}
+
+/// Instructions out of a list of names and one of their arguments, of which errors name the columns.
+std::vector<Instruction> listed_instructions(const Json& names, const Json& kwargs, const std::string& of_names,
+                                             const std::string& of_kwargs) {
+  if (!names.is_array() || names.empty())
+    throw user_error("{} = {}: must be a list of instructions", of_names, shown_text(to_line(names)));
+  if (!kwargs.is_array() || kwargs.size() != names.size())
+    throw user_error("{} = {}: must be a list of {} objects, one for each instruction", of_kwargs,
+                     shown_text(to_line(kwargs)), names.size());
+  std::vector<Instruction> instructions;
+  for (size_t i = 0; i < names.size(); ++i)
+    instructions.push_back(
+        {&kind_of({ifeval_instructions(), allenai_instructions()}, names[i], fmt::format("{}[{}]", of_names, i)),
+         kwargs[i], fmt::format("{}[{}]", of_kwargs, i)});
+  return instructions;
 }
 
 }  // namespace
 
 std::vector<Instruction> instructions_of(const Json& row, const std::string& ground_truth) {
-  const Json names = json_of_column(row, "instruction_id_list"), kwargs = json_of_column(row, "kwargs");
-  if (names.is_null()) return {roll_instruction(ground_truth)};
-  if (!names.is_array() || names.empty())
-    throw user_error("instruction_id_list = {}: must be a list of instructions", shown_text(to_line(names)));
-  if (!kwargs.is_array() || kwargs.size() != names.size())
-    throw user_error("kwargs = {}: must be a list of {} objects, one for each instruction", shown_text(to_line(kwargs)),
-                     names.size());
-  std::vector<Instruction> instructions;
-  for (size_t i = 0; i < names.size(); ++i)
-    instructions.push_back({&kind_of(ifeval_instructions(), names[i], fmt::format("instruction_id_list[{}]", i)),
-                            kwargs[i], fmt::format("kwargs[{}]", i)});
-  return instructions;
+  if (const Json names = json_of_column(row, "instruction_id_list"); !names.is_null())
+    return listed_instructions(names, json_of_column(row, "kwargs"), "instruction_id_list", "kwargs");
+  if (const Json listed = listed_object(ground_truth); listed.is_object() && listed.contains("instruction_id"))
+    return listed_instructions(listed["instruction_id"], listed.value("kwargs", Json()), "ground_truth: instruction_id",
+                               "ground_truth: kwargs");
+  return {roll_instruction(ground_truth)};
 }
 
 bool follows(const Instruction& instruction, std::string_view text, Expressions& expressions) {

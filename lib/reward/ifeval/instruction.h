@@ -17,9 +17,10 @@ struct InstructionKind {
   bool (*follows)(const CheckedText& text, const Arguments& args);
 };
 
-/// The functions that ROLL's rows name, and the instructions of IFEval's.
+/// The functions that ROLL's rows name, and the instructions of IFEval's and of AllenAI's.
 std::span<const InstructionKind> roll_functions();
 std::span<const InstructionKind> ifeval_instructions();
+std::span<const InstructionKind> allenai_instructions();
 
 struct Instruction {
   const InstructionKind* kind;

@@ -134,6 +134,7 @@ constexpr InstructionKind kInstructions[] = {
     {"keywords:forbidden_words",
      [](const CheckedText& t, const Arguments& a) { return has_no_word_of(t, a.texts("forbidden_words")); }},
     {"keywords:letter_frequency", letter_frequency},
+    {"letters:letter_counting2", letter_frequency},  // AllenAI's name for it
     {"language:response_language",
      [](const CheckedText& t, const Arguments& a) { return is_in_language(t, a, "language"); }},
     {"length_constraints:number_sentences", number_sentences},

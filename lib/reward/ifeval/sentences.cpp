@@ -132,9 +132,13 @@ bool period_ends(std::string_view word, const Next& next) {
 
 }  // namespace
 
-int64_t count_sentences(std::string_view text) {
+std::vector<std::string_view> sentences_of(std::string_view text) {
   text = trimmed(text);
-  int64_t count = 0;
+  std::vector<std::string_view> sentences;
+  // A part without a word, such as the "..." of "... and so on", is none.
+  const auto add = [&](std::string_view part, std::string_view whole) {
+    if (holds_word(part)) sentences.push_back(trimmed(whole));
+  };
   size_t begin = 0;
   for (size_t pos = 0; pos < text.size();) {
     const size_t stop = pos;
@@ -152,10 +156,11 @@ int64_t count_sentences(std::string_view text) {
       if (is_single_period && !period_ends(last_word(text.substr(begin, stop - begin)), next)) continue;
       if (is_ellipsis && !next.begins_sentence()) continue;
     }
-    count += holds_word(text.substr(begin, stop - begin));  // not so the "..." of "... and so on"
+    add(text.substr(begin, stop - begin), text.substr(begin, pos - begin));
     begin = pos;
   }
-  return count + holds_word(text.substr(begin));
+  add(text.substr(begin), text.substr(begin));
+  return sentences;
 }
 
 }  // namespace roll::ifeval

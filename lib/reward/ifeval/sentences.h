@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <string_view>
+#include <vector>
 
 namespace roll::ifeval {
 
@@ -15,6 +17,10 @@ namespace roll::ifeval {
 /// behind others (Inc., Jan., a.m., U.S., J.) and an ellipsis it does where a blank line follows, or a capitalised word
 /// that begins sentences and no names ("Acme Inc. He"). Behind a number a small letter goes on. What is left at the end
 /// counts when it holds a word.
-int64_t count_sentences(std::string_view text);
+std::vector<std::string_view> sentences_of(std::string_view text);
+
+inline int64_t count_sentences(std::string_view text) {
+  return std::ssize(sentences_of(text));
+}
 
 }  // namespace roll::ifeval
