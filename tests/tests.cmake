@@ -72,7 +72,7 @@ foreach(target roll_fork_server roll_forked)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-missing-field-initializers -Wno-restrict)
 endforeach()
 # Those that look at a process as such (its parent, signals, limits, threads, memory or libraries) start it.
-set(kStarted e2e/boxed_environment_test cli/broken_parquet_test cli/doctor_test cli/parquet_rows_test cli/serve_test cli/threads_test cli/version_test
+set(kStarted e2e/boxed_environment_test cli/broken_parquet_test cli/doctor_test cli/parquet_rows_test cli/response_format_test cli/serve_test cli/threads_test cli/version_test
   e2e/agent_test e2e/outside_agents_test e2e/apart_ends_test e2e/code_sandbox_test e2e/cuda_library_test e2e/full_disk_test e2e/gone_test
   e2e/gpu_generate_test e2e/gpu_mesh_test e2e/hostile_test e2e/hosts_test e2e/large_rows_test e2e/long_context_test e2e/memory_test e2e/new_run_test e2e/packages_test
   e2e/plugin_test e2e/environment_plugin_test e2e/restarts_test e2e/resume_test e2e/reward_plugin_test e2e/sets_test e2e/stops_test e2e/strangers_test
