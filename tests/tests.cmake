@@ -41,19 +41,21 @@ if(ROLL_CUDA)
   set_tests_properties(sass PROPERTIES SKIP_RETURN_CODE 77)
 endif()
 
+# Tests run in the checkout, and know programs from there. (A path with a comma is no argument of $<PATH:...>.)
+file(RELATIVE_PATH built ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 # What the launch tests start.
 add_executable(dist_ranks tests/dist/ranks_main.cpp)
 target_link_libraries(dist_ranks PRIVATE roll_lib)
 link_cuda_late(dist_ranks)
 target_precompile_headers(dist_ranks REUSE_FROM roll_aten)
 add_dependencies(roll_tests dist_ranks)
-target_compile_definitions(roll_tests PRIVATE ROLL_DIST_RANKS="$<PATH:RELATIVE_PATH,$<TARGET_FILE:dist_ranks>,${CMAKE_SOURCE_DIR}>")
+target_compile_definitions(roll_tests PRIVATE ROLL_DIST_RANKS="${built}/$<TARGET_FILE_NAME:dist_ranks>")
 
 # What tests of environments load.
 add_library(roll_test_environments MODULE tests/environment_plugin/my_environments.cpp)
 target_include_directories(roll_test_environments PRIVATE lib/environment)
 add_dependencies(roll_tests roll_test_environments)
-target_compile_definitions(roll_tests PRIVATE ROLL_TEST_ENVIRONMENTS="$<PATH:RELATIVE_PATH,$<TARGET_FILE:roll_test_environments>,${CMAKE_SOURCE_DIR}>")
+target_compile_definitions(roll_tests PRIVATE ROLL_TEST_ENVIRONMENTS="${built}/$<TARGET_FILE_NAME:roll_test_environments>")
 
 # What most Python tests are given as the program: it, forked behind LibTorch's start instead of started (tests/forked).
 add_library(roll_fork_server MODULE tests/forked/server.cpp)
