@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "app/cli/examples.h"
 #include "app/cli/parse.h"
 #include "app/commands.h"
 #include "app/version.h"
@@ -40,6 +41,7 @@ int run(int argc, char** argv) {
             {roll::add_generate, roll::add_serve, roll::add_evaluate, roll::add_score, roll::add_logprobs,
              roll::add_tokenize, roll::add_init_model, roll::add_export});
   add_group(app, "For the shell", {roll::add_completion, roll::add_man});
+  roll::add_examples(app);
   return roll::parse_and_run(app, argc, argv);
 }
 

@@ -29,12 +29,20 @@ python3 "$own/scripts/make_arithmetic.py" --out $here/data
 # The warm-up depends on these alone: a second run with the same ones starts where it ended.
 warm_up=$(echo "$dtype"; cat "$roll" "$0" "$own/configs/quickstart_sft.yaml" $here/data/sft.jsonl | sha256sum)
 if [[ ! -e $here/warm_up || $(< $here/warm_up) != "$warm_up" ]]; then
-  step "a tiny model with its own tokenizer"
-  rm -rf $here/model $here/sft $here/warm_up
-  run init-model --arch qwen2 --hidden 128 --intermediate 512 --layers 4 --heads 4 --kv-heads 2 \
-    --tokenizer builtin --seed 42 --out $here/model
-  step "warm-up on noisy answers"
-  run sft --config "$own/configs/quickstart_sft.yaml" "sft_train.model_args.dtype=$dtype"
+  again=()
+  if [[ -e $here/warm_up_begun && $(< $here/warm_up_begun) == "$warm_up" ]]; then
+    step_number=2
+    step "warm-up on noisy answers, which was interrupted"
+    [[ ! -e $here/sft/checkpoints ]] || again=(--resume)
+  else
+    step "a tiny model with its own tokenizer"
+    rm -rf $here/model $here/sft $here/warm_up
+    run init-model --arch qwen2 --hidden 128 --intermediate 512 --layers 4 --heads 4 --kv-heads 2 \
+      --tokenizer builtin --seed 42 --out $here/model
+    echo "$warm_up" > $here/warm_up_begun
+    step "warm-up on noisy answers"
+  fi
+  run sft --config "$own/configs/quickstart_sft.yaml" "sft_train.model_args.dtype=$dtype" "${again[@]}"
   echo "$warm_up" > $here/warm_up
 else
   step_number=2
@@ -42,7 +50,12 @@ else
 fi
 
 step "PPO"
-run train --config "$own/configs/quickstart.yaml" "$@"
+words=("$@")
+if [[ ! -e $here/train ]]; then  # the warm-up was interrupted: there is no training to go on with
+  words=()
+  for word in "$@"; do [[ $word == --resume ]] || words+=("$word"); done
+fi
+run train --config "$own/configs/quickstart.yaml" "${words[@]}"
 
 run_folder=$here/train
 for override in "$@"; do

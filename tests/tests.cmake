@@ -41,7 +41,7 @@ if(ROLL_CUDA)
   set_tests_properties(sass PROPERTIES SKIP_RETURN_CODE 77)
 endif()
 
-# Tests run in the checkout, and know programs from there. (A path with a comma is no argument of $<PATH:...>.)
+# Tests run in the checkout, and know programs from there.
 file(RELATIVE_PATH built ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 # What the launch tests start.
 add_executable(dist_ranks tests/dist/ranks_main.cpp)
