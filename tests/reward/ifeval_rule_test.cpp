@@ -212,7 +212,7 @@ TEST_CASE("all kinds are there, each once", "[reward]") {
   // IFEval's 25, and a name of AllenAI's for one of them.
   CHECK(ifeval::roll_functions().size() == 25);
   CHECK(ifeval::ifeval_instructions().size() == 26);
-  CHECK(ifeval::allenai_instructions().size() == 29);
+  CHECK(ifeval::allenai_instructions().size() == 28);
   std::set<std::string_view> names;
   for (const auto kinds : {ifeval::roll_functions(), ifeval::ifeval_instructions(), ifeval::allenai_instructions()})
     for (const auto& kind : kinds) CHECK(names.insert(kind.name).second);
