@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -147,8 +148,18 @@ CheckedConfig<Config> load_configured(const EvaluateFlags& flags) {
   return checked;
 }
 
+/// A name of a file, where a folder is meant.
+void check_run_folder(const std::optional<std::string>& output) {
+  const std::string ending = output ? std::filesystem::path(*output).extension().string() : "";
+  if (ending == ".json" || ending == ".jsonl" || ending == ".csv")
+    throw user_error("--output = {}: names the run folder of the evaluation, in which metrics.jsonl has the numbers; "
+                     "give a folder's name",
+                     *output);
+}
+
 void evaluate(const EvaluateFlags& flags) {
   if (!flags.from.empty()) return recompute(flags);
+  check_run_folder(flags.output);
   const auto checked = flags.data.empty() ? load_configured(flags) : load_sets(flags);
   run_job(flags.job, plan_job(checked, checked.config.actor_train), [&](const Job& job) {
     if (checked.config.deterministic) use_deterministic_kernels();

@@ -21,8 +21,22 @@ void check_dtype(const ModelArgs& args, bool on_gpu, Checker& check) {
     check.note(fmt::format("{} = fp16: only a GPU computes in it; a CPU in fp32 or bf16", check.name(dtype)));
 }
 
+namespace {
+
+/// One set of weights is trained and sampled from: only weights of 8 bits are the sampler's own.
+void note_sampler_dtype(const Config& config, bool on_gpu, Checker& check) {
+  const auto& sampler = config.actor_infer.model_args.dtype;
+  const Dtype trained = config.actor_train.model_args.dtype.value_or(on_gpu ? Dtype::kBf16 : Dtype::kFp32);
+  if (sampler && *sampler != trained && *sampler != Dtype::kInt8)
+    check.note(fmt::format("{} = {}: is not read; the sampler reads the trained weights, which are {}",
+                           check.name(sampler), name_of(*sampler), name_of(trained)));
+}
+
+}  // namespace
+
 void check_dtypes(const Config& config, Checker& check) {
   const bool on_gpu = config.actor_train.device_mapping.has_value();
+  note_sampler_dtype(config, on_gpu, check);
   check_dtype(config.actor_train.model_args, on_gpu, check);
   for (const auto& [name, worker] : reference_roles(config)) check_dtype(worker->model_args, on_gpu, check);
   if (config.uses_critic()) check_dtype(config.critic.model_args, on_gpu, check);

@@ -25,4 +25,16 @@ TEST_CASE("a sampler alone reads weights of 8 bits, and its tokens are then weig
                    role + ".model_args.dtype = int8: only a sampler"));
 }
 
+TEST_CASE("a sampler's dtype beside another one of the trainer is said to be idle", "[train]") {
+  const auto notes = [](const std::vector<std::string>& overrides) {
+    return load_config(kRecipe, overrides, {.num_ranks = {}, .offline = true}).notes;
+  };
+  const auto is_idle = [](const std::string& note) {
+    return mentions(note, "actor_infer.model_args.dtype = fp32: is not read");
+  };
+  const std::string sampler = "actor_infer.model_args.dtype=fp32";
+  CHECK(std::ranges::any_of(notes({sampler, "actor_train.model_args.dtype=bf16"}), is_idle));
+  CHECK(std::ranges::none_of(notes({sampler, "actor_train.model_args.dtype=fp32"}), is_idle));
+}
+
 }  // namespace roll
