@@ -152,9 +152,10 @@ CheckedConfig<Config> load_configured(const EvaluateFlags& flags) {
 void check_run_folder(const std::optional<std::string>& output) {
   const std::string ending = output ? std::filesystem::path(*output).extension().string() : "";
   if (ending == ".json" || ending == ".jsonl" || ending == ".csv")
-    throw user_error("--output = {}: names the run folder of the evaluation, in which metrics.jsonl has the numbers; "
-                     "give a folder's name",
-                     *output);
+    throw user_error(
+        "--output = {}: names the run folder of the evaluation, in which metrics.jsonl has the numbers; "
+        "give a folder's name",
+        *output);
 }
 
 void evaluate(const EvaluateFlags& flags) {

@@ -61,7 +61,8 @@ void add_examples(CLI::App& app, const std::string& above) {
       continue;
     }
     const std::string footer = sub->get_footer();
-    sub->footer(fmt::format("{}{}Example:\n  roll {} {}", footer, footer.empty() ? "" : "\n\n", command, example_of(command)));
+    sub->footer(
+        fmt::format("{}{}Example:\n  roll {} {}", footer, footer.empty() ? "" : "\n\n", command, example_of(command)));
   }
 }
 

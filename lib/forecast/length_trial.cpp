@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kMostBytes = 4e9;        // of weights, which are read in some seconds
+constexpr double kMostBytes = 4e9;         // of weights, which are read in some seconds
 constexpr int64_t kMostTrajectories = 32;  // or one group
 
 /// The policy's folder, where its weights can be tried.
@@ -77,7 +77,8 @@ std::optional<LengthTrial> try_lengths(const Config& config, const std::vector<s
     requests.push_back({.prompt_ids = prompt, .sequence_id = requests.size()});
   Engine engine(model, tokenizer, limits_for(requests, params));
   const Stopwatch watch;
-  const auto responses = engine.generate(requests, params, {}, {.should_stop = [&] { return watch.seconds() > seconds; }});
+  const auto responses =
+      engine.generate(requests, params, {}, {.should_stop = [&] { return watch.seconds() > seconds; }});
   LengthTrial trial{.num_responses = std::ssize(responses)};
   double drawn = 0;
   for (const Generation& response : responses) {
@@ -105,7 +106,9 @@ std::optional<ThinStep> try_trajectories(const CheckedConfig<Config>& checked) {
         std::string("logging_dir=null"), fmt::format("rollout_batch_size={}", trajectories),
         "output_dir=" + folder.path.string()})
     overrides.push_back(key);
-  const Config sampling = load_config_text(checked.text.yaml, checked.text.origin, overrides, {.num_ranks = on_gpu ? std::nullopt : std::optional<int64_t>(1)}).config;
+  const Config sampling = load_config_text(checked.text.yaml, checked.text.origin, overrides,
+                                           {.num_ranks = on_gpu ? std::nullopt : std::optional<int64_t>(1)})
+                              .config;
   std::ostringstream nobody;
   Log log(nobody, nobody, {.rank = 0, .num_ranks = 1, .terminal = {}});
   const auto alone = make_communicator({.kind = Transport::kSingle});

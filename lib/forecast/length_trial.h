@@ -19,7 +19,8 @@ struct LengthTrial {
 /// last one; none is longer than `longest`.
 double expected_length(double drawn, int64_t num_ended, int64_t longest);
 
-/// Responses that had not ended count in expected_length(), up to response_length. nullopt: the weights are not here, or too large to load for this.
+/// Responses that had not ended count in expected_length(), up to response_length. nullopt: the weights are not here,
+/// or too large to load for this.
 std::optional<LengthTrial> try_lengths(const Config& config, const std::vector<std::vector<int64_t>>& prompts,
                                        double seconds);
 

@@ -23,7 +23,7 @@ constexpr double kPeak_s = 0.05, kMicroBatch_s = 0.4, kPrompts_s = 0.5;  // the 
 constexpr int64_t kTriedLayers = 5;
 constexpr int64_t kMostVocabulary = 1 << 16, kLeastTokens = 64, kMostTokens = 4096;
 constexpr int64_t kNewTokens = 12;  // after each trial prompt
-constexpr double kEnough_s = 0.5;  // of repeating what is quick, between so many times:
+constexpr double kEnough_s = 0.5;   // of repeating what is quick, between so many times:
 constexpr int64_t kLeastRuns = 3, kMostRuns = 9;
 
 /// The first layers of the model, over a part of its vocabulary.
@@ -163,14 +163,14 @@ SamplingSpeed try_sampling(const TriedModel& model, const SamplingShape& shape) 
   const NumberBytes bytes{shape.int8_weights ? 1 : element, element};
   const int64_t most_layers = tried_layers(model.spec), context = std::max<int64_t>(shape.context, 2);
   SamplingSpeed speed;
-  speed.peak = {measure_read_bandwidth(model.device, static_cast<int64_t>(step_cost(model.spec, bytes, shape.slots,
-                                                                                    context - 1, context).bytes)),
-                best_matmul_peak(model.device, model.dtype, kPeak_s)};
+  speed.peak = {
+      measure_read_bandwidth(
+          model.device, static_cast<int64_t>(step_cost(model.spec, bytes, shape.slots, context - 1, context).bytes)),
+      best_matmul_peak(model.device, model.dtype, kPeak_s)};
   const double token_flops = thin(model.spec, most_layers).forward_flops(kLeastTokens, 1) / kLeastTokens;
   const auto affordable = static_cast<int64_t>(kPrompts_s * speed.peak.flops_per_s / token_flops) / shape.slots;
-  const BenchShape bench{.batch = shape.slots,
-                         .prompt_tokens = std::clamp<int64_t>(affordable, 8, context),
-                         .new_tokens = kNewTokens};
+  const BenchShape bench{
+      .batch = shape.slots, .prompt_tokens = std::clamp<int64_t>(affordable, 8, context), .new_tokens = kNewTokens};
   Growth prompts, decoding, setup;
   double length = 0;
   for (const int64_t layers : {std::min<int64_t>(1, most_layers - 1), most_layers}) {
@@ -178,13 +178,13 @@ SamplingSpeed try_sampling(const TriedModel& model, const SamplingShape& shape) 
     const ModelSpec spec = thin(model.spec, layers);
     const Transformer tried = Transformer::init(spec, /*seed=*/1, model.device, model.dtype);
     const Stopwatch watch;
-    const auto steps = make_step_model(tried, {.num_slots = bench.batch,
-                                               .max_length = bench.prompt_tokens + kNewTokens,
-                                               .int8_weights = shape.int8_weights});
+    const auto steps = make_step_model(
+        tried,
+        {.num_slots = bench.batch, .max_length = bench.prompt_tokens + kNewTokens, .int8_weights = shape.int8_weights});
     setup.add(static_cast<double>(spec.num_parameters()), watch.seconds());
     PagePool pages(steps->num_pages(), steps->page_size());
-    const BenchResult result = bench_sampler(*steps, pages, {.generating = shape.draws, .max_running_requests = shape.slots},
-                                             bench, [] { return false; });
+    const BenchResult result = bench_sampler(
+        *steps, pages, {.generating = shape.draws, .max_running_requests = shape.slots}, bench, [] { return false; });
     length = result.decode_length;
     const auto end = static_cast<int64_t>(length);
     prompts.add(spec.forward_flops(bench.prompt_tokens, 1), result.prefill_s);

@@ -21,10 +21,10 @@ struct TriedModel {
 
 /// Sequences that are trained on together.
 struct TrainingShape {
-  int64_t length = 0;         // tokens of a sequence
-  int64_t tokens = 0;         // of a micro-batch
+  int64_t length = 0;          // tokens of a sequence
+  int64_t tokens = 0;          // of a micro-batch
   Recomputation recomputes{};  // what backward computes again counts as work
-  bool has_head = true;       // a critic has none
+  bool has_head = true;        // a critic has none
 };
 
 struct TrainingSpeed {

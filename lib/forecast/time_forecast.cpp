@@ -142,7 +142,8 @@ TimeForecast forecast_updates(const CheckedConfig<T>& checked, const std::option
       {"training", share * passes * forward_flops(spec, rows) / speed.training_flops_per_s + speed.update_s}};
   if (helper.worker) {
     const ModelSpec its = reference_spec(*checked.models, 0);
-    const double flops_per_s = its == spec ? speed.forward_flops_per_s : try_role(its, *helper.worker).forward_flops_per_s;
+    const double flops_per_s =
+        its == spec ? speed.forward_flops_per_s : try_role(its, *helper.worker).forward_flops_per_s;
     forecast.phases.emplace_back(helper.name, share * forward_flops(its, rows) / flops_per_s);
   }
   for (const auto& [name, seconds] : forecast.phases) forecast.step_s += seconds;
@@ -189,8 +190,8 @@ TimeForecast forecast_time(const CheckedConfig<Config>& checked, const std::opti
   if (!config.trains()) return {.why_unknown = "nothing is trained"};
   if (const std::string why = obstacle(checked, on_gpu); !why.empty()) return {.why_unknown = why};
   TimeForecast forecast{.num_steps = config.max_steps};
-  SimulationRequest request{
-      .scale = {.text = checked.text, .num_ranks = checked.num_ranks, .keeps_batch = true}, .on_gpu = on_gpu};
+  SimulationRequest request{.scale = {.text = checked.text, .num_ranks = checked.num_ranks, .keeps_batch = true},
+                            .on_gpu = on_gpu};
   request.lengths = expected_step(checked, rows, forecast.assumed);
   request.machine.measured = measure_speeds(checked, *request.lengths);
   if (!on_gpu) request.machine.gbps_intra = request.machine.measured->sampling.peak.bytes_per_s / 1e9 / kCopies;

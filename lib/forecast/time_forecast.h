@@ -1,5 +1,5 @@
-// How long a run takes on this machine: what a step computes, as training plans it (simulation.h), at the speed at which
-// this machine computes such models (model_trial.h).
+// How long a run takes on this machine: what a step computes, as training plans it (simulation.h), at the speed at
+// which this machine computes such models (model_trial.h).
 #pragma once
 
 #include <optional>
@@ -25,8 +25,8 @@ struct TimeForecast {
 /// configuration names, or nobody knows the shapes of its models.
 std::optional<MeasuredSpeeds> measure_speeds(const CheckedConfig<Config>& checked, const ThinStep& step);
 
-/// `rows`: of view_data(). Without them the policy is not asked how long its responses are: they are taken to be as long
-/// as they may be, to prompts of a quarter of prompt_length.
+/// `rows`: of view_data(). Without them the policy is not asked how long its responses are: they are taken to be as
+/// long as they may be, to prompts of a quarter of prompt_length.
 TimeForecast forecast_time(const CheckedConfig<Config>& checked, const std::optional<ConfigData>& rows);
 TimeForecast forecast_time(const CheckedConfig<SftConfig>& checked, const std::optional<ConfigData>& rows);
 TimeForecast forecast_time(const CheckedConfig<DpoConfig>& checked, const std::optional<ConfigData>& rows);

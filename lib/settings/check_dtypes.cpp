@@ -14,11 +14,11 @@ void check_dtype(const ModelArgs& args, bool on_gpu, Checker& check) {
                 "only a sampler reads weights of 8 bits (actor_infer); take fp32 or bf16");
   if (on_gpu) return;
   if (dtype == Dtype::kBf16 && !multiplies_bfloat16())
-    check.note(fmt::format(
-        "{} = bf16: this CPU does not multiply it faster than fp32, so that it saves memory but takes more time",
-        check.name(dtype)));
+    check.note(
+        fmt::format("{}: this CPU does not multiply it faster than fp32, so that it saves memory but takes more time",
+                    check.name(dtype)));
   if (dtype == Dtype::kFp16)
-    check.note(fmt::format("{} = fp16: only a GPU computes in it; a CPU in fp32 or bf16", check.name(dtype)));
+    check.note(fmt::format("{}: only a GPU computes in it; a CPU in fp32 or bf16", check.name(dtype)));
 }
 
 namespace {
@@ -28,8 +28,8 @@ void note_sampler_dtype(const Config& config, bool on_gpu, Checker& check) {
   const auto& sampler = config.actor_infer.model_args.dtype;
   const Dtype trained = config.actor_train.model_args.dtype.value_or(on_gpu ? Dtype::kBf16 : Dtype::kFp32);
   if (sampler && *sampler != trained && *sampler != Dtype::kInt8)
-    check.note(fmt::format("{} = {}: is not read; the sampler reads the trained weights, which are {}",
-                           check.name(sampler), name_of(*sampler), name_of(trained)));
+    check.note(fmt::format("{}: is not read; the sampler reads the trained weights, which are {}", check.name(sampler),
+                           name_of(trained)));
 }
 
 }  // namespace

@@ -33,9 +33,10 @@ constexpr std::array kParts = {
          "takes the sampler's"},
     Part{"time/ref_log_probs", "reference log-probs", "no reference is needed where no KL to it is in loss or reward"},
     Part{"time/values", "values", "adv_estimator: grpo or reinforce needs no critic"},
-    Part{"time/step_train", "training",
-         "a larger max_packed_sequence_length_train, disable_gradient_checkpointing: true where memory allows it, dtype "
-         "bf16 where the processor multiplies it, adapters (lora_rank), or more ranks (-n)"},
+    Part{
+        "time/step_train", "training",
+        "a larger max_packed_sequence_length_train, disable_gradient_checkpointing: true where memory allows it, dtype "
+        "bf16 where the processor multiplies it, adapters (lora_rank), or more ranks (-n)"},
     Part{"time/validate", "validations", "a larger eval_steps makes fewer"},
     Part{"time/checkpoint", "waiting for checkpoints", "a larger save_steps makes fewer"},
 };

@@ -7,8 +7,8 @@
 
 namespace roll {
 
-/// "time of 48 steps: 5 min 10 s; training 52 %, sampling 31 %, ...\n  training: ..."; "" where fewer than two steps say
-/// what they did.
+/// "time of 48 steps: 5 min 10 s; training 52 %, sampling 31 %, ...\n  training: ..."; "" where fewer than two steps
+/// say what they did.
 std::string time_spent(const MetricHistory& history);
 
 }  // namespace roll
