@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "forecast/busy_neighbours.h"
 #include "forecast/length_trial.h"
 #include "forecast/step_source.h"
@@ -76,14 +77,18 @@ ThinStep expected_step(const CheckedConfig<Config>& checked, const std::optional
                        std::string& assumed) {
   const Config& config = checked.config;
   const bool plays = config.agentic.is_used();
-  if (plays && rows)
-    if (auto played = try_trajectories(checked)) {
-      const double mean = mean_of(played->response_lengths);
-      assumed = fmt::format("with trajectories of {:.0f} tokens, as some that were tried", mean);
-      return *played;
+  std::string why;
+  if (plays && rows) try {
+      if (auto played = try_trajectories(checked)) {
+        const double mean = mean_of(played->response_lengths);
+        assumed = fmt::format("with trajectories of {:.0f} tokens, as some that were tried", mean);
+        return *played;
+      }
+    } catch (const UserError& error) {
+      why = fmt::format("; none could be tried: {}", error.what());
     }
   double mean = static_cast<double>(config.response_length.value());
-  assumed = fmt::format("if every {} has {:.0f} tokens", plays ? "trajectory" : "response", mean);
+  assumed = fmt::format("if every {} has {:.0f} tokens{}", plays ? "trajectory" : "response", mean, why);
   if (rows)
     if (const auto lengths = try_lengths(config, rows->prompts, kLengths_s)) {
       mean = lengths->mean;
