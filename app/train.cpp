@@ -53,7 +53,7 @@ void show_forecast(const CheckedConfig<C>& checked, const JobFlags& flags) {
   if (flags.dry_run) {
     std::fprintf(stderr, "%s\n", checked.plan.c_str());
     try {
-      const ConfigData rows = view_data(checked.config, false);
+      const ConfigData rows = view_data(checked.config, /*offline=*/true);  // no code of the user runs
       for (const std::string& line : rows.lines) std::fprintf(stderr, "%s\n", line.c_str());
       std::fprintf(stderr, "%s\n", to_text(forecast_time(checked, rows)).c_str());
     } catch (const UserError& error) {  // of rows that may be elsewhere: the command is wanted all the same

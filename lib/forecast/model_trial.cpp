@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "job/join.h"
 #include "machine/device_speed.h"
+#include "machine/machine.h"
+#include "model/device.h"
 #include "model/log_probs.h"
 #include "optim/learner.h"
 #include "rollout/sampler_bench.h"
@@ -21,9 +24,11 @@ namespace {
 
 constexpr double kPeak_s = 0.05, kMicroBatch_s = 0.4, kPrompts_s = 0.5;  // the last two: about, at the peak
 constexpr int64_t kTriedLayers = 5;
-constexpr int64_t kMostVocabulary = 1 << 16, kLeastTokens = 64, kMostTokens = 4096;
-constexpr int64_t kNewTokens = 12;  // after each trial prompt
-constexpr double kEnough_s = 0.5;   // of repeating what is quick, between so many times:
+constexpr int64_t kMostVocabulary = 1 << 15, kLeastTokens = 64, kMostTokens = 4096;
+constexpr int64_t kNewTokens = 12, kMostNewTokens = 1 << 10;  // after each trial prompt
+constexpr double kBytesOfParameter = 16;  // in training: weight, gradient, two moments, of 4 bytes each
+constexpr double kMemoryShare = 0.5;      // of what is free
+constexpr double kEnough_s = 0.5;         // of repeating what is quick, between so many times:
 constexpr int64_t kLeastRuns = 3, kMostRuns = 9;
 
 /// The first layers of the model, over a part of its vocabulary.
@@ -36,14 +41,39 @@ ModelSpec thin(ModelSpec spec, int64_t layers) {
   return spec;
 }
 
-/// Of the second of thin models: a few, as what the first one lacks of them speaks for all others, and each kind.
-int64_t tried_layers(const ModelSpec& spec) {
+bool fits(const TriedModel& model, int64_t layers) {
+  const Memory host = host_memory();
+  const int64_t free = model.device.is_cuda()
+                           ? unused_device_bytes(model.device).all()
+                           : std::min(host.available_bytes, host.limit_bytes.value_or(host.available_bytes));
+  return kBytesOfParameter * static_cast<double>(thin(model.spec, layers).num_parameters()) <=
+         kMemoryShare * static_cast<double>(free);
+}
+
+/// Of the second of thin models: a few, as what the first one lacks of them speaks for all others, and each kind, as
+/// far as memory allows.
+int64_t tried_layers(const TriedModel& model) {
   std::vector<double> costs;
-  for (const Layer& layer : spec.layers()) costs.push_back(ForwardFlops(spec, {layer}, false, false)(1024, 0));
-  int64_t needed = kTriedLayers;
+  for (const Layer& layer : model.spec.layers())
+    costs.push_back(ForwardFlops(model.spec, {layer}, false, false)(1024, 0));
+  int64_t layers = kTriedLayers;
   for (auto cost = costs.begin(); cost != costs.end(); ++cost)
-    if (std::find(costs.begin(), cost, *cost) == cost) needed = std::max(needed, cost - costs.begin() + 1);
-  return std::min(needed, spec.num_layers);
+    if (std::find(costs.begin(), cost, *cost) == cost) layers = std::max(layers, cost - costs.begin() + 1);
+  layers = std::min(layers, model.spec.num_layers);
+  while (layers > 2 && !fits(model, layers)) --layers;
+  return layers;
+}
+
+/// With as many new tokens as it takes until all sequences draw at once.
+BenchResult bench_all(StepModel& steps, const SamplingParams& params, BenchShape bench) {
+  while (true) {
+    PagePool pages(steps.num_pages(), steps.page_size());
+    try {
+      return bench_sampler(steps, pages, params, bench, [] { return false; });
+    } catch (const UserError&) {
+      if ((bench.new_tokens *= 4) > kMostNewTokens) throw;
+    }
+  }
 }
 
 /// Seconds that grow with work, from measurements of one or two amounts of it.
@@ -133,9 +163,13 @@ StepTimes time_training(const TriedModel& tried, const TrainingShape& shape, con
 
 }  // namespace
 
+bool can_be_tried(const TriedModel& model) {
+  return fits(model, std::min<int64_t>(2, model.spec.num_layers));
+}
+
 TrainingSpeed try_training(const TriedModel& model, const TrainingShape& shape) {
   const double peak = best_matmul_peak(model.device, model.dtype, kPeak_s);
-  const int64_t most_layers = tried_layers(model.spec);
+  const int64_t most_layers = tried_layers(model);
   const double token_flops = 3 * thin(model.spec, most_layers).forward_flops(kLeastTokens, kLeastTokens) / kLeastTokens;
   const auto affordable = static_cast<int64_t>(kMicroBatch_s * peak / token_flops);
   const int64_t most = std::clamp<int64_t>(shape.tokens, 2, kMostTokens);
@@ -161,7 +195,7 @@ TrainingSpeed try_training(const TriedModel& model, const TrainingShape& shape) 
 SamplingSpeed try_sampling(const TriedModel& model, const SamplingShape& shape) {
   const auto element = static_cast<int64_t>(c10::elementSize(model.dtype));
   const NumberBytes bytes{shape.int8_weights ? 1 : element, element};
-  const int64_t most_layers = tried_layers(model.spec), context = std::max<int64_t>(shape.context, 2);
+  const int64_t most_layers = tried_layers(model), context = std::max<int64_t>(shape.context, 2);
   SamplingSpeed speed;
   speed.peak = {
       measure_read_bandwidth(
@@ -178,13 +212,12 @@ SamplingSpeed try_sampling(const TriedModel& model, const SamplingShape& shape) 
     const ModelSpec spec = thin(model.spec, layers);
     const Transformer tried = Transformer::init(spec, /*seed=*/1, model.device, model.dtype);
     const Stopwatch watch;
-    const auto steps = make_step_model(
-        tried,
-        {.num_slots = bench.batch, .max_length = bench.prompt_tokens + kNewTokens, .int8_weights = shape.int8_weights});
+    const auto steps = make_step_model(tried, {.num_slots = bench.batch,
+                                               .max_length = bench.prompt_tokens + kMostNewTokens,
+                                               .int8_weights = shape.int8_weights});
     setup.add(static_cast<double>(spec.num_parameters()), watch.seconds());
-    PagePool pages(steps->num_pages(), steps->page_size());
-    const BenchResult result = bench_sampler(
-        *steps, pages, {.generating = shape.draws, .max_running_requests = shape.slots}, bench, [] { return false; });
+    const BenchResult result =
+        bench_all(*steps, {.generating = shape.draws, .max_running_requests = shape.slots}, bench);
     length = result.decode_length;
     const auto end = static_cast<int64_t>(length);
     prompts.add(spec.forward_flops(bench.prompt_tokens, 1), result.prefill_s);

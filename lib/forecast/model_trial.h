@@ -19,6 +19,9 @@ struct TriedModel {
   at::ScalarType dtype = at::kFloat;
 };
 
+/// Whether this machine has the memory for two layers of it in training.
+bool can_be_tried(const TriedModel& model);
+
 /// Sequences that are trained on together.
 struct TrainingShape {
   int64_t length = 0;          // tokens of a sequence

@@ -52,6 +52,10 @@ std::string obstacle(const CheckedConfig<T>& checked, bool on_gpu) {
   if (!checked.models) return "the shapes of its models are not known";
   if (on_gpu && num_cuda_devices() == 0)
     return "the run is for GPUs, of which this machine has none; --simulate takes their speeds";
+  const at::Device device = on_gpu ? at::kCUDA : at::kCPU;
+  for (const std::optional<ModelSpec>& spec : {std::optional(checked.models->policy), checked.models->critic})
+    if (spec && !can_be_tried({*spec, device}))
+      return "two layers of its model take more than half of this machine's free memory";
   return "";
 }
 
@@ -199,7 +203,8 @@ TimeForecast forecast_time(const CheckedConfig<Config>& checked, const std::opti
                             .on_gpu = on_gpu};
   request.lengths = expected_step(checked, rows, forecast.assumed);
   request.machine.measured = measure_speeds(checked, *request.lengths);
-  if (!on_gpu) request.machine.gbps_intra = request.machine.measured->sampling.peak.bytes_per_s / 1e9 / kCopies;
+  const double bytes_per_s = request.machine.measured->sampling.peak.bytes_per_s;  // 0: nothing is sampled
+  if (!on_gpu && bytes_per_s > 0) request.machine.gbps_intra = bytes_per_s / 1e9 / kCopies;
   const Simulation simulation = Simulator(request).at(checked.num_ranks);
   for (const PhaseSimulation& phase : simulation.phases)
     forecast.phases.emplace_back(words_of(phase.name), phase.seconds);

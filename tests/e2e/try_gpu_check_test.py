@@ -22,7 +22,7 @@ MARK = f"1000000.{os.getpid()}"  # seconds that nobody else sleeps
 HANGS = f"""#!/usr/bin/env bash
 case $1 in
   --version) echo roll; exit ;;
-  init-model) exec {BINARY} "$@" ;;
+  init-model) exec "{BINARY}" "$@" ;;
 esac
 echo '{{"read_bytes_per_s": 1.0, "matmul_flops_per_s": 2.0}}'
 set -m
@@ -33,7 +33,7 @@ sleep {MARK} & setsid sleep {MARK} & (trap '' TERM; sleep {MARK})
 def bundle(folder, roll):
     """What the bundle has of it, with another program as roll."""
     folder.mkdir()
-    for name, text in (("roll", roll), ("roll_tests", f'#!/bin/sh\nexec {BINARY.parent}/roll_tests "$@"\n')):
+    for name, text in (("roll", roll), ("roll_tests", f'#!/bin/sh\nexec "{BINARY.parent}/roll_tests" "$@"\n')):
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
     for name in ("gpu_check.py", "gpu_peers.py", "gpu_sizes.py", "gpu_table.py", "bench_replay.py"):
@@ -129,7 +129,7 @@ def stops_at_a_signal(folder):
 def main():
     with tempfile.TemporaryDirectory() as name:
         place = pathlib.Path(name)
-        whole = bundle(place / "whole", f'#!/bin/sh\nexec {BINARY} "$@"\n')
+        whole = bundle(place / "whole", f'#!/bin/sh\nexec "{BINARY}" "$@"\n')
         check_table(whole, tries_everything(whole))
         code, output = check(whole, "--device", "cpu", "--budget", 0)
         report = report_of(whole)
