@@ -50,6 +50,7 @@ C settled(C config, const std::optional<PlannedModels>& models, const Job& job) 
 /// wonder, and in no more than seconds. Ranks that were started by this process, and runs that go on, say nothing.
 template <class C>
 void show_forecast(const CheckedConfig<C>& checked, const JobFlags& flags) {
+  if (!checked.hostfile.empty()) return;  // whose other hosts nobody measures here
   if (flags.dry_run) {
     std::fprintf(stderr, "%s\n", checked.plan.c_str());
     try {

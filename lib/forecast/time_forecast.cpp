@@ -50,6 +50,7 @@ double mean_of(const std::vector<int64_t>& all) {
 template <class T>
 std::string obstacle(const CheckedConfig<T>& checked, bool on_gpu) {
   if (!checked.models) return "the shapes of its models are not known";
+  if (!checked.hostfile.empty()) return "its ranks are on several hosts, of which this is one";
   if (on_gpu && num_cuda_devices() == 0)
     return "the run is for GPUs, of which this machine has none; --simulate takes their speeds";
   const at::Device device = on_gpu ? at::kCUDA : at::kCPU;

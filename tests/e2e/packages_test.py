@@ -62,7 +62,8 @@ def check_trains(roll, share, folder, warm_up, env):
         devices = [f"{role}.device_mapping={list(range(int(ranks)))}" for role in ["actor_train", "actor_infer", "reference", "critic"]]
         words = [roll, "train", "--config", config, "-n", ranks, f"output_dir=run{ranks}", "max_steps=2", *SHORT, *devices]
         if ranks == "2":  # the line of a dry run works in any shell
-            words = ["bash", "-c", run(*words, "--dry-run", cwd=folder, env=env).strip().splitlines()[-1]]
+            said = run(*words, "--dry-run", cwd=folder, env=env)
+            words = ["bash", "-c", next(line for line in said.splitlines() if "mpirun" in line)]
         text = run(*words, cwd=folder, env=env if ranks == "1" else bare(folder))
         assert num_steps(folder / f"run{ranks}") == 2, text
         assert (f"{ranks} ranks, each with" in text) == (ranks == "2"), text

@@ -58,8 +58,8 @@ TEST_CASE("TensorBoard's own reader finds every scalar", "[track]") {
     for (int64_t step : {0, 1, 300}) tracker.write(step, {{"score/mean", 0.25 * step}, {"lr", 1e-6}}, 300);
     tracker.write(301, {{"bad", std::nan("")}}, 301);
   }
-  const std::string read = output_of(*python + " " ROLL_SOURCE_DIR "/tests/track/read_events.py " +
-                                     (folder / "tensorboard").string() + " 2>/dev/null");
+  const std::string read = output_of(fmt::format("'{}' " ROLL_SOURCE_DIR "/tests/track/read_events.py '{}' 2>/dev/null",
+                                                 *python, (folder / "tensorboard").string()));
   std::filesystem::remove_all(folder);
   CHECK(read ==
         "301 bad nan True\n"
