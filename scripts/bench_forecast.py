@@ -23,7 +23,7 @@ CONFIGURATIONS = {
     "bf16": ("grpo", 1, RL | BF16),
     "LoRA": ("grpo", 1, RL | {"actor_train.model_args.lora_rank": 16, "actor_train.model_args.lora_alpha": 32}),
     "reference": ("grpo", 1, RL | {"use_kl_loss": "true", "kl_loss_coef": 0.01}),
-    "PPO": ("ppo", 1, RL | {"critic.training_args.train_batch_size": 16}),
+    "PPO": ("ppo", 1, RL | {"critic.training_args.train_batch_size": 16, "critic_warmup": 0}),
     "two ranks": ("grpo", 2, RL),
     "sft": ("sft", 1, {"max_steps": STEPS, "save_steps": 0}),
     "sft, two ranks": ("sft", 2, {"max_steps": STEPS, "save_steps": 0}),
