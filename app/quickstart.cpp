@@ -8,6 +8,7 @@
 #include "app/cli/streams.h"
 #include "app/commands.h"
 #include "base/error.h"
+#include "process/own_program.h"
 #include "settings/load_config.h"
 
 namespace roll {
@@ -23,8 +24,7 @@ struct QuickstartFlags {
 /// first of them, not after a minute of warm-up.
 [[noreturn]] void become_script(const QuickstartFlags& flags) {
   load_config(own_file({"configs/quickstart.yaml"}), flags.overrides, {.num_ranks = {}, .offline = true});
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe"),
-                    script = own_file({"scripts/quickstart_training.sh"});
+  const std::string program = own_program(), script = own_file({"scripts/quickstart_training.sh"});
   std::vector<std::string> words{"bash", script, program};
   words.insert(words.end(), flags.overrides.begin(), flags.overrides.end());
   if (flags.resume) words.emplace_back("--resume");

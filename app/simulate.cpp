@@ -63,7 +63,7 @@ void add_simulate_flags(CLI::App& sub, SimulateFlags& v) {
 
 namespace {
 
-/// Whose speeds are wanted where no flag says so: a run without GPUs is for a machine like this one.
+/// Measures this machine where no flag gives speeds: a run without GPUs is for a machine like this one.
 void measure_here(const LoadOptions& options, SimulationRequest& request) {
   const SimulatedMachine usual;
   const SimulatedMachine& asked = request.machine;

@@ -31,8 +31,7 @@ constexpr double kLongStep = 5e12;  // FLOPs: half a minute of two cores
 /// What this rank may use of its device, or as its share of the host.
 int64_t memory_bytes(at::Device device) {
   if (device.is_cuda()) return unused_device_bytes(device).all();
-  const Memory host = host_memory();
-  return std::min(host.available_bytes, host.limit_bytes.value_or(host.available_bytes)) / detect_world().local_size;
+  return host_memory().usable_bytes() / detect_world().local_size;
 }
 
 /// With what the ranks' memory decides. **Collective**.
@@ -46,25 +45,26 @@ C settled(C config, const std::optional<PlannedModels>& models, const Job& job) 
   return config;
 }
 
-/// Of the rows, too, on --dry-run, which has the time; else only where a step may take long enough for somebody to
-/// wonder, and in no more than seconds. Ranks that were started by this process, and runs that go on, say nothing.
+/// Prints how long a step takes: on --dry-run also what is known of the rows; before a run only where a step is long,
+/// and without asking the policy, so that it takes seconds. Ranks that a launcher started and resumed runs print
+/// nothing.
 template <class C>
 void show_forecast(const CheckedConfig<C>& checked, const JobFlags& flags) {
-  if (!checked.hostfile.empty()) return;  // whose other hosts nobody measures here
+  if (!checked.hostfile.empty()) return;  // other hosts are not measured
   if (flags.dry_run) {
     std::fprintf(stderr, "%s\n", checked.plan.c_str());
     try {
-      const ConfigData rows = view_data(checked.config, /*offline=*/true);  // no code of the user runs
+      const ConfigData rows = view_data(checked.config, /*offline=*/true);  // offline: no code of the user runs
       for (const std::string& line : rows.lines) std::fprintf(stderr, "%s\n", line.c_str());
       std::fprintf(stderr, "%s\n", to_text(forecast_time(checked, rows)).c_str());
-    } catch (const UserError& error) {  // of rows that may be elsewhere: the command is wanted all the same
+    } catch (const UserError& error) {  // the rows may be on another machine; the command is printed all the same
       std::fprintf(stderr, "warning: %s\n", error.what());
     }
     return;
   }
   if constexpr (std::is_same_v<C, Config>) {
     const bool is_first = !load_options(flags).is_started && !flags.resume && !flags.quiet;
-    const bool is_on_gpu = checked.config.actor_train.device_mapping.has_value();  // whose memory a trial would keep
+    const bool is_on_gpu = checked.config.actor_train.device_mapping.has_value();  // a trial would keep its memory
     if (!is_first || is_on_gpu || !checked.config.trains() || !checked.models) return;
     if (step_cost(checked.config, *checked.models).total() < kLongStep) return;
     const TimeForecast forecast = forecast_time(checked, {});

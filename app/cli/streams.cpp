@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "checkpoint/manifest.h"
 #include "data/row_files.h"
+#include "process/own_program.h"
 
 namespace roll {
 
@@ -90,7 +91,7 @@ std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const 
 }
 
 std::filesystem::path own_file(const std::vector<std::string>& names) {
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
+  const std::filesystem::path program = own_program();
   for (const char* share : {"share/roll", ""})
     for (const std::string& name : names)
       if (const std::filesystem::path file = program.parent_path().parent_path() / share / name; is_there(file))

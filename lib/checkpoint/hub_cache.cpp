@@ -44,6 +44,14 @@ fs::path model_of_run(const fs::path& folder) {
   return folder;
 }
 
+/// The first two parts of a data set's name, and the others.
+std::pair<fs::path, fs::path> repository_and_folder(const std::string& name) {
+  fs::path repository, inner;
+  int depth = 0;
+  for (const fs::path& part : fs::path(name)) (depth++ < 2 ? repository : inner) /= part;
+  return {repository, inner};
+}
+
 }  // namespace
 
 fs::path hub_cache() {
@@ -63,10 +71,12 @@ std::optional<fs::path> find_model_folder(const std::string& name) {
   return is_hub_name(name) ? snapshot_of(repository_folder("models", name)) : std::nullopt;
 }
 
+std::string dataset_repository(const std::string& name) {
+  return repository_and_folder(name).first.string();
+}
+
 std::optional<fs::path> find_dataset_folder(const std::string& name) {
-  fs::path repository, inner;
-  int depth = 0;
-  for (const fs::path& part : fs::path(name)) (depth++ < 2 ? repository : inner) /= part;
+  auto [repository, inner] = repository_and_folder(name);
   if (!is_hub_name(repository.string())) return std::nullopt;
   const auto snapshot = snapshot_of(repository_folder("datasets", repository.string()));
   inner = inner.lexically_normal();

@@ -16,6 +16,9 @@ std::filesystem::path hub_cache();
 /// `models--Owner--Name` in the cache (that of refs/main, or the only one). nullopt when there is none.
 std::optional<std::filesystem::path> find_model_folder(const std::string& name);
 
+/// The repository in the name of a data set, or of a folder in it: OWNER/NAME of OWNER/NAME/FOLDER.
+std::string dataset_repository(const std::string& name);
+
 /// The snapshot folder of a data set in the cache, or of a folder in it: `Owner/Name`, `openai/gsm8k/main`. nullopt
 /// when there is none.
 std::optional<std::filesystem::path> find_dataset_folder(const std::string& name);

@@ -3,11 +3,12 @@
 #include <dlfcn.h>
 
 #include "base/file.h"
+#include "process/own_program.h"
 
 namespace roll {
 
 const ArrowLibrary& arrow_library(const std::string& file) {
-  const auto library = std::filesystem::read_symlink("/proc/self/exe").replace_filename("libroll_arrow.so");
+  const auto library = beside_program("libroll_arrow.so");
   if (!is_there(library))
     throw user_error(
         "{}: Parquet and compressed files are read by Apache Arrow, without which this roll was built; run "

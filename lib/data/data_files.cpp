@@ -105,12 +105,6 @@ std::vector<fs::path> expand_glob(const std::string& pattern) {
   return files;
 }
 
-/// OWNER/NAME of OWNER/NAME/FOLDER.
-std::string repository_of(const std::string& name) {
-  const size_t owner = name.find('/');
-  return owner == std::string::npos ? name : name.substr(0, name.find('/', owner + 1));
-}
-
 std::vector<fs::path> files_of(const std::string& pattern, const std::optional<std::string>& split) {
   const std::vector<fs::path> places = expand_glob(pattern);
   if (const auto dataset = places.empty() ? find_dataset_folder(pattern) : std::nullopt)
@@ -118,9 +112,9 @@ std::vector<fs::path> files_of(const std::string& pattern, const std::optional<s
   if (places.empty())
     throw user_error(
         "{}: no such file; give the path of a file of rows, a list, a glob, a folder{}", pattern,
-        is_hub_name(repository_of(pattern)) && !is_data_file(pattern)
+        is_hub_name(dataset_repository(pattern)) && !is_data_file(pattern)
             ? fmt::format(", or a data set that is in the Hub cache {} (hf download {} --repo-type dataset)",
-                          hub_cache().string(), repository_of(pattern))
+                          hub_cache().string(), dataset_repository(pattern))
             : "");
   std::vector<fs::path> files;
   for (const fs::path& place : places) {

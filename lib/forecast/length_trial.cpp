@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <sstream>
 
 #include "base/clock.h"
-#include "base/error.h"
+#include "base/scratch_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "environment/types.h"
 #include "forecast/step_source.h"
@@ -36,20 +34,6 @@ std::optional<fs::path> tried_folder(const Config& config, at::ScalarType dtype)
       static_cast<double>(read_spec(*folder).num_parameters()) * static_cast<double>(c10::elementSize(dtype));
   return bytes > kMostBytes ? std::nullopt : folder;
 }
-
-/// Where a trial leaves its files.
-struct TrialFolder {
-  TrialFolder() {
-    std::string pattern = (fs::temp_directory_path() / "roll_forecast_XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw system_error("{}: {}", pattern, std::strerror(errno));
-    path = pattern;
-  }
-  ~TrialFolder() {
-    std::error_code nobody_minds;
-    fs::remove_all(path, nobody_minds);
-  }
-  fs::path path;
-};
 
 }  // namespace
 
@@ -98,14 +82,12 @@ std::optional<ThinStep> try_trajectories(const CheckedConfig<Config>& checked) {
   if (!tried_folder(config, model_dtype(config.actor_train.model_args, device))) return {};
   const int64_t group = config.num_return_sequences_in_group;
   const int64_t trajectories = std::clamp(kMostTrajectories / group * group, group, config.sequences_per_step());
-  const TrialFolder folder;
+  const ScratchFolder folder("roll_forecast_");
   std::vector<std::string> overrides = checked.text.overrides;
-  for (const std::string& key :
-       {std::string("rollout_only=true"), std::string("max_steps=1"), std::string("track_with=[]"),
-        std::string("save_steps=0"), std::string("resume_from_checkpoint=false"), std::string("rollout_dump_dir=null"),
-        std::string("logging_dir=null"), fmt::format("rollout_batch_size={}", trajectories),
-        "output_dir=" + folder.path.string()})
-    overrides.push_back(key);
+  overrides.insert(overrides.end(),
+                   {"rollout_only=true", "max_steps=1", "track_with=[]", "save_steps=0", "resume_from_checkpoint=false",
+                    "rollout_dump_dir=null", "logging_dir=null", fmt::format("rollout_batch_size={}", trajectories),
+                    "output_dir=" + folder.path().string()});
   const Config sampling = load_config_text(checked.text.yaml, checked.text.origin, overrides,
                                            {.num_ranks = on_gpu ? std::nullopt : std::optional<int64_t>(1)})
                               .config;
@@ -113,7 +95,7 @@ std::optional<ThinStep> try_trajectories(const CheckedConfig<Config>& checked) {
   Log log(nobody, nobody, {.rank = 0, .num_ranks = 1, .terminal = {}});
   const auto alone = make_communicator({.kind = Transport::kSingle});
   run_rollout_only(sampling, {}, device, *alone, log);
-  return recorded_step(folder.path, config, 1);
+  return recorded_step(folder.path(), config, 1);
 }
 
 }  // namespace roll

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "job/join.h"
 #include "machine/device_speed.h"
 #include "machine/machine.h"
@@ -25,7 +24,7 @@ namespace {
 constexpr double kPeak_s = 0.05, kMicroBatch_s = 0.4, kPrompts_s = 0.5;  // the last two: about, at the peak
 constexpr int64_t kTriedLayers = 5;
 constexpr int64_t kMostVocabulary = 1 << 15, kLeastTokens = 64, kMostTokens = 4096;
-constexpr int64_t kNewTokens = 12, kMostNewTokens = 1 << 10;  // after each trial prompt
+constexpr int64_t kNewTokens = 12;        // after each trial prompt, once all have begun
 constexpr double kBytesOfParameter = 16;  // in training: weight, gradient, two moments, of 4 bytes each
 constexpr double kMemoryShare = 0.5;      // of what is free
 constexpr double kEnough_s = 0.5;         // of repeating what is quick, between so many times:
@@ -42,10 +41,7 @@ ModelSpec thin(ModelSpec spec, int64_t layers) {
 }
 
 bool fits(const TriedModel& model, int64_t layers) {
-  const Memory host = host_memory();
-  const int64_t free = model.device.is_cuda()
-                           ? unused_device_bytes(model.device).all()
-                           : std::min(host.available_bytes, host.limit_bytes.value_or(host.available_bytes));
+  const int64_t free = model.device.is_cuda() ? unused_device_bytes(model.device).all() : host_memory().usable_bytes();
   return kBytesOfParameter * static_cast<double>(thin(model.spec, layers).num_parameters()) <=
          kMemoryShare * static_cast<double>(free);
 }
@@ -62,18 +58,6 @@ int64_t tried_layers(const TriedModel& model) {
   layers = std::min(layers, model.spec.num_layers);
   while (layers > 2 && !fits(model, layers)) --layers;
   return layers;
-}
-
-/// With as many new tokens as it takes until all sequences draw at once.
-BenchResult bench_all(StepModel& steps, const SamplingParams& params, BenchShape bench) {
-  while (true) {
-    PagePool pages(steps.num_pages(), steps.page_size());
-    try {
-      return bench_sampler(steps, pages, params, bench, [] { return false; });
-    } catch (const UserError&) {
-      if ((bench.new_tokens *= 4) > kMostNewTokens) throw;
-    }
-  }
 }
 
 /// Seconds that grow with work, from measurements of one or two amounts of it.
@@ -203,21 +187,22 @@ SamplingSpeed try_sampling(const TriedModel& model, const SamplingShape& shape) 
       best_matmul_peak(model.device, model.dtype, kPeak_s)};
   const double token_flops = thin(model.spec, most_layers).forward_flops(kLeastTokens, 1) / kLeastTokens;
   const auto affordable = static_cast<int64_t>(kPrompts_s * speed.peak.flops_per_s / token_flops) / shape.slots;
-  const BenchShape bench{
-      .batch = shape.slots, .prompt_tokens = std::clamp<int64_t>(affordable, 8, context), .new_tokens = kNewTokens};
-  Growth prompts, decoding, setup;
+  // A state cannot begin where another prompt's is: sequences with states begin one after the other.
+  const BenchShape bench{.batch = shape.slots,
+                         .prompt_tokens = std::clamp<int64_t>(affordable, 8, context),
+                         .new_tokens = kNewTokens + (model.spec.delta ? shape.slots : 0)};
+  Growth prompts, decoding;
   double length = 0;
   for (const int64_t layers : {std::min<int64_t>(1, most_layers - 1), most_layers}) {
     if (layers == 0) continue;
     const ModelSpec spec = thin(model.spec, layers);
     const Transformer tried = Transformer::init(spec, /*seed=*/1, model.device, model.dtype);
-    const Stopwatch watch;
     const auto steps = make_step_model(tried, {.num_slots = bench.batch,
-                                               .max_length = bench.prompt_tokens + kMostNewTokens,
+                                               .max_length = bench.prompt_tokens + bench.new_tokens,
                                                .int8_weights = shape.int8_weights});
-    setup.add(static_cast<double>(spec.num_parameters()), watch.seconds());
-    const BenchResult result =
-        bench_all(*steps, {.generating = shape.draws, .max_running_requests = shape.slots}, bench);
+    PagePool pages(steps->num_pages(), steps->page_size());
+    const BenchResult result = bench_sampler(
+        *steps, pages, {.generating = shape.draws, .max_running_requests = shape.slots}, bench, [] { return false; });
     length = result.decode_length;
     const auto end = static_cast<int64_t>(length);
     prompts.add(spec.forward_flops(bench.prompt_tokens, 1), result.prefill_s);
@@ -229,7 +214,6 @@ SamplingSpeed try_sampling(const TriedModel& model, const SamplingShape& shape) 
   const double least_s = least_seconds(step_cost(model.spec, bytes, shape.slots, end - 1, end), speed.peak);
   speed.prompt_flops_per_s = static_cast<double>(shape.slots) * flops / prompts.seconds(flops);
   speed.decoding_share = least_s / decoding.seconds(least_s);
-  speed.setup_s = setup.seconds(static_cast<double>(model.spec.num_parameters()));
   return speed;
 }
 

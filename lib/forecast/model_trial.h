@@ -49,7 +49,6 @@ struct SamplingSpeed {
   double prompt_flops_per_s = 0;
   MachineSpeed peak{};
   double decoding_share = 1;  // of what that peak allows
-  double setup_s = 0;         // of weights that have changed
 };
 
 SamplingSpeed try_sampling(const TriedModel& model, const SamplingShape& shape);

@@ -85,11 +85,6 @@ std::vector<std::string> notes_of(const Config& config, const ThinStep& step,
   return notes;
 }
 
-double value_or(const std::map<std::string, double>& values, const std::string& key, double absent) {
-  const auto found = values.find(key);
-  return found == values.end() ? absent : found->second;
-}
-
 /// Of the optimizer of the role that the phase trains.
 double updates_in(const Config& config, const std::string& phase) {
   if (phase == "train_actor") return static_cast<double>(updates_per_step(config, config.actor_train));
@@ -162,12 +157,12 @@ void add_sampling(const SamplingWork& work, const SimulatedMachine& machine, Spe
 /// `updates`: of the role that the phase trains.
 void add_work(const std::vector<RankForecast>& ranks, const SimulatedMachine& machine, const std::string& phase,
               double updates, std::vector<Spent>& spent) {
-  const double flops_per_s =
-      machine.measured ? value_or(machine.measured->flops_per_s, phase, 1) : speed_of(machine).flops_per_s;
-  const double update_s = machine.measured ? value_or(machine.measured->update_s, phase, 0) : 0;
   for (size_t i = 0; i < ranks.size(); ++i) {
-    if (const auto found = ranks[i].flops.find(phase); found != ranks[i].flops.end())
-      spent[i].compute_s += found->second / flops_per_s + updates * update_s;
+    if (const auto found = ranks[i].flops.find(phase); found != ranks[i].flops.end()) {
+      const PhaseSpeed speed =
+          machine.measured ? machine.measured->phases.at(phase) : PhaseSpeed{speed_of(machine).flops_per_s};
+      spent[i].compute_s += found->second / speed.flops_per_s + updates * speed.update_s;
+    }
     if (phase == "generate") add_sampling(ranks[i].sampling, machine, spent[i]);
   }
 }

@@ -19,8 +19,12 @@
 namespace roll {
 
 /// What was measured of a machine (forecast/model_trial.h), in place of a data sheet.
+struct PhaseSpeed {
+  double flops_per_s = 0;
+  double update_s = 0;  // of the role that the phase trains
+};
 struct MeasuredSpeeds {
-  std::map<std::string, double> flops_per_s, update_s;  // by phase; of one update
+  std::map<std::string, PhaseSpeed> phases{};  // of each that computes in a model
   SamplingSpeed sampling{};
 };
 

@@ -176,9 +176,8 @@ std::optional<MeasuredSpeeds> measure_speeds(const CheckedConfig<Config>& checke
     const int64_t tokens = full_micro_batch(config, worker, workload_of(model.spec), /*trains=*/true).tokens;
     const TrainingSpeed speed = try_training(
         model, shape_of(worker, mean_of(step.lengths()), tokens, /*has_head=*/&worker == &config.actor_train));
-    speeds.flops_per_s[training] = speed.training_flops_per_s;
-    speeds.update_s[training] = speed.update_s;
-    for (const std::string& phase : forwards) speeds.flops_per_s[phase] = speed.forward_flops_per_s;
+    speeds.phases[training] = {speed.training_flops_per_s, speed.update_s};
+    for (const std::string& phase : forwards) speeds.phases[phase] = {speed.forward_flops_per_s};
   };
   const TriedModel policy{models.policy, device, dtypes.actor};
   add(policy, config.actor_train, "train_actor", {"old_log_probs", "reference"});

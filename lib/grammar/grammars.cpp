@@ -9,10 +9,10 @@
 
 #include <algorithm>
 #include <csignal>
-#include <filesystem>
 
 #include "base/file.h"
 #include "grammar/token_texts.h"
+#include "process/own_program.h"
 
 namespace roll {
 
@@ -21,10 +21,6 @@ namespace {
 constexpr std::chrono::seconds kLongestWait{20};  // for others' grammars
 constexpr int kLongestCompilation_ms = 30'000;    // on a busy machine
 constexpr size_t kMostKnown = 64, kMostKnownBytes = 32 << 20, kMostBytesInUse = 64 << 20;
-
-std::filesystem::path beside_program(const char* name) {
-  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name);
-}
 
 Descriptor memory_file(const std::string& content) {
   Descriptor file(::memfd_create("roll", MFD_CLOEXEC));

@@ -26,8 +26,4 @@ class TokenConstraint {
   virtual size_t num_bytes() const = 0;
 };
 
-inline bool allows(std::span<const uint32_t> allowed, int64_t token) {
-  return allowed[static_cast<size_t>(token) / 32] >> (token % 32) & 1;
-}
-
 }  // namespace roll

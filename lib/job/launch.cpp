@@ -18,6 +18,7 @@
 #include "job/supervisor.h"
 #include "job/threads.h"
 #include "job/world.h"
+#include "process/own_program.h"
 #include "process/stop.h"
 #include "transport/nccl_communicator.h"
 #include "transport/socket.h"
@@ -45,10 +46,6 @@ bool can_read_other_processes() {
     ::waitpid(child, nullptr, 0);
   }
   return allowed;
-}
-
-std::string own_program() {
-  return std::filesystem::read_symlink("/proc/self/exe").string();
 }
 
 /// Variables of this process that ranks on other hosts need too; mpirun passes on only its own (OMPI_MCA_*).
@@ -188,7 +185,7 @@ int exit_code_of_job(const JobEnd& end, const Launch& launch) {
 }  // namespace
 
 std::vector<std::string> launch_command(const Launch& launch) {
-  const std::string program = launch.program.empty() ? own_program() : launch.program;
+  const std::string program = launch.program.empty() ? own_program().string() : launch.program;
   std::vector<std::string> command = is_alone(launch) ? std::vector{program} : mpirun_command(launch, program);
   command.insert(command.end(), launch.args.begin(), launch.args.end());
   return command;

@@ -1,6 +1,7 @@
 // `roll doctor`: the hardware and software of this machine, found out by trying each part.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ struct ProductSpeed {
 struct Memory {
   int64_t total_bytes = 0, available_bytes = 0;
   std::optional<int64_t> limit_bytes;  // of the control group
+
+  int64_t usable_bytes() const { return std::min(available_bytes, limit_bytes.value_or(available_bytes)); }
 };
 
 Memory host_memory();

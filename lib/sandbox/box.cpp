@@ -116,26 +116,20 @@ Json described(const ProgramRequest& request, const std::string& work, bool shar
 Box::Box(const BoxOptions& options)
     : is_isolated_(options.is_isolated),
       process_(start_box_process(find_interpreter(options.python), zygote_command(is_isolated_), is_isolated_)) {
-  if (!is_isolated_) {
-    std::string pattern = std::filesystem::temp_directory_path() / "roll-programs-XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr) throw system_error("{}{}", pattern, errno_text());
-    folder_ = pattern;
-  }
+  if (!is_isolated_) folder_.emplace("roll-programs-");
   await_ready(process_.control);
 }
 
 Box::~Box() {
   ::kill(process_.pid, SIGKILL);
   waitpid(process_.pid, nullptr, 0);
-  std::error_code ignored;
-  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
 }
 
 std::string Box::work_folder() {
   if (is_isolated_) return "/tmp";
-  std::string folder = fmt::format("{}/{}", folder_, num_programs_);
+  const std::string all = folder_->path().string(), folder = fmt::format("{}/{}", all, num_programs_);
   std::error_code ignored;
-  std::filesystem::remove_all(fmt::format("{}/{}", folder_, num_programs_ - 2), ignored);
+  std::filesystem::remove_all(fmt::format("{}/{}", all, num_programs_ - 2), ignored);
   std::filesystem::create_directory(folder);
   return folder;
 }

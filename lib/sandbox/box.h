@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/scratch_folder.h"
 #include "sandbox/box_process.h"
 #include "sandbox/program.h"
 
@@ -42,7 +43,7 @@ class Box {
 
   bool is_isolated_;
   BoxProcess process_;
-  std::string folder_;  // not isolated: where its programs have their files
+  std::optional<ScratchFolder> folder_;  // not isolated: where its programs have their files
   int64_t num_programs_ = 0;
 };
 

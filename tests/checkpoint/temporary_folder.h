@@ -7,28 +7,20 @@
 #include <fstream>
 #include <string>
 
+#include "base/scratch_folder.h"
+
 namespace roll::test {
 
-class TemporaryFolder {
+class TemporaryFolder : public roll::ScratchFolder {
  public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "roll_test_XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  TemporaryFolder() : roll::ScratchFolder("roll_test_") {}
 
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path() / name; }
 
   std::filesystem::path write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return path_ / name;
+    std::ofstream(path() / name, std::ios::binary) << bytes;
+    return path() / name;
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 /// The message of the exception that `f` throws, or "no exception".

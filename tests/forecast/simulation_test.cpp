@@ -118,13 +118,13 @@ TEST_CASE("measured speeds take the place of a data sheet's, phase by phase", "[
   const Simulation sheet = Simulator(request).at(8);
   MeasuredSpeeds measured{.sampling = {.prompt_flops_per_s = 1e9, .peak = {1e9, 1e9}, .decoding_share = 0.5}};
   const double flops_per_s = request.machine.tflops * 1e12 * request.machine.mfu;
-  for (const PhaseSimulation& phase : sheet.phases) measured.flops_per_s[phase.name] = flops_per_s / 2;
+  for (const PhaseSimulation& phase : sheet.phases) measured.phases[phase.name] = {flops_per_s / 2};
   request.machine.measured = measured;
   const Simulation slow = Simulator(request).at(8);
   CHECK(phase_of(slow, "train_actor").compute_s == Approx(2 * phase_of(sheet, "train_actor").compute_s));
   CHECK(phase_of(slow, "old_log_probs").compute_s == Approx(2 * phase_of(sheet, "old_log_probs").compute_s));
   CHECK(phase_of(slow, "generate").seconds > 100 * phase_of(sheet, "generate").seconds);
-  request.machine.measured->update_s["train_actor"] = 10;
+  request.machine.measured->phases["train_actor"].update_s = 10;
   const double updates = 4;  // of the recipe, a step
   CHECK(phase_of(Simulator(request).at(8), "train_actor").compute_s ==
         Approx(phase_of(slow, "train_actor").compute_s + 10 * updates));

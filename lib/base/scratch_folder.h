@@ -1,0 +1,33 @@
+// A new folder among the temporary ones, which goes away with its owner.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "base/error.h"
+
+namespace roll {
+
+class ScratchFolder {
+ public:
+  /// `name`: what its name begins with. SystemError.
+  explicit ScratchFolder(const std::string& name) {
+    std::string pattern = (std::filesystem::temp_directory_path() / (name + "XXXXXX")).string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw system_error("{}{}", pattern, errno_text());
+    path_ = pattern;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace roll

@@ -1,0 +1,16 @@
+// Where this program is: what belongs to it lies beside it.
+#pragma once
+
+#include <filesystem>
+
+namespace roll {
+
+inline std::filesystem::path own_program() {
+  return std::filesystem::read_symlink("/proc/self/exe");
+}
+
+inline std::filesystem::path beside_program(const char* name) {
+  return own_program().replace_filename(name);
+}
+
+}  // namespace roll
