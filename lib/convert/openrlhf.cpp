@@ -74,7 +74,7 @@ constexpr ForeignRow kRows[] = {
     {"micro_train_batch_size", kCombined, "", "4"},
     {"micro_rollout_batch_size", kAutomatic, "infer_batch_size, or packing"},
     {"max_epochs", kCopied, "ppo_epochs", "1"},
-    {"num_episodes", kAutomatic, "max_steps is the length of a run"},
+    {"num_episodes", kCopied, "num_train_epochs", "1"},
     {"temperature", kCopied, "actor_infer.generating_args.temperature", "1.0"},
     {"top_p", kCopied, "actor_infer.generating_args.top_p", "1.0"},
     {"top_k", kCopied, "actor_infer.generating_args.top_k", "-1"},
@@ -326,9 +326,6 @@ void combine_openrlhf(Conversion& c) {
     c.set_from("rewards.math_rule.overlong_buffer.len", "overlong_buffer_len");
     c.set_from("rewards.math_rule.overlong_buffer.penalty_factor", "overlong_penalty_factor");
   }
-  c.differs(
-      "length: a run has max_steps steps here (default 500); num_episodes counts passes: set it to rows x passes / "
-      "rollout_batch_size");
   set_columns(c, "input_key", "apply_chat_template", "label_key");
   set_data(c, {"eval_temperature", "top_p", "top_k", "eval_n_samples_per_prompt"});
   const std::string scorer = c.text("remote_rm_url");

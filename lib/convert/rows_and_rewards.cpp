@@ -72,7 +72,6 @@ void set_reward(Conversion& conversion, const char* model, const std::string& fu
   } else if (!function.empty()) {
     conversion.set(domain + "type", "python", "the same function");
     conversion.set(domain + "python", function, "FILE:FUNCTION; the file's path counts from where roll runs");
-    conversion.differs("reward: the function judges responses one by one");
   } else {
     conversion.set(domain + "type", "math_rule",
                    "an answer that equals ground_truth as mathematics; `roll keys type` lists others");

@@ -112,7 +112,7 @@ constexpr ForeignRow kRows[] = {
     {"rm-type", kUnsupported, "rewards.<name>.type says what decides; math_rule stands in the file"},
     {"rm-url", kUnsupported, "rewards.<name>.type: command asks a program of yours"},
     {"reward-key", kNothing},
-    {"group-rm", kUnsupported, "responses are judged one by one"},
+    {"group-rm", kAutomatic, "the function's parameters say it: samples are a list"},
 
     {"advantage-estimator", kCombined, "", "grpo"},
     {"disable-grpo-std-normalization", kCombined, "", "false"},
@@ -333,10 +333,7 @@ void combine_slime(Conversion& c) {
   combine_devices(c);
   combine_slime_rollout(c);
   combine_batches(c);
-  if (!c.is_set("num-rollout"))
-    c.differs(
-        "length: a run has max_steps steps here (default 500); num-epoch counts passes: set it to rows x passes / "
-        "rollout_batch_size");
+  if (!c.is_set("num-rollout")) c.set_from("num_train_epochs", "num-epoch");
   if (c.is_set("eval-max-response-len") && c.draft.find("validation.data_args.file_name")) {
     const int64_t prompt = c.count("rollout-max-prompt-len"), response = c.count("eval-max-response-len");
     c.set("val_prompt_length", fmt::format("{}", prompt), c.origin("rollout-max-prompt-len"));

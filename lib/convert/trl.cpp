@@ -199,11 +199,15 @@ void combine_batches(Conversion& c) {
     throw c.refused(passes > 1 ? "num_iterations" : "gradient_accumulation_steps",
                     "several updates of RLOOTrainer to what is sampled, which clip the ratio of the whole response; "
                     "that is not here, so a step must make one");
-  if (c.text("max_steps").empty() || c.number("max_steps") < 1)
+  if (c.text("max_steps").empty() || c.number("max_steps") < 1) {
+    const double epochs = c.number("num_train_epochs");
+    if (epochs >= 1 && epochs == std::floor(epochs))
+      return c.set("num_train_epochs", fmt::format("{}", epochs), c.origin("num_train_epochs"));
     return c.differs(
         fmt::format("length: a run has max_steps steps here (default 500); there it was {} passes over the rows: set "
                     "it to rows x passes / rollout_batch_size",
                     c.text("num_train_epochs")));
+  }
   const double updates = std::max(1.0, std::floor(static_cast<double>(sampled) * passes / static_cast<double>(update)));
   c.set("max_steps", fmt::format("{}", std::ceil(c.number("max_steps") / updates)),
         fmt::format("max_steps, which counts updates: {} of them make a step", updates));

@@ -348,10 +348,7 @@ void combine_verl(Conversion& c) {
   if (!c.text("trainer.total_training_steps").empty())
     c.set_from("max_steps", "trainer.total_training_steps");
   else
-    c.differs(
-        fmt::format("length: a run has max_steps steps here (default 500); there it was {} passes over the rows: set "
-                    "it to rows x passes / rollout_batch_size",
-                    c.text("trainer.total_epochs")));
+    c.set_from("num_train_epochs", "trainer.total_epochs");
   if (c.is_set("data.seed")) c.set_from("seed", "data.seed");
   const bool is_judged = c.is_true("reward_model.enable");
   if (!is_judged) c.set("actor_train.data_args.ground_truth", "reward_model.ground_truth", "where verl's rows have it");

@@ -198,7 +198,8 @@ TimeForecast forecast_time(const CheckedConfig<Config>& checked, const std::opti
   const bool on_gpu = config.actor_train.device_mapping.has_value();
   if (!config.trains()) return {.why_unknown = "nothing is trained"};
   if (const std::string why = obstacle(checked, on_gpu); !why.empty()) return {.why_unknown = why};
-  TimeForecast forecast{.num_steps = config.max_steps};
+  TimeForecast forecast{.num_steps = config.max_steps.value_or(0)};
+  if (rows && !rows->lengths.empty()) forecast.num_steps = count_steps(config, std::ssize(rows->lengths));
   SimulationRequest request{.scale = {.text = checked.text, .num_ranks = checked.num_ranks, .keeps_batch = true},
                             .on_gpu = on_gpu};
   request.lengths = expected_step(checked, rows, forecast.assumed);
@@ -230,10 +231,11 @@ std::string to_text(const TimeForecast& forecast) {
   for (const auto& [name, seconds] : phases)
     if (seconds >= kShownShare * forecast.step_s)
       parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", name, duration_text(seconds));
-  return fmt::format("time on this machine: about {} a step ({}), {} for {} step{}{}{}", duration_text(forecast.step_s),
-                     parts, duration_text(forecast.step_s * static_cast<double>(forecast.num_steps)),
-                     forecast.num_steps, forecast.num_steps == 1 ? "" : "s", forecast.assumed.empty() ? "" : ", ",
-                     forecast.assumed);
+  std::string text = fmt::format("time on this machine: about {} a step ({})", duration_text(forecast.step_s), parts);
+  if (forecast.num_steps > 0)
+    text += fmt::format(", {} for {} step{}", duration_text(forecast.step_s * static_cast<double>(forecast.num_steps)),
+                        forecast.num_steps, forecast.num_steps == 1 ? "" : "s");
+  return text + (forecast.assumed.empty() ? "" : ", ") + forecast.assumed;
 }
 
 }  // namespace roll

@@ -16,7 +16,7 @@ namespace roll {
 struct TimeForecast {
   std::vector<std::pair<std::string, double>> phases{};  // of a step, in words: seconds
   double step_s = 0;
-  int64_t num_steps = 0;
+  int64_t num_steps = 0;      // of the run; 0: unknown
   std::string assumed{};      // in words, of what is not known before a run
   std::string why_unknown{};  // not empty: there is no forecast
 };

@@ -86,11 +86,22 @@ OldLogProbReasons old_log_prob_reasons(const Config& config) {
           .dropout = config.actor_train.model_args.lora_dropout > 0};
 }
 
+int64_t count_steps(const Config& config, int64_t num_rows) {
+  if (config.max_steps) return *config.max_steps;
+  const int64_t epochs = config.num_train_epochs.value(), steps = num_rows * epochs / config.prompts_per_step();
+  if (steps > 0) return steps;
+  throw user_error(
+      "num_train_epochs = {}: {} rows x {} are fewer than a step of {}; lower rollout_batch_size or add rows", epochs,
+      num_rows, epochs, config.prompts_per_step());
+}
+
 std::string batch_plan(const Config& config) {
   std::string text = fmt::format(
       "{} x {} = {} a step; {}; {}\n", count(config.prompts_per_step(), config.agentic.is_used() ? "level" : "prompt"),
       count(config.num_return_sequences_in_group, config.agentic.is_used() ? "trajectory" : "response"),
-      count(config.sequences_per_step(), "sequence"), layout(config.actor_train), count(config.max_steps, "step"));
+      count(config.sequences_per_step(), "sequence"), layout(config.actor_train),
+      config.max_steps ? count(*config.max_steps, "step")
+                       : fmt::format("{} over the rows", count(*config.num_train_epochs, "pass")));
   if (config.experience.adv_estimator->samples_baseline)
     text += fmt::format("{} more, one to each prompt, for their rewards alone\n",
                         count(config.prompts_per_step(), "greedy response"));

@@ -36,6 +36,9 @@ struct FullMicroBatch {
 FullMicroBatch full_micro_batch(const Config& config, const WorkerConfig& worker, const Workload& workload,
                                 bool trains);
 
+/// max_steps, or those of num_train_epochs passes over so many rows. UserError: not one.
+int64_t count_steps(const Config& config, int64_t num_rows);
+
 /// One or two lines per role: "128 prompts x 8 responses = 1024 sequences a step; 4 data-parallel ranks\n
 /// actor_train: 2 updates of 512 sequences; at most 13 micro-batches of 8192 tokens each per rank and update".
 std::string batch_plan(const Config& config);

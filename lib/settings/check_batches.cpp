@@ -142,6 +142,8 @@ void check_sft_batch(const WorkerConfig& worker, Checker& check) {
 }
 
 void check_batches(const Config& config, Checker& check) {
+  check.require(!config.num_train_epochs || !config.rollout_replay, config.num_train_epochs,
+                "counts passes over rows, and rollout_replay reads none; set max_steps");
   if (!check.require(config.sequences_per_step() <= kMaxSequences, config.rollout_batch_size,
                      "{} prompts x {} responses = {} sequences; a step holds at most {}", config.prompts_per_step(),
                      config.num_return_sequences_in_group, config.sequences_per_step(), kMaxSequences))

@@ -56,7 +56,7 @@ void check_critic(const Config& config, Checker& check) {
   else
     check.require(config.critic_warmup == 0, config.critic_warmup, "there is no critic to warm up with {}",
                   check.name(config.experience.adv_estimator));
-  if (config.uses_critic() && config.max_steps <= config.critic_warmup)
+  if (config.uses_critic() && config.max_steps && *config.max_steps <= config.critic_warmup)
     check.note(
         fmt::format("{}: the policy is never trained, as {} and the critic learns alone until then; lower "
                     "critic_warmup, or raise max_steps",

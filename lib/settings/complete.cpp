@@ -273,6 +273,18 @@ void complete_shares(DataArgs& data, Checker& check) {
                          check.key(data.domain_interleave_probs), sum));
 }
 
+/// As in transformers, max_steps wins.
+void complete_length(Config& config, Checker& check) {
+  if (config.num_train_epochs && !check.is_set(config.max_steps)) config.max_steps.reset();
+  check.require_given(config.max_steps || config.num_train_epochs, config.max_steps,
+                      "type a number, or set num_train_epochs");
+  if (!config.max_steps || !config.num_train_epochs) return;
+  check.note_idle(config.num_train_epochs,
+                  fmt::format("{}: {} decides, unless it is null", check.name(config.num_train_epochs),
+                              check.name(config.max_steps)));
+  config.num_train_epochs.reset();
+}
+
 }  // namespace
 
 void complete_judging_models(Config& config) {
@@ -292,6 +304,7 @@ void complete_judging_models(Config& config) {
 }
 
 void complete(Config& config, Checker& check) {
+  complete_length(config, check);
   complete_rollout_only(config, check);
   complete_agentic(config, check);
   complete_lengths(config, check);

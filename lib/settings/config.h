@@ -66,7 +66,8 @@ struct Config {
   bool deterministic = false;
   std::string output_dir = "./output";
   std::optional<std::string> logging_dir;
-  int64_t max_steps = 500;
+  std::optional<int64_t> max_steps = 500;  // null: num_train_epochs passes over the rows
+  std::optional<int64_t> num_train_epochs;
   int64_t eval_steps = 10;
   int64_t logging_steps = 1;
   CheckpointConfig checkpoints;
@@ -152,6 +153,8 @@ struct Config {
     };
     return prompts_per_step() + additional_prompts() * std::ranges::count_if(rewards, drops);
   }
+  /// Of the run. Until count_steps() knows those of num_train_epochs: 1.
+  int64_t num_steps() const { return max_steps.value_or(1); }
   int64_t sequences_per_step() const { return prompts_per_step() * num_return_sequences_in_group; }
   /// A prompt's responses that are sampled: those that are trained on, and where wanted a greedy one for its reward.
   int64_t samples_per_prompt() const {
@@ -170,7 +173,9 @@ struct Config {
       "a GPU gives the same bits in every run; some of its kernels get slower. The CPU always does");
     v("output_dir", output_dir, "run folder: metrics, rollouts, checkpoints");
     v("logging_dir", logging_dir, "folder of log.txt; null: output_dir");
-    v("max_steps", max_steps, "steps of the run", round_range());
+    v("max_steps", max_steps, "steps of the run; null: num_train_epochs decides", round_range());
+    v("num_train_epochs", num_train_epochs,
+      "instead of max_steps: passes over the rows, rows x passes / rollout_batch_size steps", round_range());
     v("eval_steps", eval_steps, "a validation every so many steps; 0 or -1: never", at_least(-1));
     v("logging_steps", logging_steps, "the terminal shows every so many steps; the files hold them all", at_least(1));
     checkpoints.fields(v);
@@ -252,7 +257,6 @@ struct Config {
              "minibatch_data_iter_num"},
             "ROLL's RLVR losses do not depend on it; the keys of the clipped PPO loss decide");
     v.noted({"val_greedy", "val_n_sample"}, "validation.generating_args decide");
-    v.noted({"num_train_epochs"}, "max_steps decides");
     v.noted({"reward_filter_*", "generate_redundancy_num"},
             "rewards.<domain>.query_filter_config says what is left out");
     v.noted({"flash_attn", "dataset_dir", "interleave_probs", "use_remove_padding"}, "ROLL itself ignores it here");

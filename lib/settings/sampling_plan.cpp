@@ -16,7 +16,7 @@ SamplingPlan sampling_plan(const Config& config) {
                     .most_prompts = config.most_prompts(),
                     .num_additional_prompts = config.additional_prompts(),
                     .steps_ahead = config.samples_ahead() ? config.async_generation_ratio : 0,
-                    .last_step = config.max_steps,
+                    .last_step = config.num_steps(),
                     .plays = config.agentic.is_used(),
                     .response_length = config.response_length.value(),
                     .val_response_length = config.val_sequence_length.value() - config.val_prompt_length.value(),

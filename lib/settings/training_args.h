@@ -49,7 +49,7 @@ struct TrainingArgs {
     v("adam_beta1", adam_beta1, "decay of the gradient's mean", from_below(0, 1));
     v("adam_beta2", adam_beta2, "decay of the gradient's square", from_below(0, 1));
     v("adam_epsilon", adam_epsilon, "added to the root of the gradient's square", within(1e-20, 1));
-    v("num_train_epochs", num_train_epochs, "passes over the data: `roll sft` only; RLVR runs max_steps",
+    v("num_train_epochs", num_train_epochs, "passes over the data: `roll sft` only; RLVR has it at the top level",
       round_range());
     v.noted({"logging_steps", "save_steps", "eval_steps", "max_steps", "output_dir", "seed", "data_seed"},
             "the key at the top level decides");

@@ -94,13 +94,13 @@ StepSettings step_settings(const Config& config) {
                  .routers = router_rule(actor.strategy_args.strategy_config)},
       .forwards = forward_settings(config),
       .experience = config.experience,
-      .actor = training_settings(config, actor, config.max_steps - config.critic_warmup,
+      .actor = training_settings(config, actor, config.num_steps() - config.critic_warmup,
                                  {loss_settings(config.loss, actor.policy), actor.loss_func, actor.pg_loss_reducer},
                                  {.prefix = "actor", .loss_mask = "final_response_mask"}),
       .critic = {}};
   if (config.uses_critic())
     settings.critic =
-        training_settings(config, critic, config.max_steps, {loss_settings(config.loss), critic.loss_func, {}},
+        training_settings(config, critic, config.num_steps(), {loss_settings(config.loss), critic.loss_func, {}},
                           {.prefix = "critic", .loss_mask = "response_mask"});
   return settings;
 }

@@ -19,6 +19,7 @@
 #include "run/memory_watch.h"
 #include "run/run.h"
 #include "run/throughput.h"
+#include "settings/batch_plan.h"
 #include "settings/placement.h"
 #include "step/experience_dump.h"
 #include "step/offload.h"
@@ -143,7 +144,7 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
                   std::ssize(training_ranks(config))),
       cut_responses_(sampling_),
       resume_(plan.start.resume),
-      run_(std::move(plan), config.max_steps, rlvr_face(config, describe_roles(roles_, config, device)), ranks, log) {
+      run_(std::move(plan), config.num_steps(), rlvr_face(config, describe_roles(roles_, config, device)), ranks, log) {
   std::vector<RoleMesh*> all = mesh_of_.references;
   all.insert(all.end(), {&mesh_of_.actor, &mesh_of_.critic, &mesh_of_.sampler});
   for (const RoleMesh* role : all)
@@ -327,10 +328,12 @@ Metrics Rlvr::validate(int64_t step) {
 
 void run_rlvr(const Config& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log) {
   RunPlan plan = plan_rlvr(config, flags, ranks, log);
+  Config sized = config;
   std::optional<Rlvr> pipeline;
   agree(ranks, [&] {
     Data data = load_data(config, plan.start, log);
-    pipeline.emplace(config, std::move(data), std::move(plan), device, ranks, log);
+    if (data.of_sampling.prompts) sized.max_steps = count_steps(config, data.of_sampling.prompts->rows().size());
+    pipeline.emplace(sized, std::move(data), std::move(plan), device, ranks, log);
   });
   pipeline->run();
 }

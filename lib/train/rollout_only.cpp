@@ -16,6 +16,7 @@
 #include "records/rollout_files.h"
 #include "run/memory_watch.h"
 #include "run/throughput.h"
+#include "settings/batch_plan.h"
 #include "step/step_index.h"
 #include "step/step_metrics.h"
 #include "step/step_settings.h"
@@ -35,13 +36,29 @@ SamplingPlan plan_of(const Config& config) {
   return plan;
 }
 
+/// Loaded before any model, so that what is wrong with it is known early.
+struct SampledRows {
+  RoleFolders folders;
+  Tokenizer tokenizer;
+  RolloutManager::Data of_sampling;
+};
+
+SampledRows load_rows(const Config& config, Log& log) {
+  const RoleFolders folders = role_folders(config);
+  SampledRows data{folders, Tokenizer::load(folders.actor), {}};
+  RolloutManager::Data& rows = data.of_sampling;
+  rows.prompts = open_training_prompts(config, folders.actor, data.tokenizer, log);
+  rows.prompts_per_step = config.prompts_per_step();
+  rows.prompts->quota(rows.prompts_per_step);  // which says what is wrong with it
+  return data;
+}
+
 class RolloutOnly {
  public:
-  RolloutOnly(const Config& config, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
+  RolloutOnly(const Config& config, SampledRows data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
   void run();
 
  private:
-  RolloutManager::Data load_data(Log& log) const;
   void take_up(const ResumePoint& point);
   RunState state() const;
   void run_step(int64_t number);
@@ -51,10 +68,8 @@ class RolloutOnly {
   Communicator& ranks_;
   Log& log_;
   const RolePlaces places_;
-  const RoleFolders folders_;
   Tokenizer tokenizer_;
   const SamplingPlan sampling_;
-  RolloutManager::Data data_;  // loaded before any model, so that what is wrong with it is known early
   Meshes meshes_;
   RoleMeshes mesh_of_;
   Roles roles_;
@@ -70,38 +85,29 @@ class RolloutOnly {
   Run run_;
 };
 
-RolloutOnly::RolloutOnly(const Config& config, RunPlan plan, at::Device device, Communicator& ranks, Log& log)
+RolloutOnly::RolloutOnly(const Config& config, SampledRows data, RunPlan plan, at::Device device, Communicator& ranks,
+                         Log& log)
     : config_(config),
       ranks_(ranks),
       log_(log),
       places_(step_settings(config).places),
-      folders_(role_folders(config)),
-      tokenizer_(Tokenizer::load(folders_.actor)),
+      tokenizer_(std::move(data.tokenizer)),
       sampling_(plan_of(config)),
-      data_(load_data(log)),
       meshes_(ranks),
       mesh_of_(role_meshes(places_, meshes_)),
-      roles_(make_roles(models_in(folders_, role_dtypes(config, device)), places_, mesh_of_, device)),
+      roles_(make_roles(models_in(data.folders, role_dtypes(config, device)), places_, mesh_of_, device)),
       reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, roles_, log),
-      worker_(rollout_worker_of(config, folders_.actor, tokenizer_, reward_models_, mesh_of_.sampler, log)),
+      worker_(rollout_worker_of(config, data.folders.actor, tokenizer_, reward_models_, mesh_of_.sampler, log)),
       engine_(sampling_, /*validations=*/{}, tokenizer_, roles_, mesh_of_, /*offload=*/nullptr, ranks.traffic()),
-      rollout_manager_(sampling_, std::move(data_), engine_, worker_.get(), reward_models_, ranks),
+      rollout_manager_(sampling_, std::move(data.of_sampling), engine_, worker_.get(), reward_models_, ranks),
       throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size(), /*num_training=*/0),
       cut_responses_(sampling_),
       resume_(plan.start.resume),
-      run_(std::move(plan), config.max_steps, rollout_only_face(config, describe_policy(roles_, config, device)), ranks,
-           log) {
+      run_(std::move(plan), config.num_steps(), rollout_only_face(config, describe_policy(roles_, config, device)),
+           ranks, log) {
   if (mesh_of_.sampler.ranks().front() == ranks.rank()) log.show_progress();
   log.info("{}", describe_policy(roles_, config, device));
   if (resume_) agree(ranks, [&] { take_up(*resume_); });
-}
-
-RolloutManager::Data RolloutOnly::load_data(Log& log) const {
-  RolloutManager::Data data{.prompts = open_training_prompts(config_, folders_.actor, tokenizer_, log),
-                            .prompts_per_step = config_.prompts_per_step(),
-                            .validations = {}};
-  data.prompts->quota(data.prompts_per_step);  // which says what is wrong with it
-  return data;
 }
 
 void RolloutOnly::take_up(const ResumePoint& point) {
@@ -170,8 +176,13 @@ std::vector<RolloutRecord> RolloutOnly::rollouts_of(int64_t step, Metrics& metri
 
 void run_rollout_only(const Config& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log) {
   RunPlan plan = plan_run(config, flags, config.actor_train.backend_timeout * 60, {}, ranks, log);
+  Config sized = config;
   std::optional<RolloutOnly> pipeline;
-  agree(ranks, [&] { pipeline.emplace(config, std::move(plan), device, ranks, log); });
+  agree(ranks, [&] {
+    SampledRows data = load_rows(config, log);
+    sized.max_steps = count_steps(config, data.of_sampling.prompts->rows().size());
+    pipeline.emplace(sized, std::move(data), std::move(plan), device, ranks, log);
+  });
   pipeline->run();
 }
 

@@ -36,6 +36,24 @@ TEST_CASE("a mini-batch of the world is the same on any number of ranks", "[trai
   CHECK(std::ranges::count_if(per_device.notes, is_told) == 1);
 }
 
+TEST_CASE("passes over the rows are steps, where max_steps does not decide", "[train]") {
+  const auto load = [](std::vector<std::string> overrides) {
+    return load_config(kRecipe, overrides, {.offline = true});
+  };
+  const auto passes = load({"max_steps=null", "num_train_epochs=3"});
+  const int64_t prompts = passes.config.prompts_per_step();
+  CHECK(count_steps(passes.config, 10 * prompts + 1) == 30);
+  CHECK(count_steps(passes.config, prompts / 2) == 1);
+  CHECK_THROWS_WITH(count_steps(passes.config, prompts / 4), Catch::Contains("are fewer than a step"));
+  CHECK(mentions(passes.plan, "3 passes over the rows"));
+  CHECK(mentions(resolved_yaml(passes.config), "max_steps: null\nnum_train_epochs: 3\n"));
+  CHECK(count_steps(load({"max_steps=7"}).config, 1) == 7);
+  CHECK_THROWS_WITH(load({"max_steps=7", "num_train_epochs=3"}), Catch::Contains("max_steps = 7 decides, unless"));
+  CHECK_THROWS_WITH(load({"max_steps=null"}), Catch::Contains("max_steps: missing"));
+  CHECK_THROWS_WITH(load({"max_steps=null", "num_train_epochs=3", "rollout_replay=/tmp"}),
+                    Catch::Contains("rollout_replay reads none"));
+}
+
 TEST_CASE("a schedule takes its own arguments, and is told by its keys where it has others", "[train]") {
   const auto with = [](const std::string& type, const std::string& args, const std::string& role = "actor_train") {
     const std::string train = role + ".training_args.";
