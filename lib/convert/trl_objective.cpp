@@ -13,7 +13,7 @@ namespace roll {
 namespace trl {
 namespace {
 
-constexpr std::array<std::string_view, 5> kLossTypes{"grpo", "bnpo", "dr_grpo", "dapo", "cispo"};
+constexpr std::array<std::string_view, 6> kLossTypes{"grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo"};
 
 /// Truncated completions carry no loss; TRL counts them where it averages over completions, so that its mean is
 /// shorter.
@@ -24,7 +24,7 @@ void tell_truncated(Conversion& c) {
 
 void set_aggregation(Conversion& c, const std::string& type) {
   const std::string from = c.origin("loss_type");
-  if (type == "grpo") {
+  if (type == "grpo" || type == "sapo") {
     c.set("loss_agg_mode", "seq-mean-token-mean", from);
     tell_truncated(c);
   } else if (type == "dr_grpo") {
@@ -37,7 +37,7 @@ void set_aggregation(Conversion& c, const std::string& type) {
   if (type == "bnpo")
     c.differs("loss: bnpo averaged over the tokens of each micro-batch; here the mean is over the whole mini-batch's");
   if (c.number("entropy_coef") == 0) return;
-  if (type == "grpo" || type == "dr_grpo")
+  if (type == "grpo" || type == "sapo" || type == "dr_grpo")
     throw c.refused("entropy_coef", fmt::format("a mean over tokens, where loss_type = {} has another mean; here both "
                                                 "have one: give loss_type dapo",
                                                 type));
@@ -88,6 +88,10 @@ void combine_loss(Conversion& c) {
     c.set("actor_train.pg_variant", "tis", from + ": weights have an upper bound alone");
     c.set("actor_train.tis_lower_bound", "0", "no lower bound there");
     c.set_from("actor_train.tis_upper_bound", c.text("epsilon_high").empty() ? "epsilon" : "epsilon_high");
+  } else if (type == "sapo") {
+    c.set("actor_train.pg_variant", "sapo", from);
+    c.set_from("actor_train.sapo_tau_pos", "sapo_temperature_pos");
+    c.set_from("actor_train.sapo_tau_neg", "sapo_temperature_neg");
   } else {
     set_ratio_range(c);
   }

@@ -95,6 +95,8 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "kl_loss_type", kCombined, "", "low_var_kl"},
     {ACTOR "policy_loss.loss_mode", kCombined, "", "vanilla"},
     {ACTOR "policy_loss.dro_beta", kCombined},
+    {ACTOR "tau_pos", kCombined, "", "1.0"},
+    {ACTOR "tau_neg", kCombined, "", "1.05"},
     {ACTOR "policy_loss.*", kNothing, "of losses that are not here"},
     {ACTOR "qat.enable", kRefused, "training with quantised weights (QAT); model_args.quantise_base is of LoRA"},
     {ACTOR "qat.*", kNothing, "nothing without qat.enable"},

@@ -54,6 +54,9 @@ constexpr LossMode kLossModes[] = {
     {.theirs = "geo_mean", .variant = "gmpo", .range = "gmpo", .averages_responses = true},
     {.theirs = "gmpo", .variant = "gmpo", .range = "gmpo", .averages_responses = true},
     {.theirs = "cispo", .variant = "cispo", .range = "cispo"},
+    {.theirs = "sapo", .variant = "sapo", .range = "", .averages_responses = true},
+    {.theirs = "dppo_tv", .variant = "dppo_tv", .range = "dppo"},
+    {.theirs = "dppo_kl", .variant = "dppo_kl", .range = "dppo"},
     {.theirs = "dro", .variant = "kimi15", .range = ""},
 };
 
@@ -154,8 +157,10 @@ void set_range(Conversion& c, const LossMode& mode) {
   } else if (range == "cispo") {
     set_cispo_range(c, low, high);
   } else {
-    c.set_from("actor_train.gmpo_epsilon_low", low);
-    c.set_from("actor_train.gmpo_epsilon_high", high);
+    const std::string bounds = range == "dppo" ? "actor_train.dppo_threshold_" : "actor_train.gmpo_epsilon_";
+    c.set_from(bounds + "low", low);
+    c.set_from(bounds + "high", high);
+    if (range == "dppo") c.set_from("actor_train.dppo_max_ratio", ACTOR "clip_ratio_c");
   }
   const auto ignores = [](const std::string& key) { return key != ACTOR "clip_ratio"; };
   if (c.is_set(ACTOR "clip_ratio") && ignores(low) && ignores(high))
@@ -175,6 +180,10 @@ void combine_policy_loss(Conversion& c, const LossMode& mode, const Estimator& e
     c.set("importance_sampling", "seq", from);
   } else if (name != "vanilla") {
     c.set("actor_train.pg_variant", mode.variant, from);
+  }
+  if (name == "sapo") {
+    c.set_from("actor_train.sapo_tau_pos", ACTOR "tau_pos");
+    c.set_from("actor_train.sapo_tau_neg", ACTOR "tau_neg");
   }
   if (name == "dro") c.set_from("actor_train.kimi15_tau", ACTOR "policy_loss.dro_beta");
   if (name == "dro" && c.number(ACTOR "policy_loss.dro_beta") <= 0)

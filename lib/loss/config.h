@@ -112,6 +112,11 @@ struct PolicyArgs {
   double kimi15_tau = 0.1;
   double gmpo_epsilon_low = 0.4;
   double gmpo_epsilon_high = 0.4;
+  double sapo_tau_pos = 1;
+  double sapo_tau_neg = 1.05;
+  double dppo_threshold_low = 0.2;
+  double dppo_threshold_high = 0.2;
+  double dppo_max_ratio = 20;
 
   template <class V>
   void fields(V& v) {
@@ -128,6 +133,15 @@ struct PolicyArgs {
     v("gmpo_epsilon_low", gmpo_epsilon_low, "gmpo: a token's log-ratio is kept >= -this where A < 0",
       within(0, 1'000'000));
     v("gmpo_epsilon_high", gmpo_epsilon_high, "gmpo: and <= this where A > 0", within(0, 1'000'000));
+    v("sapo_tau_pos", sapo_tau_pos, "sapo: how fast a token with A > 0 fades as its ratio leaves 1",
+      within(0.001, 1000));
+    v("sapo_tau_neg", sapo_tau_neg, "sapo: and one with A <= 0", within(0.001, 1000));
+    v("dppo_threshold_low", dppo_threshold_low, "dppo_tv, dppo_kl: beyond this divergence no token is made less likely",
+      within(0, 1000));
+    v("dppo_threshold_high", dppo_threshold_high, "dppo_tv, dppo_kl: and beyond this none more likely",
+      within(0, 1000));
+    v("dppo_max_ratio", dppo_max_ratio, "dppo_tv, dppo_kl: the ratio that weighs a token is kept <= this",
+      within(0, 1'000'000));
   }
 };
 

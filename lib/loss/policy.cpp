@@ -81,6 +81,40 @@ PolicyLoss gmpo(const PolicyInputs& in, const LossSettings& settings) {
   return result;
 }
 
+/// A gate that falls off smoothly on both sides of 1, in place of a clip.
+PolicyLoss sapo(const PolicyInputs& in, const LossSettings& settings) {
+  const PolicyArgs& args = settings.policy;
+  const at::Tensor tau = at::where(in.advantages.gt(0), at::full_like(in.advantages, args.sapo_tau_pos),
+                                   at::full_like(in.advantages, args.sapo_tau_neg));
+  return unclipped(in, -in.advantages * at::sigmoid(tau * (in.ratio - 1)) * 4 / tau);
+}
+
+/// `divergence` of each token from the policy that sampled it, of two distributions over {this token, another}. A
+/// token counts while that is small, or while its advantage pushes back.
+PolicyLoss within_divergence(const PolicyInputs& in, const PolicyArgs& args, const at::Tensor& divergence) {
+  const at::Tensor rises = in.advantages.gt(0), d = in.log_ratio.detach();
+  PolicyLoss result;
+  result.above = divergence.gt(args.dppo_threshold_high).logical_and(d.gt(0));
+  result.below = divergence.gt(args.dppo_threshold_low).logical_and(d.lt(0));
+  result.clipped = at::where(rises, result.above, result.below);
+  result.loss =
+      -in.ratio.detach().clamp_max(args.dppo_max_ratio) * in.advantages * in.log_probs * result.clipped.logical_not();
+  return result;
+}
+
+PolicyLoss dppo_tv(const PolicyInputs& in, const LossSettings& settings) {
+  const at::Tensor now = in.log_probs.detach(), before = now - in.log_ratio.detach();
+  return within_divergence(in, settings.policy, (now.exp() - before.exp()).abs());
+}
+
+PolicyLoss dppo_kl(const PolicyInputs& in, const LossSettings& settings) {
+  const at::Tensor now = in.log_probs.detach(), before = now - in.log_ratio.detach();
+  constexpr double kLeast = 1e-8;  // of another token's probability
+  const auto another = [](const at::Tensor& log_prob) { return -at::expm1(log_prob) + kLeast; };
+  const at::Tensor rest = -at::expm1(before) * (another(before) / another(now)).log();
+  return within_divergence(in, settings.policy, before.exp() * (before - now) + rest);
+}
+
 PolicyLoss topr_response(const PolicyInputs& in, const LossSettings&) {
   const SequenceSums sums = sequence_sums(in.log_ratio.detach(), in.response_mask, in.cu_seqlens, in.bounds);
   const at::Tensor r = sums.on_tokens(token_ratio(sums.sums)), falls = in.advantages.lt(0);
@@ -105,6 +139,9 @@ constexpr PolicyLossKind kKinds[] = {
     {.name = "cispo", .compute = cispo},
     {.name = "kimi15", .compute = kimi15},
     {.name = "gmpo", .own_ratio = "a mean of token ratios", .compute = gmpo},
+    {.name = "sapo", .compute = sapo},
+    {.name = "dppo_tv", .own_ratio = "a token's probability", .compute = dppo_tv},
+    {.name = "dppo_kl", .own_ratio = "a token's probability", .compute = dppo_kl},
     {.name = "topr_response", .own_ratio = "a ratio of the whole response", .compute = topr_response},
     {.name = "kimi15_response", .own_ratio = "a ratio of the whole response", .compute = kimi15_response},
 };

@@ -9,6 +9,9 @@
 //   kimi15   -A log pi + tau/2 (log pi - log pi_old)^2                      Kimi k1.5 as in ROLL
 //   gmpo     -A exp(mean over the response of sign(A) min(sign(A) log r, sign(A) clip(log r, -low, high)))
 //                                                                           Zhao et al. 2025 (GMPO), eq. 4
+//   sapo     -A 4/tau sigmoid(tau (r - 1)), tau by the sign of A            Gao et al. 2025 (SAPO), eq. 5
+//   dppo_tv, dppo_kl  -sg(min(r, max)) A log pi, none where A pushes pi further from pi_old although their
+//            divergence over {this token, another} is beyond a threshold     Qi et al. 2026 (DPPO)
 //   topr_response    A >= 0: -A log pi;  else -sg(clip(R, 0, 1)) A log pi   Le Roux et al. 2025 (TOPR)
 //   kimi15_response  -A log pi + tau/2 (log R)^2 / tokens                   Kimi k1.5 2025, eq. 3
 //

@@ -95,6 +95,11 @@ constexpr Trait kPolicyGradient{"the policy gradient itself",
                                 policy_keys};
 constexpr Trait kCispo{"weights that are clipped ratios",
                        [](const AlgorithmSetting& s) { return s.minimises("cispo"); }, policy_keys};
+constexpr Trait kSoftGate{"a gate that fades as a ratio leaves 1",
+                          [](const AlgorithmSetting& s) { return s.minimises("sapo"); }, policy_keys};
+constexpr Trait kDivergence{"tokens whose probability has not moved too far",
+                            [](const AlgorithmSetting& s) { return s.minimises("dppo_tv") || s.minimises("dppo_kl"); },
+                            policy_keys};
 constexpr Trait kTopr{"tapered weights on whole negative responses",
                       [](const AlgorithmSetting& s) { return s.minimises("topr_response"); }, policy_keys};
 constexpr Trait kToprOfTokens{"tapered weights on tokens of responses without a score above 0",
@@ -234,6 +239,8 @@ constexpr Algorithm kAlgorithms[] = {
      &kGroupNormalised,
      &kCispo,
      {&kSequenceMean, &kNoKl}},
+    {"SAPO", "Gao et al. 2025", &kGroupNormalised, &kSoftGate, {&kSequenceMean, &kNoKl}},
+    {"DPPO", "Qi et al. 2026", &kGroupMean, &kDivergence, {&kConstantDivisor, &kNoKl}},
     {"RLOO", "Ahmadian et al. 2024", &kLeaveOneOut, &kPolicyGradient, {&kSequenceSum, &kKlInReward}},
     {"ReMax", "Li et al. 2023", &kGreedyBaseline, &kPolicyGradient, {&kSequenceSum}},
     {"OPO",

@@ -35,6 +35,8 @@ class IdleKeys {
     note_all(owned_by("topr"), &P::topr_positive_weight, &P::topr_negative_weight);
     note_all(owned_by("cispo"), &P::cispo_epsilon_low, &P::cispo_epsilon_high, &P::cispo_use_unified_mask);
     note_all(owned_by("kimi15", "kimi15_response"), &P::kimi15_tau);
+    note_all(owned_by("sapo"), &P::sapo_tau_pos, &P::sapo_tau_neg);
+    note_all(owned_by("dppo_tv", "dppo_kl"), &P::dppo_threshold_low, &P::dppo_threshold_high, &P::dppo_max_ratio);
     note_all(owned_by("gmpo"), &P::gmpo_epsilon_low, &P::gmpo_epsilon_high);
   }
 

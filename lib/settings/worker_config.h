@@ -164,7 +164,7 @@ struct WorkerConfig {
       policy.fields(v);
       v("pg_loss_reducer", pg_loss_reducer, "a reduction of one's own for the policy term; it wins over loss_agg_mode");
     } else {
-      v.noted({"pg_variant", "tis_*", "topr_*", "cispo_*", "kimi15_tau", "gmpo_*"},
+      v.noted({"pg_variant", "tis_*", "topr_*", "cispo_*", "kimi15_tau", "gmpo_*", "sapo_*", "dppo_*"},
               "only actor_train has a policy loss");
       v.refused({"pg_loss_reducer"}, "reduces the policy term, which only actor_train has; remove it");
     }

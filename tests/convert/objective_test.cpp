@@ -79,7 +79,7 @@ TEST_CASE("what changes the objective and is not here is refused by its key", "[
       {"verl", {grpo, {kActorKeys + "clip_ration_low", "0.3"}}, kActorKeys + "clip_ration_low"},
       {"verl", {grpo, {"algorithm.new_advantage.clip", "0.3"}}, "algorithm.new_advantage.clip"},
       {"verl", {grpo, {"some.new.LoRA", "8"}}, "some.new.LoRA"},
-      {"trl", {{"loss_type", "sapo"}}, "loss_type"},
+      {"trl", {{"loss_type", "vespo"}}, "loss_type"},
       {"trl", {{"delta", "1.1"}}, "delta"},
       {"trl", {{"top_entropy_quantile", "0.2"}}, "top_entropy_quantile"},
       {"trl", {{"off_policy_mask_threshold", "0.5"}}, "off_policy_mask_threshold"},

@@ -16,7 +16,7 @@ MODES = [("seq-mean-token-mean", ""), ("token-mean", ""), ("seq-mean-token-sum",
          ("constant", "loss_aggregation_divisor: 20")]
 # tis counts ratios above 1 as clipped, and before the first update these are 1 but for rounding, of which shared prompts have their own.
 VARIANTS = [{"actor_train.pg_variant": "vanilla"}, {"actor_train.pg_variant": "tis", "actor_train.share_prompts": "false"}, {"actor_train.pg_variant": "topr"},
-            {"actor_train.pg_variant": "cispo"}, {"actor_train.pg_variant": "kimi15"}, {"importance_sampling": "seq"},
+            {"actor_train.pg_variant": "cispo"}, {"actor_train.pg_variant": "kimi15"}, {"actor_train.pg_variant": "sapo"}, {"actor_train.pg_variant": "dppo_kl"}, {"importance_sampling": "seq"},
             {"length_loss_weight": "true", "difficulty_loss_weight": "true"}, {"dual_clip_loss": "true", "dual_clip_c": "1.0001"},
             {"actor_train.pg_variant": "gmpo", "actor_train.gmpo_epsilon_low": "0.0001", "actor_train.gmpo_epsilon_high": "0.0001"},
             {"positive_loss_coef": "0.1"}, {"lambd_critic": "1.0", "lambd_alpha": "0.2"},

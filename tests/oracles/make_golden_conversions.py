@@ -114,7 +114,7 @@ def verl(root):
     core_file = root / "verl/trainer/ppo/core_algos.py"
     estimators = [node.name for node in ast.parse(core_file.read_text()).body if isinstance(node, ast.FunctionDef) and node.name.endswith("_advantage")
                   or isinstance(node, ast.FunctionDef) and node.name == "compute_gae_advantage_return"]
-    losses = [f"compute_policy_loss_{name}" for name in ("vanilla", "gspo", "gpg", "geo_mean", "dro", "cispo")]
+    losses = [f"compute_policy_loss_{name}" for name in ("vanilla", "gspo", "gpg", "geo_mean", "dro", "cispo", "sapo", "dppo_tv", "dppo_kl")]
     core = pick(core_file, *estimators, *losses, "agg_loss", "kl_penalty", "kl_penalty_forward", verl_F=utils,
                 as_torch_index=lambda index, device: torch.as_tensor(index), group_mean_std=groups.group_mean_std,
                 AlgoConfig=type("AlgoConfig", (), {}), ActorConfig=Config)
@@ -159,7 +159,8 @@ def verl(root):
                                float(get("algorithm.kl_ctrl.kl_coef", 0.001)) if "algorithm.use_kl_in_reward" in keys else 0.0,
                                get("algorithm.kl_penalty", "kl"), "algorithm.norm_adv_by_std_in_grpo" not in keys)
         config = Config(clip_ratio=0.2, clip_ratio_low=float(get(a + "clip_ratio_low", 0.2)), clip_ratio_high=float(get(a + "clip_ratio_high", 0.2)),
-                        clip_ratio_c=float(get(a + "clip_ratio_c", 3.0)), policy_loss=Config(dro_beta=float(get(a + "policy_loss.dro_beta", 0.1))))
+                        clip_ratio_c=float(get(a + "clip_ratio_c", 3.0)), tau_pos=float(get(a + "tau_pos", 1.0)), tau_neg=float(get(a + "tau_neg", 1.05)),
+                        policy_loss=Config(dro_beta=float(get(a + "policy_loss.dro_beta", 0.1))))
         factor = get(a + "loss_scale_factor", LONGEST)
         config.global_batch_info = {"dp_size": 1, "batch_num_tokens": mask.sum(), "global_batch_size": N, "loss_scale_factor": float(factor)}
         config["global_batch_info"] = config.__dict__["global_batch_info"]
@@ -192,11 +193,14 @@ def verl(root):
         add("vanilla, " + aggregation, grpo, (a + "loss_agg_mode", aggregation), (a + "use_kl_loss", "True"), (a + "kl_loss_coef", "0.2"))
     add("sum-norm of a factor", grpo, (a + "loss_agg_mode", "seq-mean-token-sum-norm"), (a + "loss_scale_factor", "7"))
     ranges = [(a + "clip_ratio_low", "0.1"), (a + "clip_ratio_high", "0.25")]
-    for mode in ("gspo", "geo_mean", "gpg", "cispo", "dro"):
+    for mode in ("gspo", "geo_mean", "gpg", "cispo", "dro", "sapo", "dppo_tv", "dppo_kl"):
         add(mode, grpo, (a + "policy_loss.loss_mode", mode), (a + "policy_loss.dro_beta", "0.3"), *ranges)
         if mode != "dro":
             add(mode + ", seq-mean-token-sum", grpo, (a + "policy_loss.loss_mode", mode), (a + "loss_agg_mode", "seq-mean-token-sum"), *ranges)
     add("geo_mean of GAE", (estimator, "gae"), (a + "policy_loss.loss_mode", "geo_mean"), (a + "loss_agg_mode", "seq-mean-token-mean"), *ranges)
+    add("sapo, other temperatures", grpo, (a + "policy_loss.loss_mode", "sapo"), (a + "tau_pos", "0.5"), (a + "tau_neg", "2"))
+    for mode in ("dppo_tv", "dppo_kl"):
+        add(mode + ", close thresholds", grpo, (a + "policy_loss.loss_mode", mode), (a + "clip_ratio_low", "0.0005"), (a + "clip_ratio_high", "0.001"), (a + "clip_ratio_c", "1.05"))
     add("cispo without lower bound", grpo, (a + "policy_loss.loss_mode", "cispo"), (a + "clip_ratio_low", "10"))
     add("gspo with KL", grpo, (a + "policy_loss.loss_mode", "gspo"), (a + "loss_agg_mode", "seq-mean-token-mean"), (a + "use_kl_loss", "True"), (a + "kl_loss_coef", "0.2"))
     add("dual clip", grpo, (a + "clip_ratio_c", "2.5"), *ranges)
@@ -246,7 +250,8 @@ def trl(root):
             _get_per_token_logps_and_entropies=lambda *_, **__: (logp, entropies, None), model=model, aux_loss_enabled=False, top_entropy_quantile=1.0,
             off_policy_mask_threshold=None, importance_sampling_level=keys.get("importance_sampling_level", "token"), beta=float(keys.get("beta", 0)),
             loss_type=keys.get("loss_type", "dapo"), epsilon_low=float(keys.get("epsilon", 0.2)), epsilon_high=float(high),
-            args=SimpleNamespace(delta=float(keys["delta"]) if "delta" in keys else None, use_bias_correction_kl=False),
+            args=SimpleNamespace(delta=float(keys["delta"]) if "delta" in keys else None, use_bias_correction_kl=False,
+                                 sapo_temperature_pos=float(keys.get("sapo_temperature_pos", 1.0)), sapo_temperature_neg=float(keys.get("sapo_temperature_neg", 1.05))),
             use_vllm="use_vllm" in keys, vllm_importance_sampling_correction=True, current_gradient_accumulation_steps=1, max_completion_length=LONGEST,
             accelerator=accelerator, _metrics=collections.defaultdict(lambda: collections.defaultdict(list)), use_adaptive_entropy=False,
             entropy_coef=float(keys.get("entropy_coef", 0)), _entropy_bonus_enabled="entropy_coef" in keys, **more)
@@ -281,9 +286,10 @@ def trl(root):
         case("TRL: " + name, [("model_name_or_path", "m"), ("num_processes", "1"), ("num_generations", G), ("per_device_train_batch_size", N),
                               ("max_completion_length", LONGEST), ("num_iterations", 2), *keys], loss)
 
-    for kind in ("grpo", "bnpo", "dr_grpo", "dapo", "cispo"):
+    for kind in ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo"):
         add(kind, ("loss_type", kind), ("beta", "0.2"), ("epsilon", "0.1"), ("epsilon_high", "0.25"))
         add(kind + " of sequences", ("loss_type", kind), ("importance_sampling_level", "sequence"), ("epsilon", "0.1"), ("epsilon_high", "0.25"))
+    add("sapo, other temperatures", ("loss_type", "sapo"), ("sapo_temperature_pos", "0.5"), ("sapo_temperature_neg", "2"))
     add("cispo, epsilon_high 4", ("loss_type", "cispo"), ("epsilon_high", "4"))
     add("defaults")
     for scale in ("group", "batch", "none"):

@@ -84,6 +84,17 @@ def policy_variant(c, lp, d, ratio, adv, ppo, low, high):
         means = torch.stack([(kept[b] * MASK[b]).sum() / MASK[b].sum() for b in range(B)])
         above, below = (d > c.get("gmpo_epsilon_high", 0.4)).double(), (d < -c.get("gmpo_epsilon_low", 0.4)).double()
         return -adv * torch.exp(means)[:, None], (kept != d).double(), above, below
+    if kind == "sapo":
+        tau = torch.where(adv > 0, c.get("sapo_tau_pos", 1.0), c.get("sapo_tau_neg", 1.05))
+        return -adv * 4 / tau / (1 + torch.exp(-tau * (ratio - 1))), none, none, none
+    if kind in ("dppo_tv", "dppo_kl"):
+        p, q = torch.exp(lp.detach()), torch.exp(lp.detach() - d.detach())
+        kl = q * torch.log(q / p) + (1 - q) * torch.log((1 - q) / (1 - p))
+        far = (p - q).abs() if kind == "dppo_tv" else kl
+        above = ((far > c.get("dppo_threshold_high", 0.2)) & (p > q)).double()
+        below = ((far > c.get("dppo_threshold_low", 0.2)) & (p < q)).double()
+        clipped = torch.where(adv > 0, above, below)
+        return -torch.clamp(r, max=c.get("dppo_max_ratio", 20.0)) * adv * lp * (1 - clipped), clipped, above, below
     if kind == "kimi15":
         return -adv * lp + c.get("kimi15_tau", 0.1) / 2 * d**2, none, none, none
     if kind in ("topr_response", "kimi15_response"):  # of the whole response: the product of its tokens' ratios
@@ -256,6 +267,9 @@ def loss_golden():
                {"difficulty_loss_weight": True, "length_loss_weight": True, "rl_loss_coef": 0.5} | weighted]
     actors += [{"pg_variant": "gmpo"}, {"pg_variant": "gmpo", "gmpo_epsilon_low": 0.1, "gmpo_epsilon_high": 0.2} | kl,
                {"pg_variant": "gmpo", "gmpo_epsilon_low": 0.05, "loss_agg_mode": "token-mean"}]
+    actors += [{"pg_variant": "sapo"} | kl, {"pg_variant": "sapo", "sapo_tau_pos": 0.5, "sapo_tau_neg": 3.0, "importance_sampling": "seq"},
+               {"pg_variant": "dppo_tv", "dppo_threshold_low": 0.005, "dppo_threshold_high": 0.01, "dppo_max_ratio": 1.1} | kl,
+               {"pg_variant": "dppo_kl", "dppo_threshold_low": 0.0002, "dppo_threshold_high": 0.0005} | weighted]
     whole = {"loss_agg_mode": "seq-mean-token-sum"}
     actors += [{"pg_variant": "topr_response"} | whole, {"pg_variant": "kimi15_response", "kimi15_tau": 0.4} | whole,
                {"pg_variant": "topr_response", "loss_agg_mode": "token-mean"}, {"pg_variant": "kimi15_response"} | kl]

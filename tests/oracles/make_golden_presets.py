@@ -142,6 +142,21 @@ def cispo():  # 2506.13585, eq. 4 and 5: no lower bound on the weight; the upper
     return per_token(lambda i: torch.clamp(ratio(i).detach(), max=1.2) * standardised(i) * NEW[i])
 
 
+def sapo():  # 2511.20347, eq. 5 and 6
+    def objective(i):
+        tau = 1.0 if standardised(i) > 0 else 1.05
+        return (4 / tau * torch.sigmoid(tau * (ratio(i) - 1)) * standardised(i)).mean()
+    return per_response(objective)
+
+
+def dppo():  # 2602.04879: the binary total variation bounds what the advantage pushes outwards; the threshold is the authors' script's
+    def objective(i):
+        moved = torch.exp(NEW[i].detach()) - torch.exp(OLD[i])
+        outwards = moved if minus_mean(i) > 0 else -moved
+        return ((outwards <= 0.15) * ratio(i).detach() * minus_mean(i) * NEW[i]).sum()
+    return per_response(objective)
+
+
 def rloo():  # 2402.14740, eq. 3 and 8
     reward = [R[i] - 0.03 * (OLD[i] - REF[i]).sum() for i in ALL]
     return per_response(lambda i: (reward[i] - mean([reward[j] for j in group(i) if j != i])) * NEW[i].sum())
@@ -203,10 +218,10 @@ def kimi():  # 2501.12599, eq. 3
 
 
 CASES = {"ppo": ppo, "vapo": vapo, "reinforce": reinforce, "grpo": grpo, "dapo": dapo, "dr_grpo": dr_grpo, "lite_ppo": lite_ppo,
-         "gspo": gspo, "gmpo": gmpo, "cispo": cispo, "rloo": rloo, "remax": remax, "opo": opo, "gpg": gpg, "otb": otb,
+         "gspo": gspo, "gmpo": gmpo, "cispo": cispo, "sapo": sapo, "dppo": dppo, "rloo": rloo, "remax": remax, "opo": opo, "gpg": gpg, "otb": otb,
          "reinforce_plus_plus": reinforce_plus_plus, "reinforce_plus_plus_baseline": reinforce_plus_plus_baseline,
          "topr": topr, "kimi_k1.5": kimi}
-SCALES = {"dr_grpo": (16, "the constant: the preset's response_length"),
+SCALES = {"dr_grpo": (16, "the constant: the preset's response_length"), "dppo": (16, "likewise"),
           "topr": (2, "rewards of 1 and -1, where the preset has 0.5 and -0.5")}
 
 

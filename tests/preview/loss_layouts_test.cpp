@@ -56,7 +56,7 @@ TEST_CASE("a step trains on the losses and gradients of its mini-batches under e
   const auto modes = names_of(AggMode{});
   const std::vector<const char*> estimators = {
       "gae", "grpo", "remax", "rloo", "reinforce_plus_plus", "optimal_token_baseline", "gdpo"};
-  const std::vector<std::string> variants = {"ppo", "seq", "tis", "topr", "cispo", "kimi15", "gmpo"};
+  const std::vector<std::string> variants = {"ppo", "seq", "tis", "topr", "cispo", "kimi15", "gmpo", "sapo", "dppo_tv"};
   for (size_t m = 0; m < modes.size(); ++m)
     for (size_t v = 0; v < variants.size(); v += 4) {
       const size_t i = m + v;  // over the modes, every variant and estimator
