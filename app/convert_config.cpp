@@ -162,6 +162,11 @@ void check(const Converted& converted, const std::vector<std::string>& variables
 }
 
 void convert(ConvertFlags flags, const std::vector<std::string>& all) {
+  // An old spelling, which would else be read as an argument of the foreign command.
+  for (const std::string& word : all)
+    if (word == "--output" || word.starts_with("--output="))
+      throw UserError(
+          "roll convert-config has no flag --output; it is called --out\n`roll convert-config --help` lists them all");
   const Arguments arguments = sorted(all);
   std::vector<std::string> notes;
   const std::vector<ForeignKey> keys = read_keys(arguments, flags, notes);

@@ -90,7 +90,7 @@ void refuse_beside_config(const DataFlags& flags) {
   const auto refuse = [](const std::string& flag) {
     throw user_error("--{}: --config says how rows are read and scored; leave this out", flag);
   };
-  if (!flags.reward.map.empty()) refuse(flags.reward.map.front().key);
+  if (!flags.reward.map.empty()) refuse(reward_flag(flags.reward.map.front().key));
   if (flags.model) refuse("model");
   if (flags.prompt_length) refuse("prompt-length");
   if (!flags.validation.empty()) refuse("validation");
@@ -116,10 +116,10 @@ void ask_by_config(const DataFlags& flags, Asked& asked) {
 }
 
 void note_reward(const std::vector<std::string>& files, const RowColumns& columns) {
-  std::string choice = "--type math_rule, say,";
+  std::string choice = "--reward math_rule, say,";
   try {
     const GuessedReward guessed = guess_reward(files, columns);
-    choice = fmt::format("{}: --type {}", guessed.why, guessed.type);
+    choice = fmt::format("{}: --reward {}", guessed.why, guessed.type);
   } catch (const UserError&) {  // the rows do not tell
   }
   std::fprintf(stderr, "note: no reward was asked; %s shows whether it can judge these rows\n", choice.c_str());
@@ -172,10 +172,10 @@ void check_data_rows(DataFlags& flags) {
 void convert_rows(DataFlags& flags) {
   read_part(flags);
   const auto files = files_of_flag("FILE", flags.files, flags.data.split);
-  check_folder_of("--output", flags.output);
+  check_folder_of("--out", flags.output);
   for (const auto& file : files)
     if (std::error_code ec; std::filesystem::equivalent(file, flags.output, ec))
-      throw user_error("--output = {}: is a file that is read; write to another one", flags.output);
+      throw user_error("--out = {}: is a file that is read; write to another one", flags.output);
   int64_t count = 0;
   write_file_atomic(flags.output, [&](const AppendBytes& append) {
     for_each_row(files, columns_of(flags.data), [&](const Row& row, const RowFile& file) {
@@ -227,11 +227,11 @@ void add_data(CLI::App& app) {
   check->add_flag("--all", flags->lists_all, "lists every line of which something is said, instead of the first few");
   check->add_option("--template", flags->data.template_name, "chat template; default: the model's own");
   add_reward_flags(*check, flags->reward);
-  check->callback([flags] { check_data_rows(*flags); });
+  check->callback([flags] { in_words_of_flags([&] { check_data_rows(*flags); }); });
 
   auto* convert = data->add_subcommand("convert", "rows of any format and layout as JSON lines of this program's own");
   convert->add_option("files", flags->files, "as for data check")->required();
-  convert->add_option("-o,--output", flags->output, "the file of JSON lines")->required();
+  convert->add_option("--out", flags->output, "the file of JSON lines")->required();
   add_column_flags(*convert, *flags);
   convert->callback([flags] { convert_rows(*flags); });
 }

@@ -67,7 +67,7 @@ std::vector<JudgedSample> samples_in(const std::string& file) {
   return samples;
 }
 
-/// The numbers of recorded responses: a table, or with --output a line of metrics as a run's.
+/// The numbers of recorded responses: a table, or with --out a line of metrics as a run's.
 void recompute(const EvaluateFlags& flags) {
   std::map<std::string, std::vector<JudgedSample>> samples;
   for (const std::string& word : flags.from) {
@@ -84,7 +84,7 @@ void recompute(const EvaluateFlags& flags) {
     for (const auto& [metric, value] : set_metrics(name, sets[name]).values()) metrics[metric] = value;
   }
   if (!flags.output) return print_data(table_of(sets));
-  check_folder_of("--output", *flags.output);
+  check_folder_of("--out", *flags.output);
   write_file_atomic(*flags.output, to_line(metrics) + "\n");
 }
 
@@ -153,7 +153,7 @@ void check_run_folder(const std::optional<std::string>& output) {
   const std::string ending = output ? std::filesystem::path(*output).extension().string() : "";
   if (ending == ".json" || ending == ".jsonl" || ending == ".csv")
     throw user_error(
-        "--output = {}: names the run folder of the evaluation, in which metrics.jsonl has the numbers; "
+        "--out = {}: names the run folder of the evaluation, in which metrics.jsonl has the numbers; "
         "give a folder's name",
         *output);
 }
@@ -192,14 +192,14 @@ void add_evaluate(CLI::App& app) {
         sub->add_option("--top-p", flags->top_p, "with --data: share of the likeliest tokens that draws are from"),
         sub->add_option("--max-new-tokens", flags->max_new_tokens, "with --data: longest response in tokens")})
     option->needs(data);
-  sub->add_option("--output", flags->output,
+  sub->add_option("--out", flags->output,
                   "run folder of the evaluation, in place of output_dir; with --from: file of the metrics as JSON");
   sub->add_option("--keep-every", flags->keep_every,
                   "prompts of a set whose judged responses are kept together; --resume goes on behind those that are")
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000}))
       ->capture_default_str();
   const auto sampling = sub->get_options(
-      [](const CLI::Option* option) { return !option->check_name("--output") && !option->check_name("--help"); });
+      [](const CLI::Option* option) { return !option->check_name("--out") && !option->check_name("--help"); });
   auto* from = sub->add_option("--from", flags->from,
                                "instead of sampling: recorded responses (a run's rollouts/val_*.jsonl), [SET=]FILE; "
                                "files of one SET are put together");

@@ -278,7 +278,7 @@ void add_new(CLI::App& app) {
   sub->add_option("--algorithm", flags->algorithm, "grpo, ppo or reinforce; usual: grpo");
   sub->add_option("--devices", flags->devices, "GPUs, or processes without one; usual: the GPUs that are here, or 1");
   sub->add_option(
-         "--memory", flags->memory_gb,
+         "--memory-gb", flags->memory_gb,
          "GB of one GPU, to choose how the model is shared out; also says that GPUs are meant where none is here")
       ->check(CLI::PositiveNumber);
   sub->add_flag("--sft", flags->sft, "a supervised fine-tuning, on rows with responses");

@@ -48,7 +48,7 @@ Wanted from_flags(const ScoreFlags& flags) {
   read_flags(flags.reward, args);
   if (!args.reward.type)
     throw user_error(
-        "--type: missing; name the reward, as --type math_rule, or a file, as --config rlvr.yaml --domain math");
+        "--reward: missing; name the reward, as --reward math_rule, or a file, as --config rlvr.yaml --domain math");
   Config config;
   config.response_length = args.response_length;
   RewardWorkerConfig& worker = config.rewards[kDomain];
@@ -67,7 +67,7 @@ Wanted from_flags(const ScoreFlags& flags) {
 /// The reward of --domain in --config; the only one if no domain is named.
 Wanted from_config(const ScoreFlags& flags) {
   if (!flags.reward.map.empty())
-    throw user_error("--{}: --config describes the reward; leave this out", flags.reward.map.front().key);
+    throw user_error("--{}: --config describes the reward; leave this out", reward_flag(flags.reward.map.front().key));
   if (flags.judge_model) throw user_error("--judge-model: --config describes the reward; leave this out");
   Config config = load_yaml<Config>(read_file(flags.config), flags.config, {}, foreign_advice<Config>).config;
   std::vector<std::string> domains;
@@ -188,7 +188,7 @@ void add_score(CLI::App& app) {
       sub->add_option("--config", flags->config, "YAML of a training run: scores as it does, without the flags below");
   sub->add_option("--domain", flags->domain, "which of the rewards in --config")->needs(config);
   sub->add_option("--input", flags->input, kRowInput)->capture_default_str();
-  sub->add_option("--output", flags->output, "JSON lines, in the order of the input; - is standard output")
+  sub->add_option("--out", flags->output, "JSON lines, in the order of the input; - is standard output")
       ->capture_default_str();
   sub->add_option("--judge-model", flags->judge_model,
                   "folder or Hub name of the model that judges in this program: type reward_model, or llm_judge with "
@@ -198,7 +198,10 @@ void add_score(CLI::App& app) {
   sub->add_flag("--bench", flags->bench, "say on standard error how many answers a second were judged");
   add_reward_flags(*sub, flags->reward);
   add_command_words(*sub, flags->reward);
-  sub->callback([flags] { run(*flags); });
+  sub->callback([flags] {
+    if (flags->config.empty()) return in_words_of_flags([&] { run(*flags); });
+    run(*flags);
+  });
 }
 
 }  // namespace roll

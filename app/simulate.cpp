@@ -54,7 +54,7 @@ void add_simulate_flags(CLI::App& sub, SimulateFlags& v) {
   speed("--gbps-inter", m.gbps_inter,
         "1e9 bytes a second that a rank sends to other hosts, and gets from them at the same time; nothing hides "
         "behind work");
-  speed("--gb-memory", m.gb_memory, "1e9 bytes of a rank; recompute_method: auto is bound by it");
+  speed("--memory-gb", m.gb_memory, "1e9 bytes of a rank; recompute_method: auto is bound by it");
   add("--ranks-per-host", m.ranks_per_host, "neighbouring ranks that share a host")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();

@@ -115,11 +115,11 @@ void add_tokenize(CLI::App& app) {
                   "model folder with tokenizer.json, a run's folder, or a Hub name in the local cache")
       ->required();
   sub->add_option("--input", flags->input, kRowInput)->capture_default_str();
-  sub->add_option("--output", flags->output, "JSON lines file, - is standard output")->capture_default_str();
+  sub->add_option("--out", flags->output, "JSON lines file, - is standard output")->capture_default_str();
   sub->add_flag("--special,!--no-special", flags->special, "Text like <|im_end|> is that special token (default)");
   sub->add_flag("--add-special,!--no-add-special", flags->add_special,
                 "Add the tokens that the post-processor adds to a text, never to messages (default)");
-  sub->add_option("--chat", flags->chat, "Template for messages")
+  sub->add_option("--template", flags->chat, "Template for messages")
       ->check(CLI::IsMember(ChatTemplate::names()))
       ->capture_default_str();
   sub->add_option("--as", flags->as, "prompt; or what roll sft (ids, labels) or roll dpo makes of rows to learn from")

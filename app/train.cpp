@@ -108,7 +108,8 @@ void add_first_flags(CLI::App& sub, FirstFlags& flags) {
       ->allow_extra_args(false);  // key=value may follow
   sub.add_option("--reward", flags.reward, "with --model: what judges responses; default: what the rows look like");
   sub.add_option("--algorithm", flags.algorithm, "with --model: grpo, ppo or reinforce; default: grpo");
-  sub.add_option("--memory", flags.memory_gb, "with --model: GB of one device, to choose how the model is shared out")
+  sub.add_option("--memory-gb", flags.memory_gb,
+                 "with --model: GB of one device, to choose how the model is shared out")
       ->check(CLI::PositiveNumber);
   sub.add_option("--validation", flags.validation, "with --model: rows that are never trained on, to measure with");
 }

@@ -52,7 +52,7 @@ def run_ours(folder, prompts, lengths, dtype, slots):
             file.write(json.dumps({"ids": ids, "sampling": {"max_new_tokens": length}}) + "\n")
         file.flush()
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run([binary, "generate", "--model", folder, "--input", file.name, "--output", "/dev/null", "--ignore-eos",
+        done = subprocess.run([binary, "generate", "--model", folder, "--input", file.name, "--out", "/dev/null", "--ignore-eos",
                                "--dtype", dtype, "--max-running-requests", str(slots)], capture_output=True, text=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return float(re.search(r"([0-9.]+) response tokens/s", done.stderr).group(1)), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -35,7 +35,7 @@ def run_generate(folder, question, most):
     rows = "".join(json.dumps(question(i)) + "\n" for i in range(count))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([binary, "generate", "--model", model or "model", "--temperature", "0", "--max-new-tokens", str(most), "--max-running-requests", str(CLIENTS),
-                           "--output", "out.jsonl"], cwd=folder, input=rows, capture_output=True, text=True, check=True)
+                           "--out", "out.jsonl"], cwd=folder, input=rows, capture_output=True, text=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     tokens = sum(len(json.loads(line)["ids"]) for line in (folder / "out.jsonl").read_text().splitlines())
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -39,11 +39,15 @@ void add_flag_of(CLI::App& sub, const std::string& key, const M& member, const s
   }
 }
 
+/// The flag of a key, without its dashes.
+using FlagNames = std::string(const std::string& key);
+
 class FieldFlags {
  public:
-  /// Keys in `left_out` get no flag. With `given`, flags are only gathered there.
-  FieldFlags(CLI::App& sub, std::set<std::string> left_out, Node* given = nullptr)
-      : sub_(sub), left_out_(std::move(left_out)), given_(given) {}
+  /// Keys in `left_out` get no flag. With `given`, flags are only gathered there. `named` says how a key's flag is
+  /// called; nullptr: as the key.
+  FieldFlags(CLI::App& sub, std::set<std::string> left_out, Node* given = nullptr, FlagNames* named = nullptr)
+      : sub_(sub), left_out_(std::move(left_out)), given_(given), named_(named) {}
 
   template <class M>
   void operator()(const char* key, M& member, const char* doc, const Range& range = finite()) {
@@ -51,7 +55,8 @@ class FieldFlags {
     const auto set = [given = given_, key = std::string(key), &member, range](const std::string& text) {
       given ? give_flag(*given, key, scalar_of_flag(text)) : read_flag(flag_of(key), text, member, range);
     };
-    if constexpr (requires { yaml_scalar(member); }) add_flag_of(sub_, key, member, doc, range, set);  // no groups
+    if constexpr (requires { yaml_scalar(member); })  // no groups
+      add_flag_of(sub_, named_ ? named_(key) : key, member, doc, range, set);
   }
   void bool_or_text(const char*, std::string&, const char*) {}
   void noted(KeyList, const char*) {}
@@ -62,6 +67,7 @@ class FieldFlags {
   CLI::App& sub_;
   std::set<std::string> left_out_;
   Node* given_;
+  FlagNames* named_;
 };
 
 /// `args` must outlive the parsing.
@@ -74,8 +80,8 @@ void add_field_flags(CLI::App& sub, T& args, std::set<std::string> left_out = {}
 /// Flags of a struct in which one key decides which others there are. `given` must outlive the parsing, and then
 /// read_flags() fills a struct from it.
 template <HasFields T>
-void gather_field_flags(CLI::App& sub, Node& given, std::set<std::string> left_out = {}) {
-  FieldFlags flags(sub, std::move(left_out), &given);
+void gather_field_flags(CLI::App& sub, Node& given, std::set<std::string> left_out = {}, FlagNames* named = nullptr) {
+  FieldFlags flags(sub, std::move(left_out), &given, named);
   T defaults;
   defaults.fields(flags);
 }

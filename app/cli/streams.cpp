@@ -52,14 +52,14 @@ RowSource Input::rows(const std::function<bool(const Json& row)>& is_own) {
 
 Output::Output(const std::string& name, const Input& input)
     : Output(is_same_file(input.path(), name)
-                 ? throw user_error("--output = {}: is the file that --input reads; write to another one", name)
+                 ? throw user_error("--out = {}: is the file that --input reads; write to another one", name)
                  : name) {}
 
 Output::Output(const std::string& name) : name_(name == "-" ? "stdout" : name), stream_(data_buffer()) {
   if (name == "-") return;
-  check_folder_of("--output", name);
+  check_folder_of("--out", name);
   file_.open(name, std::ios::binary | std::ios::trunc);
-  if (!file_) throw user_error("--output = {}: cannot open for writing{}", name, errno_text());
+  if (!file_) throw user_error("--out = {}: cannot open for writing{}", name, errno_text());
   stream_.rdbuf(file_.rdbuf());
 }
 

@@ -1,4 +1,4 @@
-// Files of the command line: those named by --input, --output and other flags ("-" is standard input or output), and
+// Files of the command line: those named by --input, --out and other flags ("-" is standard input or output), and
 // those that come with the program.
 #pragma once
 

@@ -24,7 +24,7 @@ constexpr const char* kDescription =
 constexpr const char* kFooter =
     R"(JSON lines: {"prompt"} | {"messages"} | {"ids"} -> {"prompt_ids", "ids", "text", "log_probs", "finish_reason"}.
 The responses to --prompt are shown as text while they are drawn, in order and with a blank line between; with
---output (- is standard output) they are JSON lines too. --chat reads a line a turn from standard input; a conversation
+--out (- is standard output) they are JSON lines too. --chat reads a line a turn from standard input; a conversation
 has as many tokens as --kv-cache-mib holds, without it --max-length or up to 32768, and never more than the model has
 positions.
 The sampling flags alone decide: generation_config.json only gives the end tokens. A line's own
@@ -52,13 +52,13 @@ const std::vector<Exclusion>& exclusions() {
   static const std::vector<Exclusion> all = {
       {"--prompt", {"--input"}, "prompts come from one of them"},
       {"--chat",
-       {"--bench", "--prompt", "--input", "--output", "-n", "--as-message", "--keep-special", "--processed-log-probs",
-        "--no-prefix-caching", "--max-running-requests"},
+       {"--bench", "--prompt", "--input", "--out", "--samples", "--as-message", "--keep-special",
+        "--processed-log-probs", "--no-prefix-caching", "--max-running-requests"},
        "a conversation is one response after the other, from standard input to standard output"},
       {"--bench",
-       {"--prompt", "--input", "--output", "-n", "--as-message", "--system", "--template", "--stop", "--include-stop",
-        "--keep-special", "--processed-log-probs", "--ignore-eos", "--no-prefix-caching", "--max-running-requests",
-        "--kv-cache-mib", "--seed", "--max-length"},
+       {"--prompt", "--input", "--out", "--samples", "--as-message", "--system", "--template", "--stop",
+        "--include-stop", "--keep-special", "--processed-log-probs", "--ignore-eos", "--no-prefix-caching",
+        "--max-running-requests", "--kv-cache-mib", "--seed", "--max-length"},
        "a benchmark makes its own prompts and responses of fixed length"},
   };
   return all;
@@ -94,7 +94,7 @@ void add_prompt_flags(CLI::App& sub, GenerateFlags& flags) {
                  "model folder, a run's folder (its latest checkpoint), or a Hub name in the local cache")
       ->required();
   sub.add_option("--input", flags.input, kRowInput)->capture_default_str();
-  sub.add_option("--output", flags.output, "JSON lines in the order of the input; - is standard output (default)");
+  sub.add_option("--out", flags.output, "JSON lines in the order of the input; - is standard output (default)");
   sub.add_option("--prompt", flags.prompts, "a prompt, instead of --input (may be given several times)")
       ->allow_extra_args(false);
   sub.add_flag("--as-message", flags.as_message,
@@ -113,7 +113,9 @@ void add_sampling_flags(CLI::App& sub, GenerateFlags& flags) {
       {"stop_strings", "include_stop_str_in_output", "skip_special_tokens", "num_return_sequences", "do_sample"});
   sub.add_option("--seed", flags.sampling.seed, "names the random numbers: one seed, one result")
       ->capture_default_str();
-  sub.add_option("-n", flags.num_responses, "responses per prompt")->check(CLI::Range(1, 65536))->capture_default_str();
+  sub.add_option("--samples", flags.num_responses, "responses per prompt")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
   sub.add_flag("--ignore-eos", flags.sampling.ignore_eos, "go on after end tokens");
   sub.add_option("--stop", args.stop_strings, "end a response at this text (may be given several times)")
       ->allow_extra_args(false);

@@ -37,6 +37,10 @@ std::optional<fs::path> tried_folder(const Config& config, at::ScalarType dtype)
 
 }  // namespace
 
+bool has_ended(FinishReason reason) {
+  return reason == FinishReason::kStop || reason == FinishReason::kStopString;
+}
+
 double expected_length(double drawn, int64_t num_ended, int64_t longest) {
   if (num_ended == 0) return static_cast<double>(longest);
   const double rate = static_cast<double>(num_ended) / drawn;
@@ -67,7 +71,7 @@ std::optional<LengthTrial> try_lengths(const Config& config, const std::vector<s
   double drawn = 0;
   for (const Generation& response : responses) {
     drawn += static_cast<double>(response.ids.size());
-    trial.num_ended += response.finish_reason == FinishReason::kStop;
+    trial.num_ended += has_ended(response.finish_reason);
   }
   trial.mean = expected_length(drawn, trial.num_ended, config.response_length.value());
   return trial;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "forecast/thin_step.h"
+#include "rollout/sampler.h"
 #include "settings/load_config.h"
 
 namespace roll {
@@ -14,6 +15,9 @@ struct LengthTrial {
   double mean = 0;  // tokens of a response
   int64_t num_responses = 0, num_ended = 0;
 };
+
+/// Whether a response that finished so ended by itself: by an end token or a stop string.
+bool has_ended(FinishReason reason);
 
 /// The mean of responses of which so many ended by themselves in so many tokens, if each token is as likely to be the
 /// last one; none is longer than `longest`.

@@ -120,7 +120,7 @@ void run_evaluation(const Config& config, const RunFlags& flags, int64_t prompts
     if (plan.start.resume)
       throw user_error(
           "resume_from_checkpoint = {}: leads to the checkpoint {} of a training, with which no evaluation goes on; "
-          "measure its model by --model {}/actor, in a folder of its own by --output",
+          "measure its model by --model {}/actor, in a folder of its own by --out",
           plan.keys.wish.resume_from_checkpoint, plan.start.resume->folder.string(),
           plan.start.resume->folder.string());
     evaluation.emplace(config, std::move(plan), device, ranks, log);

@@ -30,7 +30,7 @@ void refuse_changes(const fs::path& file, const Json& before, const Json& now) {
   if (!list.empty())
     throw user_error(
         "{}: the responses that are there were made otherwise:{}\nset these back, or begin another evaluation by "
-        "--output or --new-run",
+        "--out or --new-run",
         file.string(), list);
 }
 

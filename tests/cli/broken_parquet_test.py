@@ -79,7 +79,7 @@ def run(folder, number, kind, content):
     file, out = folder / f"m{number}.parquet", folder / f"m{number}.jsonl"
     file.write_bytes(content)
     with open(folder / f"m{number}.txt", "w+") as said:
-        process = subprocess.Popen([binary, "data", "convert", file.name, "-o", out.name], cwd=folder, stdout=said, stderr=said, preexec_fn=bounded)
+        process = subprocess.Popen([binary, "data", "convert", file.name, "--out", out.name], cwd=folder, stdout=said, stderr=said, preexec_fn=bounded)
         try:
             process.wait(60)
         except subprocess.TimeoutExpired:

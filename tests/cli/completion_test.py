@@ -48,8 +48,8 @@ OFFERS = [
     ("roll sft --config my.yaml sft_train.model_args.dtype=b", ["bf16", "bfloat16"]),
     ("roll sft --config my.yaml adv_e", []),
     ("roll validate-config --config my.yaml sft_train.mod", ["sft_train.model_args."]),
-    ("roll score --type ma", ["math_rule"]),
-    ("roll score --typ", ["--type"]),
+    ("roll score --reward ma", ["math_rule"]),
+    ("roll score --rew", ["--reward", "--reward-type"]),
 ]
 
 

@@ -236,7 +236,7 @@ def kinds_of(binary, folder):
     texts = lines_of({"text": "ab cd<|end|> 12 é"}, {"messages": [{"role": "user", "content": "ab"}, {"role": "assistant", "content": "cd " * 9}]})
     logprobs = "logprobs --model model --input rows.jsonl"
     tokenize = "tokenize --model model --input texts.jsonl"
-    score = "score --type math_rule --input answers.jsonl"
+    score = "score --reward math_rule --input answers.jsonl"
     tokenizer |= {"texts.jsonl": texts, "model/chat_template.jinja": TEMPLATE.encode()}
     return {
         "yaml": lambda: Kind(config, [("rlvr.yaml", corrupt_text, VALIDATE)]),

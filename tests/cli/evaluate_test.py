@@ -79,7 +79,7 @@ def main():
         for part, some in enumerate((lines[:3000], lines[3000:])):
             (folder / f"part{part}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in some))
         files = [word for part in (0, 1) for word in ("--from", f"made={folder}/part{part}.jsonl")]
-        run(*files, "--output", folder / "metrics.json")
+        run(*files, "--out", folder / "metrics.json")
         ours, theirs = json.loads((folder / "metrics.json").read_text()), wanted(lines)
         assert ours.keys() == theirs.keys(), ours.keys() ^ theirs.keys()
         worst = max(abs(ours[key] - theirs[key]) / max(1, abs(theirs[key])) for key in theirs)

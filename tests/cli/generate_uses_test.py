@@ -32,19 +32,19 @@ def rows_of(out):
 def check_prompts(folder):
     """What is shown is the text of the JSON lines."""
     generate = ["generate", "--model", "model", "--max-new-tokens", 40]
-    for args in ([], ["--keep-special"], ["--stop", "e", "--stop", "\n"], ["--stop", "e", "--exclude-stop"], ["--ignore-eos"], ["-n", 3],
+    for args in ([], ["--keep-special"], ["--stop", "e", "--stop", "\n"], ["--stop", "e", "--exclude-stop"], ["--ignore-eos"], ["--samples", 3],
                  ["--prompt", "two"], ["--prompt", "two", "--max-running-requests", 1]):
         args = [*generate, "--prompt", "1 + 1 =", *args]
         code, out, err = roll(folder, *args)
         expect(code == 0, f"{args}: exit {code}: {err}")
-        code, lines, _ = roll(folder, *args, "--output", "-")
+        code, lines, _ = roll(folder, *args, "--out", "-")
         texts = [row["text"] for row in rows_of(lines)]
         expect(out == "\n".join(text + "\n" for text in texts), f"{args}: {out!r} is not {texts}")
         expect("response tokens/s" in err and not out.startswith("{"), f"{args}: {err}")
-    _, out, _ = roll(folder, *generate, "--prompt", "1 + 1 =", "--output", "-")
+    _, out, _ = roll(folder, *generate, "--prompt", "1 + 1 =", "--out", "-")
     _, lines, _ = roll(folder, *generate, text='{"prompt": "1 + 1 ="}\n')
     expect(out == lines, "a prompt is not the line of its text")
-    _, out, _ = roll(folder, *generate, "--prompt", "hi", "--as-message", "--system", "be brief", "--output", "-")
+    _, out, _ = roll(folder, *generate, "--prompt", "hi", "--as-message", "--system", "be brief", "--out", "-")
     messages = [dict(role="system", content="be brief"), dict(role="user", content="hi")]
     _, lines, _ = roll(folder, *generate, text=json.dumps(dict(messages=messages)))
     expect(out == lines and rows_of(out), "a message is not the line of its messages")
@@ -74,7 +74,7 @@ def check_seeds(folder):
     """A line's own seed names its random numbers alone: not its place, nor what the others ask."""
     line = json.dumps({"ids": [1, 2], "sampling": {"seed": 5}}) + "\n"
     generate = ["generate", "--model", "model", "--max-new-tokens", 6, "--ignore-eos"]
-    code, out, err = roll(folder, *generate, "-n", 2, "--seed", 9, text=line * 2 + '{"ids": [1, 2]}\n' + line)
+    code, out, err = roll(folder, *generate, "--samples", 2, "--seed", 9, text=line * 2 + '{"ids": [1, 2]}\n' + line)
     rows = [row["ids"] for row in rows_of(out)]
     expect(code == 0 and rows[0:2] == rows[2:4] == rows[6:8] and rows[0] != rows[1] and rows[4:6] != rows[0:2], f"{rows} {err}")
     code, out, err = roll(folder, *generate, "--seed", 5, text='{"ids": [1, 2]}\n')
@@ -91,7 +91,7 @@ def check_chat(folder):
     answers, computed, known, drawn = counts_of(err)
     expect(code == 0 and answers == 3 and drawn == 120, f"exit {code}: {err}")
     expect(out.startswith(first), "a first answer depends on what is said later")
-    ask = ["generate", "--model", "model", "--max-new-tokens", 40, "--ignore-eos", "--seed", 3, "--output", "-"]
+    ask = ["generate", "--model", "model", "--max-new-tokens", 40, "--ignore-eos", "--seed", 3, "--out", "-"]
     row = rows_of(roll(folder, *ask, "--prompt", "hello", "--as-message")[1])[0]
     expect(row["text"] + "\n" == first, "a conversation begins otherwise than a prompt")
     # The second prompt knows all whole pages of the first one and its response but the last token; the third, all of the first's prompt

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`roll score --type ifeval` against ifeval_oracle.py, on generated responses to generated instructions of all 25 kinds of
+"""`roll score --reward ifeval` against ifeval_oracle.py, on generated responses to generated instructions of all 25 kinds of
 both row formats, strict and loose.
 
     ifeval_test.py BINARY [CASES]           # of each format; 1000 when missing
@@ -159,7 +159,7 @@ def maybe_thinking(text):
 
 
 def score(rows, *flags):
-    run = subprocess.run([BINARY, "score", "--type", "ifeval", *flags], input="".join(json.dumps(r) + "\n" for r in rows),
+    run = subprocess.run([BINARY, "score", "--reward", "ifeval", *flags], input="".join(json.dumps(r) + "\n" for r in rows),
                          capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stderr
     return [json.loads(line) for line in run.stdout.splitlines()]

@@ -1,4 +1,4 @@
-"""Compares `roll score --type math_rule` with the math-verify package.
+"""Compares `roll score --reward math_rule` with the math-verify package.
 
     $ROLL_PYTHON tests/cli/math_verify_test.py BINARY [DATA.jsonl ...]
 
@@ -35,7 +35,7 @@ def golds_of(files):
 def score(binary, rows):
     text = "".join(json.dumps(row) + "\n" for row in rows)
     start = time.time()
-    run = subprocess.run([binary, "score", "--type", "math_rule"], input=text, capture_output=True, text=True, timeout=300)
+    run = subprocess.run([binary, "score", "--reward", "math_rule"], input=text, capture_output=True, text=True, timeout=300)
     if run.returncode != 0:
         sys.exit(f"roll score ended with {run.returncode}: {run.stderr}")
     seconds = time.time() - start

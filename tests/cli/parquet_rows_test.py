@@ -118,7 +118,7 @@ def as_json(scalar):
 def convert(folder, name, *flags, wanted=0):
     out = folder / "out.jsonl"
     out.unlink(missing_ok=True)
-    done = subprocess.run([binary, "data", "convert", name, "-o", out, *flags], cwd=folder, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([binary, "data", "convert", name, "--out", out, *flags], cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == wanted, f"{name} {flags}: {done.returncode}\n{done.stdout}{done.stderr}"
     return [json.loads(line) for line in out.read_text().splitlines()] if wanted == 0 else done.stderr
 
@@ -216,7 +216,7 @@ def check_refused(folder):
     pq.write_table(pa.Table.from_pylist(rows), folder / "nulls.parquet")
     said = convert(folder, "nulls.parquet", wanted=2)
     assert "nulls.parquet:3: the row has no column 'question' for its prompt" in said, said
-    done = subprocess.run([binary, "data", "check", "nulls.parquet", "--type", "math_rule"], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run([binary, "data", "check", "nulls.parquet", "--reward", "math_rule"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 2 and "2 of 3 rows cannot be used" in done.stderr and "nulls.parquet:2: ground_truth: missing" in done.stdout, done
     (folder / "cut.jsonl.gz").write_bytes(gzip.compress(b'{"prompt": "a"}\n' * 1000)[:-20])
     assert "cut.jsonl.gz: behind " in convert(folder, "cut.jsonl.gz", wanted=2)
@@ -231,7 +231,7 @@ def check_expansion(folder):
     (folder / "blanks.jsonl.gz").write_bytes(gzip.compress(b" " * 290_000_000, 9))
     for name in ("bomb.parquet", "bomb.jsonl.gz", "blanks.jsonl.gz"):
         assert (folder / name).stat().st_size < 400_000, name
-        for command in (["data", "check", name], ["data", "convert", name, "-o", "out.jsonl"]):
+        for command in (["data", "check", name], ["data", "convert", name, "--out", "out.jsonl"]):
             done = subprocess.run([binary, *command], cwd=folder, capture_output=True, text=True, timeout=100)
             assert done.returncode == 2 and f"{name}: its {(folder / name).stat().st_size} bytes expand to more than 256 MB" in done.stderr, done
             assert "write them as JSON lines without compression" in done.stderr, done
@@ -246,7 +246,7 @@ def check_expansion(folder):
 def check_loads_arrow_late(folder):
     """A process that reads JSON lines never opens Arrow's libraries."""
     for name, loads in [("a.jsonl", False), ("a.csv", False), ("verl.parquet", True), ("a.jsonl.gz", True)]:
-        done = subprocess.run([binary, "data", "convert", name, "-o", "out.jsonl"], cwd=folder, capture_output=True, text=True,
+        done = subprocess.run([binary, "data", "convert", name, "--out", "out.jsonl"], cwd=folder, capture_output=True, text=True,
                               env={"LD_DEBUG": "files", "PATH": "/usr/bin:/bin"})
         assert done.returncode == 0 and ("libparquet" in done.stderr) == loads, (name, done.stderr[-500:])
 

@@ -22,7 +22,7 @@ def make(script, *arguments):
 
 
 def scores(rows, type_):
-    run = subprocess.run([BINARY, "score", "--type", type_], input="".join(json.dumps(r) + "\n" for r in rows), capture_output=True,
+    run = subprocess.run([BINARY, "score", "--reward", type_], input="".join(json.dumps(r) + "\n" for r in rows), capture_output=True,
                          text=True, timeout=60)
     expect(run.returncode == 0 and not run.stderr, f"{type_}: exit {run.returncode}, {run.stderr}")
     return [json.loads(line)["reward"] for line in run.stdout.splitlines()]

@@ -107,7 +107,7 @@ def prompts_of_others(folder):
             "big_math": dict(problem="1+1?", answer="2", source="orca_math", domain=["Mathematics -> Algebra"], llama8b_solve_rate=0.5)}
     for name, row in rows.items():
         (folder / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
-        done = subprocess.run([binary, "data", "convert", f"{name}.jsonl", "-o", f"{name}.out"], cwd=folder, capture_output=True, text=True)
+        done = subprocess.run([binary, "data", "convert", f"{name}.jsonl", "--out", f"{name}.out"], cwd=folder, capture_output=True, text=True)
         expect(done.returncode == 0, f"{name}: {done.stderr}")
         own = json.loads((folder / f"{name}.out").read_text() or "{}") if done.returncode == 0 else {}
         expect(own.get("messages") == answered[:1] and own.get("ground_truth") == "2", f"{name}: {own} {done.stderr}")

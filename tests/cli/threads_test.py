@@ -40,7 +40,7 @@ def check_name():
     with tempfile.TemporaryDirectory() as folder:
         lines = pathlib.Path(folder) / "fifo"
         os.mkfifo(lines)
-        with subprocess.Popen([binary, "score", "--type", "exact_match", "--input", lines], env={"OMP_NUM_THREADS": "2"}) as process:
+        with subprocess.Popen([binary, "score", "--reward", "exact_match", "--input", lines], env={"OMP_NUM_THREADS": "2"}) as process:
             with open(lines, "w"):  # opens when the program reads: it has started by then
                 name = pathlib.Path(f"/proc/{process.pid}/comm").read_text().strip()
                 arguments = pathlib.Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")

@@ -82,11 +82,11 @@ def check_models(binary):
             told = run("inspect", model)
             if f"tokenizer: {tokenizer.get_vocab_size()} tokens; ends at " not in told or "chat template: none that can be used" not in told:
                 sys.exit(f"{name}: inspect says {told}")
-            lines = [json.loads(line) for line in run("generate", "--model", model, "--max-new-tokens", 200, "-n", 4, "--ignore-eos", text='{"prompt": "The quick"}\n{"ids": [5]}\n').split("\n") if line]
+            lines = [json.loads(line) for line in run("generate", "--model", model, "--max-new-tokens", 200, "--samples", 4, "--ignore-eos", text='{"prompt": "The quick"}\n{"ids": [5]}\n').split("\n") if line]
             if lines[0]["prompt_ids"] != tokenizer.encode("The quick").ids or any(line["text"] != tokenizer.decode(line["ids"]) for line in lines):
                 sys.exit(f"{name}: generate gives {lines}")
             shown = run("generate", "--model", model, "--max-new-tokens", 200, "--ignore-eos", "--prompt", "The quick", "--seed", 0)
-            if shown.rstrip("\n") != json.loads(run("generate", "--model", model, "--max-new-tokens", 200, "--ignore-eos", "--prompt", "The quick", "--seed", 0, "--output", "-"))["text"].rstrip("\n"):
+            if shown.rstrip("\n") != json.loads(run("generate", "--model", model, "--max-new-tokens", 200, "--ignore-eos", "--prompt", "The quick", "--seed", 0, "--out", "-"))["text"].rstrip("\n"):
                 sys.exit(f"{name}: shown as it is drawn: {shown!r}")
             (model / "tokenizer.json").write_text((model / "tokenizer.json").read_text().replace('"ByteFallback"', '"WordPiece"'))
             done = subprocess.run([binary, "inspect", model], capture_output=True, text=True)

@@ -47,8 +47,8 @@ def main():
         run("init-model", "--arch", "qwen2", "--hidden", 64, "--intermediate", 128, "--layers", 1, "--heads", 4, "--kv-heads", 2, "--tokenizer", "builtin", "--seed", 1,
             "--out", folder / "model")
         write_all(folder)
-        uses = {"score": ("--type", "math_rule"), "generate": ("--model", folder / "model", "--template", "chatml", "--max-new-tokens", "4"),
-                "tokenize": ("--model", folder / "model", "--chat", "chatml")}
+        uses = {"score": ("--reward", "math_rule"), "generate": ("--model", folder / "model", "--template", "chatml", "--max-new-tokens", "4"),
+                "tokenize": ("--model", folder / "model", "--template", "chatml")}
         files = sorted(folder.glob("rows.*"))
         for command, flags in uses.items():
             wanted, _ = run(command, *flags, stdin=lines_of(OURS))

@@ -237,7 +237,7 @@ def check_refusals(folder):
     expect(server.returncode == 2 and "--sandbox: this machine cannot isolate" in server.stderr, f"a host that cannot: {server.stderr}")
 
 
-able = roll("/", "score", "--type", "code_sandbox")  # which needs the same of the machine
+able = roll("/", "score", "--reward", "code_sandbox")  # which needs the same of the machine
 if able.returncode == 2 and "unsafe_no_sandbox" in able.stderr:
     print(f"SKIPPED: {able.stderr.strip()}")
     sys.exit(77)

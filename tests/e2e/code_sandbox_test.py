@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs through `roll score --type code_sandbox`: right ones of each kind of test are right, wrong ones wrong, and what cannot
+"""Programs through `roll score --reward code_sandbox`: right ones of each kind of test are right, wrong ones wrong, and what cannot
 be judged is neither. The expected verdicts come from running the program here, in Python, without a sandbox: all programs
 of this file are ours. Argument: the roll binary.
 
@@ -28,7 +28,7 @@ os.environ["PATH"] = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']
 
 def score(rows, *flags):
     text = "".join(json.dumps({"ground_truth": "", **row}) + "\n" for row in rows)
-    done = subprocess.run([BINARY, "score", "--type", "code_sandbox", *extra, *flags], input=text, capture_output=True, text=True, timeout=600)
+    done = subprocess.run([BINARY, "score", "--reward", "code_sandbox", *extra, *flags], input=text, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -448,7 +448,7 @@ rewards:
 def check_data(folder):
     """What cannot fail is named before a run."""
     (folder / "rows.jsonl").write_text(json.dumps({"ground_truth": "", "prompt": "f", "tag": "KodCode", "case_type": "assert", "test_cases": [{"assert_code": "x = 1"}]}) + "\n")
-    done = subprocess.run([BINARY, "data", "check", "--type", "code_sandbox", folder / "rows.jsonl"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([BINARY, "data", "check", "--reward", "code_sandbox", folder / "rows.jsonl"], capture_output=True, text=True, timeout=60)
     expect(done.returncode == 2 and "rows.jsonl:1: test_cases = x = 1: a case asserts nothing" in done.stdout, f"data check: {done.stdout}{done.stderr}")
 
 
@@ -457,7 +457,7 @@ def check_machines():
     row = json.dumps({"ground_truth": "", **streams(fenced(ECHO), ("a", "a"))}) + "\n"
 
     def inside(script, *flags):
-        return subprocess.run(["unshare", "-Ur", "sh", "-c", script + ' && exec "$0" "$@"', BINARY, "score", "--type", "code_sandbox", *flags],
+        return subprocess.run(["unshare", "-Ur", "sh", "-c", script + ' && exec "$0" "$@"', BINARY, "score", "--reward", "code_sandbox", *flags],
                               input=row, capture_output=True, text=True, timeout=60)
 
     if extra:
@@ -473,12 +473,12 @@ def check_machines():
 
 def check_bench():
     text = json.dumps({"ground_truth": "", **streams(fenced(ECHO), ("a", "a"))}) + "\n"
-    done = subprocess.run([BINARY, "score", "--type", "code_sandbox", *extra, "--bench"], input=text * 20, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([BINARY, "score", "--reward", "code_sandbox", *extra, "--bench"], input=text * 20, capture_output=True, text=True, timeout=60)
     expect(done.returncode == 0 and "20 answers in " in done.stderr and "answers/s" in done.stderr, f"--bench: {done.stderr}")
 
 
 def main():
-    done = subprocess.run([BINARY, "score", "--type", "code_sandbox"], input="", capture_output=True, text=True, timeout=60)
+    done = subprocess.run([BINARY, "score", "--reward", "code_sandbox"], input="", capture_output=True, text=True, timeout=60)
     if done.returncode == 2 and "unsafe_no_sandbox" in done.stderr:
         print(f"not isolated, as {done.stderr.strip()}")
         extra.append("--unsafe-no-sandbox")

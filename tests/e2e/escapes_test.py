@@ -103,7 +103,7 @@ def check_rows(folder, model):
         file = folder / f"{name}.jsonl"
         file.write_text(lines([row] * 3))
         through("data", "check", file, codes=(0, 2))
-        through("score", "--type", "math_rule", "--input", file)
+        through("score", "--reward", "math_rule", "--input", file)
         if name != "roles":  # which are sound conversations
             through("tokenize", "--model", model, "--input", file)
             through("logprobs", "--model", model, "--input", file)
@@ -118,7 +118,7 @@ def check_words(folder, model):
                   ("data", "check", ALL),
                   ("new", folder / "no", "--model", ALL), ("convert-config", ALL), ("validate-config", ALL), ("train", "--config", ALL),
                   ("train", f"--{ALL}"), ("sft", "--config", ALL), ("dpo", "--config", ALL), ("distill", "--config", ALL), ("evaluate", "--config", ALL), ("report", ALL), ("verify", ALL), ("inspect", ALL), ("pack-stats", "--config", ALL),
-                  ("check-loss", "--config", ALL), ("generate", "--model", ALL), ("serve", "--model", ALL), ("serve-environment", "--", ALL), ("score", "--type", ALL), ("logprobs", "--model", ALL),
+                  ("check-loss", "--config", ALL), ("generate", "--model", ALL), ("serve", "--model", ALL), ("serve-environment", "--", ALL), ("score", "--reward", ALL), ("logprobs", "--model", ALL),
                   ("tokenize", "--model", ALL), ("init-model", "--arch", ALL), ("export", "--model", ALL, "--out", folder / "no"), (ALL, "x")):
         through(*words)
     covered.discard(ALL)

@@ -58,7 +58,7 @@ def check_shares(name, metrics, steps):
 
 with tempfile.TemporaryDirectory() as folder:
     folder = pathlib.Path(folder)
-    probe = subprocess.run([replay.binary, "score", "--type", "code_sandbox"], input="", capture_output=True, text=True)
+    probe = subprocess.run([replay.binary, "score", "--reward", "code_sandbox"], input="", capture_output=True, text=True)
     UNSANDBOXED = probe.returncode != 0 and "unsafe" in probe.stderr
     if UNSANDBOXED:
         print(f"SKIPPED the sandbox: {probe.stderr.strip()}")

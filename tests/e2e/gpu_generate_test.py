@@ -15,7 +15,7 @@ SAMPLINGS = [{}, {"top_p": 0.8}, {"top_k": 9, "min_p": 0.05}, {"repetition_penal
 
 def generate(folder, device, *options):
     done = subprocess.run([binary, "generate", "--model", folder / "model", "--input", folder / "prompts.jsonl", "--dtype", "fp32", "--device", device,
-                           "-n", "4", "--max-new-tokens", "40", "--ignore-eos", "--processed-log-probs", *options], capture_output=True, text=True)
+                           "--samples", "4", "--max-new-tokens", "40", "--ignore-eos", "--processed-log-probs", *options], capture_output=True, text=True)
     assert done.returncode == 0, f"{device} {options}: exit code {done.returncode}\n{done.stderr[-3000:]}"
     return [json.loads(line) for line in done.stdout.splitlines()]
 

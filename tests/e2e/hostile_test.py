@@ -32,7 +32,7 @@ def limit():
 
 def score(rows, *flags):
     text = "".join(json.dumps(row) + "\n" for row in rows)
-    done = subprocess.run([BINARY, "score", "--type", "code_sandbox", *flags], input=text, capture_output=True, text=True, timeout=1200,
+    done = subprocess.run([BINARY, "score", "--reward", "code_sandbox", *flags], input=text, capture_output=True, text=True, timeout=1200,
                           env={**os.environ, "ROLL_HOSTILE_SECRET": SECRET, "OMP_NUM_THREADS": "1"}, preexec_fn=limit)
     return done, [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -78,7 +78,7 @@ def rows_of(folder):
 def check_killed_run():
     """roll is gone in the middle of programs that do not end: so are they."""
     text = "".join(json.dumps(stream_row("import os, time\nos.fork()\nos.setsid() if os.getpid() > 1 else None\ntime.sleep(1000)")) + "\n" for _ in range(2))
-    roll = subprocess.Popen([BINARY, "score", "--type", "code_sandbox", "--timeout-s", "1000", "--world-size", "2"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    roll = subprocess.Popen([BINARY, "score", "--reward", "code_sandbox", "--timeout-s", "1000", "--world-size", "2"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     roll.stdin.write(text.encode())
     roll.stdin.close()
     wait_until(lambda: len(interpreters()) >= 8, "two boxes with a keeper and two processes each")

@@ -32,7 +32,7 @@ def generated(folder, lines):
     rows = [{"messages": [{"role": "user", "content": TEMPLATE.format(question=line["prompt"], response=line["response"], reference=line["ground_truth"])}]}
             for line in lines]
     (folder / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    replay.roll("generate", "--model", folder / "judge", "--input", folder / "questions.jsonl", "--output", folder / "words.jsonl", "--max-new-tokens", 40,
+    replay.roll("generate", "--model", folder / "judge", "--input", folder / "questions.jsonl", "--out", folder / "words.jsonl", "--max-new-tokens", 40,
                 "--temperature", 0, "--template", "chatml")
     return [json.loads(line)["text"] for line in open(folder / "words.jsonl")]
 
@@ -58,7 +58,7 @@ with tempfile.TemporaryDirectory() as folder:
         on_reward_error="zero", model_args=dict(model_name_or_path=str(folder / "judge")), data_args=dict(template="chatml"),
         generating_args=dict(max_new_tokens=40, temperature=0))))))
     (folder / "answers.jsonl").write_text("".join(json.dumps({key: line[key] for key in ("prompt", "response", "ground_truth")}) + "\n" for line in lines))
-    replay.roll("score", "--config", folder / "score.yaml", "--input", folder / "answers.jsonl", "--output", folder / "scored.jsonl")
+    replay.roll("score", "--config", folder / "score.yaml", "--input", folder / "answers.jsonl", "--out", folder / "scored.jsonl")
     scored = [json.loads(line) for line in open(folder / "scored.jsonl")]
     expect([(line["reward"], line["detail"]) for line in scored] == [(line["reward"], line["reward_detail"]) for line in lines], "`roll score` judges as the run")
     # Sampled words too are the same on any layout.

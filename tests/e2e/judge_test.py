@@ -32,7 +32,7 @@ def one_in_ten(number):
 def score(folder, url, rows, *flags, code=0):
     """(rewards, details, what was said)"""
     text = "".join(json.dumps(row) + "\n" for row in rows)
-    done = subprocess.run([replay.binary, "score", "--type", "llm_judge", "--judge-api-url", url, "--judge-model-name", "m", "--judge-api-key", KEY,
+    done = subprocess.run([replay.binary, "score", "--reward", "llm_judge", "--judge-api-url", url, "--judge-model-name", "m", "--judge-api-key", KEY,
                            "--judge-prompt-file", folder / "judge.txt", "--judge-score-max", "10", *map(str, flags)], input=text, capture_output=True, text=True, timeout=300)
     assert done.returncode == code, f"exit code {done.returncode}, not {code}: {done.stderr[-3000:]}"
     assert KEY not in done.stdout + done.stderr, "the key was told"

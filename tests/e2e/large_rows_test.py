@@ -60,7 +60,7 @@ def check(folder, name, row_bytes, compression):
     file = folder / f"{name}.parquet"
     count = write_file(file, row_bytes, compression)
     groups = pq.ParquetFile(file).metadata.num_row_groups
-    text, most, seconds = run(folder, "data", "convert", file, "-o", "out.jsonl")
+    text, most, seconds = run(folder, "data", "convert", file, "--out", "out.jsonl")
     assert f"out.jsonl: {count} rows" in text, text
     print(f"{name}: {file.stat().st_size / 1e6:.0f} MB, {count} rows, {groups} row groups: converted in {seconds:.0f} s with {most:.0f} MB", flush=True)
     assert most < MOST_MB, most

@@ -139,7 +139,7 @@ def check_rows(folder):
             made[command, name] = [(out / "checkpoints/step_000002/actor/model.safetensors").read_bytes(),
                                    [{key: line[key] for key in line if key.startswith(command + "/")} for line in metrics]]
         out = folder / f"evaluated_{name}"
-        replay.roll("evaluate", "--config", folder / f"{name}_run.yaml", "--output", out, f"validation.data_args={{file_name: {folder / 'rows.jsonl'}, prompt: prompt}}")
+        replay.roll("evaluate", "--config", folder / f"{name}_run.yaml", "--out", out, f"validation.data_args={{file_name: {folder / 'rows.jsonl'}, prompt: prompt}}")
         made["evaluate", name] = [(line["response_ids"], line["log_probs"]) for line in rollout_lines(out, 0, "val_")]
     for command in ("sft", "dpo", "distill", "evaluate"):
         expect(made[command, "long"] == made[command, "control"] and made[command, "long"], f"roll {command} turns by long_factor")
@@ -154,7 +154,7 @@ def check_resumed(folder):
     expect(code == 2 and "(LongRoPE)" in err and "short_factor -> long_factor" in err and "--allow-config-change" in err, f"resumed otherwise: {code} {err}")
     code, _, err = called(*command, "val_prompt_length=48", "val_sequence_length=80")
     expect(code == 0, f"resumed within the original context: {err}")
-    command = ["evaluate", "--config", folder / "resumed.yaml", "--output", folder / "evaluated", "--resume", "validation.generating_args.max_new_tokens=9",
+    command = ["evaluate", "--config", folder / "resumed.yaml", "--out", folder / "evaluated", "--resume", "validation.generating_args.max_new_tokens=9",
                f"validation.data_args={{file_name: {folder / 'rows.jsonl'}, prompt: prompt}}"]
     replay.roll(*[word for word in command if word != "--resume"])
     code, _, err = called(*command, *[f"{key}={value}" for key, value in validation.items()])

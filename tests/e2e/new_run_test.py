@@ -183,14 +183,14 @@ def check_guesses(folder):
         (folder / "guess.jsonl").write_text("".join(json.dumps(dict(messages=[dict(role="user", content=f"question {n}")]) | row) + "\n"
                                                     for n, row in enumerate(some)))
         said = roll(folder, "data", "check", "guess.jsonl").stderr
-        assert f": --type {reward} shows whether" in said, (reward, said)
+        assert f": --reward {reward} shows whether" in said, (reward, said)
     words = "".join(json.dumps(dict(question=f"Capital {n}?", answer=city)) + "\n" for n, city in enumerate(["Paris", "Rome", "7", "Oslo"]))
     (folder / "guess.jsonl").write_text(words)
     said = roll(folder, "train", "--model", "model", "--data", "guess.jsonl", exit_code=2).stderr
     assert "the right answers of 3 of the first 4 rows are neither numbers" in said and "guess.jsonl:1's Paris; type --reward exact_match" in said, said
     said = roll(folder, "new", "guessed", "--model", "model", "--data", "guess.jsonl", "--yes", exit_code=2).stderr
     assert "type --reward exact_match" in said and not (folder / "guessed").exists(), said
-    assert "no reward was asked; --type math_rule, say, shows" in roll(folder, "data", "check", "guess.jsonl").stderr
+    assert "no reward was asked; --reward math_rule, say, shows" in roll(folder, "data", "check", "guess.jsonl").stderr
     (folder / "guess.jsonl").write_text(json.dumps(dict(messages=[dict(role="user", content="Capital?")], gold="Paris")) + "\n")
     said = roll(folder, "train", "--model", "model", "--data", "guess.jsonl", exit_code=2).stderr
     assert "guess.jsonl:1 has no ground_truth (its columns: messages, gold)" in said, said
@@ -206,7 +206,7 @@ def check_faults(folder):
     files = "actor_train.data_args.file_name=[late.jsonl]"
     seen = roll(folder, "validate-config", "--config", config, files, exit_code=2)
     assert late in seen.stderr and "actor_train.data_args.file_name" in seen.stderr, seen.stderr
-    seen = roll(folder, "data", "check", "late.jsonl", "--type", "math_rule", exit_code=2)
+    seen = roll(folder, "data", "check", "late.jsonl", "--reward", "math_rule", exit_code=2)
     assert f"1 of {120 * 200 + 1} rows cannot be used, the first: {late}: ground_truth: missing" in seen.stderr, seen.stderr
     roll(folder, "validate-config", "--config", config, files, "--no-data")
     seen = roll(folder, "validate-config", "--config", config, "prompt_length=4", exit_code=2)
@@ -250,9 +250,9 @@ def check_examples(folder):
     own = folder / "own"
     (own / "answers.jsonl").write_text('{"response": "it is 42", "ground_truth": "42"}\n{"response": "no", "ground_truth": "42"}\n')
     score = lambda *words: [json.loads(line)["reward"] for line in roll(own, "score", "--input", "answers.jsonl", *words).stdout.splitlines()]
-    assert score("--type", "command", "--", sys.executable, "reward.py") == [1, 0]
+    assert score("--reward", "command", "--", sys.executable, "reward.py") == [1, 0]
     subprocess.run(["bash", "build_plugin.sh", "my_reward.cpp"], cwd=own, check=True, timeout=300)
-    assert score("--type", "plugin", "--library", "libmy_reward.so", "--name", "contains") == [1, 0]
+    assert score("--reward", "plugin", "--library", "libmy_reward.so", "--name", "contains") == [1, 0]
     done = subprocess.run(["bash", "build_plugin.sh", "my_loss.cpp"], cwd=own, env=dict(os.environ, ROLL_TORCH=str(folder)), capture_output=True, text=True)
     assert done.returncode == 2 and "no LibTorch headers in" in done.stderr, done.stderr
     print("examples of rewards of one's own are written, built and used")

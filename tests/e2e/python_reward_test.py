@@ -176,10 +176,10 @@ def check_faults(folder):
     for name, text, said in (("broken.py", "def f(:", "SyntaxError"), ("absent.py", None, "is not there")):
         if text:
             (folder / name).write_text(text)
-        done = subprocess.run([BINARY, "score", "--type", "python", "--python", f"{folder / name}:f"], input=json.dumps(ROW), capture_output=True, text=True)
+        done = subprocess.run([BINARY, "score", "--reward", "python", "--python", f"{folder / name}:f"], input=json.dumps(ROW), capture_output=True, text=True)
         expect(done.returncode == 2 and said in done.stderr, f"{name}: {done.returncode} {done.stderr}")
     for wrong in ("own.py", ":f", "own.py:"):
-        done = subprocess.run([BINARY, "score", "--type", "python", "--python", wrong], input=json.dumps(ROW), capture_output=True, text=True)
+        done = subprocess.run([BINARY, "score", "--reward", "python", "--python", wrong], input=json.dumps(ROW), capture_output=True, text=True)
         expect(done.returncode == 2 and "must be FILE.py:NAME or module.NAME" in done.stderr, f"{wrong}: {done.stderr}")
 
 

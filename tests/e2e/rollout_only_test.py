@@ -132,6 +132,6 @@ with tempfile.TemporaryDirectory() as name:
     train(folder / "rows.yaml", f"output_dir={folder / 'rows_alone'}", ONLY)
     expect(sampled(folder / "rows_alone", 1) == sampled(folder / "rows_trained", 1), "rows are sampled as a training does")
     val = f"validation.sets={{sums: {{data_args: {{file_name: [{folder / 'rows.jsonl'}]}}}}}}"
-    roll("evaluate", "--config", folder / "rows.yaml", "--output", folder / "measured", ONLY, val, "--device", "cpu")
+    roll("evaluate", "--config", folder / "rows.yaml", "--out", folder / "measured", ONLY, val, "--device", "cpu")
     expect("val/sums/avg@1" in metrics(folder / "measured")[0], "roll evaluate measures the model of such a run")
 finish("runs that only sample")

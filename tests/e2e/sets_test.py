@@ -50,7 +50,7 @@ def evaluate(*args, code=0):
 def check_ended(folder, told, how):
     """Ended by a signal while the second of three pieces of the last set is judged; goes on on two ranks."""
     out, block = folder / f"ended{how}", folder / "block"
-    flags = ["--config", folder / "run.yaml", "--device", "cpu", "--output", out, "--plain"]
+    flags = ["--config", folder / "run.yaml", "--device", "cpu", "--out", out, "--plain"]
     command = [*flags, "--model", folder / "actor", "--keep-every", "2"]
     block.touch()
     run = subprocess.Popen([binary, "evaluate", *command, "-n", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -75,7 +75,7 @@ def check_ended(folder, told, how):
                                ("validation.generating_args.temperature=0.5", "/validation/temperature: "), ("seed=4", "\n  seed: 3 -> 4"),
                                ("rewards.counted.timeout_s=50", "rewards.counted.timeout_s: 60 -> 50")):
         said = evaluate(*command, "--resume", change, code=2)
-        assert difference in said and "begin another evaluation by --output or --new-run" in said, said
+        assert difference in said and "begin another evaluation by --out or --new-run" in said, said
     assert "/prompts of a piece (--keep-every): 2 -> 3" in evaluate(*flags, "--model", folder / "actor", "--keep-every", "3", "--resume", code=2)
     rows = (folder / "mixed.jsonl").read_text()
     (folder / "mixed.jsonl").write_text(rows.replace("0+2=", "0+3="))
@@ -104,7 +104,7 @@ def check_page(folder):
 def check_without_file(folder, told):
     """Flags in place of a configuration give the numbers of a set that they can describe."""
     flags = ["--model", folder / "actor", "--data", f"many={folder}/many.jsonl", "--reward", "exact_match", "--samples", "4", "--max-new-tokens", "6"]
-    said = evaluate(*flags, "--device", "cpu", "-n", "2", "--output", folder / "flags", "seed=3")
+    said = evaluate(*flags, "--device", "cpu", "-n", "2", "--out", folder / "flags", "seed=3")
     assert "the reward exact_match (as told)" in said and "training prompts" not in said, said
     ours = {key: value for key, value in of_sets(folder / "flags", 0).items() if key.startswith("val/")}
     assert ours and ours == {key: value for key, value in told.items() if key.startswith("val/many/")}, ours
@@ -140,18 +140,18 @@ def main():
 
         for at in (0, 1):
             again = folder / "again.json"
-            evaluate(*[f"--from={name}={folder}/ranks1/rollouts/val_{name}_{at:06}.jsonl" for name in SETS], "--output", again)
+            evaluate(*[f"--from={name}={folder}/ranks1/rollouts/val_{name}_{at:06}.jsonl" for name in SETS], "--out", again)
             again, run_said = json.loads(again.read_text()), {key: value for key, value in of_sets(folder / "ranks1", at).items() if key in named}
             assert again.keys() == run_said.keys() and all(math.isclose(again[key], run_said[key], rel_tol=1e-8, abs_tol=1e-8) for key in again), (again, run_said)
-        evaluate("--config", folder / "run.yaml", "--device", "cpu", "-n", "2", "--model", folder / "actor", "--output", folder / "alone")
+        evaluate("--config", folder / "run.yaml", "--device", "cpu", "-n", "2", "--model", folder / "actor", "--out", folder / "alone")
         assert of_sets(folder / "alone", 0) == told[1], "roll evaluate measures something else than a run's first validation"
         for how in (signal.SIGKILL, signal.SIGTERM):
             check_ended(folder, told[1], how)
-        said = evaluate("--config", folder / "run.yaml", "--device", "cpu", "--output", folder / "ranks1", "--resume", code=2)
-        assert "leads to the checkpoint" in said and "/actor, in a folder of its own by --output" in said, said
+        said = evaluate("--config", folder / "run.yaml", "--device", "cpu", "--out", folder / "ranks1", "--resume", code=2)
+        assert "leads to the checkpoint" in said and "/actor, in a folder of its own by --out" in said, said
         check_page(folder)
         check_without_file(folder, told[1])
-        done = evaluate("--config", folder / "run.yaml", "--device", "cpu", "--output", folder / "none", "validation={}", "metric_for_best_model=score/mean", code=2)
+        done = evaluate("--config", folder / "run.yaml", "--device", "cpu", "--out", folder / "none", "validation={}", "metric_for_best_model=score/mean", code=2)
         assert "has no validation" in done, done
         said = run(folder, folder / "wrong", 1, "metric_for_best_model=val/many/pass@3", code=2)
         assert "no validation set has it; there is val/greedy/avg@1" in said, said

@@ -12,4 +12,11 @@ TEST_CASE("a response's length follows from how often one ended, also where most
   CHECK(expected_length(10, 10, 256) == Approx(1).margin(1e-9));
 }
 
+TEST_CASE("a response has ended by an end token or a stop string, not by its length or an abort", "[forecast]") {
+  CHECK(has_ended(FinishReason::kStop));
+  CHECK(has_ended(FinishReason::kStopString));
+  CHECK_FALSE(has_ended(FinishReason::kLength));
+  CHECK_FALSE(has_ended(FinishReason::kAbort));
+}
+
 }  // namespace roll

@@ -72,9 +72,9 @@ def check(binary, name, config, folder):
         if penalty == 1.0:
             expected = [mine["ids"] for mine in ours] * 13
     apart = sum([x["ids"] for x in roll(binary, folder, prompts * 13, "--temperature", 0, *layout)[1]] != expected for layout in LAYOUTS)
-    once, sampled = roll(binary, folder, prompts, "--seed", 3, "-n", 2)
-    again, _ = roll(binary, folder, prompts, "--seed", 3, "-n", 2)
-    _, few = roll(binary, folder, prompts, "--seed", 3, "-n", 2, "--max-running-requests", 3)
+    once, sampled = roll(binary, folder, prompts, "--seed", 3, "--samples", 2)
+    again, _ = roll(binary, folder, prompts, "--seed", 3, "--samples", 2)
+    _, few = roll(binary, folder, prompts, "--seed", 3, "--samples", 2, "--max-running-requests", 3)
     same = [x["ids"] for x in sampled] == [x["ids"] for x in few]
     ok = equal == 2 * NUM_PROMPTS and difference <= LIMIT and once == again and same and apart == 0
     print(f"{'ok  ' if ok else 'FAIL'} {name}: {equal} of {2 * NUM_PROMPTS} greedy responses equal ({stopped} ended), "
