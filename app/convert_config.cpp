@@ -162,7 +162,7 @@ void check(const Converted& converted, const std::vector<std::string>& variables
 }
 
 void convert(ConvertFlags flags, const std::vector<std::string>& all) {
-  // An old spelling, which would else be read as an argument of the foreign command.
+  // It would be read as an argument of the foreign command.
   for (const std::string& word : all)
     if (word == "--output" || word.starts_with("--output="))
       throw UserError(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "base/file.h"
 #include "collect/rollout_metrics.h"
 #include "config/writer.h"
+#include "evaluation/comparison.h"
 #include "evaluation/measured_set.h"
 #include "model/device.h"
 #include "settings/load_config.h"
@@ -56,34 +58,63 @@ std::pair<std::string, std::string> named_file(const std::string& flag, const st
   return {name, file};
 }
 
-std::vector<JudgedSample> samples_in(const std::string& file) {
+/// Recorded responses of a set.
+struct RecordedSet {
+  std::string name;
+  std::vector<JudgedSample> samples{};
+  JudgedPrompts prompts{};
+};
+
+void add_file(const std::string& file, RecordedSet& set) {
   Input input(file, "--from");
-  std::vector<JudgedSample> samples;
+  const size_t num_before = set.samples.size();
   for_each_json_line(input.stream(), input.name(), [&](int64_t line, const Json& json) {
     const RolloutRecord record = record_from_json(json, fmt::format("{}:{}", input.name(), line));
-    if (!record.is_baseline) samples.push_back(judged_sample(record));
+    if (record.is_baseline) return;
+    set.samples.push_back(judged_sample(record));
+    if (!record.is_judged) return;
+    JudgedPrompt& prompt = set.prompts[record.prompt_id];
+    prompt.ground_truth = record.ground_truth;
+    prompt.right.add(record.score >= 1);
   });
-  if (samples.empty()) throw user_error("--from = {}: has no responses", file);
-  return samples;
+  if (set.samples.size() == num_before) throw user_error("--from = {}: has no responses", file);
 }
 
-/// The numbers of recorded responses: a table, or with --out a line of metrics as a run's.
-void recompute(const EvaluateFlags& flags) {
-  std::map<std::string, std::vector<JudgedSample>> samples;
-  for (const std::string& word : flags.from) {
+/// What --from names, in its order.
+std::vector<RecordedSet> recorded_sets(const std::vector<std::string>& words) {
+  std::vector<RecordedSet> sets;
+  for (const std::string& word : words) {
     const auto [name, file] = named_file("--from", word);
-    for (JudgedSample& sample : samples_in(file)) samples[name].push_back(std::move(sample));
+    auto found = std::ranges::find(sets, name, &RecordedSet::name);
+    if (found == sets.end()) found = sets.insert(sets.end(), {.name = name});
+    add_file(file, *found);
   }
+  return sets;
+}
+
+/// A line for each set that has the first one's prompts.
+std::string comparisons_of(const std::vector<RecordedSet>& sets) {
+  std::string text;
+  for (size_t i = 1; i < sets.size(); ++i)
+    if (const auto comparison = compare(sets[0].prompts, sets[i].prompts))
+      text += to_text(*comparison, sets[0].name, sets[i].name) + "\n";
+  return text;
+}
+
+/// The numbers of recorded responses: a table and how sets of the same prompts differ, or with --out a line of metrics
+/// as a run's.
+void recompute(const EvaluateFlags& flags) {
+  const std::vector<RecordedSet> recorded = recorded_sets(flags.from);
   std::map<std::string, MeasuredSet> sets;
   Json metrics = Json::object();
-  for (const auto& [name, of_set] : samples) {
-    refuse_twins(name, of_set);
+  for (const auto& [name, samples, prompts] : recorded) {
+    refuse_twins(name, samples);
     int64_t num_samples = 1;
-    for (const JudgedSample& sample : of_set) num_samples = std::max(num_samples, sample.number + 1);
-    sets[name] = measured(of_set, num_samples);
+    for (const JudgedSample& sample : samples) num_samples = std::max(num_samples, sample.number + 1);
+    sets[name] = measured(samples, num_samples);
     for (const auto& [metric, value] : set_metrics(name, sets[name]).values()) metrics[metric] = value;
   }
-  if (!flags.output) return print_data(table_of(sets));
+  if (!flags.output) return print_data(table_of(sets) + comparisons_of(recorded));
   check_folder_of("--out", *flags.output);
   write_file_atomic(*flags.output, to_line(metrics) + "\n");
 }
@@ -202,7 +233,7 @@ void add_evaluate(CLI::App& app) {
       [](const CLI::Option* option) { return !option->check_name("--out") && !option->check_name("--help"); });
   auto* from = sub->add_option("--from", flags->from,
                                "instead of sampling: recorded responses (a run's rollouts/val_*.jsonl), [SET=]FILE; "
-                               "files of one SET are put together");
+                               "files of one SET are put together, and sets of the same prompts are compared");
   from->allow_extra_args(false)->type_name("[SET=]FILE");
   for (CLI::Option* option : sampling) from->excludes(option);
   sub->callback([flags] { evaluate(*flags); });

@@ -69,24 +69,24 @@ std::pair<const CLI::App*, std::string> chosen_command(const CLI::App& app) {
   return at;
 }
 
-/// A flag that was called otherwise, in some command or in all of them.
-struct OldSpelling {
-  const char* old;
-  const char* now;
+/// A name that other commands or programs have for a flag.
+struct OtherName {
+  const char* other;
+  const char* own;
 };
 
-constexpr OldSpelling kOldSpellings[] = {
+constexpr OtherName kOtherNames[] = {
     {"--output", "--out"}, {"-o", "--out"},          {"--type", "--reward"},         {"--memory", "--memory-gb"},
     {"-n", "--samples"},   {"--chat", "--template"}, {"--gb-memory", "--memory-gb"},
 };
 
-/// "; it is called --out", where `flag` is the old name of one that `sub` has, or "".
-std::string new_spelling(const CLI::App& sub, const std::string& flag) {
+/// "; it is called --out", where `flag` is another name of one that `sub` has, or "".
+std::string own_name(const CLI::App& sub, const std::string& flag) {
   const std::string command = sub.get_name();
   if (command == "new" && (flag == "--out" || flag == "--output"))
     return "; the folder is the word behind the command: roll new DIR";
-  for (const auto& [old, now] : kOldSpellings)
-    if (flag == old && sub.get_option_no_throw(now)) return fmt::format("; it is called {}", now);
+  for (const auto& [other, own] : kOtherNames)
+    if (flag == other && sub.get_option_no_throw(own)) return fmt::format("; it is called {}", own);
   return "";
 }
 
@@ -98,7 +98,7 @@ UserError unknown_word(const CLI::App& app, int argc, char** argv) {
     const std::string key = override_for_flag(*where, word, word_behind(word, argc, argv));
     word = word.substr(0, word.find('='));
     const std::string flag = word.starts_with("--") ? word : word.substr(0, 2);  // of -n2
-    if (const auto now = new_spelling(*where, flag); !now.empty())
+    if (const auto now = own_name(*where, flag); !now.empty())
       return user_error("{} has no flag {}{}\n`{} --help` lists them all", command, flag, now, command);
     if (!key.empty()) return user_error("{} has no flag {}{}", command, word, key);
     return user_error("{} has no flag {}{}\n`{} --help` lists them all", command, word,

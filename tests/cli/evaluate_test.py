@@ -70,6 +70,23 @@ def run(*args, code=0):
     return done.stdout + done.stderr
 
 
+def check_comparison(folder, before):
+    """Of the same prompts, answered again: the difference and its error are those of the prompts' differences; of others there is none."""
+    after = generated(random.Random(8))
+    for name, some in (("before", before), ("after", after), ("other", [one | dict(ground_truth="5") for one in after])):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in some))
+    shares = [collections.defaultdict(list) for _ in range(2)]
+    for of_prompts, some in zip(shares, (before, after)):
+        for one in some:
+            of_prompts[one["prompt_id"]].append(one["score"])
+    changes = [statistics.fmean(shares[1][id]) - statistics.fmean(shares[0][id]) for id in shares[0]]
+    better, worse = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
+    wanted = (f"after - before: {statistics.fmean(changes):+.4f} ± {statistics.stdev(changes) / math.sqrt(PROMPTS):.4f} over {PROMPTS} prompts: "
+              f"{better} better, {worse} worse, {PROMPTS - better - worse} the same")
+    table = run(*(word for name in ("before", "after", "other") for word in ("--from", f"{folder}/{name}.jsonl")))
+    assert [line for line in table.splitlines() if " - " in line] == [wanted], (table, wanted)
+
+
 def main():
     rng = random.Random(7)
     with tempfile.TemporaryDirectory() as name:
@@ -87,6 +104,7 @@ def main():
         table = run(*files)
         assert "avg@k" in table and len(table.splitlines()) == 2 and f"{theirs['val/made/avg@8']:.4f} ± {theirs['val/made/avg@8/se']:.4f}" in table, table
         assert "is there twice" in run(*files[:2], *files[:2], code=2)
+        check_comparison(folder, lines)
         (folder / "empty.jsonl").write_text("")
         assert "has no responses" in run("--from", folder / "empty.jsonl", code=2)
         assert "--config FILE.yaml, or --model M --data ROWS, is missing" in run(code=2)
