@@ -9,6 +9,7 @@
 #include "convert/verl_adapters.h"
 #include "convert/verl_correction.h"
 #include "convert/verl_distillation.h"
+#include "convert/verl_gdpo.h"
 #include "convert/verl_layout.h"
 #include "convert/verl_objective.h"
 
@@ -245,6 +246,8 @@ constexpr ForeignRow kRows[] = {
     {"algorithm.rollout_correction.rollout_rs_threshold", kCombined},
     {"algorithm.rollout_correction.bypass_mode", kRefused, "old log-probs that are the sampler's own"},
     {"algorithm.rollout_correction.loss_type", kNothing, "nothing without bypass_mode"},
+    {"algorithm.gdpo_reward_keys", kCombined},
+    {"algorithm.gdpo_reward_weights", kCombined},
     {"algorithm.gdpo_*", kNothing, "of GDPO"},
     {"algorithm.use_pf_ppo", kRefused, "PF-PPO, which weighs and drops samples"},
     {"algorithm.pf_ppo.*", kNothing, "nothing without use_pf_ppo"},
@@ -354,9 +357,10 @@ void combine_verl(Conversion& c) {
   if (c.is_set("data.seed")) c.set_from("seed", "data.seed");
   const bool is_judged = c.is_true("reward_model.enable");
   if (!is_judged) c.set("actor_train.data_args.ground_truth", "reward_model.ground_truth", "where verl's rows have it");
-  const std::string function = c.text("custom_reward_function.path");
-  set_reward(c, is_judged ? "reward_model.model.path" : nullptr,
-             function.empty() ? "" : function + ":" + c.text("custom_reward_function.name"));
+  const std::string file = c.text("custom_reward_function.path");
+  const std::string function = file.empty() ? "" : file + ":" + c.text("custom_reward_function.name");
+  set_reward(c, is_judged ? "reward_model.model.path" : nullptr, function);
+  if (c.text("algorithm.adv_estimator") == "gdpo") set_verl_gdpo_terms(c, function);
   combine_verl_distillation(c);
   set_data(c, {ROLLOUT "val_kwargs.temperature", ROLLOUT "val_kwargs.top_p", ROLLOUT "val_kwargs.top_k",
                ROLLOUT "val_kwargs.n"});

@@ -36,6 +36,7 @@ constexpr Estimator kEstimators[] = {
     {.theirs = "rloo", .ours = "rloo", .of_one = "reinforce"},
     {.theirs = "rloo_vectorized", .ours = "rloo"},
     {.theirs = "opo", .ours = "opo", .of_one = "reinforce"},
+    {.theirs = "gdpo", .ours = "gdpo_verl", .of_one = "", .penalises_tokens = false},
     {.theirs = "gpg", .ours = "gpg_verl", .of_one = ""},
     {.theirs = "optimal_token_baseline", .ours = "optimal_token_baseline_verl"},
 };
@@ -95,6 +96,8 @@ bool differs_by_token(const Conversion& c, const Estimator& estimator) {
 void combine_advantages(Conversion& c, const Estimator& estimator) {
   const std::string from = c.origin(kEstimator), name = estimator.ours;
   const bool is_alone = estimator.of_one && c.count("actor_rollout_ref.rollout.n") == 1;
+  if (has_reward_kl(c) && name == "gdpo_verl")
+    throw c.refused("algorithm.use_kl_in_reward", "it has no effect on GDPO's advantages there; leave it out");
   if (has_reward_kl(c) && (is_alone || !estimator.penalises_tokens))
     throw c.refused("algorithm.use_kl_in_reward",
                     fmt::format("{} adds the KL of all tokens to a response's reward before it compares responses, "

@@ -74,6 +74,10 @@ bool is_assistant(const Json& message) {
   return message["role"] == "assistant";
 }
 
+bool is_system(const Json& message) {
+  return message["role"] == "system" || message["role"] == "developer";
+}
+
 bool is_same(const Json& a, const Json& b) {
   return FileJson(a) == FileJson(b);
 }

@@ -20,6 +20,8 @@ Json parse_chat(const Json& value, const std::string& origin, const std::string&
 std::string content_text(const Json& message);
 
 bool is_assistant(const Json& message);
+/// A message of the role system, or developer, as OpenAI's newer models call it.
+bool is_system(const Json& message);
 
 /// Equality that does not ask for the order of keys.
 bool is_same(const Json& a, const Json& b);

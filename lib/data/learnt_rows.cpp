@@ -46,7 +46,12 @@ LearntFile::LearntFile(const std::filesystem::path& file, const DataArgs& data, 
 bool LearntFile::next(Row& row) {
   Json json;
   if (!reader_->next(json)) return false;
-  if (std::exchange(is_first_, false) && !columns_.names_prompt()) columns_ = learnt_columns(json, name_, kind_);
+  if (std::exchange(is_first_, false) && !columns_.names_prompt()) {
+    RowColumns found = learnt_columns(json, name_, kind_);
+    found.system = columns_.system;
+    found.prompt_template = columns_.prompt_template;
+    columns_ = std::move(found);
+  }
   row = parse_learnt_row(json, fmt::format("{}:{}", name_, reader_->number()), columns_);
   return true;
 }

@@ -19,6 +19,7 @@ struct RowColumns {
   std::optional<std::string> system{}, prompt_template{};  // texts, not columns
 
   bool names_prompt() const { return messages || question || prompt; }
+  bool dresses_prompts() const { return system || prompt_template; }
   bool operator==(const RowColumns&) const = default;
 };
 

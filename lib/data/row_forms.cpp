@@ -140,7 +140,9 @@ SftForm text_form(const Row& row) {
 
 }  // namespace
 
-SftForm sft_form(const Row& row, const SftColumns& columns) {
+namespace {
+
+SftForm bare_sft_form(const Row& row, const SftColumns& columns) {
   const AskedColumns asked = find_asked(row, columns.prompt, LearntRows::kResponses);
   const Response response = find_response(row, columns.response);
   const bool may_be_text = !columns.prompt.names_prompt() && column(row.raw, "text");
@@ -163,6 +165,22 @@ SftForm sft_form(const Row& row, const SftColumns& columns) {
   return {.learnt = Learnt::kTurns, .prompt = chat->chat, .variables = template_variables(row.raw, row.origin)};
 }
 
+}  // namespace
+
+SftForm sft_form(const Row& row, const SftColumns& columns) {
+  SftForm form = bare_sft_form(row, columns);
+  if (!columns.prompt.dresses_prompts()) return form;
+  if (form.is_chat())
+    dress_messages(form.prompt, columns.prompt, row.origin);
+  else if (form.learnt == Learnt::kAll)
+    throw user_error(
+        "{}: text: is learnt as it is and has no prompt for data_args.{}; remove the key, or give the row a prompt",
+        row.origin, columns.prompt.system ? "system" : "prompt_template");
+  else
+    form.prompt_text = dressed_text(form.prompt_text, columns.prompt, row.origin);
+  return form;
+}
+
 // ---- preferences
 
 namespace {
@@ -177,7 +195,7 @@ size_t common_messages(const Json& chosen, const Json& rejected) {
 
 Json without_system(const Json& chat) {
   size_t begin = 0;
-  while (begin < chat.size() && (chat[begin]["role"] == "system" || chat[begin]["role"] == "developer")) ++begin;
+  while (begin < chat.size() && is_system(chat[begin])) ++begin;
   return some_messages(chat, begin, chat.size());
 }
 
@@ -247,7 +265,7 @@ PairForm text_pair(const Row& row, const AskedColumns& asked, const PairColumns&
   require_text(row, columns.chosen, form.chosen);
   require_text(row, columns.rejected, form.rejected);
   if (asked.text) {
-    form.prompt = asked.text->text;
+    form.prompt = dressed_text(asked.text->text, columns.prompt, row.origin);
     return form;
   }
   const std::string chosen = form.chosen.get<std::string>(), rejected = form.rejected.get<std::string>();
@@ -255,6 +273,11 @@ PairForm text_pair(const Row& row, const AskedColumns& asked, const PairColumns&
   if (length == 0)
     throw user_error("{}: there is no prompt: the row has no column for it, and {} and {} begin differently",
                      row.origin, columns.chosen, columns.rejected);
+  if (columns.prompt.dresses_prompts())
+    throw user_error(
+        "{}: no column holds its prompt, so data_args.{} has no place in what {} and {} begin with; give the prompt a "
+        "column",
+        row.origin, columns.prompt.system ? "system" : "prompt_template", columns.chosen, columns.rejected);
   form.prompt = chosen.substr(0, length);
   form.chosen = chosen.substr(length);
   form.rejected = rejected.substr(length);
@@ -269,7 +292,9 @@ PairForm pair_form(const Row& row, const PairColumns& columns) {
       filled_column(row, columns.chosen).is_string() && filled_column(row, columns.rejected).is_string();
   if (asked.is_empty() && columns.prompt.names_prompt()) throw no_prompt(row, columns.prompt);
   if (is_text && !asked.messages && !asked.prompt && !asked.question) return text_pair(row, asked, columns);
-  return chat_pair(row, asked, columns);
+  PairForm form = chat_pair(row, asked, columns);
+  dress_messages(form.prompt, columns.prompt, row.origin);
+  return form;
 }
 
 size_t common_prompt(const std::string& chosen, const std::string& rejected) {

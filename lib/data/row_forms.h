@@ -43,11 +43,13 @@ struct PairForm {
   bool is_chat() const { return prompt.is_array(); }
 };
 
-/// UserError (row.origin): columns that contradict each other, or that are missing, empty or of another type.
+/// The prompt has the system message and the template that the columns name (dress_messages(), dressed_text()); of
+/// kTurns the template is around the user's last message. UserError (row.origin): columns that contradict each other,
+/// or that are missing, empty or of another type; a text or template for which the row has no place.
 SftForm sft_form(const Row& row, const SftColumns& columns);
 
 /// A prompt within both responses is taken out of them; where no column holds it, their common beginning is it.
-/// UserError as above.
+/// The prompt is then dressed, and errors are thrown, as above.
 PairForm pair_form(const Row& row, const PairColumns& columns);
 
 /// TRL's extract_prompt(): the characters that two texts begin with, without a blank before the first that

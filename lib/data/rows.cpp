@@ -127,35 +127,19 @@ void read_prompt(Row& row, RowColumns columns) {
   }
 }
 
-/// `text` where the template says {prompt}.
+/// `text` in place of the mark {prompt} in `pattern`.
 std::string filled(std::string pattern, const std::string& text) {
   const size_t found = pattern.find(kPromptMark);
   if (found == std::string::npos) throw user_error("data_args.prompt_template: must hold {} once", kPromptMark);
   return pattern.replace(found, kPromptMark.size(), text);
 }
 
-/// What all prompts get beside their rows' columns.
-void dress_prompt(Row& row, const RowColumns& columns) {
-  if (columns.prompt_template && !row.messages) row.prompt = filled(*columns.prompt_template, row.prompt);
-  if (!row.messages) {
-    if (columns.system)
-      throw user_error(
-          "{}: its prompt is raw text, which no system message goes before (data_args.system); write it "
-          "into data_args.prompt_template",
-          row.origin);
-    return;
-  }
-  Json& messages = *row.messages;
-  if (columns.prompt_template) {
-    const auto last =
-        std::find_if(messages.rbegin(), messages.rend(), [](const Json& m) { return m["role"] == "user"; });
-    if (last == messages.rend())
-      throw user_error("{}: no message is the user's, but data_args.prompt_template goes around the last of them",
-                       row.origin);
-    (*last)["content"] = filled(*columns.prompt_template, (*last)["content"].get<std::string>());
-  }
-  if (columns.system && messages.front()["role"] != "system")
-    messages.insert(messages.begin(), Json{{"role", "system"}, {"content", *columns.system}});
+/// Applies both texts of `columns` to the prompt of a row without an answer.
+void dress_row(Row& row, const RowColumns& columns) {
+  if (row.messages)
+    dress_messages(*row.messages, columns, row.origin);
+  else
+    row.prompt = dressed_text(row.prompt, columns, row.origin);
 }
 
 }  // namespace
@@ -174,6 +158,28 @@ Json parse_messages(const Json& value, const std::string& origin, const std::str
     }
   }
   return messages;
+}
+
+std::string dressed_text(const std::string& text, const RowColumns& columns, const std::string& origin) {
+  if (columns.system)
+    throw user_error(
+        "{}: its prompt is raw text, which no system message goes before (data_args.system); write it "
+        "into data_args.prompt_template",
+        origin);
+  return columns.prompt_template ? filled(*columns.prompt_template, text) : text;
+}
+
+void dress_messages(Json& messages, const RowColumns& columns, const std::string& origin) {
+  if (columns.prompt_template) {
+    const auto last =
+        std::find_if(messages.rbegin(), messages.rend(), [](const Json& m) { return m["role"] == "user"; });
+    if (last == messages.rend())
+      throw user_error("{}: no message is the user's, but data_args.prompt_template goes around the last of them",
+                       origin);
+    (*last)["content"] = filled(*columns.prompt_template, content_text(*last));
+  }
+  if (columns.system && !is_system(messages.front()))
+    messages.insert(messages.begin(), Json{{"role", "system"}, {"content", *columns.system}});
 }
 
 Row parse_learnt_row(const Json& columns_as_they_are, const std::string& origin, const RowColumns& columns) {
@@ -195,7 +201,7 @@ Row parse_learnt_row(const Json& columns_as_they_are, const std::string& origin,
 Row parse_row(const Json& line, const std::string& origin, const RowColumns& columns) {
   Row row = parse_learnt_row(line, origin, columns);
   read_prompt(row, columns);
-  dress_prompt(row, columns);
+  dress_row(row, columns);
   if (row.messages) row.tools = template_variables(line, origin).value("tools", Json());
   return row;
 }

@@ -64,6 +64,14 @@ inline std::shared_ptr<const Row> borrowed(const Row& row) {
 /// lacks (which may be null, but for the prompt), a ground truth without the part that is asked for.
 Row parse_row(const Json& line, const std::string& origin, const RowColumns& columns);
 
+/// A raw prompt in columns.prompt_template. UserError "origin: ...": columns.system is set, which raw text has no place
+/// for.
+std::string dressed_text(const std::string& text, const RowColumns& columns, const std::string& origin);
+
+/// Puts columns.prompt_template around the last message of the user's, and columns.system before messages that begin
+/// with no system or developer message. UserError "origin: ...": a template, but no message of the user's.
+void dress_messages(Json& messages, const RowColumns& columns, const std::string& origin);
+
 /// The row as a line that is read the same without any key: its prompt, ground truth, tag and domain by their own
 /// names, and all other columns as they are.
 Json own_columns(const Row& row, const RowColumns& columns);

@@ -7,6 +7,8 @@
 //                                 deviation of their group                               Shao et al. 2024
 //   gdpo                          reinforce, with each part of the rewards normalised over
 //                                 its group, and their weighted sum over the batch        Liu et al. 2026
+//   gdpo_verl                     that, with verl's rule for the sum: it is whitened over the
+//                                 batch's tokens, so long responses weigh more in its mean
 //   reinforce_plus_plus           reinforce, with advantages whitened over the batch     Hu et al. 2025
 //   reinforce_plus_plus_baseline  that, with rewards less the mean of their group        Hu et al. 2025
 //   remax                         reinforce, with rewards less a greedy response's       Li et al. 2023
@@ -15,7 +17,7 @@
 //   optimal_token_baseline        reinforce, less a mean over the group token by token     Li et al. 2026
 //   optimal_token_baseline_verl   that, with verl's rule for what one response alone has
 //
-// Names without `_verl` are the papers'. verl has the same formulae under them but for those two.
+// Names without `_verl` are the papers'. verl has the same formulae under them but for those that end so here.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -119,7 +119,7 @@ std::vector<char> sample_mask(const StepFacts& step, const ExperienceConfig& con
   return mask;
 }
 
-std::vector<double> decoupled_rewards(const StepFacts& step, int64_t num_groups) {
+std::vector<double> decoupled_rewards(const StepFacts& step, int64_t num_groups, bool over_batch) {
   ROLL_CHECK_EQ(step.parts.size(), step.rewards.size(), "every reward has its parts");
   size_t num_parts = 0;
   for (const auto& parts : step.parts) num_parts = std::max(num_parts, parts.size());
@@ -138,6 +138,7 @@ std::vector<double> decoupled_rewards(const StepFacts& step, int64_t num_groups)
         sums[b] += weights[step.group_index[b]] * (values[b] - group.mean) / (group.deviation() + kDeviationEps);
     }
   }
+  if (!over_batch) return sums;
   const Moments batch = masked_moments(at::tensor(sums, at::kDouble), judged_mask(step));
   for (size_t b = 0; b < sums.size(); ++b)
     sums[b] = step.judged[b] ? (sums[b] - batch.mean) / (batch.deviation() + kDeviationEps) : 0;
@@ -146,7 +147,8 @@ std::vector<double> decoupled_rewards(const StepFacts& step, int64_t num_groups)
 
 std::vector<double> normalised_rewards(const StepFacts& step, const ExperienceConfig& config, int64_t num_groups,
                                        RunningMoments& running) {
-  if (config.adv_estimator->separates_rewards) return decoupled_rewards(step, num_groups);
+  const AdvantageEstimator& estimator = *config.adv_estimator;
+  if (estimator.separates_rewards) return decoupled_rewards(step, num_groups, /*over_batch=*/!estimator.whitens);
   std::vector<double> rewards = step.rewards;
   const Normalisation types = config.normalisation();
   for (size_t b = 0; b < rewards.size(); ++b)

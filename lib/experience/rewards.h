@@ -28,9 +28,9 @@ std::vector<char> groups_that_differ(const StepFacts& step, int64_t num_groups);
 std::vector<char> sample_mask(const StepFacts& step, const ExperienceConfig& config, int64_t num_groups);
 
 /// [B] GDPO (Liu et al. 2026, Group reward-Decoupled Normalization): each part of the rewards less its group's mean
-/// over its deviation, the weighted sum of these, and that less the batch's mean over its deviation; deviations as
-/// below. A response without parts, whose reward is 0, has 0 of each.
-std::vector<double> decoupled_rewards(const StepFacts& step, int64_t num_groups);
+/// over its deviation, the weighted sum of these, and with `over_batch` that less the batch's mean over its deviation;
+/// deviations as below. A response without parts, whose reward is 0, has 0 of each.
+std::vector<double> decoupled_rewards(const StepFacts& step, int64_t num_groups, bool over_batch);
 
 /// [B] (reward - reward_baseline - mean) / (deviation + 1e-6) by config.normalisation() (n - 1; running: of all rewards
 /// so far, these included), where a greedy response's reward is the mean if the estimator samples one; 0 where there is

@@ -5,7 +5,8 @@
 //   25
 //             kinds are in ifeval/roll_functions.cpp
 //   IFEval's  columns instruction_id_list ["keywords:existence", ...] and kwargs [{"keywords": [...]}, ...]; their 25
-//             kinds are in ifeval/instructions.cpp (Zhou et al. 2023, arXiv 2311.07911)
+//             kinds are in ifeval/instructions.cpp (Zhou et al. 2023, arXiv 2311.07911), IFBench's 55 in
+//             ifeval/ifbench_instructions.cpp and ifbench_formats.cpp
 //   AllenAI's ground_truth is [{"instruction_id": [...], "kwargs": [...]}], as JSON or as Python writes it, with
 //             IFEval's kinds and the 29 of ifeval/allenai_instructions.cpp
 // The answer behind the thinking is checked. A row with an instruction of an unknown kind, or without its arguments, is

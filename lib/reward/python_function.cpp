@@ -9,12 +9,18 @@ namespace roll {
 
 namespace {
 
+std::vector<std::string> command_of(const PythonName& name, const PythonFunctionArgs& args) {
+  std::vector<std::string> command = name.command(args.interpreter, python_function_text());
+  if (args.result_key) command.push_back(*args.result_key);
+  return command;
+}
+
 constexpr double kStart_s = 300;  // of a function's file, which may load models
 
 class PythonFunction : public ProgramReward {
  public:
   PythonFunction(PythonName name, const PythonFunctionArgs& args, const RuleContext& context)
-      : ProgramReward(name.command(args.interpreter, python_function_text()), context,
+      : ProgramReward(command_of(name, args), context,
                       {.key = "interpreter",
                        .shown = "python = " + args.python,
                        .start_s = kStart_s,

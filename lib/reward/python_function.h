@@ -1,6 +1,8 @@
 // Type python: a function in a file of the user's scores responses (reward/python_function.py).
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "reward/rule.h"
@@ -10,6 +12,7 @@ namespace roll {
 struct PythonFunctionArgs {
   std::string python;
   std::string interpreter = "python3";
+  std::optional<std::string> result_key;
   bool sandbox = false;
 
   template <class V>
@@ -19,6 +22,8 @@ struct PythonFunctionArgs {
       "names "
       "say; without a type it means type python");
     v("interpreter", interpreter, "the Python that runs it, such as that of a virtual environment");
+    v("result_key", result_key,
+      "the reward is the number under this key of the dict that the function gives; null: under reward or score");
     v("sandbox", sandbox, "it has no network and no files but its own and the interpreter's (SECURITY.md)");
   }
 };

@@ -1,4 +1,6 @@
-"""Answers the lines of a reward program (reward/python_function.h) with a function of the user's: FILE FUNCTION.
+"""Answers the lines of a reward program (reward/python_function.h) with a function of the user's: FILE FUNCTION [KEY].
+
+KEY names the number that is the reward in the dict that the function gives; without it that is reward or score.
 
 The names of its parameters say which trainer it was written for, and so what it gets and gives:
   solution_str   verl           data_source, solution_str, ground_truth, extra_info -> number or {"score": number, ...}
@@ -120,8 +122,11 @@ def shown(value):
     return value if is_simple else str(value)[:1000]
 
 
+REWARD_KEYS = sys.argv[3:] or ["reward", "score", "rewards"]
+
+
 def reward_in(given):
-    return plain(next((given[key] for key in ("reward", "score", "rewards") if key in given), None))
+    return plain(next((given[key] for key in REWARD_KEYS if key in given), None))
 
 
 def verdict(given, detail=None):
@@ -129,7 +134,11 @@ def verdict(given, detail=None):
     detail = detail or {}
     if isinstance(given, dict):
         detail = detail | {str(key): shown(value) for key, value in given.items() if isinstance(value, (str, int, float))}
+        if sys.argv[3:] and sys.argv[3] not in given:
+            raise ValueError(f"it gave no {sys.argv[3]}, which result_key names; it gave {', '.join(map(str, given))}")
         given = reward_in(given)
+    elif sys.argv[3:]:
+        raise ValueError(f"it gave {type(given).__name__} in place of a dict with {sys.argv[3]}, which result_key names")
     given = plain(given)
     if isinstance(given, (list, tuple)) and len(given) == 1:
         given = given[0]
@@ -183,7 +192,7 @@ def verdicts(function, questions, loop):
 
 
 def main():
-    source, name = sys.argv[1:]
+    source, name = sys.argv[1:3]
     answer = take_output()
     function = Function(load(source, name))
     loop = asyncio.new_event_loop()

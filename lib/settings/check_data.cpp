@@ -169,12 +169,6 @@ void check_prompt_template(const DataArgs& data, Checker& check) {
                 "must hold {} once: the row's text goes there", kPromptMark);
 }
 
-/// Responses are learnt behind the prompts that their rows hold.
-void refuse_dressed_prompts(const DataArgs& data, Checker& check) {
-  for (const auto* text : {&data.system, &data.prompt_template})
-    check.require(!*text, *text, "is for prompts that a policy answers; write it into the rows that are learnt from");
-}
-
 /// Two domains with one tag would both claim its rows.
 bool check_tags(const Config& config, Checker& check) {
   bool is_unique = true;
@@ -290,7 +284,7 @@ void check_data(const SftConfig& config, bool offline, Checker& check) {
   for (const DataArgs* data : {&config.sft_train.data_args, &config.validation.data_args}) {
     check_templates(config.global_template, *data, check);
     refuse_curriculum(*data, check);
-    refuse_dressed_prompts(*data, check);
+    check_prompt_template(*data, check);
     check.require(config.kind == "dpo" || !data->prompt || data->response, data->response,
                   "{} needs it: the column of what is learnt", check.name(data->prompt));
     const auto check_all = [&](const std::vector<fs::path>& files) { check_learnt_rows(files, *data, config); };

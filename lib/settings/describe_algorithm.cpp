@@ -69,6 +69,8 @@ constexpr Trait kCorrectedGroupMeanOfVerl{"the mean of the group as baseline, co
                                           [](const AlgorithmSetting& s) { return s.is("gpg_verl"); }, advantage_keys};
 constexpr Trait kDecoupled{"each reward normalised over its group, then their sum over the batch",
                            [](const AlgorithmSetting& s) { return s.is("gdpo"); }, advantage_keys};
+constexpr Trait kDecoupledOfVerl{"each reward normalised over its group, then their sum over the batch's tokens",
+                                 [](const AlgorithmSetting& s) { return s.is("gdpo_verl"); }, advantage_keys};
 constexpr Trait kTokenBaseline{"a baseline of each token of the group",
                                [](const AlgorithmSetting& s) { return s.is("optimal_token_baseline"); },
                                advantage_keys};
@@ -252,6 +254,7 @@ constexpr Algorithm kAlgorithms[] = {
     {"GiGPO", "Feng et al. 2025", &kTurnsAndEpisodes, &kClippedRatio, {&kEachTrajectoryOnce, &kKlInLoss}},
     {"GiGPO as in ROLL", "Feng et al. 2025, a trajectory once for each turn", &kTurnsAndEpisodes, &kClippedRatio},
     {"GDPO", "Liu et al. 2026", &kDecoupled, &kClippedRatio},
+    {"GDPO as in verl", "Liu et al. 2026, whitened over tokens", &kDecoupledOfVerl, &kClippedRatio},
     {"OTB", "Li et al. 2026", &kTokenBaseline, &kClippedRatio, {&kTokenMean, &kNoKl}},
     {"OTB as in verl",
      "Li et al. 2026, no baseline for one response alone",

@@ -43,7 +43,9 @@ struct DistillConfig : SftConfig {
     v.noted({"num_nodes", "local_rank", "rpc_timeout", "is_offload_states", "is_offload_optimizer_states_in_train_step",
              "base_dir"},
             "one program runs all roles; there are no remote calls to tune");
-    v.refused({"system_key"}, "a row's system prompt is a message of it: name the column of messages");
+    v.refused({"system_key"},
+              "a row's own system prompt is a message of it: name the column of messages; data_args.system is one for "
+              "all rows");
   }
 };
 

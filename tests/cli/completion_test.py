@@ -40,7 +40,7 @@ OFFERS = [
     ("roll verify ", ["folder", "my.yaml"]),
     ("roll init-model --hidden ", []),
     ("roll train --config my.yaml adv_e", ["adv_estimator="]),
-    ("roll train --config my.yaml adv_estimator=g", ["gae", "gdpo", "gigpo", "grpo", "gpg", "gpg_verl"]),
+    ("roll train --config my.yaml adv_estimator=g", ["gae", "gdpo", "gdpo_verl", "gigpo", "grpo", "gpg", "gpg_verl"]),
     ("roll train --config my.yaml use_kl_loss=", ["true", "false"]),
     ("roll train --config my.yaml actor_tr", ["actor_train."]),
     ("roll train --config my.yaml actor_train.training_args.lea", ["actor_train.training_args.learning_rate="]),

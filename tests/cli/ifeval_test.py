@@ -213,7 +213,27 @@ def check_allenai():
     expect("no such instruction here" in unknown["detail"]["error"], unknown)
 
 
+def check_ifbench():
+    """IFBench's instructions have the verdicts of its own code (tests/oracles/make_golden_ifbench.py), 97 % of those that need sentences or words; the three that need a model or a dictionary are
+    refused by name, and the arguments of a real row, null where a kind takes none, are read."""
+    golden = json.loads((pathlib.Path(__file__).resolve().parents[1] / "golden/reward/ifbench.json").read_text())
+    results = score([dict(response=case["text"], instruction_id_list=[case["kind"]], kwargs=[dict(num_words=None, relation=None) | case["kwargs"]]) for case in golden])
+    wrong = [(case, result) for case, result in zip(golden, results) if result["detail"].get("followed") != [case["follows"]]]
+    for case, result in wrong:
+        print(f"{case}: said {result}")
+    loose = ("sentence", "last_first", "specific_position", "words_position", "pronouns", "title_case", "no_bullets_bullets")
+    exact = [case for case, _ in wrong if not any(part in case["kind"] for part in loose)]
+    expect(not exact and len(wrong) <= 0.03 * len(golden), f"IFBench's: {len(wrong)} of {len(golden)} verdicts differ, {len(exact)} of those that need no sentences")
+    for kind, needed in (("words:start_verb", "parts of speech"), ("words:odd_even_syllables", "dictionary of syllables"), ("format:emoji", "table of emojis")):
+        error = score([dict(response="x", instruction_id_list=[kind], kwargs=[{}])])[0]["detail"]["error"]
+        expect(f'instruction_id_list[0] = "{kind}": its check needs' in error and needed in error, error)
+    for kind, kwargs, said in (("count:numbers", {"N": None}, "N = null: must be a whole number"), ("sentence:keyword", {"word": "cat", "N": 0}, "N = 0: must be at least 1")):
+        error = score([dict(response="x", instruction_id_list=[kind], kwargs=[kwargs])])[0]["detail"]["error"]
+        expect(f"kwargs[0]: {kind}: {said}" in error, error)
+
+
 check_allenai()
+check_ifbench()
 for strict in (True, False):
     compare("ifeval", oracle.IFEVAL, ["less than", "at least"], strict)
     compare("roll", oracle.ROLL, ["at least", "at most", "around"], strict)

@@ -270,4 +270,33 @@ TEST_CASE("a program of TRL's RLOOTrainer has RLOO's objective", "[convert]") {
   CHECK(written_value(launched("examples/grpo.py"), "adv_estimator") == "grpo");
 }
 
+TEST_CASE("verl's GDPO has an estimator of its own, and a term for each number of the function's", "[convert]") {
+  const KeyPairs gdpo{{"algorithm.adv_estimator", "gdpo"}};
+  const KeyPairs function{{"reward.custom_reward_function.path", "rlla.py"}, {"reward.reward_manager.name", "gdpo"}};
+  const KeyPairs keys{{"algorithm.gdpo_reward_keys", R"(["accuracy_reward", "format_reward"])"}};
+  const auto made = [&](std::initializer_list<KeyPairs> parts) {
+    KeyPairs all = gdpo;
+    for (const KeyPairs& part : parts) all.insert(all.end(), part.begin(), part.end());
+    return made_from("verl", all);
+  };
+  const Converted two = made({function, keys});
+  CHECK(written_value(two, "adv_estimator") == "gdpo_verl");
+  CHECK_THAT(two.yaml, Contains(R"(terms: [{type: python, python: "rlla.py:compute_score", result_key: )"
+                                R"("accuracy_reward", weight: 1.0}, {type: python, python: "rlla.py:compute_score", )"
+                                R"(result_key: "format_reward", weight: 1.0}])"));
+  CHECK_THAT(two.yaml, !Contains("NOT SUPPORTED"));
+  const KeyPairs weights{{"algorithm.gdpo_reward_weights", "[2, 0.5]"}};
+  CHECK_THAT(made({function, keys, weights}).yaml,
+             Contains(R"("accuracy_reward", weight: 2})") && Contains(R"("format_reward", weight: 0.5})"));
+  CHECK(written_value(made({function, keys, {{"algorithm.gamma", "0.9"}}}), "gamma") == "1");
+
+  CHECK_THROWS_WITH(made({function}), Contains("gdpo_reward_keys") && Contains("names of the rewards"));
+  CHECK_THROWS_WITH(made({keys}), Contains("custom_reward_function.path"));
+  CHECK_THROWS_WITH(made({function, keys, {{"algorithm.gdpo_reward_weights", "[2]"}}}),
+                    Contains("must be one for each of algorithm.gdpo_reward_keys"));
+  CHECK_THROWS_WITH(made({function, keys, {{"actor_rollout_ref.rollout.n", "1"}}}), Contains("has no group"));
+  CHECK_THROWS_WITH(made({function, keys, {{"algorithm.use_kl_in_reward", "True"}}}),
+                    Contains("has no effect on GDPO's advantages"));
+}
+
 }  // namespace roll

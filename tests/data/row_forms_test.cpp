@@ -125,6 +125,49 @@ TEST_CASE("rows to learn from whose columns contradict each other are refused", 
   CHECK(row(R"("prompt": "q", "messages": [<u:q>, <a:a>, <u:r>, <a:b>])") == error_of([] {}));  // UltraChat's
 }
 
+TEST_CASE("prompts of rows to learn from get the configuration's system message and template", "[data]") {
+  const RowColumns dressed{.system = "Be brief.", .prompt_template = "<{prompt}>"};
+  const auto sft = [&](const std::string& text, RowColumns columns) {
+    const SftForm form = sft_form(form_row(text), {.prompt = std::move(columns)});
+    return form.is_chat() ? words(form.prompt) + (form.completion.is_array() ? " -> " + words(form.completion) : "")
+                          : form.prompt_text + " -> " + form.completion_text;
+  };
+  const std::string turns = "system: Be brief. | user: <q> | assistant: a";
+  CHECK(sft(R"({"messages": [<u:q>, <a:a>]})", dressed) == turns);
+  CHECK(sft(R"({"prompt": [<u:q>], "completion": [<a:a>]})", dressed) ==
+        "system: Be brief. | user: <q> -> assistant: a");
+  CHECK(sft(R"({"messages": [<s:own>, <u:q>, <a:a>, <u:r>, <a:b>]})", dressed) ==
+        "system: own | user: q | assistant: a | user: <r> | assistant: b");
+  CHECK(sft(R"({"messages": [{"role": "developer", "content": "own"}, <u:q>, <a:a>]})", dressed) ==
+        "developer: own | user: <q> | assistant: a");
+  RowColumns of_question = dressed;
+  of_question.question = "q";
+  CHECK(sft(R"({"q": "1+1?", "response": "2"})", of_question) == "system: Be brief. | user: <1+1?> -> assistant: 2");
+  CHECK(sft(R"({"prompt": "1+1=", "completion": "2"})", {.prompt_template = "<{prompt}>"}) == "<1+1=> -> 2");
+
+  CHECK(pair_words(R"({"chosen": [<u:q>, <a:a>], "rejected": [<u:q>, <a:b>]})", dressed) ==
+        "system: Be brief. | user: <q> -> assistant: a / assistant: b");
+  CHECK(pair_words(R"({"instruction": "q", "chosen": "a", "rejected": "b"})", dressed) ==
+        "system: Be brief. | user: <q> -> assistant: a / assistant: b");
+  CHECK(pair_words(R"({"prompt": "q", "chosen": "a", "rejected": "b"})", {.prompt_template = "<{prompt}>"}) ==
+        "<q> -> a / b");
+}
+
+TEST_CASE("rows to learn from with no place for a system message or a template are refused", "[data]") {
+  const SftColumns system{.prompt = {.system = "s"}}, around{.prompt = {.prompt_template = "<{prompt}>"}};
+  CHECK_THAT(sft_refusal(R"({"text": "q a"})", system),
+             Contains("f.jsonl:3: text: is learnt as it is and has no prompt"));
+  CHECK_THAT(sft_refusal(R"({"text": "q a"})", around), Contains("no prompt for data_args.prompt_template"));
+  CHECK_THAT(sft_refusal(R"({"prompt": "q", "completion": "a"})", system), Contains("its prompt is raw text"));
+  CHECK_THAT(sft_refusal(R"({"messages": [<a:a>]})", around), Contains("no message is the user's"));
+  const auto pairs = [](const std::string& text, const RowColumns& columns) {
+    return error_of([&] { pair_form(form_row(text), {.prompt = columns}); });
+  };
+  CHECK_THAT(pairs(R"({"chosen": "is q a", "rejected": "is q b"})", around.prompt),
+             Contains("f.jsonl:3: no column holds its prompt, so data_args.prompt_template has no place"));
+  CHECK_THAT(pairs(R"({"prompt": "q", "chosen": "a", "rejected": "b"})", system.prompt), Contains("raw text"));
+}
+
 TEST_CASE("a column of thoughts belongs to the response beside it", "[data]") {
   const SftForm form = sft_form(form_row(R"({"prompt": [<u:q>], "completion": "a", "thinking": "t"})"), {});
   CHECK(form.completion[0]["reasoning_content"] == "t");

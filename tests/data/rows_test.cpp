@@ -229,6 +229,8 @@ TEST_CASE("every prompt gets the system message and the template that the config
   CHECK(chat[0]["content"] == "own");
   CHECK(chat[1]["content"] == "a");
   CHECK(chat[3]["content"] == "c!");
+  CHECK(row_of(R"({"m": [{"role": "developer", "content": "own"}, {"role": "user", "content": "a"}]})", of_chats)
+            .messages->size() == 2);
   CHECK(row_of(R"({"p": "1+1?"})", {.prompt = "p", .prompt_template = "<{prompt}>"}).prompt == "<1+1?>");
   CHECK(row_error(R"({"p": "1+1?"})", {.prompt = "p", .system = "s"}).find("raw text") != std::string::npos);
   CHECK(row_error(R"({"m": [{"role": "assistant", "content": "a"}]})", of_chats).find("no message is the user's") !=

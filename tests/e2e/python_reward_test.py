@@ -109,6 +109,10 @@ def check_conventions(folder):
         answer = score(folder, function, row)[0]
         expect(answer["reward"] == reward, f"{function}: {answer}, wanted {reward}")
     expect(score(folder, "ours")[0]["detail"] == {"reward": 1.5, "length": 8}, "what else a function gives is the detail")
+    key = lambda name, function="ours", code=0: score(folder, function, more=("--result-key", name), code=code)
+    expect([key("length")[0][part] for part in ("reward", "detail")] == [8, {"reward": 1.5, "length": 8}], "result_key names the reward")
+    expect("it gave no depth, which result_key names; it gave reward, length" in key("depth", code=2), "a key that is not there")
+    expect("it gave float in place of a dict with depth, which result_key names" in key("depth", "verl_without_source", code=2), "a number is no dict")
     many = [ROW | dict(response="x" * (i % 50)) for i in range(500)]
     expect([a["reward"] for a in score(folder, "trl_each", *many, more=("--world-size", "3"))] == [i % 50 + 50 for i in range(500)], "answers in the order of rows")
 

@@ -55,6 +55,30 @@ def check_preview(folder):
     assert f"{ROWS} rows x {PASSES} epochs are fewer than one update of 25; lower the batch size or add rows" in text, text
 
 
+def check_dressed_prompts(folder):
+    """A system message and a template of the configuration give the tokens and the loss of rows that hold them."""
+    asked = lambda text: [dict(role="user", content=text)]
+    answer = [dict(role="assistant", content="2")]
+    write = lambda name, rows: (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write("plain.jsonl", [dict(messages=asked("1+1") + answer), dict(messages=asked("2+0") + answer)])
+    system = [dict(role="system", content="Add")]
+    write("whole.jsonl", [dict(messages=system + asked("1+1=") + answer), dict(messages=system + asked("2+0=") + answer)])
+    config = json.loads((folder / "still.yaml").read_text())
+    losses = {}
+    for name, more in (("plain", dict(system="Add", prompt_template="{prompt}=")), ("whole", {}), ("bare", {})):
+        file = folder / f"{'plain' if name == 'bare' else name}.jsonl"
+        config |= dict(output_dir=str(folder / f"dressed_{name}"), global_template="chatml", sequence_length=256, num_train_epochs=1)
+        config["sft_train"]["data_args"] = dict(file_name=[str(file)]) | more
+        config.pop("validation", None)
+        (folder / f"dressed_{name}.yaml").write_text(json.dumps(config))
+        done = subprocess.run([binary, "sft", "--config", folder / f"dressed_{name}.yaml", "--device", "cpu"], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr[-2000:]
+        losses[name] = [json.loads(line).get("sft/loss") for line in open(folder / f"dressed_{name}/metrics.jsonl")]
+    assert losses["plain"] == losses["whole"] and losses["plain"][0] and losses["plain"] != losses["bare"], losses
+    done = subprocess.run([binary, "validate-config", "--config", folder / "dressed_plain.yaml", "sft_train.data_args.prompt_template=x"], capture_output=True, text=True)
+    assert done.returncode == 2 and "sft_train.data_args.prompt_template = x: must hold {prompt} once" in done.stderr + done.stdout, done.stdout + done.stderr
+
+
 def check_layout(folder):
     """Four ranks that share sequences and weights learn what one learns."""
     one, four = run(folder, "one", 1e-4), run(folder, "four", 1e-4, ranks=4, cp=2, tp=2)
@@ -82,6 +106,7 @@ def main():
         moved = [line["val/loss"] for line in run(folder, "moved", 1e-2)]
         assert 0 < moved[-1] < 0.7 * moved[0], moved
         check_layout(folder)
+        check_dressed_prompts(folder)
         check_preview(folder)
         print(f"every row once a pass; the loss goes from {moved[0]:.2f} to {moved[-1]:.2f}")
 

@@ -303,14 +303,14 @@ def kl_estimate(a, b, kind):
     return {"kl": d, "abs": d.abs(), "mse": d * d / 2, "k3": torch.clamp(torch.exp(-d) + d - 1, -10, 10)}[kind]
 
 
-def decoupled(rows):
-    """GDPO (2601.05242): each reward over its group, their weighted sum over the batch."""
+def decoupled(rows, over_batch):
+    """GDPO (2601.05242): each reward over its group, their weighted sum over the batch; verl whitens that over tokens instead."""
     over = lambda x, of: (x - of.mean()) / (of.std(unbiased=True) + 1e-6)
     sums = {b: sum(weight * over(torch.tensor(reward, dtype=torch.float64),
                                  torch.tensor([PARTS[i][k][1] for i in rows if GROUPS[i] == GROUPS[b]], dtype=torch.float64))
                    for k, (weight, reward) in enumerate(PARTS[b])) for b in rows}
     batch = torch.stack([sums[b] for b in rows])
-    return {b: over(sums[b], batch) for b in rows}
+    return {b: over(sums[b], batch) for b in rows} if over_batch else sums
 
 
 def normalised(c, rewards, rows, seen):
@@ -325,9 +325,10 @@ def normalised(c, rewards, rows, seen):
     pool = {"batch": lambda b: r[rows], "running": lambda b: torch.tensor(seen, dtype=torch.float64),
             "group": lambda b: torch.stack([r[i] for i in range(B) if GROUPS[i] == GROUPS[b]])}
     out = r.clone()
-    for b, reward in decoupled(rows).items() if c.get("adv_estimator") == "gdpo" else ():
+    is_gdpo = c.get("adv_estimator", "").startswith("gdpo")
+    for b, reward in decoupled(rows, over_batch=c["adv_estimator"] == "gdpo").items() if is_gdpo else ():
         out[b] = reward
-    for b in rows if c.get("adv_estimator") != "gdpo" else ():
+    for b in rows if not is_gdpo else ():
         out[b] = out[b] - c.get("reward_baseline", 0.0)
         if c.get("adv_estimator") == "remax":
             out[b] = out[b] - BASELINES[GROUPS[b]]
@@ -488,7 +489,7 @@ def part(inputs, c, scores_after_penalties, rows, state):
     if c.get("adv_estimator") == "optimal_token_baseline":
         for (b, t), baseline in optimal_baselines(inputs, weights, ret, rows).items():
             adv[b, t] -= baseline
-    whitens = c.get("whiten_advantages") or c.get("adv_estimator", "").startswith("reinforce_plus_plus")
+    whitens = c.get("whiten_advantages") or c.get("adv_estimator", "").startswith(("reinforce_plus_plus", "gdpo_verl"))
     adv = whitened(adv, final) if whitens else adv * final
     if "advantage_clip" in c:
         adv = torch.clamp(adv, -c["advantage_clip"], c["advantage_clip"])
@@ -550,7 +551,7 @@ def experience_golden():
                            on | {"ratio_high": 1.1}, {"agg_type": "sequence", "ratio_low": 5.0}) | {"max_len_mask": True}]
     configs += [{"kl_penalty": k, "add_token_level_kl": True, "init_kl_coef": 0.1} for k in ("abs", "mse", "k3")]
     kl = {"add_token_level_kl": True, "init_kl_coef": 0.1}
-    for estimator in ("reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax", "optimal_token_baseline", "gdpo") + ONE_ACTION:
+    for estimator in ("reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax", "optimal_token_baseline", "gdpo", "gdpo_verl") + ONE_ACTION:
         mine = {"adv_estimator": estimator}
         configs += [mine, mine | kl | {"gamma": 0.9}, mine | {"max_len_mask": True, "reward_clip": 0.2}]
     configs += [{"adv_estimator": "remax", "norm_std_type": "batch"}, {"adv_estimator": "rloo", "whiten_advantages": True},
@@ -564,7 +565,7 @@ def experience_golden():
     adaptive = {"add_token_level_kl": True, "target_kl": 0.1, "kl_horizon": 30, "init_kl_coef": 0.05, "kl_penalty": "k3"}
     cases += [experience(inputs, c, steps=2) for c in (running, adaptive, {"norm_mean_type": "group", "norm_std_type": "running"})]
     batch = {"norm_mean_type": "batch", "norm_std_type": "batch"}
-    by_domain = [{"adv_estimator": "gpg", "reward_clip": 0.2}, {"adv_estimator": "optimal_token_baseline"}, {"adv_estimator": "gdpo"}, {"adv_estimator": "reinforce_plus_plus"}, {"adv_estimator": "opo"} | kl,
+    by_domain = [{"adv_estimator": "gpg", "reward_clip": 0.2}, {"adv_estimator": "optimal_token_baseline"}, {"adv_estimator": "gdpo"}, {"adv_estimator": "gdpo_verl"}, {"adv_estimator": "reinforce_plus_plus"}, {"adv_estimator": "opo"} | kl,
                  {"reward_clip": 1.0} | batch, running, adaptive, {"adv_estimator": "grpo", "max_len_mask": True},
                  {"whiten_rewards": True, "whiten_advantages": True, "advantage_clip": 0.8} | batch]
     cases += [experience(inputs, c | scope, steps, DOMAINS) for c in by_domain for steps in (1, 2)

@@ -55,7 +55,7 @@ double worst_of(const LossStep& step, const Config& config) {
 TEST_CASE("a step trains on the losses and gradients of its mini-batches under every layout", "[train]") {
   const auto modes = names_of(AggMode{});
   const std::vector<const char*> estimators = {
-      "gae", "grpo", "remax", "rloo", "reinforce_plus_plus", "optimal_token_baseline", "gdpo"};
+      "gae", "grpo", "remax", "rloo", "reinforce_plus_plus", "optimal_token_baseline", "gdpo", "gdpo_verl"};
   const std::vector<std::string> variants = {"ppo", "seq", "tis", "topr", "cispo", "kimi15", "gmpo", "sapo", "dppo_tv"};
   for (size_t m = 0; m < modes.size(); ++m)
     for (size_t v = 0; v < variants.size(); v += 4) {

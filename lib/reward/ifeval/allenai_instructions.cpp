@@ -14,6 +14,7 @@
 #include "reward/ifeval/checks.h"
 #include "reward/ifeval/instruction.h"
 #include "reward/ifeval/sentences.h"
+#include "reward/ifeval/tokens.h"
 #include "reward/text_measures.h"
 #include "unicode/unicode.h"
 
@@ -27,21 +28,6 @@ bool is_same_text(std::string_view text, std::string_view other) {
 
 int64_t occurrences(const CheckedText& text, const std::string& keyword) {
   return static_cast<int64_t>(count_parts(fold(text.text()), fold(keyword)));
-}
-
-/// NLTK's tokens of a text.
-std::vector<std::string_view> tokens_of(const CheckedText& text, std::string_view part) {
-  constexpr std::string_view kTokens =
-      R"re(\.\.\.|--|(?i:n't)(?!\w)|'(?i:s|m|d|ll|re|ve)(?!\w)|[;@#$%&?!()\[\]{}<>"“”«»…]|[:,](?!\d)|\.(?=["')\]]*\s*$)|'(?=\s|$)|)re"
-      R"re((?:(?!\.\.\.|--|(?i:n't)(?!\w)|'(?i:s|m|d|ll|re|ve)(?!\w)|[:,](?!\d)|\.["')\]]*\s*$|'(?:\s|$))[^\s;@#$%&?!()\[\]{}<>"“”«»…])+)re";
-  return text.find_all(kTokens, part);
-}
-
-std::vector<std::string_view> tokens_of(const CheckedText& text) {
-  std::vector<std::string_view> tokens;
-  for (const std::string_view sentence : sentences_of(text.text()))
-    for (const std::string_view token : tokens_of(text, sentence)) tokens.push_back(token);
-  return tokens;
 }
 
 /// The phrase, so many times, with one other word between its first and its last each time.

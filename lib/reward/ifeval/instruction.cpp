@@ -10,6 +10,12 @@ namespace roll::ifeval {
 
 namespace {
 
+/// Instructions of IFBench that only a trained model, a dictionary or another program's table can check.
+constexpr std::pair<std::string_view, std::string_view> kUnchecked[] = {
+    {"words:start_verb", "a trained model of parts of speech (NLTK's tagger)"},
+    {"words:odd_even_syllables", "a dictionary of syllables (syllapy's)"},
+    {"format:emoji", "the table of emojis of one version of a package (emoji)"}};
+
 const InstructionKind& kind_of(std::initializer_list<std::span<const InstructionKind>> tables, const Json& name,
                                const std::string& column) {
   std::vector<std::string> known;
@@ -18,6 +24,10 @@ const InstructionKind& kind_of(std::initializer_list<std::span<const Instruction
       if (name == kind.name) return kind;
       known.emplace_back(kind.name);
     }
+  for (const auto& [unchecked, needed] : kUnchecked)
+    if (name == unchecked)
+      throw user_error("{} = {}: its check needs {}, which this program does not have; leave such rows out", column,
+                       shown_text(to_line(name)), needed);
   throw user_error("{} = {}: no such instruction here{}", column, shown_text(to_line(name)),
                    did_you_mean(name.is_string() ? name.get<std::string>() : "", known));
 }
@@ -63,7 +73,8 @@ std::vector<Instruction> listed_instructions(const Json& names, const Json& kwar
   std::vector<Instruction> instructions;
   for (size_t i = 0; i < names.size(); ++i)
     instructions.push_back(
-        {&kind_of({ifeval_instructions(), allenai_instructions()}, names[i], fmt::format("{}[{}]", of_names, i)),
+        {&kind_of({ifeval_instructions(), allenai_instructions(), ifbench_instructions(), ifbench_formats()}, names[i],
+                  fmt::format("{}[{}]", of_names, i)),
          kwargs[i], fmt::format("{}[{}]", of_kwargs, i)});
   return instructions;
 }

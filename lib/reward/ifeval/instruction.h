@@ -17,10 +17,12 @@ struct InstructionKind {
   bool (*follows)(const CheckedText& text, const Arguments& args);
 };
 
-/// The functions that ROLL's rows name, and the instructions of IFEval's and of AllenAI's.
+/// The functions that ROLL's rows name, and the instructions of IFEval, of AllenAI's training sets and of IFBench.
 std::span<const InstructionKind> roll_functions();
 std::span<const InstructionKind> ifeval_instructions();
 std::span<const InstructionKind> allenai_instructions();
+std::span<const InstructionKind> ifbench_instructions();
+std::span<const InstructionKind> ifbench_formats();
 
 struct Instruction {
   const InstructionKind* kind;

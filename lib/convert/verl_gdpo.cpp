@@ -1,0 +1,33 @@
+#include "convert/verl_gdpo.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "config/writer.h"
+#include "convert/adapters.h"
+
+namespace roll {
+
+void set_verl_gdpo_terms(Conversion& c, const std::string& function) {
+  constexpr const char *kKeys = "algorithm.gdpo_reward_keys", *kWeights = "algorithm.gdpo_reward_weights";
+  const std::vector<std::string> keys = entries_of(c.text(kKeys)), weights = entries_of(c.text(kWeights));
+  if (keys.empty()) throw c.refused(kKeys, "GDPO needs the names of the rewards; verl does not start without");
+  if (!weights.empty() && weights.size() != keys.size())
+    throw c.refused(kWeights, fmt::format("must be one for each of {}", kKeys));
+  if (function.empty() || c.is_true("reward_model.enable"))
+    throw c.refused(kKeys, "its rewards come from a function here; give it as custom_reward_function.path");
+  std::string terms;
+  for (size_t i = 0; i < keys.size(); ++i)
+    terms += fmt::format("{}{{type: python, python: {}, result_key: {}, weight: {}}}", i > 0 ? ", " : "",
+                         quoted_yaml(function), quoted_yaml(keys[i]), weights.empty() ? "1.0" : weights[i]);
+  c.draft.remove("rewards.python.type");
+  c.draft.remove("rewards.python.python");
+  c.set("rewards.python.terms", "[" + terms + "]", c.origin({kKeys, kWeights}));
+  c.differs(
+      "reward: the function is called once for each of GDPO's rewards; the reward that is shown is their weighted sum, "
+      "there it is the function's score");
+}
+
+}  // namespace roll
