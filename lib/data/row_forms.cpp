@@ -138,10 +138,6 @@ SftForm text_form(const Row& row) {
   return {.learnt = Learnt::kAll, .completion_text = text.get<std::string>()};
 }
 
-}  // namespace
-
-namespace {
-
 SftForm bare_sft_form(const Row& row, const SftColumns& columns) {
   const AskedColumns asked = find_asked(row, columns.prompt, LearntRows::kResponses);
   const Response response = find_response(row, columns.response);

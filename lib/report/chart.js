@@ -20,10 +20,15 @@ function placeOf(run) {
   };
 }
 
+// Two at least, also where the chart is too narrow for more: round numbers far apart may all lie outside.
 function xTicks(from, to, count) {
   if (to === from) return [from];
-  const ticks = ticksOf(from, to, Math.max(2, Math.min(8, count)));
-  return state.axis && state.axis !== "steps" ? ticks : ticks.filter(Number.isInteger);
+  const isWhole = !state.axis || state.axis === "steps";
+  for (let wanted = Math.max(2, Math.min(8, count)); wanted <= 12; ++wanted) {
+    const ticks = ticksOf(from, to, wanted).filter(tick => !isWhole || Number.isInteger(tick));
+    if (ticks.length >= 2) return ticks;
+  }
+  return [from, to];
 }
 
 function openSeries(raw, place = step => step) {

@@ -58,6 +58,9 @@ def check_page(browser, page, kept, name):
 
 
 def check_charts(browser):
+    ticks = browser.evaluate("[[1, 48, 1.9], [1, 48, 6], [3, 9, 1], [1, 2, 8], [1001, 1049, 2], [7, 7, 3]].map(range => xTicks(...range))")
+    assert [len(of_range) >= 2 for of_range in ticks] == [True] * 5 + [False], ticks  # also on a narrow page
+    assert all(isinstance(tick, int) for of_range in ticks for tick in of_range), ticks
     charts = browser.evaluate("""[...document.querySelectorAll('figure')].map(f => [f.querySelector('h3').textContent,
         f.querySelector('svg[role=img]').getAttribute('aria-label'), [...f.querySelectorAll('.curve, .area')].map(p => (p.getAttribute('d') ?? p.getAttribute('points')).length)])""")
     titles = [title for title, _, _ in charts]
