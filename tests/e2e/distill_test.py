@@ -129,7 +129,7 @@ def says(folder):
                         (["teacher.model_args.lora_rank=4"], "this role trains nothing"),
                         ([f"teacher_pretrain={folder}/absent"], "teacher_pretrain = "), ([f"student_pretrain={folder}/absent"], "student_pretrain = "),
                         ([f"student_pretrain={padded}"], "a teacher must know all tokens that the student may write"),
-                        (["system_key=s"], "system_key = s: a row's system prompt is a message of it")):
+                        (["system_key=s"], "system_key = s: a row's own system prompt is a message of it")):
         said = roll("distill", "--config", config, f"output_dir={folder / 'wrong'}", *flags, code=2)
         expect(text in said, f"{flags}: {said}, not {text}")
 
