@@ -74,12 +74,13 @@ TEST_CASE("a response without parts has 0 of each, and a part that one domain al
       {sample(0, {{1, 1}, {3, 0}}), sample(0, {{1, 0}, {3, 1}}), sample(1, {{1, 5}}), sample(1, {{1, 0}})}));
   step.parts[3].clear();
   // Either of two responses is sqrt(1/2) deviations away from their mean: +-(1 - 3) and +-1 of these.
-  const auto rewards = decoupled_rewards(step, 2);
+  const auto rewards = decoupled_rewards(step, 2, /*over_batch=*/true);
   const double batch = std::sqrt((4 + 4 + 1 + 1) / 3.0);
   CHECK(rewards[0] == Approx(-2 / batch).epsilon(1e-5));
   CHECK(rewards[1] == Approx(2 / batch).epsilon(1e-5));
   CHECK(rewards[2] == Approx(1 / batch).epsilon(1e-5));
   CHECK(rewards[3] == Approx(-1 / batch).epsilon(1e-5));
+  CHECK(decoupled_rewards(step, 2, /*over_batch=*/false)[0] == Approx(-2 * std::sqrt(0.5)).epsilon(1e-5));
 }
 
 }  // namespace roll
