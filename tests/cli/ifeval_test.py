@@ -214,7 +214,7 @@ def check_allenai():
 
 
 def check_ifbench():
-    """IFBench's instructions have the verdicts of its own code (tests/oracles/make_golden_ifbench.py), 97 % of those that need sentences or words; the three that need a model or a dictionary are
+    """IFBench's instructions have the verdicts of its own code (tests/oracles/make_golden_ifbench.py), all but one in a hundred of those that need sentences or words; the three that need a model or a dictionary are
     refused by name, and the arguments of a real row, null where a kind takes none, are read."""
     golden = json.loads((pathlib.Path(__file__).resolve().parents[1] / "golden/reward/ifbench.json").read_text())
     results = score([dict(response=case["text"], instruction_id_list=[case["kind"]], kwargs=[dict(num_words=None, relation=None) | case["kwargs"]]) for case in golden])
@@ -223,7 +223,7 @@ def check_ifbench():
         print(f"{case}: said {result}")
     loose = ("sentence", "last_first", "specific_position", "words_position", "pronouns", "title_case", "no_bullets_bullets")
     exact = [case for case, _ in wrong if not any(part in case["kind"] for part in loose)]
-    expect(not exact and len(wrong) <= 0.03 * len(golden), f"IFBench's: {len(wrong)} of {len(golden)} verdicts differ, {len(exact)} of those that need no sentences")
+    expect(not exact and len(wrong) <= 0.012 * len(golden), f"IFBench's: {len(wrong)} of {len(golden)} verdicts differ, {len(exact)} of those that need no sentences")
     for kind, needed in (("words:start_verb", "parts of speech"), ("words:odd_even_syllables", "dictionary of syllables"), ("format:emoji", "table of emojis")):
         error = score([dict(response="x", instruction_id_list=[kind], kwargs=[{}])])[0]["detail"]["error"]
         expect(f'instruction_id_list[0] = "{kind}": its check needs' in error and needed in error, error)

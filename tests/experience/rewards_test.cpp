@@ -80,6 +80,7 @@ TEST_CASE("a response without parts has 0 of each, and a part that one domain al
   CHECK(rewards[1] == Approx(2 / batch).epsilon(1e-5));
   CHECK(rewards[2] == Approx(1 / batch).epsilon(1e-5));
   CHECK(rewards[3] == Approx(-1 / batch).epsilon(1e-5));
+  CHECK(decoupled_rewards(step, 2, /*over_batch=*/false)[0] == Approx(-2 * std::sqrt(0.5)).epsilon(1e-5));
 }
 
 }  // namespace roll

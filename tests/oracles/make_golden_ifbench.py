@@ -29,6 +29,9 @@ CAPITALS = "Reykjavik Helsinki Oslo Tallinn Stockholm Riga Moscow Copenhagen Vil
 OUT = pathlib.Path(__file__).resolve().parents[1] / "golden/reward/ifbench.json"
 LEFT_OUT = {"words:start_verb", "words:odd_even_syllables", "format:emoji"}
 MOST = 5  # of each verdict and kind
+BORDERS = [("format:options", "A)", dict(options="a), b), c), d)")), ("ratio:overlap", PROMPT, dict(reference_text=PROMPT, percentage=98)),
+           ("ratio:overlap", PROMPT, dict(reference_text=PROMPT, percentage=97)),
+           ("sentence:alliteration_increment", "Cats can count. Big bad rivers so cats can.", {})]  # cases that chance does not make
 
 
 def sentences(text):
@@ -204,8 +207,9 @@ def main():
     kinds = [kind for kind in list(known)[list(known).index("count:word_count_range"):] if kind not in LEFT_OUT]
     for kind in kinds:
         maker, counts, seen = Maker(kind), {True: 0, False: 0}, set()
-        for _ in range(3000):
-            text, kwargs = maker.case(kind)
+        borders = [case for case in BORDERS if case[0] == kind]
+        for i in range(3000):
+            text, kwargs = maker.case(kind) if i >= len(borders) else borders[i][1:]
             check = known[kind](kind)
             check.build_description(**kwargs)
             try:
