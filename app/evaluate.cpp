@@ -80,7 +80,7 @@ void add_file(const std::string& file, RecordedSet& set) {
   if (set.samples.size() == num_before) throw user_error("--from = {}: has no responses", file);
 }
 
-/// What --from names, in its order.
+/// Reads the files that --from names. The sets are in the flag's order.
 std::vector<RecordedSet> recorded_sets(const std::vector<std::string>& words) {
   std::vector<RecordedSet> sets;
   for (const std::string& word : words) {

@@ -97,7 +97,7 @@ UserError unknown_word(const CLI::App& app, int argc, char** argv) {
     if (!word.starts_with('-') || word == "--") continue;
     const std::string key = override_for_flag(*where, word, word_behind(word, argc, argv));
     word = word.substr(0, word.find('='));
-    const std::string flag = word.starts_with("--") ? word : word.substr(0, 2);  // of -n2
+    const std::string flag = word.starts_with("--") ? word : word.substr(0, 2);  // -n2 is -n with the value 2
     if (const auto now = own_name(*where, flag); !now.empty())
       return user_error("{} has no flag {}{}\n`{} --help` lists them all", command, flag, now, command);
     if (!key.empty()) return user_error("{} has no flag {}{}", command, word, key);

@@ -48,6 +48,13 @@ void set_data(Conversion& conversion, const ValidationKeys& keys) {
   }
 }
 
+std::string weighted_terms(const std::vector<std::string>& terms, const std::vector<std::string>& weights) {
+  std::string list;
+  for (size_t i = 0; i < terms.size(); ++i)
+    list += fmt::format("{}{{{}, weight: {}}}", i > 0 ? ", " : "", terms[i], weights.empty() ? "1.0" : weights[i]);
+  return "[" + list + "]";
+}
+
 void set_reward(Conversion& conversion, const char* model, const std::string& function) {
   const std::string name = model ? "reward_model" : function.empty() ? "math_rule" : "python";
   const std::string domain = "rewards." + name + ".";

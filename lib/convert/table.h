@@ -213,6 +213,8 @@ void refuse_other_models(const Conversion& conversion, const char* key);
 /// One domain of rule-checked mathematics, which is what the other trainers' recipes train on most; or, where the key
 /// `model` is not nullptr, of the reward model that it names, or of a Python function ("FILE:FUNCTION").
 void set_reward(Conversion& conversion, const char* model = nullptr, const std::string& function = "");
+/// The value of rewards.<domain>.terms: `terms` are the keys of each, as "type: x". No weights: all are 1.
+std::string weighted_terms(const std::vector<std::string>& terms, const std::vector<std::string>& weights);
 /// A critic like the policy, and a reference where something measures a KL to it.
 void set_roles(Conversion& conversion);
 

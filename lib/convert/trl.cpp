@@ -164,12 +164,10 @@ void combine_rewards(Conversion& c) {
   const std::vector<std::string> weights = entries_of(c.text("reward_weights"));
   if (!weights.empty() && weights.size() != functions.size())
     throw c.refused("reward_weights", "must be one of each of reward_funcs");
-  std::string terms;
-  for (size_t i = 0; i < functions.size(); ++i)
-    terms += fmt::format("{}{{{}, weight: {}}}", i > 0 ? ", " : "", term_of(functions[i]),
-                         weights.empty() ? "1.0" : weights[i]);
+  std::vector<std::string> terms;
+  std::ranges::transform(functions, std::back_inserter(terms), term_of);
   c.draft.remove("rewards.math_rule.type");
-  c.set("rewards.math_rule.terms", "[" + terms + "]", c.origin({"reward_funcs", "reward_weights"}));
+  c.set("rewards.math_rule.terms", weighted_terms(terms, weights), c.origin({"reward_funcs", "reward_weights"}));
   std::erase_if(c.without, [](const std::string& said) {
     return said.starts_with("reward_funcs = ") || said.starts_with("reward_weights = ");
   });

@@ -18,13 +18,12 @@ void set_verl_gdpo_terms(Conversion& c, const std::string& function) {
     throw c.refused(kWeights, fmt::format("must be one for each of {}", kKeys));
   if (function.empty() || c.is_true("reward_model.enable"))
     throw c.refused(kKeys, "its rewards come from a function here; give it as custom_reward_function.path");
-  std::string terms;
-  for (size_t i = 0; i < keys.size(); ++i)
-    terms += fmt::format("{}{{type: python, python: {}, result_key: {}, weight: {}}}", i > 0 ? ", " : "",
-                         quoted_yaml(function), quoted_yaml(keys[i]), weights.empty() ? "1.0" : weights[i]);
+  std::vector<std::string> terms;
+  for (const std::string& key : keys)
+    terms.push_back(fmt::format("type: python, python: {}, result_key: {}", quoted_yaml(function), quoted_yaml(key)));
   c.draft.remove("rewards.python.type");
   c.draft.remove("rewards.python.python");
-  c.set("rewards.python.terms", "[" + terms + "]", c.origin({kKeys, kWeights}));
+  c.set("rewards.python.terms", weighted_terms(terms, weights), c.origin({kKeys, kWeights}));
   c.differs(
       "reward: the function is called once for each of GDPO's rewards; the reward that is shown is their weighted sum, "
       "there it is the function's score");

@@ -36,7 +36,7 @@ constexpr Estimator kEstimators[] = {
     {.theirs = "rloo", .ours = "rloo", .of_one = "reinforce"},
     {.theirs = "rloo_vectorized", .ours = "rloo"},
     {.theirs = "opo", .ours = "opo", .of_one = "reinforce"},
-    {.theirs = "gdpo", .ours = "gdpo_verl", .of_one = "", .penalises_tokens = false},
+    {.theirs = "gdpo", .ours = "gdpo_verl", .of_one = ""},
     {.theirs = "gpg", .ours = "gpg_verl", .of_one = ""},
     {.theirs = "optimal_token_baseline", .ours = "optimal_token_baseline_verl"},
 };

@@ -19,7 +19,7 @@ struct JudgedPrompt {
 using JudgedPrompts = std::map<std::string, JudgedPrompt>;  // by prompt_id
 
 struct Comparison {
-  Estimate difference;                      // of the shares of right responses: after - before
+  Estimate difference;                      // after's share of right responses less before's
   int64_t better = 0, worse = 0, same = 0;  // prompts
 };
 

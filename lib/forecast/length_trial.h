@@ -16,7 +16,7 @@ struct LengthTrial {
   int64_t num_responses = 0, num_ended = 0;
 };
 
-/// Whether a response that finished so ended by itself: by an end token or a stop string.
+/// True where an end token or a stop string ended the response, not a limit.
 bool has_ended(FinishReason reason);
 
 /// The mean of responses of which so many ended by themselves in so many tokens, if each token is as likely to be the

@@ -19,7 +19,6 @@
 #include "run/memory_watch.h"
 #include "run/run.h"
 #include "run/throughput.h"
-#include "settings/batch_plan.h"
 #include "settings/placement.h"
 #include "step/experience_dump.h"
 #include "step/offload.h"
@@ -29,6 +28,7 @@
 #include "step/step_trainer.h"
 #include "step/token_samples.h"
 #include "train/prompts.h"
+#include "train/run_rows.h"
 #include "train/summary.h"
 #include "train/validation_sets.h"
 
@@ -36,31 +36,19 @@ namespace roll {
 
 namespace {
 
-/// Loaded before any model, so that what is wrong with it is known early.
-struct Data {
-  RoleFolders folders;
-  Tokenizer tokenizer;
-  RolloutManager::Data of_sampling;
-};
-
 bool offloads(const Config& config, at::Device device) {
   return config.offload && device.is_cuda();
 }
 
-Data load_data(const Config& config, const RunStart& start, Log& log) {
+RunRows load_rows(const Config& config, const RunStart& start, Log& log) {
   RoleFolders folders = role_folders(config);
   if (start.resume) {
     folders.actor = start.resume->folder / "actor";
     if (folders.critic) folders.critic = start.resume->folder / "critic";
   }
-  Data data{folders, Tokenizer::load(folders.actor), {}};
+  RunRows data = load_run_rows(config, std::move(folders), log);
   RolloutManager::Data& rows = data.of_sampling;
-  if (!config.rollout_replay) {
-    rows.prompts = open_training_prompts(config, folders.actor, data.tokenizer, log);
-    rows.prompts_per_step = config.prompts_per_step();
-    rows.prompts->quota(rows.prompts_per_step);  // which says what is wrong with it
-  }
-  rows.validations = load_validations(config, folders.actor, data.tokenizer, log);
+  rows.validations = load_validations(config, data.folders.actor, data.tokenizer, log);
   if (rows.prompts && log.is_first())
     for (const auto& [name, validation] : rows.validations)
       if (const std::string warning = warning_of_shared(rows.prompts->rows().prompts(), validation.prompts());
@@ -77,7 +65,7 @@ RunPlan plan_rlvr(const Config& config, const RunFlags& flags, Communicator& ran
 
 class Rlvr {
  public:
-  Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
+  Rlvr(const Config& config, RunRows data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
   void run();
 
  private:
@@ -121,7 +109,7 @@ class Rlvr {
   Run run_;
 };
 
-Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Communicator& ranks, Log& log)
+Rlvr::Rlvr(const Config& config, RunRows data, RunPlan plan, at::Device device, Communicator& ranks, Log& log)
     : config_(config),
       device_(device),
       ranks_(ranks),
@@ -331,8 +319,8 @@ void run_rlvr(const Config& config, const RunFlags& flags, at::Device device, Co
   Config sized = config;
   std::optional<Rlvr> pipeline;
   agree(ranks, [&] {
-    Data data = load_data(config, plan.start, log);
-    if (data.of_sampling.prompts) sized.max_steps = count_steps(config, data.of_sampling.prompts->rows().size());
+    RunRows data = load_rows(config, plan.start, log);
+    sized = with_max_steps(config, data);
     pipeline.emplace(sized, std::move(data), std::move(plan), device, ranks, log);
   });
   pipeline->run();

@@ -16,12 +16,11 @@
 #include "records/rollout_files.h"
 #include "run/memory_watch.h"
 #include "run/throughput.h"
-#include "settings/batch_plan.h"
 #include "step/step_index.h"
 #include "step/step_metrics.h"
 #include "step/step_settings.h"
 #include "track/curve.h"
-#include "train/prompts.h"
+#include "train/run_rows.h"
 #include "train/summary.h"
 #include "train/validation_sets.h"
 
@@ -36,26 +35,9 @@ SamplingPlan plan_of(const Config& config) {
   return plan;
 }
 
-/// Loaded before any model, so that what is wrong with it is known early.
-struct SampledRows {
-  RoleFolders folders;
-  Tokenizer tokenizer;
-  RolloutManager::Data of_sampling;
-};
-
-SampledRows load_rows(const Config& config, Log& log) {
-  const RoleFolders folders = role_folders(config);
-  SampledRows data{folders, Tokenizer::load(folders.actor), {}};
-  RolloutManager::Data& rows = data.of_sampling;
-  rows.prompts = open_training_prompts(config, folders.actor, data.tokenizer, log);
-  rows.prompts_per_step = config.prompts_per_step();
-  rows.prompts->quota(rows.prompts_per_step);  // which says what is wrong with it
-  return data;
-}
-
 class RolloutOnly {
  public:
-  RolloutOnly(const Config& config, SampledRows data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
+  RolloutOnly(const Config& config, RunRows data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
   void run();
 
  private:
@@ -85,7 +67,7 @@ class RolloutOnly {
   Run run_;
 };
 
-RolloutOnly::RolloutOnly(const Config& config, SampledRows data, RunPlan plan, at::Device device, Communicator& ranks,
+RolloutOnly::RolloutOnly(const Config& config, RunRows data, RunPlan plan, at::Device device, Communicator& ranks,
                          Log& log)
     : config_(config),
       ranks_(ranks),
@@ -179,8 +161,8 @@ void run_rollout_only(const Config& config, const RunFlags& flags, at::Device de
   Config sized = config;
   std::optional<RolloutOnly> pipeline;
   agree(ranks, [&] {
-    SampledRows data = load_rows(config, log);
-    sized.max_steps = count_steps(config, data.of_sampling.prompts->rows().size());
+    RunRows data = load_run_rows(config, role_folders(config), log);
+    sized = with_max_steps(config, data);
     pipeline.emplace(sized, std::move(data), std::move(plan), device, ranks, log);
   });
   pipeline->run();

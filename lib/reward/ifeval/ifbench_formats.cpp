@@ -158,7 +158,7 @@ bool no_bullets_bullets(const CheckedText& text, const Arguments&) {
   return num_bullets >= 2;
 }
 
-/// Letters of a word, and which case they have.
+/// A word that begins with a lower-case letter is not. As published, it is where the cases behind that are mixed.
 bool is_in_title_case(std::string_view token) {
   size_t end = 0;
   const char32_t first = next_code_point(token, end);

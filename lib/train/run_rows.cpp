@@ -1,0 +1,24 @@
+#include "train/run_rows.h"
+
+#include "settings/batch_plan.h"
+#include "train/prompts.h"
+
+namespace roll {
+
+RunRows load_run_rows(const Config& config, RoleFolders folders, Log& log) {
+  Tokenizer tokenizer = Tokenizer::load(folders.actor);
+  RunRows rows{std::move(folders), std::move(tokenizer), {}};
+  if (config.rollout_replay) return rows;
+  RolloutManager::Data& data = rows.of_sampling;
+  data.prompts = open_training_prompts(config, rows.folders.actor, rows.tokenizer, log);
+  data.prompts_per_step = config.prompts_per_step();
+  data.prompts->quota(data.prompts_per_step);  // which says what is wrong with it
+  return rows;
+}
+
+Config with_max_steps(Config config, const RunRows& rows) {
+  if (rows.of_sampling.prompts) config.max_steps = count_steps(config, rows.of_sampling.prompts->rows().size());
+  return config;
+}
+
+}  // namespace roll

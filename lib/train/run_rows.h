@@ -1,0 +1,25 @@
+// What a run samples from, loaded before any model, so that what is wrong with it is known early.
+#pragma once
+
+#include "base/log.h"
+#include "collect/rollout_manager.h"
+#include "settings/config.h"
+#include "text/tokenizer.h"
+#include "train/validation_sets.h"
+
+namespace roll {
+
+struct RunRows {
+  RoleFolders folders;
+  Tokenizer tokenizer;
+  RolloutManager::Data of_sampling;
+};
+
+/// The tokenizer of folders.actor, and the training prompts, unless the configuration replays rollouts. UserError: as
+/// open_training_prompts() and PromptStream::quota().
+RunRows load_run_rows(const Config& config, RoleFolders folders, Log& log);
+
+/// The configuration with max_steps, also where num_train_epochs decides. UserError: fewer rows than one step has.
+Config with_max_steps(Config config, const RunRows& rows);
+
+}  // namespace roll
