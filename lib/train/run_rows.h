@@ -4,8 +4,8 @@
 #include "base/log.h"
 #include "collect/rollout_manager.h"
 #include "settings/config.h"
+#include "step/roles.h"
 #include "text/tokenizer.h"
-#include "train/validation_sets.h"
 
 namespace roll {
 
