@@ -11,6 +11,7 @@
 #include "grammar/ebnf.h"
 #include "grammar/number_grammar.h"
 #include "grammar/pattern.h"
+#include "grammar/schema_parts.h"
 
 namespace roll {
 
@@ -39,11 +40,6 @@ std::string basics() {
 
 constexpr std::array kTypes = {"object", "array", "string", "integer", "number", "boolean", "null"};
 
-/// What says nothing of a value, or is looked up by those that refer to it.
-const std::set<std::string> kNotes = {"title",     "description", "default",    "examples",   "example",
-                                      "$schema",   "$id",         "$comment",   "deprecated", "readOnly",
-                                      "writeOnly", "$defs",       "definitions"};
-
 const std::map<std::string, std::set<std::string>>& keywords() {
   static const std::map<std::string, std::set<std::string>> all = {
       {"object", {"properties", "required", "additionalProperties"}},
@@ -56,19 +52,12 @@ const std::map<std::string, std::set<std::string>>& keywords() {
   return all;
 }
 
-bool has_type(const Json& value, const std::string& type) {
-  if (type == "integer") return value.is_number_integer();
-  if (type == "null") return value.is_null();
-  return type == "object"    ? value.is_object()
-         : type == "array"   ? value.is_array()
-         : type == "string"  ? value.is_string()
-         : type == "boolean" ? value.is_boolean()
-                             : value.is_number();
-}
-
 class SchemaReader {
  public:
-  SchemaReader(const Json& root, std::string key) : root_(root), key_(std::move(key)) {
+  SchemaReader(const Json& root, std::string key)
+      : root_(root),
+        key_(std::move(key)),
+        parts_([this](const Json& pointer) -> const Json& { return target_of(pointer); }) {
     if (to_line(root).size() > kMostSchemaBytes)
       throw user_error("{}: has more than {} KB", key_, kMostSchemaBytes >> 10);
   }
@@ -132,7 +121,7 @@ class SchemaReader {
   void check_keys(const Json& schema, const std::vector<std::string>& types, const std::string& at) const {
     for (const auto& [key, unused] : schema.items()) {
       const auto knows = [&key = key](const std::string& type) { return keywords().at(type).contains(key); };
-      if (key == "type" || kNotes.contains(key) || std::ranges::any_of(types, knows)) continue;
+      if (key == "type" || is_schema_note(key) || std::ranges::any_of(types, knows)) continue;
       if (key == "uniqueItems" && unused == false) continue;
       fail(at, fmt::format("{} is not known{}", key, types.size() == 1 ? " for type " + types[0] : ""));
     }
@@ -142,42 +131,72 @@ class SchemaReader {
   void check_alone(const char* key, const Json& schema, const std::set<std::string>& also,
                    const std::string& at) const {
     for (const auto& [other, unused] : schema.items())
-      if (other != key && !kNotes.contains(other) && !also.contains(other))
+      if (other != key && !is_schema_note(other) && !also.contains(other))
         fail(at, fmt::format("{} beside {} is not known", other, key));
   }
 
+  /// What stands beside such a keyword holds too.
   std::string of_others(const std::string& key, const Json& schema, const std::string& at) {
-    check_alone(key.c_str(), schema, {}, at);
+    const Json beside = schema_beside(schema, key);
     const Json& others = schema[key];
-    if (key == "$ref") return reference(others, at);
+    if (key == "$ref") return beside.empty() ? reference(others) : whole_of({beside, target_of(others)}, at);
     const std::string here = at + "/" + key;
-    if (key == "oneOf") fail(at, "oneOf is not known; say anyOf");
     if (!others.is_array() || others.empty()) fail(here, "must be a list of schemas");
-    if (key == "allOf" && others.size() > 1) fail(here, "is known with one schema only");
+    if (key == "allOf") {
+      std::vector<Json> parts(others.begin(), others.end());
+      parts.push_back(beside);
+      return whole_of(parts, here);
+    }
+    if (key == "oneOf") check_excluding(others, here);
     std::string found;
-    for (size_t i = 0; i < others.size(); ++i)
-      found += (found.empty() ? "" : " | ") + rule_of(others[i], fmt::format("{}/{}", here, i));
+    for (size_t i = 0; i < others.size(); ++i) {
+      const std::string place = fmt::format("{}/{}", here, i);
+      const Json choice = beside.empty() ? others[i] : joined({beside, others[i]}, place);
+      found += (found.empty() ? "" : " | ") + rule_of(choice, place);
+    }
     return found;
   }
 
-  std::string reference(const Json& pointer, const std::string& at) {
-    if (!pointer.is_string() || !pointer.get_ref<const std::string&>().starts_with("#"))
-      fail(at, "$ref must be # or #/..., within the schema");
+  Json joined(const std::vector<Json>& parts, const std::string& at) {
+    try {
+      return parts_.all_of(parts);
+    } catch (const std::invalid_argument& why) {
+      fail(at, why.what());
+    }
+  }
+  std::string whole_of(const std::vector<Json>& parts, const std::string& at) { return value(joined(parts, at), at); }
+
+  /// A grammar counts no choices, so no value may be of two.
+  void check_excluding(const Json& choices, const std::string& at) {
+    for (size_t i = 0; i < choices.size(); ++i)
+      for (size_t j = 0; j < i; ++j) try {
+          if (!parts_.exclude_each_other(choices[j], choices[i]))
+            fail(at, fmt::format("a value may be of both {} and {}; say anyOf, or tell them apart by a property that "
+                                 "is required",
+                                 j, i));
+        } catch (const std::invalid_argument& why) {
+          fail(at, why.what());
+        }
+  }
+
+  std::string reference(const Json& pointer) {
+    target_of(pointer);  // it is there
     const auto text = pointer.get<std::string>();
     const auto [found, is_new] = references_.try_emplace(text, "");
     if (is_new) {
-      target_of(text);  // it is there
       found->second = new_name();
       wanted_.push_back(text);
     }
     return found->second;
   }
 
-  const Json& target_of(const std::string& pointer) const {
+  const Json& target_of(const Json& pointer) const {
+    if (!pointer.is_string() || !pointer.get_ref<const std::string&>().starts_with("#"))
+      throw user_error("{}: $ref = {}: must be # or #/..., within the schema", key_, to_line(pointer));
     try {
-      return root_.at(Json::json_pointer(pointer.substr(1)));
+      return root_.at(Json::json_pointer(pointer.get<std::string>().substr(1)));
     } catch (const Json::exception&) {
-      throw user_error("{}: $ref = {}: nothing is there", key_, pointer);
+      throw user_error("{}: $ref = {}: nothing is there", key_, to_line(pointer));
     }
   }
 
@@ -189,7 +208,7 @@ class SchemaReader {
     std::string found;
     for (const Json& value : values)
       if (!schema.contains("type") ||
-          std::ranges::any_of(types, [&](const auto& type) { return has_type(value, type); }))
+          std::ranges::any_of(types, [&](const auto& type) { return has_schema_type(value, type); }))
         found += (found.empty() ? "" : " | ") + ebnf_literal(to_line(value));
     if (found.empty()) fail(at, fmt::format("{} has no value of its type", key));
     return found;
@@ -332,6 +351,7 @@ class SchemaReader {
 
   const Json& root_;
   const std::string key_;
+  SchemaParts parts_;
   std::string rules_;
   int last_name_ = 0, depth_ = 0;
   std::map<std::string, std::string> references_;  // pointer -> rule

@@ -10,6 +10,7 @@
 #include "data/tokenise.h"
 #include "preview/data_view.h"
 #include "preview/missing_part.h"
+#include "train/environment_rows.h"
 #include "train/prompts.h"
 
 namespace roll {
@@ -133,7 +134,13 @@ ConfigData view_data(const Config& config, bool offline) {
   const DomainRules rules = rules_of(config);
   std::optional<Tokenizer> tokenizer;
   std::optional<RowStore> training;
-  if (config.agentic.is_used()) out.lines.push_back("training rows: levels of environments, made when the run begins");
+  if (config.agentic.is_used()) {
+    out.lines.push_back("training rows: levels of environments, made when the run begins");
+    if (missing_tokenizer(policy_of(config)).empty()) {
+      tokenizer = Tokenizer::load(model_folder(policy_of(config)));
+      check_shown_tools(config, model_folder(policy_of(config)), *tokenizer);
+    }
+  }
   for (const DataSet& set : sets_of(config)) {
     if (const std::string missing = missing_part(policy_of(config), set.data, offline); !missing.empty()) {
       out.lines.push_back(fmt::format("{} rows: not measured, as {}", set.name, missing));

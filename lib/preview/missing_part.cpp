@@ -8,11 +8,15 @@
 
 namespace roll {
 
-std::string missing_part(const std::string& model, const DataArgs& data, bool offline) {
+std::string missing_tokenizer(const std::string& model) {
   const auto folder = find_model_folder(model);
   if (!folder) return model + " is not here";
   const auto tokenizer = tokenizer_folder(*folder) / "tokenizer.json";
-  if (!is_there(tokenizer)) return tokenizer.string() + " is not there";
+  return is_there(tokenizer) ? "" : tokenizer.string() + " is not there";
+}
+
+std::string missing_part(const std::string& model, const DataArgs& data, bool offline) {
+  if (std::string missing = missing_tokenizer(model); !missing.empty()) return missing;
   try {
     expand_files(data.file_name, data.split);
   } catch (const UserError& e) {

@@ -143,6 +143,15 @@ class LevelMaker {
 
 }  // namespace
 
+void check_shown_tools(const Config& config, const std::filesystem::path& model_folder, const Tokenizer& tokenizer) {
+  const DataArgs& data = config.actor_train.data_args;
+  const TurnTokens turns(ChatTemplate::load(model_folder, data.template_name.value(), data.enable_thinking), tokenizer);
+  for (const auto& [tag, environment] : played_environments(config)) {
+    if (environment.env_type->is_program) continue;
+    if (const Json tools = make_environment(environment, tag)->tools(); !tools.is_null()) turns.check("tool", tools);
+  }
+}
+
 RowStore make_training_levels(const Config& config, const std::filesystem::path& model_folder,
                               const Tokenizer& tokenizer, Log& log) {
   return LevelMaker(config, model_folder, tokenizer, log).training();

@@ -153,6 +153,9 @@ def check_declared_tools(folder):
     expect(any("more" in line["response"] for line in lines), "the program is asked about turns that call nothing")
     done = subprocess.run([binary, "train", "--config", run_config(folder, "shown", program(True)), "--device", "cpu"], capture_output=True, text=True, timeout=60)
     expect(done.returncode == 2 and "does not show the tool look" in done.stderr, f"a template without tools: {done.stderr[-300:]}")
+    own = dict(Sums=TOOLS | dict(env_config=TOOLS["env_config"] | dict(show_tools=True)))
+    checked = subprocess.run([binary, "validate-config", run_config(folder, "own", own), "--no-time"], capture_output=True, text=True, timeout=60)
+    expect(checked.returncode == 2 and "does not show the tool calculator" in checked.stderr, f"validate-config says so before a run: {checked.stderr[-300:]}")
 
 
 def check_failures(run):
