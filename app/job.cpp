@@ -192,7 +192,7 @@ std::vector<std::string> overrides_of(const JobFlags& flags) {
   return overrides;
 }
 
-RunFlags run_flags(const JobFlags& flags, const std::optional<PlannedModels>& models, RunScreen* screen) {
+RunFlags run_flags(const JobFlags& flags, const std::optional<RoleShapes>& models, RunScreen* screen) {
   std::vector<std::string> words = own_arguments();
   std::erase(words, "--new-run");
   words.insert(words.begin(), "roll");
@@ -201,7 +201,7 @@ RunFlags run_flags(const JobFlags& flags, const std::optional<PlannedModels>& mo
           .allow_config_change = flags.allow_config_change,
           .resume_command = shown_line(words),
           .version = fmt::format("roll {}, {}", version_with_commit(), fmt::join(version_lines(), ", ")),
-          .is_long = models && models->policy.rope.is_long,
+          .is_long = models && policy_shape(*models).rope.is_long,
           .screen = screen};
 }
 

@@ -41,7 +41,7 @@ void add_job_flags(CLI::App& sub, JobFlags& flags, const InsteadOfFile& others =
 /// The overrides, with what --resume means.
 std::vector<std::string> overrides_of(const JobFlags& flags);
 
-RunFlags run_flags(const JobFlags& flags, const std::optional<PlannedModels>& models, RunScreen* screen);
+RunFlags run_flags(const JobFlags& flags, const std::optional<RoleShapes>& models, RunScreen* screen);
 
 /// How the configuration is to be read: under a launcher, its number of ranks counts where -n is not given.
 LoadOptions load_options(const JobFlags& flags);

@@ -36,7 +36,7 @@ int64_t memory_bytes(at::Device device) {
 
 /// With what the ranks' memory decides. **Collective**.
 template <class C>
-C settled(C config, const std::optional<PlannedModels>& models, const Job& job) {
+C settled(C config, const std::optional<RoleShapes>& models, const Job& job) {
   if (!chooses_recomputation(config) || !models) return config;
   const int64_t bytes = job.ranks.all_reduce_min(memory_bytes(job.device), "memory");
   for (const std::string& line :

@@ -12,6 +12,7 @@
 #include "pipeline/stage.h"
 #include "reward/shaped.h"
 #include "rollout/engine.h"
+#include "settings/training_plan.h"
 #include "step/step_index.h"
 #include "step/step_settings.h"
 #include "step/step_trainer.h"
@@ -61,12 +62,13 @@ std::vector<RolloutRecord> records_of(const ThinStep& step, const std::vector<in
 }
 
 /// Without data.
-RoleModels planned_models(const Config& config, const PlannedModels& models, at::Device device) {
+RoleModels planned_models(const Config& config, const RoleShapes& models, at::Device device) {
   const RoleDtypes dtypes = role_dtypes(config, device);
-  RoleModels planned{.actor = {models.policy, dtypes.actor}, .critic = {}, .references = {}};
-  for (size_t i = 0; i < dtypes.references.size(); ++i)
-    planned.references.push_back({reference_spec(models, i), dtypes.references[i]});
-  if (config.uses_critic()) planned.critic = {*models.critic, dtypes.critic};
+  RoleModels planned{.actor = {policy_shape(models), dtypes.actor}, .critic = {}, .references = {}};
+  const auto references = reference_roles(config);
+  for (size_t i = 0; i < references.size(); ++i)
+    planned.references.push_back({shape_of_role(models, references[i].name), dtypes.references[i]});
+  if (config.uses_critic()) planned.critic = {models.at("critic"), dtypes.critic};
   return planned;
 }
 
@@ -124,8 +126,9 @@ class PlannedRank {
   }
 
   void run() {
-    ranks_.traffic().set_phase(step_.number - 1 > config_.critic_warmup || !config_.uses_critic() ? "train_actor"
-                                                                                                  : "train_critic");
+    const std::vector<PlannedUpdate> updates = plan_training(config_).updates;
+    const bool trained_all = step_.number - 1 >= updates.back().first_step;
+    ranks_.traffic().set_phase((trained_all ? updates.back() : updates.front()).phase);
     stop_agreed(ranks_);
     std::vector<RolloutRecord> mine = records_of(step_, holders_.shares[ranks_.rank()], config_);
     if (!config_.rollout_replay) sample(mine);

@@ -34,8 +34,7 @@ void add_other_stages(const Config& config, std::map<int, double>& running) {
 
 int64_t tokens_of_rank(const Config& config, const ThinStep& step) {
   int64_t data_ranks = config.actor_train.data_ranks();
-  for (const auto& [name, worker] : reference_roles(config)) data_ranks = std::min(data_ranks, worker->data_ranks());
-  if (config.uses_critic()) data_ranks = std::min(data_ranks, config.critic.data_ranks());
+  for (const auto& [name, worker] : learning_roles(config)) data_ranks = std::min(data_ranks, worker->data_ranks());
   const std::vector<int64_t> lengths = step.lengths();
   return std::reduce(lengths.begin(), lengths.end()) / data_ranks;
 }

@@ -9,7 +9,7 @@ namespace roll {
 
 struct SimulatedWorld {
   Config planned, asked;  // equal where the world is small
-  PlannedModels models;
+  RoleShapes models;
   PlannedWorld ranks;
 };
 

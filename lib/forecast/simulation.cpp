@@ -18,6 +18,7 @@
 #include "settings/choose_recomputation.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"
+#include "settings/training_plan.h"
 
 namespace roll {
 
@@ -47,16 +48,12 @@ void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, con
     throw user_error("{}.strategy_args.strategy_config.tensor_model_parallel_size = {}: {}{}", role, tp, rule, whose);
 }
 
-PlannedModels models_of(const Config& config, const RoleSpecs& specs, const std::string& arch) {
+void check_known(const Config& config, const RoleSpecs& specs, const std::string& arch) {
   if (!specs.are_known())
     throw user_error("--simulate: cannot estimate: {}; give a shape, as --arch Qwen2.5-7B", specs.why_unknown);
-  check_tensor_ranks("actor_train", config.actor_train, *specs.actor, arch);
-  check_tensor_ranks("actor_infer", config.actor_infer, *specs.actor, arch);
-  const auto references = reference_roles(config);
-  for (size_t i = 0; i < references.size(); ++i)
-    check_tensor_ranks(references[i].name, *references[i].worker, *specs.references[i], arch);
-  if (config.uses_critic()) check_tensor_ranks("critic", config.critic, *specs.critic, arch);
-  return {*specs.actor, config.uses_critic() ? specs.critic : std::nullopt, specs.references};
+  check_tensor_ranks("actor_infer", config.actor_infer, policy_shape(specs.shapes), arch);
+  for (const auto& [role, worker] : learning_roles(config))
+    check_tensor_ranks(role, *worker, specs.shapes.at(role), arch);
 }
 
 /// To a configuration of fewer ranks, each of which has more to hold.
@@ -182,12 +179,11 @@ std::vector<Pipelines> pipelines_of(const Config& config, const std::string& pha
     if (same == all.end()) same = all.insert(same, {&role, 0});
     same->times += static_cast<double>(times);
   };
-  if (phase == "reference")
-    for (const auto& [name, worker] : reference_roles(config)) add(*worker, 1);
-  if (phase == "old_log_probs") add(config.actor_train, 1);
-  if (phase == "train_actor") add(config.actor_train, updates_per_step(config, config.actor_train));
-  if (phase == "values") add(config.critic, 1);
-  if (phase == "train_critic") add(config.critic, updates_per_step(config, config.critic));
+  const TrainingPlan plan = plan_training(config);
+  for (const PlannedPass& pass : plan.passes)
+    if (phase == pass.phase()) add(*pass.worker, 1);
+  for (const PlannedUpdate& update : plan.updates)
+    if (phase == update.phase) add(*update.worker, updates_per_step(config, *update.worker));
   return all;
 }
 
@@ -283,8 +279,9 @@ ThinStep Simulator::step_of(const Config& config) const {
 
 bool Simulator::is_quick(int64_t num_ranks) const {
   const Config config = scaled_.at(scaled_.stand_in(num_ranks, kMostPlanned)).config;
-  const std::optional<ModelSpec> actor = role_specs(config, request_.arch).actor;
-  const bool has_many_experts = actor && shared_policy_parameters(*actor)->size() > kQuickParameters;
+  const RoleSpecs specs = role_specs(config, request_.arch);
+  const bool has_many_experts =
+      specs.are_known() && shared_policy_parameters(policy_shape(specs.shapes))->size() > kQuickParameters;
   return !has_many_experts && tokens_of_rank(config, step_of(config)) <= kQuickTokens;
 }
 
@@ -293,15 +290,15 @@ Simulation Simulator::at(int64_t num_ranks) const {
   CheckedConfig<Config> asked = scaled_.at(num_ranks);
   Config planned = num_planned == num_ranks ? asked.config : scaled_.at(num_planned).config;
   const RoleSpecs specs = role_specs(asked.config, request_.arch);
-  PlannedModels models = models_of(asked.config, specs, request_.arch);
+  check_known(asked.config, specs, request_.arch);
   const bool on_gpu = request_.on_gpu.value_or(asked.config.actor_train.device_mapping.has_value());
   std::vector<std::string> notes = specs.notes;
-  std::ranges::move(choose_recomputation(asked.config, models, on_gpu, request_.machine.gb_memory * 1e9),
+  std::ranges::move(choose_recomputation(asked.config, specs.shapes, on_gpu, request_.machine.gb_memory * 1e9),
                     std::back_inserter(notes));
   copy_recomputation(asked.config, planned);
   SimulatedWorld world{.planned = std::move(planned),
                        .asked = std::move(asked.config),
-                       .models = std::move(models),
+                       .models = specs.shapes,
                        .ranks = {.asked_rank = {},
                                  .num_asked = num_ranks,
                                  .path = on_gpu ? Path::kDevice : Path::kHost,

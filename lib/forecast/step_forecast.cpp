@@ -36,7 +36,7 @@ SamplingWork sampling_work(const SimulatedWorld& world, const ThinStep& step, co
   const at::Device device = world.ranks.path == Path::kDevice ? at::kCUDA : at::kCPU;
   const auto element = static_cast<int64_t>(c10::elementSize(model_dtype(config.actor_train.model_args, device)));
   const NumberBytes bytes{config.actor_infer.model_args.reads_int8() ? 1 : element, element};
-  const ModelSpec& spec = world.models.policy;
+  const ModelSpec& spec = policy_shape(world.models);
   int64_t drawn = 0, longest = 0, longest_prompt = 0, read = 0;
   double prompt_flops = 0;
   for (const int64_t s : sequences) {

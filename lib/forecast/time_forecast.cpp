@@ -18,6 +18,7 @@
 #include "model/workload.h"
 #include "settings/batch_plan.h"
 #include "settings/placement.h"
+#include "settings/training_plan.h"
 #include "step/step_settings.h"
 #include "train/sft_data.h"
 
@@ -54,8 +55,9 @@ std::string obstacle(const CheckedConfig<T>& checked, bool on_gpu) {
   if (on_gpu && num_cuda_devices() == 0)
     return "the run is for GPUs, of which this machine has none; --simulate takes their speeds";
   const at::Device device = on_gpu ? at::kCUDA : at::kCPU;
-  for (const std::optional<ModelSpec>& spec : {std::optional(checked.models->policy), checked.models->critic})
-    if (spec && !can_be_tried({*spec, device}))
+  for (const char* trained : {"actor_train", "critic"})
+    if (const auto spec = checked.models->find(trained);
+        spec != checked.models->end() && !can_be_tried({spec->second, device}))
       return "two layers of its model take more than half of this machine's free memory";
   return "";
 }
@@ -145,13 +147,13 @@ TimeForecast forecast_updates(const CheckedConfig<T>& checked, const std::option
     return try_training({spec, device, model_dtype(role.model_args, device)}, shape_of(role, length, tokens, true));
   };
   TimeForecast forecast{.num_steps = count_updates(checked.config, num_rows, worker.mini_batch())};
-  const ModelSpec& spec = checked.models->policy;
+  const ModelSpec& spec = policy_shape(*checked.models);
   const TrainingSpeed speed = try_role(spec, worker);
   const double passes = 3 + worker.recomputation().share_of(spec.num_layers);
   forecast.phases = {
       {"training", share * passes * forward_flops(spec, rows) / speed.training_flops_per_s + speed.update_s}};
   if (helper.worker) {
-    const ModelSpec its = reference_spec(*checked.models, 0);
+    const ModelSpec its = shape_of_role(*checked.models, "reference");
     const double flops_per_s =
         its == spec ? speed.forward_flops_per_s : try_role(its, *helper.worker).forward_flops_per_s;
     forecast.phases.emplace_back(helper.name, share * forward_flops(its, rows) / flops_per_s);
@@ -167,29 +169,32 @@ std::optional<MeasuredSpeeds> measure_speeds(const CheckedConfig<Config>& checke
   const bool on_gpu = config.actor_train.device_mapping.has_value();
   if (!obstacle(checked, on_gpu).empty()) return {};
   const BusyNeighbours others = share_host(checked.num_ranks, on_gpu);
-  const PlannedModels& models = *checked.models;
+  const RoleShapes& models = *checked.models;
   const at::Device device = on_gpu ? at::kCUDA : at::kCPU;
   MeasuredSpeeds speeds;
-  const RoleDtypes dtypes = role_dtypes(config, device);
-  const auto add = [&](const TriedModel& model, const WorkerConfig& worker, const std::string& training,
-                       const std::vector<std::string>& forwards) {
-    const int64_t tokens = full_micro_batch(config, worker, workload_of(model.spec), /*trains=*/true).tokens;
-    const TrainingSpeed speed = try_training(
-        model, shape_of(worker, mean_of(step.lengths()), tokens, /*has_head=*/&worker == &config.actor_train));
-    speeds.phases[training] = {speed.training_flops_per_s, speed.update_s};
-    for (const std::string& phase : forwards) speeds.phases[phase] = {speed.forward_flops_per_s};
+  const TrainingPlan plan = plan_training(config);
+  const auto model_of = [&](const std::string& role, const WorkerConfig& worker) {
+    return TriedModel{shape_of_role(models, role), device, model_dtype(worker.model_args, device)};
   };
-  const TriedModel policy{models.policy, device, dtypes.actor};
-  add(policy, config.actor_train, "train_actor", {"old_log_probs", "reference"});
-  if (config.uses_critic()) add({*models.critic, device, dtypes.critic}, config.critic, "train_critic", {"values"});
+  for (const PlannedUpdate& update : plan.updates) {
+    const WorkerConfig& worker = *update.worker;
+    const TriedModel model = model_of(update.role, worker);
+    const int64_t tokens = full_micro_batch(config, worker, workload_of(model.spec), /*trains=*/true).tokens;
+    const TrainingSpeed speed =
+        try_training(model, shape_of(worker, mean_of(step.lengths()), tokens, update.has_lm_head));
+    speeds.phases[update.phase] = {speed.training_flops_per_s, speed.update_s};
+    for (const PlannedPass& pass : plan.passes)  // a reference's is taken for the policy's
+      if (pass.has_lm_head() == update.has_lm_head) speeds.phases[pass.phase()] = {speed.forward_flops_per_s};
+  }
   if (config.rollout_replay) return speeds;
   const auto samplers = std::ssize(config.actor_infer.ranks) / mesh_shape(config.actor_infer).tp;
   const int64_t sequences = (step.num_sequences() + samplers - 1) / samplers;
   speeds.sampling =
-      try_sampling(policy, {.slots = std::min(sequences, config.max_running_requests),
-                            .context = std::lround(mean_of(step.prompt_lengths) + mean_of(step.response_lengths) / 2),
-                            .int8_weights = config.actor_infer.model_args.reads_int8(),
-                            .draws = sampling_settings(config.actor_infer.generating_args)});
+      try_sampling(model_of("actor_train", config.actor_train),
+                   {.slots = std::min(sequences, config.max_running_requests),
+                    .context = std::lround(mean_of(step.prompt_lengths) + mean_of(step.response_lengths) / 2),
+                    .int8_weights = config.actor_infer.model_args.reads_int8(),
+                    .draws = sampling_settings(config.actor_infer.generating_args)});
   return speeds;
 }
 

@@ -56,7 +56,7 @@ BudgetRow budget_row(int64_t budget, const BatchRule& configured, const std::vec
           .is_configured = configured.is_packed && configured.packing.budget == budget};
 }
 
-void add_memory(BudgetRow& row, Config config, const PlannedModels& models) {
+void add_memory(BudgetRow& row, Config config, const RoleShapes& models) {
   set_budget(config.actor_train, row.budget);
   set_budget(config.critic, row.budget);
   const MemoryEstimate memory =
@@ -85,11 +85,11 @@ std::pair<size_t, std::string> suggestion(const std::vector<BudgetRow>& rows, st
 
 }  // namespace
 
-void add_budgets(PackReport& report, const Config& config, const std::optional<PlannedModels>& models,
+void add_budgets(PackReport& report, const Config& config, const std::optional<RoleShapes>& models,
                  const StepLengths& step, std::optional<double> memory_bytes) {
   if (memory_bytes && !models)
     throw user_error("--memory-gb: needs the shape of the model, which is not known here; give it by --arch");
-  const Workload workload = models ? workload_of(models->policy) : Workload{};
+  const Workload workload = models ? workload_of(policy_shape(*models)) : Workload{};
   const BatchRule configured = batch_rule(config.actor_train, Stage::kTrain).with(workload);
   const auto batches = mini_batches_of(config, step);
   const int64_t longest =

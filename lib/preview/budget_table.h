@@ -14,7 +14,7 @@ namespace roll {
 /// everything, and the configured budget; plans of actor_train's mini-batches of one step. Suggested is the largest
 /// that fits `memory_bytes`, or without it the smallest whose fill is within 2 points of the best one's.
 /// Without `models` no memory is given. UserError: `memory_bytes` asks for it all the same.
-void add_budgets(PackReport& report, const Config& config, const std::optional<PlannedModels>& models,
+void add_budgets(PackReport& report, const Config& config, const std::optional<RoleShapes>& models,
                  const StepLengths& step, std::optional<double> memory_bytes);
 
 }  // namespace roll

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 #include <set>
 
 #include "base/error.h"
@@ -12,16 +13,13 @@
 #include "model/known_shapes.h"
 #include "preview/budget_table.h"
 #include "settings/placement.h"
+#include "settings/training_plan.h"
 #include "step/step_metrics.h"
 #include "step/step_settings.h"
 
 namespace roll {
 
 namespace {
-
-Workload workload_of(const std::optional<ModelSpec>& spec) {
-  return spec ? workload_of(*spec) : Workload{};
-}
 
 /// A training or forward pass of one role over a step's sequences.
 struct Pass {
@@ -32,18 +30,16 @@ struct Pass {
   Workload workload;
 };
 
-std::vector<Pass> passes_of(const Config& config, const RoleSpecs& specs) {
-  const Workload actor = workload_of(specs.actor), critic = workload_of(specs.critic);
-  std::vector<Pass> passes{{Stage::kTrain, "actor_train", "actor", config.actor_train, actor}};
-  if (config.uses_critic()) passes.push_back({Stage::kTrain, "critic", "critic", config.critic, critic});
-  const ForwardSettings needs = forward_settings(config);
-  const auto references = reference_roles(config);
-  for (size_t i = 0; i < references.size(); ++i)
-    passes.push_back({Stage::kForward, references[i].name, "reference", *references[i].worker,
-                      specs.are_known() ? workload_of(specs.references[i]) : Workload{}});
-  if (needs.old_log_probs)
-    passes.push_back({Stage::kForward, "actor_train", "old_log_probs", config.actor_train, actor});
-  if (needs.values) passes.push_back({Stage::kForward, "critic", "values", config.critic, critic});
+std::vector<Pass> passes_of(const Config& config, const RoleShapes& shapes) {
+  const auto workload = [&](const std::string& role) {
+    return shapes.empty() ? Workload() : workload_of(shapes.at(role));
+  };
+  const TrainingPlan plan = plan_training(config);
+  std::vector<Pass> passes;
+  for (const PlannedUpdate& update : std::views::reverse(plan.updates))
+    passes.push_back({Stage::kTrain, update.role, update.metrics, *update.worker, workload(update.role)});
+  for (const PlannedPass& pass : plan.passes)
+    passes.push_back({Stage::kForward, pass.role, pass.phase(), *pass.worker, workload(pass.role)});
   return passes;
 }
 
@@ -162,27 +158,24 @@ void add_metrics(StageReport& report, const std::string& who) {
 
 RoleSpecs role_specs(const Config& config, const std::string& arch) {
   if (!arch.empty()) {
-    const ModelSpec all = shape_of(arch);
-    const std::vector<std::optional<ModelSpec>> references(reference_roles(config).size(), all);
-    return {all, all, references, {fmt::format("FLOPs and memory are those of --arch {}", arch)}, {}};
+    RoleSpecs all{.notes = {fmt::format("FLOPs and memory are those of --arch {}", arch)}};
+    for (const auto& [role, worker] : learning_roles(config)) all.shapes.emplace(role, shape_of(arch));
+    return all;
   }
   RoleSpecs specs;
   std::set<std::string> notes, unknown;
-  const auto add = [&](std::optional<ModelSpec>& spec, const WorkerConfig& worker) {
-    const std::string& name = worker.model_args.model_name_or_path.value();
+  for (const auto& [role, worker] : learning_roles(config)) {
+    const std::string& name = worker->model_args.model_name_or_path.value();
     if (const auto folder = find_model_folder(name)) {
-      spec = shape_of(folder->string());
+      specs.shapes.emplace(role, shape_of(folder->string()));
     } else if (const KnownShape* known = find_known_shape(name)) {
-      spec = known->spec;
+      specs.shapes.emplace(role, known->spec);
       notes.insert(
           fmt::format("FLOPs and memory are those of {}, a known shape: {} is not on this machine", known->name, name));
     } else {
       unknown.insert(name);
     }
-  };
-  add(specs.actor, config.actor_train);
-  for (const auto& [name, worker] : reference_roles(config)) add(specs.references.emplace_back(), *worker);
-  if (config.uses_critic()) add(specs.critic, config.critic);
+  }
   if (!unknown.empty()) {
     const std::string why = fmt::format("{} {} not on this machine, and no known shape has that name",
                                         fmt::join(unknown, ", "), unknown.size() == 1 ? "is" : "are");
@@ -207,7 +200,7 @@ PackReport pack_preview(const Config& config, const RoleSpecs& specs, const Leng
   for (const auto& step : source.steps)
     report.lengths.insert(report.lengths.end(), step.lengths.begin(), step.lengths.end());
   std::vector<std::string> keys;
-  for (const Pass& pass : passes_of(config, specs)) {
+  for (const Pass& pass : passes_of(config, specs.shapes)) {
     const auto rules = rules_of(batch_rule(pass.worker, pass.stage).with(pass.workload), source);
     const std::string key = plan_key(pass, rules.front().rule);
     auto found = static_cast<size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
@@ -218,9 +211,8 @@ PackReport pack_preview(const Config& config, const RoleSpecs& specs, const Leng
     report.stages[found].roles.push_back(pass.role);
     if (specs.are_known()) add_metrics(report.stages[found], pass.who);  // training balances FLOPs
   }
-  std::optional<PlannedModels> models;
-  if (specs.are_known()) models = {*specs.actor, specs.critic, specs.references};
-  add_budgets(report, config, models, source.steps.front(), memory_bytes);
+  add_budgets(report, config, specs.are_known() ? std::optional(specs.shapes) : std::nullopt, source.steps.front(),
+              memory_bytes);
   return report;
 }
 

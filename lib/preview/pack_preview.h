@@ -8,18 +8,18 @@
 #include "packing/report.h"
 #include "preview/length_sources.h"
 #include "settings/config.h"
+#include "settings/role_shapes.h"
 
 namespace roll {
 
 /// Shapes of the models whose sequences are planned: those that the configuration uses, or none at all. Without them
 /// work is counted in tokens.
 struct RoleSpecs {
-  std::optional<ModelSpec> actor{}, critic{};
-  std::vector<std::optional<ModelSpec>> references{};  // of reference_roles(config)
-  std::vector<std::string> notes{};                    // where they come from, or what follows where there are none
-  std::string why_unknown{};                           // why there are none
+  RoleShapes shapes{};
+  std::vector<std::string> notes{};  // where they come from, or what follows where there are none
+  std::string why_unknown{};         // why there are none
 
-  bool are_known() const { return actor.has_value(); }
+  bool are_known() const { return !shapes.empty(); }
 };
 
 /// All of `arch` (see shape_of; "" when it is not given); else from the config.json of each role's model, or where it

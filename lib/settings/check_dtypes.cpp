@@ -38,8 +38,8 @@ void check_dtypes(const Config& config, Checker& check) {
   const bool on_gpu = config.actor_train.device_mapping.has_value();
   note_sampler_dtype(config, on_gpu, check);
   check_dtype(config.actor_train.model_args, on_gpu, check);
-  for (const auto& [name, worker] : reference_roles(config)) check_dtype(worker->model_args, on_gpu, check);
-  if (config.uses_critic()) check_dtype(config.critic.model_args, on_gpu, check);
+  for (const auto& [name, worker] : learning_roles(config))
+    if (worker != &config.actor_train) check_dtype(worker->model_args, on_gpu, check);
   for (const JudgingModel& judge : judging_models(config)) check_dtype(judge.worker->model_args, on_gpu, check);
   if (config.actor_infer.model_args.reads_int8() && on_gpu)
     check.note(fmt::format("{}: only a CPU samples so, and a run on a GPU ends at its start",
@@ -48,8 +48,7 @@ void check_dtypes(const Config& config, Checker& check) {
 
 bool can_run_on_cpu(const Config& config) {
   std::vector<const WorkerConfig*> workers = {&config.actor_train};
-  for (const auto& [name, worker] : reference_roles(config)) workers.push_back(worker);
-  if (config.uses_critic()) workers.push_back(&config.critic);
+  for (const auto& [name, worker] : learning_roles(config)) workers.push_back(worker);
   for (const JudgingModel& judge : judging_models(config)) workers.push_back(judge.worker);
   return std::ranges::none_of(workers, [](const auto* worker) { return worker->model_args.dtype == Dtype::kFp16; });
 }

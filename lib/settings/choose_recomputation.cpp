@@ -6,6 +6,7 @@
 
 #include "settings/batch_plan.h"
 #include "settings/placement.h"
+#include "settings/training_plan.h"
 
 namespace roll {
 
@@ -23,18 +24,19 @@ bool chooses(const WorkerConfig& worker) {
 
 /// A role that chooses.
 struct ChoosingRole {
-  const char* name;
+  std::string name;
   WorkerConfig& worker;
   int64_t num_layers;
 };
 
-std::vector<ChoosingRole> choosing_roles(Config& config, const PlannedModels& models) {
+std::vector<ChoosingRole> choosing_roles(Config& config, const RoleShapes& models) {
   std::vector<ChoosingRole> roles;
-  const auto add = [&](const char* name, WorkerConfig& worker, const ModelSpec& spec) {
-    if (chooses(worker)) roles.push_back({name, worker, spec.num_layers});
-  };
-  add("actor_train", config.actor_train, models.policy);
-  if (config.uses_critic() && models.critic) add("critic", config.critic, *models.critic);
+  const TrainingPlan plan = plan_training(config);
+  for (const auto& [name, worker] : learning_roles(config)) {
+    const bool is_trained = std::ranges::find(plan.updates, worker, &PlannedUpdate::worker) != plan.updates.end();
+    if (is_trained && chooses(*worker) && models.contains(name))
+      roles.push_back({name, *worker, models.at(name).num_layers});
+  }
   return roles;
 }
 
@@ -48,7 +50,7 @@ Config without_sharing(Config config) {
 }
 
 /// What the rank that needs most takes with so many recomputed layers of the role, and as many as may be of others.
-double bytes_with(int64_t layers, const ChoosingRole& role, const Config& config, const PlannedModels& models,
+double bytes_with(int64_t layers, const ChoosingRole& role, const Config& config, const RoleShapes& models,
                   bool on_gpu) {
   StrategyConfig& strategy = role.worker.strategy_args.strategy_config;
   strategy.recompute_method = RecomputeMethod::kBlock;
@@ -79,7 +81,7 @@ Config as_pipeline(const SftConfig& config, const WorkerConfig& frozen) {
   return pipeline;
 }
 
-std::vector<std::string> choose_in(Config pipeline, SftConfig& config, const PlannedModels& models, bool on_gpu,
+std::vector<std::string> choose_in(Config pipeline, SftConfig& config, const RoleShapes& models, bool on_gpu,
                                    double bytes) {
   const auto lines = choose_recomputation(pipeline, models, on_gpu, bytes);
   config.sft_train.strategy_args = pipeline.actor_train.strategy_args;
@@ -89,14 +91,15 @@ std::vector<std::string> choose_in(Config pipeline, SftConfig& config, const Pla
 }  // namespace
 
 bool chooses_recomputation(const Config& config) {
-  return chooses(config.actor_train) || (config.uses_critic() && chooses(config.critic));
+  return std::ranges::any_of(plan_training(config).updates, chooses,
+                             [](const PlannedUpdate& update) -> const WorkerConfig& { return *update.worker; });
 }
 
 bool chooses_recomputation(const SftConfig& config) {
   return chooses(config.sft_train);
 }
 
-std::vector<std::string> choose_recomputation(Config& config, const PlannedModels& models, bool on_gpu, double bytes) {
+std::vector<std::string> choose_recomputation(Config& config, const RoleShapes& models, bool on_gpu, double bytes) {
   std::vector<std::string> lines;
   for (const ChoosingRole& role : choosing_roles(config, models)) {
     int64_t layers = 0, most = role.num_layers;
@@ -115,13 +118,11 @@ std::vector<std::string> choose_recomputation(Config& config, const PlannedModel
   return lines;
 }
 
-std::vector<std::string> choose_recomputation(SftConfig& config, const PlannedModels& models, bool on_gpu,
-                                              double bytes) {
+std::vector<std::string> choose_recomputation(SftConfig& config, const RoleShapes& models, bool on_gpu, double bytes) {
   return choose_in(as_pipeline(config), config, models, on_gpu, bytes);
 }
 
-std::vector<std::string> choose_recomputation(DpoConfig& config, const PlannedModels& models, bool on_gpu,
-                                              double bytes) {
+std::vector<std::string> choose_recomputation(DpoConfig& config, const RoleShapes& models, bool on_gpu, double bytes) {
   Config pipeline = as_pipeline(config, config.reference);
   TrainingArgs& batch = pipeline.actor_train.training_args;  // of pairs
   batch.per_device_train_batch_size *= 2;
@@ -129,12 +130,12 @@ std::vector<std::string> choose_recomputation(DpoConfig& config, const PlannedMo
   return choose_in(std::move(pipeline), config, models, on_gpu, bytes);
 }
 
-std::vector<std::string> choose_recomputation(DistillConfig& config, const PlannedModels& models, bool on_gpu,
+std::vector<std::string> choose_recomputation(DistillConfig& config, const RoleShapes& models, bool on_gpu,
                                               double bytes) {
   return choose_in(as_pipeline(config, config.teacher), config, models, on_gpu, bytes);
 }
 
-std::vector<std::string> recomputation_text(const Config& config, const PlannedModels& models, bool on_gpu) {
+std::vector<std::string> recomputation_text(const Config& config, const RoleShapes& models, bool on_gpu) {
   std::vector<std::string> lines;
   Config tried = config;
   for (const ChoosingRole& role : choosing_roles(tried, models)) {

@@ -15,17 +15,15 @@ bool chooses_recomputation(const SftConfig& config);
 
 /// There puts the fewest layers with which training fits into `bytes`, which each rank has, the estimate's error
 /// included; all of them where even these do not fit. A line for each such role says so.
-std::vector<std::string> choose_recomputation(Config& config, const PlannedModels& models, bool on_gpu, double bytes);
+std::vector<std::string> choose_recomputation(Config& config, const RoleShapes& models, bool on_gpu, double bytes);
 /// The same for fine-tuning, and for preferences, where models.references is the reference.
-std::vector<std::string> choose_recomputation(SftConfig& config, const PlannedModels& models, bool on_gpu,
-                                              double bytes);
-std::vector<std::string> choose_recomputation(DpoConfig& config, const PlannedModels& models, bool on_gpu,
-                                              double bytes);
+std::vector<std::string> choose_recomputation(SftConfig& config, const RoleShapes& models, bool on_gpu, double bytes);
+std::vector<std::string> choose_recomputation(DpoConfig& config, const RoleShapes& models, bool on_gpu, double bytes);
 /// And for distillation, where it is the teacher.
-std::vector<std::string> choose_recomputation(DistillConfig& config, const PlannedModels& models, bool on_gpu,
+std::vector<std::string> choose_recomputation(DistillConfig& config, const RoleShapes& models, bool on_gpu,
                                               double bytes);
 
 /// What choose_recomputation() would come to, in words: a line for each such role.
-std::vector<std::string> recomputation_text(const Config& config, const PlannedModels& models, bool on_gpu);
+std::vector<std::string> recomputation_text(const Config& config, const RoleShapes& models, bool on_gpu);
 
 }  // namespace roll

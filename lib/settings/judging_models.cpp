@@ -4,8 +4,10 @@ namespace roll {
 
 std::vector<JudgingModel> judging_models(const Config& config) {
   std::vector<JudgingModel> models;
-  JudgingModel cluster{
-      .domains = {}, .worker = &config.reward_model, .generating_args = &config.reward_model.generating_args};
+  JudgingModel cluster{.role = "reward_model",
+                       .domains = {},
+                       .worker = &config.reward_model,
+                       .generating_args = &config.reward_model.generating_args};
   for (const auto& [domain, worker] : config.rewards) {
     const auto* judge = worker.reward.type ? std::get_if<LlmJudgeArgs>(&*worker.reward.type) : nullptr;
     if (worker.shares_model()) {
@@ -13,7 +15,7 @@ std::vector<JudgingModel> judging_models(const Config& config) {
       cluster.judges.push_back(judge);
     }
     if (!worker.has_own_model()) continue;
-    models.push_back({.domains = {domain}, .worker = &worker.model});
+    models.push_back({.role = "rewards." + domain, .domains = {domain}, .worker = &worker.model});
     if (!judge) continue;
     models.back().generating_args = &judge->generating_args;
     models.back().judges = {judge};

@@ -9,6 +9,7 @@
 namespace roll {
 
 struct JudgingModel {
+  std::string role;  // "rewards.math", "reward_model"
   std::vector<std::string> domains;
   const WorkerConfig* worker = nullptr;
   const GeneratingArgs* generating_args = nullptr;  // of one that writes

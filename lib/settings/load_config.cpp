@@ -46,7 +46,7 @@ void check_lengths(const Config& config, const std::optional<ModelSpec>& spec, c
 }
 
 /// A line for each class of ranks.
-std::string memory_of(const Config& config, const PlannedModels& models) {
+std::string memory_of(const Config& config, const RoleShapes& models) {
   const bool on_gpu = config.actor_train.device_mapping.has_value();
   const auto classes = rank_classes(config);
   std::vector<std::string> lines;
@@ -62,26 +62,25 @@ std::string memory_of(const Config& config, const PlannedModels& models) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-/// Of the reference or the teachers, in the order of reference_roles(config).
+/// The reference or the teachers, whose shapes go to `shapes`.
 template <class SpecOfRole>
-std::vector<std::optional<ModelSpec>> check_references(const Config& config, const std::optional<ModelSpec>& policy,
-                                                       const SpecOfRole& spec_of_role, bool offline, Checker& check) {
+void check_references(const Config& config, const std::optional<ModelSpec>& policy, const SpecOfRole& spec_of_role,
+                      bool offline, RoleShapes& shapes, Checker& check) {
   const auto& policy_name = config.actor_train.model_args.model_name_or_path;
-  std::vector<std::optional<ModelSpec>> specs;
   for (const auto& [role, worker] : reference_roles(config)) {
     const auto& name = worker->model_args.model_name_or_path;
-    const auto& spec = specs.emplace_back(spec_of_role(*worker, policy_name, FolderUse::kForwards));
+    const std::optional<ModelSpec> spec = spec_of_role(*worker, policy_name, FolderUse::kForwards);
+    if (const auto planned = planned_spec(spec, name)) shapes.emplace(role, *planned);
     if (spec) check_model_layout(worker->strategy_args, *spec, check);
     if (name == policy_name) continue;
     check_lengths(config, spec, role, check);
     if (config.distils() && spec && policy)
       check_teacher({name, *spec}, {policy_name, *policy}, "policy", offline, check);
   }
-  return specs;
 }
 
 /// A line for each role that trains adapters.
-std::string adapters_text(const PlannedModels& models) {
+std::string adapters_text(const RoleShapes& models) {
   const auto text = [](const char* role, const ModelSpec& spec, const auto& parameters_of) {
     if (!spec.lora) return std::string();
     double all = 0, trained = 0;
@@ -90,14 +89,15 @@ std::string adapters_text(const PlannedModels& models) {
     return fmt::format("{} trains {}: {:.2f} M of {:.1f} M parameters\n", role, describe(*spec.lora), trained / 1e6,
                        all / 1e6);
   };
-  std::string lines = text("actor_train", models.policy, policy_parameters);
-  if (models.critic) lines += text("critic", *models.critic, critic_parameters);
+  std::string lines = text("actor_train", policy_shape(models), policy_parameters);
+  if (const auto critic = models.find("critic"); critic != models.end())
+    lines += text("critic", critic->second, critic_parameters);
   return lines;
 }
 
 constexpr const char* kUnknownMemory = "memory of a rank: unknown, the model is not here and its name is not known";
 
-std::string check_models(const Config& config, bool offline, std::optional<PlannedModels>& known, Checker& check) {
+std::string check_models(const Config& config, bool offline, std::optional<RoleShapes>& known, Checker& check) {
   const auto& policy_name = config.actor_train.model_args.model_name_or_path;
   const int64_t longest = config.longest_sequence();
   const auto policy =
@@ -109,7 +109,7 @@ std::string check_models(const Config& config, bool offline, std::optional<Plann
   };
   std::optional<ModelSpec> critic;
   if (config.uses_critic()) critic = spec_of_role(config.critic, config.reward_pretrain, FolderUse::kGivesValues);
-  PlannedModels models;
+  RoleShapes models;
   for (const JudgingModel& judge : judging_models(config)) {
     const auto& name = judge.worker->model_args.model_name_or_path;
     const auto& key = written(name, config.reward_pretrain, check);
@@ -117,7 +117,7 @@ std::string check_models(const Config& config, bool offline, std::optional<Plann
     const auto spec = spec_of(name, key, use, judge.longest_sequence, offline, check);
     if (spec) check_model_layout(judge.worker->strategy_args, *spec, check);
     if (spec && !judge.writes() && !offline) check.collect(key, [&] { require_value_head(model_folder(*name)); });
-    models.judges.push_back(spec);
+    if (spec) models.emplace(judge.role, *spec);
   }
   if (policy) check_model_layout(config.actor_train.strategy_args, *policy, check);
   if (policy) check_model_layout(config.actor_infer.strategy_args, *policy, check);
@@ -125,17 +125,17 @@ std::string check_models(const Config& config, bool offline, std::optional<Plann
   if (policy) check_routing(config, *policy, check);
   check_lengths(config, policy, "actor_train", check);
   if (config.critic.model_args.model_name_or_path != policy_name) check_lengths(config, critic, "critic", check);
-  const auto references = check_references(config, policy, spec_of_role, offline, check);
+  check_references(config, policy, spec_of_role, offline, models, check);
   const auto planned_policy = trained_spec(planned_spec(policy, policy_name), config.actor_train, check);
-  models.critic = trained_spec(planned_spec(critic, config.critic.model_args.model_name_or_path), config.critic, check);
+  if (config.uses_critic())
+    if (const auto planned =
+            trained_spec(planned_spec(critic, config.critic.model_args.model_name_or_path), config.critic, check))
+      models.emplace("critic", *planned);
   if (!planned_policy || !check.is_clean()) return kUnknownMemory;
-  models.policy = *planned_policy;
-  if (models.policy.quantised)  // which ranks share in blocks
+  models.emplace("actor_train", *planned_policy);
+  if (planned_policy->quantised)  // which ranks share in blocks
     for (const WorkerConfig* worker : {&config.actor_train, &config.actor_infer})
-      check_model_layout(worker->strategy_args, models.policy, check);
-  const auto roles = reference_roles(config);
-  for (size_t i = 0; i < roles.size(); ++i)
-    models.references.push_back(planned_spec(references[i], roles[i].worker->model_args.model_name_or_path));
+      check_model_layout(worker->strategy_args, *planned_policy, check);
   known = models;
   return fmt::format("{}{}\n{}{}", config.trains() ? adapters_text(models) : "", memory_of(config, models),
                      cost_text(step_cost(config, models)),

@@ -34,12 +34,12 @@ struct CheckedConfig {
   ConfigText text;                 // that it was read from
   std::vector<std::string> notes;  // accepted, but worth knowing; to be shown once
   int64_t num_ranks = 1;
-  std::string hostfile;                 // of --hostfile or the key; "": one host
-  std::string plan;                     // the batch arithmetic in words
-  std::string loss;                     // what the loss divides by, in words; "" where nothing is trained
-  std::string algorithm;                // the published one that it amounts to; "" there, and for `roll sft`
-  std::string memory;                   // the estimate per rank in words
-  std::optional<PlannedModels> models;  // that it was made for, where they are known
+  std::string hostfile;              // of --hostfile or the key; "": one host
+  std::string plan;                  // the batch arithmetic in words
+  std::string loss;                  // what the loss divides by, in words; "" where nothing is trained
+  std::string algorithm;             // the published one that it amounts to; "" there, and for `roll sft`
+  std::string memory;                // the estimate per rank in words
+  std::optional<RoleShapes> models;  // that it was made for, where they are known
 };
 
 /// Reads `file`, applies `overrides`, checks. The result has response_length and sequence_length (also those of the

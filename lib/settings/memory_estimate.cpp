@@ -19,6 +19,7 @@
 #include "settings/batch_plan.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"
+#include "settings/training_plan.h"
 
 namespace roll {
 
@@ -171,26 +172,22 @@ ActivationRule rule_of(const Config& config, const WorkerConfig& worker, const M
           .deterministic = config.deterministic};
 }
 
-double training_bytes(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, const OwnStage& stage,
+double training_bytes(const Config& config, const PlannedUpdate& update, const ModelSpec& spec, const OwnStage& stage,
                       bool on_gpu) {
-  ActivationRule rule = rule_of(config, worker, spec, on_gpu, /*trains=*/true);
-  rule.recomputation = worker.recomputation();
-  rule.has_lm_head = &worker != &config.critic && stage.is_last();
+  ActivationRule rule = rule_of(config, *update.worker, spec, on_gpu, /*trains=*/true);
+  rule.recomputation = update.worker->recomputation();
+  rule.has_lm_head = update.has_lm_head && stage.is_last();
   rule.layers = stage.layers();
   rule.under_way = most_under_way(stage.index, {stage.split.num_stages(), stage.split.num_chunks()});
   return training_activation_bytes(spec, rule);
 }
 
-double forward_bytes(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, const OwnStage& stage,
+double forward_bytes(const Config& config, const PlannedPass& pass, const ModelSpec& spec, const OwnStage& stage,
                      bool on_gpu) {
-  ActivationRule rule = rule_of(config, worker, spec, on_gpu, /*trains=*/false);
-  rule.has_lm_head = &worker != &config.critic && stage.is_last();
+  ActivationRule rule = rule_of(config, *pass.worker, spec, on_gpu, /*trains=*/false);
+  rule.has_lm_head = pass.has_lm_head() && stage.is_last();
   rule.layers = stage.layers();
   return forward_activation_bytes(spec, rule);
-}
-
-bool computes_old_log_probs(const Config& config) {
-  return config.enable_old_logprobs_recompute.value_or(false) || old_log_prob_reasons(config).any();
 }
 
 double kv_bytes(const Config& config, const ModelSpec& spec, double bytes) {
@@ -217,38 +214,36 @@ bool have_one_base(const WorkerConfig& a, const WorkerConfig& b) {
 }
 
 /// Whether the critic has adapters beside the actor's base (step/roles.cpp).
-bool is_on_policy_base(const Config& config, const PlannedModels& models) {
+bool is_on_policy_base(const Config& config, const ModelSpec& policy, const ModelSpec& its) {
   const WorkerConfig &critic = config.critic, &actor = config.actor_train;
-  return models.policy.lora && models.critic->lora && models.policy.quantised == models.critic->quantised &&
-         critic.ranks == actor.ranks && mesh_shape(critic) == mesh_shape(actor) &&
-         critic.model_args.dtype == actor.model_args.dtype && have_one_base(critic, actor);
+  return policy.lora && its.lora && policy.quantised == its.quantised && critic.ranks == actor.ranks &&
+         mesh_shape(critic) == mesh_shape(actor) && critic.model_args.dtype == actor.model_args.dtype &&
+         have_one_base(critic, actor);
 }
 
-/// Whether the i-th reference is the actor without its adapters (step/roles.cpp).
-bool is_policy_base(const Config& config, const PlannedModels& models, size_t i) {
-  const WorkerConfig &reference = *reference_roles(config)[i].worker, &actor = config.actor_train;
-  return models.policy.lora && !reference_spec(models, i).lora && reference.ranks == actor.ranks &&
-         mesh_shape(reference) == mesh_shape(actor) && reference.model_args.dtype == actor.model_args.dtype &&
-         have_one_base(reference, actor);
+/// Whether a reference is the actor without its adapters (step/roles.cpp).
+bool is_policy_base(const WorkerConfig& reference, const ModelSpec& its, const WorkerConfig& actor,
+                    const ModelSpec& policy) {
+  return policy.lora && !its.lora && reference.ranks == actor.ranks && mesh_shape(reference) == mesh_shape(actor) &&
+         reference.model_args.dtype == actor.model_args.dtype && have_one_base(reference, actor);
 }
 
 /// Whether a judge or reward model has the actor's frozen base (Roles::base_for).
-bool is_on_policy_base(const Config& config, const PlannedModels& models, const JudgingModel& judge,
-                       const ModelSpec& spec, at::DeviceType device) {
+bool is_on_policy_base(const Config& config, const ModelSpec& policy, const JudgingModel& judge, const ModelSpec& spec,
+                       at::DeviceType device) {
   const WorkerConfig& actor = config.actor_train;
   MeshShape shape = mesh_shape(*judge.worker);
   if (judge.writes()) shape = {.tp = shape.tp};
-  return models.policy.lora && !models.policy.quantised && (judge.writes() || spec.lora) &&
-         judge.worker->ranks == actor.ranks && shape == mesh_shape(actor) &&
+  return policy.lora && !policy.quantised && (judge.writes() || spec.lora) && judge.worker->ranks == actor.ranks &&
+         shape == mesh_shape(actor) &&
          model_dtype(judge.worker->model_args, device) == model_dtype(actor.model_args, device) &&
          have_one_base(*judge.worker, actor);
 }
 
-double judging_bytes(const Config& config, const PlannedModels& models, size_t i, at::DeviceType device) {
-  const JudgingModel judge = judging_models(config)[i];
-  const ModelSpec& spec = *models.judges[i];
+double judging_bytes(const Config& config, const ModelSpec& policy, const JudgingModel& judge, const ModelSpec& spec,
+                     at::DeviceType device) {
   std::vector<ParameterShape> own = judge.writes() ? policy_parameters(spec) : critic_parameters(spec);
-  if (is_on_policy_base(config, models, judge, spec, device))
+  if (is_on_policy_base(config, policy, judge, spec, device))
     own = spec.lora ? trained_of(spec, own) : std::vector<ParameterShape>();
   double all = 0;
   for (const ParameterShape& parameter : own)
@@ -270,61 +265,94 @@ void add_sampler(MemoryEstimate& memory, const Config& config, const ModelSpec& 
   memory.kv_cache = kv_bytes(config, spec, bytes);
 }
 
-}  // namespace
+/// The models of one rank, role by role.
+class RankMemory {
+ public:
+  RankMemory(const Config& config, const RoleShapes& models, bool on_gpu, int rank)
+      : config_(config),
+        models_(models),
+        plan_(plan_training(config)),
+        policy_(policy_shape(models)),
+        on_gpu_(on_gpu),
+        device_(on_gpu ? at::kCUDA : at::kCPU),
+        rank_(rank) {}
 
-MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models, bool on_gpu, int rank) {
-  MemoryEstimate memory;
-  const at::DeviceType device = on_gpu ? at::kCUDA : at::kCPU;
-  const bool offloads = config.offload && on_gpu;
-  const auto lives = [rank](const WorkerConfig& worker) { return std::ranges::binary_search(worker.ranks, rank); };
-  const auto add_role = [&](const WorkerConfig& worker, const ModelSpec& spec,
-                            const std::vector<ParameterShape>& parameters) {
-    const auto bytes = static_cast<double>(bytes_per_number(worker.model_args, device));
-    const MemoryEstimate before = memory;
-    const OwnStage stage = stage_on(rank, worker, spec);
+  MemoryEstimate all() {
+    for (const PlannedUpdate& update : plan_.updates)
+      if (lives(*update.worker) && models_.contains(update.role)) add_trained_role(update);
+    for (const PlannedPass& pass : plan_.passes)
+      if (lives(*pass.worker) && (pass.finds == Finding::kReference || pass.finds == Finding::kTeacher))
+        add_frozen_role(pass);
+    for (const JudgingModel& judge : judging_models(config_))
+      if (const auto found = models_.find(judge.role); found != models_.end() && lives(*judge.worker))
+        memory_.weights += judging_bytes(config_, policy_, judge, found->second, device_);
+    if (lives(config_.actor_infer)) add_sampler(memory_, config_, policy_, on_gpu_, rank_);
+    return memory_;
+  }
+
+ private:
+  bool lives(const WorkerConfig& worker) const { return std::ranges::binary_search(worker.ranks, rank_); }
+  bool offloads() const { return config_.offload && on_gpu_; }
+  double bytes_of(const WorkerConfig& worker) const {
+    return static_cast<double>(bytes_per_number(worker.model_args, device_));
+  }
+  void hold(double activations) { memory_.activations = std::max(memory_.activations, activations); }
+
+  void add_trained_role(const PlannedUpdate& update) {
+    const WorkerConfig& worker = *update.worker;
+    const ModelSpec& spec = models_.at(update.role);
+    const bool is_critic = &worker == &config_.critic;
+    const std::vector<ParameterShape> parameters =
+        is_critic ? critic_parameters(spec) : *shared_policy_parameters(spec);
+    const MemoryEstimate before = memory_;
+    const OwnStage stage = stage_on(rank_, worker, spec);
     std::vector<ParameterShape> own = stage.of(parameters);
-    if (&worker == &config.critic && is_on_policy_base(config, models)) own = trained_of(spec, std::move(own));
-    add_trained(memory, worker, own, model_dtype(worker.model_args, device));
-    if (offloads) {
-      memory.put_away += memory.gradients + memory.optimizer - before.gradients - before.optimizer;
-      if (&worker == &config.critic) memory.put_away += memory.weights - before.weights;
+    if (is_critic && is_on_policy_base(config_, policy_, spec)) own = trained_of(spec, std::move(own));
+    add_trained(memory_, worker, own, model_dtype(worker.model_args, device_));
+    if (offloads()) {
+      memory_.put_away += memory_.gradients + memory_.optimizer - before.gradients - before.optimizer;
+      if (is_critic) memory_.put_away += memory_.weights - before.weights;
     }
-    memory.activations = std::max(memory.activations, training_bytes(config, worker, spec, stage, on_gpu));
-    if (&worker == &config.critic || computes_old_log_probs(config))
-      memory.activations = std::max(memory.activations, forward_bytes(config, worker, spec, stage, on_gpu));
-    memory.checkpoint += memory.optimizer - before.optimizer;
-    if (rank != worker.ranks.front()) return;
+    hold(training_bytes(config_, update, spec, stage, on_gpu_));
+    if (const PlannedPass* pass = plan_.pass_of(worker)) hold(forward_bytes(config_, *pass, spec, stage, on_gpu_));
+    memory_.checkpoint += memory_.optimizer - before.optimizer;
+    if (rank_ != worker.ranks.front()) return;
     for (const auto& parameter : trained_of(spec, parameters))
-      memory.checkpoint += (parameter.is_adapter ? 4 : bytes) * static_cast<double>(largest_part(parameter, 1).numel);
-  };
-  if (config.trains() && lives(config.actor_train))
-    add_role(config.actor_train, models.policy, *shared_policy_parameters(models.policy));
-  if (config.uses_critic() && models.critic && lives(config.critic))
-    add_role(config.critic, *models.critic, critic_parameters(*models.critic));
-  const auto references = reference_roles(config);
-  for (size_t i = 0; i < references.size(); ++i) {
-    const WorkerConfig& worker = *references[i].worker;
-    if (!lives(worker)) continue;
-    const ModelSpec spec = reference_spec(models, i);
-    const OwnStage stage = stage_on(rank, worker, spec);
-    const double reference =
-        is_policy_base(config, models, i)
-            ? 0
-            : policy_bytes(spec, tensor_ranks(worker), static_cast<double>(bytes_per_number(worker.model_args, device)),
-                           /*is_dense=*/false, worker.strategy_args.strategy_config.expert_parallel(), stage);
-    const double forward = forward_bytes(config, worker, spec, stage, on_gpu);
-    if (offloads) {
-      memory.visiting = std::max(memory.visiting, reference + forward);
+      memory_.checkpoint +=
+          (parameter.is_adapter ? 4 : bytes_of(worker)) * static_cast<double>(largest_part(parameter, 1).numel);
+  }
+
+  void add_frozen_role(const PlannedPass& pass) {
+    const WorkerConfig& worker = *pass.worker;
+    const ModelSpec spec = shape_of_role(models_, pass.role);
+    const OwnStage stage = stage_on(rank_, worker, spec);
+    const double weights = is_policy_base(worker, spec, config_.actor_train, policy_)
+                               ? 0
+                               : policy_bytes(spec, tensor_ranks(worker), bytes_of(worker), /*is_dense=*/false,
+                                              worker.strategy_args.strategy_config.expert_parallel(), stage);
+    const double forward = forward_bytes(config_, pass, spec, stage, on_gpu_);
+    if (offloads()) {
+      memory_.visiting = std::max(memory_.visiting, weights + forward);
     } else {
-      memory.weights += reference;
-      memory.activations = std::max(memory.activations, forward);
+      memory_.weights += weights;
+      hold(forward);
     }
   }
-  const auto judges = judging_models(config);
-  for (size_t i = 0; i < models.judges.size(); ++i)
-    if (models.judges[i] && lives(*judges[i].worker)) memory.weights += judging_bytes(config, models, i, device);
-  if (lives(config.actor_infer)) add_sampler(memory, config, models.policy, on_gpu, rank);
-  return memory;
+
+  const Config& config_;
+  const RoleShapes& models_;
+  const TrainingPlan plan_;
+  const ModelSpec& policy_;
+  const bool on_gpu_;
+  const at::DeviceType device_;
+  const int rank_;
+  MemoryEstimate memory_;
+};
+
+}  // namespace
+
+MemoryEstimate estimate_memory(const Config& config, const RoleShapes& models, bool on_gpu, int rank) {
+  return RankMemory(config, models, on_gpu, rank).all();
 }
 
 std::string memory_text(const MemoryEstimate& memory) {

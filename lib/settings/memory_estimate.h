@@ -10,6 +10,7 @@
 #include "model/spec.h"
 #include "settings/config.h"
 #include "settings/dpo_config.h"
+#include "settings/role_shapes.h"
 
 namespace roll {
 
@@ -39,23 +40,8 @@ struct MemoryEstimate {
   double on_cpu() const { return total() + checkpoint + kProgramOnCpu; }
 };
 
-struct PlannedModels {
-  ModelSpec policy;
-  std::optional<ModelSpec> critic;
-  std::vector<std::optional<ModelSpec>> references = {};  // of reference_roles(config), where not the policy's
-  std::vector<std::optional<ModelSpec>> judges = {};      // of judging_models(config), where they are here
-};
-
-/// Of the i-th of reference_roles(config).
-inline ModelSpec reference_spec(const PlannedModels& models, size_t i) {
-  if (i < models.references.size() && models.references[i]) return *models.references[i];
-  ModelSpec plain = models.policy;
-  plain.lora.reset();
-  return plain;
-}
-
 /// `on_gpu` decides the numbers of models whose dtype is not set.
-MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models, bool on_gpu, int rank);
+MemoryEstimate estimate_memory(const Config& config, const RoleShapes& models, bool on_gpu, int rank);
 
 /// "weights 15.2 GB + gradients ... = 96.1 GB".
 std::string memory_text(const MemoryEstimate& memory);

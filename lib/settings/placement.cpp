@@ -9,6 +9,7 @@
 
 #include "base/ranges.h"
 #include "pipeline/split_rule.h"
+#include "settings/training_plan.h"
 
 namespace roll {
 
@@ -40,11 +41,18 @@ std::vector<Placed<Worker>> references_of(C& config) {
 }
 
 template <class Worker, class C>
-std::vector<Placed<Worker>> roles_of(C& config) {
-  std::vector<Placed<Worker>> roles{{"actor_infer", &config.actor_infer}};
-  if (config.trains()) roles.insert(roles.begin(), {"actor_train", &config.actor_train});
+std::vector<Placed<Worker>> learning_roles_of(C& config) {
+  std::vector<Placed<Worker>> roles;
+  if (config.trains()) roles.push_back({"actor_train", &config.actor_train});
   for (auto& reference : references_of<Worker>(config)) roles.push_back(std::move(reference));
   if (config.uses_critic()) roles.push_back({"critic", &config.critic});
+  return roles;
+}
+
+template <class Worker, class C>
+std::vector<Placed<Worker>> roles_of(C& config) {
+  std::vector<Placed<Worker>> roles = learning_roles_of<Worker>(config);
+  roles.insert(roles.begin() + (config.trains() ? 1 : 0), {"actor_infer", &config.actor_infer});
   bool is_shared = false;
   for (auto& [domain, worker] : config.rewards) {
     if (worker.has_own_model()) roles.push_back({"rewards." + domain, &worker.model});
@@ -63,8 +71,11 @@ std::vector<Placed<const WorkerConfig>> placed_roles(const Config& config) {
   return roles_of<const WorkerConfig>(config);
 }
 
-std::vector<PlacedRole> reference_roles(Config& config) {
-  return references_of<WorkerConfig>(config);
+std::vector<PlacedRole> learning_roles(Config& config) {
+  return learning_roles_of<WorkerConfig>(config);
+}
+std::vector<Placed<const WorkerConfig>> learning_roles(const Config& config) {
+  return learning_roles_of<const WorkerConfig>(config);
 }
 std::vector<Placed<const WorkerConfig>> reference_roles(const Config& config) {
   return references_of<const WorkerConfig>(config);
@@ -131,18 +142,17 @@ bool shares_weights(const Config& config) {
 }
 
 std::vector<int> learner_ranks(const Config& config) {
-  std::vector<Placed<const WorkerConfig>> roles =
-      config.samples_ahead() ? reference_roles(config) : placed_roles(config);
-  roles.push_back({"actor_train", &config.actor_train});
-  if (config.uses_critic()) roles.push_back({"critic", &config.critic});
-  std::set<int> ranks;
-  for (const auto& [name, worker] : roles) ranks.insert(worker->ranks.begin(), worker->ranks.end());
+  const bool is_part = config.samples_ahead();
+  std::set<int> ranks(config.actor_train.ranks.begin(), config.actor_train.ranks.end());
+  for (const auto& [name, worker] : is_part ? learning_roles(config) : placed_roles(config))
+    ranks.insert(worker->ranks.begin(), worker->ranks.end());
   return {ranks.begin(), ranks.end()};
 }
 
 std::vector<int> training_ranks(const Config& config) {
-  std::set<int> ranks(config.actor_train.ranks.begin(), config.actor_train.ranks.end());
-  if (config.uses_critic()) ranks.insert(config.critic.ranks.begin(), config.critic.ranks.end());
+  std::set<int> ranks;
+  for (const PlannedUpdate& update : plan_training(config).updates)
+    ranks.insert(update.worker->ranks.begin(), update.worker->ranks.end());
   return {ranks.begin(), ranks.end()};
 }
 

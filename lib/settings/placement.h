@@ -23,8 +23,11 @@ using PlacedRole = Placed<WorkerConfig>;
 std::vector<PlacedRole> placed_roles(Config& config);
 std::vector<Placed<const WorkerConfig>> placed_roles(const Config& config);
 
+/// Those that train, or compute what training needs: actor_train, then reference_roles(), then critic.
+std::vector<PlacedRole> learning_roles(Config& config);
+std::vector<Placed<const WorkerConfig>> learning_roles(const Config& config);
+
 /// The frozen models whose log-probs a step wants: the reference, or the teachers, "teacher" a single one.
-std::vector<PlacedRole> reference_roles(Config& config);
 std::vector<Placed<const WorkerConfig>> reference_roles(const Config& config);
 
 /// All devices that these roles name, ascending; empty: none names any.

@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "settings/agentic.h"
-#include "settings/batch_plan.h"
-#include "settings/placement.h"
+#include "settings/training_plan.h"
 
 namespace roll {
 
@@ -19,28 +18,23 @@ double forward_of_step(const Config& config, const ModelSpec& spec, bool with_lm
          spec.forward_flops(config.sequence_length.value_or(0), rows);
 }
 
-double training_of(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, double forward) {
-  return static_cast<double>(config.ppo_epochs) * forward * (3 + worker.recomputation().share_of(spec.num_layers));
-}
-
 }  // namespace
 
-StepCost step_cost(const Config& config, const PlannedModels& models) {
+StepCost step_cost(const Config& config, const RoleShapes& models) {
   StepCost cost;
-  const double policy = forward_of_step(config, models.policy, /*with_lm_head=*/true);
   cost.tokens =
       static_cast<double>(config.sequences_per_step() * most_contexts(config) * config.sequence_length.value_or(0));
-  cost.sampling = policy;
-  if (!config.trains()) return cost;
-  const bool is_asked = config.enable_old_logprobs_recompute.value_or(false);
-  if (is_asked || old_log_prob_reasons(config).any()) cost.forwards += policy;
-  for (size_t i = 0; i < reference_roles(config).size(); ++i)
-    cost.forwards += forward_of_step(config, reference_spec(models, i), /*with_lm_head=*/true);
-  cost.training = training_of(config, config.actor_train, models.policy, policy);
-  if (config.uses_critic() && models.critic) {
-    const double critic = forward_of_step(config, *models.critic, /*with_lm_head=*/false);
-    cost.forwards += critic;
-    cost.training += training_of(config, config.critic, *models.critic, critic);
+  cost.sampling = forward_of_step(config, policy_shape(models), /*with_lm_head=*/true);
+  const TrainingPlan plan = plan_training(config);
+  for (const PlannedPass& pass : plan.passes)
+    if (pass.finds != Finding::kValues || models.contains(pass.role))
+      cost.forwards += forward_of_step(config, shape_of_role(models, pass.role), pass.has_lm_head());
+  for (const PlannedUpdate& update : plan.updates) {
+    const auto spec = models.find(update.role);
+    if (spec == models.end()) continue;
+    const double recomputed = update.worker->recomputation().share_of(spec->second.num_layers);
+    cost.training += static_cast<double>(config.ppo_epochs) *
+                     forward_of_step(config, spec->second, update.has_lm_head) * (3 + recomputed);
   }
   return cost;
 }

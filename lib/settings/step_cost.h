@@ -18,7 +18,7 @@ struct StepCost {
   double total() const { return sampling + forwards + training; }
 };
 
-StepCost step_cost(const Config& config, const PlannedModels& models);
+StepCost step_cost(const Config& config, const RoleShapes& models);
 
 /// "a step of full length: 786432 tokens, 1.23 PFLOP (sampling 0.30, ...)".
 std::string cost_text(const StepCost& cost);

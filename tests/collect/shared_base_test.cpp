@@ -95,7 +95,7 @@ TEST_CASE("policy, reference, critic, reward model and judge of one folder hold 
   const auto one = config_of(folder.path(), "base"), copies = config_of(folder.path(), "copy");
   const auto [held, estimated] = held_and_estimated(one);
   const auto [held_apart, estimated_apart] = held_and_estimated(copies);
-  const auto base = 4.0 * static_cast<double>(one.models->policy.num_parameters());
+  const auto base = 4.0 * static_cast<double>(policy_shape(*one.models).num_parameters());
   CHECK(held == Approx(estimated).epsilon(0.03));
   CHECK(held_apart == Approx(estimated_apart).epsilon(0.03));
   CHECK(held < 1.5 * base);  // the rest are adapters and heads

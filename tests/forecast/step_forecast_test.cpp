@@ -24,7 +24,7 @@ std::vector<RankForecast> recipe_forecast(int64_t num_ranks, int64_t num_planned
   spec.num_heads = 4;
   spec.num_kv_heads = 2;
   spec.head_dim = 16;
-  world.models = {.policy = spec, .critic = spec};
+  world.models = {{"actor_train", spec}, {"critic", spec}};
   ThinStep step{.number = 6, .group_size = world.planned.num_return_sequences_in_group};
   step.prompt_lengths.assign(world.planned.sequences_per_step(), 10);
   step.response_lengths.assign(world.planned.sequences_per_step(), 20);

@@ -22,7 +22,7 @@ TEST_CASE("of memory as much is used as there is: as few layers are recomputed a
   place_roles(config, 2);
   ModelSpec spec = small_spec(true);
   spec.num_layers = 12;
-  const PlannedModels models{.policy = spec, .critic = {}};
+  const RoleShapes models{{"actor_train", spec}};
   CHECK_FALSE(chooses_recomputation(config));
   strategy.recompute_method = RecomputeMethod::kAuto;
   CHECK_FALSE(chooses_recomputation(config));  // nothing is recomputed
@@ -72,7 +72,7 @@ TEST_CASE("fine-tuning chooses as a pipeline whose only model it is, and counts 
     config->sft_train.strategy_args.strategy_config.recompute_method = RecomputeMethod::kAuto;
     CHECK(chooses_recomputation(*config));
   }
-  const PlannedModels models{.policy = spec, .critic = {}};
+  const RoleShapes models{{"actor_train", spec}};
   const auto layers = [&](auto config, double bytes) {
     choose_recomputation(config, models, true, bytes);
     return config.sft_train.recomputation().layers;

@@ -56,7 +56,7 @@ TEST_CASE("weights, gradients and optimizer are estimated to the byte", "[train]
   Config config = config_of(c.is_fp32, c.shares, c.frozen);
   place_roles(config, c.num_ranks);
   REQUIRE_FALSE(config.uses_reference());
-  const double expected = model_bytes(estimate_memory(config, {.policy = spec, .critic = {}}, true, 0));
+  const double expected = model_bytes(estimate_memory(config, {{"actor_train", spec}}, true, 0));
   const auto bytes = test::run_local_ranks(c.num_ranks, [&](Communicator& ranks) {
     const test::Allocated allocated;
     const Transformer model = Transformer::init(spec, 1, at::kCPU, c.is_fp32 ? at::kFloat : at::kBFloat16);
@@ -72,7 +72,7 @@ TEST_CASE("of layers that are gathered an update has slices, two layers, and the
   Config config = config_of(false, true);
   config.actor_train.strategy_args.strategy_name = Strategy::kFsdp2Train;
   place_roles(config, 6);
-  const PlannedModels models = {.policy = spec, .critic = {}};
+  const RoleShapes models = {{"actor_train", spec}};
   const MemoryEstimate gathered = estimate_memory(config, models, true, 0);
   config.actor_train.strategy_args.strategy_config.reshard_after_forward = false;
   const MemoryEstimate whole = estimate_memory(config, models, true, 0);
@@ -96,7 +96,7 @@ TEST_CASE("what is not gathered is whole: copies of tensor ranks, what is frozen
     config.actor_train.strategy_args.strategy_config.recompute_granularity = Recompute::kFull;
     config.actor_train.strategy_args.strategy_config.reshard_after_forward = true;
     place_roles(config, 6 * tp);
-    const PlannedModels models = {.policy = spec, .critic = {}};
+    const RoleShapes models = {{"actor_train", spec}};
     const MemoryEstimate gathers = estimate_memory(config, models, true, 0);
     config.actor_train.strategy_args.strategy_config.reshard_after_forward = false;
     return std::pair(gathers.gathered, estimate_memory(config, models, true, 0).gradients - gathers.gradients);
@@ -126,7 +126,7 @@ TEST_CASE("the parts of tensor ranks are estimated to the byte, copies of key/va
   for (WorkerConfig* worker : {&config.actor_train, &config.actor_infer})
     worker->strategy_args.strategy_config.tensor_model_parallel_size = 4;
   place_roles(config, 4);
-  const double expected = model_bytes(estimate_memory(config, {.policy = spec, .critic = {}}, true, 0));
+  const double expected = model_bytes(estimate_memory(config, {{"actor_train", spec}}, true, 0));
   std::vector<ParameterShape> shapes = backbone_parameters(spec);
   shapes.push_back(lm_head_parameter(spec));
   const auto bytes = test::run_local_ranks(4, [&](Communicator& ranks) {
@@ -173,7 +173,7 @@ TEST_CASE("the parts of stages are estimated to the byte", "[train]") {
     return fmt::format("{}", static_cast<double>(allocated.live()));
   });
   for (const int rank : {0, 2, 4, 6}) {  // first tensor ranks, of which none holds less
-    MemoryEstimate memory = estimate_memory(config, {.policy = spec, .critic = {}}, true, rank);
+    MemoryEstimate memory = estimate_memory(config, {{"actor_train", spec}}, true, rank);
     memory.weights -= sampler;
     INFO("rank " << rank << ", tied " << tied << ", interleaved " << is_interleaved);
     CHECK(bytes[rank] == fmt::format("{}", model_bytes(memory)));
@@ -191,7 +191,7 @@ TEST_CASE("the parts of ranks that share experts are estimated to the byte", "[t
   strategy.tensor_model_parallel_size = config.actor_infer.strategy_args.strategy_config.tensor_parallel_size = tp;
   strategy.expert_model_parallel_size = 2;
   place_roles(config, 4);
-  MemoryEstimate memory = estimate_memory(config, {.policy = spec, .critic = {}}, true, 0);
+  MemoryEstimate memory = estimate_memory(config, {{"actor_train", spec}}, true, 0);
   double sampler = 0;  // holds all experts
   for (const ParameterShape& shape : policy_parameters(spec))
     sampler += 2.0 * static_cast<double>(flat_shard(shape, 0, tp).numel);
@@ -220,25 +220,25 @@ TEST_CASE("a critic has a number for a head; reference and a sampler of other pa
   std::filesystem::remove_all(folder);
 
   Config config = config_of(false, true);
-  const auto estimate = [&](const PlannedModels& models, int64_t num_ranks) {
+  const auto estimate = [&](const RoleShapes& models, int64_t num_ranks) {
     place_roles(config, num_ranks);
     return estimate_memory(config, models, true, 0);
   };
-  const MemoryEstimate alone = estimate({.policy = spec, .critic = {}}, 1);
-  const MemoryEstimate both = estimate({.policy = spec, .critic = spec}, 1);
+  const MemoryEstimate alone = estimate({{"actor_train", spec}}, 1);
+  const MemoryEstimate both = estimate({{"actor_train", spec}, {"critic", spec}}, 1);
   CHECK(both.weights - alone.weights == with_padding(2.0 * critic_numel));
   CHECK(both.gradients - alone.gradients == with_padding(4.0 * critic_numel));
   CHECK(both.optimizer - alone.optimizer == with_padding(10.0 * critic_numel));
   CHECK(both.checkpoint - alone.checkpoint == with_padding((2.0 + 10.0) * critic_numel));
 
   config.enable_reference = true;
-  CHECK(estimate({.policy = spec, .critic = {}}, 1).weights - alone.weights == 2.0 * spec.num_parameters());
-  CHECK(estimate({.policy = spec, .critic = {}, .references = {tied}}, 1).weights - alone.weights ==
+  CHECK(estimate({{"actor_train", spec}}, 1).weights - alone.weights == 2.0 * spec.num_parameters());
+  CHECK(estimate({{"actor_train", spec}, {"reference", tied}}, 1).weights - alone.weights ==
         2.0 * tied.num_parameters());
   config.enable_reference = false;
-  const double two_ranks = estimate({.policy = spec, .critic = {}}, 2).weights;
+  const double two_ranks = estimate({{"actor_train", spec}}, 2).weights;
   config.actor_infer.strategy_args.strategy_config.tensor_parallel_size = 2;
-  CHECK(estimate({.policy = spec, .critic = {}}, 2).weights - two_ranks == Approx(spec.num_parameters()).epsilon(0.02));
+  CHECK(estimate({{"actor_train", spec}}, 2).weights - two_ranks == Approx(spec.num_parameters()).epsilon(0.02));
 }
 
 TEST_CASE("a rank that samples with the trainer's tensors has weights once, beside others with a copy", "[train]") {
@@ -249,7 +249,7 @@ TEST_CASE("a rank that samples with the trainer's tensors has weights once, besi
   place_roles(config, 3);
   const ModelSpec spec = small_spec(false);
   for (int rank = 0; rank < 3; ++rank)
-    CHECK(estimate_memory(config, {.policy = spec, .critic = {}}, true, rank).weights ==
+    CHECK(estimate_memory(config, {{"actor_train", spec}}, true, rank).weights ==
           with_padding(4.0 * spec.num_parameters()));
 }
 
@@ -260,7 +260,7 @@ TEST_CASE("offload leaves the policy's weights and the cache to the sampler, on 
   place_roles(config, 1);
   const ModelSpec spec = small_spec(false);
   const auto estimate = [&](bool on_gpu) {
-    return estimate_memory(config, {.policy = spec, .critic = spec}, on_gpu, 0);
+    return estimate_memory(config, {{"actor_train", spec}, {"critic", spec}}, on_gpu, 0);
   };
   const MemoryEstimate plain = estimate(true);
   CHECK(plain.sampling() == plain.weights + plain.gradients + plain.optimizer + plain.kv_cache);
@@ -280,7 +280,7 @@ TEST_CASE("a sampler's own weights of 8 bits are a byte each, on the CPU", "[tra
   config.sequence_length = 100;
   place_roles(config, 1);
   const ModelSpec spec = small_spec(false);
-  const auto estimate = [&](bool on_gpu) { return estimate_memory(config, {spec, {}, {}}, on_gpu, 0); };
+  const auto estimate = [&](bool on_gpu) { return estimate_memory(config, {{"actor_train", spec}}, on_gpu, 0); };
   const MemoryEstimate wide = estimate(false), on_gpu = estimate(true);
   config.actor_infer.model_args.dtype = Dtype::kInt8;
   CHECK(wide.weights - estimate(false).weights == spec.num_parameters());
@@ -298,7 +298,7 @@ TEST_CASE("activations are those of the largest micro-batch of any pass of any r
   packing.sequence_packing_args.max_packed_sequence_length_forward = 100;
   place_roles(config, 1);
   const auto activations = [&] {
-    return estimate_memory(config, {.policy = spec, .critic = spec}, true, 0).activations;
+    return estimate_memory(config, {{"actor_train", spec}, {"critic", spec}}, true, 0).activations;
   };
   ActivationRule rule{.tokens = 400, .longest = 100, .recomputation = kEveryLayer};
   config.experience.adv_estimator = "grpo";
@@ -331,7 +331,7 @@ TEST_CASE(
   batch.gradient_accumulation_steps = 2;
   place_roles(config, 1);
   const ModelSpec spec = small_spec(false);
-  const auto activations = [&] { return estimate_memory(config, {spec, {}, {}}, true, 0).activations; };
+  const auto activations = [&] { return estimate_memory(config, {{"actor_train", spec}}, true, 0).activations; };
   const auto expected = [&](int64_t tokens, int64_t whole, int64_t longest = 100) {
     return training_activation_bytes(spec, {.tokens = tokens, .whole = whole, .longest = longest});
   };
@@ -365,7 +365,7 @@ TEST_CASE(
   const auto layers = [&](SharePrompts share) {
     Config tried = config;
     tried.actor_train.packing.share_prompts = share;
-    choose_recomputation(tried, {spec, {}, {}}, true, 1e9 + 4e6);
+    choose_recomputation(tried, {{"actor_train", spec}}, true, 1e9 + 4e6);
     return tried.actor_train.recomputation().layers;
   };
   CHECK(layers(SharePrompts::kAuto) == layers(SharePrompts::kFalse));
@@ -379,9 +379,9 @@ TEST_CASE("the cache holds greedy responses too", "[train]") {
   config.num_return_sequences_in_group = 2;
   config.experience.adv_estimator = "reinforce";
   const ModelSpec spec = small_spec(true);
-  const double without = estimate_memory(config, {spec, {}, {}}, false, 0).kv_cache;
+  const double without = estimate_memory(config, {{"actor_train", spec}}, false, 0).kv_cache;
   config.experience.adv_estimator = "remax";
-  CHECK(estimate_memory(config, {spec, {}, {}}, false, 0).kv_cache == without * 12 / 8);
+  CHECK(estimate_memory(config, {{"actor_train", spec}}, false, 0).kv_cache == without * 12 / 8);
 }
 
 }  // namespace roll

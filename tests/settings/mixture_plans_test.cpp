@@ -54,8 +54,8 @@ TEST_CASE("what a rank holds of a large mixture is what its published sizes give
   Config config = config_of(plan);
   for (const StageNumbers& numbers : stages) {
     CAPTURE(numbers.stage);
-    const MemoryEstimate memory = estimate_memory(config, {.policy = spec, .critic = {}}, /*on_gpu=*/true,
-                                                  static_cast<int>(numbers.stage * plan.cp));
+    const MemoryEstimate memory =
+        estimate_memory(config, {{"actor_train", spec}}, /*on_gpu=*/true, static_cast<int>(numbers.stage * plan.cp));
     const double all = numbers.of_all + numbers.of_experts;
     const double holders = kNumRanks / static_cast<double>(plan.pp), of_expert = holders / static_cast<double>(plan.ep);
     CHECK(memory.gradients == Approx(4 * all).epsilon(1e-5));

@@ -37,7 +37,7 @@ Config grpo() {
 
 TEST_CASE("a step costs two operations a parameter and token to sample, six to train", "[settings]") {
   const double parameters = 2.0 * (4 * 4096.0 * 4096 + 3 * 4096.0 * 16384);
-  const StepCost cost = step_cost(grpo(), {wide_spec()});
+  const StepCost cost = step_cost(grpo(), {{"actor_train", wide_spec()}});
   CHECK(cost.tokens == 80);
   CHECK(cost.sampling == Approx(2 * parameters * 80).epsilon(1e-3));
   CHECK(cost.forwards == 0);
@@ -46,14 +46,14 @@ TEST_CASE("a step costs two operations a parameter and token to sample, six to t
 
 TEST_CASE("old log-probs, reference, recomputation and epochs cost forwards", "[settings]") {
   Config config = grpo();
-  const double forward = step_cost(config, {wide_spec()}).sampling;
+  const double forward = step_cost(config, {{"actor_train", wide_spec()}}).sampling;
   config.enable_old_logprobs_recompute = true;
-  CHECK(step_cost(config, {wide_spec()}).forwards == Approx(forward));
+  CHECK(step_cost(config, {{"actor_train", wide_spec()}}).forwards == Approx(forward));
   config.enable_reference = true;
-  CHECK(step_cost(config, {wide_spec()}).forwards == Approx(2 * forward));
+  CHECK(step_cost(config, {{"actor_train", wide_spec()}}).forwards == Approx(2 * forward));
   config.actor_train.strategy_args.strategy_config.recompute_granularity = Recompute::kFull;
   config.ppo_epochs = 3;
-  CHECK(step_cost(config, {wide_spec()}).training == Approx(12 * forward));
+  CHECK(step_cost(config, {{"actor_train", wide_spec()}}).training == Approx(12 * forward));
 }
 
 TEST_CASE("the cost is said in a unit that fits", "[settings]") {

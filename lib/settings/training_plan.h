@@ -1,0 +1,49 @@
+// What a step does once its responses are there, as data: which models say what of them, and which are then updated.
+// Checks, estimates, previews, forecasts and the step itself go through these lists.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "settings/config.h"
+
+namespace roll {
+
+/// What a forward pass finds out of each token.
+enum class Finding { kReference, kTeacher, kOldLogProbs, kValues };
+
+struct PlannedPass {
+  std::string role;  // by its key: "reference", "teacher.math", "actor_train", "critic"
+  const WorkerConfig* worker;
+  Finding finds;
+  const TeacherConfig* teacher = nullptr;  // of kTeacher
+
+  /// As metrics of packing, traffic and time name it: "reference", "old_log_probs", "values".
+  const char* phase() const;
+  /// Whether it multiplies by the vocabulary.
+  bool has_lm_head() const { return finds != Finding::kValues; }
+};
+
+struct PlannedUpdate {
+  std::string role;  // "actor_train", "critic"
+  const WorkerConfig* worker;
+  const char *phase, *metrics;  // "train_actor", and what the metrics begin with: "actor"
+  bool has_lm_head = true;
+  int64_t first_step = 1;
+};
+
+/// Each in the order of the step.
+struct TrainingPlan {
+  std::vector<PlannedPass> passes;
+  std::vector<PlannedUpdate> updates;
+
+  /// The first such pass; null: there is none.
+  const PlannedPass* find(Finding what) const;
+  /// What that role computes before it is trained; null: nothing.
+  const PlannedPass* pass_of(const WorkerConfig& worker) const;
+};
+
+/// Of a configuration that is complete, into which the plan points. Empty where nothing is trained.
+TrainingPlan plan_training(const Config& config);
+
+}  // namespace roll
