@@ -8,6 +8,7 @@
 #include "dist/agree.h"
 #include "dist/merged_metrics.h"
 #include "forecast/sampling_traffic.h"
+#include "model/device.h"
 #include "model/spec.h"
 #include "pipeline/stage.h"
 #include "reward/shaped.h"
@@ -62,13 +63,10 @@ std::vector<RolloutRecord> records_of(const ThinStep& step, const std::vector<in
 }
 
 /// Without data.
-RoleModels planned_models(const Config& config, const RoleShapes& models, at::Device device) {
-  const RoleDtypes dtypes = role_dtypes(config, device);
-  RoleModels planned{.actor = {policy_shape(models), dtypes.actor}, .critic = {}, .references = {}};
-  const auto references = reference_roles(config);
-  for (size_t i = 0; i < references.size(); ++i)
-    planned.references.push_back({shape_of_role(models, references[i].name), dtypes.references[i]});
-  if (config.uses_critic()) planned.critic = {models.at("critic"), dtypes.critic};
+RoleModels planned_models(const Config& config, const RoleShapes& shapes, at::Device device) {
+  RoleModels planned;
+  for (const auto& [role, worker] : learning_roles(config))
+    planned[role] = {shape_of_role(shapes, role), model_dtype(worker->model_args, device)};
   return planned;
 }
 
@@ -138,26 +136,27 @@ class PlannedRank {
 
  private:
   StepModels counted_models(PlannedWork& work) {
-    const ModelSettings& how = settings_.models;
-    StepModels models = step_models(roles_, mesh_of_, at::kMeta, how);
-    for (size_t i = 0; i < roles_.references.size(); ++i)
-      if (roles_.references[i])
-        count_flops(models.references[i], *roles_.references[i], false, 1, *mesh_of_.references[i], "reference", work);
-    const auto times = [](const Recomputation& recomputes, const auto& model) {
-      const StageSplit split = model.parallel().stage ? model.parallel().stage->split() : StageSplit();
-      return 3 + recomputes.share_of(std::max<int64_t>(1, model.spec().num_layers / split.num_parts()));
-    };
-    if (roles_.actor) {
-      count_flops(models.old_log_probs, *roles_.actor, false, 1, mesh_of_.actor, "old_log_probs", work);
-      count_flops(models.actor->forward, *roles_.actor, false, times(how.actor_recomputes, *roles_.actor),
-                  mesh_of_.actor, "train_actor", work);
-    }
-    if (roles_.critic) {
-      count_flops(models.values, *roles_.critic, true, 1, mesh_of_.critic, "values", work);
-      count_flops(models.critic->forward, *roles_.critic, true, times(how.critic_recomputes, *roles_.critic),
-                  mesh_of_.critic, "train_critic", work);
+    StepModels models = step_models(roles_, mesh_of_, at::kMeta, settings_.models);
+    for (const RolePass& pass : settings_.forwards.passes)
+      count(models.roles.at(pass.role).forward, pass.role, 1, phase_of(pass.finds), work);
+    for (const RoleUpdates& update : settings_.updates) {
+      ModelInStep& model = models.roles.at(update.role);
+      if (!model.trained) continue;
+      roles_.all.at(update.role).with_model([&](const auto& own) {
+        const StageSplit split = own.parallel().stage ? own.parallel().stage->split() : StageSplit();
+        const Recomputation& recomputes = settings_.models.trained.at(update.role).recomputes;
+        const double times = 3 + recomputes.share_of(std::max<int64_t>(1, own.spec().num_layers / split.num_parts()));
+        count(model.trained->forward, update.role, times, update.phase, work);
+      });
     }
     return models;
+  }
+
+  template <class Forward>
+  void count(Forward& forward, const std::string& role, double times, const std::string& phase, PlannedWork& work) {
+    roles_.all.at(role).with_model([&](const auto& model) {
+      count_flops(forward, model, role == kCriticRole, times, mesh_of_.of(role), phase, work);
+    });
   }
 
   void sample(const std::vector<RolloutRecord>& mine) {

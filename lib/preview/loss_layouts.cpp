@@ -108,24 +108,24 @@ ForwardPass lookup(const at::Tensor& table) {
 
 /// Models whose forward looks up what they compute of a token; those in training have tables of their own.
 StepModels models_of(const TokenTables& tables, const StepSettings& settings, Communicator& dp) {
-  const size_t num_references = settings.forwards.references.size();
-  StepModels models{.policy_spec = kSpec,
-                    .reference_specs = std::vector(num_references, kSpec),
-                    .old_log_probs = lookup(tables.old_log_probs),
-                    .values = lookup(tables.old_values),
-                    .references = std::vector(num_references, lookup(tables.ref_log_probs))};
-  if (settings.forwards.energies) models.old_log_probs = lookup(at::stack({tables.old_log_probs, tables.energies}));
-  const at::Tensor log_probs = tables.log_probs.clone();
-  const at::Tensor entropy = tables.entropy.clone();
-  const auto policy = [log_probs, entropy](const Experience& e) -> TokenLogProbs {
-    return {looked_up(log_probs, e) * e.response_mask(), looked_up(entropy, e) * e.response_mask()};
+  StepModels models;
+  for (const auto& [role, place] : settings.places.roles) models.roles[role].spec = kSpec;
+  for (const RolePass& pass : settings.forwards.passes) {
+    const at::Tensor& table = pass.finds == Finding::kOldLogProbs ? tables.old_log_probs
+                              : pass.finds == Finding::kValues    ? tables.old_values
+                                                                  : tables.ref_log_probs;
+    const bool has_energies = settings.forwards.energies && pass.finds == Finding::kOldLogProbs;
+    models.roles[pass.role].forward = lookup(has_energies ? at::stack({table, tables.energies}) : table);
+  }
+  const at::Tensor log_probs = tables.log_probs.clone(), entropy = tables.entropy.clone();
+  const auto policy = [log_probs, entropy](const Experience& e) -> Computed {
+    return {.policy = {looked_up(log_probs, e) * e.response_mask(), looked_up(entropy, e) * e.response_mask()}};
   };
-  models.actor.emplace(TrainedPolicy{{{"log_probs", log_probs}, {"entropy", entropy}}, dp, policy});
-  if (!settings.critic) return models;
+  models.roles[kPolicyRole].trained.emplace(Trained{{{"log_probs", log_probs}, {"entropy", entropy}}, dp, policy});
+  if (!settings.training_of(kCriticRole)) return models;
   const at::Tensor values = tables.values.clone();
-  models.critic_spec = kSpec;
-  models.critic.emplace(
-      TrainedCritic{{{"values", values}}, dp, [values](const Experience& e) { return looked_up(values, e); }});
+  const auto critic = [values](const Experience& e) -> Computed { return {.values = looked_up(values, e)}; };
+  models.roles[kCriticRole].trained.emplace(Trained{{{"values", values}}, dp, critic});
   return models;
 }
 
@@ -135,9 +135,7 @@ LossAndGradient result_of(const FirstUpdates& first) {
   return {first.losses.at(0).second, at::cat(gradients)};
 }
 
-struct Results {
-  LossAndGradient actor, critic;
-};
+using Results = ByRole<LossAndGradient>;
 
 /// A step of training on one rank, which has sampled every n-th of its responses.
 Results train_as(Communicator& world, const LossStep& from, const StepSettings& settings, int64_t number) {
@@ -148,11 +146,13 @@ Results train_as(Communicator& world, const LossStep& from, const StepSettings& 
 
   Meshes meshes(world);
   RoleMeshes roles = role_meshes(settings.places, meshes);
-  StepTrainer trainer(settings, models_of(from.tables, settings, roles.actor.mesh().dp()), roles, log);
+  StepTrainer trainer(settings, models_of(from.tables, settings, roles.policy().mesh().dp()), roles, log);
   RlStep step{.number = number};
-  FirstOfRoles first;
+  ByRole<FirstUpdates> first;
   trainer.run(step, mine, {.first = &first});
-  return {result_of(first.actor), settings.critic ? result_of(first.critic) : LossAndGradient()};
+  Results results;
+  for (const auto& [role, of_role] : first) results[role] = result_of(of_role);
+  return results;
 }
 
 LayoutDeviation deviation(const std::string& role, const Layout& layout, const LossAndGradient& exact,
@@ -172,15 +172,16 @@ std::vector<LayoutDeviation> check_layouts(const LossStep& step, const Config& c
   for (const Layout& layout : layouts_of(step)) {
     const StepSettings settings = step_settings(configured(config, step, layout));
     const std::vector<int64_t> mini_batch =
-        epoch_mini_batches(settings.actor.epochs, step.num_sequences(), layout.shuffle, 0).front();
+        epoch_mini_batches(settings.policy().epochs, step.num_sequences(), layout.shuffle, 0).front();
     const LossAndGradient exact_actor = exact.actor(mini_batch);
     Results found;
     run_thread_ranks(layout.num_ranks, [&](Communicator& world) {
       const Results results = train_as(world, step, settings, layout.shuffle);
       if (world.is_first()) found = results;
     });
-    of_actor.push_back(deviation("actor", layout, exact_actor, found.actor));
-    if (config.uses_critic()) of_critic.push_back(deviation("critic", layout, exact.critic(mini_batch), found.critic));
+    of_actor.push_back(deviation("actor", layout, exact_actor, found.at(kPolicyRole)));
+    if (found.contains(kCriticRole))
+      of_critic.push_back(deviation("critic", layout, exact.critic(mini_batch), found.at(kCriticRole)));
   }
   std::ranges::move(of_critic, std::back_inserter(of_actor));
   return of_actor;

@@ -7,8 +7,8 @@
 #include "model/spec.h"
 #include "packing/report.h"
 #include "preview/length_sources.h"
+#include "settings/by_role.h"
 #include "settings/config.h"
-#include "settings/role_shapes.h"
 
 namespace roll {
 

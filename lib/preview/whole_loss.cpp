@@ -64,12 +64,18 @@ LossAndGradient backward(const LossResult& result, const std::vector<at::Tensor>
   return {result.loss.item<double>(), at::cat(gradients)};
 }
 
+RoleLossSettings critic_settings(const Config& config) {
+  const StepSettings settings = step_settings(config);
+  const TrainingSettings* const critic = settings.training_of(kCriticRole);
+  return critic ? critic->loss : RoleLossSettings();
+}
+
 }  // namespace
 
 WholeLoss::WholeLoss(const LossStep& step, const Config& config)
     : tables_(step.tables),
-      actor_loss_(step_settings(config).actor.loss),
-      critic_loss_(step_settings(config).critic.value_or(TrainingSettings()).loss),
+      actor_loss_(step_settings(config).policy().loss),
+      critic_loss_(critic_settings(config)),
       num_groups_(1 + step.records.back().group_index),
       step_(responses_of(step.records)) {
   step_.old_log_probs = tables_.old_log_probs;

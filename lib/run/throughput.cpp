@@ -25,10 +25,13 @@ double training_flops(const StepFacts& step, const ModelSpec& spec, bool with_lm
   return flops;
 }
 
-double training_flops(const StepFacts& step, const Roles& roles, bool trains_actor, int64_t ppo_epochs) {
-  double flops = trains_actor ? training_flops(step, roles.policy_spec, /*with_lm_head=*/true) : 0;
-  if (roles.critic_spec) flops += training_flops(step, *roles.critic_spec, /*with_lm_head=*/false);
-  return flops * static_cast<double>(ppo_epochs);
+double training_flops(const StepFacts& facts, const Roles& roles, const StepSettings& settings, int64_t step) {
+  double flops = 0;
+  for (const RoleUpdates& update : settings.updates)
+    if (step >= update.first_step)
+      flops += training_flops(facts, roles.all.at(update.role).spec, /*with_lm_head=*/update.role != kCriticRole) *
+               static_cast<double>(update.training.epochs.num_epochs);
+  return flops;
 }
 
 void Throughput::add_training(double flops, double seconds, Metrics& metrics) {

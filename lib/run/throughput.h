@@ -3,6 +3,7 @@
 
 #include "experience/experience.h"
 #include "step/roles.h"
+#include "step/step_settings.h"
 #include "track/metrics.h"
 
 namespace roll {
@@ -11,8 +12,8 @@ namespace roll {
 /// tokens only those of responses go through the lm head; recomputation is not counted.
 double training_flops(const StepFacts& step, const ModelSpec& spec, bool with_lm_head);
 
-/// As above for all roles that are trained, `ppo_epochs` times.
-double training_flops(const StepFacts& step, const Roles& roles, bool trains_actor, int64_t ppo_epochs);
+/// As above for all roles that the step trains, as often as it does.
+double training_flops(const StepFacts& facts, const Roles& roles, const StepSettings& settings, int64_t step);
 
 class Throughput {
  public:

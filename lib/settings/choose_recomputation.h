@@ -16,7 +16,7 @@ bool chooses_recomputation(const SftConfig& config);
 /// There puts the fewest layers with which training fits into `bytes`, which each rank has, the estimate's error
 /// included; all of them where even these do not fit. A line for each such role says so.
 std::vector<std::string> choose_recomputation(Config& config, const RoleShapes& models, bool on_gpu, double bytes);
-/// The same for fine-tuning, and for preferences, where models.references is the reference.
+/// The same for fine-tuning, and for preferences, where `reference` is the other model.
 std::vector<std::string> choose_recomputation(SftConfig& config, const RoleShapes& models, bool on_gpu, double bytes);
 std::vector<std::string> choose_recomputation(DpoConfig& config, const RoleShapes& models, bool on_gpu, double bytes);
 /// And for distillation, where it is the teacher.

@@ -14,7 +14,7 @@ struct JudgingModel {
   const WorkerConfig* worker = nullptr;
   const GeneratingArgs* generating_args = nullptr;  // of one that writes
   std::vector<const LlmJudgeArgs*> judges = {};     // what each domain asks one that writes; else none
-  int64_t longest_sequence = 0;  // about: a sequence of the run, and what is written of it; as RoleFolders'
+  int64_t longest_sequence = 0;  // about: a sequence of the run, and what is written of it; as RoleSources'
 
   bool writes() const { return generating_args != nullptr; }
 };

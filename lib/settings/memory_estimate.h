@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "model/spec.h"
+#include "settings/by_role.h"
 #include "settings/config.h"
 #include "settings/dpo_config.h"
-#include "settings/role_shapes.h"
 
 namespace roll {
 

@@ -33,7 +33,7 @@ std::string stage_text(const WorkerConfig& worker, int64_t place) {
 template <class Worker, class C>
 std::vector<Placed<Worker>> references_of(C& config) {
   std::vector<Placed<Worker>> roles;
-  if (config.uses_reference()) roles.push_back({"reference", &config.reference});
+  if (config.uses_reference()) roles.push_back({kReferenceRole, &config.reference});
   if (config.distils())
     for (auto& [name, teacher] : config.teacher)
       roles.push_back({name == "default" ? "teacher" : "teacher." + name, &teacher.model});
@@ -43,9 +43,9 @@ std::vector<Placed<Worker>> references_of(C& config) {
 template <class Worker, class C>
 std::vector<Placed<Worker>> learning_roles_of(C& config) {
   std::vector<Placed<Worker>> roles;
-  if (config.trains()) roles.push_back({"actor_train", &config.actor_train});
+  if (config.trains()) roles.push_back({kPolicyRole, &config.actor_train});
   for (auto& reference : references_of<Worker>(config)) roles.push_back(std::move(reference));
-  if (config.uses_critic()) roles.push_back({"critic", &config.critic});
+  if (config.uses_critic()) roles.push_back({kCriticRole, &config.critic});
   return roles;
 }
 

@@ -7,7 +7,7 @@
 
 namespace roll {
 
-const char* PlannedPass::phase() const {
+const char* phase_of(Finding finds) {
   return finds == Finding::kOldLogProbs ? "old_log_probs" : finds == Finding::kValues ? "values" : "reference";
 }
 
@@ -32,12 +32,12 @@ TrainingPlan plan_training(const Config& config) {
     else
       plan.passes.push_back({role, worker, Finding::kReference});
   if (config.enable_old_logprobs_recompute.value_or(false) || old_log_prob_reasons(config).any())
-    plan.passes.push_back({"actor_train", &actor, Finding::kOldLogProbs});
+    plan.passes.push_back({kPolicyRole, &actor, Finding::kOldLogProbs});
   if (config.uses_critic()) {
-    plan.passes.push_back({"critic", &critic, Finding::kValues});
-    plan.updates.push_back({"critic", &critic, "train_critic", "critic", /*has_lm_head=*/false});
+    plan.passes.push_back({kCriticRole, &critic, Finding::kValues});
+    plan.updates.push_back({kCriticRole, &critic, "train_critic", "critic", /*has_lm_head=*/false});
   }
-  plan.updates.push_back({.role = "actor_train",
+  plan.updates.push_back({.role = kPolicyRole,
                           .worker = &actor,
                           .phase = "train_actor",
                           .metrics = "actor",

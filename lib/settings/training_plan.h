@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "settings/by_role.h"
 #include "settings/config.h"
 
 namespace roll {
@@ -12,14 +13,16 @@ namespace roll {
 /// What a forward pass finds out of each token.
 enum class Finding { kReference, kTeacher, kOldLogProbs, kValues };
 
+/// As metrics of packing, traffic and time name such a pass: "reference", "old_log_probs", "values".
+const char* phase_of(Finding finds);
+
 struct PlannedPass {
   std::string role;  // by its key: "reference", "teacher.math", "actor_train", "critic"
   const WorkerConfig* worker;
   Finding finds;
   const TeacherConfig* teacher = nullptr;  // of kTeacher
 
-  /// As metrics of packing, traffic and time name it: "reference", "old_log_probs", "values".
-  const char* phase() const;
+  const char* phase() const { return phase_of(finds); }
   /// Whether it multiplies by the vocabulary.
   bool has_lm_head() const { return finds != Finding::kValues; }
 };

@@ -52,11 +52,11 @@ void dump_experience(const std::filesystem::path& folder, const RlStep& step, co
   write_file_atomic(numbered(folder, "step_", step.number, ".jsonl"), lines);
 }
 
-void dump_updates(const std::filesystem::path& folder, int64_t step, std::vector<FirstUpdates> of_roles) {
+void dump_updates(const std::filesystem::path& folder, int64_t step, const ByRole<FirstUpdates>& of_roles) {
   FirstUpdates all;
-  for (FirstUpdates& of_role : of_roles) {
-    std::ranges::move(of_role.gradients, std::back_inserter(all.gradients));
-    std::ranges::move(of_role.traces, std::back_inserter(all.traces));
+  for (const auto& [role, first] : of_roles) {
+    std::ranges::copy(first.gradients, std::back_inserter(all.gradients));
+    std::ranges::copy(first.traces, std::back_inserter(all.traces));
   }
   write_safetensors(numbered(folder, "gradients_", step, ".safetensors"), all.gradients);
   write_file_atomic(numbered(folder, "trace_", step, ".json"), chrome_trace(all.traces).dump());

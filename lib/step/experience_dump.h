@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "records/rollout_record.h"
+#include "settings/by_role.h"
 #include "step/rl_step.h"
 #include "step/role_trainer.h"
 
@@ -18,7 +19,6 @@ namespace roll {
 void dump_experience(const std::filesystem::path& folder, const RlStep& step, const std::vector<RolloutRecord>& records,
                      Communicator& learners);
 
-/// Of the roles, in this order.
-void dump_updates(const std::filesystem::path& folder, int64_t step, std::vector<FirstUpdates> of_roles);
+void dump_updates(const std::filesystem::path& folder, int64_t step, const ByRole<FirstUpdates>& of_roles);
 
 }  // namespace roll

@@ -4,14 +4,14 @@ namespace roll {
 
 void Offload::put_away() {
   if (!is_on_) return;
-  if (Learner* actor = trainer_.actor()) actor->offload(/*keeps_parameters=*/true);
-  if (Learner* critic = trainer_.critic()) critic->offload(/*keeps_parameters=*/false);
+  for (const char* role : {kPolicyRole, kCriticRole})
+    if (Learner* learner = trainer_.learner_of(role)) learner->offload(/*keeps_parameters=*/role == kPolicyRole);
 }
 
 void Offload::bring_back() {
   if (!is_on_) return;
-  for (Learner* learner : {trainer_.actor(), trainer_.critic()})
-    if (learner) learner->reload();
+  for (const char* role : {kPolicyRole, kCriticRole})
+    if (Learner* learner = trainer_.learner_of(role)) learner->reload();
 }
 
 }  // namespace roll

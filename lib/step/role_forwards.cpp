@@ -14,19 +14,29 @@ namespace roll {
 
 namespace {
 
+/// How a finding is called, and what it fills in.
+struct FindingNames {
+  Finding finding;
+  const char* timed;   // in metrics: time/<name>
+  const char* shown;   // of the progress line
+  const char* packed;  // of the packing and traffic metrics
+  at::Tensor Experience::*target;
+};
+constexpr FindingNames kFindings[] = {
+    {Finding::kReference, "ref_log_probs", "reference log-probs", "reference", &Experience::ref_log_probs},
+    {Finding::kTeacher, "ref_log_probs", "teacher's log-probs", "reference", nullptr},
+    {Finding::kOldLogProbs, "old_log_probs", "old log-probs", "old_log_probs", &Experience::old_log_probs},
+    {Finding::kValues, "values", "values", "values", &Experience::values}};
+
 /// A forward over sequences of the step by a role.
 struct Pass {
-  const char* name;    // in metrics: time/<name>
-  const char* phase;   // of the progress line
-  const char* packed;  // of the packing and traffic metrics
+  const FindingNames& names;
   BatchRule rule;
   RoleMesh& mesh;
-  const ForwardPass& compute;                     // where the role lives
+  const ModelInStep& model;                       // computes where the role lives
   std::vector<int64_t> sequences;                 // of the step, ascending
   std::vector<at::Tensor Experience::*> targets;  // empty: of a teacher
-  double kl_coef = 1;                             // of that
-  Visit visit{};
-  bool is_policy = false;             // its tokens go through experts that the sampler chose, where these are known
+  double kl_coef;                                 // of that
   std::vector<at::Tensor> results{};  // over those of them that are at home, in the order in which they are there
   std::vector<Partition> plans{};
   Distribution at{};
@@ -51,12 +61,12 @@ void compute(Pass& pass, at::Device device, Log& log) {
   pass.of_share = at::empty({0}, at::kFloat);
   if (!pass.mesh.is_here()) return;
   Mesh& mesh = pass.mesh.mesh();
-  mesh.world().traffic().set_phase(pass.packed);
+  mesh.world().traffic().set_phase(pass.names.packed);
   const Stopwatch watch;
-  const std::shared_ptr<void> here = pass.visit ? pass.visit() : nullptr;
+  const std::shared_ptr<void> here = pass.model.visit ? pass.model.visit() : nullptr;
   const Partition micro_batches = places_in_share(pass.plans[mesh.place().dp]);
-  pass.of_share = forward_share(pass.share, micro_batches, device, model_parallel(mesh), pass.compute,
-                                {&log, pass.phase}, pass.sharing);
+  pass.of_share = forward_share(pass.share, micro_batches, device, model_parallel(mesh), pass.model.forward,
+                                {&log, pass.names.shown}, pass.sharing);
   pass.took_s = watch.seconds();
 }
 
@@ -80,49 +90,18 @@ Distribution home_of(const Pass& pass, const Distribution& home) {
   return wanted;
 }
 
-std::vector<Pass> passes_of(const RlStep& step, const ForwardSettings& settings, const StepModels& models,
-                            LearnerMeshes& meshes) {
-  const Workload of_policy = workload_of(models.policy_spec);
-  const std::vector<int64_t> all = sequences_of(step.facts, {});
-  const bool are_teachers = settings.teacher_kl.has_value();
+std::vector<Pass> passes_of(const StepFacts& step, const ForwardSettings& settings, const StepModels& models,
+                            ByRole<RoleMesh>& learners) {
   std::vector<Pass> passes;
-  for (size_t i = 0; i < settings.references.size(); ++i) {
-    const auto& [rule, domains, kl_coef] = settings.references[i];
-    const std::vector<int64_t> sequences = sequences_of(step.facts, domains);
+  for (const auto& [role, finds, rule, domains, kl_coef] : settings.passes) {
+    const ModelInStep& model = models.roles.at(role);
+    const FindingNames& names = *std::ranges::find(kFindings, finds, &FindingNames::finding);
+    std::vector<int64_t> sequences = sequences_of(step, domains);
     if (sequences.empty()) continue;
-    passes.push_back({"ref_log_probs",
-                      are_teachers ? "teacher's log-probs" : "reference log-probs",
-                      "reference",
-                      rule.with(workload_of(models.reference_specs[i])),
-                      meshes.references[i],
-                      models.references[i],
-                      sequences,
-                      {},
-                      kl_coef});
-    if (!are_teachers) passes.back().targets = {&Experience::ref_log_probs};
-    if (!models.reference_visits.empty()) passes.back().visit = models.reference_visits[i];
+    passes.push_back({names, rule.with(workload_of(model.spec)), learners.at(role), model, std::move(sequences),
+                      names.target ? std::vector{names.target} : std::vector<at::Tensor Experience::*>(), kl_coef});
+    if (finds == Finding::kOldLogProbs && settings.energies) passes.back().targets.push_back(&Experience::energies);
   }
-  if (settings.old_log_probs) {
-    passes.push_back({"old_log_probs",
-                      "old log-probs",
-                      "old_log_probs",
-                      settings.actor.with(of_policy),
-                      meshes.actor,
-                      models.old_log_probs,
-                      all,
-                      {&Experience::old_log_probs}});
-    passes.back().is_policy = true;
-  }
-  if (settings.energies) passes.back().targets.push_back(&Experience::energies);
-  if (settings.values)
-    passes.push_back({"values",
-                      "values",
-                      "values",
-                      settings.critic.with(workload_of(*models.critic_spec)),
-                      meshes.critic,
-                      models.values,
-                      all,
-                      {&Experience::values}});
   return passes;
 }
 
@@ -145,18 +124,19 @@ at::Tensor teacher_kl_of(const std::vector<Pass>& passes, const TeacherKl& setti
 
 }  // namespace
 
-void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModels& models, LearnerMeshes& meshes,
+void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModels& models, ByRole<RoleMesh>& meshes,
                   Log& log, Metrics& metrics) {
-  std::vector<Pass> passes = passes_of(step, settings, models, meshes);
+  std::vector<Pass> passes = passes_of(step.facts, settings, models, meshes);
   const SequenceSizes sizes = step.facts.sizes();
   const std::vector<int64_t>& lengths = sizes.lengths;
-  Communicator& learners = meshes.actor.world();
+  Communicator& learners = meshes.at(kPolicyRole).world();
   learners.traffic().set_phase("forwards");
   for (Pass& pass : passes) {
     plan(pass, sizes);
     std::vector<at::Tensor> columns;
     columns.push_back(step.here.tokens.ids.to(at::kInt));
-    if (const at::Tensor& experts = step.here.tokens.routed_experts; pass.is_policy && experts.defined())
+    const bool is_policy = pass.names.finding == Finding::kOldLogProbs;  // whose experts the sampler chose
+    if (const at::Tensor& experts = step.here.tokens.routed_experts; is_policy && experts.defined())
       columns.push_back(experts);
     const std::vector<at::Tensor> there = redistribute(columns, lengths, step.home, pass.at, learners, "tokens");
     pass.share = make_experience(step.facts, pass.at.share_of(learners.rank()), there[0].to(at::kLong));
@@ -172,8 +152,8 @@ void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModel
                                 pass.at, home_of(pass, step.home), learners, "forward results");
     at::Tensor of_pass = at::scalar_tensor(pass.took_s, at::kDouble);
     pass.mesh.broadcast(of_pass, "times of forwards");
-    took_s[pass.name] += of_pass.item<double>();
-    add_packing_metrics(pass.packed, batch_stats(pass.plans, sizes, pass.rule.packing), metrics);
+    took_s[pass.names.timed] += of_pass.item<double>();
+    add_packing_metrics(pass.names.packed, batch_stats(pass.plans, sizes, pass.rule.packing), metrics);
   }
   for (const auto& [name, seconds] : took_s) metrics.add(fmt::format("time/{}", name), seconds);
   for (const Pass& pass : passes)

@@ -8,15 +8,18 @@
 
 #include "base/log.h"
 #include "loss/config.h"
+#include "settings/training_plan.h"
 #include "step/rl_step.h"
 #include "step/step_models.h"
 #include "track/metrics.h"
 
 namespace roll {
 
-/// What a reference, or a teacher, computes of a step.
-struct ReferencePass {
-  BatchRule rule{};
+/// A pass of a role over a step's sequences.
+struct RolePass {
+  std::string role;
+  Finding finds = Finding::kReference;
+  BatchRule rule{};                    // how it cuts its share into micro-batches
   std::vector<std::string> domains{};  // whose responses; empty: all
   double kl_coef = 1;                  // of a teacher
 };
@@ -27,21 +30,17 @@ struct TeacherKl {
   bool from_sampler = false;  // the policy's log-probs are the sampler's, as the trainer computes none before training
 };
 
-/// Which are wanted, and how each role cuts its share into micro-batches.
 struct ForwardSettings {
-  bool old_log_probs = false;  // left out where the current ones will do (settings/batch_plan.h)
-  bool energies = false;       // beside old log-probs
-  bool values = false;
-  BatchRule actor{}, critic{};
-  std::vector<ReferencePass> references{};  // a reference, or:
-  std::optional<TeacherKl> teacher_kl{};    // these are teachers
+  std::vector<RolePass> passes{};
+  bool energies = false;                  // beside old log-probs
+  std::optional<TeacherKl> teacher_kl{};  // where teachers are among the passes
 };
 
 /// Fills old_log_probs, energies, ref_log_probs or teacher_kl, and values of `step.here`, whose home names learners:
 /// the sequences go to each role's ranks by its forward plan, results come back to where the sequences are. Times go to
 /// `metrics`.
 /// **Collective** over the learners.
-void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModels& models, LearnerMeshes& meshes,
+void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModels& models, ByRole<RoleMesh>& learners,
                   Log& log, Metrics& metrics);
 
 /// Mean |log-prob - sampler's log-prob| over response tokens and its largest value, where `log_probs` [T] are the

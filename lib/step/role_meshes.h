@@ -5,10 +5,12 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "dist/mesh.h"
 #include "pipeline/stage_split.h"
+#include "settings/by_role.h"
 
 namespace roll {
 
@@ -19,27 +21,25 @@ struct RolePlace {
   std::function<StageSplit(int64_t num_layers)> stages{};  // of a model with so many layers; null: one
 };
 
-/// A role that a run does not have is where the actor is.
 struct RolePlaces {
-  RolePlace actor, critic, sampler;
-  std::vector<RolePlace> references;  // frozen models whose log-probs are wanted: a reference, or teachers
-  std::vector<int> learners;          // ranks that train, or compute what training needs, ascending
-  std::vector<int> sampler_copies;    // ranks of the sampler that cannot read the trainer's tensors, ascending
-};
+  ByRole<RolePlace> roles;  // the policy's, and of what trains or computes what training needs
+  RolePlace sampler;
+  std::vector<int> learners;        // ranks that train, or compute what training needs, ascending
+  std::vector<int> sampler_copies;  // ranks of the sampler that cannot read the trainer's tensors, ascending
 
-/// The roles that learn, as the learners know each other.
-struct LearnerMeshes {
-  RoleMesh actor, critic;
-  std::vector<RoleMesh> references;
+  const RolePlace& policy() const { return roles.at(kPolicyRole); }
 };
 
 /// Equal ranks and layouts share a mesh.
 struct RoleMeshes {
-  RoleMesh &actor, &critic, &sampler;
-  std::vector<RoleMesh*> references;
+  ByRole<RoleMesh*> roles;
+  RoleMesh& sampler;
   Communicator* movers;  // ranks between which weights move from trainer to sampler; null: not this one, or none do
   RoleMesh& learning;    // the learners among all ranks: what all of them know is broadcast from there
-  std::optional<LearnerMeshes> learners;  // on these
+  std::optional<ByRole<RoleMesh>> learners;  // the roles as the learners know each other; on these
+
+  RoleMesh& of(const std::string& role) const { return *roles.at(role); }
+  RoleMesh& policy() const { return of(kPolicyRole); }
 };
 /// **Collective** over the world.
 RoleMeshes role_meshes(const RolePlaces& places, Meshes& meshes);

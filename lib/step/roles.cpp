@@ -33,19 +33,18 @@ Model make_model(const RoleModel& model, RoleMesh& role, const StageSplit& stage
   ROLL_CHECK_EQ(stages.num_stages(), role.shape().pp, "a role's place says its stages");
   const ModelParallel parallel = model_parallel(role.mesh(), stages);
   if (model.folder.empty()) return Model::planned(model.spec, model.dtype, parallel);
-  const NamedTensors* base = model.spec.lora && stages == others.actor_stages
+  const NamedTensors* base = model.spec.lora && stages == others.policy_stages
                                  ? others.base_for(model.folder, model.dtype, role, model.spec.quantised)
                                  : nullptr;
   return Model::load(model.folder, device, model.dtype, parallel, architectures(), model.lora, base)
       .for_length(model.spec.max_positions);
 }
 
-/// Whether the reference is the actor without its adapters: the same tensors on the same ranks.
-bool is_policy_base(const RoleModels& models, const RoleModel& reference, bool is_on_its_ranks) {
-  const RoleModel& actor = models.actor;
-  if (!is_on_its_ranks || !actor.spec.lora || reference.spec.lora || reference.dtype != actor.dtype) return false;
-  if (reference.folder.empty() || actor.folder.empty()) return reference.folder == actor.folder;
-  return std::filesystem::equivalent(base_folder(actor.folder), reference.folder);
+/// Whether the reference is the policy without its adapters: the same tensors on the same ranks.
+bool is_policy_base(const RoleModel& reference, const RoleModel& policy, bool is_on_its_ranks) {
+  if (!is_on_its_ranks || !policy.spec.lora || reference.spec.lora || reference.dtype != policy.dtype) return false;
+  if (reference.folder.empty() || policy.folder.empty()) return reference.folder == policy.folder;
+  return std::filesystem::equivalent(base_folder(policy.folder), reference.folder);
 }
 
 /// The policy's base is quantised as the policy has it, on whatever ranks it lies: a reference is the same in every
@@ -63,66 +62,67 @@ void quantise_as_policy(RoleModel& reference, const RoleModel& policy) {
 const NamedTensors* Roles::base_for(const std::filesystem::path& folder, at::ScalarType dtype, const RoleMesh& mesh,
                                     const std::optional<Quantisation>& quantised) const {
   const bool is_like = base && base->dtype == dtype && base->quantised == quantised && base->mesh == &mesh;
-  return is_like && std::filesystem::equivalent(base_folder(folder), base->folder) ? &actor->parameters() : nullptr;
+  return is_like && std::filesystem::equivalent(base_folder(folder), base->folder) ? &policy()->parameters() : nullptr;
 }
 
-RoleModels models_in(const RoleFolders& folders, const RoleDtypes& dtypes) {
-  const auto spec_of = [&](const std::filesystem::path& folder) {
-    return for_length(read_spec(folder), folders.longest_sequence);
-  };
-  const auto trained = [&](const std::filesystem::path& folder, at::ScalarType dtype,
-                           const std::optional<LoraSpec>& lora) {
-    return RoleModel{with_adapters(spec_of(folder), lora, folder.string()), dtype, folder, lora};
-  };
-  RoleModels models{.actor = trained(folders.actor, dtypes.actor, folders.actor_lora), .critic = {}, .references = {}};
-  for (size_t i = 0; i < folders.references.size(); ++i) {
-    const std::filesystem::path& folder = folders.references[i];
-    RoleModel& model = models.references.emplace_back(RoleModel{spec_of(folder), dtypes.references[i], folder});
-    check_vocabulary("reference", model, models.actor.spec);
-    quantise_as_policy(model, models.actor);
+RoleModels models_in(const RoleSources& sources) {
+  RoleModels models;
+  for (const auto& [role, source] : sources.roles) {
+    const ModelSpec spec = for_length(read_spec(source.folder), sources.longest_sequence);
+    models[role] = {with_adapters(spec, source.lora, source.folder.string()), source.dtype, source.folder, source.lora};
   }
-  if (folders.critic) {
-    models.critic = trained(*folders.critic, dtypes.critic, folders.critic_lora);
-    check_vocabulary("critic", *models.critic, models.actor.spec);
+  const RoleModel& policy = models.at(kPolicyRole);
+  for (auto& [role, model] : models) {
+    const bool is_trained = role == kPolicyRole || role == kCriticRole;
+    check_vocabulary(is_trained ? role.c_str() : "reference", model, policy.spec);
+    if (!is_trained) quantise_as_policy(model, policy);
   }
   return models;
 }
 
+namespace {
+
+StageSplit stages_of(const RolePlace& place, const RoleModel& model) {
+  return place.stages ? place.stages(model.spec.num_layers) : StageSplit();
+}
+
+/// Shares the policy's tensors where it is the policy without its adapters.
+void load_reference(Role& role, const RoleModel& model, const RoleModel& policy, const Roles& roles, RoleMesh& mesh,
+                    const RolePlace& place, const RoleMeshes& meshes, at::Device device, bool waits) {
+  if (is_policy_base(model, policy, &mesh == &meshes.policy())) {
+    role.transformer = roles.policy()->without_adapters();
+    return;
+  }
+  role.transformer = make_model<Transformer>(model, mesh, stages_of(place, model), device);
+  if (model.lora && !model.spec.lora) role.transformer = role.transformer->without_adapters();
+  for (auto& [name, tensor] : role.transformer->parameters()) tensor.set_requires_grad(false);
+  if (waits) role.waiting.emplace(role.transformer->parameters());
+}
+
+}  // namespace
+
 Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleMeshes& meshes, at::Device device,
                  bool references_wait) {
-  Roles roles{.policy_spec = models.actor.spec};
-  const auto stages_of = [](const RolePlace& place, const RoleModel& model) {
-    return place.stages ? place.stages(model.spec.num_layers) : StageSplit();
-  };
-  roles.actor_stages = stages_of(places.actor, models.actor);
-  if (meshes.actor.is_here())
-    roles.actor = make_model<Transformer>(models.actor, meshes.actor, roles.actor_stages, device);
-  if (roles.actor && models.actor.spec.lora && !models.actor.folder.empty())
-    roles.base =
-        FrozenBase{base_folder(models.actor.folder), models.actor.dtype, models.actor.spec.quantised, &meshes.actor};
-  for (size_t i = 0; i < models.references.size(); ++i) {
-    roles.reference_specs.push_back(models.references[i].spec);
-    auto& reference = roles.references.emplace_back();
-    auto& waiting = roles.waiting.emplace_back();
-    if (!meshes.references[i]->is_here()) continue;
-    if (is_policy_base(models, models.references[i], meshes.references[i] == &meshes.actor)) {
-      reference = roles.actor->without_adapters();
-      continue;
-    }
-    reference = make_model<Transformer>(models.references[i], *meshes.references[i],
-                                        stages_of(places.references[i], models.references[i]), device);
-    if (models.references[i].lora && !models.references[i].spec.lora) reference = reference->without_adapters();
-    for (auto& [name, tensor] : reference->parameters()) tensor.set_requires_grad(false);
-    if (references_wait) waiting.emplace(reference->parameters());
-  }
-  if (models.critic) {
-    roles.critic_spec = models.critic->spec;
-    if (meshes.critic.is_here())
-      roles.critic = make_model<ValueModel>(*models.critic, meshes.critic, stages_of(places.critic, *models.critic),
-                                            device, roles);
+  Roles roles;
+  for (const auto& [role, model] : models) roles.all[role].spec = model.spec;
+  const RoleModel& policy = models.at(kPolicyRole);
+  roles.policy_stages = stages_of(places.policy(), policy);
+  if (meshes.policy().is_here())
+    roles.policy() = make_model<Transformer>(policy, meshes.policy(), roles.policy_stages, device);
+  if (roles.policy() && policy.spec.lora && !policy.folder.empty())
+    roles.base = FrozenBase{base_folder(policy.folder), policy.dtype, policy.spec.quantised, &meshes.policy()};
+  for (const auto& [name, model] : models) {
+    RoleMesh& mesh = meshes.of(name);
+    if (name == kPolicyRole || !mesh.is_here()) continue;
+    Role& role = roles.all.at(name);
+    const RolePlace& place = places.roles.at(name);
+    if (name == kCriticRole)
+      role.value_model = make_model<ValueModel>(model, mesh, stages_of(place, model), device, roles);
+    else
+      load_reference(role, model, policy, roles, mesh, place, meshes, device, references_wait);
   }
   if (std::ranges::binary_search(places.sampler_copies, meshes.sampler.world().rank()))
-    roles.sampler = make_model<Transformer>(models.actor, meshes.sampler, StageSplit(), device);
+    roles.sampler = make_model<Transformer>(policy, meshes.sampler, StageSplit(), device);
   return roles;
 }
 
@@ -141,11 +141,11 @@ WeightSchedule policy_schedule(const ModelSpec& policy, WeightLayout trainer, We
 void prepare_updates(Roles& roles, const RoleMeshes& meshes, Traffic& traffic) {
   if (!meshes.movers || roles.to_sampler) return;
   traffic.set_phase("model_update");
-  const WeightSchedule schedule =
-      policy_schedule(roles.policy_spec,
-                      {meshes.actor.ranks(), meshes.actor.shape().tp, meshes.actor.shape().ep, meshes.actor.shape().cp,
-                       roles.actor_stages},
-                      {meshes.sampler.ranks(), meshes.sampler.shape().tp});
+  const RoleMesh& trainer = meshes.policy();
+  const WeightSchedule schedule = policy_schedule(
+      roles.policy_spec(),
+      {trainer.ranks(), trainer.shape().tp, trainer.shape().ep, trainer.shape().cp, roles.policy_stages},
+      {meshes.sampler.ranks(), meshes.sampler.shape().tp});
   roles.to_sampler.emplace(schedule, *meshes.movers);
 }
 
@@ -153,7 +153,7 @@ void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic) {
   if (!meshes.movers) return;
   prepare_updates(roles, meshes, traffic);
   traffic.set_phase("model_update");
-  roles.to_sampler->run(roles.actor ? &*roles.actor : nullptr, roles.sampler ? &*roles.sampler : nullptr);
+  roles.to_sampler->run(roles.policy() ? &*roles.policy() : nullptr, roles.sampler ? &*roles.sampler : nullptr);
 }
 
 }  // namespace roll

@@ -24,23 +24,34 @@ struct FrozenBase {
   const RoleMesh* mesh = nullptr;  // must outlive the roles
 };
 
-/// Of each only what lives on this rank.
+/// A role's model, which lives on this rank or does not.
+struct Role {
+  ModelSpec spec;                            // known everywhere
+  std::optional<Transformer> transformer{};  // of a reference maybe the policy's tensors
+  std::optional<ValueModel> value_model{};   // in its place, of a critic
+  std::optional<VisitingWeights> waiting{};  // where its weights wait in host memory
+
+  /// Calls `f` with the model, where it lives here.
+  template <class F>
+  void with_model(F&& f) {
+    if (transformer) f(*transformer);
+    if (value_model) f(*value_model);
+  }
+};
+
 struct Roles {
-  ModelSpec policy_spec;  // known everywhere
-  std::optional<ModelSpec> critic_spec;
-  std::vector<ModelSpec> reference_specs;
-  std::optional<Transformer> actor;
-  std::vector<std::optional<Transformer>> references;   // only those that a KL is wanted to; maybe the actor's tensors
-  std::vector<std::optional<VisitingWeights>> waiting;  // of each reference, where they wait in host memory
-  std::optional<ValueModel> critic;                     // only under gae
-  std::optional<Transformer> sampler;                   // a copy of the policy, only where it cannot read the trainer's
-  std::optional<WeightTransfer> to_sampler;             // what fills all such copies, made when first needed
+  ByRole<Role> all;
+  std::optional<Transformer> sampler{};        // a copy of the policy, only where it cannot read the trainer's
+  std::optional<WeightTransfer> to_sampler{};  // what fills all such copies, made when first needed
 
-  std::optional<FrozenBase> base;  // the actor's
-  StageSplit actor_stages{};
+  std::optional<FrozenBase> base{};  // the policy's
+  StageSplit policy_stages{};
 
-  const Transformer& sampling_policy() const { return sampler ? *sampler : *actor; }
-  /// The actor's tensors, where a model of this folder that is never trained, or has adapters of its own, may share
+  const ModelSpec& policy_spec() const { return all.at(kPolicyRole).spec; }
+  std::optional<Transformer>& policy() { return all.at(kPolicyRole).transformer; }
+  const std::optional<Transformer>& policy() const { return all.at(kPolicyRole).transformer; }
+  const Transformer& sampling_policy() const { return sampler ? *sampler : *policy(); }
+  /// The policy's tensors, where a model of this folder that is never trained, or has adapters of its own, may share
   /// them; else null.
   const NamedTensors* base_for(const std::filesystem::path& folder, at::ScalarType dtype, const RoleMesh& mesh,
                                const std::optional<Quantisation>& quantised = {}) const;
@@ -50,37 +61,31 @@ struct Roles {
 /// are needed where it computes.
 ModelParallel model_parallel(Mesh& mesh, const StageSplit& stages = StageSplit());
 
-/// The folders of the roles that a run has.
-struct RoleFolders {
-  std::filesystem::path actor;
-  std::optional<std::filesystem::path> critic;
-  std::vector<std::filesystem::path> references;
-  std::optional<LoraSpec> actor_lora{}, critic_lora{};  // what is trained; none: all weights
-  int64_t longest_sequence = 0;                         // of the run, by which all their heads turn (for_length())
+/// Where a role's model lies, and what it computes in.
+struct RoleSource {
+  std::filesystem::path folder;
+  at::ScalarType dtype = at::kFloat;
+  std::optional<LoraSpec> lora{};  // what is trained; none: all weights
+};
+struct RoleSources {
+  ByRole<RoleSource> roles;
+  int64_t longest_sequence = 0;  // of the run, by which all their heads turn (for_length())
+
+  const std::filesystem::path& policy_folder() const { return roles.at(kPolicyRole).folder; }
 };
 
-/// What the models compute in.
-struct RoleDtypes {
-  at::ScalarType actor = at::kFloat, critic = at::kFloat;
-  std::vector<at::ScalarType> references;
-};
-
-/// Where a role's model comes from.
+/// A role's model before there are ranks.
 struct RoleModel {
   ModelSpec spec;
   at::ScalarType dtype = at::kFloat;
   std::filesystem::path folder{};  // empty: a model without weights (Transformer::planned)
   std::optional<LoraSpec> lora{};  // what is trained of it; a reference's: how it is loaded
 };
-struct RoleModels {
-  RoleModel actor;
-  std::optional<RoleModel> critic;
-  std::vector<RoleModel> references;
-};
+using RoleModels = ByRole<RoleModel>;
 
 /// UserError: an unknown model; a critic with another vocabulary than the policy, a reference or teacher with a smaller
 /// one.
-RoleModels models_in(const RoleFolders& folders, const RoleDtypes& dtypes);
+RoleModels models_in(const RoleSources& sources);
 
 /// The models of this rank; with `references_wait` on the host until a forward wants them. UserError of the loaders.
 Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleMeshes& meshes, at::Device device,

@@ -26,42 +26,53 @@ ForwardPass log_probs_of(const Transformer& model, double temperature, bool with
   return pass;
 }
 
+ForwardPass values_of(const ValueModel& model) {
+  ForwardPass pass = [&model](const Batch& micro_batch) { return model.values(micro_batch.tokens); };
+  pass.empty_pass = empty_pass(model.backbone(), {});
+  pass.stage = model.parallel().stage;
+  return pass;
+}
+
+std::function<Computed(const Experience&)> training_forward(const Transformer& model, double temperature,
+                                                            const TrainedModelSettings& how) {
+  return [&model, temperature, how](const Experience& e) -> Computed {
+    return {.policy = token_log_probs(model, with_routers(e.tokens, model.spec(), how.routers), temperature,
+                                      /*with_entropy=*/true, how.recomputes, e.host_mask("response_mask"))};
+  };
+}
+
+std::function<Computed(const Experience&)> training_forward(const ValueModel& model, double,
+                                                            const TrainedModelSettings& how) {
+  return [&model, how](const Experience& e) -> Computed {
+    return {.values = model.values(freely_routed(e.tokens), how.recomputes)};
+  };
+}
+
+template <class Model>
+Trained trained(const Model& model, Mesh& mesh, double temperature, const TrainedModelSettings& how) {
+  return {model.trained(),
+          {mesh, model.parts()},
+          training_forward(model, temperature, how),
+          empty_pass(model.backbone(), how.recomputes, how.gathers),
+          balancing(model.backbone(), how.routers, mesh.dp())};
+}
+
 }  // namespace
 
 StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device, const ModelSettings& settings) {
-  StepModels models{.device = device,
-                    .policy_spec = roles.policy_spec,
-                    .critic_spec = roles.critic_spec,
-                    .reference_specs = roles.reference_specs};
-  for (auto& waiting : roles.waiting)
-    models.reference_visits.push_back(waiting ? [&waiting] { return waiting->visit(); } : Visit());
-  for (const auto& reference : roles.references)
-    models.references.push_back(reference ? log_probs_of(*reference, settings.temperature) : ForwardPass());
-  if (roles.actor) {
-    models.old_log_probs = log_probs_of(*roles.actor, settings.temperature, settings.with_energies);
-    const auto forward = [&model = *roles.actor, settings](const Experience& e) {
-      return token_log_probs(model, with_routers(e.tokens, model.spec(), settings.routers), settings.temperature,
-                             /*with_entropy=*/true, settings.actor_recomputes, e.host_mask("response_mask"));
-    };
-    models.actor.emplace(
-        TrainedPolicy{roles.actor->trained(),
-                      {meshes.actor.mesh(), roles.actor->parts()},
-                      forward,
-                      empty_pass(roles.actor->backbone(), settings.actor_recomputes, settings.actor_gathers),
-                      balancing(roles.actor->backbone(), settings.routers, meshes.actor.mesh().dp())});
-  }
-  if (roles.critic) {
-    models.values = [&model = *roles.critic](const Batch& part) { return model.values(part.tokens); };
-    models.values.empty_pass = empty_pass(roles.critic->backbone(), {});
-    models.values.stage = roles.critic->parallel().stage;
-    const auto forward = [&model = *roles.critic, settings](const Experience& e) {
-      return model.values(freely_routed(e.tokens), settings.critic_recomputes);
-    };
-    models.critic.emplace(
-        TrainedCritic{roles.critic->trained(),
-                      {meshes.critic.mesh(), roles.critic->parts()},
-                      forward,
-                      empty_pass(roles.critic->backbone(), settings.critic_recomputes, settings.critic_gathers)});
+  StepModels models{.device = device};
+  for (auto& [name, role] : roles.all) {
+    ModelInStep& model = models.roles[name];
+    model.spec = role.spec;
+    if (role.transformer)
+      model.forward =
+          log_probs_of(*role.transformer, settings.temperature, settings.with_energies && name == kPolicyRole);
+    if (role.value_model) model.forward = values_of(*role.value_model);
+    if (role.waiting) model.visit = [&waiting = *role.waiting] { return waiting.visit(); };
+    if (const auto how = settings.trained.find(name); how != settings.trained.end())
+      role.with_model([&](const auto& own) {
+        model.trained.emplace(trained(own, meshes.of(name).mesh(), settings.temperature, how->second));
+      });
   }
   return models;
 }

@@ -9,21 +9,20 @@
 #include "pipeline/split_rule.h"
 #include "settings/batch_plan.h"
 #include "settings/placement.h"
+#include "settings/training_plan.h"
 
 namespace roll {
 
 namespace {
 
 RolePlaces places_of(const Config& config) {
-  RolePlaces places{.actor = role_place(config.actor_train),
-                    .critic = role_place(config.uses_critic() ? config.critic : config.actor_train),
+  RolePlaces places{.roles = {{kPolicyRole, role_place(config.actor_train)}},
                     .sampler = role_place(config.actor_infer),
-                    .references = {},
                     .learners = learner_ranks(config),
                     .sampler_copies = {}};
+  for (const auto& [role, worker] : learning_roles(config)) places.roles[role] = role_place(*worker);
   // The sampler's sequences are short to begin with and grow token by token: only its weights are shared out.
   places.sampler.shape.cp = 1;
-  for (const auto& [name, worker] : reference_roles(config)) places.references.push_back(role_place(*worker));
   for (const int rank : places.sampler.ranks)
     if (!shares_weights(config, rank)) places.sampler_copies.push_back(rank);
   return places;
@@ -38,17 +37,21 @@ LrSchedule schedule_of(const TrainingArgs& args, int64_t total_updates) {
           .args = args.lr_scheduler_kwargs};
 }
 
-/// `num_steps`: in which it is trained.
-TrainingSettings training_settings(const Config& config, const WorkerConfig& worker, int64_t num_steps,
-                                   RoleLossSettings loss, UpdateSettings updates) {
+TrainingSettings training_settings(const Config& config, const PlannedUpdate& update) {
+  const WorkerConfig& worker = *update.worker;
+  const bool is_policy = update.role == kPolicyRole;
+  RoleLossSettings loss{is_policy ? loss_settings(config.loss, worker.policy) : loss_settings(config.loss),
+                        worker.loss_func, is_policy ? worker.pg_loss_reducer : PluginArgs()};
+  UpdateSettings updates{.prefix = update.metrics, .loss_mask = is_policy ? "final_response_mask" : "response_mask"};
   updates.apply_loss_scale = worker.apply_loss_scale;
   updates.counted_masks = loss.built_in.counted_masks;
-  updates.weights = (&worker == &config.critic ? critic_weight_rules : actor_weight_rules)(loss.built_in);
+  updates.weights = (is_policy ? actor_weight_rules : critic_weight_rules)(loss.built_in);
   updates.needs_signs = loss.built_in.policy.pg_variant->needs_sign;
   updates.max_nonfinite_updates = config.max_nonfinite_updates;
   updates.dropout_seed = dropout_seed(worker, config.seed);
   return {.epochs = epoch_rule(config, worker),
-          .learner = learner_options(worker, config.max_grad_norm, num_steps * updates_per_step(config, worker)),
+          .learner = learner_options(worker, config.max_grad_norm,
+                                     (config.num_steps() + 1 - update.first_step) * updates_per_step(config, worker)),
           .loss = std::move(loss),
           .updates = std::move(updates)};
 }
@@ -75,80 +78,61 @@ RouterRule router_rule(const StrategyConfig& strategy) {
 }
 
 StepSettings step_settings(const Config& config) {
-  const WorkerConfig &actor = config.actor_train, &critic = config.critic;
   const double temperature = config.actor_infer.generating_args.temperature;
-  StepSettings settings{
-      .places = places_of(config),
-      .num_groups = config.prompts_per_step(),
-      .group_size = config.num_return_sequences_in_group,
-      .critic_warmup = config.critic_warmup,
-      .replays_routing = config.routing_replay.value_or(false),
-      .replay = config.rollout_replay.value_or(""),
-      .rollouts = rollout_files(config),
-      .models = {.temperature = temperature == 0 ? 1.0 : temperature,
-                 .actor_recomputes = actor.recomputation(),
-                 .critic_recomputes = critic.recomputation(),
-                 .with_energies = old_log_prob_reasons(config).energies,
-                 .actor_gathers = actor.gathers_layers(),
-                 .critic_gathers = critic.gathers_layers(),
-                 .routers = router_rule(actor.strategy_args.strategy_config)},
-      .forwards = forward_settings(config),
-      .experience = config.experience,
-      .actor = training_settings(config, actor, config.num_steps() - config.critic_warmup,
-                                 {loss_settings(config.loss, actor.policy), actor.loss_func, actor.pg_loss_reducer},
-                                 {.prefix = "actor", .loss_mask = "final_response_mask"}),
-      .critic = {}};
-  if (config.uses_critic())
-    settings.critic =
-        training_settings(config, critic, config.num_steps(), {loss_settings(config.loss), critic.loss_func, {}},
-                          {.prefix = "critic", .loss_mask = "response_mask"});
+  StepSettings settings{.places = places_of(config),
+                        .num_groups = config.prompts_per_step(),
+                        .group_size = config.num_return_sequences_in_group,
+                        .replays_routing = config.routing_replay.value_or(false),
+                        .replay = config.rollout_replay.value_or(""),
+                        .rollouts = rollout_files(config),
+                        .models = {.temperature = temperature == 0 ? 1.0 : temperature,
+                                   .with_energies = old_log_prob_reasons(config).energies},
+                        .forwards = forward_settings(config),
+                        .experience = config.experience,
+                        .updates = {}};
+  for (const PlannedUpdate& update : plan_training(config).updates) {
+    const WorkerConfig& worker = *update.worker;
+    settings.updates.push_back(
+        {update.role, update.phase, update.metrics, update.first_step, training_settings(config, update)});
+    settings.models.trained[update.role] = {
+        .recomputes = worker.recomputation(),
+        .gathers = worker.gathers_layers(),
+        .routers = update.role == kPolicyRole ? router_rule(worker.strategy_args.strategy_config) : RouterRule()};
+  }
   return settings;
 }
 
-RoleDtypes role_dtypes(const Config& config, at::Device device) {
-  RoleDtypes dtypes{.actor = model_dtype(config.actor_train.model_args, device), .references = {}};
-  for (const auto& [name, worker] : reference_roles(config))
-    dtypes.references.push_back(model_dtype(worker->model_args, device));
-  if (config.uses_critic()) dtypes.critic = model_dtype(config.critic.model_args, device);
-  return dtypes;
+const TrainingSettings* StepSettings::training_of(const std::string& role) const {
+  const auto found = std::ranges::find(updates, role, &RoleUpdates::role);
+  return found == updates.end() ? nullptr : &found->training;
 }
 
-RoleFolders role_folders(const Config& config) {
-  const auto folder = [](const WorkerConfig& worker) {
-    return model_folder(worker.model_args.model_name_or_path.value());
+RoleSources role_sources(const Config& config, at::Device device) {
+  RoleSources sources{.longest_sequence = config.longest_sequence()};
+  const auto add = [&](const std::string& role, const WorkerConfig& worker) {
+    const bool is_trained = role == kPolicyRole || role == kCriticRole;
+    sources.roles[role] = {model_folder(worker.model_args.model_name_or_path.value()),
+                           model_dtype(worker.model_args, device),
+                           is_trained ? lora_of(worker.model_args, config.seed) : std::nullopt};
   };
-  RoleFolders folders{.actor = folder(config.actor_train), .critic = {}, .references = {}};
-  for (const auto& [name, worker] : reference_roles(config)) folders.references.push_back(folder(*worker));
-  folders.actor_lora = lora_of(config.actor_train.model_args, config.seed);
-  folders.longest_sequence = config.longest_sequence();
-  if (!config.uses_critic()) return folders;
-  folders.critic = folder(config.critic);
-  folders.critic_lora = lora_of(config.critic.model_args, config.seed);
-  return folders;
+  add(kPolicyRole, config.actor_train);
+  for (const auto& [role, worker] : learning_roles(config)) add(role, *worker);
+  return sources;
 }
 
 ForwardSettings forward_settings(const Config& config) {
-  const bool is_asked = config.enable_old_logprobs_recompute.value_or(false);
   OldLogProbReasons reasons = old_log_prob_reasons(config);
-  ForwardSettings settings{.old_log_probs = is_asked || reasons.any(),
-                           .energies = reasons.energies,
-                           .values = config.uses_critic(),
-                           .actor = batch_rule(config.actor_train, Stage::kForward),
-                           .critic = {},
-                           .references = {},
-                           .teacher_kl = {}};
-  for (const auto& [name, worker] : reference_roles(config))
-    settings.references.push_back({.rule = batch_rule(*worker, Stage::kForward)});
-  if (config.distils()) {
-    reasons.dump = false;  // what is written down changes nothing
-    settings.teacher_kl = {config.experience.kl_penalty, !is_asked && !reasons.any()};
-    size_t i = 0;
-    for (const auto& [name, teacher] : config.teacher) {
-      settings.references[i].domains = teacher.domains;
-      settings.references[i++].kl_coef = teacher.opd_kl_coef.value_or(1);
-    }
+  ForwardSettings settings{.energies = reasons.energies};
+  for (const PlannedPass& pass : plan_training(config).passes) {
+    settings.passes.push_back({pass.role, pass.finds, batch_rule(*pass.worker, Stage::kForward)});
+    if (!pass.teacher) continue;
+    settings.passes.back().domains = pass.teacher->domains;
+    settings.passes.back().kl_coef = pass.teacher->opd_kl_coef.value_or(1);
   }
-  if (settings.values) settings.critic = batch_rule(config.critic, Stage::kForward);
+  reasons.dump = false;  // what is written down changes nothing
+  if (config.distils())
+    settings.teacher_kl = {config.experience.kl_penalty,
+                           !config.enable_old_logprobs_recompute.value_or(false) && !reasons.any()};
   return settings;
 }
 

@@ -23,19 +23,29 @@ struct RolloutFiles {
   std::string ending;  // ".jsonl", or "-*.jsonl" where several ranks write parts
 };
 
+/// A role that is trained.
+struct RoleUpdates {
+  std::string role;
+  const char *phase, *metrics;  // as PlannedUpdate has them
+  int64_t first_step = 1;
+  TrainingSettings training;
+};
+
 struct StepSettings {
   RolePlaces places;
-  int64_t num_groups = 0;     // prompts of a step
-  int64_t group_size = 1;     // responses to each
-  int64_t critic_warmup = 0;  // first steps in which the actor is not trained
+  int64_t num_groups = 0;  // prompts of a step
+  int64_t group_size = 1;  // responses to each
   bool replays_routing = false;
   std::string replay;  // folder of the responses that are trained on; empty: they are sampled
   RolloutFiles rollouts;
   ModelSettings models;
   ForwardSettings forwards;
   ExperienceConfig experience;
-  TrainingSettings actor;
-  std::optional<TrainingSettings> critic;
+  std::vector<RoleUpdates> updates;  // in the order of a step
+
+  /// Null: it is not trained.
+  const TrainingSettings* training_of(const std::string& role) const;
+  const TrainingSettings& policy() const { return *training_of(kPolicyRole); }
 };
 
 /// Of a configuration that is complete.
@@ -47,9 +57,9 @@ RolePlace role_place(const WorkerConfig& worker);
 /// What trains a role's routers beside its loss.
 RouterRule router_rule(const StrategyConfig& strategy);
 
-RoleDtypes role_dtypes(const Config& config, at::Device device);
-/// Of the roles that the configuration uses. UserError: a model that is not here.
-RoleFolders role_folders(const Config& config);
+/// Of the policy, and the roles that the configuration trains or asks before it trains. UserError: a model that is not
+/// here.
+RoleSources role_sources(const Config& config, at::Device device);
 
 // Parts of it, for whoever plans a step without training it; and of a worker alone.
 

@@ -33,22 +33,18 @@ void check_replay(const StepFacts& facts, const StepSettings& settings, int64_t 
 }  // namespace
 
 StepTrainer::StepTrainer(const StepSettings& settings, StepModels models, RoleMeshes& meshes, Log& log)
-    : settings_(settings),
-      models_(std::move(models)),
-      meshes_(meshes),
-      log_(log),
-      actor_epochs_(epochs_of(settings.actor, models_.policy_spec)),
-      state_(settings.experience) {
-  if (settings.critic) critic_epochs_ = epochs_of(*settings.critic, *models_.critic_spec);
-  if (const auto& actor = models_.actor) {
-    actor_.emplace("actor_train", settings.actor, actor_epochs_, models_.device, actor->parameters, actor->ranks,
-                   meshes.actor.mesh(), log);
-    actor_loss_.emplace(settings.actor.loss);
-  }
-  if (const auto& critic = models_.critic) {
-    critic_.emplace("critic", *settings.critic, critic_epochs_, models_.device, critic->parameters, critic->ranks,
-                    meshes.critic.mesh(), log);
-    critic_loss_.emplace(settings.critic->loss);
+    : settings_(settings), models_(std::move(models)), meshes_(meshes), log_(log), state_(settings.experience) {
+  for (const auto& update : settings.updates) {
+    const std::string& role = update.role;
+    const ModelInStep& model = models_.roles.at(role);
+    epochs_[role] = epochs_of(update.training, model.spec);
+    if (!model.trained) continue;
+    trainers_.try_emplace(role, role, update.training, epochs_.at(role), models_.device, model.trained->parameters,
+                          model.trained->ranks, meshes.of(role).mesh(), log);
+    if (role == kPolicyRole)
+      actor_loss_.emplace(update.training.loss);
+    else
+      critic_loss_.emplace(update.training.loss);
   }
 }
 
@@ -61,15 +57,16 @@ Metrics StepTrainer::run(RlStep& step, std::vector<RolloutRecord>& mine, const S
 }
 
 void StepTrainer::distribute(RlStep& step, std::vector<RolloutRecord>& mine) {
-  Communicator& world = meshes_.actor.world();
+  Communicator& world = meshes_.policy().world();
   world.traffic().set_phase("rollouts");
   StepIndex index = index_of(mine, world, settings_.experience.adv_estimator->separates_rewards);
   if (!settings_.replay.empty()) check_replay(index.facts, settings_, step.number);
   ROLL_CHECK_EQ(index.facts.num_sequences(), settings_.num_groups * settings_.group_size,
                 "a step has all its responses");
   step.facts = std::move(index.facts);
-  step.home = {world_groups(meshes_.actor), epoch_shares(actor_epochs_, step.facts.sizes(), step.number, 0)};
-  const int64_t num_experts = settings_.replays_routing ? choices_per_token(models_.policy_spec) : 0;
+  step.home = {world_groups(meshes_.policy()),
+               epoch_shares(epochs_.at(kPolicyRole), step.facts.sizes(), step.number, 0)};
+  const int64_t num_experts = settings_.replays_routing ? choices_per_token(models_.policy_spec()) : 0;
   step.here = redistribute(experience_of(mine, step.facts, index.holders.share_of(world.rank()), num_experts),
                            step.facts, index.holders, step.home, world);
 }
@@ -77,7 +74,7 @@ void StepTrainer::distribute(RlStep& step, std::vector<RolloutRecord>& mine) {
 /// **Collective** over the learners, which all get the metrics.
 Metrics StepTrainer::learn(RlStep& step, const StepHooks& hooks) {
   Metrics metrics;
-  step.home.ranks = world_groups(meshes_.learners->actor);
+  step.home.ranks = world_groups(meshes_.learners->at(kPolicyRole));
   hooks.on_stage("forwards");
   run_forwards(step, settings_.forwards, models_, *meshes_.learners, log_, metrics);
   const Stopwatch watch;
@@ -94,7 +91,7 @@ Metrics StepTrainer::learn(RlStep& step, const StepHooks& hooks) {
 /// Token rewards, advantages and returns; the metrics of that, and of the sampler's log-probs against the actor's. The
 /// actor's ranks compute.
 Metrics StepTrainer::complete(RlStep& step) {
-  RoleMesh& actor = meshes_.learners->actor;
+  RoleMesh& actor = meshes_.learners->at(kPolicyRole);
   Metrics of_actor;
   if (actor.is_here()) {
     Communicator& dp = actor.mesh().dp();
@@ -111,33 +108,29 @@ Metrics StepTrainer::complete(RlStep& step) {
 }
 
 Metrics StepTrainer::train(const RlStep& step, const StepHooks& hooks) {
-  LearnerMeshes& meshes = *meshes_.learners;
-  Traffic& traffic = meshes.actor.world().traffic();
-  Metrics of_critic, of_actor, metrics;
-  if (settings_.critic) {
-    traffic.set_phase("train_critic");
-    TrainingStep wanted = training_step(step, critic_epochs_, meshes.critic);
-    if (critic_) of_critic = train_critic(std::move(wanted), hooks);
+  ByRole<RoleMesh>& meshes = *meshes_.learners;
+  std::vector<std::pair<RoleMesh*, Metrics>> of_roles;
+  for (const RoleUpdates& update : settings_.updates) {
+    if (step.number < update.first_step) continue;
+    RoleMesh& mesh = meshes.at(update.role);
+    mesh.world().traffic().set_phase(update.phase);
+    TrainingStep wanted = training_step(step, update.role);
+    Metrics& metrics = of_roles.emplace_back(&mesh, Metrics()).second;
+    if (trainers_.contains(update.role)) metrics = train_role(update, std::move(wanted), hooks);
   }
-  if (trains_actor(step.number)) {
-    traffic.set_phase("train_actor");
-    TrainingStep wanted = training_step(step, actor_epochs_, meshes.actor);
-    if (actor_) of_actor = train_actor(std::move(wanted), hooks);
-  }
-  if (settings_.critic) metrics.merge(broadcast_metrics(meshes.critic, of_critic));
-  if (trains_actor(step.number)) metrics.merge(broadcast_metrics(meshes.actor, of_actor));
-  if (hooks.first) {
-    broadcast(hooks.first->critic, meshes.critic);
-    broadcast(hooks.first->actor, meshes.actor);
-  }
+  Metrics metrics;
+  for (const auto& [mesh, of_role] : of_roles) metrics.merge(broadcast_metrics(*mesh, of_role));
+  if (hooks.first)
+    for (const RoleUpdates& update : settings_.updates) broadcast((*hooks.first)[update.role], meshes.at(update.role));
   return metrics;
 }
 
 /// The step where the role's first epoch wants it. **Collective** over the learners.
-TrainingStep StepTrainer::training_step(const RlStep& step, const EpochRule& epochs, RoleMesh& role) const {
-  Distribution at{world_groups(role), epoch_shares(epochs, step.facts.sizes(), step.number, 0)};
-  Experience here = redistribute(step.here, step.facts, step.home, at, role.world());
-  at.ranks = mesh_groups(std::ssize(role.ranks()), role.shape());
+TrainingStep StepTrainer::training_step(const RlStep& step, const std::string& role) const {
+  RoleMesh& mesh = meshes_.learners->at(role);
+  Distribution at{world_groups(mesh), epoch_shares(epochs_.at(role), step.facts.sizes(), step.number, 0)};
+  Experience here = redistribute(step.here, step.facts, step.home, at, mesh.world());
+  at.ranks = mesh_groups(std::ssize(mesh.ranks()), mesh.shape());
   const auto& [folder, ending] = settings_.rollouts;
   return {.facts = step.facts,
           .number = step.number,
@@ -147,54 +140,60 @@ TrainingStep StepTrainer::training_step(const RlStep& step, const EpochRule& epo
           .rollouts = numbered(folder, "step_", step.number, ending).string()};
 }
 
-Metrics StepTrainer::train_actor(TrainingStep step, const StepHooks& hooks) {
-  const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
-    const TokenLogProbs computed = models_.actor->forward(e);
-    LossResult result;
-    const bool is_here = computed.log_probs.defined();  // else a later stage of the pipeline has them
-    if (is_here) {
-      hooks.on_log_probs(e, computed.log_probs);
-      result = (*actor_loss_)(e, computed, counts);
-    }
-    add_router_metrics("actor", computed.routers.get(), result);
-    // Without a pass for old log-probs the step has one update, whose log-probs these are.
-    if (is_here && !e.old_log_probs.defined())
-      result.deferred.push_back(
-          {computed.log_probs.detach(), [e = e.host()](const at::Tensor& found, Metrics& metrics) {
-             add_sampler_gap(e, found.to(at::kFloat), metrics);
-           }});
-    return result;
-  };
-  const auto prepare = weigh_samples(step.facts, step.here, actor_loss_->settings(), actor_->mesh().dp());
-  step.empty_pass = models_.actor->empty_pass;
-  step.behind_update = models_.actor->behind_update;
-  return actor_->train(std::move(step), loss, hooks.first ? &hooks.first->actor : nullptr, prepare);
+Metrics StepTrainer::train_role(const RoleUpdates& update, TrainingStep step, const StepHooks& hooks) {
+  RoleTrainer& trainer = trainers_.at(update.role);
+  const Trained& model = *models_.roles.at(update.role).trained;
+  Prepare<Experience> prepare;
+  if (update.role == kPolicyRole)
+    prepare = weigh_samples(step.facts, step.here, actor_loss_->settings(), trainer.mesh().dp());
+  step.empty_pass = model.empty_pass;
+  step.behind_update = model.behind_update;
+  return trainer.train(std::move(step), loss_of(update, hooks), hooks.first ? &(*hooks.first)[update.role] : nullptr,
+                       prepare);
 }
 
-Metrics StepTrainer::train_critic(TrainingStep step, const StepHooks& hooks) {
-  const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
-    const at::Tensor values = models_.critic->forward(e);
-    return values.defined() ? (*critic_loss_)(e, values, counts) : LossResult();
+MicroBatchLoss<Experience> StepTrainer::loss_of(const RoleUpdates& update, const StepHooks& hooks) {
+  return [&](const Experience& e, const MiniBatchCounts& counts) {
+    const Computed computed = models_.roles.at(update.role).trained->forward(e);
+    const TokenLogProbs& policy = computed.policy;
+    LossResult result;
+    if (computed.values.defined()) result = (*critic_loss_)(e, computed.values, counts);
+    if (policy.log_probs.defined()) {
+      hooks.on_log_probs(e, policy.log_probs);
+      result = (*actor_loss_)(e, policy, counts);
+    }
+    add_router_metrics(update.metrics, policy.routers.get(), result);
+    // Without a pass for old log-probs the step has one update, whose log-probs these are.
+    if (policy.log_probs.defined() && !e.old_log_probs.defined())
+      result.deferred.push_back({policy.log_probs.detach(), [e = e.host()](const at::Tensor& found, Metrics& metrics) {
+                                   add_sampler_gap(e, found.to(at::kFloat), metrics);
+                                 }});
+    return result;
   };
-  step.empty_pass = models_.critic->empty_pass;
-  return critic_->train(std::move(step), loss, hooks.first ? &hooks.first->critic : nullptr);
+}
+
+Learner* StepTrainer::learner_of(const std::string& role) {
+  const auto found = trainers_.find(role);
+  return found == trainers_.end() ? nullptr : &found->second.learner();
 }
 
 Json StepTrainer::state() {
-  const auto learner_state = [](RoleMesh& role, Learner* learner) {
-    return broadcast_message(StateMessage{learner ? learner->state() : Json()}, role, "a learner's state").state;
-  };
   Json state{
-      {"experience", broadcast_message(StateMessage{state_.state()}, meshes_.learning, "statistics of rewards").state},
-      {"actor", learner_state(meshes_.actor, actor())}};
-  if (settings_.critic) state["critic"] = learner_state(meshes_.critic, critic());
+      {"experience", broadcast_message(StateMessage{state_.state()}, meshes_.learning, "statistics of rewards").state}};
+  for (const RoleUpdates& update : settings_.updates) {
+    Learner* const learner = learner_of(update.role);
+    state[update.metrics] = broadcast_message(StateMessage{learner ? learner->state() : Json()},
+                                              meshes_.of(update.role), "a learner's state")
+                                .state;
+  }
   return state;
 }
 
 void StepTrainer::load_state(const Json& state, const std::filesystem::path& optimizers) {
   state_.load_state(state.at("experience"));
-  if (actor_) actor()->load(state.at("actor"), optimizers, "actor");
-  if (critic_) critic()->load(state.at("critic"), optimizers, "critic");
+  for (const RoleUpdates& update : settings_.updates)
+    if (Learner* const learner = learner_of(update.role))
+      learner->load(state.at(update.metrics), optimizers, update.metrics);
 }
 
 }  // namespace roll

@@ -16,10 +16,6 @@
 
 namespace roll {
 
-struct FirstOfRoles {
-  FirstUpdates critic, actor;
-};
-
 /// What a pipeline does beside the stages of a step, in this order.
 struct StepHooks {
   /// On all ranks: the step's facts are known, and the records are not looked at any more.
@@ -34,7 +30,7 @@ struct StepHooks {
   /// On all ranks, before they wait for what the learners know.
   std::function<void()> on_learnt = [] {};
 
-  FirstOfRoles* first = nullptr;  // receives what the first updates did, on all learners
+  ByRole<FirstUpdates>* first = nullptr;  // receives what the first updates did, on all learners
 };
 
 class StepTrainer {
@@ -43,12 +39,10 @@ class StepTrainer {
   StepTrainer(const StepSettings& settings, StepModels models, RoleMeshes& meshes, Log& log);
 
   /// The whole `step`, whose number is set: brings the sequences to where they are trained on, fills in what training
-  /// needs, and updates the critic, where there is one, and once critic_warmup is over the actor. `mine`: the records
+  /// needs, and updates each role that is trained in this step. `mine`: the records
   /// of this rank, sampled or read; sorted. Metrics of all roles, on all ranks. **Collective** over the world.
   /// UserError: index_of()'s; a replay of another size.
   Metrics run(RlStep& step, std::vector<RolloutRecord>& mine, const StepHooks& hooks);
-
-  bool trains_actor(int64_t step) const { return step > settings_.critic_warmup; }
 
   /// What a run that goes on takes up beside weights and optimizers: statistics of rewards, and each learner's place in
   /// its schedule. **Collective** over the world.
@@ -56,28 +50,27 @@ class StepTrainer {
   /// Of this rank's roles, with their optimizers from that folder. UserError: see Learner::load.
   void load_state(const Json& state, const std::filesystem::path& optimizers);
 
-  /// Null where it does not live here.
-  Learner* actor() { return actor_ ? &actor_->learner() : nullptr; }
-  Learner* critic() { return critic_ ? &critic_->learner() : nullptr; }
+  /// Null where the role does not live here, or is not trained.
+  Learner* learner_of(const std::string& role);
 
  private:
   void distribute(RlStep& step, std::vector<RolloutRecord>& mine);
   Metrics learn(RlStep& step, const StepHooks& hooks);
   Metrics complete(RlStep& step);
   Metrics train(const RlStep& step, const StepHooks& hooks);
-  TrainingStep training_step(const RlStep& step, const EpochRule& epochs, RoleMesh& role) const;
-  Metrics train_actor(TrainingStep step, const StepHooks& hooks);
-  Metrics train_critic(TrainingStep step, const StepHooks& hooks);
+  TrainingStep training_step(const RlStep& step, const std::string& role) const;
+  Metrics train_role(const RoleUpdates& update, TrainingStep step, const StepHooks& hooks);
+  MicroBatchLoss<Experience> loss_of(const RoleUpdates& update, const StepHooks& hooks);
 
   const StepSettings& settings_;
   StepModels models_;
   RoleMeshes& meshes_;
   Log& log_;
-  EpochRule actor_epochs_, critic_epochs_;
+  ByRole<EpochRule> epochs_;
   ExperienceState state_;
   std::optional<ActorLoss> actor_loss_;
   std::optional<CriticLoss> critic_loss_;
-  std::optional<RoleTrainer> actor_, critic_;
+  ByRole<RoleTrainer> trainers_;  // on this rank
 };
 
 }  // namespace roll

@@ -30,42 +30,35 @@ namespace roll {
 namespace {
 
 struct DpoData {
-  RoleFolders folders;
+  RoleSources sources;
   TrainedRows<PairRow> rows{};
 };
 
-DpoData load_dpo_data(const DpoConfig& config, const RunStart& start, Log& log) {
-  const auto folder = [](const WorkerConfig& worker) {
-    return model_folder(worker.model_args.model_name_or_path.value());
+DpoData load_dpo_data(const DpoConfig& config, const RunStart& start, at::Device device, Log& log) {
+  const auto source = [&](const WorkerConfig& worker) {
+    return RoleSource{model_folder(worker.model_args.model_name_or_path.value()),
+                      model_dtype(worker.model_args, device)};
   };
-  DpoData data{{.actor = start.resume ? start.resume->folder / "actor" : folder(config.sft_train),
-                .critic = {},
-                .references = {folder(config.reference)},
-                .actor_lora = lora_of(config.sft_train.model_args, config.seed),
-                .longest_sequence = config.sequence_length}};
-  const Tokenizer tokenizer = Tokenizer::load(data.folders.actor);
+  RoleSource policy = source(config.sft_train);
+  policy.lora = lora_of(config.sft_train.model_args, config.seed);
+  if (start.resume) policy.folder = start.resume->folder / "actor";
+  DpoData data{{{{kPolicyRole, policy}, {kReferenceRole, source(config.reference)}}, config.sequence_length}};
+  const Tokenizer tokenizer = Tokenizer::load(policy.folder);
   data.rows = load_told<PairRow>(
       config.sft_train.data_args, config.validation.data_args, config.sequence_length,
       [&](const DataArgs& rows, Progress* progress) {
-        return load_pair_rows(config, rows, data.folders.actor, tokenizer, progress);
+        return load_pair_rows(config, rows, policy.folder, tokenizer, progress);
       },
       log);
   return data;
 }
 
 RolePlaces places_of_dpo(const DpoConfig& config) {
-  const RolePlace actor = role_place(config.sft_train);
-  return {.actor = actor,
-          .critic = actor,
-          .sampler = actor,
-          .references = {role_place(config.reference)},
+  const RolePlace policy = role_place(config.sft_train);
+  return {.roles = {{kPolicyRole, policy}, {kReferenceRole, role_place(config.reference)}},
+          .sampler = policy,
           .learners = config.sft_train.ranks,
           .sampler_copies = {}};
-}
-
-RoleDtypes dtypes_of_dpo(const DpoConfig& config, at::Device device) {
-  return {.actor = model_dtype(config.sft_train.model_args, device),
-          .references = {model_dtype(config.reference.model_args, device)}};
 }
 
 RunFace dpo_face(const DpoConfig& config, const ModelSpec& spec) {
@@ -96,6 +89,9 @@ class Dpo {
   void take_up(const ResumePoint& point);
   RunState state();
   BatchRule pair_rule(Stage stage) const;
+  RolePass reference_pass() const {
+    return {kReferenceRole, Finding::kReference, batch_rule(config_.reference, Stage::kForward)};
+  }
   LossResult loss_of(const Experience& e, const at::Tensor& log_probs, const MiniBatchCounts& counts) const;
   Metrics train(int64_t update);
   Metrics validate();
@@ -109,6 +105,8 @@ class Dpo {
   Meshes meshes_;
   RoleMeshes mesh_of_;
   Roles roles_;
+  Transformer& policy_;
+  Mesh& mesh_;
   StepModels models_;
   LearnerOptions options_;
   RouterRule routers_;
@@ -129,15 +127,16 @@ Dpo::Dpo(const DpoConfig& config, DpoData data, RunPlan plan, at::Device device,
       loss_{.beta = config.beta, .ipo = config.ipo, .label_smoothing = config.label_smoothing},
       meshes_(ranks),
       mesh_of_(role_meshes(places_of_dpo(config), meshes_)),
-      roles_(
-          make_roles(models_in(data.folders, dtypes_of_dpo(config, device)), places_of_dpo(config), mesh_of_, device)),
-      models_(step_models(roles_, mesh_of_, device, {.actor_recomputes = config.sft_train.recomputation()})),
+      roles_(make_roles(models_in(data.sources), places_of_dpo(config), mesh_of_, device)),
+      policy_(*roles_.policy()),
+      mesh_(mesh_of_.policy().mesh()),
+      models_(step_models(roles_, mesh_of_, device, {})),
       options_(learner_options(config.sft_train, config.max_grad_norm, total_updates_)),
       routers_(router_rule(config.sft_train.strategy_args.strategy_config)),
-      learner_("actor_train", roles_.actor->trained(), options_, {mesh_of_.actor.mesh(), roles_.actor->parts()}),
+      learner_(kPolicyRole, policy_.trained(), options_, {mesh_, policy_.parts()}),
       order_(rows_.size(), config.sft_train.mini_batch(), config.seed),
       resume_(plan.start.resume),
-      run_(std::move(plan), total_updates_, dpo_face(config, roles_.policy_spec), ranks, log) {
+      run_(std::move(plan), total_updates_, dpo_face(config, policy_.spec()), ranks, log) {
   if (resume_) agree(ranks, [&] { take_up(*resume_); });
 }
 
@@ -150,20 +149,19 @@ void Dpo::take_up(const ResumePoint& point) {
       throw user_error("the rows of actor_train are not those of {}; resume with the data of that run",
                        point.folder.string());
     learner_.load(state.at("actor"), point.folder / "optimizer", "actor");
-    if (ranks_.is_first()) log_schedule_change("actor_train", state.at("actor"), options_.schedule, log_);
+    if (ranks_.is_first()) log_schedule_change(kPolicyRole, state.at("actor"), options_.schedule, log_);
   } catch (const nlohmann::json::exception& error) {
     throw user_error("{}: is not the state of such a run: {}", file.string(), error.what());
   }
 }
 
 RunState Dpo::state() {
-  return {
-      {{"rows", fingerprint_text(rows_.fingerprint())}, {"actor", learner_.state()}},
-      {checkpoint_part("actor", *roles_.actor, mesh_of_.actor.mesh(), [this] { return learner_.optimizer_shard(); })}};
+  return {{{"rows", fingerprint_text(rows_.fingerprint())}, {"actor", learner_.state()}},
+          {checkpoint_part("actor", policy_, mesh_, [this] { return learner_.optimizer_shard(); })}};
 }
 
 BatchRule Dpo::pair_rule(Stage stage) const {
-  BatchRule rule = batch_rule(config_.sft_train, stage).with(workload_of(roles_.policy_spec));
+  BatchRule rule = batch_rule(config_.sft_train, stage).with(workload_of(policy_.spec()));
   rule.unit = 2;
   return rule;
 }
@@ -177,9 +175,8 @@ LossResult Dpo::loss_of(const Experience& e, const at::Tensor& log_probs, const 
 Metrics Dpo::train(int64_t update) {
   const std::vector<PairRow> pairs = rows_.at(order_.rows_of(update));
   Metrics metrics;
-  RlStep step = step_of(pairs, pair_rule(Stage::kTrain), mesh_of_.actor);
-  run_forwards(step, {.references = {{.rule = batch_rule(config_.reference, Stage::kForward)}}}, models_,
-               *mesh_of_.learners, log_, metrics);
+  RlStep step = step_of(pairs, pair_rule(Stage::kTrain), mesh_of_.policy());
+  run_forwards(step, {.passes = {reference_pass()}}, models_, *mesh_of_.learners, log_, metrics);
   const int64_t num_sequences = step.facts.num_sequences();
   const UpdatePlan plan{.settings = {.prefix = "dpo",
                                      .loss_mask = "response_mask",
@@ -195,32 +192,31 @@ Metrics Dpo::train(int64_t update) {
                         .phase = {&log_, fmt::format("step {}: train", update)},
                         .step = update,
                         .source = [&] { return write_origins(run_.folder(), update, pairs); },
-                        .empty_pass = empty_pass(roles_.actor->backbone(), config_.sft_train.recomputation(),
+                        .empty_pass = empty_pass(policy_.backbone(), config_.sft_train.recomputation(),
                                                  config_.sft_train.gathers_layers()),
-                        .behind_update = balancing(roles_.actor->backbone(), routers_, mesh_of_.actor.mesh().dp())};
+                        .behind_update = balancing(policy_.backbone(), routers_, mesh_.dp())};
   const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts& counts) {
-    const PackedTokens tokens = with_routers(e.tokens, roles_.actor->spec(), routers_);
-    const auto out = token_log_probs(*roles_.actor, tokens, /*temperature=*/1.0, /*with_entropy=*/false,
+    const PackedTokens tokens = with_routers(e.tokens, policy_.spec(), routers_);
+    const auto out = token_log_probs(policy_, tokens, /*temperature=*/1.0, /*with_entropy=*/false,
                                      config_.sft_train.recomputation(), e.host_mask("response_mask"));
     LossResult result;
     if (out.log_probs.defined()) result = loss_of(e, out.log_probs, counts);  // else a later stage has them
     add_router_metrics("dpo", out.routers.get(), result);
     return result;
   };
-  metrics.merge(run_updates(step.here, plan, learner_, mesh_of_.actor.mesh(), loss));
+  metrics.merge(run_updates(step.here, plan, learner_, mesh_, loss));
   return metrics;
 }
 
 Metrics Dpo::validate() {
-  RlStep step =
-      step_of(validation_rows_.at(first_numbers(validation_rows_.size())), pair_rule(Stage::kForward), mesh_of_.actor);
+  RlStep step = step_of(validation_rows_.at(first_numbers(validation_rows_.size())), pair_rule(Stage::kForward),
+                        mesh_of_.policy());
   Metrics of_forwards;
   run_forwards(step,
-               {.old_log_probs = true,
-                .actor = batch_rule(config_.sft_train, Stage::kForward),
-                .references = {{.rule = batch_rule(config_.reference, Stage::kForward)}}},
+               {.passes = {reference_pass(),
+                           {kPolicyRole, Finding::kOldLogProbs, batch_rule(config_.sft_train, Stage::kForward)}}},
                models_, *mesh_of_.learners, log_, of_forwards);
-  Communicator& dp = mesh_of_.actor.mesh().dp();
+  Communicator& dp = mesh_.dp();
   const auto counts = count_masks(step.here, {"response_mask"}, validation_rows_.size(), dp);
   const at::NoGradGuard no_grad;
   Metrics of_here, metrics;
@@ -246,7 +242,7 @@ void run_dpo(const DpoConfig& config, const RunFlags& flags, at::Device device, 
                           {{"actor_train", config.sft_train.mini_batch()}}, ranks, log);
   std::optional<Dpo> pipeline;
   agree(ranks, [&] {
-    DpoData data = load_dpo_data(config, plan.start, log);
+    DpoData data = load_dpo_data(config, plan.start, device, log);
     pipeline.emplace(config, std::move(data), std::move(plan), device, ranks, log);
   });
   pipeline->run();

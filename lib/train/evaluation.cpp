@@ -16,12 +16,15 @@ namespace {
 /// The policy where it is sampled from, and no other role.
 RolePlaces places_of_evaluation(const Config& config) {
   const RolePlace sampler = step_settings(config).places.sampler;
-  return {.actor = sampler,
-          .critic = sampler,
-          .sampler = sampler,
-          .references = {},
-          .learners = sampler.ranks,
-          .sampler_copies = {}};
+  return {.roles = {{kPolicyRole, sampler}}, .sampler = sampler, .learners = sampler.ranks, .sampler_copies = {}};
+}
+
+RoleSources sources_of_evaluation(const Config& config, at::Device device) {
+  RoleSources sources = role_sources(config, device);
+  RoleSource policy = sources.roles.at(kPolicyRole);
+  policy.lora.reset();
+  sources.roles = {{kPolicyRole, policy}};
+  return sources;
 }
 
 class Evaluation {
@@ -35,7 +38,7 @@ class Evaluation {
   Communicator& ranks_;
   Log& log_;
   const RolePlaces places_;
-  const RoleFolders folders_;
+  const RoleSources sources_;
   Tokenizer tokenizer_;
   const SamplingPlan sampling_;
   RolloutManager::Data data_;
@@ -54,22 +57,18 @@ Evaluation::Evaluation(const Config& config, RunPlan plan, at::Device device, Co
     : ranks_(ranks),
       log_(log),
       places_(places_of_evaluation(config)),
-      folders_{.actor = role_folders(config).actor,
-               .critic = {},
-               .references = {},
-               .longest_sequence = config.longest_sequence()},
-      tokenizer_(Tokenizer::load(folders_.actor)),
+      sources_(sources_of_evaluation(config, device)),
+      tokenizer_(Tokenizer::load(sources_.policy_folder())),
       sampling_(sampling_plan(config)),
       data_{.prompts = {},
             .prompts_per_step = 0,
-            .validations = load_validations(config, folders_.actor, tokenizer_, log)},
+            .validations = load_validations(config, sources_.policy_folder(), tokenizer_, log)},
       meshes_(ranks),
       mesh_of_(role_meshes(places_, meshes_)),
-      roles_(make_roles(models_in(folders_, {.actor = role_dtypes(config, device).actor, .references = {}}), places_,
-                        mesh_of_, device)),
+      roles_(make_roles(models_in(sources_), places_, mesh_of_, device)),
       about_(describe_policy(roles_, config, device)),
       reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, roles_, log),
-      worker_(rollout_worker_of(config, folders_.actor, tokenizer_, reward_models_, mesh_of_.sampler, log)),
+      worker_(rollout_worker_of(config, sources_.policy_folder(), tokenizer_, reward_models_, mesh_of_.sampler, log)),
       engine_(sampling_, validations_of(sampling_, data_.validations), tokenizer_, roles_, mesh_of_,
               /*offload=*/nullptr, ranks.traffic()),
       rollout_manager_(sampling_, std::move(data_), engine_, worker_.get(), reward_models_, ranks),
@@ -80,7 +79,7 @@ Evaluation::Evaluation(const Config& config, RunPlan plan, at::Device device, Co
 /// `resolved_config`: what it is made with.
 void Evaluation::run(int64_t prompts_of_piece, const std::string& resolved_config) {
   log_.info("{}", about_);
-  KeptEvaluation evaluation(rollout_manager_, sampling_.sets, prompts_of_piece, resolved_config, folders_,
+  KeptEvaluation evaluation(rollout_manager_, sampling_.sets, prompts_of_piece, resolved_config, sources_,
                             run_.folder().path(), ranks_);
   run_.track(0, measure(evaluation));
   rollout_manager_.close();

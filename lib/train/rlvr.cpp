@@ -20,6 +20,7 @@
 #include "run/run.h"
 #include "run/throughput.h"
 #include "settings/placement.h"
+#include "settings/training_plan.h"
 #include "step/experience_dump.h"
 #include "step/offload.h"
 #include "step/schedule_change.h"
@@ -40,15 +41,14 @@ bool offloads(const Config& config, at::Device device) {
   return config.offload && device.is_cuda();
 }
 
-RunRows load_rows(const Config& config, const RunStart& start, Log& log) {
-  RoleFolders folders = role_folders(config);
-  if (start.resume) {
-    folders.actor = start.resume->folder / "actor";
-    if (folders.critic) folders.critic = start.resume->folder / "critic";
-  }
-  RunRows data = load_run_rows(config, std::move(folders), log);
+RunRows load_rows(const Config& config, const RunStart& start, at::Device device, Log& log) {
+  RoleSources sources = role_sources(config, device);
+  if (start.resume)
+    for (const PlannedUpdate& update : plan_training(config).updates)
+      sources.roles.at(update.role).folder = start.resume->folder / update.metrics;
+  RunRows data = load_run_rows(config, std::move(sources), log);
   RolloutManager::Data& rows = data.of_sampling;
-  rows.validations = load_validations(config, data.folders.actor, data.tokenizer, log);
+  rows.validations = load_validations(config, data.sources.policy_folder(), data.tokenizer, log);
   if (rows.prompts && log.is_first())
     for (const auto& [name, validation] : rows.validations)
       if (const std::string warning = warning_of_shared(rows.prompts->rows().prompts(), validation.prompts());
@@ -58,8 +58,9 @@ RunRows load_rows(const Config& config, const RunStart& start, Log& log) {
 }
 
 RunPlan plan_rlvr(const Config& config, const RunFlags& flags, Communicator& ranks, Log& log) {
-  std::map<std::string, int64_t> per_update{{"actor_train", config.actor_train.mini_batch()}};
-  if (config.uses_critic()) per_update["critic"] = config.critic.mini_batch();
+  std::map<std::string, int64_t> per_update;
+  for (const PlannedUpdate& update : plan_training(config).updates)
+    per_update[update.role] = update.worker->mini_batch();
   return plan_run(config, flags, config.actor_train.backend_timeout * 60, per_update, ranks, log);
 }
 
@@ -118,13 +119,13 @@ Rlvr::Rlvr(const Config& config, RunRows data, RunPlan plan, at::Device device, 
       meshes_(ranks),
       settings_(step_settings(config)),
       mesh_of_(role_meshes(settings_.places, meshes_)),
-      roles_(make_roles(models_in(data.folders, role_dtypes(config, device)), settings_.places, mesh_of_, device,
-                        offloads(config, device))),
+      roles_(make_roles(models_in(data.sources), settings_.places, mesh_of_, device, offloads(config, device))),
       trainer_(settings_, step_models(roles_, mesh_of_, device, settings_.models), mesh_of_, log),
       sampling_(sampling_plan(config)),
       reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, roles_, log),
       offload_(offloads(config, device), trainer_),
-      worker_(rollout_worker_of(config, data.folders.actor, tokenizer_, reward_models_, mesh_of_.sampler, log)),
+      worker_(
+          rollout_worker_of(config, data.sources.policy_folder(), tokenizer_, reward_models_, mesh_of_.sampler, log)),
       engine_(sampling_, validations_of(sampling_, data.of_sampling.validations), tokenizer_, roles_, mesh_of_,
               &offload_, ranks.traffic()),
       rollout_manager_(sampling_, std::move(data.of_sampling), engine_, worker_.get(), reward_models_, ranks),
@@ -133,10 +134,10 @@ Rlvr::Rlvr(const Config& config, RunRows data, RunPlan plan, at::Device device, 
       cut_responses_(sampling_),
       resume_(plan.start.resume),
       run_(std::move(plan), config.num_steps(), rlvr_face(config, describe_roles(roles_, config, device)), ranks, log) {
-  std::vector<RoleMesh*> all = mesh_of_.references;
-  all.insert(all.end(), {&mesh_of_.actor, &mesh_of_.critic, &mesh_of_.sampler});
-  for (const RoleMesh* role : all)
-    if (role->ranks().front() == ranks.rank()) log.show_progress();
+  ByRole<RoleMesh*> all = mesh_of_.roles;
+  all.emplace("actor_infer", &mesh_of_.sampler);
+  for (const auto& [role, mesh] : all)
+    if (mesh->ranks().front() == ranks.rank()) log.show_progress();
   if (resume_) agree(ranks, [&] { take_up(*resume_); });
 }
 
@@ -147,10 +148,9 @@ void Rlvr::take_up(const ResumePoint& point) {
   try {
     rollout_manager_.load_prompts_state(state.value("prompts", Json()));
     trainer_.load_state(state, point.folder / "optimizer");
-    if (ranks_.is_first()) {
-      log_schedule_change("actor_train", state.at("actor"), settings_.actor.learner.schedule, log_);
-      if (settings_.critic) log_schedule_change("critic", state.at("critic"), settings_.critic->learner.schedule, log_);
-    }
+    if (ranks_.is_first())
+      for (const RoleUpdates& update : settings_.updates)
+        log_schedule_change(update.role, state.at(update.metrics), update.training.learner.schedule, log_);
     tokens_seen_ = state.at("tokens_seen").get<int64_t>();
     history_ = history_from(state.at("history"));
   } catch (const nlohmann::json::exception& error) {
@@ -170,12 +170,12 @@ Json Rlvr::state() {
 RunState Rlvr::run_state(Json state) {
   rollout_manager_.close();  // saving gathers what may be put away
   RunState run{std::move(state), {}};
-  if (Learner* actor = trainer_.actor())
-    run.parts.push_back(
-        checkpoint_part("actor", *roles_.actor, mesh_of_.actor.mesh(), [actor] { return actor->optimizer_shard(); }));
-  if (Learner* critic = trainer_.critic())
-    run.parts.push_back(checkpoint_part("critic", *roles_.critic, mesh_of_.critic.mesh(),
-                                        [critic] { return critic->optimizer_shard(); }));
+  for (const RoleUpdates& update : settings_.updates)
+    if (Learner* const learner = trainer_.learner_of(update.role))
+      roles_.all.at(update.role).with_model([&](const auto& model) {
+        run.parts.push_back(checkpoint_part(update.metrics, model, mesh_of_.of(update.role).mesh(),
+                                            [learner] { return learner->optimizer_shard(); }));
+      });
   return run;
 }
 
@@ -240,7 +240,7 @@ std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
     if (!share) return;
     mine =
         read_replay(*config_.rollout_replay, step, config_.num_return_sequences_in_group, samples_baseline(), *share);
-    const ModelSpec& policy = roles_.policy_spec;
+    const ModelSpec& policy = roles_.policy_spec();
     const std::string origin = "rollout_replay = " + *config_.rollout_replay;
     check_vocabulary(mine, policy.vocab_size, origin);
     if (config_.routing_replay.value())
@@ -251,7 +251,7 @@ std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
 
 /// What training makes of a step. `rollouts`: of this rank. **Collective**.
 Metrics Rlvr::train(RlStep& step, std::vector<RolloutRecord> rollouts) {
-  FirstOfRoles first;
+  ByRole<FirstUpdates> first;
   const bool shows_first = config_.dump_experience && step.number == 1;
   std::optional<TokenSamples> samples;
   Stopwatch watch;  // of the stage
@@ -265,16 +265,15 @@ Metrics Rlvr::train(RlStep& step, std::vector<RolloutRecord> rollouts) {
     watch.restart();
   };
   hooks.on_experience = [&] {
-    RoleMesh& actor = mesh_of_.learners->actor;
+    RoleMesh& actor = mesh_of_.learners->at(kPolicyRole);
     if (config_.dump_experience) dump_experience(run_.folder().experience(), step, rollouts, actor.world());
     samples.emplace(step, config_.dump_samples, actor);
   };
   hooks.on_log_probs = [&](const Experience& e, const at::Tensor& log_probs) { samples->take(e, log_probs); };
   hooks.on_trained = [&](Metrics& metrics) {
-    if (shows_first && mesh_of_.learners->actor.world().is_first())
-      dump_updates(run_.folder().experience(), step.number, {std::move(first.critic), std::move(first.actor)});
-    throughput_.add_training(training_flops(step.facts, roles_, trainer_.trains_actor(step.number), config_.ppo_epochs),
-                             watch.seconds(), metrics);
+    if (shows_first && mesh_of_.learners->at(kPolicyRole).world().is_first())
+      dump_updates(run_.folder().experience(), step.number, first);
+    throughput_.add_training(training_flops(step.facts, roles_, settings_, step.number), watch.seconds(), metrics);
     samples->write(run_.folder().samples(), tokenizer_);
   };
   hooks.on_learnt = [&] { rollout_manager_.run_ahead(step.number); };
@@ -319,7 +318,7 @@ void run_rlvr(const Config& config, const RunFlags& flags, at::Device device, Co
   Config sized = config;
   std::optional<Rlvr> pipeline;
   agree(ranks, [&] {
-    RunRows data = load_rows(config, plan.start, log);
+    RunRows data = load_rows(config, plan.start, device, log);
     sized = with_max_steps(config, data);
     pipeline.emplace(sized, std::move(data), std::move(plan), device, ranks, log);
   });

@@ -77,9 +77,10 @@ RolloutOnly::RolloutOnly(const Config& config, RunRows data, RunPlan plan, at::D
       sampling_(plan_of(config)),
       meshes_(ranks),
       mesh_of_(role_meshes(places_, meshes_)),
-      roles_(make_roles(models_in(data.folders, role_dtypes(config, device)), places_, mesh_of_, device)),
+      roles_(make_roles(models_in(data.sources), places_, mesh_of_, device)),
       reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, roles_, log),
-      worker_(rollout_worker_of(config, data.folders.actor, tokenizer_, reward_models_, mesh_of_.sampler, log)),
+      worker_(
+          rollout_worker_of(config, data.sources.policy_folder(), tokenizer_, reward_models_, mesh_of_.sampler, log)),
       engine_(sampling_, /*validations=*/{}, tokenizer_, roles_, mesh_of_, /*offload=*/nullptr, ranks.traffic()),
       rollout_manager_(sampling_, std::move(data.of_sampling), engine_, worker_.get(), reward_models_, ranks),
       throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size(), /*num_training=*/0),
@@ -161,7 +162,7 @@ void run_rollout_only(const Config& config, const RunFlags& flags, at::Device de
   Config sized = config;
   std::optional<RolloutOnly> pipeline;
   agree(ranks, [&] {
-    RunRows data = load_run_rows(config, role_folders(config), log);
+    RunRows data = load_run_rows(config, role_sources(config, device), log);
     sized = with_max_steps(config, data);
     pipeline.emplace(sized, std::move(data), std::move(plan), device, ranks, log);
   });

@@ -5,12 +5,12 @@
 
 namespace roll {
 
-RunRows load_run_rows(const Config& config, RoleFolders folders, Log& log) {
-  Tokenizer tokenizer = Tokenizer::load(folders.actor);
-  RunRows rows{std::move(folders), std::move(tokenizer), {}};
+RunRows load_run_rows(const Config& config, RoleSources sources, Log& log) {
+  Tokenizer tokenizer = Tokenizer::load(sources.policy_folder());
+  RunRows rows{std::move(sources), std::move(tokenizer), {}};
   if (config.rollout_replay) return rows;
   RolloutManager::Data& data = rows.of_sampling;
-  data.prompts = open_training_prompts(config, rows.folders.actor, rows.tokenizer, log);
+  data.prompts = open_training_prompts(config, rows.sources.policy_folder(), rows.tokenizer, log);
   data.prompts_per_step = config.prompts_per_step();
   data.prompts->quota(data.prompts_per_step);  // which says what is wrong with it
   return rows;

@@ -10,14 +10,14 @@
 namespace roll {
 
 struct RunRows {
-  RoleFolders folders;
+  RoleSources sources;
   Tokenizer tokenizer;
   RolloutManager::Data of_sampling;
 };
 
-/// The tokenizer of folders.actor, and the training prompts, unless the configuration replays rollouts. UserError: as
+/// The policy's tokenizer, and the training prompts, unless the configuration replays rollouts. UserError: as
 /// open_training_prompts() and PromptStream::quota().
-RunRows load_run_rows(const Config& config, RoleFolders folders, Log& log);
+RunRows load_run_rows(const Config& config, RoleSources sources, Log& log);
 
 /// The configuration with max_steps, also where num_train_epochs decides. UserError: fewer rows than one step has.
 Config with_max_steps(Config config, const RunRows& rows);

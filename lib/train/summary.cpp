@@ -9,7 +9,7 @@
 namespace roll {
 
 std::string describe_policy(const Roles& roles, const Config& config, at::Device device) {
-  const ModelSpec& spec = roles.policy_spec;
+  const ModelSpec& spec = roles.policy_spec();
   return fmt::format("policy: {}, {:.2f} M parameters, {} on {}{}", spec.architecture->name,
                      static_cast<double>(spec.num_parameters()) / 1e6,
                      compute_dtype_name(model_dtype(config.actor_train.model_args, device)), device.str(),

@@ -103,13 +103,13 @@ JudgedSamples judged_samples(const std::vector<RolloutRecord>& records) {
 }
 
 KeptEvaluation::KeptEvaluation(RolloutManager& sampler, const std::vector<SetPlan>& sets, int64_t prompts_of_piece,
-                               const std::string& resolved_config, const RoleFolders& folders,
+                               const std::string& resolved_config, const RoleSources& sources,
                                const std::filesystem::path& run_folder, Communicator& ranks)
     : sampler_(sampler), prompts_of_piece_(prompts_of_piece), ranks_(ranks) {
   agree(ranks, [&] {
     if (!ranks.is_first()) return;
-    Json made_of{{"weights", weight_sums(folders.actor)}};
-    if (for_length(read_spec(folders.actor), folders.longest_sequence).rope.is_long)
+    Json made_of{{"weights", weight_sums(sources.policy_folder())}};
+    if (for_length(read_spec(sources.policy_folder()), sources.longest_sequence).rope.is_long)
       made_of["LongRoPE"] = "long_factor";
     for (const SetPlan& set : sets)
       (set.name.empty() ? made_of["validation"] : made_of["sets"][set.name]) =

@@ -47,7 +47,7 @@ class KeptEvaluation {
  public:
   /// `folders`: of the policy. **Collective**. UserError as KeptResponses'.
   KeptEvaluation(RolloutManager& sampler, const std::vector<SetPlan>& sets, int64_t prompts_of_piece,
-                 const std::string& resolved_config, const RoleFolders& folders,
+                 const std::string& resolved_config, const RoleSources& sources,
                  const std::filesystem::path& run_folder, Communicator& ranks);
   using TakePiece = std::function<void(std::vector<RolloutRecord> records)>;
   /// All responses to the set, some prompts at a time, those that were kept and new ones: `take` gets them on the first

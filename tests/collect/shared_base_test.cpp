@@ -80,8 +80,7 @@ std::pair<double, double> held_and_estimated(const CheckedConfig<Config>& checke
   const StepSettings settings = step_settings(config);
   const RoleMeshes mesh_of = role_meshes(settings.places, meshes);
   test::Allocated allocated;
-  const Roles roles =
-      make_roles(models_in(role_folders(config), role_dtypes(config, at::kCPU)), settings.places, mesh_of, at::kCPU);
+  const Roles roles = make_roles(models_in(role_sources(config, at::kCPU)), settings.places, mesh_of, at::kCPU);
   const RewardModels judges(judging_models(config), 1, meshes, at::kCPU, roles, log);
   return {static_cast<double>(allocated.live()), estimate_memory(config, checked.models.value(), true, 0).weights};
 }

@@ -68,10 +68,10 @@ TEST_CASE("ROLL's file of a distillation is one of ours: a student, and a teache
   CHECK(checked.num_ranks == 16);
   CHECK(checked.algorithm == "algorithm: on-policy distillation (Lu et al. 2025) from 1 teacher");
   const StepSettings step = step_settings(c);
-  REQUIRE(step.forwards.references.size() == 1);
-  CHECK(step.places.references[0].ranks.size() == 16);
-  CHECK(step.places.references[0].shape.tp == 2);
-  CHECK(step.forwards.references[0].kl_coef == 0.25);
+  REQUIRE(step.forwards.passes.size() == 1);
+  CHECK(step.places.roles.at("teacher").ranks.size() == 16);
+  CHECK(step.places.roles.at("teacher").shape.tp == 2);
+  CHECK(step.forwards.passes[0].kl_coef == 0.25);
   CHECK(step.forwards.teacher_kl.value().from_sampler);
   // What it becomes is read again as what it is, and the command line reaches it by either name.
   const auto again = distilled(resolved_yaml(c), {"teacher.opd_kl_coef=3", "student_train.infer_batch_size=5"});

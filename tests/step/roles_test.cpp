@@ -51,12 +51,12 @@ TEST_CASE("the sampler reads the trainer's weights where it can, and is sent the
   const auto said = run_local_ranks(3, [&](Communicator& world) {
     Meshes meshes(world);
     const RoleMeshes mesh_of = role_meshes(places, meshes);
-    const RoleModels models = models_in({.actor = folder / "a", .critic = {}, .references = {}}, {});
+    const RoleModels models = models_in({.roles = {{kPolicyRole, {folder / "a"}}}});
     Roles roles = make_roles(models, places, mesh_of, at::kCPU);
     const at::NoGradGuard no_grad;
     for (int64_t update = 1; update <= 2; ++update) {
-      if (roles.actor)
-        for (auto& [name, tensor] : roles.actor->parameters()) tensor.add_(1);
+      if (roles.policy())
+        for (auto& [name, tensor] : roles.policy()->parameters()) tensor.add_(1);
       update_sampler(roles, mesh_of, world.traffic());
     }
     std::string text = roles.sampler ? "a copy" : "no copy";
@@ -94,19 +94,17 @@ TEST_CASE("all roles of a run turn heads by its longest sequence, whatever their
       Meshes meshes(world);
       const RoleMeshes mesh_of = role_meshes(places, meshes);
       const RoleModels models = models_in(
-          {.actor = folder / "a", .critic = folder / "a", .references = {folder / "r"}, .longest_sequence = longest},
-          {.references = {at::kFloat}});
+          {{{kPolicyRole, {folder / "a"}}, {kCriticRole, {folder / "a"}}, {kReferenceRole, {folder / "r"}}}, longest});
       const Roles roles = make_roles(models, places, mesh_of, at::kCPU);
       std::string text;
       const auto look = [&](const char* role, const auto& model) {
         if (model) text += fmt::format("{}{} ", role, model->spec().rope.is_long ? " long" : "");
       };
-      look("actor", roles.actor);
-      look("critic", roles.critic);
-      look("reference", roles.references.at(0));
+      look("actor", roles.policy());
+      look("critic", roles.all.at(kCriticRole).value_model);
+      look("reference", roles.all.at(kReferenceRole).transformer);
       look("sampler", roles.sampler);
-      const bool told =
-          roles.policy_spec.rope.is_long && roles.critic_spec->rope.is_long && roles.reference_specs.at(0).rope.is_long;
+      const bool told = std::ranges::all_of(roles.all, [](const auto& role) { return role.second.spec.rope.is_long; });
       world.barrier("all are done");
       return text + (told ? "told long" : "told");
     });
@@ -121,14 +119,13 @@ TEST_CASE("a reference from the policy's base is quantised as the policy, and an
   tiny(1).save(folder / "a");
   tiny(2).save(folder / "b");
   const LoraSpec lora{.rank = 2, .targets = {"q_proj"}, .quantise_base = Quantisation::kInt8};
-  const RoleModels models =
-      models_in({.actor = folder / "a", .references = {folder / "a", folder / "b"}, .actor_lora = lora},
-                {.references = {at::kFloat, at::kFloat}});
-  CHECK(models.actor.spec.quantised == Quantisation::kInt8);
-  CHECK(models.references[0].spec.quantised == Quantisation::kInt8);
-  CHECK_FALSE(models.references[1].spec.quantised);
-  const auto plain = models_in({.actor = folder / "a", .references = {folder / "a"}}, {.references = {at::kFloat}});
-  CHECK_FALSE(plain.references[0].spec.quantised);
+  const RoleSource a{folder / "a"}, b{folder / "b"}, adapted{folder / "a", at::kFloat, lora};
+  const RoleModels models = models_in({.roles = {{kPolicyRole, adapted}, {"teacher.a", a}, {"teacher.b", b}}});
+  CHECK(models.at(kPolicyRole).spec.quantised == Quantisation::kInt8);
+  CHECK(models.at("teacher.a").spec.quantised == Quantisation::kInt8);
+  CHECK_FALSE(models.at("teacher.b").spec.quantised);
+  const RoleModels plain = models_in({.roles = {{kPolicyRole, a}, {kReferenceRole, a}}});
+  CHECK_FALSE(plain.at(kReferenceRole).spec.quantised);
 }
 
 TEST_CASE("whole weights are gathered on the first rank of a mesh", "[train][dist]") {
@@ -160,14 +157,14 @@ TEST_CASE("each role asks for its own layout; the sampler shares weights, never 
     Meshes meshes(world);
     const RoleMeshes roles = role_meshes(step_settings(config).places, meshes);
     std::string text;
-    for (RoleMesh* mesh : {&roles.actor, roles.references.at(0), &roles.critic, &roles.sampler})
+    for (RoleMesh* mesh : {&roles.policy(), &roles.of(kReferenceRole), &roles.of(kCriticRole), &roles.sampler})
       text += fmt::format("{}{}{} ", mesh->dp_size(), mesh->shape().cp, mesh->shape().tp);
-    Mesh &trainer = roles.actor.mesh(), &valuer = roles.critic.mesh();
+    Mesh &trainer = roles.policy().mesh(), &valuer = roles.of(kCriticRole).mesh();
     const ModelParallel actor = model_parallel(trainer), critic = model_parallel(valuer);
     const bool right =
         actor.tp == &trainer.tp() && !actor.cp && !critic.tp && critic.cp == &valuer.cp() && !roles.movers;
     world.barrier("all are done");
-    return text + (&roles.actor == &roles.sampler ? "shared " : "") + (right ? "right" : "wrong");
+    return text + (&roles.policy() == &roles.sampler ? "shared " : "") + (right ? "right" : "wrong");
   });
   for (const auto& text : said) CHECK(text == "212 411 221 212 shared right");
 }

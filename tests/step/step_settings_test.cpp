@@ -37,10 +37,10 @@ TEST_CASE("a step runs the forward passes that something reads, and has the role
   config.rollout_batch_size = 1;
   config.actor_train.training_args.per_device_train_batch_size = 1;  // one update
   const StepSettings plain = step_settings(config);
-  CHECK_FALSE((plain.forwards.old_log_probs || !plain.forwards.references.empty() || plain.forwards.values));
-  CHECK_FALSE(plain.critic.has_value());
+  CHECK(plain.forwards.passes.empty());
+  CHECK_FALSE(plain.training_of(kCriticRole));
   CHECK(plain.models.temperature == 0.95);
-  CHECK_FALSE(plain.actor.updates.needs_signs);
+  CHECK_FALSE(plain.policy().updates.needs_signs);
 
   config.actor_train.policy.pg_variant = Chosen<PolicyLossKind>("topr");
   config.experience.adv_estimator = "gae";
@@ -51,21 +51,22 @@ TEST_CASE("a step runs the forward passes that something reads, and has the role
   config.critic.training_args.per_device_train_batch_size = 1;
   config.actor_infer.generating_args.temperature = 0;
   const StepSettings all = step_settings(config);
-  CHECK((all.forwards.old_log_probs && all.forwards.references.size() == 1 && all.forwards.values));
+  const TrainingSettings& critic = *all.training_of(kCriticRole);
+  CHECK(all.forwards.passes.size() == 3);
   CHECK(all.models.temperature == 1);
-  CHECK(all.actor.learner.schedule.total_steps == 12);
-  CHECK(all.critic.value().learner.schedule.total_steps == 20);
-  CHECK(all.actor.updates.loss_mask == "final_response_mask");
-  CHECK(all.critic.value().updates.loss_mask == "response_mask");
-  CHECK((all.actor.updates.needs_signs && !all.critic.value().updates.needs_signs));
+  CHECK(all.policy().learner.schedule.total_steps == 12);
+  CHECK(critic.learner.schedule.total_steps == 20);
+  CHECK(all.policy().updates.loss_mask == "final_response_mask");
+  CHECK(critic.updates.loss_mask == "response_mask");
+  CHECK((all.policy().updates.needs_signs && !critic.updates.needs_signs));
 }
 
 TEST_CASE("mini-batches are of whole groups where the loss is a mean over prompts", "[train]") {
   Config config;
   config.num_return_sequences_in_group = 4;
-  CHECK(step_settings(config).actor.epochs.group_size == 1);
+  CHECK(step_settings(config).policy().epochs.group_size == 1);
   config.loss.loss_agg_mode = AggMode::kPromptMean;
-  CHECK(step_settings(config).actor.epochs.group_size == 4);
+  CHECK(step_settings(config).policy().epochs.group_size == 4);
 }
 
 TEST_CASE("responses of a step are in a file for each group of ranks that samples; a replay is read whole", "[train]") {

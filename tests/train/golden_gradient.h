@@ -52,7 +52,7 @@ inline at::Tensor golden_gradient(const Config& config, const Json& golden, cons
   const at::Tensor log_probs = floats(golden["inputs"]["log_probs"]).requires_grad_();
   const at::Tensor of_step = log_probs.index_select(0, token_indices(whole, kept));
   const auto counts = count_masks(step, config.loss.loss_mask_keys, num_groups);
-  const ActorLoss loss(step_settings(config).actor.loss);
+  const ActorLoss loss(step_settings(config).policy().loss);
   loss(step, {of_step, of_step * entropy_factor}, counts).loss.backward();
   return log_probs.grad().to(at::kDouble);
 }

@@ -1,4 +1,4 @@
-// The shapes of a run's models, as far as they are known.
+// What a run has for each of its roles, by the names of their keys.
 #pragma once
 
 #include <map>
@@ -8,11 +8,17 @@
 
 namespace roll {
 
-/// By role: "actor_train", "critic", "reference", "teacher.math", "rewards.math".
-using RoleShapes = std::map<std::string, ModelSpec>;
+/// "actor_train", "critic", "reference", "teacher.math", "rewards.math".
+template <class T>
+using ByRole = std::map<std::string, T>;
+
+inline constexpr const char *kPolicyRole = "actor_train", *kCriticRole = "critic", *kReferenceRole = "reference";
+
+/// The shapes of a run's models, as far as they are known.
+using RoleShapes = ByRole<ModelSpec>;
 
 inline const ModelSpec& policy_shape(const RoleShapes& shapes) {
-  return shapes.at("actor_train");
+  return shapes.at(kPolicyRole);
 }
 
 /// Of any role; where nothing is known of it, the policy's without adapters.
