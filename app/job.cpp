@@ -232,6 +232,7 @@ void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<voi
   }
   const std::optional<double> limit = time_limit(flags.time_limit);
   if (const auto exit_code = run_ranks(launch)) {
+    ignore_stop_signals();
     // The ranks have said what there was to say; only their exit code is left to pass on.
     if (*exit_code != 0) throw AnotherRankFailed(0, *exit_code);
     return;

@@ -85,7 +85,7 @@ void list_metrics(const std::string& pattern, bool markdown) {
 
 /// The metric that a run's screen and lines call `word`; "" where they do not.
 std::string metric_shown_as(const std::string& word) {
-  const RunFace face = rlvr_face(Config{}, "");
+  const RunFace face = face_of(Config{}, "");
   std::vector<Shown> all{face.headline.goal};
   for (const auto* shown : {&face.headline.others, &face.curves}) all.insert(all.end(), shown->begin(), shown->end());
   for (const Shown& shown : all)

@@ -19,7 +19,6 @@
 #include "settings/step_cost.h"
 #include "train/dpo.h"
 #include "train/rlvr.h"
-#include "train/rollout_only.h"
 #include "train/sft.h"
 
 namespace roll {
@@ -114,11 +113,6 @@ void add_first_flags(CLI::App& sub, FirstFlags& flags) {
   sub.add_option("--validation", flags.validation, "with --model: rows that are never trained on, to measure with");
 }
 
-/// The pipeline that the configuration describes.
-void run_described(const Config& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log) {
-  (config.trains() ? run_rlvr : run_rollout_only)(config, flags, device, ranks, log);
-}
-
 }  // namespace
 
 void add_train(CLI::App& app) {
@@ -131,7 +125,7 @@ void add_train(CLI::App& app) {
     return first->any() ? load_made(*first, *flags, overrides_of(*flags))
                         : load_config(flags->config, overrides_of(*flags), load_options(*flags));
   };
-  add_pipeline(*sub, flags, load, &Config::actor_train, run_described);
+  add_pipeline(*sub, flags, load, &Config::actor_train, run_rlvr);
 }
 
 void add_sft(CLI::App& app) {

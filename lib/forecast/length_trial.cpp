@@ -15,7 +15,7 @@
 #include "model/transformer.h"
 #include "rollout/engine.h"
 #include "text/tokenizer.h"
-#include "train/rollout_only.h"
+#include "train/rlvr.h"
 
 namespace roll {
 
@@ -98,7 +98,7 @@ std::optional<ThinStep> try_trajectories(const CheckedConfig<Config>& checked) {
   std::ostringstream nobody;
   Log log(nobody, nobody, {.rank = 0, .num_ranks = 1, .terminal = {}});
   const auto alone = make_communicator({.kind = Transport::kSingle});
-  run_rollout_only(sampling, {}, device, *alone, log);
+  run_rlvr(sampling, {}, device, *alone, log);
   return recorded_step(folder.path(), config, 1);
 }
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "base/error.h"
 #include "base/harmless.h"
 #include "job/mpirun_session.h"
+#include "process/signal_pipe.h"
 
 namespace roll {
 
@@ -24,20 +24,17 @@ namespace {
 constexpr double kGrace_s = 8;  // from a rank's failure to mpirun's end, in which all other ranks hear of it and leave
 constexpr int kLook_ms = 500;
 
-sigset_t signals_to_watch() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGCHLD}) sigaddset(&set, number);
-  if (!ignores_hangup()) sigaddset(&set, SIGHUP);  // a signal that is ignored would be seen all the same
-  return set;
+std::vector<int> signals_to_watch() {
+  std::vector<int> signals{SIGINT, SIGTERM, SIGUSR1, SIGCHLD};
+  if (!ignores_hangup()) signals.push_back(SIGHUP);
+  return signals;
 }
 
 /// In the child: its own process group, so that Ctrl-C reaches it only through us, and death with its parent.
 /// Returns only on failure, with errno. Only async-signal-safe calls.
-void become(char* const* command, const sigset_t& old_mask, int errors, int orphan_signal) {
+void become(char* const* command, int errors, int orphan_signal) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, orphan_signal);
-  ::sigprocmask(SIG_SETMASK, &old_mask, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
   ::dup2(errors, STDERR_FILENO);
   if (::isatty(STDIN_FILENO)) {
@@ -47,14 +44,14 @@ void become(char* const* command, const sigset_t& old_mask, int errors, int orph
   ::execvp(command[0], command);
 }
 
-pid_t spawn(const std::vector<std::string>& command, const sigset_t& old_mask, int errors, int orphan_signal) {
+pid_t spawn(const std::vector<std::string>& command, int errors, int orphan_signal) {
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   const pid_t child = ::fork();
   if (child < 0) throw system_error("fork{}", errno_text());
   if (child > 0) return child;
-  become(words.data(), old_mask, errors, orphan_signal);
+  become(words.data(), errors, orphan_signal);
   ::_exit(127);
 }
 
@@ -62,21 +59,17 @@ class Supervisor {
  public:
   Supervisor(const std::vector<std::string>& command, double start_limit_s, int orphan_signal)
       : start_limit_s_(start_limit_s) {
-    const sigset_t watched = signals_to_watch();
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // ranks whose mpirun was killed become our children
     Pipe errors = make_pipe("pipe for mpirun");
     std::signal(SIGPIPE, SIG_IGN);  // whoever reads our lines may go; the job goes on
-    ::sigprocmask(SIG_BLOCK, &watched, &old_mask_);
-    signals_ = Descriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
-    child_ = spawn(command, old_mask_, errors.write_end.get(), orphan_signal);
+    child_ = spawn(command, errors.write_end.get(), orphan_signal);
     errors_ = std::move(errors.read_end);
     ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
   }
-  ~Supervisor() { ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr); }
 
   JobEnd run() {
     while (::waitpid(child_, &end_.status, WNOHANG) != child_) {
-      std::array<pollfd, 2> looks = {pollfd{signals_.get(), POLLIN, 0}, pollfd{errors_.get(), POLLIN, 0}};
+      std::array<pollfd, 2> looks = {pollfd{signals_.descriptor(), POLLIN, 0}, pollfd{errors_.get(), POLLIN, 0}};
       ::poll(looks.data(), looks.size(), kLook_ms);
       pass_signals_on();
       show_errors();
@@ -94,10 +87,8 @@ class Supervisor {
 
  private:
   void pass_signals_on() {
-    signalfd_siginfo info{};
-    while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
-      if (const auto kind = stop_kind_of(static_cast<int>(info.ssi_signo))) pass_on(*kind);
-    }
+    while (const auto number = signals_.next())
+      if (const auto kind = stop_kind_of(*number)) pass_on(*kind);
   }
 
   void pass_on(StopKind kind) {
@@ -162,9 +153,9 @@ class Supervisor {
     }
   }
 
-  Descriptor errors_, signals_;  // closed once all that mpirun says has come
-  bool urged_ = false;           // by Ctrl-C or SIGTERM
-  sigset_t old_mask_{};
+  SignalPipe signals_{signals_to_watch()};
+  Descriptor errors_;   // closed once all that mpirun says has come
+  bool urged_ = false;  // by Ctrl-C or SIGTERM
   pid_t child_ = -1;
   double start_limit_s_;
   double began_s_ = monotonic_s();

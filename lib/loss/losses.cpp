@@ -51,21 +51,32 @@ at::Tensor policy_ratio(const at::Tensor& log_ratio, const ActorInputs& in, cons
   throw Bug("an importance sampling without its ratio");
 }
 
-struct ActorWeights {
-  at::Tensor policy, kl, diagnostics;
-  at::Tensor entropy;  // undefined: no entropy bonus
-};
+/// Weights that the losses multiply by.
+WeightRule policy_rule(const LossModes& modes) {
+  return {"final_response_mask", modes.policy, modes.divisor};
+}
+WeightRule kl_rule(const LossModes& modes) {
+  return {"final_response_mask", modes.kl, modes.divisor};
+}
+WeightRule entropy_rule(const LossModes& modes) {
+  return {"response_mask", modes.kl, modes.divisor};
+}
+WeightRule positive_rule(const LossModes& modes) {
+  return {"positive_response_mask", modes.policy, modes.divisor};
+}
+WeightRule value_rule(const LossModes& modes) {
+  return {"response_mask", modes.value, modes.divisor};
+}
+WeightRule label_rule(const LossModes& modes) {
+  return {"labels_mask", modes.policy, modes.divisor};
+}
+WeightRule diagnostics_rule(const LossModes& modes) {
+  return {"response_mask", modes.diagnostics};
+}
 
-ActorWeights actor_weights(const ActorInputs& in, const MiniBatchCounts& counts, const LossSettings& settings) {
-  const LossModes& modes = settings.modes;
-  const MaskCounts& final_counts = counts.at("final_response_mask");
-  const MaskCounts& response_counts = counts.at("response_mask");
-  ActorWeights weights{token_weights(in.final_response_mask, in.axis, modes.policy, final_counts, modes.divisor),
-                       token_weights(in.final_response_mask, in.axis, modes.kl, final_counts, modes.divisor),
-                       token_weights(in.response_mask, in.axis, modes.diagnostics, response_counts)};
-  if (settings.entropy_coef != 0)
-    weights.entropy = token_weights(in.response_mask, in.axis, modes.kl, response_counts, modes.divisor);
-  return weights;
+at::Tensor weights_by(const WeightRule& rule, const at::Tensor& mask, const TokenAxis& axis,
+                      const MiniBatchCounts& counts) {
+  return token_weights(mask, axis, rule.mode, counts.at(rule.mask), rule.divisor);
 }
 
 struct Policy {
@@ -148,9 +159,7 @@ void add_policy(const Policy& policy, const ActorInputs& in, const at::Tensor& w
 void add_positive(const ActorInputs& in, const MiniBatchCounts& counts, const LossSettings& settings, Total& total) {
   if (settings.positive_coef == 0) return;
   ROLL_CHECK(in.positive_response_mask.defined(), "positive_loss_coef needs the tokens of right responses");
-  const LossModes& modes = settings.modes;
-  const at::Tensor weights = token_weights(in.positive_response_mask, in.axis, modes.policy,
-                                           counts.at("positive_response_mask"), modes.divisor);
+  const at::Tensor weights = weights_by(positive_rule(settings.modes), in.positive_response_mask, in.axis, counts);
   total.add("actor/positive_loss", -in.log_probs, weights, settings.positive_coef);
 }
 
@@ -181,62 +190,59 @@ Deferred deferred_sums(std::vector<std::string> names, const std::vector<at::Ten
 LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, const LossSettings& settings,
                       const PolicyReducer& reducer) {
   check_actor_inputs(in, settings);
-  const ActorWeights weights = actor_weights(in, counts, settings);
+  const LossModes& modes = settings.modes;
+  const at::Tensor policy_weights = weights_by(policy_rule(modes), in.final_response_mask, in.axis, counts);
+  const at::Tensor diagnostics = weights_by(diagnostics_rule(modes), in.response_mask, in.axis, counts);
   const Policy policy = policy_of(in, settings);
   MetricSums sums;
   Total total(sums);
   Metrics metrics;
-  add_policy(policy, in, weights.policy, settings.policy_coef, reducer, sums, total, metrics);
+  add_policy(policy, in, policy_weights, settings.policy_coef, reducer, sums, total, metrics);
   if (in.ref_log_probs.defined()) {
     const at::Tensor d = masked_difference(in.log_probs, in.ref_log_probs, in.response_mask);
-    total.add("actor/kl_loss", kl_term(d, settings.kl_penalty), weights.kl, settings.kl_coef);
+    total.add("actor/kl_loss", kl_term(d, settings.kl_penalty),
+              weights_by(kl_rule(modes), in.final_response_mask, in.axis, counts), settings.kl_coef);
   }
-  if (in.entropy.defined()) sums.add("actor/entropy", in.entropy, weights.diagnostics);
-  if (settings.entropy_coef != 0) total.add(in.entropy, weights.entropy, -settings.entropy_coef);
+  if (in.entropy.defined()) sums.add("actor/entropy", in.entropy, diagnostics);
+  if (settings.entropy_coef != 0)
+    total.add(in.entropy, weights_by(entropy_rule(modes), in.response_mask, in.axis, counts), -settings.entropy_coef);
   add_positive(in, counts, settings, total);
-  add_ratio_metrics(sums, policy, weights.diagnostics);
+  add_ratio_metrics(sums, policy, diagnostics);
   // All coefficients 0 still gives a loss with a graph: every rank must run its backward.
-  const at::Tensor loss = total.loss().defined() ? total.loss() : weighted_sum(policy.terms.loss, weights.policy) * 0;
+  const at::Tensor loss = total.loss().defined() ? total.loss() : weighted_sum(policy.terms.loss, policy_weights) * 0;
   sums.add("actor/total_loss", total.metric().defined() ? total.metric() : loss.detach());
   return {loss, metrics, {sums.result()}};
 }
 
 std::vector<WeightRule> actor_weight_rules(const LossSettings& settings) {
   const LossModes& modes = settings.modes;
-  std::vector<WeightRule> rules = {{"final_response_mask", modes.policy, modes.divisor},
-                                   {"response_mask", modes.diagnostics}};
-  if (modes.kl != modes.policy) rules.push_back({"final_response_mask", modes.kl, modes.divisor});
-  if (settings.entropy_coef != 0) rules.push_back({"response_mask", modes.kl, modes.divisor});
-  if (settings.positive_coef != 0) rules.push_back({"positive_response_mask", modes.policy, modes.divisor});
+  std::vector<WeightRule> rules = {policy_rule(modes), diagnostics_rule(modes)};
+  if (modes.kl != modes.policy) rules.push_back(kl_rule(modes));
+  if (settings.entropy_coef != 0) rules.push_back(entropy_rule(modes));
+  if (settings.positive_coef != 0) rules.push_back(positive_rule(modes));
   return rules;
 }
 
 std::vector<WeightRule> critic_weight_rules(const LossSettings& settings) {
-  return {{"response_mask", settings.modes.value, settings.modes.divisor},
-          {"response_mask", settings.modes.diagnostics}};
+  return {value_rule(settings.modes), diagnostics_rule(settings.modes)};
 }
 
 std::vector<WeightRule> sft_weight_rules(const LossSettings& settings) {
-  return {{"labels_mask", settings.modes.policy, settings.modes.divisor}};
+  return {label_rule(settings.modes)};
 }
 
 LossResult critic_loss(const CriticInputs& in, const MiniBatchCounts& counts, const LossSettings& settings) {
-  const LossModes& modes = settings.modes;
-  const MaskCounts& mask_counts = counts.at("response_mask");
   const ValueTerm term = value_term(in.values, in.old_values, in.returns, settings.value_clip);
-  const at::Tensor weights = token_weights(in.response_mask, in.axis, modes.value, mask_counts, modes.divisor);
-  const at::Tensor diagnostics = token_weights(in.response_mask, in.axis, modes.diagnostics, mask_counts);
+  const auto weights = [&](const WeightRule& rule) { return weights_by(rule, in.response_mask, in.axis, counts); };
   MetricSums sums;
   Total total(sums);
-  total.add("critic/loss", term.loss, weights, 1);
-  sums.add("critic/clipfrac", term.clipped, diagnostics);
+  total.add("critic/loss", term.loss, weights(value_rule(settings.modes)), 1);
+  sums.add("critic/clipfrac", term.clipped, weights(diagnostics_rule(settings.modes)));
   return {total.loss(), {}, {sums.result()}};
 }
 
 LossResult sft_loss(const SftInputs& in, const MiniBatchCounts& counts, const LossSettings& settings) {
-  const LossModes& modes = settings.modes;
-  const MaskCounts& mask_counts = counts.at("labels_mask");
-  const at::Tensor weights = token_weights(in.labels_mask, in.axis, modes.policy, mask_counts, modes.divisor);
+  const at::Tensor weights = weights_by(label_rule(settings.modes), in.labels_mask, in.axis, counts);
   MetricSums sums;
   Total total(sums);
   total.add("sft/loss", -in.log_probs, weights, 1);
@@ -245,9 +251,7 @@ LossResult sft_loss(const SftInputs& in, const MiniBatchCounts& counts, const Lo
 
 LossResult distillation_loss(const SftInputs& in, const TaughtTokens& taught, const MiniBatchCounts& counts,
                              const LossSettings& settings, const DivergenceArgs& args) {
-  const LossModes& modes = settings.modes;
-  const at::Tensor weights =
-      token_weights(in.labels_mask, in.axis, modes.policy, counts.at("labels_mask"), modes.divisor);
+  const at::Tensor weights = weights_by(label_rule(settings.modes), in.labels_mask, in.axis, counts);
   MetricSums sums;
   Total total(sums);
   total.add("distill/student_loss", -in.log_probs, weights, 1 - args.distill_loss_weight);

@@ -83,6 +83,11 @@ int exit_code_of(StopKind kind) {
 Stopped::Stopped(StopKind k, const std::string& more)
     : std::runtime_error(std::string("stopped by ") + row_of(k).words + more), kind(k) {}
 
+void ignore_stop_signals() {
+  for (const KindRow& row : kKinds)
+    for (const int number : {row.signal, row.stand_in}) std::signal(number, SIG_IGN);
+}
+
 void catch_stop_signals() {
   for (const KindRow& row : kKinds)
     for (const int number : {row.signal, row.stand_in})

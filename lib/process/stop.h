@@ -40,6 +40,9 @@ struct Stopped : std::runtime_error {
 /// SystemError.
 void catch_stop_signals();
 
+/// From here on the same signals do nothing: the work is done, and what it ended with is what the process ends with.
+void ignore_stop_signals();
+
 /// Whether this process was started to outlive its terminal.
 bool ignores_hangup();
 

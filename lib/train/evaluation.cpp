@@ -72,7 +72,7 @@ Evaluation::Evaluation(const Config& config, RunPlan plan, at::Device device, Co
       engine_(sampling_, validations_of(sampling_, data_.validations), tokenizer_, roles_, mesh_of_,
               /*offload=*/nullptr, ranks.traffic()),
       rollout_manager_(sampling_, std::move(data_), engine_, worker_.get(), reward_models_, ranks),
-      run_(std::move(plan), /*last_step=*/0, rlvr_face(config, about_), ranks, log) {
+      run_(std::move(plan), /*last_step=*/0, face_of(config, about_), ranks, log) {
   if (mesh_of_.sampler.ranks().front() == ranks.rank()) log.show_progress();
 }
 

@@ -11,6 +11,7 @@
 #include "dist/agree.h"
 #include "dist/merged_metrics.h"
 #include "dist/messages.h"
+#include "experience/describe.h"
 #include "job/restart.h"
 #include "model/device.h"
 #include "model/mixture.h"
@@ -24,6 +25,7 @@
 #include "step/experience_dump.h"
 #include "step/offload.h"
 #include "step/schedule_change.h"
+#include "step/step_index.h"
 #include "step/step_metrics.h"
 #include "step/step_settings.h"
 #include "step/step_trainer.h"
@@ -48,7 +50,7 @@ RunRows load_rows(const Config& config, const RunStart& start, at::Device device
       sources.roles.at(update.role).folder = start.resume->folder / update.metrics;
   RunRows data = load_run_rows(config, std::move(sources), log);
   RolloutManager::Data& rows = data.of_sampling;
-  rows.validations = load_validations(config, data.sources.policy_folder(), data.tokenizer, log);
+  if (config.trains()) rows.validations = load_validations(config, data.sources.policy_folder(), data.tokenizer, log);
   if (rows.prompts && log.is_first())
     for (const auto& [name, validation] : rows.validations)
       if (const std::string warning = warning_of_shared(rows.prompts->rows().prompts(), validation.prompts());
@@ -62,6 +64,13 @@ RunPlan plan_rlvr(const Config& config, const RunFlags& flags, Communicator& ran
   for (const PlannedUpdate& update : plan_training(config).updates)
     per_update[update.role] = update.worker->mini_batch();
   return plan_run(config, flags, config.actor_train.backend_timeout * 60, per_update, ranks, log);
+}
+
+/// Where nothing is trained nothing is validated.
+SamplingPlan sampling_of(const Config& config) {
+  SamplingPlan plan = sampling_plan(config);
+  if (!config.trains()) plan.sets.clear();
+  return plan;
 }
 
 class Rlvr {
@@ -121,7 +130,7 @@ Rlvr::Rlvr(const Config& config, RunRows data, RunPlan plan, at::Device device, 
       mesh_of_(role_meshes(settings_.places, meshes_)),
       roles_(make_roles(models_in(data.sources), settings_.places, mesh_of_, device, offloads(config, device))),
       trainer_(settings_, step_models(roles_, mesh_of_, device, settings_.models), mesh_of_, log),
-      sampling_(sampling_plan(config)),
+      sampling_(sampling_of(config)),
       reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, roles_, log),
       offload_(offloads(config, device), trainer_),
       worker_(
@@ -133,7 +142,7 @@ Rlvr::Rlvr(const Config& config, RunRows data, RunPlan plan, at::Device device, 
                   std::ssize(training_ranks(config))),
       cut_responses_(sampling_),
       resume_(plan.start.resume),
-      run_(std::move(plan), config.num_steps(), rlvr_face(config, describe_roles(roles_, config, device)), ranks, log) {
+      run_(std::move(plan), config.num_steps(), face_of(config, describe_roles(roles_, config, device)), ranks, log) {
   ByRole<RoleMesh*> all = mesh_of_.roles;
   all.emplace("actor_infer", &mesh_of_.sampler);
   for (const auto& [role, mesh] : all)
@@ -192,12 +201,13 @@ void Rlvr::run() {
     }
     if (const auto kind = stop_agreed(ranks_)) run_.stop(Stopped(*kind), step, [&] { return run_state(state()); });
   }
+  rollout_manager_.close();
   run_.finish();
   log_history(history_, log_);
   log_.say("run folder: {}", std::filesystem::absolute(run_.folder().path()).lexically_normal().string());
 }
 
-/// prompts -> rollouts -> scores -> experience -> updates -> weights saved
+/// prompts -> rollouts -> scores -> experience -> updates -> weights saved; where nothing is trained, to the scores.
 void Rlvr::run_step(int64_t number) {
   ranks_.set_step(number);
   std::optional<OperatorTrace> timeline = run_.timeline_of(number);
@@ -207,7 +217,12 @@ void Rlvr::run_step(int64_t number) {
   std::vector<RolloutRecord> rollouts = rollouts_of(number, metrics);
   if (!rollouts.empty()) run_.show(sample_of(rollouts[static_cast<size_t>(31 * number) % rollouts.size()], false));
   RlStep step{.number = number};
-  metrics.merge(train(step, std::move(rollouts)));
+  if (settings_.updates.empty()) {
+    step.facts = index_of(rollouts, ranks_).facts;
+    metrics.merge(score_metrics(step.facts, settings_.num_groups));
+  } else {
+    metrics.merge(train(step, std::move(rollouts)));
+  }
   add_traffic_metrics(ranks_.traffic(), metrics);
   tokens_seen_ += step.facts.num_tokens();
   throughput_.add_step(step.facts, number, watch.seconds(), metrics);

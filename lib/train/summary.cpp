@@ -23,7 +23,9 @@ std::string describe_roles(const Roles& roles, const Config& config, at::Device 
                      config.uses_critic() ? "; critic: yes" : "");
 }
 
-RunFace rollout_only_face(const Config& config, const std::string& policy) {
+namespace {
+
+RunFace sampling_face(const Config& config, const std::string& policy) {
   return {.name = config.exp_name,
           .model = policy,
           .algorithm = "samples only",
@@ -35,7 +37,10 @@ RunFace rollout_only_face(const Config& config, const std::string& policy) {
           .curves = {{"score", "score/mean"}, {"response length", "token/response_length/mean"}}};
 }
 
-RunFace rlvr_face(const Config& config, const std::string& roles) {
+}  // namespace
+
+RunFace face_of(const Config& config, const std::string& roles) {
+  if (!config.trains()) return sampling_face(config, roles);
   const Shown kl{"KL", config.distils() ? "teacher_kl" : config.loss.use_kl_loss ? "actor/kl_loss" : "kl"};
   return {.name = config.exp_name,
           .model = roles,
@@ -103,7 +108,7 @@ History history_from(const Json& json) {
 }
 
 void log_history(const History& history, Log& log) {
-  if (history.scores.size() > 1) log.say("training score by step:\n{}", plot_curve(history.scores, 60, 8));
+  if (history.scores.size() > 1) log.say("score by step:\n{}", plot_curve(history.scores, 60, 8));
   if (history.validated.size() > 1)
     log.say("validation, share of right responses before: {:.4f}, after: {:.4f}", history.validated.front(),
             history.validated.back());

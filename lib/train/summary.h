@@ -17,10 +17,8 @@ std::string describe_policy(const Roles& roles, const Config& config, at::Device
 /// "policy qwen2, 1.3 M parameters, float32 on cpu; with a reference; with a critic".
 std::string describe_roles(const Roles& roles, const Config& config, at::Device device);
 
-/// What an RLVR run shows of itself while it runs. `roles`: describe_roles().
-RunFace rlvr_face(const Config& config, const std::string& roles);
-/// And one that trains nothing. `policy`: describe_policy().
-RunFace rollout_only_face(const Config& config, const std::string& policy);
+/// What a run shows of itself while it runs. `roles`: describe_roles().
+RunFace face_of(const Config& config, const std::string& roles);
 
 ShownSample sample_of(const RolloutRecord& record, bool is_validation);
 /// Up to three that say the most: the first, whatever became of it, the first other that is wrong, and the first other

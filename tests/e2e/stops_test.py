@@ -17,6 +17,7 @@ import time
 
 from long_run import LongRun, prepare, program_of
 
+os.environ["OMP_NUM_THREADS"] = "2"  # so that roll has threads that a signal may come to
 binary = pathlib.Path(sys.argv[1]).resolve()
 # Words after these: how to go on, once the pipeline has saved.
 STOPS = [(signal.SIGINT, 130, "roll: stopped by Ctrl-C (SIGINT)"), (signal.SIGTERM, 143, "roll: stopped by SIGTERM"),
