@@ -3,46 +3,31 @@
 #include <array>
 
 #include "shell/interpreter.h"
-#include "shell/levels.h"
 #include "shell/pattern.h"
 
 namespace roll::shell {
 
 namespace {
 
-Truth truth_of(bool is_true) {
-  return is_true ? Truth::kYes : Truth::kNo;
+bool compares_texts(std::string_view sign) {
+  return sign == "=" || sign == "==" || sign == "!=";
 }
-Truth not_(Truth a) {
-  return a == Truth::kUnknown ? a : truth_of(a == Truth::kNo);
-}
-Truth and_(Truth a, Truth b) {
-  if (a == Truth::kNo || b == Truth::kNo) return Truth::kNo;
-  return a == Truth::kYes && b == Truth::kYes ? Truth::kYes : Truth::kUnknown;
-}
-Truth or_(Truth a, Truth b) {
-  return not_(and_(not_(a), not_(b)));
-}
-
-constexpr std::array<std::string_view, 15> kComparisons{"=",   "==",  "!=",  "=~",  "<",   ">",   "-eq", "-ne",
-                                                        "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"};
-
 bool is_comparison(std::string_view word) {
-  return std::ranges::find(kComparisons, word) != kComparisons.end();
+  static constexpr std::array<std::string_view, 12> kOthers{"=~",  "<",   ">",   "-eq", "-ne", "-lt",
+                                                            "-le", "-gt", "-ge", "-nt", "-ot", "-ef"};
+  return compares_texts(word) || std::ranges::find(kOthers, word) != kOthers.end();
 }
 
 }  // namespace
 
-/// Words up to the end, which binds least first. In [[ ]] what stands between quotes is no sign; there the words are
-/// expanded where they are reached.
+/// Words up to the end, which binds least first. In [[ ]] what stands between quotes is no sign.
 class Interpreter::TestReader {
  public:
   struct Token {
-    std::string text;  // of [ ]: expanded
-    const Word* word = nullptr;
+    std::string written, value;  // behind = and its like a pattern
   };
-  TestReader(Interpreter& shell, std::vector<Token> tokens, Place place)
-      : shell_(shell), tokens_(std::move(tokens)), place_(place) {}
+  TestReader(Interpreter& shell, std::vector<Token> tokens, bool is_double, Place place)
+      : shell_(shell), tokens_(std::move(tokens)), is_double_(is_double), place_(place) {}
 
   Truth whole() {
     const Truth truth = either();
@@ -50,74 +35,86 @@ class Interpreter::TestReader {
   }
 
  private:
-  bool is_at(std::string_view sign) const { return at_ < tokens_.size() && tokens_[at_].text == sign; }
-  bool take(std::string_view single, std::string_view twice) {
-    const bool is_taken = at_ < tokens_.size() && is_at(tokens_[at_].word ? twice : single);
-    at_ += is_taken ? 1 : 0;
-    return is_taken;
-  }
-  std::string value(const Token& token, bool as_pattern = false) {
-    return token.word ? shell_.expand_one(*token.word, as_pattern) : token.text;
+  bool is_at(std::string_view sign) const { return at_ < tokens_.size() && tokens_[at_].written == sign; }
+  bool take(std::string_view sign) {
+    const bool is_there = is_at(sign);
+    at_ += is_there ? 1 : 0;
+    return is_there;
   }
   Truth either() {
-    const Deeper deeper(shell_, place_);
+    const auto deep = shell_.deeper();
     Truth truth = both();
-    while (take("-o", "||")) truth = or_(truth, both());
+    while (take(is_double_ ? "||" : "-o")) truth = or_(truth, both());
     return truth;
   }
   Truth both() {
     Truth truth = one();
-    while (take("-a", "&&")) truth = and_(truth, one());
+    while (take(is_double_ ? "&&" : "-a")) truth = and_(truth, one());
     return truth;
   }
   Truth one() {
     bool negates = false;
-    while (at_ + 1 < tokens_.size() && is_at("!")) {
-      negates = !negates;
-      ++at_;
-    }
+    while (at_ + 1 < tokens_.size() && take("!")) negates = !negates;
     const Truth truth = operand();
     return negates ? not_(truth) : truth;
   }
   Truth operand() {
     if (at_ == tokens_.size()) return Truth::kNo;
-    const Token& first = tokens_[at_];
-    if (at_ + 2 < tokens_.size() && is_comparison(tokens_[at_ + 1].text)) {
-      const std::string sign = tokens_[at_ + 1].text;
-      const bool takes_pattern = sign == "==" || sign == "=" || sign == "!=";
-      const Token& second = tokens_[at_ + 2];
-      at_ += 3;
-      const std::string left = value(first), right = value(second, takes_pattern && second.word);
-      return shell_.compare(left, sign, takes_pattern && !second.word ? as_pattern(right) : right, place_);
+    const Token& first = tokens_[at_++];
+    if (at_ + 1 < tokens_.size() && is_comparison(tokens_[at_].written)) {
+      at_ += 2;
+      return shell_.compare(first.value, tokens_[at_ - 2].written, tokens_[at_ - 1].value, place_);
     }
-    if (first.text == "(") {
-      ++at_;
+    if (first.written == "(") {
       const Truth truth = either();
-      if (!is_at(")")) return Truth::kUnknown;
-      ++at_;
-      return truth;
+      return take(")") ? truth : Truth::kUnknown;
     }
-    ++at_;
-    const bool is_check = first.text.size() == 2 && first.text[0] == '-' && at_ < tokens_.size();
-    return is_check ? shell_.check(first.text, value(tokens_[at_++])) : not_(shell_.check("-z", value(first)));
+    const bool is_check = first.written.size() == 2 && first.written[0] == '-' && at_ < tokens_.size();
+    return is_check ? shell_.check(first.written, tokens_[at_++].value) : not_(shell_.check("-z", first.value));
   }
 
   Interpreter& shell_;
   std::vector<Token> tokens_;
+  bool is_double_;
   Place place_;
   size_t at_ = 0;
 };
 
 Truth Interpreter::test(const Fields& words) {
   std::vector<TestReader::Token> tokens;
-  for (const Field& word : words) tokens.push_back({word.text});
-  return TestReader(*this, std::move(tokens), words.empty() ? Place{} : words[0].place).whole();
+  for (const Field& word : words) {
+    const bool is_pattern = !tokens.empty() && compares_texts(tokens.back().written);
+    tokens.push_back({word.text, is_pattern ? as_pattern(word.text) : word.text});
+  }
+  return TestReader(*this, std::move(tokens), /*is_double=*/false, words.empty() ? Place{} : words[0].place).whole();
 }
 
-Truth Interpreter::test_words(const std::vector<Word>& words) {
+Truth Interpreter::test_words() {
+  const Place place = cursor_.place();
   std::vector<TestReader::Token> tokens;
-  for (const Word& word : words) tokens.push_back({word.text, &word});
-  return TestReader(*this, std::move(tokens), words.empty() ? Place{} : words[0].place).whole();
+  for (cursor_.skip_lines(); !cursor_.take_word("]]"); cursor_.skip_lines()) {
+    static constexpr std::array kSigns{"&&", "||", "(", ")", "<", ">"};
+    if (cursor_.is_end()) throw cursor_.error("`]]` is missing");
+    const Cursor begin = cursor_;
+    const std::string before = tokens.empty() ? "" : tokens.back().written;
+    std::string value;
+    if (before == "=~")
+      read_expression();
+    else if (std::ranges::none_of(kSigns, [&](const char* each) { return cursor_.take(each); }))
+      value = read_value(compares_texts(before));
+    if (cursor_.is_same(begin)) throw cursor_.error("in [[ ]]");
+    tokens.push_back({cursor_.since(begin), value});
+  }
+  return runs() ? TestReader(*this, std::move(tokens), /*is_double=*/true, place).whole() : Truth::kUnknown;
+}
+
+/// What stands behind =~, up to a blank that no bracket holds.
+void Interpreter::read_expression() {
+  for (int depth = 0; !cursor_.is_end() && (depth > 0 || !cursor_.is_at_any(" \t\r\n"));) {
+    const char c = cursor_.next();
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == '\\' && !cursor_.is_end()) cursor_.skip(1);
+  }
 }
 
 /// `right` is a pattern where `sign` compares texts.
@@ -125,7 +122,7 @@ Truth Interpreter::compare(const std::string& left, const std::string& sign, con
   const auto a = unknowns_.known(left), b = unknowns_.known(right);
   if (!a || !b) return Truth::kUnknown;
   spend(a->size() + b->size(), place);
-  if (sign == "=" || sign == "==" || sign == "!=") {
+  if (compares_texts(sign)) {
     spend(a->size() * b->size(), place);
     return truth_of(matches_pattern(*a, *b) == (sign != "!="));
   }
@@ -134,32 +131,27 @@ Truth Interpreter::compare(const std::string& left, const std::string& sign, con
   if (sign.size() != 3 || a->empty() || b->empty()) return Truth::kUnknown;
   const auto x = number_of(*a, place), y = number_of(*b, place);
   if (!x || !y) return Truth::kUnknown;
-  if (sign == "-eq") return truth_of(*x == *y);
-  if (sign == "-ne") return truth_of(*x != *y);
-  if (sign == "-lt") return truth_of(*x < *y);
-  if (sign == "-le") return truth_of(*x <= *y);
-  if (sign == "-gt") return truth_of(*x > *y);
-  if (sign == "-ge") return truth_of(*x >= *y);
-  return Truth::kUnknown;
+  const std::map<std::string_view, bool> truths{{"-eq", *x == *y}, {"-ne", *x != *y}, {"-lt", *x < *y},
+                                                {"-le", *x <= *y}, {"-gt", *x > *y},  {"-ge", *x >= *y}};
+  const auto found = truths.find(sign);
+  return found == truths.end() ? Truth::kUnknown : truth_of(found->second);
 }
 
 Truth Interpreter::check(const std::string& sign, const std::string& operand) {
   auto is_empty = unknowns_.is_empty(operand);
   std::set<std::string> open;
   unknowns_.filled(operand, [&](const Unknown& unknown) {
-    const bool may_be_set = unknown.kind == Unknown::Kind::kVariable || unknown.kind == Unknown::Kind::kBlank;
-    if (may_be_set && !is_always_set(unknown.text)) open.insert(unknown.text);
+    if (unknown.may_be_set()) open.insert(unknown.text);
     return std::string();
   });
   if (std::ranges::any_of(open, [&](const std::string& name) { return reading_.given.contains(name); }))
     is_empty = false;
   else if (is_empty == true && !open.empty())
     missing_ = open;
-  const Truth empty = is_empty ? truth_of(*is_empty) : Truth::kUnknown;
-  if (sign == "-z") return empty;
-  if (sign == "-n") return not_(empty);
+  if (sign == "-z") return truth_of(is_empty);
+  if (sign == "-n") return not_(truth_of(is_empty));
   if (sign == "-v") return truth_of(find(operand) || is_always_set(operand));
-  return empty == Truth::kYes ? Truth::kNo : Truth::kUnknown;  // of a file
+  return is_empty == true ? Truth::kNo : Truth::kUnknown;  // of a file
 }
 
 }  // namespace roll::shell

@@ -1,3 +1,4 @@
+// Variables, and states in which they may be one thing or another.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +6,6 @@
 #include "base/error.h"
 #include "shell/arithmetic.h"
 #include "shell/interpreter.h"
-#include "shell/levels.h"
 
 namespace roll::shell {
 
@@ -18,8 +18,15 @@ constexpr size_t kLongestText = 64 << 10, kMostFields = 10'000;
 void Interpreter::set(const std::string& name, Variable value) {
   if (!state_.doubt.empty())
     for (Field& field : value.fields)
-      field.text = unknowns_.mark({Unknown::Kind::kChoice, name + ", which depends on " + state_.doubt, field.place});
+      field.text = unknown_text(name + ", which depends on " + state_.doubt, field.place);
   state_.variables[name] = std::move(value);
+}
+
+void Interpreter::restore(const std::string& name, std::optional<Variable> value) {
+  if (value)
+    state_.variables[name] = std::move(*value);
+  else
+    state_.variables.erase(name);
 }
 
 const Interpreter::Variable* Interpreter::find(const std::string& name) const {
@@ -27,73 +34,74 @@ const Interpreter::Variable* Interpreter::find(const std::string& name) const {
   return found == state_.variables.end() ? nullptr : &found->second;
 }
 
-std::string Interpreter::environment(const std::string& name, Place place) {
-  return unknowns_.mark({Unknown::Kind::kVariable, name, place});
+std::optional<Interpreter::Variable> Interpreter::copy_of(const std::string& name) const {
+  const Variable* found = find(name);
+  return found ? std::optional(*found) : std::nullopt;
 }
 
-std::string Interpreter::unknown_text(const std::string& why, Place place) {
-  return unknowns_.mark({Unknown::Kind::kChoice, why, place});
-}
-
-/// X="$X more" of an X that nobody has set begins with nothing.
-std::string Interpreter::without_itself(const std::string& name, const std::string& text) const {
-  if (!has_unknown(text) || is_always_set(name) || find(name)) return text;
-  const std::string rest = unknowns_.filled(text, [&](const Unknown& unknown) {
-    return unknown.kind == Unknown::Kind::kVariable && unknown.text == name ? std::string()
-                                                                            : unknowns_.mark_of(unknown);
-  });
-  return rest.empty() ? text : rest;
-}
-
-/// NAME=word, NAME+=word, NAME[...]=word, NAME=( ... ), NAME+=( ... ).
-void Interpreter::assign(const Word& word) {
-  const size_t equals = assignment_at(word.text);
-  const bool appends = word.text[equals - 1] == '+';
-  std::string name = word.text.substr(0, equals - (appends ? 1 : 0)), subscript;
-  if (const size_t bracket = name.find('['); bracket != std::string::npos) {
-    subscript = name.substr(bracket + 1, name.size() - bracket - 2);
-    name.resize(bracket);
+/// NAME=word, NAME+=word, NAME[...]=word, NAME=( ... ), NAME+=( ... ); the name.
+std::string Interpreter::read_assignment() {
+  const Place place = cursor_.place();
+  const std::string name = cursor_.take_name();
+  std::optional<std::string> subscript;
+  if (cursor_.take("[")) {
+    subscript = quoted_text("]", '[');
+    cursor_.expect("]");
   }
-  const Variable* known = find(name);
-  Variable value = known && (appends || !subscript.empty()) ? *known : Variable{};
-  spend(64 * value.fields.size(), word.place);
-  if (word.is_array) {
-    Fields added = expand(word.elements);
-    value.fields.insert(value.fields.end(), added.begin(), added.end());
+  const bool appends = cursor_.take("+");
+  cursor_.expect("=");
+  Builder elements = builder(/*splits=*/true);
+  const bool is_array = cursor_.take("(");
+  if (is_array) {
+    for (cursor_.skip_lines(); !cursor_.take(")"); cursor_.skip_lines()) {
+      if (cursor_.is_end()) throw cursor_.error("`)` of an array is missing");
+      if (ends_word(cursor_.peek())) throw cursor_.error(fmt::format("'{}' in an array", cursor_.peek()));
+      read_word(elements);
+    }
+  } else
+    elements.done = {{read_value(), place}};
+  if (runs()) assign(name, subscript, appends, {std::move(elements.done), is_array});
+  return name;
+}
+
+void Interpreter::assign(const std::string& name, const std::optional<std::string>& subscript, bool appends,
+                         Variable added) {
+  const Place place = added.fields.empty() ? cursor_.place() : added.fields[0].place;
+  Variable value = appends || subscript ? copy_of(name).value_or(Variable{}) : Variable{};
+  spend(64 * value.fields.size(), place);
+  if (added.is_array) {
+    std::ranges::move(added.fields, std::back_inserter(value.fields));
     value.is_array = true;
   } else {
-    const std::string text = without_itself(name, expand_one({word.text.substr(equals + 1), word.place}));
-    size_t index = 0;
-    if (!subscript.empty()) {
-      const auto wanted = index_of(subscript, value.fields.size(), word.place);
-      if (!wanted || *wanted >= kMostFields)
-        return set(name, unknown_text(name + "[" + subscript + "]", word.place), word.place);
-      index = *wanted;
-      value.is_array = true;
-    }
-    if (value.fields.size() <= index) value.fields.resize(index + 1, {"", word.place});
-    value.fields[index] = {appends ? value.fields[index].text + text : text, word.place};
+    std::string& text = added.fields[0].text;
+    // X="$X more" of an X that nobody has set begins with nothing.
+    if (has_unknown(text) && !is_always_set(name) && !find(name))
+      if (std::string rest = unknowns_.without(text, name); !rest.empty()) text = rest;
+    const auto index = index_of(subscript.value_or("0"), value.fields.size(), place);
+    if (!index || *index >= kMostFields)
+      return set(name, unknown_text(name + "[" + subscript.value_or("") + "]", place), place);
+    value.is_array = value.is_array || subscript;
+    if (value.fields.size() <= *index) value.fields.resize(*index + 1, {"", place});
+    Field& field = value.fields[*index];
+    field = {appends ? field.text + text : text, place};
   }
   for (const Field& field : value.fields)
     if (field.text.size() > kLongestText || value.fields.size() > kMostFields)
       throw user_error(
           "{}: {}: more than {} KB in a variable, or {} words in an array; this is not a script that starts a training",
-          text_of(word.place), name, kLongestText >> 10, kMostFields);
+          text_of(place), name, kLongestText >> 10, kMostFields);
   set(name, std::move(value));
 }
 
-std::optional<int64_t> Interpreter::number_of(const std::string& expression, Place place) {
-  const Deeper deeper(*this, place);
-  std::string text = expand_quoted(expression, place);
-  std::erase(text, '"');
+std::optional<int64_t> Interpreter::number_of(const std::string& expanded, Place place) {
   const NumberVariables variables{[&](const std::string& name) -> std::optional<std::string> {
-                                    spend(expression.size(), place);
+                                    spend(expanded.size() + 64, place);
                                     const Variable* known = find(name);
                                     if (!known) return std::nullopt;
                                     return known->fields.empty() ? std::string() : known->fields[0].text;
                                   },
                                   [&](const std::string& name, const std::string& value) { set(name, value, place); }};
-  return evaluate(text, variables);
+  return evaluate(expanded, variables);
 }
 
 std::optional<size_t> Interpreter::index_of(const std::string& subscript, size_t size, Place place) {
@@ -101,6 +109,75 @@ std::optional<size_t> Interpreter::index_of(const std::string& subscript, size_t
   if (!index) return std::nullopt;
   const int64_t from_begin = *index < 0 ? *index + static_cast<int64_t>(size) : *index;
   return from_begin < 0 ? std::nullopt : std::optional(static_cast<size_t>(from_begin));
+}
+
+/// The work of a copy.
+size_t Interpreter::State::size() const {
+  size_t num_parts = functions.size() + arguments.given.size();
+  for (const auto& [name, variable] : variables) num_parts += 1 + variable.fields.size();
+  return 64 * num_parts;
+}
+
+Truth Interpreter::apart(const Way& way) {
+  if (!runs()) return way();
+  spend(state_.size(), cursor_.place());
+  const Scoped state(state_, State(state_));
+  const Scoped flow(flow_, Flow::kOn);
+  return way();
+}
+
+Truth Interpreter::either(Truth truth, const Way& yes, const Way& no, std::string_view condition, Place place) {
+  if (runs() && truth == Truth::kUnknown)
+    return both(yes, no, fmt::format("{} of {}", condition, text_of(place)), place);
+  const auto way = [&](const Way& taken, Truth wanted) {
+    const auto runs = only(truth == wanted);
+    return taken();
+  };
+  const Truth if_yes = way(yes, Truth::kYes), if_no = way(no, Truth::kNo);
+  return truth == Truth::kYes ? if_yes : if_no;
+}
+
+Truth Interpreter::both(const Way& yes, const Way& no, const std::string& why, Place place) {
+  spend(2 * state_.size(), place);
+  const State before = state_;
+  const std::string exit_before = exit_place_;
+  const size_t num_calls = calls_.size();
+  const Truth if_yes = yes();
+  const Flow flow_yes = std::exchange(flow_, Flow::kOn);
+  State after_yes = std::exchange(state_, before);
+  const Truth if_no = no();
+  const Flow flow_no = flow_;
+  for (size_t i = num_calls; i < calls_.size(); ++i)
+    if (calls_[i].condition.empty()) calls_[i].condition = why;
+  output_is_known_ = false;
+  if (flow_yes == Flow::kExit && flow_no == Flow::kExit) return Truth::kUnknown;
+  flow_ = Flow::kOn;
+  exit_place_ = exit_before;
+  if (flow_yes == Flow::kExit) return if_no;
+  if (flow_no == Flow::kExit) return state_ = std::move(after_yes), if_yes;
+  merge(after_yes, why, place);
+  if (flow_yes == flow_no)
+    flow_ = flow_yes;
+  else
+    state_.doubt = why;
+  return if_yes == if_no ? if_yes : Truth::kUnknown;
+}
+
+void Interpreter::merge(const State& other, const std::string& why, Place place) {
+  const auto is_same = [](const Variable* a, const Variable* b) {
+    if (!a || !b) return a == b;
+    return a->is_array == b->is_array && std::ranges::equal(a->fields, b->fields, {}, &Field::text, &Field::text);
+  };
+  std::set<std::string> names;
+  for (const State* state : {static_cast<const State*>(&state_), &other})
+    for (const auto& [name, variable] : state->variables) names.insert(name);
+  for (const std::string& name : names) {
+    const auto theirs = other.variables.find(name);
+    if (is_same(find(name), theirs == other.variables.end() ? nullptr : &theirs->second)) continue;
+    state_.variables[name] = {{{unknown_text(name + ", which depends on " + why, place), place}}};
+  }
+  for (const auto& [name, body] : other.functions) state_.functions.emplace(name, body);
+  if (state_.folder != other.folder) state_.folder = unknown_text("the folder after " + why, place);
 }
 
 }  // namespace roll::shell
