@@ -110,7 +110,7 @@ Truth Interpreter::pipeline() {
   if (is_several) {
     do apart([&] { return command(); });
     while (take_pipe());
-    output_is_known_ = false;
+    output_is_known_ = output_is_known_ && !runs();
   } else
     truth = command();
   return negates ? not_(truth) : truth;
