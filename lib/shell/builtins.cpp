@@ -22,25 +22,24 @@ std::string joined(const std::vector<Field>& fields, size_t from) {
   return text;
 }
 
-std::string without_slashes(std::string path) {
+std::filesystem::path without_slashes(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
 }
 
 std::string parent_of(const std::string& path) {
-  const std::string plain = without_slashes(path);
-  const size_t slash = plain.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : without_slashes(plain.substr(0, slash));
+  const std::string parent = without_slashes(path).parent_path();
+  return parent.empty() ? "." : parent;
 }
 
 std::string last_of(const std::string& path) {
-  const std::string plain = without_slashes(path);
-  return plain == "/" ? plain : plain.substr(plain.rfind('/') + 1);
+  const std::string last = without_slashes(path).filename();
+  return last.empty() ? path.substr(0, 1) : last;
 }
 
 /// `path` without "." and "..", where it begins with '/'.
 std::string plain_path(const std::string& path) {
-  return without_slashes(std::filesystem::path(path).lexically_normal().string());
+  return path.starts_with('/') ? without_slashes(without_slashes(path).lexically_normal()).string() : path;
 }
 
 /// What printf makes of a format with nothing but %s, %d and \n in it, one for each word; nullopt: it has more.
@@ -48,14 +47,12 @@ std::optional<std::string> formatted(const std::string& format, std::span<const 
   std::string text;
   size_t next = 0;
   for (size_t i = 0; i < format.size(); ++i) {
-    if (format[i] != '%' && format[i] != '\\')
-      text += format[i];
-    else if (const std::string sign = format.substr(i++, 2); sign == "\\n")
-      text += '\n';
-    else if ((sign != "%s" && sign != "%d") || next == words.size())
+    const bool is_sign = format[i] == '%' || format[i] == '\\';
+    const std::string sign = format.substr(i, is_sign ? 2 : 1);
+    i += is_sign ? 1 : 0;
+    if ((is_sign && sign != "\\n" && sign != "%s" && sign != "%d") || (sign[0] == '%' && next == words.size()))
       return std::nullopt;
-    else
-      text += words[next++].text;
+    text += !is_sign ? sign : sign == "\\n" ? "\n" : words[next++].text;
   }
   return next == words.size() || text == format ? std::optional(text) : std::nullopt;
 }
@@ -68,32 +65,29 @@ bool looks_for_ascend(const std::vector<Field>& words) {
 
 }  // namespace
 
-Truth Interpreter::run_command(const Command& given) {
-  Command command = given;
+Truth Interpreter::run_command(Command command) {
   Fields& words = command.words;
   // `$LAUNCHER python3 ...`, where nobody sets it, runs python3.
   const auto is_something = [&](const Field& word) { return word.text.empty() || unknowns_.known(word.text) != ""; };
   words.erase(words.begin(), std::ranges::find_if(words, is_something));
-  std::vector<std::pair<std::string, std::optional<Variable>>> before;
+  Variables before;
   for (const Cursor& assignment : command.assignments) {
     const std::string name = Cursor(assignment).take_name();
-    before.emplace_back(name, copy_of(name));
-    elsewhere(assignment, [&] { return read_assignment(), Truth::kYes; });
+    before.try_emplace(name, copy_of(name));
+    elsewhere(assignment, [&] { read_assignment(); });
   }
   if (words.empty()) {
     output_is_known_ = output_is_known_ && command.redirects.empty();
     return Truth::kYes;
   }
-  const Truth truth = run_words(command);
-  // NAME=value before a command holds for that command alone.
-  for (auto& [name, value] : before) restore(name, std::move(value));
+  const auto function = state_.functions.find(words[0].text);
+  const Truth truth = function == state_.functions.end() ? run_program(command) : call(function->second, words);
+  restore(before);  // NAME=value before a command holds for that command alone
   return truth;
 }
 
-Truth Interpreter::run_words(const Command& command) {
+Truth Interpreter::run_program(const Command& command) {
   const Fields& words = command.words;
-  const auto function = state_.functions.find(words[0].text);
-  if (function != state_.functions.end()) return call_function(function->second, words);
   if (const auto truth = run_builtin(command)) return *truth;
   if (looks_for_ascend(words)) {
     notes_.push_back(
@@ -108,12 +102,12 @@ Truth Interpreter::run_words(const Command& command) {
   return succeeds ? Truth::kYes : Truth::kUnknown;
 }
 
-Truth Interpreter::call_function(const Cursor& body, const Fields& words) {
+Truth Interpreter::call(Cursor body, const Fields& words) {
   const Scoped arguments(state_.arguments, Arguments{Fields(words.begin() + 1, words.end())});
   const Scoped doubt(state_.doubt, state_.doubt);
   locals_.emplace_back();
-  const Truth truth = elsewhere(body, [&] { return command(); });
-  for (auto& [name, value] : locals_.back()) restore(name, std::move(value));
+  const Truth truth = elsewhere(std::move(body), [&] { return command(); });
+  restore(locals_.back());
   locals_.pop_back();
   if (flow_ == Flow::kReturn) flow_ = Flow::kOn;
   return truth;
@@ -122,95 +116,73 @@ Truth Interpreter::call_function(const Cursor& body, const Fields& words) {
 /// A word behind export, local and their like: what it assigns keeps its blanks, and may be an array.
 void Interpreter::read_declared(const std::string& declaration) {
   const Cursor begin = cursor_;
-  const std::string name = Cursor(begin).take_name();
   const bool assigns = cursor_.is_at_assignment();
-  if (!assigns) {
-    const auto nothing = only(false);
-    read_value();
-  }
+  const std::string name = assigns ? Cursor(begin).take_name() : ahead(" \t\r\n;&|()<>");
   const bool is_local = declaration != "export" && declaration != "readonly" && !locals_.empty();
-  const bool is_all = assigns || name == cursor_.since(begin);
-  if (runs() && is_local && is_all && is_name(name)) locals_.back().try_emplace(name, copy_of(name));
-  if (assigns)
-    read_assignment();
-  else if (runs() && declaration == "local" && is_all && is_name(name))
-    set(name, "", begin.place());
+  if (runs() && is_local && is_name(name)) locals_.back().try_emplace(name, copy_of(name));
+  if (assigns) return void(read_assignment());
+  if (runs() && declaration == "local" && is_name(name)) set(name, "", begin.place());
+  const auto nothing = only(false);
+  read_value();
 }
 
 std::optional<Truth> Interpreter::run_builtin(const Command& command) {
-  static const std::map<std::string_view, Truth (Interpreter::*)(const Command&)> kBuiltins{
-      {"test", &Interpreter::run_test},      {"[", &Interpreter::run_test},
-      {"echo", &Interpreter::run_print},     {"printf", &Interpreter::run_print},
-      {"basename", &Interpreter::run_print}, {"dirname", &Interpreter::run_print},
-      {"pwd", &Interpreter::run_print},      {"seq", &Interpreter::run_print},
-      {"set", &Interpreter::run_set},        {"read", &Interpreter::run_read},
-      {"source", &Interpreter::run_source},  {".", &Interpreter::run_source},
-      {"cd", &Interpreter::run_cd},          {"pushd", &Interpreter::run_cd},
-      {"shift", &Interpreter::run_shift},    {"break", &Interpreter::run_jump},
-      {"continue", &Interpreter::run_jump},  {"return", &Interpreter::run_jump},
-      {"exit", &Interpreter::run_jump},      {"mapfile", &Interpreter::run_reader},
-      {"getopts", &Interpreter::run_reader}, {"readarray", &Interpreter::run_reader},
-  };
   const Fields& words = command.words;
   const std::string& name = words[0].text;
-  if (is_one_of(name, {"true", ":", "trap", "ulimit", "wait", "umask", "shopt", "alias", "unalias", "hash", "jobs"}))
-    return Truth::kYes;
-  if (name == "false") return Truth::kNo;
-  if (name == "eval") return run_text(joined(words, 1), name_of(words[0].place), words[0].place);
-  if (name == "let") return truth_of_number(number_of(joined(words, 1), words[0].place));
-  if (name == "unset") {
-    for (size_t i = 1; i < words.size(); ++i) set(words[i].text, "", words[i].place);
-    return Truth::kYes;
-  }
-  const auto builtin = kBuiltins.find(name);
-  if (builtin == kBuiltins.end()) return std::nullopt;
+  const Place place = words[0].place;
   // What goes to a file, or to the errors, is no output.
   const bool goes_elsewhere = std::ranges::any_of(command.redirects, [](const Redirect& redirect) {
     return redirect.op.find('>') != std::string::npos && !redirect.op.starts_with("2");
   });
   const Scoped output(output_, goes_elsewhere ? nullptr : output_);
-  return (this->*builtin->second)(command);
+  if (is_one_of(name, {"true", ":", "trap", "ulimit", "wait", "umask", "shopt", "alias", "unalias", "hash", "jobs"}))
+    return Truth::kYes;
+  if (name == "false") return Truth::kNo;
+  if (name == "test" || name == "[") return test(words);
+  if (is_one_of(name, {"echo", "printf", "basename", "dirname", "pwd", "seq"})) return run_print(words);
+  if (name == "read") return run_read(command);
+  if (name == "source" || name == ".") return run_source(words);
+  if (name == "cd" || name == "pushd") return run_cd(words);
+  if (name == "eval") return run_text(joined(words, 1), name_of(place), place);
+  if (name == "let") return truth_of_number(number_of(joined(words, 1), place));
+  // Only the arguments that `set` sets matter; options such as -e do not say what is run.
+  if (const auto dashes = std::ranges::find(words, "--", &Field::text); name == "set" && dashes != words.end())
+    state_.arguments = {Fields(dashes + 1, words.end())};
+  if (name == "unset")
+    for (size_t i = 1; i < words.size(); ++i) set(words[i].text, "", words[i].place);
+  if (name == "shift") {
+    const auto count = words.size() > 1 ? number_of(words[1].text, place) : 1;
+    const int64_t taken = std::max<int64_t>(0, count.value_or(1));
+    Fields& given = state_.arguments.given;
+    given.erase(given.begin(), given.begin() + std::min<int64_t>(taken, std::ssize(given)));
+    state_.arguments.num_shifted += taken;
+  }
+  if (is_one_of(name, {"set", "unset", "shift"})) return Truth::kYes;
+  static const std::map<std::string_view, Flow> kJumps{
+      {"break", Flow::kBreak}, {"continue", Flow::kContinue}, {"return", Flow::kReturn}, {"exit", Flow::kExit}};
+  if (const auto jump = kJumps.find(name); jump != kJumps.end()) {
+    flow_ = jump->second;
+    if (name == "exit") exit_place_ = text_of(place);
+    return words.size() < 2 ? Truth::kUnknown : truth_of(words[1].text == "0");
+  }
+  if (!is_one_of(name, {"mapfile", "readarray", "getopts"})) return std::nullopt;
+  if (const std::string& target = words.back().text; is_name(target))
+    set(target, unknown_text(target + ", which `" + name + "` reads", place), place);
+  return Truth::kUnknown;
 }
 
-Truth Interpreter::run_test(const Command& command) {
-  const bool has_end = command.words[0].text == "[" && command.words.back().text == "]";
-  return test(Fields(command.words.begin() + 1, command.words.end() - (has_end ? 1 : 0)));
-}
-
-Truth Interpreter::run_shift(const Command& command) {
-  const Fields& words = command.words;
-  const auto count = words.size() > 1 ? number_of(words[1].text, words[1].place) : 1;
-  const int64_t taken = std::max<int64_t>(0, count.value_or(1));
-  Fields& given = state_.arguments.given;
-  given.erase(given.begin(), given.begin() + std::min<int64_t>(taken, std::ssize(given)));
-  state_.arguments.num_shifted += taken;
-  return Truth::kYes;
-}
-
-Truth Interpreter::run_jump(const Command& command) {
-  const Fields& words = command.words;
-  const std::string& name = words[0].text;
-  flow_ = name == "break"      ? Flow::kBreak
-          : name == "continue" ? Flow::kContinue
-          : name == "return"   ? Flow::kReturn
-                               : Flow::kExit;
-  if (name == "exit") exit_place_ = text_of(words[0].place);
-  return words.size() < 2 ? Truth::kUnknown : truth_of(words[1].text == "0");
-}
-
-Truth Interpreter::run_print(const Command& command) {
-  Fields words = command.words;
+Truth Interpreter::run_print(Fields words) {
   const bool is_into = words[0].text == "printf" && words.size() > 2 && words[1].text == "-v";
-  const Field target = is_into ? words[2] : Field{};
+  const std::string target = is_into ? words[2].text : "";
+  const Place place = words[0].place;
   if (is_into) words.erase(words.begin() + 1, words.begin() + 3);
   const auto text = printed(words);
   if (is_into)
-    set(target.text, text ? *text : unknown_text(target.text + ", which `printf` makes", words[0].place),
-        words[0].place);
+    set(target, text ? *text : unknown_text(target + ", which `printf` makes", place), place);
   else if (!text)
     output_is_known_ = false;
   else if (output_) {
-    spend(text->size() + output_->size() / 16, words[0].place);
+    spend(text->size() + output_->size() / 16, place);
     *output_ += *text;
   }
   return Truth::kYes;
@@ -224,15 +196,15 @@ std::optional<std::string> Interpreter::printed(const Fields& words) {
   if (name == "echo") {
     const bool has_options = words.size() > 1 && is_one_of(words[1].text, {"-n", "-e", "-ne", "-en"});
     const bool escapes = has_options && words[1].text != "-n";
-    std::string text = joined(words, has_options ? 2 : 1);
+    const std::string text = joined(words, has_options ? 2 : 1);
     return escapes && text.find('\\') != std::string::npos ? std::nullopt : std::optional(text + "\n");
   }
-  if (name == "pwd") return (state_.folder.empty() ? environment("PWD", words[0].place) : state_.folder) + "\n";
+  if (name == "pwd") return folder(words[0].place) + "\n";
   if (name == "printf" && count > 0) return formatted(words[from].text, std::span(words).subspan(from + 1));
   if (name == "dirname" && count == 1) return parent_of(words[from].text) + "\n";
   if (name == "basename" && (count == 1 || count == 2)) {
     std::string last = last_of(words[from].text);
-    const std::string& end = count == 2 ? words[from + 1].text : "";
+    const std::string end = count == 2 ? words[from + 1].text : "";
     if (last.size() > end.size() && last.ends_with(end)) last.resize(last.size() - end.size());
     return last + "\n";
   }
@@ -245,64 +217,38 @@ std::optional<std::string> Interpreter::printed(const Fields& words) {
   return lines;
 }
 
-/// Only the arguments that it sets matter; options such as -e do not say what is run.
-Truth Interpreter::run_set(const Command& command) {
-  const Fields& words = command.words;
-  const auto dashes = std::ranges::find(words, "--", &Field::text);
-  if (dashes != words.end()) state_.arguments = {Fields(dashes + 1, words.end())};
-  return Truth::kYes;
-}
-
-Truth Interpreter::run_reader(const Command& command) {
-  const Field& target = command.words.back();
-  const Place place = command.words[0].place;
-  if (is_name(target.text))
-    set(target.text, unknown_text(target.text + ", which `" + command.words[0].text + "` reads", place), place);
-  return Truth::kUnknown;
-}
-
 /// A here-document, or a line of a here-string, becomes the last name's value.
 Truth Interpreter::run_read(const Command& command) {
   const Fields& words = command.words;
   const std::string& name = words.back().text;
-  const auto given = std::ranges::find_if(
-      command.redirects, [](const Redirect& redirect) { return redirect.is_document || redirect.op == "<<<"; });
-  const auto are_names = [](const Field& word) { return is_name(word.text); };
-  const auto num_names = std::count_if(words.begin() + 1, words.end(), are_names);
-  if (!is_name(name)) return Truth::kUnknown;
-  if (num_names > 1 || given == command.redirects.end()) {
+  const auto given = std::ranges::find_if(command.redirects, [](const Redirect& redirect) { return redirect.is_text; });
+  const auto has = [&](auto what) { return std::count_if(words.begin() + 1, words.end(), what); };
+  const bool is_several = has([](const Field& word) { return is_name(word.text); }) > 1;
+  if (!is_name(name) || is_several || given == command.redirects.end()) {
     const Place place = words[0].place;
-    for (size_t i = 1; i < words.size(); ++i)
-      if (is_name(words[i].text)) set(words[i].text, unknown_text(words[i].text + ", which `read` sets", place), place);
+    for (const Field& word : std::span(words).subspan(1))
+      if (is_name(word.text)) set(word.text, unknown_text(word.text + ", which `read` sets", place), place);
     return Truth::kUnknown;
   }
-  std::string text;
   Place place;
-  elsewhere(given->target, [&] {
+  std::string text = elsewhere(given->target, [&] {
     place = cursor_.place();
-    text = !given->is_document ? read_value() : given->expands ? quoted_text("") : std::string(cursor_.rest());
-    return Truth::kYes;
+    return given->op == "<<<" ? read_value() : given->expands ? quoted_text("") : std::string(cursor_.rest());
   });
-  const size_t begin = std::min(text.find_first_not_of(" \t\n"), text.size());
-  // A document begins in the line below.
-  if (given->is_document)
-    place.line +=
-        1 + static_cast<int>(std::count(text.begin(), text.begin() + std::ssize(text.substr(0, begin)), '\n'));
-  text = text.substr(begin, text.find_last_not_of(" \t\n") + 1 - begin);
-  const bool is_whole = !given->is_document || std::ranges::find(words, "-d", &Field::text) != words.end();
+  const auto begin = std::ranges::find_if_not(text, [](char c) { return c == ' ' || c == '\t' || c == '\n'; });
+  if (given->op != "<<<") place.line += 1 + static_cast<int>(std::count(text.begin(), begin, '\n'));  // it begins below
+  text.erase(text.begin(), begin);
+  text.resize(text.find_last_not_of(" \t\n") + 1);
+  const bool is_whole = given->op == "<<<" || has([](const Field& word) { return word.text == "-d"; }) > 0;
   if (!is_whole) text.resize(std::min(text.find('\n'), text.size()));
-  const auto makes_array = [](const Field& word) {
-    return word.text.starts_with("-") && word.text.find('a') != word.text.npos;
-  };
-  if (std::ranges::any_of(words, makes_array))
+  if (has([](const Field& word) { return word.text.starts_with("-") && word.text.find('a') != std::string::npos; }) > 0)
     set(name, Variable{split(text, place), true});
   else
     set(name, text, place);
   return Truth::kUnknown;
 }
 
-Truth Interpreter::run_source(const Command& command) {
-  const Fields& words = command.words;
+Truth Interpreter::run_source(const Fields& words) {
   if (words.size() < 2) return Truth::kNo;
   const auto known = unknowns_.known(words[1].text);
   const std::string shown =
@@ -330,35 +276,34 @@ Truth Interpreter::run_source(const Command& command) {
   return truth;
 }
 
-Truth Interpreter::run_cd(const Command& command) {
-  const Fields& words = command.words;
+std::string Interpreter::folder(Place place) {
+  return state_.folder.empty() ? environment("PWD", place) : state_.folder;
+}
+
+Truth Interpreter::run_cd(const Fields& words) {
   const size_t from = words.size() > 1 && words[1].text == "--" ? 2 : 1;
   const std::string to = from < words.size() ? words[from].text : environment("HOME", words[0].place);
   const bool is_relative = !to.starts_with("/") && !has_unknown(to.substr(0, 1));
-  const std::string here = state_.folder.empty() ? environment("PWD", words[0].place) : state_.folder;
-  const std::string path = is_relative ? here + "/" + to : to;
-  state_.folder = path.starts_with("/") ? plain_path(path) : path;
+  state_.folder = plain_path(is_relative ? folder(words[0].place) + "/" + to : to);
   return Truth::kYes;
 }
 
 /// bash -c TEXT and bash FILE, also behind what starts programs elsewhere.
 std::optional<Truth> Interpreter::run_nested_shell(const Fields& words) {
-  for (size_t i = 0; i + 1 < words.size(); ++i) {
-    if (!is_one_of(last_of(words[i].text), {"bash", "sh", "zsh"})) continue;
-    size_t next = i + 1;
-    while (next < words.size() && words[next].text.starts_with("-") && !words[next].text.ends_with("c")) ++next;
-    if (next == words.size()) return std::nullopt;
-    const bool is_text = words[next].text.starts_with("-");
-    if (is_text && next + 1 == words.size()) return std::nullopt;
-    return apart([&] {
-      const size_t from = std::min(next + (is_text ? 3 : 1), words.size());
-      state_.arguments = {Fields(words.begin() + static_cast<ptrdiff_t>(from), words.end())};
-      if (!is_text) return run_source({.words = {words[i], words[next]}});
-      const Place place = words[next + 1].place;
-      return run_text(words[next + 1].text, name_of(place), place);
-    });
-  }
-  return std::nullopt;
+  const auto shell = std::ranges::find_if(words, [](const Field& word) {
+    return is_one_of(last_of(word.text), {"bash", "sh", "zsh"});
+  });
+  const auto is_option = [](const Field& word) { return word.text.starts_with("-") && !word.text.ends_with("c"); };
+  if (shell == words.end()) return std::nullopt;
+  const auto next = std::find_if_not(shell + 1, words.end(), is_option);
+  if (next == words.end()) return std::nullopt;
+  const bool is_text = next->text.starts_with("-");
+  if (is_text && next + 1 == words.end()) return std::nullopt;
+  return apart([&] {
+    state_.arguments = {Fields(next + std::min<ptrdiff_t>(is_text ? 3 : 1, words.end() - next), words.end())};
+    if (!is_text) return run_source({*shell, *next});
+    return run_text(next[1].text, name_of(next[1].place), next[1].place);
+  });
 }
 
 }  // namespace roll::shell

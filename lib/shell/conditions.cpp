@@ -20,37 +20,37 @@ bool is_comparison(std::string_view word) {
 
 }  // namespace
 
-/// Words up to the end, which binds least first. In [[ ]] what stands between quotes is no sign.
+/// Words up to the end. In [[ ]] what stands between quotes is no sign.
 class Interpreter::TestReader {
  public:
   struct Token {
     std::string written, value;  // behind = and its like a pattern
   };
-  TestReader(Interpreter& shell, std::vector<Token> tokens, bool is_double, Place place)
-      : shell_(shell), tokens_(std::move(tokens)), is_double_(is_double), place_(place) {}
+  TestReader(Interpreter& shell, std::vector<Token> tokens, Place place)
+      : shell_(shell), tokens_(std::move(tokens)), place_(place) {}
 
-  Truth whole() {
-    const Truth truth = either();
+  /// `either` and `both` are || and &&, or what [ ] has for them.
+  Truth whole(std::string_view either, std::string_view both) {
+    either_ = either, both_ = both;
+    const Truth truth = list();
     return at_ == tokens_.size() ? truth : Truth::kUnknown;
   }
 
  private:
-  bool is_at(std::string_view sign) const { return at_ < tokens_.size() && tokens_[at_].written == sign; }
   bool take(std::string_view sign) {
-    const bool is_there = is_at(sign);
+    const bool is_there = at_ < tokens_.size() && tokens_[at_].written == sign;
     at_ += is_there ? 1 : 0;
     return is_there;
   }
-  Truth either() {
+  Truth list() {
     const auto deep = shell_.deeper();
-    Truth truth = both();
-    while (take(is_double_ ? "||" : "-o")) truth = or_(truth, both());
-    return truth;
-  }
-  Truth both() {
-    Truth truth = one();
-    while (take(is_double_ ? "&&" : "-a")) truth = and_(truth, one());
-    return truth;
+    Truth any = Truth::kNo;
+    do {
+      Truth all = one();
+      while (take(both_)) all = and_(all, one());
+      any = or_(any, all);
+    } while (take(either_));
+    return any;
   }
   Truth one() {
     bool negates = false;
@@ -66,29 +66,33 @@ class Interpreter::TestReader {
       return shell_.compare(first.value, tokens_[at_ - 2].written, tokens_[at_ - 1].value, place_);
     }
     if (first.written == "(") {
-      const Truth truth = either();
+      const Truth truth = list();
       return take(")") ? truth : Truth::kUnknown;
     }
     const bool is_check = first.written.size() == 2 && first.written[0] == '-' && at_ < tokens_.size();
-    return is_check ? shell_.check(first.written, tokens_[at_++].value) : not_(shell_.check("-z", first.value));
+    return is_check ? shell_.check(first.written, tokens_[at_++].value) : shell_.check("-n", first.value);
   }
 
   Interpreter& shell_;
   std::vector<Token> tokens_;
-  bool is_double_;
   Place place_;
+  std::string_view either_, both_;
   size_t at_ = 0;
 };
 
+/// `test` and [ ].
 Truth Interpreter::test(const Fields& words) {
   std::vector<TestReader::Token> tokens;
   for (const Field& word : words) {
     const bool is_pattern = !tokens.empty() && compares_texts(tokens.back().written);
     tokens.push_back({word.text, is_pattern ? as_pattern(word.text) : word.text});
   }
-  return TestReader(*this, std::move(tokens), /*is_double=*/false, words.empty() ? Place{} : words[0].place).whole();
+  if (words[0].text == "[" && words.back().text == "]") tokens.pop_back();
+  tokens.erase(tokens.begin());
+  return TestReader(*this, std::move(tokens), words[0].place).whole("-o", "-a");
 }
 
+/// Behind [[.
 Truth Interpreter::test_words() {
   const Place place = cursor_.place();
   std::vector<TestReader::Token> tokens;
@@ -105,7 +109,7 @@ Truth Interpreter::test_words() {
     if (cursor_.is_same(begin)) throw cursor_.error("in [[ ]]");
     tokens.push_back({cursor_.since(begin), value});
   }
-  return runs() ? TestReader(*this, std::move(tokens), /*is_double=*/true, place).whole() : Truth::kUnknown;
+  return runs() ? TestReader(*this, std::move(tokens), place).whole("||", "&&") : Truth::kUnknown;
 }
 
 /// What stands behind =~, up to a blank that no bracket holds.
@@ -140,11 +144,13 @@ Truth Interpreter::compare(const std::string& left, const std::string& sign, con
 Truth Interpreter::check(const std::string& sign, const std::string& operand) {
   auto is_empty = unknowns_.is_empty(operand);
   std::set<std::string> open;
+  bool is_given = false;
   unknowns_.filled(operand, [&](const Unknown& unknown) {
     if (unknown.may_be_set()) open.insert(unknown.text);
+    is_given = is_given || (unknown.may_be_set() && reading_.given.contains(unknown.text));
     return std::string();
   });
-  if (std::ranges::any_of(open, [&](const std::string& name) { return reading_.given.contains(name); }))
+  if (is_given)
     is_empty = false;
   else if (is_empty == true && !open.empty())
     missing_ = open;

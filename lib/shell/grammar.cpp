@@ -104,7 +104,7 @@ Truth Interpreter::pipeline() {
   cursor_.take_word("time");
   if (runs()) {
     const auto nothing = only(false);
-    elsewhere(cursor_, [&] { return command(), is_several = take_pipe(), Truth::kYes; });
+    elsewhere(cursor_, [&] { command(), is_several = take_pipe(); });
   }
   Truth truth = Truth::kUnknown;
   if (is_several) {
@@ -261,8 +261,7 @@ Truth Interpreter::counted_for() {
     cursor_.expect(i < 2 ? ";" : "))");
   }
   const auto value = [&](size_t i) {
-    std::string text;
-    if (runs()) elsewhere(parts.at(i), [&] { return text = read(i), Truth::kYes; });
+    const std::string text = runs() ? elsewhere(parts.at(i), [&] { return read(i); }) : "";
     const bool is_endless = text.find_first_not_of(" \t\n") == text.npos;
     return is_endless ? Truth::kYes : truth_of_number(number_of(text, place));
   };
@@ -321,8 +320,8 @@ bool Interpreter::read_redirect(std::vector<Redirect>& all) {
   const Cursor begin = redirect.target = cursor_;
   const auto nothing = only(false);
   read_value();
-  redirect.is_document = std::string_view(*sign) == "<<" || std::string_view(*sign) == "<<-";
-  if (redirect.is_document) {
+  redirect.is_text = std::string_view(*sign).starts_with("<<");
+  if (redirect.is_text && redirect.op != "<<<") {
     const std::string quoted = cursor_.since(begin);
     std::string last = quoted;
     std::erase_if(last, [](char c) { return c == '\'' || c == '"' || c == '\\'; });
@@ -370,7 +369,7 @@ Truth Interpreter::simple() {
   if (cursor_.is_same(start))
     throw cursor_.error(cursor_.is_end() ? "it ends where a command is expected"
                                          : fmt::format("`{}` where a command is expected", cursor_.peek()));
-  return !runs() ? Truth::kUnknown : !declaration.empty() ? Truth::kYes : run_command(command);
+  return !runs() ? Truth::kUnknown : !declaration.empty() ? Truth::kYes : run_command(std::move(command));
 }
 
 }  // namespace roll::shell

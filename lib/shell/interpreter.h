@@ -72,6 +72,7 @@ class Interpreter {
     Fields fields;  // one, or an array's
     bool is_array = false;
   };
+  using Variables = std::map<std::string, std::optional<Variable>>;  // nullopt: not set
   struct Arguments {
     Fields given;             // $1, $2, ...
     bool has_more = false;    // more follow, whose values are unknown
@@ -90,7 +91,7 @@ class Interpreter {
   struct Redirect {
     std::string op;  // "<", "2>", "<<", "<<<", ...
     Cursor target;   // the word; of a here-document its text
-    bool is_document = false, expands = true;
+    bool is_text = false, expands = true;
   };
   struct Command {
     Fields words = {};
@@ -124,8 +125,11 @@ class Interpreter {
   // ---- words.cpp
   /// The text up to one of `ends`; the cursor stays.
   std::string ahead(std::string_view ends);
-  /// At another place; the cursor comes back.
-  Truth elsewhere(Cursor there, const Way& way);
+  template <class Read>
+  auto elsewhere(Cursor there, const Read& read) {
+    const Scoped here(cursor_, std::move(there));
+    return read();
+  }
   Builder builder(bool splits) const;
   void read_word(Builder& builder);
   void read_choices(Builder& builder, const Braces& braces);
@@ -154,16 +158,16 @@ class Interpreter {
                                       bool is_all);
   std::string unknown_text(const std::string& why, Place place);
 
-  // ---- variables.cpp
-  std::string read_assignment();
-  std::optional<Variable> copy_of(const std::string& name) const;
-  void restore(const std::string& name, std::optional<Variable> value);
+  // ---- variables.cpp: variables, and states in which they are one thing or another
+  void read_assignment();
   void assign(const std::string& name, const std::optional<std::string>& subscript, bool appends, Variable added);
-  std::optional<size_t> index_of(const std::string& subscript, size_t size, Place place);
   void set(const std::string& name, Variable value);
   void set(const std::string& name, const std::string& text, Place place) { set(name, Variable{{{text, place}}}); }
   const Variable* find(const std::string& name) const;
+  std::optional<Variable> copy_of(const std::string& name) const;
+  void restore(const Variables& values);
   std::optional<int64_t> number_of(const std::string& expanded, Place place);
+  std::optional<size_t> index_of(const std::string& subscript, size_t size, Place place);
   std::string environment(const std::string& name, Place place);
   Truth apart(const Way& way);
   /// `yes` or `no`, which read the text that follows in this order; where the truth is not known, both.
@@ -172,28 +176,24 @@ class Interpreter {
   void merge(const State& other, const std::string& why, Place place);
 
   // ---- builtins.cpp: what the shell does itself
-  Truth run_command(const Command& command);
-  Truth run_words(const Command& command);
+  Truth run_command(Command command);
+  Truth run_program(const Command& command);
   std::optional<Truth> run_builtin(const Command& command);
-  Truth call_function(const Cursor& body, const Fields& words);
+  Truth call(Cursor body, const Fields& words);
   void read_declared(const std::string& declaration);
   std::optional<std::string> printed(const Fields& words);
-  Truth run_print(const Command& command);
-  Truth run_test(const Command& command);
-  Truth run_set(const Command& command);
+  Truth run_print(Fields words);
   Truth run_read(const Command& command);
-  Truth run_reader(const Command& command);
-  Truth run_source(const Command& command);
-  Truth run_cd(const Command& command);
-  Truth run_shift(const Command& command);
-  Truth run_jump(const Command& command);
+  Truth run_source(const Fields& words);
+  Truth run_cd(const Fields& words);
+  std::string folder(Place place);
   std::optional<Truth> run_nested_shell(const Fields& words);
   Truth run_text(const std::string& text, const std::string& origin, Place begin);
 
   // ---- conditions.cpp
   class TestReader;
-  Truth test(const Fields& words);  // of [ ]
-  Truth test_words();               // behind [[
+  Truth test(const Fields& words);
+  Truth test_words();
   void read_expression();
   Truth compare(const std::string& left, const std::string& sign, const std::string& right, Place place);
   Truth check(const std::string& sign, const std::string& operand);
@@ -208,8 +208,8 @@ class Interpreter {
   Unknowns unknowns_;
   std::vector<Call> calls_;
   std::vector<std::string> notes_;
-  std::vector<std::map<std::string, std::optional<Variable>>> locals_;  // of each function that runs: values before
-  std::vector<std::string> files_;                                      // names, by Place::file
+  std::vector<Variables> locals_;   // of each function that runs: values before
+  std::vector<std::string> files_;  // names, by Place::file
   std::string exit_place_;
   std::set<std::string> missing_;
   Flow flow_ = Flow::kOn;

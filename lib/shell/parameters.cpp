@@ -15,7 +15,8 @@ namespace {
 std::optional<std::string> in_case(std::string text, bool is_upper, bool is_all) {
   if (has_unknown(text)) return std::nullopt;
   for (char& c : std::span(text).first(is_all ? text.size() : std::min<size_t>(1, text.size())))
-    c = static_cast<char>(is_upper ? std::toupper(static_cast<unsigned char>(c)) : std::tolower(static_cast<unsigned char>(c)));
+    c = static_cast<char>(is_upper ? std::toupper(static_cast<unsigned char>(c))
+                                   : std::tolower(static_cast<unsigned char>(c)));
   return text;
 }
 
@@ -196,7 +197,8 @@ void Interpreter::read_changes(Parameter& parameter) {
 
 std::optional<std::string> Interpreter::replaced(const std::string& value, const std::string& from,
                                                  const std::string& to, bool is_all) {
-  const bool is_pattern = from.empty() || from.find_first_of("*?[\\") != from.npos || (!is_all && (from[0] == '#' || from[0] == '%'));
+  const bool is_pattern =
+      from.empty() || from.find_first_of("*?[\\") != from.npos || (!is_all && (from[0] == '#' || from[0] == '%'));
   if (is_pattern || has_unknown(value + from + to)) return std::nullopt;
   std::string text;
   size_t at = 0;
@@ -223,11 +225,14 @@ void Interpreter::read_slice(Parameter& parameter) {
   if (is_list && !parameter.subscript && *first > 0) --*first;
   const int64_t size = is_list ? std::ssize(values) : std::ssize(values[0].text);
   const int64_t begin = std::clamp<int64_t>(*first < 0 ? size + std::max(*first, -size) : *first, 0, size);
-  const int64_t end = !has_count ? size : *count < 0 ? size + std::max(*count, -size) : begin + std::min(*count, size - begin);
+  const int64_t end = !has_count   ? size
+                      : *count < 0 ? size + std::max(*count, -size)
+                                   : begin + std::min(*count, size - begin);
   if (is_list)
     values = Fields(values.begin() + begin, values.begin() + end);
   else
-    values[0].text = begin < end ? values[0].text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)) : "";
+    values[0].text =
+        begin < end ? values[0].text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)) : "";
 }
 
 }  // namespace roll::shell

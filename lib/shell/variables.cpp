@@ -22,13 +22,6 @@ void Interpreter::set(const std::string& name, Variable value) {
   state_.variables[name] = std::move(value);
 }
 
-void Interpreter::restore(const std::string& name, std::optional<Variable> value) {
-  if (value)
-    state_.variables[name] = std::move(*value);
-  else
-    state_.variables.erase(name);
-}
-
 const Interpreter::Variable* Interpreter::find(const std::string& name) const {
   const auto found = state_.variables.find(name);
   return found == state_.variables.end() ? nullptr : &found->second;
@@ -39,8 +32,16 @@ std::optional<Interpreter::Variable> Interpreter::copy_of(const std::string& nam
   return found ? std::optional(*found) : std::nullopt;
 }
 
-/// NAME=word, NAME+=word, NAME[...]=word, NAME=( ... ), NAME+=( ... ); the name.
-std::string Interpreter::read_assignment() {
+void Interpreter::restore(const Variables& values) {
+  for (const auto& [name, value] : values)
+    if (value)
+      state_.variables[name] = *value;
+    else
+      state_.variables.erase(name);
+}
+
+/// NAME=word, NAME+=word, NAME[...]=word, NAME=( ... ), NAME+=( ... ).
+void Interpreter::read_assignment() {
   const Place place = cursor_.place();
   const std::string name = cursor_.take_name();
   std::optional<std::string> subscript;
@@ -61,7 +62,6 @@ std::string Interpreter::read_assignment() {
   } else
     elements.done = {{read_value(), place}};
   if (runs()) assign(name, subscript, appends, {std::move(elements.done), is_array});
-  return name;
 }
 
 void Interpreter::assign(const std::string& name, const std::optional<std::string>& subscript, bool appends,

@@ -39,11 +39,6 @@ std::string Interpreter::ahead(std::string_view ends) {
   return cursor_.since(begin);
 }
 
-Truth Interpreter::elsewhere(Cursor there, const Way& way) {
-  const Scoped here(cursor_, std::move(there));
-  return way();
-}
-
 Builder Interpreter::builder(bool splits) const {
   const Variable* separators = find("IFS");
   Builder made{.place = cursor_.place(), .splits = splits};
@@ -63,6 +58,7 @@ Interpreter::Fields Interpreter::split(const std::string& text, Place place) {
 void Interpreter::read_word(Builder& builder) {
   const auto deep = deeper();
   const Cursor begin = cursor_;
+  const size_t num_before = builder.done.size();
   if (!builder.has_text) builder.place = cursor_.place();
   if (cursor_.is_at("<(") || cursor_.is_at(">(")) read_piece(builder, /*in_quotes=*/false);
   while (!cursor_.is_end() && !ends_word(cursor_.peek())) {
@@ -74,7 +70,7 @@ void Interpreter::read_word(Builder& builder) {
   }
   spend(cursor_.since(begin).size() + 8, builder.place);
   builder.end();
-  for (const Field& field : builder.done) spend(runs() ? field.text.size() : 0, field.place);
+  for (size_t i = num_before; runs() && i < builder.done.size(); ++i) spend(builder.done[i].text.size(), builder.place);
 }
 
 /// Each choice with what stands around the braces.
@@ -85,7 +81,7 @@ void Interpreter::read_choices(Builder& builder, const Braces& braces) {
     spend(before.size() + behind.size() + 64, builder.place);
     builder.text = before;
     builder.has_text = !before.empty();
-    elsewhere(Cursor(choice + behind, "", builder.place), [&] { return read_word(builder), Truth::kYes; });
+    elsewhere(Cursor(choice + behind, "", builder.place), [&] { read_word(builder); });
   }
   cursor_.skip(behind.size());
 }
