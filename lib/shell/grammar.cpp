@@ -134,14 +134,9 @@ std::optional<Truth> Interpreter::compound() {
     cursor_.expect(end);
     return truth;
   };
-  if (cursor_.is_at("((")) {
-    Cursor kept = cursor_;
-    cursor_.take("((");
-    const Place place = cursor_.place();
-    if (const auto expression = arithmetic())
-      return truth_of_number(runs() ? number_of(*expression, place) : std::nullopt);
-    cursor_ = kept;
-  }
+  const Place place = cursor_.place();
+  if (const auto expression = arithmetic())
+    return truth_of_number(runs() ? number_of(*expression, place) : std::nullopt);
   if (cursor_.take("(")) return bracketed(")", [&] { return apart([&] { return list(); }); });
   if (cursor_.take_word("{")) return bracketed("}", [&] { return list(); });
   if (cursor_.take_word("if")) return bracketed("fi", [&] { return branches(); });
@@ -159,8 +154,6 @@ std::optional<Truth> Interpreter::compound() {
     cursor_.skip_blanks();
     const std::string name(cursor_.plain_word());
     cursor_.take(name);
-    cursor_.skip_blanks();
-    if (cursor_.take("(")) cursor_.expect(")");
     return define(name);
   }
   return std::nullopt;
@@ -300,7 +293,10 @@ Truth Interpreter::cases(const std::optional<std::string>& subject) {
       fits, branch, [&] { return cases(subject); }, "the case", place);
 }
 
+/// Behind a function's name.
 Truth Interpreter::define(const std::string& name) {
+  cursor_.skip_blanks();
+  if (cursor_.take("(")) cursor_.expect(")");
   cursor_.skip_lines();
   if (runs()) state_.functions[name] = cursor_;
   const auto nothing = only(false);
@@ -356,10 +352,7 @@ Truth Interpreter::simple() {
     read_word(word);
     const std::string written = cursor_.since(begin);
     cursor_.skip_blanks();
-    if (!has_words && command.assignments.empty() && cursor_.take("(")) {
-      cursor_.expect(")");
-      return define(written);
-    }
+    if (!has_words && command.assignments.empty() && cursor_.is_at("(")) return define(written);
     static constexpr std::array kDeclarations{"export", "declare", "typeset", "local", "readonly"};
     const bool declares = std::ranges::find(kDeclarations, written) != kDeclarations.end();
     if (declares && !has_words && command.assignments.empty()) declaration = written;

@@ -141,7 +141,8 @@ class Interpreter {
   void read_quotes(Builder& builder, char quote);
   void read_dollar(Builder& builder, bool in_quotes, const Cursor& begin);
   void read_output(Builder& builder, bool in_quotes, const Cursor& begin, std::string_view end);
-  std::optional<std::string> arithmetic();  // behind "((", and through "))"
+  void add_found(Builder& builder, const std::optional<std::string>& value, bool in_quotes, const Cursor& begin);
+  std::optional<std::string> arithmetic();
   Fields split(const std::string& text, Place place);
 
   // ---- parameters.cpp: $NAME and ${NAME...}

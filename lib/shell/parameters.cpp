@@ -50,7 +50,7 @@ struct Interpreter::Parameter {
 };
 
 std::string Interpreter::unknown_text(const std::string& why, Place place) {
-  return unknowns_.mark({Unknown::Kind::kChoice, why, place});
+  return unknowns_.mark({Unknown::Kind::kOther, why, place});
 }
 
 std::string Interpreter::environment(const std::string& name, Place place) {

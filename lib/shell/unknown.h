@@ -21,8 +21,7 @@ struct Unknown {
   enum class Kind {
     kVariable,  // text: a name that the script leaves to the environment
     kBlank,     // text: such a name, where the script says ${NAME:-}: nothing unless the caller sets it
-    kOutput,    // text: "$(date +%F)"
-    kChoice,    // text: what is set, or would be, under a condition that is not known
+    kOther,     // text: what commands print, "$(date +%F)", or what depends on a condition that is not known
   };
   Kind kind = Kind::kVariable;
   std::string text;

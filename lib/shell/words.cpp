@@ -142,7 +142,7 @@ void Interpreter::read_piece(Builder& builder, bool in_quotes) {
     const auto nothing = only(false);
     list();
     cursor_.expect(")");
-    builder.literal(unknowns_.mark({Unknown::Kind::kOutput, shortened(cursor_.since(begin)), builder.place}));
+    builder.literal(unknown_text(shortened(cursor_.since(begin)), builder.place));
   } else {
     builder.plain(sign);
   }
@@ -168,63 +168,69 @@ void Interpreter::read_quotes(Builder& builder, char quote) {
 /// Behind the sign at `begin`.
 void Interpreter::read_dollar(Builder& builder, bool in_quotes, const Cursor& begin) {
   const auto deep = deeper();
-  const Place place = builder.place;
-  if (cursor_.take("((")) {
-    if (const auto expression = arithmetic()) {
-      if (!runs()) return;
-      const auto value = number_of(*expression, place);
-      const Unknown unknown{Unknown::Kind::kOutput, shortened(cursor_.since(begin)), place};
-      return builder.value(value ? fmt::format("{}", *value) : unknowns_.mark(unknown), place, in_quotes);
-    }
-    cursor_ = begin;
-    cursor_.take("$");
-  }
-  if (cursor_.take("(")) return read_output(builder, in_quotes, begin, ")");
-  if (cursor_.take("{")) return read_braces(builder, in_quotes);
-  if (!in_quotes && cursor_.take("'")) {
+  if (const auto expression = arithmetic()) {
+    const auto value = runs() ? number_of(*expression, builder.place) : std::nullopt;
+    add_found(builder, value ? std::optional(fmt::format("{}", *value)) : std::nullopt, in_quotes, begin);
+  } else if (cursor_.take("(")) {
+    read_output(builder, in_quotes, begin, ")");
+  } else if (cursor_.take("{")) {
+    read_braces(builder, in_quotes);
+  } else if (!in_quotes && cursor_.take("'")) {
     const Cursor inside = cursor_;
     while (!cursor_.is_end() && cursor_.peek() != '\'')
-      if (cursor_.next() == '\\' && !cursor_.is_end()) cursor_.next();
+      if (cursor_.next() == '\\') cursor_.skip(1);
     builder.literal(ansi(cursor_.since(inside)));
     if (!cursor_.take("'")) throw inside.error("a quote ' is not closed");
-    return;
+  } else {
+    const bool is_sign = cursor_.is_at_any("@*#?$!-0123456789");
+    const std::string name = is_sign ? std::string(1, cursor_.next()) : cursor_.take_name();
+    if (name.empty())
+      builder.literal("$");
+    else
+      read_name(builder, name, in_quotes);
   }
-  const std::string name =
-      cursor_.is_at_any("@*#?$!-0123456789") ? std::string(1, cursor_.next()) : cursor_.take_name();
-  if (name.empty()) return builder.literal("$");
-  read_name(builder, name, in_quotes);
 }
 
-/// What stands between (( and )); nullopt: no such signs end it, and the cursor is anywhere.
+/// What stands between (( and )); nullopt: no such signs are here.
 std::optional<std::string> Interpreter::arithmetic() {
+  const Cursor begin = cursor_;
+  if (!cursor_.take("((")) return std::nullopt;
   std::string text = quoted_text(")", '(');
-  return cursor_.take("))") ? std::optional(std::move(text)) : std::nullopt;
+  if (cursor_.take("))")) return text;
+  cursor_ = begin;
+  return std::nullopt;
+}
+
+/// A value that was found out, or not; it is written from `begin` on.
+void Interpreter::add_found(Builder& builder, const std::optional<std::string>& value, bool in_quotes,
+                            const Cursor& begin) {
+  if (!runs()) return;
+  const std::string text = value ? *value : unknown_text(shortened(cursor_.since(begin)), builder.place);
+  builder.value(text, builder.place, in_quotes);
 }
 
 /// What commands print; behind "$(" or a backtick at `begin`, and through `end`.
 void Interpreter::read_output(Builder& builder, bool in_quotes, const Cursor& begin, std::string_view end) {
-  std::string printed, inside;
-  bool is_known = false;
+  std::optional<std::string> printed("");
   {
-    const Scoped output(output_, &printed);
-    const Scoped known(output_is_known_, true);
+    const Scoped output(output_, &*printed);
+    const Scoped is_known(output_is_known_, true);
     const Scoped exit_place(exit_place_, exit_place_);
     const size_t num_calls = calls_.size();
     if (end == ")") {
       apart([&] { return list(); });
     } else {
+      std::string inside;
       for (; !cursor_.is_end() && cursor_.peek() != '`'; inside += cursor_.next())
         if (cursor_.peek() == '\\') cursor_.skip(1);
       if (runs()) apart([&] { return run_text(inside, name_of(builder.place), builder.place); });
     }
     calls_.resize(num_calls);
-    is_known = output_is_known_;
+    printed->resize(printed->find_last_not_of('\n') + 1);
+    if (!output_is_known_) printed.reset();
   }
   cursor_.expect(end);
-  if (!runs()) return;
-  printed.resize(printed.find_last_not_of('\n') + 1);
-  const Unknown unknown{Unknown::Kind::kOutput, shortened(cursor_.since(begin)), builder.place};
-  builder.value(is_known ? printed : unknowns_.mark(unknown), builder.place, in_quotes);
+  add_found(builder, printed, in_quotes, begin);
 }
 
 }  // namespace roll::shell
