@@ -77,7 +77,7 @@ Truth Interpreter::run_command(Command command) {
     elsewhere(assignment, [&] { read_assignment(); });
   }
   if (words.empty()) {
-    output_is_known_ = output_is_known_ && command.redirects.empty();
+    output_.is_known = output_.is_known && command.redirects.empty();
     return Truth::kYes;
   }
   const auto function = state_.functions.find(words[0].text);
@@ -94,7 +94,7 @@ Truth Interpreter::run_program(const Command& command) {
         fmt::format("{}: read as on a machine without Ascend NPUs, which has no torch_npu", text_of(words[0].place)));
     return Truth::kNo;
   }
-  output_is_known_ = false;
+  output_.is_known = false;
   if (const auto truth = run_nested_shell(words)) return *truth;
   calls_.push_back({words, state_.doubt});
   const bool succeeds =
@@ -134,7 +134,8 @@ std::optional<Truth> Interpreter::run_builtin(const Command& command) {
   const bool goes_elsewhere = std::ranges::any_of(command.redirects, [](const Redirect& redirect) {
     return redirect.op.find('>') != std::string::npos && !redirect.op.starts_with("2");
   });
-  const Scoped output(output_, goes_elsewhere ? nullptr : output_);
+  std::optional<Scoped<Output>> elsewhere;
+  if (goes_elsewhere) elsewhere.emplace(output_, Output{});
   if (is_one_of(name, {"true", ":", "trap", "ulimit", "wait", "umask", "shopt", "alias", "unalias", "hash", "jobs"}))
     return Truth::kYes;
   if (name == "false") return Truth::kNo;
@@ -144,14 +145,14 @@ std::optional<Truth> Interpreter::run_builtin(const Command& command) {
   if (name == "source" || name == ".") return run_source(words);
   if (name == "cd" || name == "pushd") return run_cd(words);
   if (name == "eval") return run_text(joined(words, 1), name_of(place), place);
-  if (name == "let") return truth_of_number(number_of(joined(words, 1), place));
+  if (name == "let") return truth_of_number(number_of(joined(words, 1)));
   // Only the arguments that `set` sets matter; options such as -e do not say what is run.
   if (const auto dashes = std::ranges::find(words, "--", &Field::text); name == "set" && dashes != words.end())
     state_.arguments = {Fields(dashes + 1, words.end())};
   if (name == "unset")
     for (size_t i = 1; i < words.size(); ++i) set(words[i].text, "", words[i].place);
   if (name == "shift") {
-    const auto count = words.size() > 1 ? number_of(words[1].text, place) : 1;
+    const auto count = words.size() > 1 ? number_of(words[1].text) : 1;
     const int64_t taken = std::max<int64_t>(0, count.value_or(1));
     Fields& given = state_.arguments.given;
     given.erase(given.begin(), given.begin() + std::min<int64_t>(taken, std::ssize(given)));
@@ -180,10 +181,10 @@ Truth Interpreter::run_print(Fields words) {
   if (is_into)
     set(target, text ? *text : unknown_text(target + ", which `printf` makes", place), place);
   else if (!text)
-    output_is_known_ = false;
-  else if (output_) {
-    spend(text->size() + output_->size() / 16, place);
-    *output_ += *text;
+    output_.is_known = false;
+  else {
+    spend(text->size() + output_.text.size() / 16);
+    output_.text += *text;
   }
   return Truth::kYes;
 }
@@ -209,8 +210,8 @@ std::optional<std::string> Interpreter::printed(const Fields& words) {
     return last + "\n";
   }
   if (name != "seq" || (count != 1 && count != 2)) return std::nullopt;
-  const auto first = count == 1 ? 1 : number_of(words[1].text, words[1].place);
-  const auto last = number_of(words.back().text, words.back().place);
+  const auto first = count == 1 ? 1 : number_of(words[1].text);
+  const auto last = number_of(words.back().text);
   if (!first || !last || *last - *first > 1000) return std::nullopt;
   std::string lines;
   for (int64_t i = *first; i <= *last; ++i) lines += fmt::format("{}\n", i);
@@ -242,7 +243,7 @@ Truth Interpreter::run_read(const Command& command) {
   const bool is_whole = given->op == "<<<" || has([](const Field& word) { return word.text == "-d"; }) > 0;
   if (!is_whole) text.resize(std::min(text.find('\n'), text.size()));
   if (has([](const Field& word) { return word.text.starts_with("-") && word.text.find('a') != std::string::npos; }) > 0)
-    set(name, Variable{split(text, place), true});
+    set(name, split(text, place));
   else
     set(name, text, place);
   return Truth::kUnknown;

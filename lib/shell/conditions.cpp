@@ -26,8 +26,7 @@ class Interpreter::TestReader {
   struct Token {
     std::string written, value;  // behind = and its like a pattern
   };
-  TestReader(Interpreter& shell, std::vector<Token> tokens, Place place)
-      : shell_(shell), tokens_(std::move(tokens)), place_(place) {}
+  TestReader(Interpreter& shell, std::vector<Token> tokens) : shell_(shell), tokens_(std::move(tokens)) {}
 
   /// `either` and `both` are || and &&, or what [ ] has for them.
   Truth whole(std::string_view either, std::string_view both) {
@@ -63,7 +62,7 @@ class Interpreter::TestReader {
     const Token& first = tokens_[at_++];
     if (at_ + 1 < tokens_.size() && is_comparison(tokens_[at_].written)) {
       at_ += 2;
-      return shell_.compare(first.value, tokens_[at_ - 2].written, tokens_[at_ - 1].value, place_);
+      return shell_.compare(first.value, tokens_[at_ - 2].written, tokens_[at_ - 1].value);
     }
     if (first.written == "(") {
       const Truth truth = list();
@@ -75,7 +74,6 @@ class Interpreter::TestReader {
 
   Interpreter& shell_;
   std::vector<Token> tokens_;
-  Place place_;
   std::string_view either_, both_;
   size_t at_ = 0;
 };
@@ -89,12 +87,11 @@ Truth Interpreter::test(const Fields& words) {
   }
   if (words[0].text == "[" && words.back().text == "]") tokens.pop_back();
   tokens.erase(tokens.begin());
-  return TestReader(*this, std::move(tokens), words[0].place).whole("-o", "-a");
+  return TestReader(*this, std::move(tokens)).whole("-o", "-a");
 }
 
 /// Behind [[.
 Truth Interpreter::test_words() {
-  const Place place = cursor_.place();
   std::vector<TestReader::Token> tokens;
   for (cursor_.skip_lines(); !cursor_.take_word("]]"); cursor_.skip_lines()) {
     static constexpr std::array kSigns{"&&", "||", "(", ")", "<", ">"};
@@ -109,7 +106,7 @@ Truth Interpreter::test_words() {
     if (cursor_.is_same(begin)) throw cursor_.error("in [[ ]]");
     tokens.push_back({cursor_.since(begin), value});
   }
-  return runs() ? TestReader(*this, std::move(tokens), place).whole("||", "&&") : Truth::kUnknown;
+  return runs() ? TestReader(*this, std::move(tokens)).whole("||", "&&") : Truth::kUnknown;
 }
 
 /// What stands behind =~, up to a blank that no bracket holds.
@@ -122,18 +119,18 @@ void Interpreter::read_expression() {
 }
 
 /// `right` is a pattern where `sign` compares texts.
-Truth Interpreter::compare(const std::string& left, const std::string& sign, const std::string& right, Place place) {
+Truth Interpreter::compare(const std::string& left, const std::string& sign, const std::string& right) {
   const auto a = unknowns_.known(left), b = unknowns_.known(right);
   if (!a || !b) return Truth::kUnknown;
-  spend(a->size() + b->size(), place);
+  spend(a->size() + b->size());
   if (compares_texts(sign)) {
-    spend(a->size() * b->size(), place);
+    spend(a->size() * b->size());
     return truth_of(matches_pattern(*a, *b) == (sign != "!="));
   }
   if (sign == "<") return truth_of(*a < *b);
   if (sign == ">") return truth_of(*a > *b);
   if (sign.size() != 3 || a->empty() || b->empty()) return Truth::kUnknown;
-  const auto x = number_of(*a, place), y = number_of(*b, place);
+  const auto x = number_of(*a), y = number_of(*b);
   if (!x || !y) return Truth::kUnknown;
   const std::map<std::string_view, bool> truths{{"-eq", *x == *y}, {"-ne", *x != *y}, {"-lt", *x < *y},
                                                 {"-le", *x <= *y}, {"-gt", *x > *y},  {"-ge", *x >= *y}};

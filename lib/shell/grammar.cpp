@@ -32,9 +32,9 @@ void Interpreter::run(std::string_view text, const std::string& origin, int firs
 }
 
 Truth Interpreter::run_text(const std::string& text, const std::string& origin, Place begin) {
-  if (has_unknown(text)) return output_is_known_ = false, Truth::kUnknown;
-  spend(text.size(), begin);
+  if (has_unknown(text)) return output_.is_known = false, Truth::kUnknown;
   return elsewhere(Cursor(text, origin, begin), [&] {
+    spend(text.size());
     const Truth truth = list();
     if (!cursor_.is_end()) throw cursor_.error(fmt::format("`{}` where a command is expected", cursor_.peek()));
     return truth;
@@ -45,10 +45,11 @@ std::string Interpreter::text_of(Place place) const {
   return fmt::format("{}:{}", name_of(place), place.line);
 }
 
-void Interpreter::spend(size_t work, Place place) {
+void Interpreter::spend(size_t work) {
   work_ += work;
   if (work_ > kMostWork)
-    throw user_error("{}: runs too long, or grows too large, to be a script that starts a training", text_of(place));
+    throw user_error("{}: runs too long, or grows too large, to be a script that starts a training",
+                     text_of(cursor_.place()));
 }
 
 Scoped<int> Interpreter::deeper() {
@@ -110,7 +111,7 @@ Truth Interpreter::pipeline() {
   if (is_several) {
     do apart([&] { return command(); });
     while (take_pipe());
-    output_is_known_ = output_is_known_ && !runs();
+    output_.is_known = output_.is_known && !runs();
   } else
     truth = command();
   return negates ? not_(truth) : truth;
@@ -119,7 +120,7 @@ Truth Interpreter::pipeline() {
 Truth Interpreter::command() {
   const auto deep = deeper();
   cursor_.skip_blanks();
-  if (runs()) spend(64, cursor_.place());
+  if (runs()) spend(64);
   const auto truth = compound();
   if (!truth) return simple();
   std::vector<Redirect> redirects;
@@ -134,9 +135,7 @@ std::optional<Truth> Interpreter::compound() {
     cursor_.expect(end);
     return truth;
   };
-  const Place place = cursor_.place();
-  if (const auto expression = arithmetic())
-    return truth_of_number(runs() ? number_of(*expression, place) : std::nullopt);
+  if (const auto expression = arithmetic()) return truth_of_number(runs() ? number_of(*expression) : std::nullopt);
   if (cursor_.take("(")) return bracketed(")", [&] { return apart([&] { return list(); }); });
   if (cursor_.take_word("{")) return bracketed("}", [&] { return list(); });
   if (cursor_.take_word("if")) return bracketed("fi", [&] { return branches(); });
@@ -256,7 +255,7 @@ Truth Interpreter::counted_for() {
   const auto value = [&](size_t i) {
     const std::string text = runs() ? elsewhere(parts.at(i), [&] { return read(i); }) : "";
     const bool is_endless = text.find_first_not_of(" \t\n") == text.npos;
-    return is_endless ? Truth::kYes : truth_of_number(number_of(text, place));
+    return is_endless ? Truth::kYes : truth_of_number(number_of(text));
   };
   const std::string_view end = loop_begin();
   value(0);
@@ -275,7 +274,7 @@ Truth Interpreter::cases(const std::optional<std::string>& subject) {
   do {
     cursor_.skip_blanks();
     const auto pattern = unknowns_.known(read_value(/*as_pattern=*/true));
-    if (runs()) spend((subject ? subject->size() : 1) * (pattern ? pattern->size() : 1), place);
+    if (runs()) spend((subject ? subject->size() : 1) * (pattern ? pattern->size() : 1));
     if (!pattern)
       fits = fits == Truth::kNo ? Truth::kUnknown : fits;
     else if (*pattern == "*" || (subject && matches_pattern(*subject, *pattern)))
@@ -323,7 +322,7 @@ bool Interpreter::read_redirect(std::vector<Redirect>& all) {
     std::erase_if(last, [](char c) { return c == '\'' || c == '"' || c == '\\'; });
     redirect.expands = last == quoted;
     redirect.target = Cursor(cursor_.document(last, redirect.op.ends_with("-")), "", begin.place());
-    spend(redirect.target.rest().size(), begin.place());
+    spend(redirect.target.rest().size());
   }
   all.push_back(std::move(redirect));
   return true;

@@ -68,18 +68,14 @@ class Interpreter {
  private:
   using Fields = std::vector<Field>;
   using Way = std::function<Truth()>;
-  struct Variable {
-    Fields fields;  // one, or an array's
-    bool is_array = false;
-  };
-  using Variables = std::map<std::string, std::optional<Variable>>;  // nullopt: not set
+  using Variables = std::map<std::string, std::optional<Fields>>;  // one, or an array's; nullopt: not set
   struct Arguments {
     Fields given;             // $1, $2, ...
     bool has_more = false;    // more follow, whose values are unknown
     int64_t num_shifted = 0;  // `shift` has taken so many from the front
   };
   struct State {
-    std::map<std::string, Variable> variables;
+    std::map<std::string, Fields> variables;
     std::map<std::string, Cursor> functions;  // where their bodies begin
     Arguments arguments;
     std::string folder;  // empty: where the script was started
@@ -88,6 +84,11 @@ class Interpreter {
     size_t size() const;
   };
   enum class Flow { kOn, kBreak, kContinue, kReturn, kExit };
+  /// What has been printed, for the substitution around it.
+  struct Output {
+    std::string text = {};
+    bool is_known = true;
+  };
   struct Redirect {
     std::string op;  // "<", "2>", "<<", "<<<", ...
     Cursor target;   // the word; of a here-document its text
@@ -161,14 +162,15 @@ class Interpreter {
 
   // ---- variables.cpp: variables, and states in which they are one thing or another
   void read_assignment();
-  void assign(const std::string& name, const std::optional<std::string>& subscript, bool appends, Variable added);
-  void set(const std::string& name, Variable value);
-  void set(const std::string& name, const std::string& text, Place place) { set(name, Variable{{{text, place}}}); }
-  const Variable* find(const std::string& name) const;
-  std::optional<Variable> copy_of(const std::string& name) const;
+  void assign(const std::string& name, const std::optional<std::string>& subscript, bool appends, bool is_array,
+              Fields added);
+  void set(const std::string& name, Fields values);
+  void set(const std::string& name, const std::string& text, Place place) { set(name, {{text, place}}); }
+  const Fields* find(const std::string& name) const;
+  std::optional<Fields> copy_of(const std::string& name) const;
   void restore(const Variables& values);
-  std::optional<int64_t> number_of(const std::string& expanded, Place place);
-  std::optional<size_t> index_of(const std::string& subscript, size_t size, Place place);
+  std::optional<int64_t> number_of(const std::string& expanded);
+  std::optional<size_t> index_of(const std::string& subscript, size_t size);
   std::string environment(const std::string& name, Place place);
   Truth apart(const Way& way);
   /// `yes` or `no`, which read the text that follows in this order; where the truth is not known, both.
@@ -196,11 +198,11 @@ class Interpreter {
   Truth test(const Fields& words);
   Truth test_words();
   void read_expression();
-  Truth compare(const std::string& left, const std::string& sign, const std::string& right, Place place);
+  Truth compare(const std::string& left, const std::string& sign, const std::string& right);
   Truth check(const std::string& sign, const std::string& operand);
 
   const std::string& name_of(Place place) const { return files_.at(static_cast<size_t>(place.file)); }
-  void spend(size_t work, Place place);
+  void spend(size_t work);
 
   Reading reading_;
   State state_;
@@ -216,8 +218,7 @@ class Interpreter {
   Flow flow_ = Flow::kOn;
   size_t work_ = 0;
   int depth_ = 0;
-  std::string* output_ = nullptr;  // where a substitution collects what is printed
-  bool output_is_known_ = true;
+  Output output_;
 };
 
 }  // namespace roll::shell

@@ -75,13 +75,13 @@ Interpreter::Fields Interpreter::values_of(const Parameter& parameter) {
     return {{unknown_text(fmt::format("${}, an argument of the script", position), place), place}};
   }
   if (!is_name(name)) return {{unknown_text(parameter.written, place), place}};
-  const Variable* variable = find(name);
-  if (!variable) return is_always_set(name) ? Fields{{environment(name, place), place}} : Fields{};
-  const bool is_unknown = variable->fields.size() == 1 && has_unknown(variable->fields[0].text);
-  if (parameter.is_list() || is_unknown) return variable->fields;
-  const auto index = index_of(parameter.subscript.value_or("0"), variable->fields.size(), place);
+  const Fields* values = find(name);
+  if (!values) return is_always_set(name) ? Fields{{environment(name, place), place}} : Fields{};
+  const bool is_unknown = values->size() == 1 && has_unknown((*values)[0].text);
+  if (parameter.is_list() || is_unknown) return *values;
+  const auto index = index_of(parameter.subscript.value_or("0"), values->size());
   if (!index) return {{unknown_text(parameter.written, place), place}};
-  return *index < variable->fields.size() ? Fields{variable->fields[*index]} : Fields{};
+  return *index < values->size() ? Fields{(*values)[*index]} : Fields{};
 }
 
 void Interpreter::read_name(Builder& builder, const std::string& name, bool in_quotes) {
@@ -119,7 +119,7 @@ void Interpreter::read_braces(Builder& builder, bool in_quotes) {
     parameter.name = parameter.values.size() == 1 ? parameter.values[0].text : "";
     parameter.values = values_of(parameter);
   }
-  spend(32 * parameter.values.size(), parameter.place);
+  spend(32 * parameter.values.size());
   const std::string_view sign = cursor_.rest().substr(cursor_.is_at(":") ? 1 : 0, 1);
   bool has_word = false;
   if (is_length && runs())
@@ -183,7 +183,7 @@ void Interpreter::read_changes(Parameter& parameter) {
   if (sign == '/' && cursor_.take("/")) read_text(to, "}", /*in_quotes=*/false);
   for (Field& value : parameter.values) {
     const size_t size = value.text.size();
-    spend(is_cut ? (size + 1) * (size + 4) / 4 * std::max<size_t>(1, from.text.size() / 8) : size, place);
+    spend(is_cut ? (size + 1) * (size + 4) / 4 * std::max<size_t>(1, from.text.size() / 8) : size);
     std::optional<std::string> made;
     if (is_cut)
       made = cut(value.text, from.text, sign == '#', is_twice);
@@ -204,7 +204,7 @@ std::optional<std::string> Interpreter::replaced(const std::string& value, const
   size_t at = 0;
   for (size_t found = value.find(from); found != value.npos; found = is_all ? value.find(from, at) : value.npos) {
     text += value.substr(at, found - at) + to;
-    spend(to.size(), cursor_.place());
+    spend(to.size());
     at = found + from.size();
   }
   return text + value.substr(at);
@@ -217,8 +217,8 @@ void Interpreter::read_slice(Parameter& parameter) {
   const bool has_count = cursor_.take(":"), is_list = parameter.is_list();
   const std::string number = has_count ? quoted_text("}") : "";
   if (!runs()) return;
-  auto first = number_of(from, place);
-  const auto count = number_of(number, place);
+  auto first = number_of(from);
+  const auto count = number_of(number);
   Fields& values = parameter.values;
   const bool is_known = first && count && (is_list ? *count >= 0 : values.size() == 1 && !has_unknown(values[0].text));
   if (!is_known) return parameter.become(unknown_text(parameter.written, place));

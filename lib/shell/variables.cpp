@@ -15,20 +15,19 @@ constexpr size_t kLongestText = 64 << 10, kMostFields = 10'000;
 
 }  // namespace
 
-void Interpreter::set(const std::string& name, Variable value) {
+void Interpreter::set(const std::string& name, Fields values) {
   if (!state_.doubt.empty())
-    for (Field& field : value.fields)
-      field.text = unknown_text(name + ", which depends on " + state_.doubt, field.place);
-  state_.variables[name] = std::move(value);
+    for (Field& value : values) value.text = unknown_text(name + ", which depends on " + state_.doubt, value.place);
+  state_.variables[name] = std::move(values);
 }
 
-const Interpreter::Variable* Interpreter::find(const std::string& name) const {
+const Interpreter::Fields* Interpreter::find(const std::string& name) const {
   const auto found = state_.variables.find(name);
   return found == state_.variables.end() ? nullptr : &found->second;
 }
 
-std::optional<Interpreter::Variable> Interpreter::copy_of(const std::string& name) const {
-  const Variable* found = find(name);
+std::optional<Interpreter::Fields> Interpreter::copy_of(const std::string& name) const {
+  const Fields* found = find(name);
   return found ? std::optional(*found) : std::nullopt;
 }
 
@@ -61,51 +60,49 @@ void Interpreter::read_assignment() {
     }
   } else
     elements.done = {{read_value(), place}};
-  if (runs()) assign(name, subscript, appends, {std::move(elements.done), is_array});
+  if (runs()) assign(name, subscript, appends, is_array, std::move(elements.done));
 }
 
 void Interpreter::assign(const std::string& name, const std::optional<std::string>& subscript, bool appends,
-                         Variable added) {
-  const Place place = added.fields.empty() ? cursor_.place() : added.fields[0].place;
-  Variable value = appends || subscript ? copy_of(name).value_or(Variable{}) : Variable{};
-  spend(64 * value.fields.size(), place);
-  if (added.is_array) {
-    std::ranges::move(added.fields, std::back_inserter(value.fields));
-    value.is_array = true;
+                         bool is_array, Fields added) {
+  const Place place = added.empty() ? cursor_.place() : added[0].place;
+  Fields values = appends || subscript ? copy_of(name).value_or(Fields{}) : Fields{};
+  spend(64 * values.size());
+  if (is_array) {
+    std::ranges::move(added, std::back_inserter(values));
   } else {
-    std::string& text = added.fields[0].text;
+    std::string& text = added[0].text;
     // X="$X more" of an X that nobody has set begins with nothing.
     if (has_unknown(text) && !is_always_set(name) && !find(name))
       if (std::string rest = unknowns_.without(text, name); !rest.empty()) text = rest;
-    const auto index = index_of(subscript.value_or("0"), value.fields.size(), place);
+    const auto index = index_of(subscript.value_or("0"), values.size());
     if (!index || *index >= kMostFields)
       return set(name, unknown_text(name + "[" + subscript.value_or("") + "]", place), place);
-    value.is_array = value.is_array || subscript;
-    if (value.fields.size() <= *index) value.fields.resize(*index + 1, {"", place});
-    Field& field = value.fields[*index];
-    field = {appends ? field.text + text : text, place};
+    if (values.size() <= *index) values.resize(*index + 1, {"", place});
+    values[*index] = {appends ? values[*index].text + text : text, place};
   }
-  for (const Field& field : value.fields)
-    if (field.text.size() > kLongestText || value.fields.size() > kMostFields)
+  for (const Field& value : values)
+    if (value.text.size() > kLongestText || values.size() > kMostFields)
       throw user_error(
           "{}: {}: more than {} KB in a variable, or {} words in an array; this is not a script that starts a training",
           text_of(place), name, kLongestText >> 10, kMostFields);
-  set(name, std::move(value));
+  set(name, std::move(values));
 }
 
-std::optional<int64_t> Interpreter::number_of(const std::string& expanded, Place place) {
-  const NumberVariables variables{[&](const std::string& name) -> std::optional<std::string> {
-                                    spend(expanded.size() + 64, place);
-                                    const Variable* known = find(name);
-                                    if (!known) return std::nullopt;
-                                    return known->fields.empty() ? std::string() : known->fields[0].text;
-                                  },
-                                  [&](const std::string& name, const std::string& value) { set(name, value, place); }};
+std::optional<int64_t> Interpreter::number_of(const std::string& expanded) {
+  const NumberVariables variables{
+      [&](const std::string& name) -> std::optional<std::string> {
+        spend(expanded.size() + 64);
+        const Fields* known = find(name);
+        if (!known) return std::nullopt;
+        return known->empty() ? std::string() : (*known)[0].text;
+      },
+      [&](const std::string& name, const std::string& value) { set(name, value, cursor_.place()); }};
   return evaluate(expanded, variables);
 }
 
-std::optional<size_t> Interpreter::index_of(const std::string& subscript, size_t size, Place place) {
-  const auto index = number_of(subscript, place);
+std::optional<size_t> Interpreter::index_of(const std::string& subscript, size_t size) {
+  const auto index = number_of(subscript);
   if (!index) return std::nullopt;
   const int64_t from_begin = *index < 0 ? *index + static_cast<int64_t>(size) : *index;
   return from_begin < 0 ? std::nullopt : std::optional(static_cast<size_t>(from_begin));
@@ -114,13 +111,13 @@ std::optional<size_t> Interpreter::index_of(const std::string& subscript, size_t
 /// The work of a copy.
 size_t Interpreter::State::size() const {
   size_t num_parts = functions.size() + arguments.given.size();
-  for (const auto& [name, variable] : variables) num_parts += 1 + variable.fields.size();
+  for (const auto& [name, values] : variables) num_parts += 1 + values.size();
   return 64 * num_parts;
 }
 
 Truth Interpreter::apart(const Way& way) {
   if (!runs()) return way();
-  spend(state_.size(), cursor_.place());
+  spend(state_.size());
   const Scoped state(state_, State(state_));
   const Scoped flow(flow_, Flow::kOn);
   return way();
@@ -138,7 +135,7 @@ Truth Interpreter::either(Truth truth, const Way& yes, const Way& no, std::strin
 }
 
 Truth Interpreter::both(const Way& yes, const Way& no, const std::string& why, Place place) {
-  spend(2 * state_.size(), place);
+  spend(2 * state_.size());
   const State before = state_;
   const std::string exit_before = exit_place_;
   const size_t num_calls = calls_.size();
@@ -149,7 +146,7 @@ Truth Interpreter::both(const Way& yes, const Way& no, const std::string& why, P
   const Flow flow_no = flow_;
   for (size_t i = num_calls; i < calls_.size(); ++i)
     if (calls_[i].condition.empty()) calls_[i].condition = why;
-  output_is_known_ = false;
+  output_.is_known = false;
   if (flow_yes == Flow::kExit && flow_no == Flow::kExit) return Truth::kUnknown;
   flow_ = Flow::kOn;
   exit_place_ = exit_before;
@@ -164,17 +161,15 @@ Truth Interpreter::both(const Way& yes, const Way& no, const std::string& why, P
 }
 
 void Interpreter::merge(const State& other, const std::string& why, Place place) {
-  const auto is_same = [](const Variable* a, const Variable* b) {
-    if (!a || !b) return a == b;
-    return a->is_array == b->is_array && std::ranges::equal(a->fields, b->fields, {}, &Field::text, &Field::text);
-  };
   std::set<std::string> names;
   for (const State* state : {static_cast<const State*>(&state_), &other})
-    for (const auto& [name, variable] : state->variables) names.insert(name);
+    for (const auto& [name, values] : state->variables) names.insert(name);
   for (const std::string& name : names) {
+    const Fields* const mine = find(name);
     const auto theirs = other.variables.find(name);
-    if (is_same(find(name), theirs == other.variables.end() ? nullptr : &theirs->second)) continue;
-    state_.variables[name] = {{{unknown_text(name + ", which depends on " + why, place), place}}};
+    const bool is_same = mine && theirs != other.variables.end() &&
+                         std::ranges::equal(*mine, theirs->second, {}, &Field::text, &Field::text);
+    if (!is_same) state_.variables[name] = {{unknown_text(name + ", which depends on " + why, place), place}};
   }
   for (const auto& [name, body] : other.functions) state_.functions.emplace(name, body);
   if (state_.folder != other.folder) state_.folder = unknown_text("the folder after " + why, place);

@@ -40,9 +40,9 @@ std::string Interpreter::ahead(std::string_view ends) {
 }
 
 Builder Interpreter::builder(bool splits) const {
-  const Variable* separators = find("IFS");
+  const Fields* separators = find("IFS");
   Builder made{.place = cursor_.place(), .splits = splits};
-  if (separators && !separators->fields.empty()) made.separators = separators->fields[0].text;
+  if (separators && !separators->empty()) made.separators = (*separators)[0].text;
   return made;
 }
 
@@ -68,9 +68,9 @@ void Interpreter::read_word(Builder& builder) {
     else
       read_choices(builder, braces);
   }
-  spend(cursor_.since(begin).size() + 8, builder.place);
+  spend(cursor_.since(begin).size() + 8);
   builder.end();
-  for (size_t i = num_before; runs() && i < builder.done.size(); ++i) spend(builder.done[i].text.size(), builder.place);
+  for (size_t i = num_before; runs() && i < builder.done.size(); ++i) spend(builder.done[i].text.size());
 }
 
 /// Each choice with what stands around the braces.
@@ -78,7 +78,7 @@ void Interpreter::read_choices(Builder& builder, const Braces& braces) {
   cursor_.skip(braces.size);
   const std::string before = builder.text, behind = ahead(kEndsOfWords);
   for (const std::string& choice : braces.choices) {
-    spend(before.size() + behind.size() + 64, builder.place);
+    spend(before.size() + behind.size() + 64);
     builder.text = before;
     builder.has_text = !before.empty();
     elsewhere(Cursor(choice + behind, "", builder.place), [&] { read_word(builder); });
@@ -90,14 +90,14 @@ std::string Interpreter::read_value(bool as_pattern) {
   Builder made{.place = cursor_.place(), .makes_pattern = as_pattern};
   if (cursor_.is_at("<(") || cursor_.is_at(">(")) read_piece(made, /*in_quotes=*/false);
   read_text(made, kEndsOfWords, /*in_quotes=*/false);
-  spend(made.text.size() + 8, made.place);
+  spend(made.text.size() + 8);
   return made.text;
 }
 
 std::string Interpreter::quoted_text(std::string_view ends, char opens) {
   Builder made{.place = cursor_.place()};
   read_text(made, ends, /*in_quotes=*/true, opens);
-  spend(made.text.size() + 8, made.place);
+  spend(made.text.size() + 8);
   return made.text;
 }
 
@@ -169,7 +169,7 @@ void Interpreter::read_quotes(Builder& builder, char quote) {
 void Interpreter::read_dollar(Builder& builder, bool in_quotes, const Cursor& begin) {
   const auto deep = deeper();
   if (const auto expression = arithmetic()) {
-    const auto value = runs() ? number_of(*expression, builder.place) : std::nullopt;
+    const auto value = runs() ? number_of(*expression) : std::nullopt;
     add_found(builder, value ? std::optional(fmt::format("{}", *value)) : std::nullopt, in_quotes, begin);
   } else if (cursor_.take("(")) {
     read_output(builder, in_quotes, begin, ")");
@@ -211,10 +211,9 @@ void Interpreter::add_found(Builder& builder, const std::optional<std::string>& 
 
 /// What commands print; behind "$(" or a backtick at `begin`, and through `end`.
 void Interpreter::read_output(Builder& builder, bool in_quotes, const Cursor& begin, std::string_view end) {
-  std::optional<std::string> printed("");
+  std::optional<std::string> printed;
   {
-    const Scoped output(output_, &*printed);
-    const Scoped is_known(output_is_known_, true);
+    const Scoped output(output_, Output{});
     const Scoped exit_place(exit_place_, exit_place_);
     const size_t num_calls = calls_.size();
     if (end == ")") {
@@ -226,8 +225,7 @@ void Interpreter::read_output(Builder& builder, bool in_quotes, const Cursor& be
       if (runs()) apart([&] { return run_text(inside, name_of(builder.place), builder.place); });
     }
     calls_.resize(num_calls);
-    printed->resize(printed->find_last_not_of('\n') + 1);
-    if (!output_is_known_) printed.reset();
+    if (output_.is_known) printed = output_.text.substr(0, output_.text.find_last_not_of('\n') + 1);
   }
   cursor_.expect(end);
   add_found(builder, printed, in_quotes, begin);
