@@ -22,20 +22,16 @@ void Builder::end() {
 void Builder::value(std::string_view piece, Place of_value, bool in_quotes) {
   if (in_quotes) return literal(piece);
   if (!splits) return piece.empty() ? void() : plain(piece);
-  const std::string_view blanks = separators;
-  const auto first = piece.find_first_not_of(blanks);
-  const bool is_several = first != piece.npos && piece.find_first_of(blanks, first) < piece.find_last_not_of(blanks);
+  const auto first = piece.find_first_not_of(separators), last = piece.find_last_not_of(separators);
+  const bool is_several = first != piece.npos && piece.find_first_of(separators, first) < last;
   const Place of_word = place;
   for (size_t at = 0; at < piece.size();) {
-    if (blanks.find(piece[at]) != blanks.npos) {
-      end();
-      if (piece[at++] == '\n') ++of_value.line;
-      continue;
-    }
-    const size_t stop = std::min(piece.find_first_of(blanks, at), piece.size());
-    if (is_several) place = of_value;
-    plain(piece.substr(at, stop - at));
-    at = stop;
+    const size_t stop = std::min(piece.find_first_of(separators, at), piece.size());
+    if (stop > at && is_several) place = of_value;
+    if (stop > at) plain(piece.substr(at, stop - at));
+    if (stop < piece.size()) end();
+    if (stop < piece.size() && piece[stop] == '\n') ++of_value.line;
+    at = stop + 1;
   }
   if (!has_text) place = of_word;
 }
@@ -43,10 +39,7 @@ void Builder::value(std::string_view piece, Place of_value, bool in_quotes) {
 void Builder::list(const std::vector<Field>& values, bool in_quotes) {
   const Place of_word = place;
   for (size_t i = 0; i < values.size(); ++i) {
-    if (i > 0 && splits)
-      end();
-    else if (i > 0)
-      plain(" ");
+    if (i > 0) splits ? end() : plain(" ");
     if (splits && values.size() > 1) place = values[i].place;
     value(values[i].text, values[i].place, in_quotes);
   }

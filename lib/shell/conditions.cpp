@@ -1,4 +1,6 @@
 // [ ] and [[ ]].
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -9,13 +11,11 @@ namespace roll::shell {
 
 namespace {
 
+constexpr std::array<std::string_view, 15> kComparisons{"=",   "==",  "!=",  "=~",  "<",   ">",   "-eq", "-ne",
+                                                        "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"};
+
 bool compares_texts(std::string_view sign) {
-  return sign == "=" || sign == "==" || sign == "!=";
-}
-bool is_comparison(std::string_view word) {
-  static constexpr std::array<std::string_view, 12> kOthers{"=~",  "<",   ">",   "-eq", "-ne", "-lt",
-                                                            "-le", "-gt", "-ge", "-nt", "-ot", "-ef"};
-  return compares_texts(word) || std::ranges::find(kOthers, word) != kOthers.end();
+  return std::ranges::find(kComparisons.begin(), kComparisons.begin() + 3, sign) != kComparisons.begin() + 3;
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ class Interpreter::TestReader {
   Truth operand() {
     if (at_ == tokens_.size()) return Truth::kNo;
     const Token& first = tokens_[at_++];
-    if (at_ + 1 < tokens_.size() && is_comparison(tokens_[at_].written)) {
+    if (at_ + 1 < tokens_.size() && std::ranges::find(kComparisons, tokens_[at_].written) != kComparisons.end()) {
       at_ += 2;
       return shell_.compare(first.value, tokens_[at_ - 2].written, tokens_[at_ - 1].value);
     }
@@ -98,24 +98,16 @@ Truth Interpreter::test_words() {
     if (cursor_.is_end()) throw cursor_.error("`]]` is missing");
     const Cursor begin = cursor_;
     const std::string before = tokens.empty() ? "" : tokens.back().written;
+    Builder ignored;
     std::string value;
     if (before == "=~")
-      read_expression();
+      read_text(ignored, " \t\r\n", /*in_quotes=*/false, '(');
     else if (std::ranges::none_of(kSigns, [&](const char* each) { return cursor_.take(each); }))
       value = read_value(compares_texts(before));
     if (cursor_.is_same(begin)) throw cursor_.error("in [[ ]]");
     tokens.push_back({cursor_.since(begin), value});
   }
   return runs() ? TestReader(*this, std::move(tokens)).whole("||", "&&") : Truth::kUnknown;
-}
-
-/// What stands behind =~, up to a blank that no bracket holds.
-void Interpreter::read_expression() {
-  for (int depth = 0; !cursor_.is_end() && (depth > 0 || !cursor_.is_at_any(" \t\r\n"));) {
-    const char c = cursor_.next();
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (c == '\\' && !cursor_.is_end()) cursor_.skip(1);
-  }
 }
 
 /// `right` is a pattern where `sign` compares texts.
@@ -129,25 +121,21 @@ Truth Interpreter::compare(const std::string& left, const std::string& sign, con
   }
   if (sign == "<") return truth_of(*a < *b);
   if (sign == ">") return truth_of(*a > *b);
-  if (sign.size() != 3 || a->empty() || b->empty()) return Truth::kUnknown;
-  const auto x = number_of(*a), y = number_of(*b);
-  if (!x || !y) return Truth::kUnknown;
-  const std::map<std::string_view, bool> truths{{"-eq", *x == *y}, {"-ne", *x != *y}, {"-lt", *x < *y},
-                                                {"-le", *x <= *y}, {"-gt", *x > *y},  {"-ge", *x >= *y}};
-  const auto found = truths.find(sign);
-  return found == truths.end() ? Truth::kUnknown : truth_of(found->second);
+  static const std::map<std::string_view, std::string_view> kNumbers{{"-eq", "=="}, {"-ne", "!="}, {"-lt", "<"},
+                                                                     {"-le", "<="}, {"-gt", ">"},  {"-ge", ">="}};
+  const auto number = kNumbers.find(sign);
+  if (number == kNumbers.end() || a->empty() || b->empty()) return Truth::kUnknown;
+  return truth_of_number(number_of(fmt::format("({}) {} ({})", *a, number->second, *b)));
 }
 
 Truth Interpreter::check(const std::string& sign, const std::string& operand) {
   auto is_empty = unknowns_.is_empty(operand);
   std::set<std::string> open;
-  bool is_given = false;
   unknowns_.filled(operand, [&](const Unknown& unknown) {
     if (unknown.may_be_set()) open.insert(unknown.text);
-    is_given = is_given || (unknown.may_be_set() && reading_.given.contains(unknown.text));
     return std::string();
   });
-  if (is_given)
+  if (std::ranges::any_of(open, [&](const std::string& name) { return reading_.given.contains(name); }))
     is_empty = false;
   else if (is_empty == true && !open.empty())
     missing_ = open;

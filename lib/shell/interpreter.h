@@ -197,7 +197,6 @@ class Interpreter {
   class TestReader;
   Truth test(const Fields& words);
   Truth test_words();
-  void read_expression();
   Truth compare(const std::string& left, const std::string& sign, const std::string& right);
   Truth check(const std::string& sign, const std::string& operand);
 
