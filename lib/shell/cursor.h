@@ -51,6 +51,7 @@ class Cursor {
 
   std::string_view rest() const { return std::string_view(source_->text).substr(at_); }
   std::string since(const Cursor& begin) const { return source_->text.substr(begin.at_, at_ - begin.at_); }
+  size_t size_since(const Cursor& begin) const { return at_ - begin.at_; }
   bool is_same(const Cursor& other) const { return at_ == other.at_; }
   Place place() const;
   UserError error(std::string_view what) const;

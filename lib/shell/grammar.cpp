@@ -53,7 +53,7 @@ void Interpreter::spend(size_t work) {
 }
 
 Scoped<int> Interpreter::deeper() {
-  constexpr int kDeepest = 100;
+  constexpr int kDeepest = 180;
   if (depth_ == kDeepest)
     throw user_error("{}: commands, functions and variables are nested too deep", text_of(cursor_.place()));
   return {depth_, depth_ + 1};
@@ -120,7 +120,7 @@ Truth Interpreter::pipeline() {
 Truth Interpreter::command() {
   const auto deep = deeper();
   cursor_.skip_blanks();
-  if (runs()) spend(64);
+  spend(200);
   const auto truth = compound();
   if (!truth) return simple();
   std::vector<Redirect> redirects;
@@ -137,25 +137,25 @@ std::optional<Truth> Interpreter::compound() {
   };
   if (const auto expression = arithmetic()) return truth_of_number(runs() ? number_of(*expression) : std::nullopt);
   if (cursor_.take("(")) return bracketed(")", [&] { return apart([&] { return list(); }); });
-  if (cursor_.take_word("{")) return bracketed("}", [&] { return list(); });
-  if (cursor_.take_word("if")) return bracketed("fi", [&] { return branches(); });
-  if (cursor_.take_word("while")) return while_loop(/*is_until=*/false);
-  if (cursor_.take_word("until")) return while_loop(/*is_until=*/true);
-  if (cursor_.take_word("for")) return for_loop();
-  if (cursor_.take_word("[[")) return test_words();
-  if (cursor_.take_word("case")) {
+  const std::string_view word = cursor_.plain_word();
+  const auto takes = [&](std::string_view keyword) { return word == keyword && cursor_.take(keyword); };
+  if (takes("{")) return bracketed("}", [&] { return list(); });
+  if (takes("if")) return bracketed("fi", [&] { return branches(); });
+  if (takes("while")) return while_loop(/*is_until=*/false);
+  if (takes("until")) return while_loop(/*is_until=*/true);
+  if (takes("for")) return for_loop();
+  if (takes("[[")) return test_words();
+  if (takes("case")) {
     cursor_.skip_blanks();
     const auto subject = unknowns_.known(read_value());
     cursor_.expect("in");
     return cases(subject);
   }
-  if (cursor_.take_word("function")) {
-    cursor_.skip_blanks();
-    const std::string name(cursor_.plain_word());
-    cursor_.take(name);
-    return define(name);
-  }
-  return std::nullopt;
+  if (!takes("function")) return std::nullopt;
+  cursor_.skip_blanks();
+  const std::string name(cursor_.plain_word());
+  cursor_.take(name);
+  return define(name);
 }
 
 /// Behind `if` and `elif`, up to `fi`.

@@ -104,7 +104,7 @@ void Interpreter::add(Builder& builder, const Parameter& parameter, bool in_quot
 /// Behind "${".
 void Interpreter::read_braces(Builder& builder, bool in_quotes) {
   if (cursor_.take("}")) return;
-  const auto takes = [&](std::string_view sign) { return cursor_.rest().substr(1, 1) != "}" && cursor_.take(sign); };
+  const auto takes = [&](const std::string& sign) { return !cursor_.is_at(sign + "}") && cursor_.take(sign); };
   Parameter parameter{"", builder.place, ""};
   if (runs()) parameter.written = "${" + ahead("}") + "}";
   const bool is_length = takes("#"), is_indirect = takes("!");

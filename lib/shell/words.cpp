@@ -68,7 +68,7 @@ void Interpreter::read_word(Builder& builder) {
     else
       read_choices(builder, braces);
   }
-  spend(cursor_.since(begin).size() + 8);
+  spend(cursor_.size_since(begin) + 8);
   builder.end();
   for (size_t i = num_before; runs() && i < builder.done.size(); ++i) spend(builder.done[i].text.size());
 }
