@@ -144,7 +144,7 @@ std::optional<Truth> Interpreter::run_builtin(const Command& command) {
   if (name == "read") return run_read(command);
   if (name == "source" || name == ".") return run_source(words);
   if (name == "cd" || name == "pushd") return run_cd(words);
-  if (name == "eval") return run_text(joined(words, 1), name_of(place), place);
+  if (name == "eval") return run_text(joined(words, 1), place);
   if (name == "let") return truth_of_number(number_of(joined(words, 1)));
   // Only the arguments that `set` sets matter; options such as -e do not say what is run.
   if (const auto dashes = std::ranges::find(words, "--", &Field::text); name == "set" && dashes != words.end())
@@ -242,10 +242,13 @@ Truth Interpreter::run_read(const Command& command) {
   text.resize(text.find_last_not_of(" \t\n") + 1);
   const bool is_whole = given->op == "<<<" || has([](const Field& word) { return word.text == "-d"; }) > 0;
   if (!is_whole) text.resize(std::min(text.find('\n'), text.size()));
-  if (has([](const Field& word) { return word.text.starts_with("-") && word.text.find('a') != std::string::npos; }) > 0)
-    set(name, split(text, place));
-  else
-    set(name, text, place);
+  Builder value = builder(has([](const Field& word) {
+                            return word.text.starts_with("-") && word.text.find('a') != std::string::npos;
+                          }) > 0);
+  value.place = place;
+  value.value(text, place, /*in_quotes=*/false);
+  value.end();
+  set(name, value.done);
   return Truth::kUnknown;
 }
 
@@ -272,7 +275,7 @@ Truth Interpreter::run_source(const Fields& words) {
   files_.push_back(shown);
   std::optional<Scoped<Arguments>> own;
   if (words.size() > 2) own.emplace(state_.arguments, Arguments{Fields(words.begin() + 2, words.end())});
-  const Truth truth = run_text(*text, shown, {static_cast<int>(files_.size()) - 1});
+  const Truth truth = run_text(*text, {static_cast<int>(files_.size()) - 1});
   if (flow_ == Flow::kReturn) flow_ = Flow::kOn;
   return truth;
 }
@@ -303,7 +306,7 @@ std::optional<Truth> Interpreter::run_nested_shell(const Fields& words) {
   return apart([&] {
     state_.arguments = {Fields(next + std::min<ptrdiff_t>(is_text ? 3 : 1, words.end() - next), words.end())};
     if (!is_text) return run_source({*shell, *next});
-    return run_text(next[1].text, name_of(next[1].place), next[1].place);
+    return run_text(next[1].text, next[1].place);
   });
 }
 

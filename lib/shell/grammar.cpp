@@ -28,12 +28,12 @@ Interpreter::Interpreter(Reading reading) : reading_(std::move(reading)) {
 
 void Interpreter::run(std::string_view text, const std::string& origin, int first_line) {
   files_.push_back(origin);
-  run_text(std::string(text), origin, {static_cast<int>(files_.size()) - 1, first_line});
+  run_text(std::string(text), {static_cast<int>(files_.size()) - 1, first_line});
 }
 
-Truth Interpreter::run_text(const std::string& text, const std::string& origin, Place begin) {
+Truth Interpreter::run_text(const std::string& text, Place begin) {
   if (has_unknown(text)) return output_.is_known = false, Truth::kUnknown;
-  return elsewhere(Cursor(text, origin, begin), [&] {
+  return elsewhere(Cursor(text, name_of(begin), begin), [&] {
     spend(text.size());
     const Truth truth = list();
     if (!cursor_.is_end()) throw cursor_.error(fmt::format("`{}` where a command is expected", cursor_.peek()));

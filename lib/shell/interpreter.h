@@ -144,7 +144,6 @@ class Interpreter {
   void read_output(Builder& builder, bool in_quotes, const Cursor& begin, std::string_view end);
   void add_found(Builder& builder, const std::optional<std::string>& value, bool in_quotes, const Cursor& begin);
   std::optional<std::string> arithmetic();
-  Fields split(const std::string& text, Place place);
 
   // ---- parameters.cpp: $NAME and ${NAME...}
   struct Parameter;
@@ -158,7 +157,6 @@ class Interpreter {
   std::string length_of(const Parameter& parameter);
   std::optional<std::string> replaced(const std::string& value, const std::string& from, const std::string& to,
                                       bool is_all);
-  std::string unknown_text(const std::string& why, Place place);
 
   // ---- variables.cpp: variables, and states in which they are one thing or another
   void read_assignment();
@@ -171,8 +169,9 @@ class Interpreter {
   void restore(const Variables& values);
   std::optional<int64_t> number_of(const std::string& expanded);
   std::optional<size_t> index_of(const std::string& subscript, size_t size);
-  std::string environment(const std::string& name, Place place);
   Truth apart(const Way& way);
+  std::string unknown_text(const std::string& why, Place place);
+  std::string environment(const std::string& name, Place place);
   /// `yes` or `no`, which read the text that follows in this order; where the truth is not known, both.
   Truth either(Truth truth, const Way& yes, const Way& no, std::string_view condition, Place place);
   Truth both(const Way& yes, const Way& no, const std::string& why, Place place);
@@ -191,7 +190,7 @@ class Interpreter {
   Truth run_cd(const Fields& words);
   std::string folder(Place place);
   std::optional<Truth> run_nested_shell(const Fields& words);
-  Truth run_text(const std::string& text, const std::string& origin, Place begin);
+  Truth run_text(const std::string& text, Place begin);
 
   // ---- conditions.cpp
   class TestReader;
@@ -207,13 +206,13 @@ class Interpreter {
   State state_;
   Cursor cursor_;
   bool is_live_ = true;
-  Unknowns unknowns_;
   std::vector<Call> calls_;
   std::vector<std::string> notes_;
   std::vector<Variables> locals_;   // of each function that runs: values before
   std::vector<std::string> files_;  // names, by Place::file
   std::string exit_place_;
   std::set<std::string> missing_;
+  Unknowns unknowns_;
   Flow flow_ = Flow::kOn;
   size_t work_ = 0;
   int depth_ = 0;

@@ -46,14 +46,6 @@ Builder Interpreter::builder(bool splits) const {
   return made;
 }
 
-Interpreter::Fields Interpreter::split(const std::string& text, Place place) {
-  Builder made = builder(/*splits=*/true);
-  made.place = place;
-  made.value(text, place, /*in_quotes=*/false);
-  made.end();
-  return std::move(made.done);
-}
-
 /// A word, which may become several fields, or none.
 void Interpreter::read_word(Builder& builder) {
   const auto deep = deeper();
@@ -222,7 +214,7 @@ void Interpreter::read_output(Builder& builder, bool in_quotes, const Cursor& be
       std::string inside;
       for (; !cursor_.is_end() && cursor_.peek() != '`'; inside += cursor_.next())
         if (cursor_.peek() == '\\') cursor_.skip(1);
-      if (runs()) apart([&] { return run_text(inside, name_of(builder.place), builder.place); });
+      if (runs()) apart([&] { return run_text(inside, builder.place); });
     }
     calls_.resize(num_calls);
     if (output_.is_known) printed = output_.text.substr(0, output_.text.find_last_not_of('\n') + 1);
