@@ -26,11 +26,11 @@ class Interpreter::TestReader {
   struct Token {
     std::string written, value;  // behind = and its like a pattern
   };
-  TestReader(Interpreter& shell, std::vector<Token> tokens) : shell_(shell), tokens_(std::move(tokens)) {}
-
   /// `either` and `both` are || and &&, or what [ ] has for them.
-  Truth whole(std::string_view either, std::string_view both) {
-    either_ = either, both_ = both;
+  TestReader(Interpreter& shell, std::vector<Token> tokens, std::string_view either, std::string_view both)
+      : shell_(shell), tokens_(std::move(tokens)), either_(either), both_(both) {}
+
+  Truth whole() {
     const Truth truth = list();
     return at_ == tokens_.size() ? truth : Truth::kUnknown;
   }
@@ -87,7 +87,7 @@ Truth Interpreter::test(const Fields& words) {
   }
   if (words[0].text == "[" && words.back().text == "]") tokens.pop_back();
   tokens.erase(tokens.begin());
-  return TestReader(*this, std::move(tokens)).whole("-o", "-a");
+  return TestReader(*this, std::move(tokens), "-o", "-a").whole();
 }
 
 /// Behind [[.
@@ -107,7 +107,7 @@ Truth Interpreter::test_words() {
     if (cursor_.is_same(begin)) throw cursor_.error("in [[ ]]");
     tokens.push_back({cursor_.since(begin), value});
   }
-  return runs() ? TestReader(*this, std::move(tokens)).whole("||", "&&") : Truth::kUnknown;
+  return runs() ? TestReader(*this, std::move(tokens), "||", "&&").whole() : Truth::kUnknown;
 }
 
 /// `right` is a pattern where `sign` compares texts.

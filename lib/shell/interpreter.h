@@ -6,7 +6,8 @@
 // ways are gone, and what they leave differently is unknown. Non-goals: patterns of file names, associative arrays.
 //
 // There is one grammar, and no tree: what reads a text also runs it, and what is not to be run is read without effect.
-// A loop or a function reads its text again.
+// A loop or a function reads its text again. bash itself would read it, too, but not say that a value is unknown: what
+// depends on one in [[ ]], case, (( )) or ${NAME#...} goes one way there without a word.
 #pragma once
 
 #include <functional>
