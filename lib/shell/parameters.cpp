@@ -116,7 +116,8 @@ void Interpreter::read_braces(Builder& builder, bool in_quotes) {
   }
   if (runs()) parameter.values = values_of(parameter);
   if (runs() && is_indirect) {
-    parameter.name = parameter.values.size() == 1 ? parameter.values[0].text : "";
+    const bool is_one = parameter.values.size() == 1 && !parameter.is_list();
+    parameter.name = is_one ? parameter.values[0].text : "";
     parameter.values = values_of(parameter);
   }
   spend(32 * parameter.values.size());

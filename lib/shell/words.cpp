@@ -70,7 +70,6 @@ void Interpreter::read_choices(Builder& builder, const Braces& braces) {
   cursor_.skip(braces.size);
   const std::string before = builder.text, behind = ahead(kEndsOfWords);
   for (const std::string& choice : braces.choices) {
-    spend(before.size() + behind.size() + 64);
     builder.text = before;
     builder.has_text = !before.empty();
     elsewhere(Cursor(choice + behind, "", builder.place), [&] { read_word(builder); });

@@ -157,6 +157,20 @@ run pre{a,b{1,2}}post {a,b}{c,d} x{1..3}y "{a,b}" {a} a{b,c}"d e"
 if [ -n "$T" ]; then run no; fi; if test x = x; then run yes; fi; until false; do run once; break; done; run a; # a comment's quote
 run b
 ---
+(exit 1); run a; X=$(exit; run never); run "b$X"; f() { (return; run never); run c; }; f
+---
+read -r T <<-E
+	with tab
+	E
+run $T; if false; then cat <<-'E'
+	fi
+	E
+fi; run end
+---
+for i in 1 2; do break; for j in a; do run x; done; run never; done; run $i
+---
+A=(a b c); N=A; K=v; M=K; run "${!M}" "${!M#v}" "${#A}" "${#A[1]}"
+---
 x=a; x="$x b" ; run $x; x='$x'; run $x "$x"; x="a
 b"; run $x "$x"
 """

@@ -62,6 +62,7 @@ TEST_CASE("what the environment or a command would tell is unknown, and named", 
   CHECK(only("D=$(date +%F); run x-$D $((GPUS * 2))") == "run|x-<$(date +%F)>|<$((GPUS * 2))>");
   CHECK(only("N=$(nvidia-smi -L | wc -l); run $N ${N:-3}") == "run|<$(nvidia-smi -L | wc -l)>|<${N:-3}>");
   CHECK(only("M=$HOME/a/b; run ${M##*/} ${M%/*} ${M#*/}") == "run|b|/home/x/a|<${M#*/}>");
+  CHECK(only("A=(B); B=1; run ${!A[@]}") == "run|<${!A[@]}>");
   CHECK(only("read A B < file; run $A") == "run|<A, which `read` sets>");
 }
 
