@@ -350,6 +350,11 @@ Truth Interpreter::simple() {
     Builder word = builder(/*splits=*/true);
     read_word(word);
     const std::string written = cursor_.since(begin);
+    if (has_words && written.ends_with('=') && cursor_.is_at("(")) {  // eval NAME=( ... )
+      cursor_ = begin;
+      read_assignment();
+      continue;
+    }
     cursor_.skip_blanks();
     if (!has_words && command.assignments.empty() && cursor_.is_at("(")) return define(written);
     static constexpr std::array kDeclarations{"export", "declare", "typeset", "local", "readonly"};

@@ -169,6 +169,8 @@ fi; run end
 ---
 for i in 1 2; do break; for j in a; do run x; done; run never; done; run $i
 ---
+eval A=(1 2); run "${A[@]}"; eval B="'x y'"; run "$B"
+---
 A=(a b c); N=A; K=v; M=K; run "${!M}" "${!M#v}" "${#A}" "${#A[1]}"
 ---
 x=a; x="$x b" ; run $x; x='$x'; run $x "$x"; x="a
