@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "shell/syntax.h"
+#include "shell/names.h"
 
 namespace roll {
 

@@ -4,42 +4,47 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 
-#include "shell/syntax.h"
-#include "shell/unknown.h"
+#include "shell/cursor.h"
+#include "shell/scoped.h"
 
 namespace roll::shell {
 
 namespace {
 
-constexpr int kDeepestNumber = 50;
-
 struct NotKnown {};
 
-int64_t wrapped(uint64_t value) {
-  return static_cast<int64_t>(value);
-}
+/// Signs between two sides and how much they bind; the longest sign at a place is the one that stands there.
+struct Sign {
+  std::string_view text;
+  int level;  // 0: it stands elsewhere
+};
+constexpr std::array kSigns{Sign{"<<=", 0}, Sign{">>=", 0}, Sign{"**", 11}, Sign{"<<", 8}, Sign{">>", 8}, Sign{"<=", 7},
+                            Sign{">=", 7},  Sign{"==", 6},  Sign{"!=", 6},  Sign{"&&", 2}, Sign{"||", 1}, Sign{"+=", 0},
+                            Sign{"-=", 0},  Sign{"*=", 0},  Sign{"/=", 0},  Sign{"%=", 0}, Sign{"++", 0}, Sign{"--", 0},
+                            Sign{"|", 3},   Sign{"^", 4},   Sign{"&", 5},   Sign{"<", 7},  Sign{">", 7},  Sign{"+", 9},
+                            Sign{"-", 9},   Sign{"*", 10},  Sign{"/", 10},  Sign{"%", 10}};
 
-int64_t power(int64_t base, int64_t exponent) {
+int64_t power(uint64_t base, int64_t exponent) {
   if (exponent < 0) throw NotKnown{};
-  uint64_t result = 1, factor = static_cast<uint64_t>(base);
-  for (auto rest = static_cast<uint64_t>(exponent); rest > 0; rest >>= 1, factor *= factor)
-    if (rest & 1) result *= factor;
-  return wrapped(result);
+  uint64_t result = 1;
+  for (; exponent > 0; exponent >>= 1, base *= base)
+    if (exponent & 1) result *= base;
+  return static_cast<int64_t>(result);
 }
 
+/// Wraps where C++ has no answer.
 int64_t apply(std::string_view sign, int64_t a, int64_t b) {
   const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+  const auto wrapped = [](uint64_t value) { return static_cast<int64_t>(value); };
+  if ((sign == "/" || sign == "%") && b == 0) throw NotKnown{};
+  if (sign == "/") return b == -1 ? wrapped(0 - x) : a / b;
+  if (sign == "%") return b == -1 ? 0 : a % b;
   if (sign == "+") return wrapped(x + y);
   if (sign == "-") return wrapped(x - y);
   if (sign == "*") return wrapped(x * y);
-  if (sign == "/" || sign == "%") {
-    if (b == 0) throw NotKnown{};
-    if (b == -1) return sign == "/" ? wrapped(0 - x) : 0;
-    return sign == "/" ? a / b : a % b;
-  }
+  if (sign == "**") return power(x, b);
   if (sign == "<<") return wrapped(x << (y & 63));
   if (sign == ">>") return a >> (y & 63);
   if (sign == "<") return a < b;
@@ -51,58 +56,37 @@ int64_t apply(std::string_view sign, int64_t a, int64_t b) {
   if (sign == "&") return a & b;
   if (sign == "^") return a ^ b;
   if (sign == "|") return a | b;
-  if (sign == "&&") return a != 0 && b != 0;
-  return a != 0 || b != 0;
+  return sign == "&&" ? a != 0 && b != 0 : a != 0 || b != 0;
 }
-
-/// Signs with two sides, those that bind less first.
-struct Level {
-  std::array<std::string_view, 4> signs;
-};
-constexpr std::array kLevels{Level{{"||"}},
-                             Level{{"&&"}},
-                             Level{{"|"}},
-                             Level{{"^"}},
-                             Level{{"&"}},
-                             Level{{"==", "!="}},
-                             Level{{"<=", ">=", "<", ">"}},
-                             Level{{"<<", ">>"}},
-                             Level{{"+", "-"}},
-                             Level{{"*", "/", "%"}}};
-/// The longest sign at a place is the one that stands there.
-constexpr std::array<std::string_view, 27> kSigns{"**", "<<=", ">>=", "<<", ">>", "<=", ">=", "==", "!=",
-                                                  "&&", "||",  "+=",  "-=", "*=", "/=", "%=", "++", "--",
-                                                  "|",  "^",   "&",   "<",  ">",  "+",  "-",  "*",  "/"};
 
 class Expression {
  public:
-  Expression(std::string_view text, const NumberVariables& variables, int depth)
-      : text_(text), variables_(variables), depth_(depth) {
-    if (depth > kDeepestNumber) throw NotKnown{};
-  }
+  Expression(std::string text, const NumberVariables& variables, int depth)
+      : at_(std::move(text), "", {}), variables_(variables), depth_(depth) {}
 
   int64_t whole() {
     skip();
-    if (at_ == text_.size()) return 0;
-    const int64_t value = list();
-    if (at_ != text_.size()) throw NotKnown{};
-    return value;
+    const int64_t value = at_.is_end() ? 0 : list();
+    return at_.is_end() ? value : throw NotKnown{};
   }
 
  private:
+  Scoped<int> deeper() {
+    constexpr int kDeepest = 200;
+    if (depth_ == kDeepest) throw NotKnown{};
+    return {depth_, depth_ + 1};
+  }
   void skip() {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
+    while (at_.is_at_any(" \t\r\n")) at_.skip(1);
   }
-  std::string_view sign() {
+  Sign sign() {
     skip();
-    const std::string_view rest = text_.substr(at_);
-    const auto known = std::ranges::find_if(kSigns, [&](std::string_view each) { return rest.starts_with(each); });
-    return known == kSigns.end() ? rest.substr(0, 1) : *known;
+    const auto known = std::ranges::find_if(kSigns, [&](const Sign& each) { return at_.is_at(each.text); });
+    return known == kSigns.end() ? Sign{at_.rest().substr(0, 1), 0} : *known;
   }
-  bool take(std::string_view wanted) {
-    if (sign() != wanted) return false;
-    at_ += wanted.size();
-    return true;
+  bool take(std::string_view wanted) { return sign().text == wanted && at_.take(wanted); }
+  void expect(std::string_view wanted) {
+    if (!take(wanted)) throw NotKnown{};
   }
   int64_t list() {
     int64_t value = choice();
@@ -110,112 +94,81 @@ class Expression {
     return value;
   }
   int64_t choice() {
-    const int64_t condition = binary(0);
+    const auto deep = deeper();
+    const int64_t condition = binary(1);
     if (!take("?")) return condition;
-    if (++depth_ > kDeepestNumber) throw NotKnown{};
     const int64_t yes = list();
-    if (!take(":")) throw NotKnown{};
+    expect(":");
     const int64_t no = choice();
-    --depth_;
     return condition != 0 ? yes : no;
   }
-  int64_t binary(size_t level) {
-    if (level == kLevels.size()) return powers();
-    int64_t value = binary(level + 1);
-    for (;;) {
-      const std::string_view found = sign();
-      const auto& signs = kLevels[level].signs;
-      if (found.empty() || std::ranges::find(signs, found) == signs.end()) return value;
-      at_ += found.size();
-      value = apply(found, value, binary(level + 1));
+  int64_t binary(int least) {
+    const auto deep = deeper();
+    int64_t value = unary();
+    for (Sign found = sign(); found.level >= least; found = sign()) {
+      at_.take(found.text);
+      value = apply(found.text, value, binary(found.text == "**" ? found.level : found.level + 1));
     }
-  }
-  int64_t powers() {
-    const int64_t base = unary();
-    if (!take("**")) return base;
-    if (++depth_ > kDeepestNumber) throw NotKnown{};
-    const int64_t exponent = powers();
-    --depth_;
-    return power(base, exponent);
+    return value;
   }
   int64_t unary() {
-    if (++depth_ > kDeepestNumber) throw NotKnown{};
-    int64_t value = 0;
-    if (take("++") || take("--")) {
-      const bool is_plus = text_[at_ - 1] == '+';
-      const std::string name = take_name();
-      value = assign(name, apply(is_plus ? "+" : "-", get(name), 1));
-    } else if (take("-"))
-      value = apply("-", 0, unary());
-    else if (take("+"))
-      value = unary();
-    else if (take("!"))
-      value = unary() == 0;
-    else if (take("~"))
-      value = ~unary();
-    else
-      value = operand();
-    --depth_;
-    return value;
+    const auto deep = deeper();
+    for (const std::string_view with : {"++", "--"})
+      if (take(with)) return change(name(), with, 1);
+    if (take("-")) return apply("-", 0, unary());
+    if (take("+")) return unary();
+    if (take("!")) return unary() == 0;
+    return take("~") ? ~unary() : operand();
   }
   int64_t operand() {
     if (take("(")) {
       const int64_t value = list();
-      if (!take(")")) throw NotKnown{};
+      expect(")");
       return value;
     }
-    skip();
-    if (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_]))) return number();
-    const std::string name = take_name();
-    for (const std::string_view with : {"=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>="})
-      if (take(with)) {
-        const int64_t value = choice();
-        return assign(name, with == "=" ? value : apply(with.substr(0, with.size() - 1), get(name), value));
-      }
-    const int64_t value = get(name);
-    if (take("++")) assign(name, apply("+", value, 1));
-    if (take("--")) assign(name, apply("-", value, 1));
+    if (at_.is_at_any("0123456789")) return number();
+    const std::string variable = name();
+    if (take("=")) return assign(variable, choice());
+    for (const std::string_view with : {"+=", "-=", "*=", "/=", "%=", "<<=", ">>="})
+      if (take(with)) return change(variable, with, choice());
+    const int64_t value = get(variable);
+    for (const std::string_view with : {"++", "--"})
+      if (take(with)) change(variable, with, 1);
     return value;
   }
   int64_t number() {
-    size_t end = at_;
-    while (end < text_.size() && (is_name_char(text_[end]) || text_[end] == '#')) ++end;
-    std::string_view digits = text_.substr(at_, end - at_);
-    int base = 10;
-    if (digits.starts_with("0x") || digits.starts_with("0X")) {
-      base = 16;
-      digits.remove_prefix(2);
-    } else if (digits.size() > 1 && digits[0] == '0')
-      base = 8;
+    const bool is_hex = at_.take("0x") || at_.take("0X");
+    const std::string digits = at_.take_name();
     int64_t value = 0;
-    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-    if (error != std::errc() || stop != digits.data() + digits.size()) throw NotKnown{};
-    at_ = end;
-    return value;
+    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value,
+                                               is_hex                    ? 16
+                                               : digits.starts_with('0') ? 8
+                                                                         : 10);
+    return error == std::errc() && stop == digits.data() + digits.size() ? value : throw NotKnown{};
   }
-  std::string take_name() {
+  std::string name() {
     skip();
-    size_t end = at_;
-    while (end < text_.size() && is_name_char(text_[end])) ++end;
-    std::string name(text_.substr(at_, end - at_));
-    if (!is_name(name)) throw NotKnown{};
-    at_ = end;
-    return name;
+    std::string name = at_.take_name();
+    return is_name(name) ? name : throw NotKnown{};
   }
-  int64_t get(const std::string& name) {
-    const auto text = variables_.get(name);
+  /// A variable may hold an expression.
+  int64_t get(const std::string& variable) {
+    const auto text = variables_.get(variable);
     if (!text || has_unknown(*text)) throw NotKnown{};
-    return Expression(*text, variables_, depth_ + 1).whole();  // a variable may hold an expression
+    const auto deep = deeper();
+    return Expression(*text, variables_, depth_).whole();
   }
-  int64_t assign(const std::string& name, int64_t value) {
-    variables_.set(name, fmt::format("{}", value));
+  int64_t assign(const std::string& variable, int64_t value) {
+    variables_.set(variable, fmt::format("{}", value));
     return value;
+  }
+  int64_t change(const std::string& variable, std::string_view with, int64_t by) {
+    return assign(variable, apply(with.substr(0, with.ends_with('=') ? with.size() - 1 : 1), get(variable), by));
   }
 
-  std::string_view text_;
+  Cursor at_;
   const NumberVariables& variables_;
   int depth_;
-  size_t at_ = 0;
 };
 
 }  // namespace
@@ -223,7 +176,7 @@ class Expression {
 std::optional<int64_t> evaluate(std::string_view expression, const NumberVariables& variables) {
   if (has_unknown(expression)) return std::nullopt;
   try {
-    return Expression(expression, variables, 0).whole();
+    return Expression(std::string(expression), variables, 0).whole();
   } catch (const NotKnown&) {
     return std::nullopt;
   }

@@ -1,19 +1,26 @@
 // Words in the making, from pieces that are quoted, written plainly, or the values of variables, which are split.
 #pragma once
 
-#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "shell/interpreter.h"
+#include "shell/unknown.h"
 
 namespace roll::shell {
 
-struct Interpreter::Builder {
-  Fields done = {};
-  std::string text = {};
+struct Field {
+  std::string text;  // may have unknown pieces
+  Place place;
+};
+
+struct Builder {
   Place place = {};
-  bool has_text = false;  // also an empty one in quotes
   bool splits = false, makes_pattern = false;
   std::string separators = " \t\n";
+  std::vector<Field> done = {};
+  std::string text = {};
+  bool has_text = false;  // also an empty one in quotes
 
   void plain(std::string_view piece) {
     text += piece;
@@ -23,15 +30,16 @@ struct Interpreter::Builder {
   void literal(std::string_view piece);
   void value(std::string_view piece, Place of_value, bool in_quotes);
   /// Of "$@" and "${NAME[@]}", each a word of its own; without quotes they are split too.
-  void list(const Fields& values, bool in_quotes);
+  void list(const std::vector<Field>& values, bool in_quotes);
   void end();
 };
 
+/// {a,b} or {1..3}.
 struct Braces {
-  size_t begin, end;  // of {...}
-  std::vector<std::string> choices;
+  std::vector<std::string> choices;  // empty: no such thing
+  size_t size = 0;                   // of its text
 };
-/// The first {a,b} or {1..3} outside of quotes.
-std::optional<Braces> find_braces(std::string_view word);
+/// Of the text that begins with a brace.
+Braces braces_at(std::string_view text);
 
 }  // namespace roll::shell

@@ -1,165 +1,148 @@
 // [ ] and [[ ]].
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
 #include "shell/interpreter.h"
-#include "shell/levels.h"
 #include "shell/pattern.h"
 
 namespace roll::shell {
 
 namespace {
 
-Truth truth_of(bool is_true) {
-  return is_true ? Truth::kYes : Truth::kNo;
-}
-Truth not_(Truth a) {
-  return a == Truth::kUnknown ? a : truth_of(a == Truth::kNo);
-}
-Truth and_(Truth a, Truth b) {
-  if (a == Truth::kNo || b == Truth::kNo) return Truth::kNo;
-  return a == Truth::kYes && b == Truth::kYes ? Truth::kYes : Truth::kUnknown;
-}
-Truth or_(Truth a, Truth b) {
-  return not_(and_(not_(a), not_(b)));
-}
-
 constexpr std::array<std::string_view, 15> kComparisons{"=",   "==",  "!=",  "=~",  "<",   ">",   "-eq", "-ne",
                                                         "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"};
 
-bool is_comparison(std::string_view word) {
-  return std::ranges::find(kComparisons, word) != kComparisons.end();
+bool compares_texts(std::string_view sign) {
+  return std::ranges::find(kComparisons.begin(), kComparisons.begin() + 3, sign) != kComparisons.begin() + 3;
 }
 
 }  // namespace
 
-/// Words up to the end, which binds least first. In [[ ]] what stands between quotes is no sign; there the words are
-/// expanded where they are reached.
+/// Words up to the end. In [[ ]] what stands between quotes is no sign.
 class Interpreter::TestReader {
  public:
   struct Token {
-    std::string text;  // of [ ]: expanded
-    const Word* word = nullptr;
+    std::string written, value;  // behind = and its like a pattern
   };
-  TestReader(Interpreter& shell, std::vector<Token> tokens, Place place)
-      : shell_(shell), tokens_(std::move(tokens)), place_(place) {}
+  /// `either` and `both` are || and &&, or what [ ] has for them.
+  TestReader(Interpreter& shell, std::vector<Token> tokens, std::string_view either, std::string_view both)
+      : shell_(shell), tokens_(std::move(tokens)), either_(either), both_(both) {}
 
   Truth whole() {
-    const Truth truth = either();
+    const Truth truth = list();
     return at_ == tokens_.size() ? truth : Truth::kUnknown;
   }
 
  private:
-  bool is_at(std::string_view sign) const { return at_ < tokens_.size() && tokens_[at_].text == sign; }
-  bool take(std::string_view single, std::string_view twice) {
-    const bool is_taken = at_ < tokens_.size() && is_at(tokens_[at_].word ? twice : single);
-    at_ += is_taken ? 1 : 0;
-    return is_taken;
+  bool take(std::string_view sign) {
+    const bool is_there = at_ < tokens_.size() && tokens_[at_].written == sign;
+    at_ += is_there ? 1 : 0;
+    return is_there;
   }
-  std::string value(const Token& token, bool as_pattern = false) {
-    return token.word ? shell_.expand_one(*token.word, as_pattern) : token.text;
-  }
-  Truth either() {
-    const Deeper deeper(shell_, place_);
-    Truth truth = both();
-    while (take("-o", "||")) truth = or_(truth, both());
-    return truth;
-  }
-  Truth both() {
-    Truth truth = one();
-    while (take("-a", "&&")) truth = and_(truth, one());
-    return truth;
+  Truth list() {
+    const auto deep = shell_.deeper();
+    Truth any = Truth::kNo;
+    do {
+      Truth all = one();
+      while (take(both_)) all = and_(all, one());
+      any = or_(any, all);
+    } while (take(either_));
+    return any;
   }
   Truth one() {
     bool negates = false;
-    while (at_ + 1 < tokens_.size() && is_at("!")) {
-      negates = !negates;
-      ++at_;
-    }
+    while (at_ + 1 < tokens_.size() && take("!")) negates = !negates;
     const Truth truth = operand();
     return negates ? not_(truth) : truth;
   }
   Truth operand() {
     if (at_ == tokens_.size()) return Truth::kNo;
-    const Token& first = tokens_[at_];
-    if (at_ + 2 < tokens_.size() && is_comparison(tokens_[at_ + 1].text)) {
-      const std::string sign = tokens_[at_ + 1].text;
-      const bool takes_pattern = sign == "==" || sign == "=" || sign == "!=";
-      const Token& second = tokens_[at_ + 2];
-      at_ += 3;
-      const std::string left = value(first), right = value(second, takes_pattern && second.word);
-      return shell_.compare(left, sign, takes_pattern && !second.word ? as_pattern(right) : right, place_);
+    const Token& first = tokens_[at_++];
+    if (at_ + 1 < tokens_.size() && std::ranges::find(kComparisons, tokens_[at_].written) != kComparisons.end()) {
+      at_ += 2;
+      return shell_.compare(first.value, tokens_[at_ - 2].written, tokens_[at_ - 1].value);
     }
-    if (first.text == "(") {
-      ++at_;
-      const Truth truth = either();
-      if (!is_at(")")) return Truth::kUnknown;
-      ++at_;
-      return truth;
+    if (first.written == "(") {
+      const Truth truth = list();
+      return take(")") ? truth : Truth::kUnknown;
     }
-    ++at_;
-    const bool is_check = first.text.size() == 2 && first.text[0] == '-' && at_ < tokens_.size();
-    return is_check ? shell_.check(first.text, value(tokens_[at_++])) : not_(shell_.check("-z", value(first)));
+    const bool is_check = first.written.size() == 2 && first.written[0] == '-' && at_ < tokens_.size();
+    return is_check ? shell_.check(first.written, tokens_[at_++].value) : shell_.check("-n", first.value);
   }
 
   Interpreter& shell_;
   std::vector<Token> tokens_;
-  Place place_;
+  std::string_view either_, both_;
   size_t at_ = 0;
 };
 
+/// `test` and [ ].
 Truth Interpreter::test(const Fields& words) {
   std::vector<TestReader::Token> tokens;
-  for (const Field& word : words) tokens.push_back({word.text});
-  return TestReader(*this, std::move(tokens), words.empty() ? Place{} : words[0].place).whole();
+  for (const Field& word : words) {
+    const bool is_pattern = !tokens.empty() && compares_texts(tokens.back().written);
+    tokens.push_back({word.text, is_pattern ? as_pattern(word.text) : word.text});
+  }
+  if (words[0].text == "[" && words.back().text == "]") tokens.pop_back();
+  tokens.erase(tokens.begin());
+  return TestReader(*this, std::move(tokens), "-o", "-a").whole();
 }
 
-Truth Interpreter::test_words(const std::vector<Word>& words) {
+/// Behind [[.
+Truth Interpreter::test_words() {
   std::vector<TestReader::Token> tokens;
-  for (const Word& word : words) tokens.push_back({word.text, &word});
-  return TestReader(*this, std::move(tokens), words.empty() ? Place{} : words[0].place).whole();
+  for (cursor_.skip_lines(); !cursor_.take_word("]]"); cursor_.skip_lines()) {
+    static constexpr std::array kSigns{"&&", "||", "(", ")", "<", ">"};
+    if (cursor_.is_end()) throw cursor_.error("`]]` is missing");
+    const Cursor begin = cursor_;
+    const std::string before = tokens.empty() ? "" : tokens.back().written;
+    Builder ignored;
+    std::string value;
+    if (before == "=~")
+      read_text(ignored, " \t\r\n", /*in_quotes=*/false, '(');
+    else if (std::ranges::none_of(kSigns, [&](const char* each) { return cursor_.take(each); }))
+      value = read_value(compares_texts(before));
+    if (cursor_.is_same(begin)) throw cursor_.error("in [[ ]]");
+    tokens.push_back({cursor_.since(begin), value});
+  }
+  return runs() ? TestReader(*this, std::move(tokens), "||", "&&").whole() : Truth::kUnknown;
 }
 
 /// `right` is a pattern where `sign` compares texts.
-Truth Interpreter::compare(const std::string& left, const std::string& sign, const std::string& right, Place place) {
+Truth Interpreter::compare(const std::string& left, const std::string& sign, const std::string& right) {
   const auto a = unknowns_.known(left), b = unknowns_.known(right);
   if (!a || !b) return Truth::kUnknown;
-  spend(a->size() + b->size(), place);
-  if (sign == "=" || sign == "==" || sign == "!=") {
-    spend(a->size() * b->size(), place);
+  spend(a->size() + b->size());
+  if (compares_texts(sign)) {
+    spend(a->size() * b->size());
     return truth_of(matches_pattern(*a, *b) == (sign != "!="));
   }
   if (sign == "<") return truth_of(*a < *b);
   if (sign == ">") return truth_of(*a > *b);
-  if (sign.size() != 3 || a->empty() || b->empty()) return Truth::kUnknown;
-  const auto x = number_of(*a, place), y = number_of(*b, place);
-  if (!x || !y) return Truth::kUnknown;
-  if (sign == "-eq") return truth_of(*x == *y);
-  if (sign == "-ne") return truth_of(*x != *y);
-  if (sign == "-lt") return truth_of(*x < *y);
-  if (sign == "-le") return truth_of(*x <= *y);
-  if (sign == "-gt") return truth_of(*x > *y);
-  if (sign == "-ge") return truth_of(*x >= *y);
-  return Truth::kUnknown;
+  static const std::map<std::string_view, std::string_view> kNumbers{{"-eq", "=="}, {"-ne", "!="}, {"-lt", "<"},
+                                                                     {"-le", "<="}, {"-gt", ">"},  {"-ge", ">="}};
+  const auto number = kNumbers.find(sign);
+  if (number == kNumbers.end() || a->empty() || b->empty()) return Truth::kUnknown;
+  return truth_of_number(number_of(fmt::format("({}) {} ({})", *a, number->second, *b)));
 }
 
 Truth Interpreter::check(const std::string& sign, const std::string& operand) {
   auto is_empty = unknowns_.is_empty(operand);
   std::set<std::string> open;
   unknowns_.filled(operand, [&](const Unknown& unknown) {
-    const bool may_be_set = unknown.kind == Unknown::Kind::kVariable || unknown.kind == Unknown::Kind::kBlank;
-    if (may_be_set && !is_always_set(unknown.text)) open.insert(unknown.text);
+    if (unknown.may_be_set()) open.insert(unknown.text);
     return std::string();
   });
   if (std::ranges::any_of(open, [&](const std::string& name) { return reading_.given.contains(name); }))
     is_empty = false;
   else if (is_empty == true && !open.empty())
     missing_ = open;
-  const Truth empty = is_empty ? truth_of(*is_empty) : Truth::kUnknown;
-  if (sign == "-z") return empty;
-  if (sign == "-n") return not_(empty);
+  if (sign == "-z") return truth_of(is_empty);
+  if (sign == "-n") return not_(truth_of(is_empty));
   if (sign == "-v") return truth_of(find(operand) || is_always_set(operand));
-  return empty == Truth::kYes ? Truth::kNo : Truth::kUnknown;  // of a file
+  return is_empty == true ? Truth::kNo : Truth::kUnknown;  // of a file
 }
 
 }  // namespace roll::shell

@@ -4,26 +4,27 @@
 // Goals: bash's reading of quotes, variables, arrays, arithmetic, tests, branches, loops and functions. Commands are
 // never started; what they would print is unknown, and so is all that depends on it. Where a condition is unknown both
 // ways are gone, and what they leave differently is unknown. Non-goals: patterns of file names, associative arrays.
+//
+// There is one grammar, and no tree: what reads a text also runs it, and what is not to be run is read without effect.
+// A loop or a function reads its text again. bash itself would read it, too, but not say that a value is unknown: what
+// depends on one in [[ ]], case, (( )) or ${NAME#...} goes one way there without a word.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "shell/syntax.h"
+#include "shell/builder.h"
+#include "shell/cursor.h"
+#include "shell/scoped.h"
 #include "shell/unknown.h"
 
 namespace roll::shell {
-
-struct Field {
-  std::string text;  // may have unknown pieces
-  Place place;
-};
 
 /// A command that is no part of the shell itself.
 struct Call {
@@ -42,8 +43,6 @@ struct Reading {
   bool has_more_arguments = false;                      // more arguments follow, which nobody said: $# is unknown
   std::set<std::string> given = {};                     // variables of the environment whose values nobody said
 };
-
-enum class Truth { kNo, kYes, kUnknown };
 
 class Interpreter {
  public:
@@ -68,18 +67,17 @@ class Interpreter {
   const std::set<std::string>& missing() const { return missing_; }
 
  private:
-  struct Variable {
-    std::vector<Field> fields;  // one, or an array's
-    bool is_array = false;
-  };
+  using Fields = std::vector<Field>;
+  using Way = std::function<Truth()>;
+  using Variables = std::map<std::string, std::optional<Fields>>;  // one, or an array's; nullopt: not set
   struct Arguments {
-    std::vector<Field> given;  // $1, $2, ...
-    bool has_more = false;     // more follow, whose values are unknown
-    int64_t num_shifted = 0;   // `shift` has taken so many from the front
+    Fields given;             // $1, $2, ...
+    bool has_more = false;    // more follow, whose values are unknown
+    int64_t num_shifted = 0;  // `shift` has taken so many from the front
   };
   struct State {
-    std::map<std::string, Variable> variables;
-    std::map<std::string, NodePtr> functions;
+    std::map<std::string, Fields> variables;
+    std::map<std::string, Cursor> functions;  // where their bodies begin
     Arguments arguments;
     std::string folder;  // empty: where the script was started
     std::string doubt;   // a condition under which the rest may not run
@@ -87,106 +85,139 @@ class Interpreter {
     size_t size() const;
   };
   enum class Flow { kOn, kBreak, kContinue, kReturn, kExit };
-  using Fields = std::vector<Field>;
-  class Deeper;
-  class Assigned;
+  /// What has been printed, for the substitution around it.
+  struct Output {
+    std::string text = {};
+    bool is_known = true;
+  };
+  struct Redirect {
+    std::string op;  // "<", "2>", "<<", "<<<", ...
+    Cursor target;   // the word; of a here-document its text
+    bool is_text = false, expands = true;
+  };
+  struct Command {
+    Fields words = {};
+    std::vector<Redirect> redirects = {};
+    std::vector<Cursor> assignments = {};  // before its words
+  };
 
-  // ---- run.cpp: commands of commands
-  Truth run(const NodePtr& node);
-  Truth run_node(const Node& node);
-  Truth run_sequence(const Node& node);
-  Truth run_and_or(const Node& node);
-  Truth run_if(const Node& node, size_t from);
-  Truth run_while(const Node& node);
-  Truth run_for(const Node& node);
-  Truth run_counted_for(const Node& node);
-  Truth run_case(const Node& node, size_t from);
-  bool run_body(const NodePtr& body);  // of a loop; false: it ends
-  /// In a state of its own.
-  Truth run_apart(const std::function<Truth()>& what);
-  /// Both ways that a condition may go.
-  Truth run_either(const std::function<Truth()>& yes, const std::function<Truth()>& no, const std::string& condition,
-                   Place place);
-  void merge(const State& other, const std::string& condition, Place place);
-  Truth run_text(const std::string& text, const std::string& origin, int file, int line);
+  // ---- grammar.cpp: commands of commands
+  bool runs() const { return is_live_ && flow_ == Flow::kOn; }
+  /// What is read runs only where `condition` holds, too.
+  Scoped<bool> only(bool condition) { return {is_live_, is_live_ && condition}; }
+  Scoped<int> deeper();
+  Truth list();
+  Truth and_or();
+  Truth pipeline();
+  bool take_pipe();
+  Truth command();
+  std::optional<Truth> compound();
+  Truth simple();
+  bool read_redirect(std::vector<Redirect>& all);
+  Truth branches();
+  Truth while_loop(bool is_until);
+  Truth for_loop();
+  Truth counted_for();
+  std::string_view loop_begin();  // through `do`: what ends the loop
+  bool body(std::string_view end);
+  std::optional<Truth> turn(Truth condition, std::string_view end, Place place);
+  Truth cases(const std::optional<std::string>& subject);
+  Truth define(const std::string& name);
 
-  // ---- commands.cpp: what the shell does itself
-  Truth run_command(const Node& node);
-  Truth call_function(const NodePtr& body, const Fields& words);
-  std::optional<Truth> run_builtin(const Fields& words, const Node& node);
-  std::optional<Truth> run_builtin_redirected(const Fields& words, const Node& node);
-  std::optional<Truth> run_declaration(const Node& node);
-  Truth run_output(const Fields& words);
-  Truth run_set(const Fields& words);
-  Truth run_read(const Fields& words, const Node& node);
+  // ---- words.cpp
+  /// The text up to one of `ends`; the cursor stays.
+  std::string ahead(std::string_view ends);
+  template <class Read>
+  auto elsewhere(Cursor there, const Read& read) {
+    const Scoped here(cursor_, std::move(there));
+    return read();
+  }
+  Builder builder(bool splits) const;
+  void read_word(Builder& builder);
+  void read_choices(Builder& builder, const Braces& braces);
+  std::string read_value(bool as_pattern = false);  // a word that is not split
+  /// Up to one of `ends` that nothing closes: neither quotes nor, where it is given, the bracket `opens`.
+  void read_text(Builder& builder, std::string_view ends, bool in_quotes, char opens = '\0');
+  std::string quoted_text(std::string_view ends, char opens = '\0');  // as between double quotes
+  void read_piece(Builder& builder, bool in_quotes);
+  void read_quotes(Builder& builder, char quote);
+  void read_dollar(Builder& builder, bool in_quotes, const Cursor& begin);
+  void read_output(Builder& builder, bool in_quotes, const Cursor& begin, std::string_view end);
+  void add_found(Builder& builder, const std::optional<std::string>& value, bool in_quotes, const Cursor& begin);
+  std::optional<std::string> arithmetic();
+
+  // ---- parameters.cpp: $NAME and ${NAME...}
+  struct Parameter;
+  void read_name(Builder& builder, const std::string& name, bool in_quotes);
+  void read_braces(Builder& builder, bool in_quotes);
+  bool read_default(Builder& builder, Parameter& parameter, bool in_quotes);
+  void read_changes(Parameter& parameter);
+  void read_slice(Parameter& parameter);
+  void add(Builder& builder, const Parameter& parameter, bool in_quotes);
+  Fields values_of(const Parameter& parameter);
+  std::string length_of(const Parameter& parameter);
+  std::optional<std::string> replaced(const std::string& value, const std::string& from, const std::string& to,
+                                      bool is_all);
+
+  // ---- variables.cpp: variables, and states in which they are one thing or another
+  void read_assignment();
+  void assign(const std::string& name, const std::optional<std::string>& subscript, bool appends, bool is_array,
+              Fields added);
+  void set(const std::string& name, Fields values);
+  void set(const std::string& name, const std::string& text, Place place) { set(name, {{text, place}}); }
+  const Fields* find(const std::string& name) const;
+  std::optional<Fields> copy_of(const std::string& name) const;
+  void restore(const Variables& values);
+  std::optional<int64_t> number_of(const std::string& expanded);
+  std::optional<size_t> index_of(const std::string& subscript, size_t size);
+  Truth apart(const Way& way);
+  std::string unknown_text(const std::string& why, Place place);
+  std::string environment(const std::string& name, Place place);
+  /// `yes` or `no`, which read the text that follows in this order; where the truth is not known, both.
+  Truth either(Truth truth, const Way& yes, const Way& no, std::string_view condition, Place place);
+  Truth both(const Way& yes, const Way& no, const std::string& why, Place place);
+  void merge(const State& other, const std::string& why, Place place);
+
+  // ---- builtins.cpp: what the shell does itself
+  Truth run_command(Command command);
+  Truth run_program(const Command& command);
+  std::optional<Truth> run_builtin(const Command& command);
+  Truth call(Cursor body, const Fields& words);
+  void read_declared(const std::string& declaration);
+  std::optional<std::string> printed(const Fields& words);
+  Truth run_print(Fields words);
+  Truth run_read(const Command& command);
   Truth run_source(const Fields& words);
   Truth run_cd(const Fields& words);
+  std::string folder(Place place);
   std::optional<Truth> run_nested_shell(const Fields& words);
-  void print(const std::string& text);
-
-  // ---- variables.cpp
-  void assign(const Word& word);
-  void set(const std::string& name, Variable value);
-  void set(const std::string& name, const std::string& text, Place place) { set(name, Variable{{{text, place}}}); }
-  std::string without_itself(const std::string& name, const std::string& text) const;
-  const Variable* find(const std::string& name) const;
-  std::optional<int64_t> number_of(const std::string& expression, Place place);
-  std::optional<size_t> index_of(const std::string& subscript, size_t size, Place place);
-  std::string environment(const std::string& name, Place place);
-
-  // ---- expand.cpp
-  struct Builder;
-  /// The signs that words without quotes are split at.
-  std::string separators() const;
-  Fields split(const std::string& text, Place place);
-  Fields expand(const std::vector<Word>& words);
-  Fields expand(const Word& word);
-  /// Without splitting; of [[ x == PATTERN ]] quoted pieces match themselves.
-  std::string expand_one(const Word& word, bool as_pattern = false);
-  /// As between double quotes.
-  std::string expand_quoted(std::string_view text, Place place);
-  void expand_into(Builder& builder, std::string_view text, Place place, bool in_quotes);
-  void expand_dollar(Builder& builder, std::string_view piece, Place place, bool in_quotes);
-  void expand_braces(Builder& builder, std::string_view inside, Place place, bool in_quotes);
-  std::string output_of(std::string_view command, const std::string& written, Place place);
-
-  // ---- parameters.cpp: ${NAME...}
-  struct Parameter;
-  Fields values_of(const Parameter& parameter, Place place);
-  bool expand_default(Builder& builder, const Parameter& parameter, const Fields& values, Place place, bool in_quotes);
-  void slice(Fields& values, const Parameter& parameter, Place place);
-  void keep(Builder& builder, const Parameter& parameter, const Fields& values, bool in_quotes);
-  std::string changed(const std::string& value, std::string_view operation, Place place);
-  std::string cut(const std::string& value, std::string_view operation, Place place);
-  std::string replaced(const std::string& value, std::string_view operation, Place place);
-  std::string substring(const std::string& value, std::string_view operation, Place place);
-  std::string unknown_text(const std::string& why, Place place);
+  Truth run_text(const std::string& text, Place begin);
 
   // ---- conditions.cpp
-  Truth test(const Fields& words);                   // of [ ]
-  Truth test_words(const std::vector<Word>& words);  // of [[ ]]
-  Truth compare(const std::string& left, const std::string& sign, const std::string& right, Place place);
-  Truth check(const std::string& sign, const std::string& operand);
   class TestReader;
+  Truth test(const Fields& words);
+  Truth test_words();
+  Truth compare(const std::string& left, const std::string& sign, const std::string& right);
+  Truth check(const std::string& sign, const std::string& operand);
 
-  void spend(size_t work, Place place);
-  const std::string& origin_of(int file) const { return files_.at(static_cast<size_t>(file)); }
+  const std::string& name_of(Place place) const { return files_.at(static_cast<size_t>(place.file)); }
+  void spend(size_t work);
 
   Reading reading_;
   State state_;
-  Unknowns unknowns_;
+  Cursor cursor_;
+  bool is_live_ = true;
   std::vector<Call> calls_;
   std::vector<std::string> notes_;
-  std::vector<std::map<std::string, std::optional<Variable>>>
-      locals_;                      // of each function that runs: values from before
+  std::vector<Variables> locals_;   // of each function that runs: values before
   std::vector<std::string> files_;  // names, by Place::file
   std::string exit_place_;
   std::set<std::string> missing_;
+  Unknowns unknowns_;
   Flow flow_ = Flow::kOn;
   size_t work_ = 0;
   int depth_ = 0;
-  std::string* output_ = nullptr;  // where a substitution collects what is printed
-  bool output_is_known_ = true;
+  Output output_;
 };
 
 }  // namespace roll::shell

@@ -1,7 +1,5 @@
 #include "shell/pattern.h"
 
-#include <algorithm>
-
 namespace roll::shell {
 
 namespace {
@@ -44,10 +42,6 @@ bool matches_pattern(std::string_view text, std::string_view pattern) {
   }
   while (in < pattern.size() && pattern[in] == '*') ++in;
   return in == pattern.size();
-}
-
-bool is_pattern(std::string_view text) {
-  return text.find_first_of("*?[\\") != text.npos;
 }
 
 std::string as_pattern(std::string_view text) {

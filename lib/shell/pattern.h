@@ -8,8 +8,6 @@ namespace roll::shell {
 
 /// Takes time of the product of both lengths at most.
 bool matches_pattern(std::string_view text, std::string_view pattern);
-/// Whether `pattern` has more than itself to match.
-bool is_pattern(std::string_view text);
 /// `text` as a pattern that only it matches.
 std::string as_pattern(std::string_view text);
 

@@ -10,6 +10,10 @@ namespace {
 
 constexpr char kOpen = '\x01', kClose = '\x02';
 
+std::string mark_of(size_t index) {
+  return kOpen + std::to_string(index) + kClose;
+}
+
 }  // namespace
 
 bool has_unknown(std::string_view text) {
@@ -22,15 +26,15 @@ bool is_always_set(std::string_view name) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
+bool Unknown::may_be_set() const {
+  return (kind == Kind::kVariable || kind == Kind::kBlank) && !is_always_set(text);
+}
+
 std::string Unknowns::mark(const Unknown& unknown) {
   const auto [known, is_new] =
       index_.try_emplace({unknown.kind, unknown.place.file, unknown.place.line, unknown.text}, all_.size());
   if (is_new) all_.push_back(unknown);
-  return kOpen + std::to_string(known->second) + kClose;
-}
-
-std::string Unknowns::mark_of(const Unknown& unknown) const {
-  return kOpen + std::to_string(&unknown - all_.data()) + kClose;
+  return mark_of(known->second);
 }
 
 std::string Unknowns::filled(std::string_view text, const std::function<std::string(const Unknown&)>& piece) const {
@@ -46,11 +50,17 @@ std::string Unknowns::filled(std::string_view text, const std::function<std::str
   }
 }
 
+std::string Unknowns::without(std::string_view text, const std::string& name) const {
+  return filled(text, [&](const Unknown& unknown) {
+    const bool is_it = unknown.kind == Unknown::Kind::kVariable && unknown.text == name;
+    return is_it ? std::string() : mark_of(static_cast<size_t>(&unknown - all_.data()));
+  });
+}
+
 std::optional<std::string> Unknowns::known(std::string_view text) const {
   bool is_known = true;
   std::string result = filled(text, [&](const Unknown& unknown) {
-    const bool may_be_set = unknown.kind == Unknown::Kind::kVariable || unknown.kind == Unknown::Kind::kBlank;
-    is_known = is_known && may_be_set && !is_always_set(unknown.text);
+    is_known = is_known && unknown.may_be_set();
     return std::string();
   });
   return is_known ? std::optional(result) : std::nullopt;

@@ -1,3 +1,4 @@
+// Variables, and states in which they may be one thing or another.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +6,6 @@
 #include "base/error.h"
 #include "shell/arithmetic.h"
 #include "shell/interpreter.h"
-#include "shell/levels.h"
 
 namespace roll::shell {
 
@@ -15,92 +15,164 @@ constexpr size_t kLongestText = 64 << 10, kMostFields = 10'000;
 
 }  // namespace
 
-void Interpreter::set(const std::string& name, Variable value) {
+void Interpreter::set(const std::string& name, Fields values) {
   if (!state_.doubt.empty())
-    for (Field& field : value.fields)
-      field.text = unknowns_.mark({Unknown::Kind::kChoice, name + ", which depends on " + state_.doubt, field.place});
-  state_.variables[name] = std::move(value);
+    for (Field& value : values) value.text = unknown_text(name + ", which depends on " + state_.doubt, value.place);
+  state_.variables[name] = std::move(values);
 }
 
-const Interpreter::Variable* Interpreter::find(const std::string& name) const {
+const Interpreter::Fields* Interpreter::find(const std::string& name) const {
   const auto found = state_.variables.find(name);
   return found == state_.variables.end() ? nullptr : &found->second;
 }
 
-std::string Interpreter::environment(const std::string& name, Place place) {
-  return unknowns_.mark({Unknown::Kind::kVariable, name, place});
+std::optional<Interpreter::Fields> Interpreter::copy_of(const std::string& name) const {
+  const Fields* found = find(name);
+  return found ? std::optional(*found) : std::nullopt;
 }
 
-std::string Interpreter::unknown_text(const std::string& why, Place place) {
-  return unknowns_.mark({Unknown::Kind::kChoice, why, place});
-}
-
-/// X="$X more" of an X that nobody has set begins with nothing.
-std::string Interpreter::without_itself(const std::string& name, const std::string& text) const {
-  if (!has_unknown(text) || is_always_set(name) || find(name)) return text;
-  const std::string rest = unknowns_.filled(text, [&](const Unknown& unknown) {
-    return unknown.kind == Unknown::Kind::kVariable && unknown.text == name ? std::string()
-                                                                            : unknowns_.mark_of(unknown);
-  });
-  return rest.empty() ? text : rest;
+void Interpreter::restore(const Variables& values) {
+  for (const auto& [name, value] : values)
+    if (value)
+      state_.variables[name] = *value;
+    else
+      state_.variables.erase(name);
 }
 
 /// NAME=word, NAME+=word, NAME[...]=word, NAME=( ... ), NAME+=( ... ).
-void Interpreter::assign(const Word& word) {
-  const size_t equals = assignment_at(word.text);
-  const bool appends = word.text[equals - 1] == '+';
-  std::string name = word.text.substr(0, equals - (appends ? 1 : 0)), subscript;
-  if (const size_t bracket = name.find('['); bracket != std::string::npos) {
-    subscript = name.substr(bracket + 1, name.size() - bracket - 2);
-    name.resize(bracket);
+void Interpreter::read_assignment() {
+  const Place place = cursor_.place();
+  const std::string name = cursor_.take_name();
+  std::optional<std::string> subscript;
+  if (cursor_.take("[")) {
+    subscript = quoted_text("]", '[');
+    cursor_.expect("]");
   }
-  const Variable* known = find(name);
-  Variable value = known && (appends || !subscript.empty()) ? *known : Variable{};
-  spend(64 * value.fields.size(), word.place);
-  if (word.is_array) {
-    Fields added = expand(word.elements);
-    value.fields.insert(value.fields.end(), added.begin(), added.end());
-    value.is_array = true;
-  } else {
-    const std::string text = without_itself(name, expand_one({word.text.substr(equals + 1), word.place}));
-    size_t index = 0;
-    if (!subscript.empty()) {
-      const auto wanted = index_of(subscript, value.fields.size(), word.place);
-      if (!wanted || *wanted >= kMostFields)
-        return set(name, unknown_text(name + "[" + subscript + "]", word.place), word.place);
-      index = *wanted;
-      value.is_array = true;
+  const bool appends = cursor_.take("+");
+  cursor_.expect("=");
+  Builder elements = builder(/*splits=*/true);
+  const bool is_array = cursor_.take("(");
+  if (is_array) {
+    for (cursor_.skip_lines(); !cursor_.take(")"); cursor_.skip_lines()) {
+      if (cursor_.is_end()) throw cursor_.error("`)` of an array is missing");
+      if (ends_word(cursor_.peek())) throw cursor_.error(fmt::format("'{}' in an array", cursor_.peek()));
+      read_word(elements);
     }
-    if (value.fields.size() <= index) value.fields.resize(index + 1, {"", word.place});
-    value.fields[index] = {appends ? value.fields[index].text + text : text, word.place};
+  } else
+    elements.done = {{read_value(), place}};
+  if (runs()) assign(name, subscript, appends, is_array, std::move(elements.done));
+}
+
+void Interpreter::assign(const std::string& name, const std::optional<std::string>& subscript, bool appends,
+                         bool is_array, Fields added) {
+  const Place place = added.empty() ? cursor_.place() : added[0].place;
+  Fields values = appends || subscript ? copy_of(name).value_or(Fields{}) : Fields{};
+  spend(64 * values.size());
+  if (is_array) {
+    std::ranges::move(added, std::back_inserter(values));
+  } else {
+    std::string& text = added[0].text;
+    // X="$X more" of an X that nobody has set begins with nothing.
+    if (has_unknown(text) && !is_always_set(name) && !find(name))
+      if (std::string rest = unknowns_.without(text, name); !rest.empty()) text = rest;
+    const auto index = index_of(subscript.value_or("0"), values.size());
+    if (!index || *index >= kMostFields)
+      return set(name, unknown_text(name + "[" + subscript.value_or("") + "]", place), place);
+    if (values.size() <= *index) values.resize(*index + 1, {"", place});
+    values[*index] = {appends ? values[*index].text + text : text, place};
   }
-  for (const Field& field : value.fields)
-    if (field.text.size() > kLongestText || value.fields.size() > kMostFields)
+  for (const Field& value : values)
+    if (value.text.size() > kLongestText || values.size() > kMostFields)
       throw user_error(
           "{}: {}: more than {} KB in a variable, or {} words in an array; this is not a script that starts a training",
-          text_of(word.place), name, kLongestText >> 10, kMostFields);
-  set(name, std::move(value));
+          text_of(place), name, kLongestText >> 10, kMostFields);
+  set(name, std::move(values));
 }
 
-std::optional<int64_t> Interpreter::number_of(const std::string& expression, Place place) {
-  const Deeper deeper(*this, place);
-  std::string text = expand_quoted(expression, place);
-  std::erase(text, '"');
-  const NumberVariables variables{[&](const std::string& name) -> std::optional<std::string> {
-                                    spend(expression.size(), place);
-                                    const Variable* known = find(name);
-                                    if (!known) return std::nullopt;
-                                    return known->fields.empty() ? std::string() : known->fields[0].text;
-                                  },
-                                  [&](const std::string& name, const std::string& value) { set(name, value, place); }};
-  return evaluate(text, variables);
+std::optional<int64_t> Interpreter::number_of(const std::string& expanded) {
+  const NumberVariables variables{
+      [&](const std::string& name) -> std::optional<std::string> {
+        spend(expanded.size() + 64);
+        const Fields* known = find(name);
+        if (!known) return std::nullopt;
+        return known->empty() ? std::string() : (*known)[0].text;
+      },
+      [&](const std::string& name, const std::string& value) { set(name, value, cursor_.place()); }};
+  return evaluate(expanded, variables);
 }
 
-std::optional<size_t> Interpreter::index_of(const std::string& subscript, size_t size, Place place) {
-  const auto index = number_of(subscript, place);
+std::optional<size_t> Interpreter::index_of(const std::string& subscript, size_t size) {
+  const auto index = number_of(subscript);
   if (!index) return std::nullopt;
   const int64_t from_begin = *index < 0 ? *index + static_cast<int64_t>(size) : *index;
   return from_begin < 0 ? std::nullopt : std::optional(static_cast<size_t>(from_begin));
+}
+
+/// The work of a copy.
+size_t Interpreter::State::size() const {
+  size_t num_parts = functions.size() + arguments.given.size();
+  for (const auto& [name, values] : variables) num_parts += 1 + values.size();
+  return 64 * num_parts;
+}
+
+Truth Interpreter::apart(const Way& way) {
+  if (!runs()) return way();
+  spend(state_.size());
+  const Scoped state(state_, State(state_));
+  const Scoped flow(flow_, Flow::kOn);
+  return way();
+}
+
+Truth Interpreter::either(Truth truth, const Way& yes, const Way& no, std::string_view condition, Place place) {
+  if (runs() && truth == Truth::kUnknown)
+    return both(yes, no, fmt::format("{} of {}", condition, text_of(place)), place);
+  const auto way = [&](const Way& taken, Truth wanted) {
+    const auto runs = only(truth == wanted);
+    return taken();
+  };
+  const Truth if_yes = way(yes, Truth::kYes), if_no = way(no, Truth::kNo);
+  return truth == Truth::kYes ? if_yes : if_no;
+}
+
+Truth Interpreter::both(const Way& yes, const Way& no, const std::string& why, Place place) {
+  spend(2 * state_.size());
+  const State before = state_;
+  const std::string exit_before = exit_place_;
+  const size_t num_calls = calls_.size();
+  const Truth if_yes = yes();
+  const Flow flow_yes = std::exchange(flow_, Flow::kOn);
+  State after_yes = std::exchange(state_, before);
+  const Truth if_no = no();
+  const Flow flow_no = flow_;
+  for (size_t i = num_calls; i < calls_.size(); ++i)
+    if (calls_[i].condition.empty()) calls_[i].condition = why;
+  output_.is_known = false;
+  if (flow_yes == Flow::kExit && flow_no == Flow::kExit) return Truth::kUnknown;
+  flow_ = Flow::kOn;
+  exit_place_ = exit_before;
+  if (flow_yes == Flow::kExit) return if_no;
+  if (flow_no == Flow::kExit) return state_ = std::move(after_yes), if_yes;
+  merge(after_yes, why, place);
+  if (flow_yes == flow_no)
+    flow_ = flow_yes;
+  else
+    state_.doubt = why;
+  return if_yes == if_no ? if_yes : Truth::kUnknown;
+}
+
+void Interpreter::merge(const State& other, const std::string& why, Place place) {
+  std::set<std::string> names;
+  for (const State* state : {static_cast<const State*>(&state_), &other})
+    for (const auto& [name, values] : state->variables) names.insert(name);
+  for (const std::string& name : names) {
+    const Fields* const mine = find(name);
+    const auto theirs = other.variables.find(name);
+    const bool is_same = mine && theirs != other.variables.end() &&
+                         std::ranges::equal(*mine, theirs->second, {}, &Field::text, &Field::text);
+    if (!is_same) state_.variables[name] = {{unknown_text(name + ", which depends on " + why, place), place}};
+  }
+  for (const auto& [name, body] : other.functions) state_.functions.emplace(name, body);
+  if (state_.folder != other.folder) state_.folder = unknown_text("the folder after " + why, place);
 }
 
 }  // namespace roll::shell

@@ -118,6 +118,61 @@ run "$(echo "a(b" ')' "c)")" "$(
 ---
 run x 2>/dev/null <<<y; run y 2>&1 z
 ---
+if false; then
+cat <<E
+fi; done "
+E
+run no; elif true; then run yes; fi; run end
+---
+for i in 1 2; do read -r T <<E
+$i) "x"
+E
+run "$T"; done
+---
+f() { read -r T <<E
+of $1
+E
+run $T "$@"; }; f a; f b c; if false; then g() { run never; }; fi; function h { run h; }; h
+---
+A=1; echo x | A=2; run $A; (A=3); run $A; { A=4; } > /dev/null; run $A
+---
+for i in 1 2 3; do for j in a b c; do if [ $j = b ]; then continue 1; fi; run $i $j; if [ $i = 2 ]; then break; fi; done; done
+---
+run "$((echo a); echo b)" $( (echo c) ) $((1 + (2 * 3))) "$(echo $(echo $(echo deep)))"
+---
+X="a b"; run "${X:-"c d"}" "${Y:-"c d"}" "${Y:-$X}" "${Y:+"n"}" "${Y:-q r}" "${X#"a "}" "${X%' b'}"
+---
+N=0; while true; do N=$((N + 1)); case $N in 1|2) continue ;; 3) run three ;; *) break ;; esac; done; run $N
+---
+f() { for x; do run "$x"; done; local y=$1 z; y+=!; run "$y" "${z:-none}" $#; }; f "1 2" 3; run "${y:-unset}"
+---
+! false && run a; if ! true || [[ a == b ]]; then run b; else run c; fi; [[ (a == a || b == c) && ! -z x ]] && run d; [[ a =~ ^(a b|a)$ ]]; run e
+---
+A=(1 2 3); A[3]=x; for ((i = 0, n = ${#A[@]}; i < 2; i += 1)); do A[i]=$((${A[i]} * 10)); done; run "${A[0]}" "${A[1]}" "${A[2]}" "${A[-1]}" $n
+---
+T='a b'; set -- $T "$T"; run $# "$1" "$3"; shift 2; run "$1" $#; IFS=:; U=p:q; run $U "$U"; unset IFS; run $U
+---
+run pre{a,b{1,2}}post {a,b}{c,d} x{1..3}y "{a,b}" {a} a{b,c}"d e"
+---
+if [ -n "$T" ]; then run no; fi; if test x = x; then run yes; fi; until false; do run once; break; done; run a; # a comment's quote
+run b
+---
+(exit 1); run a; X=$(exit; run never); run "b$X"; f() { (return; run never); run c; }; f
+---
+read -r T <<-E
+	with tab
+	E
+run $T; if false; then cat <<-'E'
+	fi
+	E
+fi; run end
+---
+for i in 1 2; do break; for j in a; do run x; done; run never; done; run $i
+---
+eval A=(1 2); run "${A[@]}"; eval B="'x y'"; run "$B"
+---
+A=(a b c); N=A; K=v; M=K; run "${!M}" "${!M#v}" "${#A}" "${#A[1]}"
+---
 x=a; x="$x b" ; run $x; x='$x'; run $x "$x"; x="a
 b"; run $x "$x"
 """

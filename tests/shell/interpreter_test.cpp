@@ -28,6 +28,12 @@ Commands commands_of(const std::string& script, Reading reading = {}, bool shows
   return commands;
 }
 
+std::string repeated(const std::string& text, int count) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
 /// The words of the only command.
 std::string only(const std::string& script, const Reading& reading = {}) {
   const Commands commands = commands_of(script, reading);
@@ -55,7 +61,8 @@ TEST_CASE("what the environment or a command would tell is unknown, and named", 
   CHECK(only("run $N ${N:-4}", {.environment = {{"N", "8"}}}) == "run|8|8");
   CHECK(only("D=$(date +%F); run x-$D $((GPUS * 2))") == "run|x-<$(date +%F)>|<$((GPUS * 2))>");
   CHECK(only("N=$(nvidia-smi -L | wc -l); run $N ${N:-3}") == "run|<$(nvidia-smi -L | wc -l)>|<${N:-3}>");
-  CHECK(only("M=$HOME/a/b; run ${M##*/} ${M%/*} ${M#*/}") == "run|b|/home/x/a|<${...#*/}>");
+  CHECK(only("M=$HOME/a/b; run ${M##*/} ${M%/*} ${M#*/}") == "run|b|/home/x/a|<${M#*/}>");
+  CHECK(only("A=(B); B=1; run ${!A[@]}") == "run|<${!A[@]}>");
   CHECK(only("read A B < file; run $A") == "run|<A, which `read` sets>");
 }
 
@@ -107,8 +114,8 @@ TEST_CASE("words have the lines that they stand on", "[shell]") {
 
 TEST_CASE("loops, functions and variables without end are refused", "[shell]") {
   for (const char* script : {"while true; do x=1; done", "f() { f; }; f", "A=xxxxxxxxxx; while :; do A=$A$A; done",
-                             "f() { f & f | f; }; f", "A=B; B=A; run $((A))", "for ((;;)); do :; done", "source s",
-                             "A=1; while :; do L+=($A $A); done", "eval 'eval \"$0\"'"}) {
+                             "f() { f & f | f; }; f", "A=B; B=A; run $((A))", "for ((i = 0; i < 2; ++i)); do :; done",
+                             "source s", "A=1; while :; do L+=($A $A); done", "eval 'eval \"$0\"'"}) {
     INFO(script);
     const auto read = [](const std::string&) { return std::optional<std::string>("source s"); };
     Interpreter shell({.read = read});
@@ -121,6 +128,42 @@ TEST_CASE("loops, functions and variables without end are refused", "[shell]") {
   CHECK_THROWS_WITH(commands_of("while true; do x=1; done"), Contains("s:1: runs too long"));
   CHECK_THROWS_WITH(commands_of("f() { f; }; f"), Contains("nested too deep"));
   CHECK_THROWS_WITH(commands_of(std::string(200, '(')), Contains("nested too deep"));
+}
+
+TEST_CASE("what is not run is read without effect", "[shell]") {
+  CHECK(only("if false; then X=1; f() { run f; }; run a ${Y:=2} $((Z = 3)) $(run b); exit; fi; run ${X:-x} ${Y:-y} "
+             "${Z:-z}") == "run|x|y|z");
+  CHECK(only("f() { return; run never; }; f; for i in 1 2; do break; run never; done; run $i") == "run|1");
+  CHECK(only("true || cat <<E\nrun a `(\nE\nrun b") == "run|b");
+  CHECK(only("case z in " + repeated("a) run a;; ", 150) + "z) run b;; esac") == "run|b");
+  CHECK(only("if false; then run a; " + repeated("elif false; then run a; ", 150) + "else run b; fi") == "run|b");
+  CHECK_THROWS_WITH(commands_of("run a; exit; run 'b"), Contains("no shell would read this"));
+}
+
+TEST_CASE("reading without end is refused, also of what is not run", "[shell]") {
+  for (const std::string& script :
+       {"while true; do if false; then " + repeated("x y z; ", 20'000) + "fi; done",
+        repeated("if true; then ", 80) + repeated("x; ", 10'000) + repeated(" fi;", 80), "x " + repeated("{1..200}", 4),
+        "A=" + repeated("a", 60'000) + "; B=$A; C=${A//a/$B}", "A=" + repeated("a", 60'000) + "; C=${A##*a*a*b}"})
+    CHECK_THROWS_WITH(commands_of(script), Contains("runs too long"));
+}
+
+TEST_CASE("a script that ends anywhere is read or refused", "[shell]") {
+  const std::string whole =
+      "A=(1 \"$X\" ${Y:-'z'}); B[1]+=c; f() { local C=`x`; for i in {a,b} $(y <<E\n$Z\nE\n); do [[ $i == a* && ( -z b "
+      ") "
+      "]] || break; done < <(z) 2>&1; }\ncase ${A[@]:1} in (a|b) ((D += (1 + 2) ** 2));; esac; for ((i = 0; i < 2; "
+      "++i)); do "
+      "${!E#x} ${#A} ${F/a/b} ${G^^} $'\\n' $((1 ? 2 : 3)); done; if ! x | y; then :; elif z; then :; else :; fi & "
+      "until w; do :; done; function g { ~/x \\\n y; }";
+  for (size_t end = 0; end <= whole.size(); ++end) {
+    INFO(whole.substr(0, end));
+    try {
+      commands_of(whole.substr(0, end));
+    } catch (const UserError& error) {
+      CHECK_THAT(error.what(), Contains("no shell would read this") || Contains("runs too long"));
+    }
+  }
 }
 
 TEST_CASE("what no shell would read is refused with its line", "[shell]") {

@@ -1,0 +1,313 @@
+// What the shell does itself, and what it makes of the others' commands.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+
+#include "base/error.h"
+#include "shell/interpreter.h"
+
+namespace roll::shell {
+
+namespace {
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+std::string joined(const std::vector<Field>& fields, size_t from) {
+  std::string text;
+  for (size_t i = from; i < fields.size(); ++i) text += (i > from ? " " : "") + fields[i].text;
+  return text;
+}
+
+std::filesystem::path without_slashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+std::string parent_of(const std::string& path) {
+  const std::string parent = without_slashes(path).parent_path();
+  return parent.empty() ? "." : parent;
+}
+
+std::string last_of(const std::string& path) {
+  const std::string last = without_slashes(path).filename();
+  return last.empty() ? path.substr(0, 1) : last;
+}
+
+/// `path` without "." and "..", where it begins with '/'.
+std::string plain_path(const std::string& path) {
+  return path.starts_with('/') ? without_slashes(without_slashes(path).lexically_normal()).string() : path;
+}
+
+/// What printf makes of a format with nothing but %s, %d and \n in it, one for each word; nullopt: it has more.
+std::optional<std::string> formatted(const std::string& format, std::span<const Field> words) {
+  std::string text;
+  size_t next = 0;
+  for (size_t i = 0; i < format.size(); ++i) {
+    const bool is_sign = format[i] == '%' || format[i] == '\\';
+    const std::string sign = format.substr(i, is_sign ? 2 : 1);
+    i += is_sign ? 1 : 0;
+    if ((is_sign && sign != "\\n" && sign != "%s" && sign != "%d") || (sign[0] == '%' && next == words.size()))
+      return std::nullopt;
+    text += !is_sign ? sign : sign == "\\n" ? "\n" : words[next++].text;
+  }
+  return next == words.size() || text == format ? std::optional(text) : std::nullopt;
+}
+
+/// python3 -c 'import torch_npu': it fails where this program runs, on CPUs and NVIDIA GPUs.
+bool looks_for_ascend(const std::vector<Field>& words) {
+  return words.size() == 3 && last_of(words[0].text).starts_with("python") && words[1].text == "-c" &&
+         words[2].text == "import torch_npu";
+}
+
+}  // namespace
+
+Truth Interpreter::run_command(Command command) {
+  Fields& words = command.words;
+  // `$LAUNCHER python3 ...`, where nobody sets it, runs python3.
+  const auto is_something = [&](const Field& word) { return word.text.empty() || unknowns_.known(word.text) != ""; };
+  words.erase(words.begin(), std::ranges::find_if(words, is_something));
+  Variables before;
+  for (const Cursor& assignment : command.assignments) {
+    const std::string name = Cursor(assignment).take_name();
+    before.try_emplace(name, copy_of(name));
+    elsewhere(assignment, [&] { read_assignment(); });
+  }
+  if (words.empty()) {
+    output_.is_known = output_.is_known && command.redirects.empty();
+    return Truth::kYes;
+  }
+  const auto function = state_.functions.find(words[0].text);
+  const Truth truth = function == state_.functions.end() ? run_program(command) : call(function->second, words);
+  restore(before);  // NAME=value before a command holds for that command alone
+  return truth;
+}
+
+Truth Interpreter::run_program(const Command& command) {
+  const Fields& words = command.words;
+  if (const auto truth = run_builtin(command)) return *truth;
+  if (looks_for_ascend(words)) {
+    notes_.push_back(
+        fmt::format("{}: read as on a machine without Ascend NPUs, which has no torch_npu", text_of(words[0].place)));
+    return Truth::kNo;
+  }
+  output_.is_known = false;
+  if (const auto truth = run_nested_shell(words)) return *truth;
+  calls_.push_back({words, state_.doubt});
+  const bool succeeds =
+      is_one_of(words[0].text, {"mkdir", "touch", "rm", "cp", "mv", "ln", "chmod", "sleep", "tee", "cat"});
+  return succeeds ? Truth::kYes : Truth::kUnknown;
+}
+
+Truth Interpreter::call(Cursor body, const Fields& words) {
+  const Scoped arguments(state_.arguments, Arguments{Fields(words.begin() + 1, words.end())});
+  const Scoped doubt(state_.doubt, state_.doubt);
+  locals_.emplace_back();
+  const Truth truth = elsewhere(std::move(body), [&] { return command(); });
+  restore(locals_.back());
+  locals_.pop_back();
+  if (flow_ == Flow::kReturn) flow_ = Flow::kOn;
+  return truth;
+}
+
+/// A word behind export, local and their like: what it assigns keeps its blanks, and may be an array.
+void Interpreter::read_declared(const std::string& declaration) {
+  const Cursor begin = cursor_;
+  const bool assigns = cursor_.is_at_assignment();
+  const std::string name = assigns ? Cursor(begin).take_name() : ahead(" \t\r\n;&|()<>");
+  const bool is_local = declaration != "export" && declaration != "readonly" && !locals_.empty();
+  if (runs() && is_local && is_name(name)) locals_.back().try_emplace(name, copy_of(name));
+  if (assigns) return void(read_assignment());
+  if (runs() && declaration == "local" && is_name(name)) set(name, "", begin.place());
+  const auto nothing = only(false);
+  read_value();
+}
+
+std::optional<Truth> Interpreter::run_builtin(const Command& command) {
+  const Fields& words = command.words;
+  const std::string& name = words[0].text;
+  const Place place = words[0].place;
+  // What goes to a file, or to the errors, is no output.
+  const bool goes_elsewhere = std::ranges::any_of(command.redirects, [](const Redirect& redirect) {
+    return redirect.op.find('>') != std::string::npos && !redirect.op.starts_with("2");
+  });
+  std::optional<Scoped<Output>> elsewhere;
+  if (goes_elsewhere) elsewhere.emplace(output_, Output{});
+  if (is_one_of(name, {"true", ":", "trap", "ulimit", "wait", "umask", "shopt", "alias", "unalias", "hash", "jobs"}))
+    return Truth::kYes;
+  if (name == "false") return Truth::kNo;
+  if (name == "test" || name == "[") return test(words);
+  if (is_one_of(name, {"echo", "printf", "basename", "dirname", "pwd", "seq"})) return run_print(words);
+  if (name == "read") return run_read(command);
+  if (name == "source" || name == ".") return run_source(words);
+  if (name == "cd" || name == "pushd") return run_cd(words);
+  if (name == "eval") return run_text(joined(words, 1), place);
+  if (name == "let") return truth_of_number(number_of(joined(words, 1)));
+  // Only the arguments that `set` sets matter; options such as -e do not say what is run.
+  if (const auto dashes = std::ranges::find(words, "--", &Field::text); name == "set" && dashes != words.end())
+    state_.arguments = {Fields(dashes + 1, words.end())};
+  if (name == "unset")
+    for (size_t i = 1; i < words.size(); ++i) set(words[i].text, "", words[i].place);
+  if (name == "shift") {
+    const auto count = words.size() > 1 ? number_of(words[1].text) : 1;
+    const int64_t taken = std::max<int64_t>(0, count.value_or(1));
+    Fields& given = state_.arguments.given;
+    given.erase(given.begin(), given.begin() + std::min<int64_t>(taken, std::ssize(given)));
+    state_.arguments.num_shifted += taken;
+  }
+  if (is_one_of(name, {"set", "unset", "shift"})) return Truth::kYes;
+  static const std::map<std::string_view, Flow> kJumps{
+      {"break", Flow::kBreak}, {"continue", Flow::kContinue}, {"return", Flow::kReturn}, {"exit", Flow::kExit}};
+  if (const auto jump = kJumps.find(name); jump != kJumps.end()) {
+    flow_ = jump->second;
+    if (name == "exit") exit_place_ = text_of(place);
+    return words.size() < 2 ? Truth::kUnknown : truth_of(words[1].text == "0");
+  }
+  if (!is_one_of(name, {"mapfile", "readarray", "getopts"})) return std::nullopt;
+  if (const std::string& target = words.back().text; is_name(target))
+    set(target, unknown_text(target + ", which `" + name + "` reads", place), place);
+  return Truth::kUnknown;
+}
+
+Truth Interpreter::run_print(Fields words) {
+  const bool is_into = words[0].text == "printf" && words.size() > 2 && words[1].text == "-v";
+  const std::string target = is_into ? words[2].text : "";
+  const Place place = words[0].place;
+  if (is_into) words.erase(words.begin() + 1, words.begin() + 3);
+  const auto text = printed(words);
+  if (is_into)
+    set(target, text ? *text : unknown_text(target + ", which `printf` makes", place), place);
+  else if (!text)
+    output_.is_known = false;
+  else {
+    spend(text->size() + output_.text.size() / 16);
+    output_.text += *text;
+  }
+  return Truth::kYes;
+}
+
+/// nullopt: not known.
+std::optional<std::string> Interpreter::printed(const Fields& words) {
+  const std::string& name = words[0].text;
+  const size_t from = words.size() > 1 && words[1].text == "--" ? 2 : 1;
+  const size_t count = words.size() - from;
+  if (name == "echo") {
+    const bool has_options = words.size() > 1 && is_one_of(words[1].text, {"-n", "-e", "-ne", "-en"});
+    const bool escapes = has_options && words[1].text != "-n";
+    const std::string text = joined(words, has_options ? 2 : 1);
+    return escapes && text.find('\\') != std::string::npos ? std::nullopt : std::optional(text + "\n");
+  }
+  if (name == "pwd") return folder(words[0].place) + "\n";
+  if (name == "printf" && count > 0) return formatted(words[from].text, std::span(words).subspan(from + 1));
+  if (name == "dirname" && count == 1) return parent_of(words[from].text) + "\n";
+  if (name == "basename" && (count == 1 || count == 2)) {
+    std::string last = last_of(words[from].text);
+    const std::string end = count == 2 ? words[from + 1].text : "";
+    if (last.size() > end.size() && last.ends_with(end)) last.resize(last.size() - end.size());
+    return last + "\n";
+  }
+  if (name != "seq" || (count != 1 && count != 2)) return std::nullopt;
+  const auto first = count == 1 ? 1 : number_of(words[1].text);
+  const auto last = number_of(words.back().text);
+  if (!first || !last || *last - *first > 1000) return std::nullopt;
+  std::string lines;
+  for (int64_t i = *first; i <= *last; ++i) lines += fmt::format("{}\n", i);
+  return lines;
+}
+
+/// A here-document, or a line of a here-string, becomes the last name's value.
+Truth Interpreter::run_read(const Command& command) {
+  const Fields& words = command.words;
+  const std::string& name = words.back().text;
+  const auto given = std::ranges::find_if(command.redirects, [](const Redirect& redirect) { return redirect.is_text; });
+  const auto has = [&](auto what) { return std::count_if(words.begin() + 1, words.end(), what); };
+  const bool is_several = has([](const Field& word) { return is_name(word.text); }) > 1;
+  if (!is_name(name) || is_several || given == command.redirects.end()) {
+    const Place place = words[0].place;
+    for (const Field& word : std::span(words).subspan(1))
+      if (is_name(word.text)) set(word.text, unknown_text(word.text + ", which `read` sets", place), place);
+    return Truth::kUnknown;
+  }
+  Place place;
+  std::string text = elsewhere(given->target, [&] {
+    place = cursor_.place();
+    return given->op == "<<<" ? read_value() : given->expands ? quoted_text("") : std::string(cursor_.rest());
+  });
+  const auto begin = std::ranges::find_if_not(text, [](char c) { return c == ' ' || c == '\t' || c == '\n'; });
+  if (given->op != "<<<") place.line += 1 + static_cast<int>(std::count(text.begin(), begin, '\n'));  // it begins below
+  text.erase(text.begin(), begin);
+  text.resize(text.find_last_not_of(" \t\n") + 1);
+  const bool is_whole = given->op == "<<<" || has([](const Field& word) { return word.text == "-d"; }) > 0;
+  if (!is_whole) text.resize(std::min(text.find('\n'), text.size()));
+  Builder value = builder(has([](const Field& word) {
+                            return word.text.starts_with("-") && word.text.find('a') != std::string::npos;
+                          }) > 0);
+  value.place = place;
+  value.value(text, place, /*in_quotes=*/false);
+  value.end();
+  set(name, value.done);
+  return Truth::kUnknown;
+}
+
+Truth Interpreter::run_source(const Fields& words) {
+  if (words.size() < 2) return Truth::kNo;
+  const auto known = unknowns_.known(words[1].text);
+  const std::string shown =
+      unknowns_.filled(words[1].text, [](const Unknown& unknown) { return "${" + unknown.text + "}"; });
+  std::optional<std::string> text;
+  if (known && reading_.read) {
+    const bool is_absolute = known->starts_with("/");
+    if (!is_absolute && !state_.folder.empty()) text = reading_.read(plain_path(state_.folder + "/" + *known));
+    if (!text) text = reading_.read(*known);
+    if (!text && !is_absolute) text = reading_.read(parent_of(reading_.path) + "/" + *known);
+  }
+  if (!text) {
+    notes_.push_back(fmt::format("{}: {} is not read: it is not beside the script; what it sets is taken as not set",
+                                 text_of(words[0].place), shown));
+    return Truth::kUnknown;
+  }
+  constexpr size_t kMostFiles = 100;
+  if (files_.size() >= kMostFiles)
+    throw user_error("{}: more than {} files are sourced", text_of(words[0].place), kMostFiles);
+  files_.push_back(shown);
+  std::optional<Scoped<Arguments>> own;
+  if (words.size() > 2) own.emplace(state_.arguments, Arguments{Fields(words.begin() + 2, words.end())});
+  const Truth truth = run_text(*text, {static_cast<int>(files_.size()) - 1});
+  if (flow_ == Flow::kReturn) flow_ = Flow::kOn;
+  return truth;
+}
+
+std::string Interpreter::folder(Place place) {
+  return state_.folder.empty() ? environment("PWD", place) : state_.folder;
+}
+
+Truth Interpreter::run_cd(const Fields& words) {
+  const size_t from = words.size() > 1 && words[1].text == "--" ? 2 : 1;
+  const std::string to = from < words.size() ? words[from].text : environment("HOME", words[0].place);
+  const bool is_relative = !to.starts_with("/") && !has_unknown(to.substr(0, 1));
+  state_.folder = plain_path(is_relative ? folder(words[0].place) + "/" + to : to);
+  return Truth::kYes;
+}
+
+/// bash -c TEXT and bash FILE, also behind what starts programs elsewhere.
+std::optional<Truth> Interpreter::run_nested_shell(const Fields& words) {
+  const auto shell = std::ranges::find_if(words, [](const Field& word) {
+    return is_one_of(last_of(word.text), {"bash", "sh", "zsh"});
+  });
+  const auto is_option = [](const Field& word) { return word.text.starts_with("-") && !word.text.ends_with("c"); };
+  if (shell == words.end()) return std::nullopt;
+  const auto next = std::find_if_not(shell + 1, words.end(), is_option);
+  if (next == words.end()) return std::nullopt;
+  const bool is_text = next->text.starts_with("-");
+  if (is_text && next + 1 == words.end()) return std::nullopt;
+  return apart([&] {
+    state_.arguments = {Fields(next + std::min<ptrdiff_t>(is_text ? 3 : 1, words.end() - next), words.end())};
+    if (!is_text) return run_source({*shell, *next});
+    return run_text(next[1].text, next[1].place);
+  });
+}
+
+}  // namespace roll::shell

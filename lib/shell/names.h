@@ -1,0 +1,20 @@
+// Blanks and names, as shells and Python have them.
+#pragma once
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+namespace roll::shell {
+
+inline bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
+inline bool is_name_char(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+inline bool is_name(std::string_view text) {
+  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) && std::ranges::all_of(text, is_name_char);
+}
+
+}  // namespace roll::shell

@@ -1,0 +1,42 @@
+// What holds for as long as something is read, and truths of conditions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace roll::shell {
+
+/// A member that has another value for a while.
+template <class T>
+class Scoped {
+ public:
+  Scoped(T& member, T value) : member_(member), before_(std::exchange(member, std::move(value))) {}
+  ~Scoped() { member_ = std::move(before_); }
+  Scoped(const Scoped&) = delete;
+  Scoped& operator=(const Scoped&) = delete;
+
+ private:
+  T& member_;
+  T before_;
+};
+
+enum class Truth { kNo, kYes, kUnknown };
+
+inline Truth truth_of(std::optional<bool> is_true) {
+  return !is_true ? Truth::kUnknown : *is_true ? Truth::kYes : Truth::kNo;
+}
+inline Truth truth_of_number(std::optional<int64_t> number) {
+  return truth_of(number ? std::optional(*number != 0) : std::nullopt);
+}
+inline Truth not_(Truth a) {
+  return a == Truth::kUnknown ? a : truth_of(a == Truth::kNo);
+}
+inline Truth and_(Truth a, Truth b) {
+  return a == Truth::kNo || b == Truth::kNo ? Truth::kNo : a == Truth::kYes ? b : a;
+}
+inline Truth or_(Truth a, Truth b) {
+  return not_(and_(not_(a), not_(b)));
+}
+
+}  // namespace roll::shell
