@@ -263,12 +263,8 @@ Truth Interpreter::counted_for() {
     if (const auto ended = turn(value(1), end, place)) return *ended;
 }
 
-/// The rest of a `case`, from behind `in` or a branch.
-Truth Interpreter::cases(const std::optional<std::string>& subject) {
-  const auto deep = deeper();
-  cursor_.skip_lines();
-  if (cursor_.take_word("esac")) return Truth::kYes;
-  const Place place = cursor_.place();
+/// The patterns of a branch of `case`.
+Truth Interpreter::patterns_fit(const std::optional<std::string>& subject) {
   cursor_.take("(");
   Truth fits = subject ? Truth::kNo : Truth::kUnknown;
   do {
@@ -282,14 +278,28 @@ Truth Interpreter::cases(const std::optional<std::string>& subject) {
     cursor_.skip_blanks();
   } while (cursor_.take("|"));
   cursor_.expect(")");
+  return fits;
+}
+
+/// The rest of a `case`, from behind `in` or a branch.
+Truth Interpreter::cases(const std::optional<std::string>& subject) {
+  const auto deep = deeper();
   const auto branch = [&] {
     const Truth truth = list();
     if (!cursor_.take(";;&") && !cursor_.take(";;") && !cursor_.take(";&") && cursor_.plain_word() != "esac")
       throw cursor_.error("`;;` is missing");
     return truth;
   };
-  return either(
-      fits, branch, [&] { return cases(subject); }, "the case", place);
+  const auto rest = [&] { return cases(subject); };
+  for (;;) {
+    cursor_.skip_lines();
+    if (cursor_.take_word("esac")) return Truth::kYes;
+    const Place place = cursor_.place();
+    const Truth fits = patterns_fit(subject);
+    if (runs() && fits != Truth::kNo) return either(fits, branch, rest, "the case", place);
+    const auto nothing = only(false);
+    branch();
+  }
 }
 
 /// Behind a function's name.

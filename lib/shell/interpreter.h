@@ -121,6 +121,7 @@ class Interpreter {
   std::string_view loop_begin();  // through `do`: what ends the loop
   bool body(std::string_view end);
   std::optional<Truth> turn(Truth condition, std::string_view end, Place place);
+  Truth patterns_fit(const std::optional<std::string>& subject);
   Truth cases(const std::optional<std::string>& subject);
   Truth define(const std::string& name);
 
