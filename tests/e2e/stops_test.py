@@ -17,7 +17,7 @@ import time
 
 from long_run import LongRun, prepare, program_of
 
-os.environ["OMP_NUM_THREADS"] = "2"  # so that roll has threads that a signal may come to
+os.environ["OMP_NUM_THREADS"] = "1"
 binary = pathlib.Path(sys.argv[1]).resolve()
 # Words after these: how to go on, once the pipeline has saved.
 STOPS = [(signal.SIGINT, 130, "roll: stopped by Ctrl-C (SIGINT)"), (signal.SIGTERM, 143, "roll: stopped by SIGTERM"),
@@ -38,7 +38,9 @@ def check_signals(folder):
     for kind in ("sft", "train"):
         for ranks in (1, 2):
             for number, code, words in STOPS:
+                os.environ["OMP_NUM_THREADS"] = str(ranks)  # with two, a signal may come to another thread of roll's
                 with LongRun(binary, folder, kind, ranks) as run:
+                    os.environ["OMP_NUM_THREADS"] = "1"
                     run.work()
                     run.process.send_signal(number)
                     only_line(run.end(code)[1], words)
