@@ -41,7 +41,7 @@ RewardArgs reward_args(const std::string& name) {
 std::optional<double> memory_gb(const std::string& yaml, const ModelSpec& spec, bool on_gpu) {
   try {
     const auto checked = load_config_text(yaml, "a layout", {}, {});
-    const RoleShapes models{{"actor_train", spec}, {"critic", spec}};
+    const RoleShapes models{{kPolicyRole, spec}, {kCriticRole, spec}};
     return estimate_memory(checked.config, models, on_gpu, 0).total() / 1e9;
   } catch (const UserError&) {
     return std::nullopt;

@@ -13,7 +13,6 @@
 #include "pipeline/stage.h"
 #include "reward/shaped.h"
 #include "rollout/engine.h"
-#include "settings/training_plan.h"
 #include "step/step_index.h"
 #include "step/step_settings.h"
 #include "step/step_trainer.h"
@@ -124,7 +123,7 @@ class PlannedRank {
   }
 
   void run() {
-    const std::vector<PlannedUpdate> updates = plan_training(config_).updates;
+    const std::vector<RoleUpdates>& updates = settings_.updates;
     const bool trained_all = step_.number - 1 >= updates.back().first_step;
     ranks_.traffic().set_phase((trained_all ? updates.back() : updates.front()).phase);
     stop_agreed(ranks_);

@@ -55,7 +55,7 @@ std::string obstacle(const CheckedConfig<T>& checked, bool on_gpu) {
   if (on_gpu && num_cuda_devices() == 0)
     return "the run is for GPUs, of which this machine has none; --simulate takes their speeds";
   const at::Device device = on_gpu ? at::kCUDA : at::kCPU;
-  for (const char* trained : {"actor_train", "critic"})
+  for (const char* trained : {kPolicyRole, kCriticRole})
     if (const auto spec = checked.models->find(trained);
         spec != checked.models->end() && !can_be_tried({spec->second, device}))
       return "two layers of its model take more than half of this machine's free memory";
@@ -153,7 +153,7 @@ TimeForecast forecast_updates(const CheckedConfig<T>& checked, const std::option
   forecast.phases = {
       {"training", share * passes * forward_flops(spec, rows) / speed.training_flops_per_s + speed.update_s}};
   if (helper.worker) {
-    const ModelSpec its = shape_of_role(*checked.models, "reference");
+    const ModelSpec its = shape_of_role(*checked.models, kReferenceRole);
     const double flops_per_s =
         its == spec ? speed.forward_flops_per_s : try_role(its, *helper.worker).forward_flops_per_s;
     forecast.phases.emplace_back(helper.name, share * forward_flops(its, rows) / flops_per_s);
@@ -190,7 +190,7 @@ std::optional<MeasuredSpeeds> measure_speeds(const CheckedConfig<Config>& checke
   const auto samplers = std::ssize(config.actor_infer.ranks) / mesh_shape(config.actor_infer).tp;
   const int64_t sequences = (step.num_sequences() + samplers - 1) / samplers;
   speeds.sampling =
-      try_sampling(model_of("actor_train", config.actor_train),
+      try_sampling(model_of(kPolicyRole, config.actor_train),
                    {.slots = std::min(sequences, config.max_running_requests),
                     .context = std::lround(mean_of(step.prompt_lengths) + mean_of(step.response_lengths) / 2),
                     .int8_weights = config.actor_infer.model_args.reads_int8(),

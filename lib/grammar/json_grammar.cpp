@@ -135,7 +135,7 @@ class SchemaReader {
         fail(at, fmt::format("{} beside {} is not known", other, key));
   }
 
-  /// What stands beside such a keyword holds too.
+  /// A value also keeps to the keywords that stand beside.
   std::string of_others(const std::string& key, const Json& schema, const std::string& at) {
     const Json beside = schema_beside(schema, key);
     const Json& others = schema[key];
@@ -157,26 +157,28 @@ class SchemaReader {
     return found;
   }
 
-  Json joined(const std::vector<Json>& parts, const std::string& at) {
+  /// An answer about parts; UserError where they have none.
+  template <class F>
+  auto about_parts(const std::string& at, const F& ask) {
     try {
-      return parts_.all_of(parts);
+      return ask();
     } catch (const std::invalid_argument& why) {
       fail(at, why.what());
     }
+  }
+  Json joined(const std::vector<Json>& parts, const std::string& at) {
+    return about_parts(at, [&] { return parts_.all_of(parts); });
   }
   std::string whole_of(const std::vector<Json>& parts, const std::string& at) { return value(joined(parts, at), at); }
 
   /// A grammar counts no choices, so no value may be of two.
   void check_excluding(const Json& choices, const std::string& at) {
     for (size_t i = 0; i < choices.size(); ++i)
-      for (size_t j = 0; j < i; ++j) try {
-          if (!parts_.exclude_each_other(choices[j], choices[i]))
-            fail(at, fmt::format("a value may be of both {} and {}; say anyOf, or tell them apart by a property that "
-                                 "is required",
-                                 j, i));
-        } catch (const std::invalid_argument& why) {
-          fail(at, why.what());
-        }
+      for (size_t j = 0; j < i; ++j)
+        if (!about_parts(at, [&] { return parts_.exclude_each_other(choices[j], choices[i]); }))
+          fail(at, fmt::format("a value may be of both {} and {}; say anyOf, or tell them apart by a property that is "
+                               "required",
+                               j, i));
   }
 
   std::string reference(const Json& pointer) {

@@ -62,7 +62,7 @@ const Json& properties_of(const Json& schema) {
   return schema.contains("properties") && schema["properties"].is_object() ? schema["properties"] : none;
 }
 
-/// What `schema` says of a property; false: it may not be there, true: nothing.
+/// The schema of a property; false: it may not be there, true: nothing is said of it.
 Json rule_of_property(const Json& schema, const std::string& name) {
   const Json& named = properties_of(schema);
   if (named.contains(name)) return named[name];
@@ -205,13 +205,14 @@ bool SchemaParts::exclude_each_other(const Json& first, const Json& second) {
   count_one();
   const Json a = resolved(first), b = resolved(second);
   if (!a.is_object() || !b.is_object()) return a == false || b == false;
+  const std::pair<const Json*, const Json*> both_ways[] = {{&a, &b}, {&b, &a}};
   for (const char* key : {"anyOf", "oneOf"})
-    for (const auto& [one, other] : {std::pair(&a, &b), std::pair(&b, &a)})
+    for (const auto& [one, other] : both_ways)
       if (one->contains(key))
         return std::ranges::all_of((*one)[key], [&](const Json& choice) { return exclude_each_other(choice, *other); });
   const Json values = values_of(a), others = values_of(b);
   if (!values.is_null() && !others.is_null()) return common_values(values, others).empty();
-  for (const auto& [one, other] : {std::pair(&a, &b), std::pair(&b, &a)})
+  for (const auto& [one, other] : both_ways)
     if (const Json listed = values_of(*one); !listed.is_null() && other->contains("type"))
       return std::ranges::none_of(listed, [&](const Json& value) { return is_of_a_type(value, (*other)["type"]); });
   if (a.contains("type") && b.contains("type") && common_types(a["type"], b["type"]).empty()) return true;

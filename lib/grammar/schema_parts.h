@@ -10,24 +10,24 @@
 
 namespace roll {
 
-/// Whether that keyword says nothing of a value: a title, a description, what others refer to.
+/// True of keywords that say nothing of a value: a title, a description, schemas to refer to.
 bool is_schema_note(const std::string& keyword);
 
 /// `schema` without such keywords and without `key`.
 Json schema_beside(const Json& schema, const std::string& key);
 
-/// Of one schema and what it refers to. A schema whose parts meet too often is refused: parts of parts grow without
-/// bounds.
+/// The parts of one schema, which resolves references. A schema whose parts meet too often is refused: parts of parts
+/// grow without bounds.
 class SchemaParts {
  public:
   using Resolve = std::function<const Json&(const Json& pointer)>;
   explicit SchemaParts(Resolve resolve) : resolve_(std::move(resolve)) {}
 
-  /// What all of `parts` allow. std::invalid_argument: what they say of one keyword has no common form here, or
-  /// nothing is left.
+  /// The schema of the values that all of `parts` allow. std::invalid_argument: two say of a keyword what has no common
+  /// form here, or no value is left.
   Json all_of(const std::vector<Json>& parts);
 
-  /// Whether no value can be valid by both; false where that is not seen.
+  /// True where no value can be valid by both; false where that is not seen.
   bool exclude_each_other(const Json& a, const Json& b);
 
  private:
@@ -41,7 +41,7 @@ class SchemaParts {
   int num_meetings_ = 0;
 };
 
-/// Whether `value` is of that type of JSON schema.
+/// True where `value` is of that type of JSON schema.
 bool has_schema_type(const Json& value, const std::string& type);
 
 }  // namespace roll

@@ -52,26 +52,18 @@ at::Tensor policy_ratio(const at::Tensor& log_ratio, const ActorInputs& in, cons
 }
 
 /// Weights that the losses multiply by.
-WeightRule policy_rule(const LossModes& modes) {
-  return {"final_response_mask", modes.policy, modes.divisor};
-}
-WeightRule kl_rule(const LossModes& modes) {
-  return {"final_response_mask", modes.kl, modes.divisor};
-}
-WeightRule entropy_rule(const LossModes& modes) {
-  return {"response_mask", modes.kl, modes.divisor};
-}
-WeightRule positive_rule(const LossModes& modes) {
-  return {"positive_response_mask", modes.policy, modes.divisor};
-}
-WeightRule value_rule(const LossModes& modes) {
-  return {"response_mask", modes.value, modes.divisor};
-}
-WeightRule label_rule(const LossModes& modes) {
-  return {"labels_mask", modes.policy, modes.divisor};
-}
-WeightRule diagnostics_rule(const LossModes& modes) {
-  return {"response_mask", modes.diagnostics};
+struct LossRules {
+  WeightRule policy, kl, entropy, positive, value, labels, diagnostics;
+};
+
+LossRules rules_of(const LossModes& modes) {
+  return {.policy = {"final_response_mask", modes.policy, modes.divisor},
+          .kl = {"final_response_mask", modes.kl, modes.divisor},
+          .entropy = {"response_mask", modes.kl, modes.divisor},
+          .positive = {"positive_response_mask", modes.policy, modes.divisor},
+          .value = {"response_mask", modes.value, modes.divisor},
+          .labels = {"labels_mask", modes.policy, modes.divisor},
+          .diagnostics = {"response_mask", modes.diagnostics}};
 }
 
 at::Tensor weights_by(const WeightRule& rule, const at::Tensor& mask, const TokenAxis& axis,
@@ -159,7 +151,7 @@ void add_policy(const Policy& policy, const ActorInputs& in, const at::Tensor& w
 void add_positive(const ActorInputs& in, const MiniBatchCounts& counts, const LossSettings& settings, Total& total) {
   if (settings.positive_coef == 0) return;
   ROLL_CHECK(in.positive_response_mask.defined(), "positive_loss_coef needs the tokens of right responses");
-  const at::Tensor weights = weights_by(positive_rule(settings.modes), in.positive_response_mask, in.axis, counts);
+  const at::Tensor weights = weights_by(rules_of(settings.modes).positive, in.positive_response_mask, in.axis, counts);
   total.add("actor/positive_loss", -in.log_probs, weights, settings.positive_coef);
 }
 
@@ -190,9 +182,9 @@ Deferred deferred_sums(std::vector<std::string> names, const std::vector<at::Ten
 LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, const LossSettings& settings,
                       const PolicyReducer& reducer) {
   check_actor_inputs(in, settings);
-  const LossModes& modes = settings.modes;
-  const at::Tensor policy_weights = weights_by(policy_rule(modes), in.final_response_mask, in.axis, counts);
-  const at::Tensor diagnostics = weights_by(diagnostics_rule(modes), in.response_mask, in.axis, counts);
+  const LossRules rules = rules_of(settings.modes);
+  const at::Tensor policy_weights = weights_by(rules.policy, in.final_response_mask, in.axis, counts);
+  const at::Tensor diagnostics = weights_by(rules.diagnostics, in.response_mask, in.axis, counts);
   const Policy policy = policy_of(in, settings);
   MetricSums sums;
   Total total(sums);
@@ -201,11 +193,11 @@ LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, cons
   if (in.ref_log_probs.defined()) {
     const at::Tensor d = masked_difference(in.log_probs, in.ref_log_probs, in.response_mask);
     total.add("actor/kl_loss", kl_term(d, settings.kl_penalty),
-              weights_by(kl_rule(modes), in.final_response_mask, in.axis, counts), settings.kl_coef);
+              weights_by(rules.kl, in.final_response_mask, in.axis, counts), settings.kl_coef);
   }
   if (in.entropy.defined()) sums.add("actor/entropy", in.entropy, diagnostics);
   if (settings.entropy_coef != 0)
-    total.add(in.entropy, weights_by(entropy_rule(modes), in.response_mask, in.axis, counts), -settings.entropy_coef);
+    total.add(in.entropy, weights_by(rules.entropy, in.response_mask, in.axis, counts), -settings.entropy_coef);
   add_positive(in, counts, settings, total);
   add_ratio_metrics(sums, policy, diagnostics);
   // All coefficients 0 still gives a loss with a graph: every rank must run its backward.
@@ -215,34 +207,36 @@ LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, cons
 }
 
 std::vector<WeightRule> actor_weight_rules(const LossSettings& settings) {
-  const LossModes& modes = settings.modes;
-  std::vector<WeightRule> rules = {policy_rule(modes), diagnostics_rule(modes)};
-  if (modes.kl != modes.policy) rules.push_back(kl_rule(modes));
-  if (settings.entropy_coef != 0) rules.push_back(entropy_rule(modes));
-  if (settings.positive_coef != 0) rules.push_back(positive_rule(modes));
+  const LossRules all = rules_of(settings.modes);
+  std::vector<WeightRule> rules = {all.policy, all.diagnostics};
+  if (all.kl.mode != all.policy.mode) rules.push_back(all.kl);
+  if (settings.entropy_coef != 0) rules.push_back(all.entropy);
+  if (settings.positive_coef != 0) rules.push_back(all.positive);
   return rules;
 }
 
 std::vector<WeightRule> critic_weight_rules(const LossSettings& settings) {
-  return {value_rule(settings.modes), diagnostics_rule(settings.modes)};
+  const LossRules all = rules_of(settings.modes);
+  return {all.value, all.diagnostics};
 }
 
 std::vector<WeightRule> sft_weight_rules(const LossSettings& settings) {
-  return {label_rule(settings.modes)};
+  return {rules_of(settings.modes).labels};
 }
 
 LossResult critic_loss(const CriticInputs& in, const MiniBatchCounts& counts, const LossSettings& settings) {
   const ValueTerm term = value_term(in.values, in.old_values, in.returns, settings.value_clip);
+  const LossRules rules = rules_of(settings.modes);
   const auto weights = [&](const WeightRule& rule) { return weights_by(rule, in.response_mask, in.axis, counts); };
   MetricSums sums;
   Total total(sums);
-  total.add("critic/loss", term.loss, weights(value_rule(settings.modes)), 1);
-  sums.add("critic/clipfrac", term.clipped, weights(diagnostics_rule(settings.modes)));
+  total.add("critic/loss", term.loss, weights(rules.value), 1);
+  sums.add("critic/clipfrac", term.clipped, weights(rules.diagnostics));
   return {total.loss(), {}, {sums.result()}};
 }
 
 LossResult sft_loss(const SftInputs& in, const MiniBatchCounts& counts, const LossSettings& settings) {
-  const at::Tensor weights = weights_by(label_rule(settings.modes), in.labels_mask, in.axis, counts);
+  const at::Tensor weights = weights_by(rules_of(settings.modes).labels, in.labels_mask, in.axis, counts);
   MetricSums sums;
   Total total(sums);
   total.add("sft/loss", -in.log_probs, weights, 1);
@@ -251,7 +245,7 @@ LossResult sft_loss(const SftInputs& in, const MiniBatchCounts& counts, const Lo
 
 LossResult distillation_loss(const SftInputs& in, const TaughtTokens& taught, const MiniBatchCounts& counts,
                              const LossSettings& settings, const DivergenceArgs& args) {
-  const at::Tensor weights = weights_by(label_rule(settings.modes), in.labels_mask, in.axis, counts);
+  const at::Tensor weights = weights_by(rules_of(settings.modes).labels, in.labels_mask, in.axis, counts);
   MetricSums sums;
   Total total(sums);
   total.add("distill/student_loss", -in.log_probs, weights, 1 - args.distill_loss_weight);

@@ -29,7 +29,7 @@ double training_flops(const StepFacts& facts, const Roles& roles, const StepSett
   double flops = 0;
   for (const RoleUpdates& update : settings.updates)
     if (step >= update.first_step)
-      flops += training_flops(facts, roles.all.at(update.role).spec, /*with_lm_head=*/update.role != kCriticRole) *
+      flops += training_flops(facts, roles.all.at(update.role).spec, update.has_lm_head) *
                static_cast<double>(update.training.epochs.num_epochs);
   return flops;
 }

@@ -11,6 +11,7 @@
 #include "pipeline/schedule.h"
 #include "pipeline/split_rule.h"
 #include "settings/agentic.h"
+#include "settings/by_role.h"
 
 namespace roll {
 
@@ -106,8 +107,8 @@ std::string batch_plan(const Config& config) {
     text += fmt::format("{} more, one to each prompt, for their rewards alone\n",
                         count(config.prompts_per_step(), "greedy response"));
   if (!config.trains()) return text + "samples only, and trains nothing: rollout_only = true";
-  text += role_plan("actor_train", config, config.actor_train);
-  if (config.uses_critic()) text += fmt::format("\n{}", role_plan("critic", config, config.critic));
+  text += role_plan(kPolicyRole, config, config.actor_train);
+  if (config.uses_critic()) text += fmt::format("\n{}", role_plan(kCriticRole, config, config.critic));
   return text;
 }
 

@@ -14,6 +14,11 @@ using ByRole = std::map<std::string, T>;
 
 inline constexpr const char *kPolicyRole = "actor_train", *kCriticRole = "critic", *kReferenceRole = "reference";
 
+/// Whether a role of that name learns; the others' models are frozen.
+inline bool is_trained(const std::string& role) {
+  return role == kPolicyRole || role == kCriticRole;
+}
+
 /// The shapes of a run's models, as far as they are known.
 using RoleShapes = ByRole<ModelSpec>;
 

@@ -1,3 +1,4 @@
+#include "settings/by_role.h"
 #include "settings/checks.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"
@@ -46,7 +47,7 @@ void check_adapters(const Config& config, Checker& check) {
   check_adapters(config.actor_train, check);
   if (config.uses_critic()) check_adapters(config.critic, check);
   for (const auto& [name, worker] : reference_roles(config))
-    if (name != "reference")
+    if (name != kReferenceRole)
       check_no_adapters(*worker, check);
     else if (worker->model_args.trains_adapters())
       check.note(name + ": the reference has no adapters, lora_* of its model_args means nothing");

@@ -41,7 +41,7 @@ void check_lengths(const Config& config, const std::optional<ModelSpec>& spec, c
     check_length(config.sequence_length, length, spec, role, check);
   else
     check_length(config.response_length, length, spec, role, check);
-  if (val_length != length && role == "actor_train")
+  if (val_length != length && role == kPolicyRole)
     check_length(config.val_sequence_length, val_length, spec, role, check);
 }
 
@@ -89,9 +89,9 @@ std::string adapters_text(const RoleShapes& models) {
     return fmt::format("{} trains {}: {:.2f} M of {:.1f} M parameters\n", role, describe(*spec.lora), trained / 1e6,
                        all / 1e6);
   };
-  std::string lines = text("actor_train", policy_shape(models), policy_parameters);
-  if (const auto critic = models.find("critic"); critic != models.end())
-    lines += text("critic", critic->second, critic_parameters);
+  std::string lines = text(kPolicyRole, policy_shape(models), policy_parameters);
+  if (const auto critic = models.find(kCriticRole); critic != models.end())
+    lines += text(kCriticRole, critic->second, critic_parameters);
   return lines;
 }
 
@@ -123,16 +123,16 @@ std::string check_models(const Config& config, bool offline, std::optional<RoleS
   if (policy) check_model_layout(config.actor_infer.strategy_args, *policy, check);
   if (critic) check_model_layout(config.critic.strategy_args, *critic, check);
   if (policy) check_routing(config, *policy, check);
-  check_lengths(config, policy, "actor_train", check);
-  if (config.critic.model_args.model_name_or_path != policy_name) check_lengths(config, critic, "critic", check);
+  check_lengths(config, policy, kPolicyRole, check);
+  if (config.critic.model_args.model_name_or_path != policy_name) check_lengths(config, critic, kCriticRole, check);
   check_references(config, policy, spec_of_role, offline, models, check);
   const auto planned_policy = trained_spec(planned_spec(policy, policy_name), config.actor_train, check);
   if (config.uses_critic())
     if (const auto planned =
             trained_spec(planned_spec(critic, config.critic.model_args.model_name_or_path), config.critic, check))
-      models.emplace("critic", *planned);
+      models.emplace(kCriticRole, *planned);
   if (!planned_policy || !check.is_clean()) return kUnknownMemory;
-  models.emplace("actor_train", *planned_policy);
+  models.emplace(kPolicyRole, *planned_policy);
   if (planned_policy->quantised)  // which ranks share in blocks
     for (const WorkerConfig* worker : {&config.actor_train, &config.actor_infer})
       check_model_layout(worker->strategy_args, *planned_policy, check);

@@ -74,7 +74,7 @@ CheckedConfig<SftConfig> load_sft_text(const std::string& yaml, const std::strin
     check_plugins(config.sft_train, options.offline, check);
     const auto policy =
         check_model(config, config.sft_train, config.pretrain, FolderUse::kWrites, options.offline, check);
-    if (policy) result.models = RoleShapes{{"actor_train", *policy}};
+    if (policy) result.models = RoleShapes{{kPolicyRole, *policy}};
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);
   };
@@ -98,7 +98,7 @@ CheckedConfig<DpoConfig> load_dpo_text(const std::string& yaml, const std::strin
     if (policy && reference)
       check.require(policy->vocab_size <= reference->vocab_size, config.reference.model_args.model_name_or_path,
                     "its vocab_size is {}, and the policy's {}", reference->vocab_size, policy->vocab_size);
-    if (policy && reference) result.models = RoleShapes{{"actor_train", *policy}, {"reference", *reference}};
+    if (policy && reference) result.models = RoleShapes{{kPolicyRole, *policy}, {kReferenceRole, *reference}};
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);
   };
@@ -146,7 +146,7 @@ CheckedConfig<DistillConfig> load_distill_config(const std::filesystem::path& fi
     if (learns && teaches)
       check_teacher({teacher.model_args.model_name_or_path, *teaches}, {student.model_args.model_name_or_path, *learns},
                     "student", options.offline, check);
-    if (learns && teaches) result.models = RoleShapes{{"actor_train", *learns}, {"reference", *teaches}};
+    if (learns && teaches) result.models = RoleShapes{{kPolicyRole, *learns}, {kReferenceRole, *teaches}};
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);
   };

@@ -11,11 +11,6 @@ const char* phase_of(Finding finds) {
   return finds == Finding::kOldLogProbs ? "old_log_probs" : finds == Finding::kValues ? "values" : "reference";
 }
 
-const PlannedPass* TrainingPlan::find(Finding what) const {
-  const auto found = std::ranges::find(passes, what, &PlannedPass::finds);
-  return found == passes.end() ? nullptr : &*found;
-}
-
 const PlannedPass* TrainingPlan::pass_of(const WorkerConfig& worker) const {
   const auto found = std::ranges::find(passes, &worker, &PlannedPass::worker);
   return found == passes.end() ? nullptr : &*found;
@@ -35,13 +30,10 @@ TrainingPlan plan_training(const Config& config) {
     plan.passes.push_back({kPolicyRole, &actor, Finding::kOldLogProbs});
   if (config.uses_critic()) {
     plan.passes.push_back({kCriticRole, &critic, Finding::kValues});
-    plan.updates.push_back({kCriticRole, &critic, "train_critic", "critic", /*has_lm_head=*/false});
+    plan.updates.push_back({{kCriticRole, "train_critic", "critic", /*has_lm_head=*/false}, &critic});
   }
-  plan.updates.push_back({.role = kPolicyRole,
-                          .worker = &actor,
-                          .phase = "train_actor",
-                          .metrics = "actor",
-                          .first_step = config.critic_warmup + 1});
+  plan.updates.push_back(
+      {{kPolicyRole, "train_actor", "actor", /*has_lm_head=*/true, config.critic_warmup + 1}, &actor});
   return plan;
 }
 

@@ -27,12 +27,15 @@ struct PlannedPass {
   bool has_lm_head() const { return finds != Finding::kValues; }
 };
 
-struct PlannedUpdate {
-  std::string role;  // "actor_train", "critic"
-  const WorkerConfig* worker;
-  const char *phase, *metrics;  // "train_actor", and what the metrics begin with: "actor"
+/// A role that a step updates.
+struct UpdatedRole {
+  std::string role;             // "actor_train", "critic"
+  const char *phase, *metrics;  // "train_actor", and how the metrics begin: "actor"
   bool has_lm_head = true;
   int64_t first_step = 1;
+};
+struct PlannedUpdate : UpdatedRole {
+  const WorkerConfig* worker;
 };
 
 /// Each in the order of the step.
@@ -40,8 +43,6 @@ struct TrainingPlan {
   std::vector<PlannedPass> passes;
   std::vector<PlannedUpdate> updates;
 
-  /// The first such pass; null: there is none.
-  const PlannedPass* find(Finding what) const;
   /// What that role computes before it is trained; null: nothing.
   const PlannedPass* pass_of(const WorkerConfig& worker) const;
 };

@@ -117,7 +117,7 @@ Truth Interpreter::call(Cursor body, const Fields& words) {
 void Interpreter::read_declared(const std::string& declaration) {
   const Cursor begin = cursor_;
   const bool assigns = cursor_.is_at_assignment();
-  const std::string name = assigns ? Cursor(begin).take_name() : ahead(" \t\r\n;&|()<>");
+  const std::string name = assigns ? Cursor(begin).take_name() : ahead(kEndsOfWords);
   const bool is_local = declaration != "export" && declaration != "readonly" && !locals_.empty();
   if (runs() && is_local && is_name(name)) locals_.back().try_emplace(name, copy_of(name));
   if (assigns) return void(read_assignment());

@@ -4,10 +4,6 @@
 
 namespace roll::shell {
 
-bool ends_word(char c) {
-  return is_blank(c) || std::string_view("\n;&|()<>").find(c) != std::string_view::npos;
-}
-
 Cursor::Cursor(std::string text, std::string name, Place begin)
     : source_(std::make_shared<Source>(Source{std::move(text), std::move(name), begin})) {
   for (size_t i = 0; i < source_->text.size(); ++i)

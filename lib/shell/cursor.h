@@ -21,7 +21,10 @@ struct Source {
   std::map<size_t, size_t> behind = {};          // where a line ends above here-documents: the line below these
 };
 
-bool ends_word(char c);
+inline constexpr std::string_view kEndsOfWords = " \t\r\n;&|()<>";
+inline bool ends_word(char c) {
+  return kEndsOfWords.find(c) != kEndsOfWords.npos;
+}
 
 class Cursor {
  public:

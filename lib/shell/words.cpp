@@ -9,8 +9,6 @@ namespace roll::shell {
 
 namespace {
 
-constexpr std::string_view kEndsOfWords = " \t\r\n;&|()<>";
-
 std::string ansi(std::string_view quoted) {
   std::string text;
   for (size_t i = 0; i < quoted.size(); ++i) {

@@ -9,6 +9,7 @@
 
 #include "dist/mesh.h"
 #include "experience/batch.h"
+#include "model/experts.h"
 #include "step/batches.h"
 #include "track/progress.h"
 
@@ -20,6 +21,15 @@ struct ForwardPass : std::function<at::Tensor(const Batch& micro_batch)> {
   std::function<at::Tensor()> empty_pass{};  // of a micro-batch that holds nothing; null: it needs none
   std::shared_ptr<PipelineStage> stage{};    // whose last one alone gives something, for all of them; null: each does
 };
+
+/// `compute`, which asks this model.
+template <class Model, class F>
+ForwardPass forward_pass(const Model& model, F compute) {
+  ForwardPass pass(std::move(compute));
+  pass.empty_pass = empty_pass(model.backbone(), {});
+  pass.stage = model.parallel().stage;
+  return pass;
+}
 
 /// `micro_batches` holds each sequence of `share` once. Returns what `compute` gives for the share: [T] or [N, T]
 /// float32 on the CPU, [0] of an empty share. **Collective** over the ranks that share a model, of which each has this

@@ -4,14 +4,12 @@ namespace roll {
 
 void Offload::put_away() {
   if (!is_on_) return;
-  for (const char* role : {kPolicyRole, kCriticRole})
-    if (Learner* learner = trainer_.learner_of(role)) learner->offload(/*keeps_parameters=*/role == kPolicyRole);
+  for (const auto& [role, learner] : trainer_.learners()) learner->offload(/*keeps_parameters=*/role == kPolicyRole);
 }
 
 void Offload::bring_back() {
   if (!is_on_) return;
-  for (const char* role : {kPolicyRole, kCriticRole})
-    if (Learner* learner = trainer_.learner_of(role)) learner->reload();
+  for (const auto& [role, learner] : trainer_.learners()) learner->reload();
 }
 
 }  // namespace roll

@@ -17,16 +17,15 @@ namespace {
 /// How a finding is called, and what it fills in.
 struct FindingNames {
   Finding finding;
-  const char* timed;   // in metrics: time/<name>
-  const char* shown;   // of the progress line
-  const char* packed;  // of the packing and traffic metrics
+  const char* timed;  // in metrics: time/<name>
+  const char* shown;  // of the progress line
   at::Tensor Experience::*target;
 };
 constexpr FindingNames kFindings[] = {
-    {Finding::kReference, "ref_log_probs", "reference log-probs", "reference", &Experience::ref_log_probs},
-    {Finding::kTeacher, "ref_log_probs", "teacher's log-probs", "reference", nullptr},
-    {Finding::kOldLogProbs, "old_log_probs", "old log-probs", "old_log_probs", &Experience::old_log_probs},
-    {Finding::kValues, "values", "values", "values", &Experience::values}};
+    {Finding::kReference, "ref_log_probs", "reference log-probs", &Experience::ref_log_probs},
+    {Finding::kTeacher, "ref_log_probs", "teacher's log-probs", nullptr},
+    {Finding::kOldLogProbs, "old_log_probs", "old log-probs", &Experience::old_log_probs},
+    {Finding::kValues, "values", "values", &Experience::values}};
 
 /// A forward over sequences of the step by a role.
 struct Pass {
@@ -61,7 +60,7 @@ void compute(Pass& pass, at::Device device, Log& log) {
   pass.of_share = at::empty({0}, at::kFloat);
   if (!pass.mesh.is_here()) return;
   Mesh& mesh = pass.mesh.mesh();
-  mesh.world().traffic().set_phase(pass.names.packed);
+  mesh.world().traffic().set_phase(phase_of(pass.names.finding));
   const Stopwatch watch;
   const std::shared_ptr<void> here = pass.model.visit ? pass.model.visit() : nullptr;
   const Partition micro_batches = places_in_share(pass.plans[mesh.place().dp]);
@@ -153,7 +152,7 @@ void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModel
     at::Tensor of_pass = at::scalar_tensor(pass.took_s, at::kDouble);
     pass.mesh.broadcast(of_pass, "times of forwards");
     took_s[pass.names.timed] += of_pass.item<double>();
-    add_packing_metrics(pass.names.packed, batch_stats(pass.plans, sizes, pass.rule.packing), metrics);
+    add_packing_metrics(phase_of(pass.names.finding), batch_stats(pass.plans, sizes, pass.rule.packing), metrics);
   }
   for (const auto& [name, seconds] : took_s) metrics.add(fmt::format("time/{}", name), seconds);
   for (const Pass& pass : passes)

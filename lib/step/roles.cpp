@@ -73,9 +73,8 @@ RoleModels models_in(const RoleSources& sources) {
   }
   const RoleModel& policy = models.at(kPolicyRole);
   for (auto& [role, model] : models) {
-    const bool is_trained = role == kPolicyRole || role == kCriticRole;
-    check_vocabulary(is_trained ? role.c_str() : "reference", model, policy.spec);
-    if (!is_trained) quantise_as_policy(model, policy);
+    check_vocabulary(is_trained(role) ? role.c_str() : kReferenceRole, model, policy.spec);
+    if (!is_trained(role)) quantise_as_policy(model, policy);
   }
   return models;
 }

@@ -15,22 +15,16 @@ PackedTokens freely_routed(PackedTokens tokens) {
 }
 
 ForwardPass log_probs_of(const Transformer& model, double temperature, bool with_energies = false) {
-  ForwardPass pass = [&model, temperature, with_energies](const Batch& micro_batch) {
+  return forward_pass(model, [&model, temperature, with_energies](const Batch& micro_batch) {
     const at::Tensor wanted = micro_batch.host_mask("response_mask");
     const TokenLogProbs found = token_log_probs(model, micro_batch.tokens, temperature, /*with_entropy=*/false,
                                                 /*recompute=*/{}, wanted, with_energies);
     return with_energies && found.energy.defined() ? at::stack({found.log_probs, found.energy}) : found.log_probs;
-  };
-  pass.empty_pass = empty_pass(model.backbone(), {});
-  pass.stage = model.parallel().stage;
-  return pass;
+  });
 }
 
 ForwardPass values_of(const ValueModel& model) {
-  ForwardPass pass = [&model](const Batch& micro_batch) { return model.values(micro_batch.tokens); };
-  pass.empty_pass = empty_pass(model.backbone(), {});
-  pass.stage = model.parallel().stage;
-  return pass;
+  return forward_pass(model, [&model](const Batch& micro_batch) { return model.values(micro_batch.tokens); });
 }
 
 std::function<Computed(const Experience&)> training_forward(const Transformer& model, double temperature,

@@ -71,6 +71,10 @@ RolePlace role_place(const WorkerConfig& worker) {
           [strategy](int64_t num_layers) { return stage_split(strategy, num_layers); }};
 }
 
+RoleSource role_source(const WorkerConfig& worker, at::Device device) {
+  return {model_folder(worker.model_args.model_name_or_path.value()), model_dtype(worker.model_args, device)};
+}
+
 RouterRule router_rule(const StrategyConfig& strategy) {
   const double bias_step = strategy.moe_router_bias_update_rate;
   return {.costs = {.balance = strategy.moe_aux_loss_coeff, .z = strategy.moe_z_loss_coeff},
@@ -92,8 +96,7 @@ StepSettings step_settings(const Config& config) {
                         .updates = {}};
   for (const PlannedUpdate& update : plan_training(config).updates) {
     const WorkerConfig& worker = *update.worker;
-    settings.updates.push_back(
-        {update.role, update.phase, update.metrics, update.first_step, training_settings(config, update)});
+    settings.updates.push_back({update, training_settings(config, update)});
     settings.models.trained[update.role] = {
         .recomputes = worker.recomputation(),
         .gathers = worker.gathers_layers(),
@@ -110,10 +113,8 @@ const TrainingSettings* StepSettings::training_of(const std::string& role) const
 RoleSources role_sources(const Config& config, at::Device device) {
   RoleSources sources{.longest_sequence = config.longest_sequence()};
   const auto add = [&](const std::string& role, const WorkerConfig& worker) {
-    const bool is_trained = role == kPolicyRole || role == kCriticRole;
-    sources.roles[role] = {model_folder(worker.model_args.model_name_or_path.value()),
-                           model_dtype(worker.model_args, device),
-                           is_trained ? lora_of(worker.model_args, config.seed) : std::nullopt};
+    RoleSource& source = sources.roles[role] = role_source(worker, device);
+    if (is_trained(role)) source.lora = lora_of(worker.model_args, config.seed);
   };
   add(kPolicyRole, config.actor_train);
   for (const auto& [role, worker] : learning_roles(config)) add(role, *worker);

@@ -23,11 +23,7 @@ struct RolloutFiles {
   std::string ending;  // ".jsonl", or "-*.jsonl" where several ranks write parts
 };
 
-/// A role that is trained.
-struct RoleUpdates {
-  std::string role;
-  const char *phase, *metrics;  // as PlannedUpdate has them
-  int64_t first_step = 1;
+struct RoleUpdates : UpdatedRole {
   TrainingSettings training;
 };
 
@@ -53,6 +49,9 @@ StepSettings step_settings(const Config& config);
 
 /// On which ranks a role lives, and how these share its model.
 RolePlace role_place(const WorkerConfig& worker);
+
+/// Its model as it is, without adapters that are trained. UserError: it is not here.
+RoleSource role_source(const WorkerConfig& worker, at::Device device);
 
 /// What trains a role's routers beside its loss.
 RouterRule router_rule(const StrategyConfig& strategy);

@@ -177,6 +177,12 @@ Learner* StepTrainer::learner_of(const std::string& role) {
   return found == trainers_.end() ? nullptr : &found->second.learner();
 }
 
+ByRole<Learner*> StepTrainer::learners() {
+  ByRole<Learner*> all;
+  for (auto& [role, trainer] : trainers_) all[role] = &trainer.learner();
+  return all;
+}
+
 Json StepTrainer::state() {
   Json state{
       {"experience", broadcast_message(StateMessage{state_.state()}, meshes_.learning, "statistics of rewards").state}};

@@ -52,6 +52,8 @@ class StepTrainer {
 
   /// Null where the role does not live here, or is not trained.
   Learner* learner_of(const std::string& role);
+  /// All that live here.
+  ByRole<Learner*> learners();
 
  private:
   void distribute(RlStep& step, std::vector<RolloutRecord>& mine);

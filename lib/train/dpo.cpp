@@ -35,14 +35,11 @@ struct DpoData {
 };
 
 DpoData load_dpo_data(const DpoConfig& config, const RunStart& start, at::Device device, Log& log) {
-  const auto source = [&](const WorkerConfig& worker) {
-    return RoleSource{model_folder(worker.model_args.model_name_or_path.value()),
-                      model_dtype(worker.model_args, device)};
-  };
-  RoleSource policy = source(config.sft_train);
+  RoleSource policy = role_source(config.sft_train, device);
   policy.lora = lora_of(config.sft_train.model_args, config.seed);
   if (start.resume) policy.folder = start.resume->folder / "actor";
-  DpoData data{{{{kPolicyRole, policy}, {kReferenceRole, source(config.reference)}}, config.sequence_length}};
+  DpoData data{
+      {{{kPolicyRole, policy}, {kReferenceRole, role_source(config.reference, device)}}, config.sequence_length}};
   const Tokenizer tokenizer = Tokenizer::load(policy.folder);
   data.rows = load_told<PairRow>(
       config.sft_train.data_args, config.validation.data_args, config.sequence_length,
@@ -239,7 +236,7 @@ void Dpo::run() {
 
 void run_dpo(const DpoConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log) {
   RunPlan plan = plan_run(config, flags, config.sft_train.backend_timeout * 60,
-                          {{"actor_train", config.sft_train.mini_batch()}}, ranks, log);
+                          {{kPolicyRole, config.sft_train.mini_batch()}}, ranks, log);
   std::optional<Dpo> pipeline;
   agree(ranks, [&] {
     DpoData data = load_dpo_data(config, plan.start, device, log);

@@ -29,14 +29,17 @@ uint64_t level_seed(const Config& config, const std::string& tag, bool validates
   return bits / 4 * 2 + (validates ? 1 : 0);
 }
 
+TurnTokens turns_of(const Config& config, const std::filesystem::path& model_folder, const Tokenizer& tokenizer) {
+  const DataArgs& data = config.actor_train.data_args;
+  return {ChatTemplate::load(model_folder, data.template_name.value(), data.enable_thinking), tokenizer};
+}
+
 class LevelMaker {
  public:
   LevelMaker(const Config& config, const std::filesystem::path& model_folder, const Tokenizer& tokenizer, Log& log)
       : config_(config),
         log_(log),
-        turns_(ChatTemplate::load(model_folder, config.actor_train.data_args.template_name.value(),
-                                  config.actor_train.data_args.enable_thinking),
-               tokenizer),
+        turns_(turns_of(config, model_folder, tokenizer)),
         environments_(played_environments(config)),
         source_(source_of(config, model_folder, config.actor_train.data_args, config.prompt_length, rules_)),
         encode_(source_, tokenizer) {}
@@ -144,8 +147,7 @@ class LevelMaker {
 }  // namespace
 
 void check_shown_tools(const Config& config, const std::filesystem::path& model_folder, const Tokenizer& tokenizer) {
-  const DataArgs& data = config.actor_train.data_args;
-  const TurnTokens turns(ChatTemplate::load(model_folder, data.template_name.value(), data.enable_thinking), tokenizer);
+  const TurnTokens turns = turns_of(config, model_folder, tokenizer);
   for (const auto& [tag, environment] : played_environments(config)) {
     if (environment.env_type->is_program) continue;
     if (const Json tools = make_environment(environment, tag)->tools(); !tools.is_null()) turns.check("tool", tools);

@@ -237,11 +237,9 @@ Metrics Sft::train(int64_t update) {
 Metrics Sft::validate(int64_t update) {
   const Batch batch = batch_of(validation_rows_.at(first_numbers(validation_rows_.size())));
   const BatchRule rule = batch_rule(config_.sft_train, Stage::kForward).with(workload_of(model_.spec()));
-  ForwardPass forward = [&](const Batch& b) {
+  const ForwardPass forward = forward_pass(model_, [&](const Batch& b) {
     return token_log_probs(model_, b.tokens, 1.0, false, {}, b.host_mask("labels_mask")).log_probs;
-  };
-  forward.empty_pass = empty_pass(model_.backbone(), {});
-  forward.stage = model_.parallel().stage;
+  });
   const Phase phase{&log_, fmt::format("step {}: validate", update)};
   const at::Tensor log_probs = forward_step(batch, rule, model_.device(), mesh_, forward, phase);
   Metrics metrics;

@@ -49,9 +49,7 @@ at::Tensor Teacher::taught(const Batch& batch, const Distribution& home, Communi
   const std::vector<Partition> plans = plan_ranks(lengths, rule, mesh_.dp_size());
   const Distribution there{mesh_groups(ranks.size(), mesh_.shape()), shares_of({plans})};
   const Batch share = select(batch, there.share_of(ranks.rank()));
-  ForwardPass forward = [this](const Batch& micro_batch) { return compute(micro_batch); };
-  forward.empty_pass = empty_pass(model_.backbone(), {});
-  forward.stage = model_.parallel().stage;
+  const ForwardPass forward = forward_pass(model_, [this](const Batch& micro_batch) { return compute(micro_batch); });
   const at::Tensor found = forward_share(share, places_in_share(plans[mesh_.place().dp]), model_.device(),
                                          model_parallel(mesh_), forward, phase);
   const at::Tensor column = found.dim() == 2 ? found.t().contiguous() : at::zeros({0, 2 * num_tokens_});
