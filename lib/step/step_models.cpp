@@ -64,8 +64,8 @@ StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device
     if (role.value_model) model.forward = values_of(*role.value_model);
     if (role.waiting) model.visit = [&waiting = *role.waiting] { return waiting.visit(); };
     if (const auto how = settings.trained.find(name); how != settings.trained.end())
-      role.with_model([&](const auto& own) {
-        model.trained.emplace(trained(own, meshes.of(name).mesh(), settings.temperature, how->second));
+      role.with_model([&, &mesh = meshes.of(name)](const auto& own) {
+        model.trained.emplace(trained(own, mesh.mesh(), settings.temperature, how->second));
       });
   }
   return models;

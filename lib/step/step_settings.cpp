@@ -96,7 +96,7 @@ StepSettings step_settings(const Config& config) {
                         .updates = {}};
   for (const PlannedUpdate& update : plan_training(config).updates) {
     const WorkerConfig& worker = *update.worker;
-    settings.updates.push_back({update, training_settings(config, update)});
+    settings.updates.push_back({static_cast<const UpdatedRole&>(update), training_settings(config, update)});
     settings.models.trained[update.role] = {
         .recomputes = worker.recomputation(),
         .gathers = worker.gathers_layers(),
