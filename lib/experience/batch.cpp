@@ -10,6 +10,12 @@
 
 namespace roll {
 
+at::Tensor Batch::taught_tokens() const {
+  if (!taught.defined()) return {};
+  const int64_t k = taught.size(1) / 2;
+  return taught.narrow(1, k, k).to(at::kLong);
+}
+
 const at::Tensor& Batch::mask(const std::string& name) const {
   const auto found = masks.find(name);
   ROLL_CHECK(found != masks.end(), fmt::format("the batch has a mask {}", name));

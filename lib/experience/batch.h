@@ -18,6 +18,9 @@
 
 namespace roll {
 
+/// The mask of what fine-tuning learns.
+inline constexpr const char* kLabelsMask = "labels_mask";
+
 struct Batch {
   PackedTokens tokens;
   std::vector<int64_t> sequence_index;      // [B] number in the step's data order, over all ranks
@@ -37,6 +40,8 @@ struct Batch {
   /// [C] from [B]: of each context what its sequence has.
   template <class T>
   std::vector<T> on_contexts(const std::vector<T>& of_sequences) const;
+  /// [T, k] int64 of `taught`: the tokens; undefined: none.
+  at::Tensor taught_tokens() const;
   /// Bug: the batch has no such mask.
   const at::Tensor& mask(const std::string& name) const;
   /// The mask on the host.

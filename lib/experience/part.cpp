@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <memory>
-#include <numeric>
 
 #include "dist/single.h"
 
@@ -14,12 +13,6 @@ namespace {
 Communicator& alone() {
   static const std::unique_ptr<Communicator> communicator = make_single_communicator({});
   return *communicator;
-}
-
-std::vector<int64_t> first_numbers(int64_t count) {
-  std::vector<int64_t> numbers(count);
-  std::iota(numbers.begin(), numbers.end(), 0);
-  return numbers;
 }
 
 }  // namespace

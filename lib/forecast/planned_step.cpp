@@ -115,7 +115,7 @@ class PlannedRank {
         mesh_of_(role_meshes(settings_.places, meshes_)),
         roles_(make_roles(planned_models(config_, world.models, on_device_ ? at::kCUDA : at::kCPU), settings_.places,
                           mesh_of_, at::kMeta)),
-        trainer_(settings_, counted_models(work), mesh_of_, log_) {}
+        trainer_(settings_, counted_models(work), role_losses(settings_), mesh_of_, log_) {}
 
   /// Makes what only a run's first step makes.
   void prepare() {
@@ -130,7 +130,8 @@ class PlannedRank {
     std::vector<RolloutRecord> mine = records_of(step_, holders_.shares[ranks_.rank()], config_);
     if (!config_.rollout_replay) sample(mine);
     RlStep step{.number = step_.number};
-    trainer_.run(step, mine, {});
+    trainer_.distribute(step, mine);
+    trainer_.broadcast(mesh_of_.learners ? trainer_.learn(step) : Metrics());
   }
 
  private:

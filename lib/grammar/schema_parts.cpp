@@ -207,14 +207,16 @@ bool SchemaParts::exclude_each_other(const Json& first, const Json& second) {
   if (!a.is_object() || !b.is_object()) return a == false || b == false;
   const std::pair<const Json*, const Json*> both_ways[] = {{&a, &b}, {&b, &a}};
   for (const char* key : {"anyOf", "oneOf"})
-    for (const auto& [one, other] : both_ways)
-      if (one->contains(key))
-        return std::ranges::all_of((*one)[key], [&](const Json& choice) { return exclude_each_other(choice, *other); });
+    for (const auto& way : both_ways)
+      if (way.first->contains(key))
+        return std::ranges::all_of((*way.first)[key],
+                                   [&](const Json& choice) { return exclude_each_other(choice, *way.second); });
   const Json values = values_of(a), others = values_of(b);
   if (!values.is_null() && !others.is_null()) return common_values(values, others).empty();
-  for (const auto& [one, other] : both_ways)
-    if (const Json listed = values_of(*one); !listed.is_null() && other->contains("type"))
-      return std::ranges::none_of(listed, [&](const Json& value) { return is_of_a_type(value, (*other)["type"]); });
+  for (const auto& way : both_ways)
+    if (const Json listed = values_of(*way.first); !listed.is_null() && way.second->contains("type"))
+      return std::ranges::none_of(listed,
+                                  [&](const Json& value) { return is_of_a_type(value, (*way.second)["type"]); });
   if (a.contains("type") && b.contains("type") && common_types(a["type"], b["type"]).empty()) return true;
   return excludes_object(a, b);
 }

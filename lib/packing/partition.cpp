@@ -1,7 +1,6 @@
 #include "packing/partition.h"
 
 #include <algorithm>
-#include <numeric>
 #include <queue>
 
 #include "base/error.h"
@@ -173,8 +172,7 @@ Partition karmarkar_karp_equal_counts(const std::vector<double>& weights, int64_
   const auto n = static_cast<int64_t>(weights.size());
   std::vector<double> filled = weights;
   filled.resize((n + k - 1) / k * k, 0);
-  std::vector<int64_t> order(filled.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int64_t> order = first_numbers(std::ssize(filled));
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     if (filled[a] != filled[b]) return filled[a] < filled[b];
     return a > b;  // stand-ins first among the weightless, so that all of them are in one round

@@ -2,12 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 namespace roll {
 
 /// Index lists; each index once, ascending within a part.
 using Partition = std::vector<std::vector<int64_t>>;
+
+/// 0, 1, ..., count - 1.
+inline std::vector<int64_t> first_numbers(int64_t count) {
+  std::vector<int64_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
 
 /// Cost of sequences: linear * s + attention * s^2, for example in FLOPs of one model. Lengths alone: {1, 0}.
 struct Workload {

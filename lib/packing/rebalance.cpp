@@ -173,8 +173,7 @@ bool repair_budget(Partition& parts, const std::vector<int64_t>& tokens, int64_t
 }
 
 Partition best_fit_decreasing(const std::vector<int64_t>& tokens, int64_t budget) {
-  std::vector<int64_t> order(tokens.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int64_t> order = first_numbers(std::ssize(tokens));
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return tokens[a] > tokens[b]; });
   Partition parts;
   std::set<std::pair<int64_t, size_t>> rooms;  // (free tokens, part)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "base/error.h"
 #include "packing/alignment.h"
@@ -77,8 +76,7 @@ Load load_of(const SequenceSizes& sizes, const std::vector<int64_t>& sequences, 
 
 bool shares_prompts(const SequenceSizes& sizes, SharePrompts wish, int64_t alignment, const Workload& workload) {
   if (wish != SharePrompts::kAuto || sizes.groups.empty()) return wish == SharePrompts::kTrue;
-  std::vector<int64_t> all(sizes.lengths.size());
-  std::iota(all.begin(), all.end(), 0);
+  const std::vector<int64_t> all = first_numbers(std::ssize(sizes.lengths));
   const auto work = [&](bool shares) { return load_of(sizes, all, alignment, workload, shares).work; };
   return work(true) <= (1 - kWorthwhile) * work(false);
 }

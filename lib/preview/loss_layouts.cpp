@@ -114,8 +114,7 @@ StepModels models_of(const TokenTables& tables, const StepSettings& settings, Co
     const at::Tensor& table = pass.finds == Finding::kOldLogProbs ? tables.old_log_probs
                               : pass.finds == Finding::kValues    ? tables.old_values
                                                                   : tables.ref_log_probs;
-    const bool has_energies = settings.forwards.energies && pass.finds == Finding::kOldLogProbs;
-    models.roles[pass.role].forward = lookup(has_energies ? at::stack({table, tables.energies}) : table);
+    models.roles[pass.role].forward = lookup(pass.width == 2 ? at::stack({table, tables.energies}) : table);
   }
   const at::Tensor log_probs = tables.log_probs.clone(), entropy = tables.entropy.clone();
   const auto policy = [log_probs, entropy](const Experience& e) -> Computed {
@@ -146,10 +145,12 @@ Results train_as(Communicator& world, const LossStep& from, const StepSettings& 
 
   Meshes meshes(world);
   RoleMeshes roles = role_meshes(settings.places, meshes);
-  StepTrainer trainer(settings, models_of(from.tables, settings, roles.policy().mesh().dp()), roles, log);
+  StepTrainer trainer(settings, models_of(from.tables, settings, roles.policy().mesh().dp()), role_losses(settings), roles,
+                      log);
   RlStep step{.number = number};
   ByRole<FirstUpdates> first;
-  trainer.run(step, mine, {.first = &first});
+  trainer.distribute(step, mine);
+  if (roles.learners) trainer.learn(step, {.first = &first});
   Results results;
   for (const auto& [role, of_role] : first) results[role] = result_of(of_role);
   return results;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <ranges>
 #include <set>
 
@@ -88,9 +87,7 @@ std::string plan_key(const Pass& pass, const BatchRule& rule) {
 Partition batches_of(const Config& config, const Pass& pass, const StepLengths& step) {
   if (pass.stage == Stage::kTrain)
     return step_mini_batches(epoch_rule(config, pass.worker), std::ssize(step.lengths), step.step);
-  std::vector<int64_t> all(step.lengths.size());
-  std::iota(all.begin(), all.end(), 0);
-  return {all};
+  return {first_numbers(std::ssize(step.lengths))};
 }
 
 BatchReport batch_report(const SequenceSizes& sizes, const std::vector<NamedRule>& rules, int64_t num_ranks) {

@@ -8,7 +8,14 @@
 namespace roll {
 
 const char* phase_of(Finding finds) {
-  return finds == Finding::kOldLogProbs ? "old_log_probs" : finds == Finding::kValues ? "values" : "reference";
+  switch (finds) {
+    case Finding::kReference:
+    case Finding::kTeacher: return "reference";
+    case Finding::kOldLogProbs: return "old_log_probs";
+    case Finding::kValues: return "values";
+    case Finding::kTopTokens: return "teacher";
+  }
+  return "";
 }
 
 const PlannedPass* TrainingPlan::pass_of(const WorkerConfig& worker) const {

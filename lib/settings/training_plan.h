@@ -11,9 +11,9 @@
 namespace roll {
 
 /// What a forward pass finds out of each token.
-enum class Finding { kReference, kTeacher, kOldLogProbs, kValues };
+enum class Finding { kReference, kTeacher, kOldLogProbs, kValues, kTopTokens };
 
-/// As metrics of packing, traffic and time name such a pass: "reference", "old_log_probs", "values".
+/// As metrics of packing, traffic and time name such a pass: "reference", "old_log_probs", "values", "teacher".
 const char* phase_of(Finding finds);
 
 struct PlannedPass {

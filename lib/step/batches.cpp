@@ -145,10 +145,12 @@ Partition epoch_mini_batches(const EpochRule& rule, int64_t num_sequences, int64
   if (size % group_size)
     throw user_error("a mini-batch of {} sequences would split groups of {}: prompt-mean needs whole groups", size,
                      group_size);
-  const auto order = random_permutation(num_sequences / group_size, {.seed = rule.seed,
-                                                                     .purpose = Purpose::kMiniBatchShuffle,
-                                                                     .step = static_cast<uint32_t>(step),
-                                                                     .sequence = static_cast<uint64_t>(epoch)});
+  std::vector<int64_t> order = first_numbers(num_sequences / group_size);
+  if (rule.seed)
+    order = random_permutation(std::ssize(order), {.seed = *rule.seed,
+                                                   .purpose = Purpose::kMiniBatchShuffle,
+                                                   .step = static_cast<uint32_t>(step),
+                                                   .sequence = static_cast<uint64_t>(epoch)});
   Partition mini_batches;
   for (size_t i = 0; i < order.size(); ++i)
     for (int64_t member = 0; member < group_size; ++member) {

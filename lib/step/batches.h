@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "model/workload.h"
@@ -36,7 +37,7 @@ std::vector<Partition> plan_ranks(const SequenceSizes& sizes, const BatchRule& r
 struct EpochRule {
   int64_t mini_batch = 1;  // sequences of an optimizer update, of all ranks
   int64_t group_size = 1;  // > 1: groups of so many neighbours stay in one mini-batch, as prompt-mean needs them
-  uint64_t seed = 0;       // names the shuffles
+  std::optional<uint64_t> seed = 0;  // names the shuffles; null: sequences stay in order
   int64_t num_epochs = 1;
   int64_t num_ranks = 1;  // data-parallel ones
   BatchRule micro_batches{};

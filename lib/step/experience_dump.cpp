@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "base/file.h"
 #include "checkpoint/safetensors.h"
@@ -17,9 +16,7 @@ namespace roll {
 namespace {
 
 Experience whole_on_first(const RlStep& step, Communicator& learners) {
-  std::vector<int64_t> all(step.facts.num_sequences());
-  std::iota(all.begin(), all.end(), 0);
-  return redistribute(step.here, step.facts, step.home, {{{0}}, {all}}, learners);
+  return redistribute(step.here, step.facts, step.home, {{{0}}, {first_numbers(step.facts.num_sequences())}}, learners);
 }
 
 }  // namespace

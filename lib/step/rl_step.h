@@ -2,6 +2,9 @@
 // the step's first epoch (home), with all that is computed of them.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "experience/experience.h"
 #include "step/redistribution.h"
 
@@ -12,6 +15,7 @@ struct RlStep {
   StepFacts facts{};
   Distribution home{};  // ranks of the world, and among learners once these go on with it
   Experience here{};
+  std::function<std::string()> source{};  // names the file from which it can be made again
 };
 
 }  // namespace roll

@@ -25,7 +25,8 @@ constexpr FindingNames kFindings[] = {
     {Finding::kReference, "ref_log_probs", "reference log-probs", &Experience::ref_log_probs},
     {Finding::kTeacher, "ref_log_probs", "teacher's log-probs", nullptr},
     {Finding::kOldLogProbs, "old_log_probs", "old log-probs", &Experience::old_log_probs},
-    {Finding::kValues, "values", "values", &Experience::values}};
+    {Finding::kValues, "values", "values", &Experience::values},
+    {Finding::kTopTokens, "teacher", "teacher's likeliest tokens", &Experience::taught}};
 
 /// A forward over sequences of the step by a role.
 struct Pass {
@@ -34,9 +35,9 @@ struct Pass {
   RoleMesh& mesh;
   const ModelInStep& model;                       // computes where the role lives
   std::vector<int64_t> sequences;                 // of the step, ascending
-  std::vector<at::Tensor Experience::*> targets;  // empty: of a teacher
-  double kl_coef;                                 // of that
-  std::vector<at::Tensor> results{};  // over those of them that are at home, in the order in which they are there
+  double kl_coef;                                 // of a teacher
+  int64_t width;                                  // numbers of a token
+  at::Tensor result{};  // [T, width] over those of them that are at home, in the order in which they are there
   std::vector<Partition> plans{};
   Distribution at{};
   Experience share{};
@@ -92,14 +93,13 @@ Distribution home_of(const Pass& pass, const Distribution& home) {
 std::vector<Pass> passes_of(const StepFacts& step, const ForwardSettings& settings, const StepModels& models,
                             ByRole<RoleMesh>& learners) {
   std::vector<Pass> passes;
-  for (const auto& [role, finds, rule, domains, kl_coef] : settings.passes) {
+  for (const auto& [role, finds, rule, domains, kl_coef, width] : settings.passes) {
     const ModelInStep& model = models.roles.at(role);
     const FindingNames& names = *std::ranges::find(kFindings, finds, &FindingNames::finding);
     std::vector<int64_t> sequences = sequences_of(step, domains);
     if (sequences.empty()) continue;
     passes.push_back({names, rule.with(workload_of(model.spec)), learners.at(role), model, std::move(sequences),
-                      names.target ? std::vector{names.target} : std::vector<at::Tensor Experience::*>(), kl_coef});
-    if (finds == Finding::kOldLogProbs && settings.energies) passes.back().targets.push_back(&Experience::energies);
+                      kl_coef, width});
   }
   return passes;
 }
@@ -109,12 +109,12 @@ at::Tensor teacher_kl_of(const std::vector<Pass>& passes, const TeacherKl& setti
   const at::Tensor& log_probs = settings.from_sampler ? here.sampler_log_probs : here.old_log_probs;
   at::Tensor sum = at::zeros_like(here.response_mask());
   for (const Pass& pass : passes) {
-    if (!pass.targets.empty()) continue;
+    if (pass.names.finding != Finding::kTeacher) continue;
     std::vector<int64_t> taught;  // places in `here`
     for (int64_t b = 0; b < here.num_sequences(); ++b)
       if (has(pass, here.sequence_index[b])) taught.push_back(b);
     const at::Tensor tokens = token_indices(here, taught);
-    const at::Tensor d = (log_probs.index_select(0, tokens) - pass.results[0])
+    const at::Tensor d = (log_probs.index_select(0, tokens) - pass.result.select(1, 0))
                              .masked_fill(here.response_mask().index_select(0, tokens).eq(0), 0);
     sum.index_add_(0, tokens, kl_term(d, settings.penalty) * pass.kl_coef);
   }
@@ -135,28 +135,36 @@ void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModel
     std::vector<at::Tensor> columns;
     columns.push_back(step.here.tokens.ids.to(at::kInt));
     const bool is_policy = pass.names.finding == Finding::kOldLogProbs;  // whose experts the sampler chose
-    if (const at::Tensor& experts = step.here.tokens.routed_experts; is_policy && experts.defined())
-      columns.push_back(experts);
+    const at::Tensor& experts = step.here.tokens.routed_experts;
+    const bool with_experts = is_policy && experts.defined(), with_labels = step.here.masks.contains(kLabelsMask);
+    if (with_experts) columns.push_back(experts);
+    if (with_labels) columns.push_back(step.here.mask(kLabelsMask));
     const std::vector<at::Tensor> there = redistribute(columns, lengths, step.home, pass.at, learners, "tokens");
     pass.share = make_experience(step.facts, pass.at.share_of(learners.rank()), there[0].to(at::kLong));
-    if (there.size() > 1) pass.share.tokens.routed_experts = there[1];
+    if (with_experts) pass.share.tokens.routed_experts = there[1];
+    if (with_labels) pass.share.masks[kLabelsMask] = there.back();
   }
   // All that this rank computes before it waits for others: roles that live apart work at the same time.
   for (Pass& pass : passes) compute(pass, models.device, log);
   learners.traffic().set_phase("forwards");
   std::map<std::string, double> took_s;  // several teachers one after the other
   for (Pass& pass : passes) {
-    const int64_t num_results = std::max<int64_t>(1, std::ssize(pass.targets));
-    pass.results = redistribute(pass.of_share.view({num_results, pass.share.tokens.num_tokens()}).unbind(), lengths,
-                                pass.at, home_of(pass, step.home), learners, "forward results");
+    const at::Tensor of_tokens = pass.of_share.view({pass.width, pass.share.tokens.num_tokens()}).t().contiguous();
+    pass.result = redistribute({of_tokens}, lengths, pass.at, home_of(pass, step.home), learners, "forward results")[0];
     at::Tensor of_pass = at::scalar_tensor(pass.took_s, at::kDouble);
     pass.mesh.broadcast(of_pass, "times of forwards");
     took_s[pass.names.timed] += of_pass.item<double>();
     add_packing_metrics(phase_of(pass.names.finding), batch_stats(pass.plans, sizes, pass.rule.packing), metrics);
   }
   for (const auto& [name, seconds] : took_s) metrics.add(fmt::format("time/{}", name), seconds);
-  for (const Pass& pass : passes)
-    for (size_t i = 0; i < pass.targets.size(); ++i) step.here.*pass.targets[i] = pass.results[i];
+  for (const Pass& pass : passes) {
+    if (pass.names.finding == Finding::kTopTokens)
+      step.here.taught = pass.result;
+    else if (pass.names.target)
+      step.here.*pass.names.target = pass.result.select(1, 0).contiguous();
+    if (pass.names.finding == Finding::kOldLogProbs && pass.width == 2)
+      step.here.energies = pass.result.select(1, 1).contiguous();
+  }
   if (settings.teacher_kl && step.here.num_sequences() > 0)
     step.here.teacher_kl = teacher_kl_of(passes, *settings.teacher_kl, step.here);
 }

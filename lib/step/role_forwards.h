@@ -22,6 +22,7 @@ struct RolePass {
   BatchRule rule{};                    // how it cuts its share into micro-batches
   std::vector<std::string> domains{};  // whose responses; empty: all
   double kl_coef = 1;                  // of a teacher
+  int64_t width = 1;                   // numbers that it finds of a token: 2 with energies
 };
 
 /// How teachers' log-probs become a KL.
@@ -32,11 +33,10 @@ struct TeacherKl {
 
 struct ForwardSettings {
   std::vector<RolePass> passes{};
-  bool energies = false;                  // beside old log-probs
   std::optional<TeacherKl> teacher_kl{};  // where teachers are among the passes
 };
 
-/// Fills old_log_probs, energies, ref_log_probs or teacher_kl, and values of `step.here`, whose home names learners:
+/// Fills old_log_probs, energies, ref_log_probs or teacher_kl, taught, and values of `step.here`, whose home names learners:
 /// the sequences go to each role's ranks by its forward plan, results come back to where the sequences are. Times go to
 /// `metrics`.
 /// **Collective** over the learners.

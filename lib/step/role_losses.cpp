@@ -43,7 +43,7 @@ LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& compu
                     counts, settings_, reducer);
 }
 
-Prepare<Experience> weigh_samples(const StepFacts& step, const Experience& here, const LossSettings& loss,
+Prepare weigh_samples(const StepFacts& step, const Experience& here, const LossSettings& loss,
                                   Communicator& dp) {
   if (!loss.weighs_sequences()) return {};
   at::Tensor valid = at::zeros({step.num_sequences()}, at::kLong);

@@ -8,6 +8,7 @@
 #include "loss/losses.h"
 #include "loss/plugin.h"
 #include "model/log_probs.h"
+#include "step/step_models.h"
 #include "step/updates.h"
 
 namespace roll {
@@ -18,6 +19,10 @@ struct RoleLossSettings {
   PluginArgs plugin{};   // in place of the whole loss
   PluginArgs reducer{};  // in place of the policy term's reduction
 };
+
+/// The loss of a micro-batch of which the role's model has computed `computed` (with gradient), on its device.
+using RoleLoss =
+    std::function<LossResult(const Experience& micro_batch, const Computed& computed, const MiniBatchCounts& counts)>;
 
 class ActorLoss {
  public:
@@ -38,7 +43,7 @@ class ActorLoss {
 /// each; nothing where `loss` does not weigh sequences. `here`: the sequences of the step on this rank of `dp`, which
 /// share the step out. `step` and `loss` must outlive what is given back. **Collective** over `dp`, what is given back
 /// is not.
-Prepare<Experience> weigh_samples(const StepFacts& step, const Experience& here, const LossSettings& loss,
+Prepare weigh_samples(const StepFacts& step, const Experience& here, const LossSettings& loss,
                                   Communicator& dp);
 
 class CriticLoss {

@@ -11,7 +11,7 @@ namespace {
 
 /// Runs the plan; the first update alone when it is to be looked at.
 Metrics run_plan(const Experience& here, UpdatePlan plan, Learner& learner, Mesh& mesh,
-                 const MicroBatchLoss<Experience>& loss, FirstUpdates* first, const Prepare<Experience>& prepare) {
+                 const MicroBatchLoss& loss, FirstUpdates* first, const Prepare& prepare) {
   if (!first) return run_updates(here, plan, learner, mesh, loss, prepare);
   const Partition rest(plan.mini_batches.begin() + 1, plan.mini_batches.end());
   plan.mini_batches.resize(1);
@@ -31,18 +31,17 @@ Metrics run_plan(const Experience& here, UpdatePlan plan, Learner& learner, Mesh
 
 }  // namespace
 
-RoleTrainer::RoleTrainer(const std::string& name, const TrainingSettings& settings, const EpochRule& epochs,
-                         at::Device device, const NamedTensors& parameters, const LearnerRanks& ranks, Mesh& mesh,
-                         Log& log)
+RoleTrainer::RoleTrainer(const TrainingSettings& settings, const EpochRule& epochs, at::Device device,
+                         const NamedTensors& parameters, const LearnerRanks& ranks, Mesh& mesh, Log& log)
     : updates_(settings.updates),
       epochs_(epochs),
       device_(device),
       mesh_(mesh),
       log_(log),
-      learner_(name, parameters, settings.learner, ranks) {}
+      learner_(settings.key, parameters, settings.learner, ranks) {}
 
-Metrics RoleTrainer::train(TrainingStep step, const MicroBatchLoss<Experience>& loss, FirstUpdates* first,
-                           const Prepare<Experience>& prepare) {
+Metrics RoleTrainer::train(TrainingStep step, const MicroBatchLoss& loss, FirstUpdates* first,
+                           const Prepare& prepare) {
   UpdatePlan plan{.settings = updates_,
                   .rule = epochs_.micro_batches,
                   .sizes = step.facts.sizes(),
@@ -50,7 +49,7 @@ Metrics RoleTrainer::train(TrainingStep step, const MicroBatchLoss<Experience>& 
                   .device = device_,
                   .phase = {&log_, "train " + updates_.prefix},
                   .step = step.number,
-                  .source = [&] { return step.rollouts; },
+                  .source = step.source,
                   .empty_pass = step.empty_pass,
                   .behind_update = step.behind_update};
   Metrics metrics;

@@ -11,6 +11,7 @@ namespace roll {
 
 /// How a model is trained.
 struct TrainingSettings {
+  std::string key{};         // of the model in the configuration: error texts name it
   EpochRule epochs{};
   LearnerOptions learner{};  // its schedule is that of the whole run
   RoleLossSettings loss{};
@@ -23,8 +24,8 @@ struct TrainingStep {
   int64_t number = 0, num_groups = 0;
   Distribution at;                                     // ranks of the role's mesh
   Experience here;                                     // what of it is on this rank
-  std::string rollouts;                                // the file from which it can be made again
-  std::function<at::Tensor()> empty_pass{};            // as UpdatePlan has it
+  std::function<std::string()> source{};               // as UpdatePlan has it
+  std::function<at::Tensor()> empty_pass{};            // likewise
   std::function<void(bool was_made)> behind_update{};  // likewise
 };
 
@@ -39,15 +40,14 @@ void broadcast(FirstUpdates& of_role, RoleMesh& role);
 
 class RoleTrainer {
  public:
-  /// `name` opens error texts of the learner. `epochs`: those of the settings, where sequences cost what they do in the
-  /// model. All references must outlive this.
-  RoleTrainer(const std::string& name, const TrainingSettings& settings, const EpochRule& epochs, at::Device device,
+  /// `epochs`: those of the settings, where sequences cost what they do in the model. All references must outlive this.
+  RoleTrainer(const TrainingSettings& settings, const EpochRule& epochs, at::Device device,
               const NamedTensors& parameters, const LearnerRanks& ranks, Mesh& mesh, Log& log);
 
   /// Epochs x mini-batches of updates; between epochs sequences go where the next one wants them. `first` (when given)
   /// receives what the first update did. Metrics of run_updates() with those of the loss. **Collective** over the mesh.
-  Metrics train(TrainingStep step, const MicroBatchLoss<Experience>& loss, FirstUpdates* first,
-                const Prepare<Experience>& prepare = {});
+  Metrics train(TrainingStep step, const MicroBatchLoss& loss, FirstUpdates* first,
+                const Prepare& prepare = {});
 
   Learner& learner() { return learner_; }
   Mesh& mesh() { return mesh_; }

@@ -14,12 +14,23 @@ PackedTokens freely_routed(PackedTokens tokens) {
   return tokens;
 }
 
-ForwardPass log_probs_of(const Transformer& model, double temperature, bool with_energies = false) {
-  return forward_pass(model, [&model, temperature, with_energies](const Batch& micro_batch) {
-    const at::Tensor wanted = micro_batch.host_mask("response_mask");
+ForwardPass log_probs_of(const Transformer& model, const ModelSettings& settings, bool with_energies) {
+  return forward_pass(model, [&model, temperature = settings.temperature, mask = settings.learnt_mask,
+                              with_energies](const Batch& micro_batch) {
     const TokenLogProbs found = token_log_probs(model, micro_batch.tokens, temperature, /*with_entropy=*/false,
-                                                /*recompute=*/{}, wanted, with_energies);
+                                                /*recompute=*/{}, micro_batch.host_mask(mask), with_energies);
     return with_energies && found.energy.defined() ? at::stack({found.log_probs, found.energy}) : found.log_probs;
+  });
+}
+
+/// [2k, T]: log-probs among a token's k likeliest, and their ids.
+ForwardPass top_tokens_of(const Transformer& model, const TopTokens& top, const std::string& mask) {
+  return forward_pass(model, [&model, top, mask](const Batch& micro_batch) -> at::Tensor {
+    const auto [logits, ids] =
+        token_top_logits(model, micro_batch.tokens, top.count, top.vocabulary, micro_batch.host_mask(mask));
+    if (!logits.defined()) return {};
+    const at::Tensor log_probs = at::log_softmax(logits / top.temperature, -1);
+    return at::cat({log_probs, ids.to(log_probs.scalar_type())}, 1).t();
   });
 }
 
@@ -27,15 +38,17 @@ ForwardPass values_of(const ValueModel& model) {
   return forward_pass(model, [&model](const Batch& micro_batch) { return model.values(micro_batch.tokens); });
 }
 
-std::function<Computed(const Experience&)> training_forward(const Transformer& model, double temperature,
+std::function<Computed(const Experience&)> training_forward(const Transformer& model, const ModelSettings& settings,
                                                             const TrainedModelSettings& how) {
-  return [&model, temperature, how](const Experience& e) -> Computed {
+  return [&model, temperature = settings.temperature, mask = settings.learnt_mask,
+          how](const Experience& e) -> Computed {
     return {.policy = token_log_probs(model, with_routers(e.tokens, model.spec(), how.routers), temperature,
-                                      /*with_entropy=*/true, how.recomputes, e.host_mask("response_mask"))};
+                                      how.with_entropy, how.recomputes, e.host_mask(mask), /*with_energy=*/false,
+                                      e.taught_tokens())};
   };
 }
 
-std::function<Computed(const Experience&)> training_forward(const ValueModel& model, double,
+std::function<Computed(const Experience&)> training_forward(const ValueModel& model, const ModelSettings&,
                                                             const TrainedModelSettings& how) {
   return [&model, how](const Experience& e) -> Computed {
     return {.values = model.values(freely_routed(e.tokens), how.recomputes)};
@@ -43,10 +56,10 @@ std::function<Computed(const Experience&)> training_forward(const ValueModel& mo
 }
 
 template <class Model>
-Trained trained(const Model& model, Mesh& mesh, double temperature, const TrainedModelSettings& how) {
+Trained trained(const Model& model, Mesh& mesh, const ModelSettings& settings, const TrainedModelSettings& how) {
   return {model.trained(),
           {mesh, model.parts()},
-          training_forward(model, temperature, how),
+          training_forward(model, settings, how),
           empty_pass(model.backbone(), how.recomputes, how.gathers),
           balancing(model.backbone(), how.routers, mesh.dp())};
 }
@@ -58,14 +71,16 @@ StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device
   for (auto& [name, role] : roles.all) {
     ModelInStep& model = models.roles[name];
     model.spec = role.spec;
+    const auto top = settings.top_tokens.find(name);
     if (role.transformer)
-      model.forward =
-          log_probs_of(*role.transformer, settings.temperature, settings.with_energies && name == kPolicyRole);
+      model.forward = top != settings.top_tokens.end()
+                          ? top_tokens_of(*role.transformer, top->second, settings.learnt_mask)
+                          : log_probs_of(*role.transformer, settings, settings.with_energies && name == kPolicyRole);
     if (role.value_model) model.forward = values_of(*role.value_model);
     if (role.waiting) model.visit = [&waiting = *role.waiting] { return waiting.visit(); };
     if (const auto how = settings.trained.find(name); how != settings.trained.end())
       role.with_model([&, &mesh = meshes.of(name)](const auto& own) {
-        model.trained.emplace(trained(own, mesh.mesh(), settings.temperature, how->second));
+        model.trained.emplace(trained(own, mesh.mesh(), settings, how->second));
       });
   }
   return models;

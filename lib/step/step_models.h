@@ -52,14 +52,22 @@ struct StepModels {
 /// How a transformer is trained.
 struct TrainedModelSettings {
   Recomputation recomputes{};
+  bool with_entropy = true;
   bool gathers = false;  // layers, in each micro-batch of an update
   RouterRule routers{};  // of its experts
 };
+/// What a teacher says of each token: the `count` likeliest of the student's `vocabulary`, as Batch::taught has them.
+struct TopTokens {
+  int64_t count = 0, vocabulary = 0;
+  double temperature = 1;
+};
 /// How transformers compute that.
 struct ModelSettings {
+  std::string learnt_mask = "response_mask";  // the tokens of which log-probs are wanted
   double temperature = 1;      // of log-probs: the sampler's, or 1 where that is greedy
   bool with_energies = false;  // the policy's forward gives [2, T]: log-probs, and the energies
   ByRole<TrainedModelSettings> trained{};
+  ByRole<TopTokens> top_tokens{};  // what these roles' forwards give in place of log-probs
 };
 /// Of transformers; `roles` and `meshes` must outlive what is given back.
 StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device, const ModelSettings& settings);

@@ -49,7 +49,8 @@ TrainingSettings training_settings(const Config& config, const PlannedUpdate& up
   updates.needs_signs = loss.built_in.policy.pg_variant->needs_sign;
   updates.max_nonfinite_updates = config.max_nonfinite_updates;
   updates.dropout_seed = dropout_seed(worker, config.seed);
-  return {.epochs = epoch_rule(config, worker),
+  return {.key = update.role,
+          .epochs = epoch_rule(config, worker),
           .learner = learner_options(worker, config.max_grad_norm,
                                      (config.num_steps() + 1 - update.first_step) * updates_per_step(config, worker)),
           .loss = std::move(loss),
@@ -123,9 +124,10 @@ RoleSources role_sources(const Config& config, at::Device device) {
 
 ForwardSettings forward_settings(const Config& config) {
   OldLogProbReasons reasons = old_log_prob_reasons(config);
-  ForwardSettings settings{.energies = reasons.energies};
+  ForwardSettings settings;
   for (const PlannedPass& pass : plan_training(config).passes) {
     settings.passes.push_back({pass.role, pass.finds, batch_rule(*pass.worker, Stage::kForward)});
+    if (pass.finds == Finding::kOldLogProbs && reasons.energies) settings.passes.back().width = 2;
     if (!pass.teacher) continue;
     settings.passes.back().domains = pass.teacher->domains;
     settings.passes.back().kl_coef = pass.teacher->opd_kl_coef.value_or(1);

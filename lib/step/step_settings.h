@@ -36,6 +36,7 @@ struct StepSettings {
   RolloutFiles rollouts;
   ModelSettings models;
   ForwardSettings forwards;
+  bool has_advantages = true;  // else losses read what the passes have found
   ExperienceConfig experience;
   std::vector<RoleUpdates> updates;  // in the order of a step
 

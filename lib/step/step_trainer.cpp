@@ -32,28 +32,38 @@ void check_replay(const StepFacts& facts, const StepSettings& settings, int64_t 
 
 }  // namespace
 
-StepTrainer::StepTrainer(const StepSettings& settings, StepModels models, RoleMeshes& meshes, Log& log)
-    : settings_(settings), models_(std::move(models)), meshes_(meshes), log_(log), state_(settings.experience) {
+ByRole<RoleLoss> role_losses(const StepSettings& settings) {
+  ByRole<RoleLoss> losses;
+  for (const RoleUpdates& update : settings.updates)
+    if (update.role == kPolicyRole)
+      losses[update.role] = [loss = ActorLoss(update.training.loss)](
+                                const Experience& e, const Computed& computed, const MiniBatchCounts& counts) {
+        return loss(e, computed.policy, counts);
+      };
+    else
+      losses[update.role] = [loss = CriticLoss(update.training.loss)](
+                                const Experience& e, const Computed& computed, const MiniBatchCounts& counts) {
+        return loss(e, computed.values, counts);
+      };
+  return losses;
+}
+
+StepTrainer::StepTrainer(const StepSettings& settings, StepModels models, ByRole<RoleLoss> losses, RoleMeshes& meshes,
+                         Log& log)
+    : settings_(settings),
+      models_(std::move(models)),
+      losses_(std::move(losses)),
+      meshes_(meshes),
+      log_(log),
+      state_(settings.experience) {
   for (const auto& update : settings.updates) {
     const std::string& role = update.role;
     const ModelInStep& model = models_.roles.at(role);
     epochs_[role] = epochs_of(update.training, model.spec);
-    if (!model.trained) continue;
-    trainers_.try_emplace(role, role, update.training, epochs_.at(role), models_.device, model.trained->parameters,
-                          model.trained->ranks, meshes.of(role).mesh(), log);
-    if (role == kPolicyRole)
-      actor_loss_.emplace(update.training.loss);
-    else
-      critic_loss_.emplace(update.training.loss);
+    if (model.trained)
+      trainers_.try_emplace(role, update.training, epochs_.at(role), models_.device, model.trained->parameters,
+                            model.trained->ranks, meshes.of(role).mesh(), log);
   }
-}
-
-Metrics StepTrainer::run(RlStep& step, std::vector<RolloutRecord>& mine, const StepHooks& hooks) {
-  distribute(step, mine);
-  hooks.on_distributed();
-  const Metrics of_learning = meshes_.learners ? learn(step, hooks) : Metrics();
-  hooks.on_learnt();
-  return broadcast_metrics(meshes_.learning, of_learning);
 }
 
 void StepTrainer::distribute(RlStep& step, std::vector<RolloutRecord>& mine) {
@@ -64,32 +74,43 @@ void StepTrainer::distribute(RlStep& step, std::vector<RolloutRecord>& mine) {
   ROLL_CHECK_EQ(index.facts.num_sequences(), settings_.num_groups * settings_.group_size,
                 "a step has all its responses");
   step.facts = std::move(index.facts);
-  step.home = {world_groups(meshes_.policy()),
-               epoch_shares(epochs_.at(kPolicyRole), step.facts.sizes(), step.number, 0)};
+  step.home = home_of(step.facts, step.number);
   const int64_t num_experts = settings_.replays_routing ? choices_per_token(models_.policy_spec()) : 0;
   step.here = redistribute(experience_of(mine, step.facts, index.holders.share_of(world.rank()), num_experts),
                            step.facts, index.holders, step.home, world);
+  step.source = [&files = settings_.rollouts, number = step.number] {
+    return numbered(files.folder, "step_", number, files.ending).string();
+  };
 }
 
-/// **Collective** over the learners, which all get the metrics.
-Metrics StepTrainer::learn(RlStep& step, const StepHooks& hooks) {
-  Metrics metrics;
-  step.home.ranks = world_groups(meshes_.learners->at(kPolicyRole));
-  hooks.on_stage("forwards");
-  run_forwards(step, settings_.forwards, models_, *meshes_.learners, log_, metrics);
-  const Stopwatch watch;
-  hooks.on_stage("advantages");
-  metrics.merge(complete(step));
-  metrics.add("time/advantages", watch.seconds());
-  hooks.on_experience();
-  hooks.on_stage("train");
-  metrics.merge(train(step, hooks));
-  hooks.on_trained(metrics);
+Distribution StepTrainer::home_of(const StepFacts& facts, int64_t number) const {
+  return {world_groups(meshes_.policy()), epoch_shares(epochs_.at(kPolicyRole), facts.sizes(), number, 0)};
+}
+
+Metrics StepTrainer::learn(RlStep& step, const UpdateViews& views) {
+  Metrics metrics = run_passes(step);
+  metrics.merge(add_advantages(step));
+  metrics.merge(update(step, views));
   return metrics;
 }
 
-/// Token rewards, advantages and returns; the metrics of that, and of the sampler's log-probs against the actor's. The
-/// actor's ranks compute.
+Metrics StepTrainer::run_passes(RlStep& step, const ForwardSettings& passes) {
+  step.home.ranks = world_groups(meshes_.learners->at(kPolicyRole));
+  Metrics metrics;
+  run_forwards(step, passes, models_, *meshes_.learners, log_, metrics);
+  return metrics;
+}
+
+Metrics StepTrainer::add_advantages(RlStep& step) {
+  Metrics metrics;
+  if (!settings_.has_advantages) return metrics;
+  const Stopwatch watch;
+  metrics.merge(complete(step));
+  metrics.add("time/advantages", watch.seconds());
+  return metrics;
+}
+
+/// The actor's ranks compute.
 Metrics StepTrainer::complete(RlStep& step) {
   RoleMesh& actor = meshes_.learners->at(kPolicyRole);
   Metrics of_actor;
@@ -107,7 +128,7 @@ Metrics StepTrainer::complete(RlStep& step) {
   return broadcast_metrics(actor, of_actor);
 }
 
-Metrics StepTrainer::train(const RlStep& step, const StepHooks& hooks) {
+Metrics StepTrainer::update(const RlStep& step, const UpdateViews& views) {
   ByRole<RoleMesh>& meshes = *meshes_.learners;
   std::vector<std::pair<RoleMesh*, Metrics>> of_roles;
   for (const RoleUpdates& update : settings_.updates) {
@@ -116,12 +137,13 @@ Metrics StepTrainer::train(const RlStep& step, const StepHooks& hooks) {
     mesh.world().traffic().set_phase(update.phase);
     TrainingStep wanted = training_step(step, update.role);
     Metrics& metrics = of_roles.emplace_back(&mesh, Metrics()).second;
-    if (trainers_.contains(update.role)) metrics = train_role(update, std::move(wanted), hooks);
+    if (trainers_.contains(update.role)) metrics = train_role(update, std::move(wanted), views);
   }
   Metrics metrics;
   for (const auto& [mesh, of_role] : of_roles) metrics.merge(broadcast_metrics(*mesh, of_role));
-  if (hooks.first)
-    for (const RoleUpdates& update : settings_.updates) broadcast((*hooks.first)[update.role], meshes.at(update.role));
+  if (views.first)
+    for (const RoleUpdates& update : settings_.updates)
+      roll::broadcast((*views.first)[update.role], meshes.at(update.role));
   return metrics;
 }
 
@@ -131,40 +153,36 @@ TrainingStep StepTrainer::training_step(const RlStep& step, const std::string& r
   Distribution at{world_groups(mesh), epoch_shares(epochs_.at(role), step.facts.sizes(), step.number, 0)};
   Experience here = redistribute(step.here, step.facts, step.home, at, mesh.world());
   at.ranks = mesh_groups(std::ssize(mesh.ranks()), mesh.shape());
-  const auto& [folder, ending] = settings_.rollouts;
   return {.facts = step.facts,
           .number = step.number,
           .num_groups = settings_.num_groups,
           .at = std::move(at),
           .here = std::move(here),
-          .rollouts = numbered(folder, "step_", step.number, ending).string()};
+          .source = step.source};
 }
 
-Metrics StepTrainer::train_role(const RoleUpdates& update, TrainingStep step, const StepHooks& hooks) {
+Metrics StepTrainer::train_role(const RoleUpdates& update, TrainingStep step, const UpdateViews& views) {
   RoleTrainer& trainer = trainers_.at(update.role);
   const Trained& model = *models_.roles.at(update.role).trained;
-  Prepare<Experience> prepare;
+  Prepare prepare;
   if (update.role == kPolicyRole)
-    prepare = weigh_samples(step.facts, step.here, actor_loss_->settings(), trainer.mesh().dp());
+    prepare = weigh_samples(step.facts, step.here, update.training.loss.built_in, trainer.mesh().dp());
   step.empty_pass = model.empty_pass;
   step.behind_update = model.behind_update;
-  return trainer.train(std::move(step), loss_of(update, hooks), hooks.first ? &(*hooks.first)[update.role] : nullptr,
+  return trainer.train(std::move(step), loss_of(update, views), views.first ? &(*views.first)[update.role] : nullptr,
                        prepare);
 }
 
-MicroBatchLoss<Experience> StepTrainer::loss_of(const RoleUpdates& update, const StepHooks& hooks) {
+MicroBatchLoss StepTrainer::loss_of(const RoleUpdates& update, const UpdateViews& views) {
   return [&](const Experience& e, const MiniBatchCounts& counts) {
     const Computed computed = models_.roles.at(update.role).trained->forward(e);
     const TokenLogProbs& policy = computed.policy;
+    if (policy.log_probs.defined() && views.on_log_probs) views.on_log_probs(e, policy.log_probs);
     LossResult result;
-    if (computed.values.defined()) result = (*critic_loss_)(e, computed.values, counts);
-    if (policy.log_probs.defined()) {
-      hooks.on_log_probs(e, policy.log_probs);
-      result = (*actor_loss_)(e, policy, counts);
-    }
-    add_router_metrics(update.metrics, policy.routers.get(), result);
+    if (computed.is_here()) result = losses_.at(update.role)(e, computed, counts);
+    add_router_metrics(update.training.updates.prefix, policy.routers.get(), result);
     // Without a pass for old log-probs the step has one update, whose log-probs these are.
-    if (policy.log_probs.defined() && !e.old_log_probs.defined())
+    if (policy.log_probs.defined() && !e.old_log_probs.defined() && e.sampler_log_probs.defined())
       result.deferred.push_back({policy.log_probs.detach(), [e = e.host()](const at::Tensor& found, Metrics& metrics) {
                                    add_sampler_gap(e, found.to(at::kFloat), metrics);
                                  }});
@@ -184,8 +202,10 @@ ByRole<Learner*> StepTrainer::learners() {
 }
 
 Json StepTrainer::state() {
-  Json state{
-      {"experience", broadcast_message(StateMessage{state_.state()}, meshes_.learning, "statistics of rewards").state}};
+  Json state = Json::object();
+  if (settings_.has_advantages)
+    state["experience"] =
+        broadcast_message(StateMessage{state_.state()}, meshes_.learning, "statistics of rewards").state;
   for (const RoleUpdates& update : settings_.updates) {
     Learner* const learner = learner_of(update.role);
     state[update.metrics] = broadcast_message(StateMessage{learner ? learner->state() : Json()},
@@ -196,7 +216,7 @@ Json StepTrainer::state() {
 }
 
 void StepTrainer::load_state(const Json& state, const std::filesystem::path& optimizers) {
-  state_.load_state(state.at("experience"));
+  if (settings_.has_advantages) state_.load_state(state.at("experience"));
   for (const RoleUpdates& update : settings_.updates)
     if (Learner* const learner = learner_of(update.role))
       learner->load(state.at(update.metrics), optimizers, update.metrics);

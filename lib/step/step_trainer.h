@@ -1,12 +1,13 @@
-// A step of training, from sampled responses to updated weights: the one place that knows the order of its stages. A
-// run (train/rlvr.h), a forecast (forecast/planned_step.h) and a check of losses (preview/loss_layouts.h) go through
-// it with models of their own.
+// Trains the roles of a step: forward passes, advantages, updates. Reinforcement learning (train/rlvr.h), trainings over
+// rows (train/row_training.h), a forecast (forecast/planned_step.h) and a check of losses (preview/loss_layouts.h) call
+// its stages, with models and losses of their own.
 #pragma once
 
 #include <functional>
 #include <optional>
 
 #include "base/log.h"
+#include "dist/merged_metrics.h"
 #include "experience/build.h"
 #include "records/rollout_record.h"
 #include "step/rl_step.h"
@@ -16,33 +17,40 @@
 
 namespace roll {
 
-/// What a pipeline does beside the stages of a step, in this order.
-struct StepHooks {
-  /// On all ranks: the step's facts are known, and the records are not looked at any more.
-  std::function<void()> on_distributed = [] {};
-  // On learners.
-  std::function<void(const char* stage)> on_stage = [](const char*) {};  // "forwards", "advantages", "train"
-  std::function<void()> on_experience = [] {};                           // between the last two
-  /// A micro-batch of the actor, and its log-probs [T].
-  std::function<void(const Experience& micro_batch, const at::Tensor& log_probs)> on_log_probs =
-      [](const Experience&, const at::Tensor&) {};
-  std::function<void(Metrics& of_training)> on_trained = [](Metrics&) {};
-  /// On all ranks, before they wait for what the learners know.
-  std::function<void()> on_learnt = [] {};
+/// The configured losses of reinforcement learning, of actor and critic. UserError: a plug-in that cannot be opened.
+ByRole<RoleLoss> role_losses(const StepSettings& settings);
 
+/// What a caller wants to see of a step's updates.
+struct UpdateViews {
   ByRole<FirstUpdates>* first = nullptr;  // receives what the first updates did, on all learners
+  /// Called with each micro-batch of the actor and its log-probs [T]; may be empty.
+  std::function<void(const Experience& micro_batch, const at::Tensor& log_probs)> on_log_probs{};
 };
 
 class StepTrainer {
  public:
-  /// References must outlive it. UserError: a plug-in that cannot be opened.
-  StepTrainer(const StepSettings& settings, StepModels models, RoleMeshes& meshes, Log& log);
+  /// `settings`, `meshes` and `log` must outlive it.
+  StepTrainer(const StepSettings& settings, StepModels models, ByRole<RoleLoss> losses, RoleMeshes& meshes, Log& log);
 
-  /// The whole `step`, whose number is set: brings the sequences to where they are trained on, fills in what training
-  /// needs, and updates each role that is trained in this step. `mine`: the records
-  /// of this rank, sampled or read; sorted. Metrics of all roles, on all ranks. **Collective** over the world.
-  /// UserError: index_of()'s; a replay of another size.
-  Metrics run(RlStep& step, std::vector<RolloutRecord>& mine, const StepHooks& hooks);
+  /// Brings sampled responses to where they are trained on: fills in all of `step` but its number. `mine`: the records
+  /// of this rank; sorted. **Collective** over the world. UserError: index_of()'s; a replay of another size.
+  void distribute(RlStep& step, std::vector<RolloutRecord>& mine);
+  /// Where sequences are at home in their step, as ranks of the world: where the policy's first epoch wants them.
+  Distribution home_of(const StepFacts& facts, int64_t number) const;
+
+  // The stages of a step on learners, in this order. Each is **collective** over them, and they all get its metrics.
+  Metrics run_passes(RlStep& step) { return run_passes(step, settings_.forwards); }
+  Metrics run_passes(RlStep& step, const ForwardSettings& passes);
+  /// Token rewards, advantages and returns; the sampler's log-probs against the actor's. Nothing where losses read
+  /// none.
+  Metrics add_advantages(RlStep& step);
+  /// Updates each role that is trained in this step.
+  Metrics update(const RlStep& step, const UpdateViews& views = {});
+  /// All three.
+  Metrics learn(RlStep& step, const UpdateViews& views = {});
+
+  /// What learners know becomes known to all ranks. **Collective** over the world.
+  Metrics broadcast(const Metrics& of_learners) { return broadcast_metrics(meshes_.learning, of_learners); }
 
   /// What a run that goes on takes up beside weights and optimizers: statistics of rewards, and each learner's place in
   /// its schedule. **Collective** over the world.
@@ -56,22 +64,18 @@ class StepTrainer {
   ByRole<Learner*> learners();
 
  private:
-  void distribute(RlStep& step, std::vector<RolloutRecord>& mine);
-  Metrics learn(RlStep& step, const StepHooks& hooks);
   Metrics complete(RlStep& step);
-  Metrics train(const RlStep& step, const StepHooks& hooks);
   TrainingStep training_step(const RlStep& step, const std::string& role) const;
-  Metrics train_role(const RoleUpdates& update, TrainingStep step, const StepHooks& hooks);
-  MicroBatchLoss<Experience> loss_of(const RoleUpdates& update, const StepHooks& hooks);
+  Metrics train_role(const RoleUpdates& update, TrainingStep step, const UpdateViews& views);
+  MicroBatchLoss loss_of(const RoleUpdates& update, const UpdateViews& views);
 
   const StepSettings& settings_;
   StepModels models_;
+  ByRole<RoleLoss> losses_;
   RoleMeshes& meshes_;
   Log& log_;
   ByRole<EpochRule> epochs_;
   ExperienceState state_;
-  std::optional<ActorLoss> actor_loss_;
-  std::optional<CriticLoss> critic_loss_;
   ByRole<RoleTrainer> trainers_;  // on this rank
 };
 

@@ -116,10 +116,9 @@ void add_waits(const std::string& prefix, const UpdateResult& result, const Lear
 }
 
 /// The micro-batch of those sequences, in `plan`'s way.
-template <class B>
-B micro_batch_of(const B& mini_batch, const std::vector<int64_t>& sequences, const UpdatePlan& plan,
-                 const OfUpdate& update) {
-  B part = select(mini_batch, sequences);
+Experience micro_batch_of(const Experience& mini_batch, const std::vector<int64_t>& sequences, const UpdatePlan& plan,
+                          const OfUpdate& update) {
+  Experience part = select(mini_batch, sequences);
   PackedTokens& tokens = part.tokens;
   tokens.token_weight = update.token_weight;
   tokens.loss_scale = update.loss_scale;
@@ -168,9 +167,8 @@ MiniBatchCounts count_masks(const Batch& own, const std::vector<std::string>& ke
   return counts;
 }
 
-template <class B>
-Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
-                    const MicroBatchLoss<B>& micro_batch_loss, const Prepare<B>& prepare) {
+Metrics run_updates(const Experience& here, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
+                    const MicroBatchLoss& micro_batch_loss, const Prepare& prepare) {
   const UpdateSettings& settings = plan.settings;
   const std::string& prefix = settings.prefix;
   mesh.world().traffic().set_phase("train_" + prefix);
@@ -190,7 +188,7 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
     const auto& sequences = plan.mini_batches[update];
     const auto& plans = all_plans[update];
     const OwnPart own = flat_shard(places, sequences, own_micro_batches(plans, plan, mesh));
-    B mini_batch = select(here, own.sequences);
+    Experience mini_batch = select(here, own.sequences);
     if (prepare) prepare(mini_batch, sequences);
     const auto counts = count_masks(mini_batch, settings.counted_masks, plan.num_groups, mesh.dp());
     const Partition& mine = own.micro_batches;
@@ -212,10 +210,10 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
     const auto result = learner.update(static_cast<int64_t>(mine.size()), [&](int64_t k) -> MicroLoss {
       if (progress) progress->advance();
       if (mine[k].empty()) return plan.empty_pass();
-      B part = micro_batch_of(mini_batch, mine[k], plan, told);
+      Experience part = micro_batch_of(mini_batch, mine[k], plan, told);
       if (!plan.device.is_cpu() && !plan.device.is_meta()) {
         add_weights(part, settings.weights, counts);
-        if constexpr (std::is_same_v<B, Experience>) add_factors(part, settings.needs_signs);
+        add_factors(part, settings.needs_signs);
       }
       LossResult loss = micro_batch_loss(to_device(std::move(part), plan.device, parallel), counts);
       of_update.merge(loss.metrics);
@@ -234,10 +232,5 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
   over_updates.add("memory/" + prefix + "/optimizer_bytes", static_cast<double>(learner.optimizer_bytes()));
   return over_updates;
 }
-
-template Metrics run_updates(const Batch&, const UpdatePlan&, Learner&, Mesh&, const MicroBatchLoss<Batch>&,
-                             const Prepare<Batch>&);
-template Metrics run_updates(const Experience&, const UpdatePlan&, Learner&, Mesh&, const MicroBatchLoss<Experience>&,
-                             const Prepare<Experience>&);
 
 }  // namespace roll

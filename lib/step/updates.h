@@ -1,6 +1,5 @@
-// Optimizer updates over a step's batch: mini-batches, their global counts, micro-batches, metrics. The same loop
-// trains the actor and the critic (B = Experience) and supervised fine-tuning (B = Batch); what differs is the loss of
-// a micro-batch.
+// Optimizer updates over a step's sequences: mini-batches, their global counts, micro-batches, metrics. The same loop
+// trains actor, critic, fine-tuned and distilled models; only the loss of a micro-batch differs.
 #pragma once
 
 #include <functional>
@@ -48,8 +47,7 @@ struct UpdatePlan {
 };
 
 /// The loss of one micro-batch (tensors on the plan's device) under the counts of its whole mini-batch.
-template <class B>
-using MicroBatchLoss = std::function<LossResult(const B& micro_batch, const MiniBatchCounts& counts)>;
+using MicroBatchLoss = std::function<LossResult(const Experience& micro_batch, const MiniBatchCounts& counts)>;
 
 /// One optimizer update per mini-batch, in order. `here`: at least the sequences of the step that this rank computes
 /// (plan_ranks of each mini-batch). `prepare`, where given, adds to this rank's part of a mini-batch what depends on
@@ -59,11 +57,9 @@ using MicroBatchLoss = std::function<LossResult(const B& micro_batch, const Mini
 /// as <prefix>/empty_mini_batches; one whose loss or gradient is not finite neither, is counted as
 /// <prefix>/skipped_updates and told. **Collective**. UserError: a loss_mask_key that is no mask. SystemError: more
 /// than max_nonfinite_updates skipped in a row.
-template <class B>
-using Prepare = std::function<void(B& own, const std::vector<int64_t>& mini_batch)>;
-template <class B>
-Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
-                    const MicroBatchLoss<B>& micro_batch_loss, const Prepare<B>& prepare = {});
+using Prepare = std::function<void(Experience& own, const std::vector<int64_t>& mini_batch)>;
+Metrics run_updates(const Experience& here, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
+                    const MicroBatchLoss& micro_batch_loss, const Prepare& prepare = {});
 
 /// Counts of the declared masks over a whole mini-batch. UserError: the batch has no such mask.
 MiniBatchCounts count_masks(const Batch& mini_batch, const std::vector<std::string>& keys, int64_t num_groups);

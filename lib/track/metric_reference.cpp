@@ -155,6 +155,7 @@ constexpr MetricWords kSpeed[] = {
     {"time/step_model_update", "s", "bringing new weights to the sampler"},
     {"time/old_log_probs", "s", "the policy's forward over the step"},
     {"time/ref_log_probs", "s", "the reference's forward over the step, or those of the teachers"},
+    {"time/teacher", "s", "the forward of the teacher of roll distill over the update's rows"},
     {"time/values", "s", "the critic's forward over the step"},
     {"time/advantages", "s", "all between sampling and training: the forwards above, rewards to advantages"},
     {"time/step_train", "s", "updates of policy and critic"},

@@ -21,24 +21,18 @@ LoadedRows<PairRow> load_pair_rows(const DpoConfig& config, const DataArgs& data
       progress);
 }
 
-RlStep step_of(const std::vector<PairRow>& pairs, const BatchRule& rule, RoleMesh& role) {
-  RlStep step;
-  StepFacts& facts = step.facts;
+RlStep step_of(const std::vector<PairRow>& pairs, const HomeOf& home_of, int rank) {
+  std::vector<int64_t> groups, prompts, responses;
   for (int64_t pair = 0; pair < std::ssize(pairs); ++pair)
     for (const auto* response : {&pairs[pair].chosen_ids, &pairs[pair].rejected_ids}) {
-      facts.group_index.push_back(pair);
-      facts.prompt_lengths.push_back(std::ssize(pairs[pair].prompt_ids));
-      facts.response_lengths.push_back(std::ssize(*response));
+      groups.push_back(pair);
+      prompts.push_back(std::ssize(pairs[pair].prompt_ids));
+      responses.push_back(std::ssize(*response));
     }
-  const size_t num_sequences = facts.group_index.size();
-  facts.scores.resize(num_sequences);
-  facts.rewards.resize(num_sequences);
-  facts.domains.resize(num_sequences);
-  facts.judged.assign(num_sequences, 1);
-  facts.truncated.resize(num_sequences);
-  facts.difficulties.resize(num_sequences);
-  step.home = {world_groups(role), shares_of({plan_ranks(facts.sizes(), rule, role.dp_size())})};
-  const std::vector<int64_t>& share = step.home.share_of(role.world().rank());
+  RlStep step;
+  step.facts = unjudged_facts(std::move(groups), std::move(prompts), std::move(responses));
+  step.home = home_of(step.facts);
+  const std::vector<int64_t>& share = step.home.share_of(rank);
   std::vector<int64_t> ids;
   for (const int64_t sequence : share) {
     const PairRow& row = pairs[sequence / 2];
@@ -46,7 +40,7 @@ RlStep step_of(const std::vector<PairRow>& pairs, const BatchRule& rule, RoleMes
     ids.insert(ids.end(), row.prompt_ids.begin(), row.prompt_ids.end());
     ids.insert(ids.end(), response.begin(), response.end());
   }
-  step.here = make_experience(facts, share, at::tensor(ids, at::kLong));
+  step.here = make_experience(step.facts, share, at::tensor(ids, at::kLong));
   return step;
 }
 

@@ -5,12 +5,10 @@
 #include <vector>
 
 #include "data/pair_rows.h"
-#include "dist/mesh.h"
 #include "settings/dpo_config.h"
-#include "step/batches.h"
-#include "step/rl_step.h"
 #include "text/tokenizer.h"
 #include "train/loaded_rows.h"
+#include "train/row_training.h"
 
 namespace roll {
 
@@ -19,7 +17,7 @@ LoadedRows<PairRow> load_pair_rows(const DpoConfig& config, const DataArgs& data
                                    const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
                                    Progress* progress = nullptr);
 
-/// Pairs as sequences 2i and 2i + 1 of group i, at home where `rule` puts them on the role's ranks.
-RlStep step_of(const std::vector<PairRow>& pairs, const BatchRule& rule, RoleMesh& role);
+/// Pairs as sequences 2i and 2i + 1 of group i.
+RlStep step_of(const std::vector<PairRow>& pairs, const HomeOf& home_of, int rank);
 
 }  // namespace roll

@@ -24,7 +24,6 @@
 #include "settings/training_plan.h"
 #include "step/experience_dump.h"
 #include "step/offload.h"
-#include "step/schedule_change.h"
 #include "step/step_index.h"
 #include "step/step_metrics.h"
 #include "step/step_settings.h"
@@ -33,6 +32,7 @@
 #include "train/prompts.h"
 #include "train/run_rows.h"
 #include "train/summary.h"
+#include "train/trained_roles.h"
 #include "train/validation_sets.h"
 
 namespace roll {
@@ -79,7 +79,6 @@ class Rlvr {
   void run();
 
  private:
-  void take_up(const ResumePoint& point);
   Json state();
   RunState run_state(Json state);
   void run_step(int64_t number);
@@ -87,6 +86,7 @@ class Rlvr {
   std::vector<RolloutRecord> replayed(int64_t step);
   bool samples_baseline() const { return config_.experience.adv_estimator->samples_baseline; }
   Metrics train(RlStep& step, std::vector<RolloutRecord> rollouts);
+  Metrics learn(RlStep& step, const std::vector<RolloutRecord>& rollouts);
   bool validates(int64_t step) const;
   Metrics validate(int64_t step);
   std::vector<ShownSample> broadcast_samples(const std::vector<RolloutRecord>& validated);
@@ -129,7 +129,7 @@ Rlvr::Rlvr(const Config& config, RunRows data, RunPlan plan, at::Device device, 
       settings_(step_settings(config)),
       mesh_of_(role_meshes(settings_.places, meshes_)),
       roles_(make_roles(models_in(data.sources), settings_.places, mesh_of_, device, offloads(config, device))),
-      trainer_(settings_, step_models(roles_, mesh_of_, device, settings_.models), mesh_of_, log),
+      trainer_(settings_, step_models(roles_, mesh_of_, device, settings_.models), role_losses(settings_), mesh_of_, log),
       sampling_(sampling_of(config)),
       reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, roles_, log),
       offload_(offloads(config, device), trainer_),
@@ -147,24 +147,12 @@ Rlvr::Rlvr(const Config& config, RunRows data, RunPlan plan, at::Device device, 
   all.emplace("actor_infer", &mesh_of_.sampler);
   for (const auto& [role, mesh] : all)
     if (mesh->ranks().front() == ranks.rank()) log.show_progress();
-  if (resume_) agree(ranks, [&] { take_up(*resume_); });
-}
-
-/// What is not in the models' folders.
-void Rlvr::take_up(const ResumePoint& point) {
-  const std::filesystem::path file = point.folder / "state.json";
-  const Json state = read_json(file);
-  try {
+  const auto take_rest = [&](const Json& state) {
     rollout_manager_.load_prompts_state(state.value("prompts", Json()));
-    trainer_.load_state(state, point.folder / "optimizer");
-    if (ranks_.is_first())
-      for (const RoleUpdates& update : settings_.updates)
-        log_schedule_change(update.role, state.at(update.metrics), update.training.learner.schedule, log_);
     tokens_seen_ = state.at("tokens_seen").get<int64_t>();
     history_ = history_from(state.at("history"));
-  } catch (const nlohmann::json::exception& error) {
-    throw user_error("{}: is not the state of such a run: {}", file.string(), error.what());
-  }
+  };
+  if (resume_) agree(ranks, [&] { take_up(*resume_, settings_, trainer_, take_rest, log_); });
 }
 
 /// **Collective**.
@@ -178,14 +166,7 @@ Json Rlvr::state() {
 
 RunState Rlvr::run_state(Json state) {
   rollout_manager_.close();  // saving gathers what may be put away
-  RunState run{std::move(state), {}};
-  for (const RoleUpdates& update : settings_.updates)
-    if (Learner* const learner = trainer_.learner_of(update.role))
-      roles_.all.at(update.role).with_model([&](const auto& model) {
-        run.parts.push_back(checkpoint_part(update.metrics, model, mesh_of_.of(update.role).mesh(),
-                                            [learner] { return learner->optimizer_shard(); }));
-      });
-  return run;
+  return {std::move(state), trained_parts(settings_, roles_, mesh_of_, trainer_)};
 }
 
 void Rlvr::run() {
@@ -264,35 +245,36 @@ std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
   return mine;
 }
 
-/// What training makes of a step. `rollouts`: of this rank. **Collective**.
+/// Updates all roles by a step whose rollouts on this rank are `rollouts`. **Collective**.
 Metrics Rlvr::train(RlStep& step, std::vector<RolloutRecord> rollouts) {
+  trainer_.distribute(step, rollouts);
+  // The only time that one rank holds a step; those who sample are elsewhere while others learn.
+  if (config_.dump_experience) rollouts = exchange_rollouts(std::move(rollouts), ranks_);
+  const Metrics of_learners = mesh_of_.learners ? learn(step, rollouts) : Metrics();
+  rollout_manager_.run_ahead(step.number);
+  return trainer_.broadcast(of_learners);
+}
+
+/// What learners do of that, with what is kept of it for people.
+Metrics Rlvr::learn(RlStep& step, const std::vector<RolloutRecord>& rollouts) {
+  RoleMesh& actor = mesh_of_.learners->at(kPolicyRole);
+  memory_.begin("forwards");
+  Metrics metrics = trainer_.run_passes(step);
+  memory_.begin("advantages");
+  metrics.merge(trainer_.add_advantages(step));
+  if (config_.dump_experience) dump_experience(run_.folder().experience(), step, rollouts, actor.world());
+  TokenSamples samples(step, config_.dump_samples, actor);
+  memory_.begin("train");
+  const Stopwatch watch;
   ByRole<FirstUpdates> first;
   const bool shows_first = config_.dump_experience && step.number == 1;
-  std::optional<TokenSamples> samples;
-  Stopwatch watch;  // of the stage
-  StepHooks hooks{.first = shows_first ? &first : nullptr};
-  hooks.on_distributed = [&] {
-    // The only time that one rank holds a step; those who sample are elsewhere while others learn.
-    rollouts = config_.dump_experience ? exchange_rollouts(std::move(rollouts), ranks_) : std::vector<RolloutRecord>();
-  };
-  hooks.on_stage = [&](const char* stage) {
-    memory_.begin(stage);
-    watch.restart();
-  };
-  hooks.on_experience = [&] {
-    RoleMesh& actor = mesh_of_.learners->at(kPolicyRole);
-    if (config_.dump_experience) dump_experience(run_.folder().experience(), step, rollouts, actor.world());
-    samples.emplace(step, config_.dump_samples, actor);
-  };
-  hooks.on_log_probs = [&](const Experience& e, const at::Tensor& log_probs) { samples->take(e, log_probs); };
-  hooks.on_trained = [&](Metrics& metrics) {
-    if (shows_first && mesh_of_.learners->at(kPolicyRole).world().is_first())
-      dump_updates(run_.folder().experience(), step.number, first);
-    throughput_.add_training(training_flops(step.facts, roles_, settings_, step.number), watch.seconds(), metrics);
-    samples->write(run_.folder().samples(), tokenizer_);
-  };
-  hooks.on_learnt = [&] { rollout_manager_.run_ahead(step.number); };
-  return trainer_.run(step, rollouts, hooks);
+  metrics.merge(trainer_.update(
+      step, {.first = shows_first ? &first : nullptr,
+             .on_log_probs = [&](const Experience& e, const at::Tensor& log_probs) { samples.take(e, log_probs); }}));
+  if (shows_first && actor.world().is_first()) dump_updates(run_.folder().experience(), step.number, first);
+  throughput_.add_training(training_flops(step.facts, roles_, settings_, step.number), watch.seconds(), metrics);
+  samples.write(run_.folder().samples(), tokenizer_);
+  return metrics;
 }
 
 /// Those of the first rank that samples, on all ranks. **Collective**.

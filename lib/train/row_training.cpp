@@ -1,67 +1,216 @@
 #include "train/row_training.h"
 
-#include <nlohmann/json.hpp>
-#include <numeric>
-
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "dist/agree.h"
 #include "dist/merged_metrics.h"
 #include "job/restart.h"
-#include "model/model_folder.h"
-#include "pipeline/split_rule.h"
+#include "model/device.h"
 #include "process/stop.h"
 #include "records/rollout_record.h"
+#include "run/memory_watch.h"
+#include "settings/placement.h"
 #include "step/step_metrics.h"
+#include "train/epoch_order.h"
+#include "train/sft_data.h"
+#include "train/trained_roles.h"
 
 namespace roll {
 
-std::vector<int64_t> first_numbers(int64_t count) {
-  std::vector<int64_t> numbers(count);
-  std::iota(numbers.begin(), numbers.end(), 0);
-  return numbers;
+namespace {
+
+std::string fingerprint_text(const RowSteps& rows) {
+  return fmt::format("{:016x}", rows.fingerprint);
 }
 
-std::string write_origins(const RunFolder& folder, int64_t update, const std::vector<Json>& rows) {
+/// Writes which row of which file each row of an update was; gives the file's path.
+std::string write_origins(const RunFolder& folder, int64_t update, const std::vector<Json>& origins) {
   std::string lines;
-  for (const Json& row : rows) lines += to_line(row) + "\n";
+  for (const Json& origin : origins) lines += to_line(origin) + "\n";
   const auto file = numbered(folder.skipped(), "step_", update, ".jsonl");
   make_folder(file.parent_path());
   write_file_atomic(file, lines);
   return file.string();
 }
 
-StageSplit stages_of(const WorkerConfig& worker, const std::filesystem::path& folder) {
-  return stage_split(worker.strategy_args.strategy_config, read_spec(folder).num_layers);
+RunFace face_of(const RowMethod& method, const ModelSpec& spec) {
+  const auto own = [&](const char* metric) { return method.config.kind + "/" + metric; };
+  const Shown loss{"loss", own("loss")}, validation{"validation loss", "val/loss"}, norm{"grad norm", own("grad_norm")};
+  std::vector<Shown> curves{loss}, others{validation};
+  if (method.validation.size > 0) curves.push_back(validation);
+  for (const Shown& shown : method.shown) curves.push_back(shown), others.push_back(shown);
+  if (method.shown.empty()) curves.push_back(norm), curves.push_back({"learning rate", own("lr")});
+  others.push_back(norm), others.push_back({"lr", own("lr")});
+  return {.name = method.config.exp_name,
+          .model = fmt::format("{}, {:.2f} M parameters", spec.architecture->name,
+                               static_cast<double>(spec.num_parameters()) / 1e6),
+          .algorithm = method.algorithm,
+          .headline = {.goal = loss, .greater_is_better = false, .others = std::move(others)},
+          .curves = std::move(curves)};
 }
 
-std::string fingerprint_text(uint64_t fingerprint) {
-  return fmt::format("{:016x}", fingerprint);
+class RowTraining {
+ public:
+  RowTraining(RowMethod method, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
+  void run();
+
+ private:
+  RunState state();
+  Metrics train(int64_t update);
+  Metrics validate();
+
+  Communicator& ranks_;
+  Log& log_;
+  const RowMethod method_;
+  Meshes meshes_;
+  RoleMeshes mesh_of_;
+  Roles roles_;
+  StepTrainer trainer_;
+  EpochOrder order_;
+  MemoryWatch memory_;
+  std::optional<ResumePoint> resume_;
+  Run run_;
+};
+
+RowTraining::RowTraining(RowMethod method, RunPlan plan, at::Device device, Communicator& ranks, Log& log)
+    : ranks_(ranks),
+      log_(log),
+      method_(std::move(method)),
+      meshes_(ranks),
+      mesh_of_(role_meshes(method_.settings.places, meshes_)),
+      roles_(make_roles(models_in(method_.sources), method_.settings.places, mesh_of_, device)),
+      trainer_(method_.settings, step_models(roles_, mesh_of_, device, method_.settings.models),
+               {{kPolicyRole, method_.loss}}, mesh_of_, log),
+      order_(method_.rows.size, method_.settings.num_groups, method_.config.seed),
+      resume_(plan.start.resume),
+      run_(std::move(plan), method_.settings.policy().learner.schedule.total_steps,
+           face_of(method_, roles_.policy_spec()), ranks, log) {
+  // Where an update's rows begin follows from its number.
+  const auto check_rows = [&](const Json& state) {
+    if (state.at("rows") != fingerprint_text(method_.rows))
+      throw user_error("the rows of {} are not those of {}; resume with the data of that run", method_.config.trained,
+                       resume_->folder.string());
+  };
+  if (resume_) agree(ranks, [&] { take_up(*resume_, method_.settings, trainer_, check_rows, log_); });
 }
 
-void run_row_training(const RowTraining& training, Run& run, MemoryWatch& memory, Communicator& ranks, Log& log) {
-  if (const std::string note = restart_note(); !note.empty()) log.info("{}", note);
-  for (int64_t update = run.first_step(); update <= run.last_step(); ++update) {
-    ranks.set_step(update);
-    std::optional<OperatorTrace> timeline = run.timeline_of(update);
+RunState RowTraining::state() {
+  Json state = trainer_.state();
+  state["rows"] = fingerprint_text(method_.rows);
+  return {std::move(state), trained_parts(method_.settings, roles_, mesh_of_, trainer_)};
+}
+
+void RowTraining::run() {
+  if (const std::string note = restart_note(); !note.empty()) log_.info("{}", note);
+  const auto state_now = [this] { return state(); };
+  for (int64_t update = run_.first_step(); update <= run_.last_step(); ++update) {
+    ranks_.set_step(update);
+    std::optional<OperatorTrace> timeline = run_.timeline_of(update);
     Stopwatch watch;
-    memory.begin("train");
-    Metrics metrics = training.train(update);
-    add_traffic_metrics(ranks.traffic(), metrics);
+    memory_.begin("train");
+    Metrics metrics = train(update);
+    add_traffic_metrics(ranks_.traffic(), metrics);
     metrics.add("time/step_total", watch.seconds());
     if (timeline) timeline->save();
-    if (training.validate && run.is_due(update, training.eval_steps)) {
-      memory.begin("validate");
-      metrics.merge(training.validate(update));
+    if (method_.validation.size > 0 && run_.is_due(update, method_.config.eval_steps)) {
+      memory_.begin("validate");
+      metrics.merge(validate());
     }
-    metrics.merge(merge_over_ranks(memory.take(), ranks));
-    run.track(update, metrics);
-    memory.begin("save");
-    run.save_if_due(update, training.state);
-    if (const auto kind = stop_agreed(ranks)) run.stop(Stopped(*kind), update, training.state);
+    metrics.merge(merge_over_ranks(memory_.take(), ranks_));
+    run_.track(update, metrics);
+    memory_.begin("save");
+    run_.save_if_due(update, state_now);
+    if (const auto kind = stop_agreed(ranks_)) run_.stop(Stopped(*kind), update, state_now);
   }
-  run.finish();
-  log.say("weights: {}", (run.folder().checkpoints() / "latest/actor").string());
+  run_.finish();
+  log_.say("weights: {}", (run_.folder().checkpoints() / "latest/actor").string());
+}
+
+Metrics RowTraining::train(int64_t update) {
+  const std::vector<int64_t> rows = order_.rows_of(update);
+  const auto home_of = [&](const StepFacts& facts) { return trainer_.home_of(facts, update); };
+  RlStep step = method_.rows.step_of(rows, home_of, ranks_.rank());
+  step.number = update;
+  step.source = [&] { return write_origins(run_.folder(), update, method_.rows.origins_of(rows)); };
+  return trainer_.learn(step);
+}
+
+Metrics RowTraining::validate() {
+  RoleMesh& policy = mesh_of_.policy();
+  BatchRule rule = method_.validation_passes.back().rule.with(workload_of(roles_.policy_spec()));
+  rule.unit = method_.settings.group_size;
+  const auto home_of = [&](const StepFacts& facts) -> Distribution {
+    return {world_groups(policy), shares_of({plan_ranks(facts.sizes(), rule, policy.dp_size())})};
+  };
+  RlStep step = method_.validation.step_of(first_numbers(method_.validation.size), home_of, ranks_.rank());
+  trainer_.run_passes(step, {.passes = method_.validation_passes});
+  return method_.measure(step, policy.mesh());
+}
+
+}  // namespace
+
+StepFacts unjudged_facts(std::vector<int64_t> groups, std::vector<int64_t> prompt_lengths,
+                         std::vector<int64_t> response_lengths) {
+  const size_t num_sequences = groups.size();
+  StepFacts facts;
+  facts.group_index = std::move(groups);
+  facts.prompt_lengths = std::move(prompt_lengths);
+  facts.response_lengths = std::move(response_lengths);
+  facts.scores.resize(num_sequences);
+  facts.rewards.resize(num_sequences);
+  facts.domains.resize(num_sequences);
+  facts.judged.assign(num_sequences, 1);
+  facts.truncated.resize(num_sequences);
+  facts.difficulties.resize(num_sequences);
+  return facts;
+}
+
+StepSettings row_settings(const SftConfig& config, const RowLoss& loss, int64_t num_rows) {
+  const WorkerConfig& worker = config.sft_train;
+  const RolePlace place = role_place(worker);
+  BatchRule rule = batch_rule(worker, Stage::kTrain);
+  rule.unit = loss.sequences_per_row;
+  TrainingSettings training{
+      .key = config.trained,
+      .epochs = {.mini_batch = loss.sequences_per_row * worker.mini_batch(),
+                 .group_size = loss.sequences_per_row,
+                 .seed = std::nullopt,
+                 .num_ranks = worker.data_ranks(),
+                 .micro_batches = rule},
+      .learner = learner_options(worker, config.max_grad_norm, count_updates(config, num_rows, worker.mini_batch())),
+      .updates = {.prefix = config.kind,
+                  .loss_mask = loss.mask,
+                  .counted_masks = loss.counted_masks,
+                  .weights = loss.weights,
+                  .apply_loss_scale = worker.apply_loss_scale,
+                  .max_nonfinite_updates = config.max_nonfinite_updates,
+                  .dropout_seed = dropout_seed(worker, config.seed)}};
+  return {.places = {.roles = {{kPolicyRole, place}}, .sampler = place, .learners = worker.ranks, .sampler_copies = {}},
+          .num_groups = worker.mini_batch(),
+          .group_size = loss.sequences_per_row,
+          .models = {.learnt_mask = loss.mask,
+                     .trained = {{kPolicyRole,
+                                  {.recomputes = worker.recomputation(),
+                                   .with_entropy = false,
+                                   .gathers = worker.gathers_layers(),
+                                   .routers = router_rule(worker.strategy_args.strategy_config)}}}},
+          .has_advantages = false,
+          .updates = {{{kPolicyRole, "train_actor", "actor"}, std::move(training)}}};
+}
+
+RolePass policy_pass(const SftConfig& config) {
+  return {kPolicyRole, Finding::kOldLogProbs, batch_rule(config.sft_train, Stage::kForward)};
+}
+
+void run_rows(RunPlan plan, const std::function<RowMethod(const RunStart&)>& load, at::Device device,
+              Communicator& ranks, Log& log) {
+  std::optional<RowTraining> training;
+  agree(ranks, [&] {
+    RowMethod method = load(plan.start);
+    training.emplace(std::move(method), std::move(plan), device, ranks, log);
+  });
+  training->run();
 }
 
 }  // namespace roll

@@ -76,7 +76,7 @@ double most_of(Meter& meter, const std::function<void()>& work) {
 
 /// An update of two micro-batches.
 double counted_training(Meter& meter, Mesh& mesh, const NamedTensors& parameters, const ParameterShards& parts,
-                        const Experience& step, const MicroBatchLoss<Experience>& loss,
+                        const Experience& step, const MicroBatchLoss& loss,
                         SharePrompts share = SharePrompts::kFalse) {
   Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 1e-3}},
                   {mesh, parts});

@@ -62,7 +62,7 @@ struct WatchedUpdates {
 
 /// Trains on two updates of two micro-batches each, of which each has whole pairs.
 Metrics train_on(Mesh& mesh, LearnerRanks ranks, at::Device device, const NamedTensors& parameters, const Asked& asked,
-                 const MicroBatchLoss<Experience>& loss) {
+                 const MicroBatchLoss& loss) {
   at::manual_seed(1);
   Experience step = eight_sequences();
   if (asked.has_reference) step.ref_log_probs = at::zeros_like(step.response_mask());
@@ -91,7 +91,7 @@ Metrics train_on(Mesh& mesh, LearnerRanks ranks, at::Device device, const NamedT
 
 /// On one rank.
 WatchedUpdates train(at::Device device, const NamedTensors& parameters, const Asked& asked,
-                     const MicroBatchLoss<Experience>& loss) {
+                     const MicroBatchLoss& loss) {
   const auto one = make_communicator({.kind = Transport::kSingle});
   Mesh mesh(*one, {});
   const Metrics metrics = train_on(mesh, *one, device, parameters, asked, loss);

@@ -31,7 +31,7 @@ std::string weights_of(const LossSettings& loss, const std::vector<int64_t>& sha
                        const Partition& mini_batches, Communicator& ranks) {
   const Experience step = four_responses();
   const StepFacts facts = facts_of(step);
-  const Prepare<Experience> prepare = weigh_samples(facts, select(step, share), loss, ranks);
+  const Prepare prepare = weigh_samples(facts, select(step, share), loss, ranks);
   std::string text;
   for (size_t i = 0; i < mini_batches.size(); ++i) {
     Experience part = select(step, own_parts[i]);

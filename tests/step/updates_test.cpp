@@ -46,7 +46,7 @@ std::string update(Communicator& ranks, bool apply_loss_scale) {
                         .sizes = lengths_of(step),
                         .num_groups = 1};
   int calls = 0;
-  const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts&) {
+  const MicroBatchLoss loss = [&](const Experience& e, const MiniBatchCounts&) {
     ++calls;
     LossResult result{parameters[0].second.sum() * e.response_mask().sum(), {}};
     result.metrics.add("test/tokens@sum", e.response_mask().sum().item<double>());
@@ -75,7 +75,7 @@ std::string three_updates(Communicator& ranks, const std::vector<int64_t>& bad, 
                         .phase = {&log, "train"},
                         .step = 12,
                         .source = [] { return "rollouts.jsonl"; }};
-  const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts&) {
+  const MicroBatchLoss loss = [&](const Experience& e, const MiniBatchCounts&) {
     const bool is_bad = std::find(bad.begin(), bad.end(), e.sequence_index[0]) != bad.end();
     LossResult result{parameters[0].second.sum() * (is_bad ? std::nan("") : 1), {}};
     result.metrics.add("test/loss@sum", is_bad ? std::nan("") : 7);
@@ -120,7 +120,7 @@ TEST_CASE("dropout knows a token by its context, so that what contexts begin wit
       .settings = settings(true, 0), .mini_batches = {{0}}, .sizes = facts_of(step).sizes(), .num_groups = 1};
   plan.settings.dropout_seed = 5;
   at::Tensor names;
-  run_updates<Experience>(step, plan, learner, mesh, [&](const Experience& e, const MiniBatchCounts&) -> LossResult {
+  run_updates(step, plan, learner, mesh, [&](const Experience& e, const MiniBatchCounts&) -> LossResult {
     names = e.tokens.dropout_names;
     return {parameters[0].second.sum(), {}};
   });
@@ -152,7 +152,7 @@ TEST_CASE("micro-batches say what their sequences begin with alike, in training 
                           .mini_batches = {{0, 1, 2}},
                           .sizes = facts_of(step).sizes(),
                           .num_groups = 1};
-    const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts&) -> LossResult {
+    const MicroBatchLoss loss = [&](const Experience& e, const MiniBatchCounts&) -> LossResult {
       trained = shared(e);
       return {parameters[0].second.sum(), {}};
     };
