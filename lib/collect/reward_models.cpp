@@ -20,13 +20,13 @@ namespace {
 
 /// Sequences without a response: only their values are wanted.
 Batch batch_of(const std::vector<ScorePrompt>& sequences) {
-  std::vector<Sample> samples;
-  for (int64_t i = 0; i < std::ssize(sequences); ++i)
-    samples.push_back({.prompt_ids = {sequences[i].ids.begin(), sequences[i].ids.end()},
-                       .response_ids = {},
-                       .sequence_index = i,
-                       .group_index = i});
-  return make_experience(samples);
+  StepFacts step;
+  std::vector<int64_t> ids;
+  for (const ScorePrompt& sequence : sequences) {
+    step.responses.push_back({.group = step.num_sequences(), .prompt_length = std::ssize(sequence.ids)});
+    ids.insert(ids.end(), sequence.ids.begin(), sequence.ids.end());
+  }
+  return make_experience(step, first_numbers(step.num_sequences()), at::tensor(ids, at::kLong));
 }
 
 }  // namespace

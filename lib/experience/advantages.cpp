@@ -44,8 +44,9 @@ struct Bandit {
     groups = moments_of(returns, part.all);
   }
   static std::vector<Moments> moments_of(const std::vector<double>& values, const StepFacts& step) {
-    const auto& index = step.group_index;
-    return group_moments(values, step, index.empty() ? 0 : std::ranges::max(index) + 1);
+    int64_t num_groups = 0;
+    for (const ResponseFacts& response : step.responses) num_groups = std::max(num_groups, response.group + 1);
+    return group_moments(values, step, num_groups);
   }
 };
 
@@ -54,7 +55,7 @@ template <class F>
 AdvantagesAndReturns on_responses(const Part& part, F&& f) {
   at::Tensor advantages = at::zeros_like(part.here.token_rewards);
   for (int64_t b = 0; b < part.here.num_sequences(); ++b)
-    if (part.here.judged[b]) {
+    if (part.here.responses[b].is_judged) {
       const auto advantage = f(part.place[b]);
       for (const auto& [begin, end] : model_spans(part.here, b)) advantages.slice(0, begin, end).fill_(advantage);
     }
@@ -65,9 +66,9 @@ AdvantagesAndReturns on_responses(const Part& part, F&& f) {
 /// none.
 std::map<int64_t, int64_t> second_lengths(const StepFacts& step) {
   std::map<int64_t, int64_t> longest, second;
-  for (int64_t b = 0; b < step.num_sequences(); ++b) {
-    int64_t &most = longest[step.group_index[b]], &next = second[step.group_index[b]];
-    const int64_t length = step.judged[b] ? step.response_lengths[b] : 0;
+  for (const ResponseFacts& response : step.responses) {
+    int64_t &most = longest[response.group], &next = second[response.group];
+    const int64_t length = response.is_judged ? response.response_length : 0;
     next = std::max(next, std::min(most, length));
     most = std::max(most, length);
   }
@@ -84,8 +85,8 @@ AdvantagesAndReturns gae(const Experience& experience, const ExperienceConfig& c
   float* returns = result.returns.mutable_data_ptr<float>();
   for (int64_t b = 0; b < experience.num_sequences(); ++b) {
     const int64_t last = experience.tokens.cu_seqlens[b + 1] - 1;
-    double next_value = config.bootstrap_truncated && experience.truncated[b] ? value[last] : 0;
-    const double lambda = policy_lambda(config, num_model_tokens(experience, b));
+    double next_value = config.bootstrap_truncated && experience.responses[b].is_truncated ? value[last] : 0;
+    const double lambda = policy_lambda(config, experience.responses[b].num_model_tokens());
     const double critic_lambda = config.lambd_critic.value_or(config.lambd);
     double advantage = 0, critic_advantage = 0;
     backwards(experience, b, [&](int64_t t) {
@@ -119,19 +120,19 @@ AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceCo
   floats(e.energies, e, "the baseline weighs by energies");
   AdvantagesAndReturns result = discounted_returns(e, config);
   std::map<int64_t, int64_t> begins;  // group -> first of its tokens, of which it has as many as its longest response
-  for (int64_t b = 0; b < part.all.num_sequences(); ++b) {
-    int64_t& longest = begins[part.all.group_index[b]];
-    longest = std::max(longest, part.all.response_lengths[b]);
+  for (const ResponseFacts& response : part.all.responses) {
+    int64_t& longest = begins[response.group];
+    longest = std::max(longest, response.response_length);
   }
   int64_t num_tokens = 0;
   for (auto& [group, count] : begins) num_tokens += std::exchange(count, num_tokens);
 
   at::Tensor sums = at::zeros({2, num_tokens}, at::kDouble);
   const auto of_group = [&](const at::Tensor& tokens, int64_t b) {
-    return tokens.narrow(-1, begins.at(e.group_index[b]), e.response_lengths[b]);
+    return tokens.narrow(-1, begins.at(e.group_index[b]), e.responses[b].response_length);
   };
   for (int64_t b = 0; b < e.num_sequences(); ++b) {
-    if (!e.judged[b]) continue;
+    if (!e.responses[b].is_judged) continue;
     at::Tensor weights = response_part(e, e.energies, b).to(at::kDouble);
     if (e.is_weights.defined()) weights = weights * response_part(e, e.is_weights, b).square();
     weights = weights.cumsum(0);
@@ -141,7 +142,7 @@ AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceCo
   const at::Tensor baselines = sums[0] / (sums[1] + 1e-8);
   const std::map<int64_t, int64_t> shared = bares_tail ? second_lengths(part.all) : std::map<int64_t, int64_t>{};
   for (int64_t b = 0; b < e.num_sequences(); ++b) {
-    const int64_t length = e.response_lengths[b];
+    const int64_t length = e.responses[b].response_length;
     const int64_t num_tokens = bares_tail ? std::min(length, shared.at(e.group_index[b])) : length;
     response_part(e, result.advantages, b)
         .narrow(0, 0, num_tokens)
@@ -153,7 +154,7 @@ AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceCo
 AdvantagesAndReturns leave_one_out(const Part& part, const ExperienceConfig&) {
   const Bandit bandit(part);
   return on_responses(part, [&](int64_t b) {
-    const Moments& group = bandit.groups[part.all.group_index[b]];
+    const Moments& group = bandit.groups[part.all.responses[b].group];
     if (group.count < 2) return 0.0;
     const double of_others = (group.mean * group.count - bandit.returns[b]) / (group.count - 1);
     return bandit.returns[b] - of_others;
@@ -163,13 +164,13 @@ AdvantagesAndReturns leave_one_out(const Part& part, const ExperienceConfig&) {
 AdvantagesAndReturns length_weighted_baseline(const Part& part, const ExperienceConfig&) {
   const Bandit bandit(part);
   std::vector<double> lengths;
-  for (int64_t b = 0; b < part.all.num_sequences(); ++b)
-    lengths.push_back(static_cast<double>(num_model_tokens(part.all, b)));
+  for (const ResponseFacts& response : part.all.responses)
+    lengths.push_back(static_cast<double>(response.num_model_tokens()));
   std::vector<double> weighted(lengths.size());
   for (size_t b = 0; b < lengths.size(); ++b) weighted[b] = lengths[b] * bandit.returns[b];
   const auto length = Bandit::moments_of(lengths, part.all), product = Bandit::moments_of(weighted, part.all);
   return on_responses(part, [&](int64_t b) {
-    const int64_t group = part.all.group_index[b];
+    const int64_t group = part.all.responses[b].group;
     return bandit.returns[b] - product[group].mean / length[group].mean;
   });
 }
@@ -187,12 +188,12 @@ AdvantagesAndReturns group_policy_gradient(const Part& part, const ExperienceCon
       continue;
     }
     // Exact: returns of float32 that are equal have that number as their mean in float64.
-    num_useful += bandit.groups[part.all.group_index[b]].squares > 0;
+    num_useful += bandit.groups[part.all.responses[b].group].squares > 0;
   }
   if (counts_rewards) num_useful = std::max(num_useful, 1.0);
   const double alpha = num_useful > 0 ? num_responses / num_useful : 0;
   return on_responses(
-      part, [&](int64_t b) { return alpha * (bandit.returns[b] - bandit.groups[part.all.group_index[b]].mean); });
+      part, [&](int64_t b) { return alpha * (bandit.returns[b] - bandit.groups[part.all.responses[b].group].mean); });
 }
 
 namespace {

@@ -42,7 +42,7 @@ void mask_samples(Part& part, const ExperienceConfig& config, int64_t num_groups
   e.masks["final_response_mask"] = part_of(e.response_mask(), e, part.own(mask));
   metrics.of_here.merge(correct_for_sampler(e, config.train_infer_correction));
   std::vector<char> is_positive;
-  for (const double score : e.scores) is_positive.push_back(score > 0);
+  for (const ResponseFacts& response : e.responses) is_positive.push_back(response.score > 0);
   e.masks["positive_response_mask"] = part_of(e.final_response_mask(), e, is_positive);
   for (const char kept : mask) metrics.of_all.add("actor/final_mask_ratio@mean", kept);
 }
@@ -53,7 +53,7 @@ void make_rewards(Part& part, const ExperienceConfig& config, int64_t num_groups
   std::vector<double> rewards = normalised_rewards(part.all, config, num_groups, state.rewards);
   if (const auto limit = config.reward_clip)
     for (size_t b = 0; b < rewards.size(); ++b) {
-      if (part.all.judged[b]) metrics.of_all.add("reward_clip_frac@mean", std::abs(rewards[b]) > *limit);
+      if (part.all.responses[b].is_judged) metrics.of_all.add("reward_clip_frac@mean", std::abs(rewards[b]) > *limit);
       rewards[b] = std::clamp(rewards[b], -*limit, *limit);
     }
   const at::Tensor kl = old_to_ref_kl(e, config);
@@ -98,7 +98,7 @@ PartMetrics complete_part(Part& part, const ExperienceConfig& config, int64_t nu
 Part part_of(const Part& whole, const std::vector<int64_t>& sequences, const std::vector<int64_t>& own) {
   std::vector<int64_t> place;
   for (const int64_t b : own) place.push_back(std::ranges::lower_bound(sequences, whole.place[b]) - sequences.begin());
-  return {select(whole.here, own), select(whole.all, sequences), std::move(place), whole.ranks};
+  return {select(whole.here, own), {picked(whole.all.responses, sequences)}, std::move(place), whole.ranks};
 }
 
 void clear_completed(Experience& e) {
@@ -158,8 +158,8 @@ Metrics complete_experience(Part& step, const ExperienceConfig& config, int64_t 
   PartMetrics metrics;
   clear_completed(step.here);
   if (!config.statistics_per_domain) metrics = complete_part(step, config, num_groups, state.of(""));
-  auto own = sequences_by_domain(step.here);
-  for (const auto& [domain, sequences] : sequences_by_domain(step.all)) {
+  auto own = sequences_by_domain(step.here.responses);
+  for (const auto& [domain, sequences] : sequences_by_domain(step.all.responses)) {
     Part part = part_of(step, sequences, own[domain]);
     PartMetrics of_domain;
     if (config.statistics_per_domain) {

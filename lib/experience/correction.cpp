@@ -35,7 +35,7 @@ class Responses {
   at::Tensor map(CorrectionLevel level, F&& f) const {
     at::Tensor result = at::zeros_like(experience_.old_log_probs);
     for (int64_t b = 0; b < experience_.num_sequences(); ++b) {
-      if (experience_.response_lengths[b] == 0) continue;
+      if (experience_.responses[b].response_length == 0) continue;
       std::vector<std::vector<TokenSpan>> pieces = context_spans(experience_, b);
       if (level == CorrectionLevel::kSegment) {
         pieces.clear();

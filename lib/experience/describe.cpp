@@ -19,10 +19,12 @@ void add_mean_max_min(const std::string& name, const at::Tensor& values, Metrics
 /// A response's length is that of what the model drew; what an environment says before a later turn is its prompt.
 void add_lengths(const StepFacts& step, Metrics& metrics) {
   std::vector<int64_t> responses, later_prompts;
-  for (int64_t b = 0; b < step.num_sequences(); ++b) responses.push_back(num_model_tokens(step, b));
-  for (const Turns& turns : step.turns)
-    for (size_t k = 1; k < turns.size(); ++k) later_prompts.push_back(turns[k].begin - turns[k - 1].end);
-  add_mean_max_min("token/prompt_length", at::tensor(step.prompt_lengths, at::kLong), metrics);
+  for (const ResponseFacts& r : step.responses) {
+    responses.push_back(r.num_model_tokens());
+    for (size_t k = 1; k < r.turns.size(); ++k) later_prompts.push_back(r.turns[k].begin - r.turns[k - 1].end);
+  }
+  const std::vector<int64_t> prompts = column(step.responses, &ResponseFacts::prompt_length);
+  add_mean_max_min("token/prompt_length", at::tensor(prompts, at::kLong), metrics);
   add_mean_max_min("token/later_prompt_length", at::tensor(later_prompts, at::kLong), metrics);
   add_mean_max_min("token/response_length", at::tensor(responses, at::kLong), metrics);
   add_mean_max_min("token/total_length", at::tensor(step.lengths(), at::kLong), metrics);
@@ -40,7 +42,7 @@ void add_explained_variance(const Part& part, Metrics& metrics) {
 /// where its scores are above 0.
 void add_groups(const StepFacts& step, int64_t num_groups, Metrics& metrics) {
   const std::vector<char> differ = groups_that_differ(step, num_groups);
-  const auto scores = group_moments(step.scores, step, num_groups);
+  const auto scores = group_moments(column(step.responses, &ResponseFacts::score), step, num_groups);
   for (int64_t g = 0; g < num_groups; ++g) {
     if (scores[g].count == 0) continue;
     metrics.add("group/all_correct_ratio@mean", !differ[g] && scores[g].mean > 0);
@@ -49,29 +51,30 @@ void add_groups(const StepFacts& step, int64_t num_groups, Metrics& metrics) {
   }
 }
 
-at::Tensor of_judged(const at::Tensor& values, const ResponseFacts& responses) {
-  const std::vector<int64_t> judged(responses.judged.begin(), responses.judged.end());
-  return values.masked_select(at::tensor(judged, at::kLong).to(at::kBool));
+at::Tensor of_judged(const at::Tensor& values, const std::vector<ResponseFacts>& responses) {
+  return values.masked_select(judged_mask(responses).ne(0));
 }
 
 Metrics scores_of(const StepFacts& step, int64_t num_groups) {
   Metrics metrics;
-  add_mean_max_min("score", of_judged(at::tensor(step.scores, at::kDouble), step), metrics);
+  add_mean_max_min("score",
+                   of_judged(at::tensor(column(step.responses, &ResponseFacts::score), at::kDouble), step.responses),
+                   metrics);
   add_groups(step, num_groups, metrics);
   add_lengths(step, metrics);
   return metrics;
 }
 
 at::Tensor rewards_of_judged(const Experience& e) {
-  return of_judged(response_sums(e, e.token_rewards), e);
+  return of_judged(response_sums(e, e.token_rewards), e.responses);
 }
 
 }  // namespace
 
 Metrics score_metrics(const StepFacts& step, int64_t num_groups) {
   Metrics metrics = scores_of(step, num_groups);
-  for (const auto& [domain, sequences] : sequences_by_domain(step))
-    if (!domain.empty()) metrics.merge(scores_of(select(step, sequences), num_groups), domain + "/");
+  for (const auto& [domain, sequences] : sequences_by_domain(step.responses))
+    if (!domain.empty()) metrics.merge(scores_of({picked(step.responses, sequences)}, num_groups), domain + "/");
   return metrics;
 }
 

@@ -8,52 +8,16 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "experience/batch.h"
-#include "experience/turns.h"
-#include "packing/shared_prompts.h"
-#include "reward/parts.h"
+#include "experience/response_facts.h"
 
 namespace roll {
 
-/// Facts of responses beside their tokens. [B] each.
-struct ResponseFacts {
-  std::vector<int64_t> prompt_lengths;           // tokens, >= 1
-  std::vector<int64_t> response_lengths;         // tokens, >= 0
-  std::vector<double> scores;                    // verdicts: masks, group statistics and the sign of TOPR read them
-  std::vector<double> rewards;                   // scores after penalties: advantages come from them
-  std::vector<std::string> domains;              // of the prompt; "" has no metrics of its own
-  std::vector<char> judged;                      // 0: no reward could be had; such a response teaches nothing
-  std::vector<char> truncated;                   // 1: finish reason "length"
-  std::vector<double> difficulties;              // of the prompt's row
-  std::vector<std::vector<RewardPart>> parts{};  // of the rewards, where an estimator wants them; else empty
-  std::vector<Turns> turns{};                    // of responses in environments; empty: there are none such
-  std::vector<double> baselines;  // rewards of greedy responses to the same prompts; empty: none were sampled
-};
-/// The facts of these responses, in this order.
-ResponseFacts select(const ResponseFacts& facts, const std::vector<int64_t>& indices);
-/// The responses of each domain.
-std::map<std::string, std::vector<int64_t>> sequences_by_domain(const ResponseFacts& responses);
-
-/// Facts of all responses of a step, on every rank; their tokens are spread over the ranks.
-struct StepFacts : ResponseFacts {
-  std::vector<int64_t> group_index;  // [B] number of the prompt in the step
-
-  int64_t num_sequences() const { return static_cast<int64_t>(group_index.size()); }
-  /// [B] tokens, prompt and response.
-  std::vector<int64_t> lengths() const;
-  int64_t num_tokens() const;
-  /// As plans see them: a group's responses have one prompt.
-  SequenceSizes sizes() const;
-};
-StepFacts select(const StepFacts& facts, const std::vector<int64_t>& indices);
-
-struct Experience : Batch, ResponseFacts {
-  std::vector<float> sample_weights;  // [B] of a mini-batch (loss/sample_weights.h); empty: 1
+struct Experience : Batch {
+  std::vector<ResponseFacts> responses;  // [B]
+  std::vector<float> sample_weights;     // [B] of a mini-batch (loss/sample_weights.h); empty: 1
 
   // [T] float32; undefined where the configuration does not need them
   at::Tensor sampler_log_probs;  // nats, of the sampler; 0 outside responses
@@ -75,29 +39,14 @@ struct Experience : Batch, ResponseFacts {
   /// The mask "positive_response_mask": final_response_mask() of responses with a score above 0.
   const at::Tensor& positive_response_mask() const { return mask("positive_response_mask"); }
 
+  /// [C] of each context its response's score.
+  std::vector<double> scores_on_contexts() const;
+
   /// This, where it is on the host; else what it was there.
   const Experience& host() const { return on_host ? static_cast<const Experience&>(*on_host) : *this; }
 
   /// All [T] tensors but the tokens' own and the masks.
   static const std::array<at::Tensor Experience::*, 10> kTokenTensors;
-};
-
-/// One prompt and its response.
-struct Sample {
-  std::vector<int64_t> prompt_ids;    // at least one
-  std::vector<int64_t> response_ids;  // may be empty
-  int64_t sequence_index = 0;
-  int64_t group_index = 0;
-  double score = 0;
-  bool truncated = false;
-  double difficulty = 0;
-  std::vector<float> log_probs{};    // the sampler's, one per response token; empty: unknown
-  std::optional<double> reward{};    // the score after penalties; none: there were none
-  bool is_judged = true;             // false: no reward could be had
-  std::optional<double> baseline{};  // the reward of a greedy response to the same prompt
-  std::string domain{};
-  std::vector<RewardPart> parts{};
-  Turns turns{};
 };
 
 /// The facts of a step of which this rank has every response.
@@ -106,9 +55,6 @@ StepFacts facts_of(const Experience& step);
 /// The experience of these sequences of a step, packed in this order with `ids` [T] int64: tokens, facts and response
 /// mask; all other tensors stay undefined.
 Experience make_experience(const StepFacts& step, const std::vector<int64_t>& sequences, at::Tensor ids);
-
-/// Packs samples in the given order and sets the response mask; all other tensors stay undefined.
-Experience make_experience(const std::vector<Sample>& samples);
 
 /// As select() and to_device() of a Batch, with all tensors; undefined ones stay so.
 Experience select(const Experience& experience, const std::vector<int64_t>& sequence_indices);
@@ -129,9 +75,6 @@ struct TokenSpan {
 std::vector<TokenSpan> model_spans(const Experience& experience, int64_t sequence);
 /// Those of sequence b, context after context.
 std::vector<std::vector<TokenSpan>> context_spans(const Experience& experience, int64_t sequence);
-/// Tokens of response b that the model drew.
-int64_t num_model_tokens(const ResponseFacts& facts, int64_t response);
-
 /// The sum of a [T] tensor over each response: [B] float64.
 at::Tensor response_sums(const Experience& experience, const at::Tensor& tensor);
 

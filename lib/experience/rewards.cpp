@@ -13,21 +13,16 @@ namespace {
 
 constexpr double kDeviationEps = 1e-6;
 
-/// [B] float64.
-at::Tensor judged_mask(const ResponseFacts& responses) {
-  return at::tensor(std::vector<double>(responses.judged.begin(), responses.judged.end()), at::kDouble);
-}
-
 /// Moments for each sequence, under one norm type.
 class NormStatistics {
  public:
   NormStatistics(const StepFacts& step, int64_t num_groups, RunningMoments& running, const Normalisation& types)
-      : group_index_(step.group_index), are_all_judged_(std::ranges::find(step.judged, char{0}) == step.judged.end()) {
+      : step_(step), are_all_judged_(std::ranges::all_of(step.responses, &ResponseFacts::is_judged)) {
     const auto used = [&](NormType type) { return types.mean == type || types.deviation == type; };
-    if (used(NormType::kGroup)) groups_ = group_moments(step.rewards, step, num_groups);
+    const std::vector<double> rewards = column(step.responses, &ResponseFacts::reward);
+    if (used(NormType::kGroup)) groups_ = group_moments(rewards, step, num_groups);
     if (!used(NormType::kBatch) && !used(NormType::kRunning)) return;
-    const at::Tensor values = at::tensor(step.rewards, at::kDouble);
-    batch_ = masked_moments(values, judged_mask(step));
+    batch_ = masked_moments(at::tensor(rewards, at::kDouble), judged_mask(step.responses));
     if (used(NormType::kRunning)) running.add(batch_);
     running_ = running.moments();
   }
@@ -35,7 +30,7 @@ class NormStatistics {
   const Moments& of(size_t sequence, NormType type) const {
     switch (type) {
       case NormType::kGroup:
-        return groups_[group_index_[sequence]];
+        return groups_[step_.responses[sequence].group];
       case NormType::kBatch:
         return batch_;
       case NormType::kRunning:
@@ -56,17 +51,17 @@ class NormStatistics {
   }
 
  private:
-  const std::vector<int64_t>& group_index_;
+  const StepFacts& step_;
   bool are_all_judged_;
   std::vector<Moments> groups_;
   Moments batch_, running_;
 };
 
-bool is_long_error(const StepFacts& step, const ExperienceConfig& config, size_t b) {
+bool is_long_error(const ResponseFacts& response, const ExperienceConfig& config) {
   if (!config.error_max_len_clip) return false;
   if (!config.error_max_len_threshold)
     throw UserError("error_max_len_clip = true: needs error_max_len_threshold; set it to a number of tokens");
-  return step.scores[b] <= 0 && num_model_tokens(step, static_cast<int64_t>(b)) >= *config.error_max_len_threshold;
+  return response.score <= 0 && response.num_model_tokens() >= *config.error_max_len_threshold;
 }
 
 bool has_useful_difficulty(const Moments& group, const ExperienceConfig& config) {
@@ -75,21 +70,27 @@ bool has_useful_difficulty(const Moments& group, const ExperienceConfig& config)
 
 }  // namespace
 
+at::Tensor judged_mask(const std::vector<ResponseFacts>& responses) {
+  std::vector<double> mask;
+  for (const ResponseFacts& response : responses) mask.push_back(response.is_judged);
+  return at::tensor(mask, at::kDouble);
+}
+
 std::vector<Moments> group_moments(const std::vector<double>& values, const StepFacts& step, int64_t num_groups) {
   std::vector<Moments> groups(num_groups);
-  const auto& group_index = step.group_index;
   for (size_t b = 0; b < values.size(); ++b) {
-    ROLL_CHECK(group_index[b] >= 0 && group_index[b] < num_groups, "a group index numbers a prompt of the step");
-    if (!step.judged[b]) continue;
-    groups[group_index[b]].count += 1;
-    groups[group_index[b]].mean += values[b];
+    const ResponseFacts& response = step.responses[b];
+    ROLL_CHECK(response.group >= 0 && response.group < num_groups, "a group's number is of a prompt of the step");
+    if (!response.is_judged) continue;
+    groups[response.group].count += 1;
+    groups[response.group].mean += values[b];
   }
   for (Moments& group : groups)
     if (group.count > 0) group.mean /= group.count;
   for (size_t b = 0; b < values.size(); ++b) {
-    if (!step.judged[b]) continue;
-    const double distance = values[b] - groups[group_index[b]].mean;
-    groups[group_index[b]].squares += distance * distance;
+    if (!step.responses[b].is_judged) continue;
+    Moments& group = groups[step.responses[b].group];
+    group.squares += (values[b] - group.mean) * (values[b] - group.mean);
   }
   return groups;
 }
@@ -97,51 +98,55 @@ std::vector<Moments> group_moments(const std::vector<double>& values, const Step
 std::vector<char> groups_that_differ(const StepFacts& step, int64_t num_groups) {
   std::vector<std::optional<double>> first(num_groups);
   std::vector<char> differ(num_groups, 0);
-  for (size_t b = 0; b < step.rewards.size(); ++b) {
-    const int64_t group = step.group_index[b];
-    ROLL_CHECK(group >= 0 && group < num_groups, "a group index numbers a prompt of the step");
-    if (!step.judged[b]) continue;
-    if (!first[group]) first[group] = step.rewards[b];
-    if (*first[group] != step.rewards[b]) differ[group] = 1;
+  for (const ResponseFacts& response : step.responses) {
+    const int64_t group = response.group;
+    ROLL_CHECK(group >= 0 && group < num_groups, "a group's number is of a prompt of the step");
+    if (!response.is_judged) continue;
+    if (!first[group]) first[group] = response.reward;
+    if (*first[group] != response.reward) differ[group] = 1;
   }
   return differ;
 }
 
 std::vector<char> sample_mask(const StepFacts& step, const ExperienceConfig& config, int64_t num_groups) {
-  std::vector<char> mask = step.judged;
+  std::vector<char> mask;
   std::vector<Moments> groups;
-  if (config.difficulty_mask) groups = group_moments(step.scores, step, num_groups);
-  for (size_t b = 0; b < mask.size(); ++b) {
-    if (config.max_len_mask && step.truncated[b]) mask[b] = 0;
-    if (config.difficulty_mask && !has_useful_difficulty(groups[step.group_index[b]], config)) mask[b] = 0;
-    if (is_long_error(step, config, b)) mask[b] = 0;
+  if (config.difficulty_mask) groups = group_moments(column(step.responses, &ResponseFacts::score), step, num_groups);
+  for (const ResponseFacts& response : step.responses) {
+    const bool is_cut = config.max_len_mask && response.is_truncated;
+    const bool is_useless = config.difficulty_mask && !has_useful_difficulty(groups[response.group], config);
+    mask.push_back(response.is_judged && !is_cut && !is_useless && !is_long_error(response, config));
   }
   return mask;
 }
 
 std::vector<double> decoupled_rewards(const StepFacts& step, int64_t num_groups, bool over_batch) {
-  ROLL_CHECK_EQ(step.parts.size(), step.rewards.size(), "every reward has its parts");
   size_t num_parts = 0;
-  for (const auto& parts : step.parts) num_parts = std::max(num_parts, parts.size());
-  std::vector<double> sums(step.rewards.size());
+  for (const ResponseFacts& response : step.responses) {
+    ROLL_CHECK(!response.parts.empty() || !response.is_judged || response.reward == 0, "every reward has its parts");
+    num_parts = std::max(num_parts, response.parts.size());
+  }
+  std::vector<double> sums(step.responses.size());
   for (size_t k = 0; k < num_parts; ++k) {
     std::vector<double> values(sums.size()), weights(num_groups);
     for (size_t b = 0; b < sums.size(); ++b) {
-      if (k >= step.parts[b].size()) continue;
-      values[b] = step.parts[b][k].reward;
-      weights[step.group_index[b]] = step.parts[b][k].weight;
+      const ResponseFacts& response = step.responses[b];
+      if (k >= response.parts.size()) continue;
+      values[b] = response.parts[k].reward;
+      weights[response.group] = response.parts[k].weight;
     }
     const auto groups = group_moments(values, step, num_groups);
     for (size_t b = 0; b < sums.size(); ++b) {
-      const Moments& group = groups[step.group_index[b]];
-      if (step.judged[b])
-        sums[b] += weights[step.group_index[b]] * (values[b] - group.mean) / (group.deviation() + kDeviationEps);
+      const int64_t number = step.responses[b].group;
+      const Moments& group = groups[number];
+      if (step.responses[b].is_judged)
+        sums[b] += weights[number] * (values[b] - group.mean) / (group.deviation() + kDeviationEps);
     }
   }
   if (!over_batch) return sums;
-  const Moments batch = masked_moments(at::tensor(sums, at::kDouble), judged_mask(step));
+  const Moments batch = masked_moments(at::tensor(sums, at::kDouble), judged_mask(step.responses));
   for (size_t b = 0; b < sums.size(); ++b)
-    sums[b] = step.judged[b] ? (sums[b] - batch.mean) / (batch.deviation() + kDeviationEps) : 0;
+    sums[b] = step.responses[b].is_judged ? (sums[b] - batch.mean) / (batch.deviation() + kDeviationEps) : 0;
   return sums;
 }
 
@@ -149,18 +154,20 @@ std::vector<double> normalised_rewards(const StepFacts& step, const ExperienceCo
                                        RunningMoments& running) {
   const AdvantageEstimator& estimator = *config.adv_estimator;
   if (estimator.separates_rewards) return decoupled_rewards(step, num_groups, /*over_batch=*/!estimator.whitens);
-  std::vector<double> rewards = step.rewards;
+  std::vector<double> rewards = column(step.responses, &ResponseFacts::reward);
   const Normalisation types = config.normalisation();
   for (size_t b = 0; b < rewards.size(); ++b)
-    if (step.judged[b]) rewards[b] -= config.reward_baseline;
+    if (step.responses[b].is_judged) rewards[b] -= config.reward_baseline;
   if (config.adv_estimator->samples_baseline) {
-    ROLL_CHECK_EQ(step.baselines.size(), rewards.size(), "the estimator takes off the reward of a greedy response");
-    for (size_t b = 0; b < rewards.size(); ++b) rewards[b] -= step.baselines[b];
+    for (size_t b = 0; b < rewards.size(); ++b) {
+      ROLL_CHECK(step.responses[b].baseline.has_value(), "the estimator takes off the reward of a greedy response");
+      rewards[b] -= *step.responses[b].baseline;
+    }
   }
   if (!types.mean && !types.deviation) return rewards;
   const NormStatistics statistics(step, num_groups, running, types);
   for (size_t b = 0; b < rewards.size(); ++b) {
-    if (!step.judged[b]) {
+    if (!step.responses[b].is_judged) {
       rewards[b] = 0;
       continue;
     }
@@ -181,11 +188,11 @@ at::Tensor old_to_ref_kl(const Experience& experience, const ExperienceConfig& c
 
 Moments sequence_kl(const Experience& experience, const at::Tensor& kl, Communicator& ranks) {
   std::vector<double> counts;
-  for (int64_t b = 0; b < experience.num_sequences(); ++b)
-    counts.push_back(static_cast<double>(num_model_tokens(experience, b)));
+  for (const ResponseFacts& response : experience.responses)
+    counts.push_back(static_cast<double>(response.num_model_tokens()));
   const at::Tensor lengths = at::tensor(counts, at::kDouble);
-  return masked_moments(response_sums(experience, kl) / lengths.clamp_min(1), lengths * judged_mask(experience),
-                        &ranks);
+  return masked_moments(response_sums(experience, kl) / lengths.clamp_min(1),
+                        lengths * judged_mask(experience.responses), &ranks);
 }
 
 at::Tensor make_token_rewards(const Experience& experience, const std::vector<double>& rewards, const at::Tensor& kl,
@@ -195,7 +202,7 @@ at::Tensor make_token_rewards(const Experience& experience, const std::vector<do
   double* reward = token_rewards.mutable_data_ptr<double>();
   for (size_t b = 0; b < rewards.size(); ++b) {
     const int64_t last_token = experience.tokens.cu_seqlens[b + 1] - 1;
-    if (experience.response_lengths[b] > 0) reward[last_token - 1] = rewards[b];
+    if (experience.responses[b].response_length > 0) reward[last_token - 1] = rewards[b];
   }
   if (kl.defined()) {
     const at::Tensor masked =

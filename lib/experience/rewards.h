@@ -14,6 +14,9 @@ namespace roll {
 
 // What needs no tokens is computed of the whole step on every rank.
 
+/// [B] float64, 1 where the response is judged.
+at::Tensor judged_mask(const std::vector<ResponseFacts>& responses);
+
 /// Per-group (prompt) moments of one number per judged sequence, by group index.
 std::vector<Moments> group_moments(const std::vector<double>& values, const StepFacts& step, int64_t num_groups);
 

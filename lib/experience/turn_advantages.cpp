@@ -23,15 +23,16 @@ struct TurnNumbers {
 
   TurnNumbers(const StepFacts& step, double gamma) {
     for (int64_t b = 0; b < step.num_sequences(); ++b) {
-      if (!step.judged[b]) continue;
-      if (step.turns.empty() || step.turns[b].empty())
+      const ResponseFacts& response = step.responses[b];
+      if (!response.is_judged) continue;
+      if (response.turns.empty())
         throw user_error(
             "adv_estimator weighs turns, and a response of group {} has none; replay trajectories of environments, or "
             "take grpo or reinforce",
-            step.group_index[b]);
+            response.group);
       const size_t first = returns.size();
       double whole = 0, to_come = 0;
-      for (const TurnFact& turn : step.turns[b]) {
+      for (const TurnFact& turn : response.turns) {
         whole += turn.reward;
         sequence.push_back(b);
         states.push_back(turn.state);
@@ -41,7 +42,7 @@ struct TurnNumbers {
       is_first[first] = 1;
       returns.resize(sequence.size());
       for (size_t k = returns.size(); k-- > first;)
-        returns[k] = to_come = step.turns[b][k - first].reward + gamma * to_come;
+        returns[k] = to_come = response.turns[k - first].reward + gamma * to_come;
     }
   }
 };
@@ -84,7 +85,7 @@ AdvantagesAndReturns on_turns(const Part& part, const TurnNumbers& turns, const 
   for (size_t k = 0; k < turns.sequence.size(); ++k) first.try_emplace(turns.sequence[k], k);
   at::Tensor advantages = at::zeros_like(part.here.token_rewards);
   for (int64_t b = 0; b < part.here.num_sequences(); ++b) {
-    if (!part.here.judged[b]) continue;
+    if (!part.here.responses[b].is_judged) continue;
     size_t k = first.at(part.place[b]);
     for (const auto& [begin, end] : model_spans(part.here, b)) advantages.slice(0, begin, end).fill_(values[k++]);
   }
@@ -96,12 +97,13 @@ AdvantagesAndReturns on_turns(const Part& part, const TurnNumbers& turns, const 
 AdvantagesAndReturns step_reinforce(const Part& part, const ExperienceConfig& config) {
   const TurnNumbers turns(part.all, config.step_reward_gamma);
   return on_turns(part, turns,
-                  normalised(turns.returns, picked(part.all.group_index, turns.sequence), config.normalisation()));
+                  normalised(turns.returns, picked(column(part.all.responses, &ResponseFacts::group), turns.sequence),
+                             config.normalisation()));
 }
 
 AdvantagesAndReturns gigpo(const Part& part, const ExperienceConfig& config) {
   const TurnNumbers turns(part.all, config.step_reward_gamma);
-  const std::vector<int64_t> groups = picked(part.all.group_index, turns.sequence);
+  const std::vector<int64_t> groups = picked(column(part.all.responses, &ResponseFacts::group), turns.sequence);
   std::vector<std::pair<int64_t, uint32_t>> states;
   for (size_t k = 0; k < groups.size(); ++k) states.emplace_back(groups[k], turns.states[k]);
   const Normalisation types = config.normalisation();

@@ -145,8 +145,8 @@ Results train_as(Communicator& world, const LossStep& from, const StepSettings& 
 
   Meshes meshes(world);
   RoleMeshes roles = role_meshes(settings.places, meshes);
-  StepTrainer trainer(settings, models_of(from.tables, settings, roles.policy().mesh().dp()), role_losses(settings), roles,
-                      log);
+  StepTrainer trainer(settings, models_of(from.tables, settings, roles.policy().mesh().dp()), role_losses(settings),
+                      roles, log);
   RlStep step{.number = number};
   ByRole<FirstUpdates> first;
   trainer.distribute(step, mine);

@@ -2,9 +2,8 @@
 
 #include <ATen/ATen.h>
 
-#include <map>
-
 #include "base/error.h"
+#include "dist/single.h"
 #include "experience/build.h"
 #include "loss/sample_weights.h"
 #include "loss/terms.h"
@@ -16,33 +15,10 @@ namespace roll {
 
 namespace {
 
-/// A baseline gives its reward to its group; where it could not be judged, the group teaches nothing.
-Experience responses_of(const std::vector<RolloutRecord>& records) {
-  std::map<int64_t, const RolloutRecord*> baselines;
-  for (const RolloutRecord& record : records)
-    if (record.is_baseline) baselines[record.group_index] = &record;
-  std::vector<Sample> samples;
-  for (const RolloutRecord& record : records) {
-    if (record.is_baseline) continue;
-    Sample& sample = samples.emplace_back(Sample{.prompt_ids = record.prompt_ids,
-                                                 .response_ids = record.response_ids,
-                                                 .sequence_index = std::ssize(samples),
-                                                 .group_index = record.group_index,
-                                                 .score = record.score,
-                                                 .truncated = record.finish_reason == "length",
-                                                 .difficulty = record.difficulty,
-                                                 .log_probs = record.log_probs,
-                                                 .reward = record.reward,
-                                                 .is_judged = record.is_judged,
-                                                 .domain = record.domain,
-                                                 .parts = parts_of(record.reward_detail, record.reward),
-                                                 .turns = turns_of(record)});
-    if (baselines.empty()) continue;
-    const RolloutRecord& baseline = *baselines.at(record.group_index);
-    sample.baseline = baseline.reward;
-    sample.is_judged = record.is_judged && baseline.is_judged;
-  }
-  return make_experience(samples);
+Experience responses_of(std::vector<RolloutRecord> records) {
+  const std::unique_ptr<Communicator> alone = make_single_communicator({});
+  const StepIndex index = index_of(records, *alone, /*with_parts=*/true);
+  return experience_of(records, index.facts, first_numbers(index.facts.num_sequences()));
 }
 
 Experience in_float64(Experience e) {
@@ -110,8 +86,8 @@ MiniBatchCounts WholeLoss::counts(const Experience& mini_batch, const LossSettin
 LossAndGradient WholeLoss::actor(const std::vector<int64_t>& mini_batch) const {
   Experience e = part(mini_batch);
   const LossSettings& loss = actor_loss_.settings();
-  e.sample_weights =
-      sample_weights(e.difficulties, tokens_per_sequence(e.final_response_mask(), e.tokens.cu_seqlens), loss);
+  e.sample_weights = sample_weights(column(e.responses, &ResponseFacts::difficulty),
+                                    tokens_per_sequence(e.final_response_mask(), e.tokens.cu_seqlens), loss);
   const std::vector<at::Tensor> tables = {leaf(tables_.log_probs), leaf(tables_.entropy)};
   const auto computed = [&](const at::Tensor& table) {
     return table.index_select(0, e.tokens.ids) * e.response_mask();

@@ -13,13 +13,12 @@
 #include "base/message.h"
 #include "environment/environment.h"
 #include "evaluation/judged_sample.h"
-#include "experience/turns.h"
+#include "experience/response_facts.h"
 #include "optim/update_trace.h"
 #include "process/stop.h"
 #include "records/agent_turn.h"
 #include "records/rollout_record.h"
 #include "records/sample_index.h"
-#include "reward/parts.h"
 #include "track/sample.h"
 
 namespace roll {
@@ -183,30 +182,13 @@ struct ResponseLengths {
   }
 };
 
-/// The facts of a rank's responses that every rank needs (step/step_index.h).
+/// The facts of a rank's responses (step/step_index.h).
 struct FactsMessage {
-  static constexpr MessageKind kMessage{"FACT", 4, "facts of responses"};
-  struct Fact {
-    int32_t group = 0, sample = 0;
-    int32_t prompt_length = 0, response_length = 0;
-    double score = 0, reward = 0, difficulty = 0;
-    uint32_t domain = 0;  // among those of the message
-    bool is_baseline = false, is_judged = false, is_truncated = false;
-    template <class F>
-    void fields(F& field) {
-      field("group", group), field("sample", sample);
-      field("prompt_length", prompt_length), field("response_length", response_length);
-      field("score", score), field("reward", reward), field("difficulty", difficulty), field("domain", domain);
-      field("is_baseline", is_baseline), field("is_judged", is_judged), field("is_truncated", is_truncated);
-    }
-  };
-  std::vector<std::string> domains;
-  std::vector<Fact> facts;
-  std::vector<std::vector<RewardPart>> parts;  // of each fact's reward, where an estimator wants them; else none
-  std::vector<std::vector<TurnFact>> turns;  // of each fact's response, where one was played in an environment; or none
+  static constexpr MessageKind kMessage{"FACT", 5, "facts of responses"};
+  std::vector<ResponseFacts> responses;
   template <class F>
   void fields(F& field) {
-    field("domains", domains), field("facts", facts), field("parts", parts), field("turns", turns);
+    field("responses", responses);
   }
 };
 

@@ -17,8 +17,8 @@ constexpr int kMoreMeasurements = 5;     // where training was faster than any b
 
 double training_flops(const StepFacts& step, const ModelSpec& spec, bool with_lm_head) {
   int64_t wanted = 0;
-  for (size_t b = 0; with_lm_head && b < step.judged.size(); ++b)
-    if (step.judged[b]) wanted += num_model_tokens(step, static_cast<int64_t>(b));
+  for (const ResponseFacts& response : step.responses)
+    if (with_lm_head && response.is_judged) wanted += response.num_model_tokens();
   const ForwardFlops forward(spec);
   double flops = 3 * forward(0, wanted);
   for (const int64_t length : step.lengths()) flops += 3 * forward(length, 0);

@@ -10,10 +10,14 @@ namespace roll {
 const char* phase_of(Finding finds) {
   switch (finds) {
     case Finding::kReference:
-    case Finding::kTeacher: return "reference";
-    case Finding::kOldLogProbs: return "old_log_probs";
-    case Finding::kValues: return "values";
-    case Finding::kTopTokens: return "teacher";
+    case Finding::kTeacher:
+      return "reference";
+    case Finding::kOldLogProbs:
+      return "old_log_probs";
+    case Finding::kValues:
+      return "values";
+    case Finding::kTopTokens:
+      return "teacher";
   }
   return "";
 }

@@ -41,14 +41,4 @@ at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at:
   return at::zeros(sizes, at::kFloat).index_copy_(-1, at::cat(places), together);
 }
 
-at::Tensor forward_step(const Batch& step, const BatchRule& rule, at::Device device, Mesh& mesh,
-                        const ForwardPass& compute, const Phase& phase) {
-  const SequenceSizes sizes = lengths_of(step);
-  const Partition mine = plan_ranks(sizes, rule, mesh.dp_size())[mesh.place().dp];
-  // Each position is filled by exactly one data rank, so the sum over them is exact.
-  at::Tensor all = forward_share(step, mine, device, model_parallel(mesh), compute, phase, sharing_of(sizes, rule));
-  mesh.dp().all_reduce_sum(all, "forward results");
-  return all;
-}
-
 }  // namespace roll

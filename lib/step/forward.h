@@ -1,5 +1,4 @@
-// Forward passes without gradient: micro-batch after micro-batch of a share of sequences, or a whole step that every
-// rank has, of which each data rank computes its share.
+// Forward passes without gradient over a share of sequences, micro-batch after micro-batch.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -37,9 +36,5 @@ ForwardPass forward_pass(const Model& model, F compute) {
 at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at::Device device,
                          const ModelParallel& parallel, const ForwardPass& compute, const Phase& phase = {},
                          int64_t sharing = 0);
-
-/// Of a whole step, [T], the same bits on every rank. **Collective**.
-at::Tensor forward_step(const Batch& step, const BatchRule& rule, at::Device device, Mesh& mesh,
-                        const ForwardPass& compute, const Phase& phase = {});
 
 }  // namespace roll

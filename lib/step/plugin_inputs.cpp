@@ -6,12 +6,6 @@ std::optional<LossPlugin> open_plugin(const PluginArgs& args, const std::string&
   return args ? std::optional(LossPlugin::open(args, origin)) : std::nullopt;
 }
 
-PluginInputs plugin_inputs(const Batch& batch, std::map<std::string, at::Tensor> computed) {
-  std::erase_if(computed, [](const auto& entry) { return !entry.second.defined(); });
-  return {batch.axis(), batch.on_contexts(batch.sequence_index), std::vector<double>(batch.tokens.num_contexts()),
-          std::move(computed), batch.masks};
-}
-
 PluginInputs plugin_inputs(const Experience& e, std::map<std::string, at::Tensor> computed) {
   at::Tensor sample_weights;
   if (!e.sample_weights.empty())
@@ -25,9 +19,8 @@ PluginInputs plugin_inputs(const Experience& e, std::map<std::string, at::Tensor
                                                      {"is_weights", e.is_weights},
                                                      {"sample_weights", sample_weights}};
   computed.insert(of_step.begin(), of_step.end());  // what was computed wins
-  PluginInputs inputs = plugin_inputs(static_cast<const Batch&>(e), std::move(computed));
-  inputs.scores = e.on_contexts(e.scores);
-  return inputs;
+  std::erase_if(computed, [](const auto& entry) { return !entry.second.defined(); });
+  return {e.axis(), e.on_contexts(e.sequence_index), e.scores_on_contexts(), std::move(computed), e.masks};
 }
 
 }  // namespace roll

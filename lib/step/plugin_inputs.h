@@ -1,4 +1,4 @@
-// The configured loss plug-ins, and what they see of a batch.
+// The configured loss plug-ins, and what they see of a micro-batch.
 #pragma once
 
 #include <map>
@@ -13,10 +13,8 @@ namespace roll {
 /// None where none is configured. `origin`: the key. UserError of LossPlugin::open().
 std::optional<LossPlugin> open_plugin(const PluginArgs& args, const std::string& origin);
 
-/// The batch's masks, and `computed` tensors (log_probs, values, ...) under the names of roll/loss.h. Nothing was
-/// scored: scores are 0.
-PluginInputs plugin_inputs(const Batch& micro_batch, std::map<std::string, at::Tensor> computed);
-/// With the scores and the tensors of an experience.
+/// Masks, scores and tensors of the micro-batch, and `computed` ones (log_probs, values, ...) under the names of
+/// roll/loss.h.
 PluginInputs plugin_inputs(const Experience& micro_batch, std::map<std::string, at::Tensor> computed);
 
 }  // namespace roll

@@ -33,10 +33,10 @@ struct Pass {
   const FindingNames& names;
   BatchRule rule;
   RoleMesh& mesh;
-  const ModelInStep& model;                       // computes where the role lives
-  std::vector<int64_t> sequences;                 // of the step, ascending
-  double kl_coef;                                 // of a teacher
-  int64_t width;                                  // numbers of a token
+  const ModelInStep& model;        // computes where the role lives
+  std::vector<int64_t> sequences;  // of the step, ascending
+  double kl_coef;                  // of a teacher
+  int64_t width;                   // numbers of a token
   at::Tensor result{};  // [T, width] over those of them that are at home, in the order in which they are there
   std::vector<Partition> plans{};
   Distribution at{};
@@ -74,7 +74,8 @@ void compute(Pass& pass, at::Device device, Log& log) {
 std::vector<int64_t> sequences_of(const StepFacts& step, const std::vector<std::string>& domains) {
   std::vector<int64_t> sequences;
   for (int64_t b = 0; b < step.num_sequences(); ++b)
-    if (domains.empty() || std::ranges::find(domains, step.domains[b]) != domains.end()) sequences.push_back(b);
+    if (domains.empty() || std::ranges::find(domains, step.responses[b].domain) != domains.end())
+      sequences.push_back(b);
   return sequences;
 }
 
@@ -98,8 +99,8 @@ std::vector<Pass> passes_of(const StepFacts& step, const ForwardSettings& settin
     const FindingNames& names = *std::ranges::find(kFindings, finds, &FindingNames::finding);
     std::vector<int64_t> sequences = sequences_of(step, domains);
     if (sequences.empty()) continue;
-    passes.push_back({names, rule.with(workload_of(model.spec)), learners.at(role), model, std::move(sequences),
-                      kl_coef, width});
+    passes.push_back(
+        {names, rule.with(workload_of(model.spec)), learners.at(role), model, std::move(sequences), kl_coef, width});
   }
   return passes;
 }

@@ -36,9 +36,9 @@ struct ForwardSettings {
   std::optional<TeacherKl> teacher_kl{};  // where teachers are among the passes
 };
 
-/// Fills old_log_probs, energies, ref_log_probs or teacher_kl, taught, and values of `step.here`, whose home names learners:
-/// the sequences go to each role's ranks by its forward plan, results come back to where the sequences are. Times go to
-/// `metrics`.
+/// Fills old_log_probs, energies, ref_log_probs or teacher_kl, taught, and values of `step.here`, whose home names
+/// learners: the sequences go to each role's ranks by its forward plan, results come back to where the sequences are.
+/// Times go to `metrics`.
 /// **Collective** over the learners.
 void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModels& models, ByRole<RoleMesh>& learners,
                   Log& log, Metrics& metrics);

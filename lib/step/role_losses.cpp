@@ -38,13 +38,12 @@ LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& compu
                      .final_response_mask = e.final_response_mask(),
                      .is_weights = e.is_weights,
                      .sample_weights = e.on_contexts(e.sample_weights),
-                     .scores = e.on_contexts(e.scores),
+                     .scores = e.scores_on_contexts(),
                      .positive_response_mask = e.positive_response_mask()},
                     counts, settings_, reducer);
 }
 
-Prepare weigh_samples(const StepFacts& step, const Experience& here, const LossSettings& loss,
-                                  Communicator& dp) {
+Prepare weigh_samples(const StepFacts& step, const Experience& here, const LossSettings& loss, Communicator& dp) {
   if (!loss.weighs_sequences()) return {};
   at::Tensor valid = at::zeros({step.num_sequences()}, at::kLong);
   const auto own = tokens_per_sequence(here.final_response_mask(), here.tokens.cu_seqlens);
@@ -53,7 +52,8 @@ Prepare weigh_samples(const StepFacts& step, const Experience& here, const LossS
   return [&loss, &step, valid](Experience& part, const std::vector<int64_t>& mini_batch) {
     std::vector<int64_t> tokens;
     for (const int64_t s : mini_batch) tokens.push_back(valid.const_data_ptr<int64_t>()[s]);
-    const auto weights = sample_weights(picked(step.difficulties, mini_batch), tokens, loss);
+    const auto weights =
+        sample_weights(picked(column(step.responses, &ResponseFacts::difficulty), mini_batch), tokens, loss);
     std::map<int64_t, float> weight_of;
     for (size_t i = 0; i < mini_batch.size(); ++i) weight_of[mini_batch[i]] = weights[i];
     part.sample_weights.clear();

@@ -43,8 +43,7 @@ class ActorLoss {
 /// each; nothing where `loss` does not weigh sequences. `here`: the sequences of the step on this rank of `dp`, which
 /// share the step out. `step` and `loss` must outlive what is given back. **Collective** over `dp`, what is given back
 /// is not.
-Prepare weigh_samples(const StepFacts& step, const Experience& here, const LossSettings& loss,
-                                  Communicator& dp);
+Prepare weigh_samples(const StepFacts& step, const Experience& here, const LossSettings& loss, Communicator& dp);
 
 class CriticLoss {
  public:

@@ -10,8 +10,8 @@ namespace roll {
 namespace {
 
 /// Runs the plan; the first update alone when it is to be looked at.
-Metrics run_plan(const Experience& here, UpdatePlan plan, Learner& learner, Mesh& mesh,
-                 const MicroBatchLoss& loss, FirstUpdates* first, const Prepare& prepare) {
+Metrics run_plan(const Experience& here, UpdatePlan plan, Learner& learner, Mesh& mesh, const MicroBatchLoss& loss,
+                 FirstUpdates* first, const Prepare& prepare) {
   if (!first) return run_updates(here, plan, learner, mesh, loss, prepare);
   const Partition rest(plan.mini_batches.begin() + 1, plan.mini_batches.end());
   plan.mini_batches.resize(1);
@@ -40,8 +40,7 @@ RoleTrainer::RoleTrainer(const TrainingSettings& settings, const EpochRule& epoc
       log_(log),
       learner_(settings.key, parameters, settings.learner, ranks) {}
 
-Metrics RoleTrainer::train(TrainingStep step, const MicroBatchLoss& loss, FirstUpdates* first,
-                           const Prepare& prepare) {
+Metrics RoleTrainer::train(TrainingStep step, const MicroBatchLoss& loss, FirstUpdates* first, const Prepare& prepare) {
   UpdatePlan plan{.settings = updates_,
                   .rule = epochs_.micro_batches,
                   .sizes = step.facts.sizes(),

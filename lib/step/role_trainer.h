@@ -11,7 +11,7 @@ namespace roll {
 
 /// How a model is trained.
 struct TrainingSettings {
-  std::string key{};         // of the model in the configuration: error texts name it
+  std::string key{};  // of the model in the configuration: error texts name it
   EpochRule epochs{};
   LearnerOptions learner{};  // its schedule is that of the whole run
   RoleLossSettings loss{};
@@ -46,8 +46,7 @@ class RoleTrainer {
 
   /// Epochs x mini-batches of updates; between epochs sequences go where the next one wants them. `first` (when given)
   /// receives what the first update did. Metrics of run_updates() with those of the loss. **Collective** over the mesh.
-  Metrics train(TrainingStep step, const MicroBatchLoss& loss, FirstUpdates* first,
-                const Prepare& prepare = {});
+  Metrics train(TrainingStep step, const MicroBatchLoss& loss, FirstUpdates* first, const Prepare& prepare = {});
 
   Learner& learner() { return learner_; }
   Mesh& mesh() { return mesh_; }

@@ -20,10 +20,13 @@ ModelParallel model_parallel(Mesh& mesh, const StageSplit& stages) {
 
 namespace {
 
-void check_vocabulary(const char* role, const RoleModel& model, const ModelSpec& policy) {
-  if (model.spec.vocab_size != policy.vocab_size)
-    throw user_error("{} {}: vocab_size = {}: must be the policy's, which is {}", role, model.folder.string(),
-                     model.spec.vocab_size, policy.vocab_size);
+/// A frozen model may know more tokens than the policy.
+void check_vocabulary(const std::string& role, const RoleModel& model, const ModelSpec& policy) {
+  const bool is_right =
+      is_trained(role) ? model.spec.vocab_size == policy.vocab_size : model.spec.vocab_size >= policy.vocab_size;
+  if (!is_right)
+    throw user_error("{} {}: vocab_size = {}: must be {}the policy's, which is {}", role, model.folder.string(),
+                     model.spec.vocab_size, is_trained(role) ? "" : "at least ", policy.vocab_size);
 }
 
 /// This rank's part; with adapters maybe beside the base that is there.
@@ -73,7 +76,7 @@ RoleModels models_in(const RoleSources& sources) {
   }
   const RoleModel& policy = models.at(kPolicyRole);
   for (auto& [role, model] : models) {
-    check_vocabulary(is_trained(role) ? role.c_str() : kReferenceRole, model, policy.spec);
+    check_vocabulary(role, model, policy.spec);
     if (!is_trained(role)) quantise_as_policy(model, policy);
   }
   return models;

@@ -13,12 +13,6 @@
 
 namespace roll {
 
-namespace {
-
-using Fact = FactsMessage::Fact;
-
-}  // namespace
-
 Turns turns_of(const RolloutRecord& record) {
   Turns turns;
   int32_t begin = 0;
@@ -36,94 +30,63 @@ Turns turns_of(const RolloutRecord& record) {
 
 FactsMessage facts_message(const std::vector<RolloutRecord>& records, bool with_parts) {
   FactsMessage message;
-  const bool has_turns = std::ranges::any_of(records, [](const RolloutRecord& r) { return !r.turns.empty(); });
-  std::map<std::string, uint32_t> domains;
   for (const RolloutRecord& r : records) {
-    const auto [domain, is_new] = domains.try_emplace(r.domain, static_cast<uint32_t>(domains.size()));
-    if (is_new) message.domains.push_back(r.domain);
-    message.facts.push_back({.group = static_cast<int32_t>(r.group_index),
-                             .sample = static_cast<int32_t>(r.sample_index),
-                             .prompt_length = static_cast<int32_t>(r.prompt_ids.size()),
-                             .response_length = static_cast<int32_t>(r.response_ids.size()),
-                             .score = r.score,
-                             .reward = r.reward,
-                             .difficulty = r.difficulty,
-                             .domain = domain->second,
-                             .is_baseline = r.is_baseline,
-                             .is_judged = r.is_judged,
-                             .is_truncated = r.finish_reason == "length"});
-    if (has_turns) message.turns.push_back(turns_of(r));
-    if (!with_parts) continue;
-    message.parts.emplace_back();
-    if (r.is_judged && !failure_of(r.reward_detail)) message.parts.back() = parts_of(r.reward_detail, r.reward);
+    message.responses.push_back({.group = r.group_index,
+                                 .sample = r.sample_index,
+                                 .prompt_length = std::ssize(r.prompt_ids),
+                                 .response_length = std::ssize(r.response_ids),
+                                 .score = r.score,
+                                 .reward = r.reward,
+                                 .difficulty = r.difficulty,
+                                 .domain = r.domain,
+                                 .is_judged = r.is_judged,
+                                 .is_truncated = r.finish_reason == "length",
+                                 .is_baseline = r.is_baseline,
+                                 .turns = turns_of(r)});
+    if (with_parts && r.is_judged && !failure_of(r.reward_detail))
+      message.responses.back().parts = parts_of(r.reward_detail, r.reward);
   }
   return message;
 }
 
 namespace {
 
-struct KnownFact {
-  Fact fact;
-  std::string domain;
+struct HeldResponse {
+  ResponseFacts facts;
   int rank = 0;
-  std::vector<RewardPart> parts{};
-  Turns turns{};
-  auto key() const { return std::tuple(fact.group, fact.sample); }
+  auto key() const { return std::tuple(facts.group, facts.sample); }
 };
 
 }  // namespace
 
 StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world, bool with_parts) {
   sort_records(mine);
-  std::vector<KnownFact> known;
-  const auto messages = all_gather_messages(facts_message(mine, with_parts), world);
+  std::vector<HeldResponse> held;
+  auto messages = all_gather_messages(facts_message(mine, with_parts), world);
   for (int rank = 0; rank < world.size(); ++rank)
-    for (size_t i = 0; i < messages[rank].facts.size(); ++i) {
-      const Fact& fact = messages[rank].facts[i];
-      ROLL_CHECK(fact.domain < messages[rank].domains.size(), "a fact's domain comes with it");
-      known.push_back({fact, messages[rank].domains[fact.domain], rank});
-      if (!messages[rank].turns.empty()) {
-        ROLL_CHECK_EQ(messages[rank].turns.size(), messages[rank].facts.size(), "a fact's turns come with it");
-        known.back().turns = messages[rank].turns[i];
-      }
-      if (!with_parts) continue;
-      ROLL_CHECK(i < messages[rank].parts.size(), "a fact's parts come with it");
-      known.back().parts = messages[rank].parts[i];
-    }
-  std::ranges::sort(known, {}, &KnownFact::key);
-  std::map<int32_t, const Fact*> baselines;  // by group
-  for (size_t i = 0; i < known.size(); ++i) {
-    const Fact& fact = known[i].fact;
-    if (i > 0 && known[i - 1].key() == known[i].key())
-      throw user_error("response {} of group {} is there twice: on ranks {} and {}", fact.sample, fact.group,
-                       known[i - 1].rank, known[i].rank);
-    if (fact.is_baseline) baselines[fact.group] = &fact;
+    for (ResponseFacts& facts : messages[rank].responses) held.push_back({std::move(facts), rank});
+  std::ranges::sort(held, {}, &HeldResponse::key);
+  std::map<int64_t, const ResponseFacts*> baselines;  // by group
+  for (size_t i = 0; i < held.size(); ++i) {
+    const ResponseFacts& facts = held[i].facts;
+    if (i > 0 && held[i - 1].key() == held[i].key())
+      throw user_error("response {} of group {} is there twice: on ranks {} and {}", facts.sample, facts.group,
+                       held[i - 1].rank, held[i].rank);
+    if (facts.is_baseline) baselines[facts.group] = &facts;
   }
   StepIndex step;
   step.holders.shares.resize(world.size());
   for (int rank = 0; rank < world.size(); ++rank) step.holders.ranks.push_back({rank});
-  StepFacts& facts = step.facts;
-  const bool has_turns = std::ranges::any_of(known, [](const KnownFact& one) { return !one.turns.empty(); });
-  for (const auto& [fact, domain, rank, parts, turns] : known) {
-    if (fact.is_baseline) continue;
-    step.holders.shares[rank].push_back(facts.num_sequences());
-    facts.group_index.push_back(fact.group);
-    facts.prompt_lengths.push_back(fact.prompt_length);
-    facts.response_lengths.push_back(fact.response_length);
-    facts.scores.push_back(fact.score);
-    facts.rewards.push_back(fact.reward);
-    if (with_parts) facts.parts.push_back(parts);
-    if (has_turns) facts.turns.push_back(turns);
-    facts.domains.push_back(domain);
-    facts.truncated.push_back(fact.is_truncated);
-    facts.difficulties.push_back(fact.difficulty);
-    const auto baseline = baselines.find(fact.group);
-    const bool has_baseline = baseline != baselines.end();
-    if (has_baseline) facts.baselines.push_back(baseline->second->reward);
-    facts.judged.push_back(fact.is_judged && (!has_baseline || baseline->second->is_judged));
+  for (const auto& [facts, rank] : held) {
+    if (facts.is_baseline) continue;
+    step.holders.shares[rank].push_back(step.facts.num_sequences());
+    ResponseFacts& response = step.facts.responses.emplace_back(facts);
+    if (baselines.empty()) continue;
+    const auto baseline = baselines.find(facts.group);
+    ROLL_CHECK(baseline != baselines.end(), "either all groups have a baseline, or none");
+    response.baseline = baseline->second->reward;
+    response.is_judged = facts.is_judged && baseline->second->is_judged;
   }
-  ROLL_CHECK(facts.baselines.empty() || std::ssize(facts.baselines) == facts.num_sequences(),
-             "either all groups have a baseline, or none");
   return step;
 }
 

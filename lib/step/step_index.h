@@ -1,6 +1,4 @@
-// What every rank knows of every response of a step: 47 bytes each (FactsMessage in records/messages.h), under
-// gdpo 16 more for each part of its reward, and in environments 21 for each turn. The responses
-// themselves stay where they were sampled, or read.
+// What every rank knows of every response of a step. The responses themselves stay where they were sampled, or read.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +6,6 @@
 
 #include "dist/communicator.h"
 #include "experience/experience.h"
-#include "experience/turns.h"
 #include "records/messages.h"
 #include "records/rollout_record.h"
 #include "step/redistribution.h"

@@ -40,12 +40,12 @@ ForwardPass values_of(const ValueModel& model) {
 
 std::function<Computed(const Experience&)> training_forward(const Transformer& model, const ModelSettings& settings,
                                                             const TrainedModelSettings& how) {
-  return [&model, temperature = settings.temperature, mask = settings.learnt_mask,
-          how](const Experience& e) -> Computed {
-    return {.policy = token_log_probs(model, with_routers(e.tokens, model.spec(), how.routers), temperature,
-                                      how.with_entropy, how.recomputes, e.host_mask(mask), /*with_energy=*/false,
-                                      e.taught_tokens())};
-  };
+  return
+      [&model, temperature = settings.temperature, mask = settings.learnt_mask, how](const Experience& e) -> Computed {
+        return {.policy = token_log_probs(model, with_routers(e.tokens, model.spec(), how.routers), temperature,
+                                          how.with_entropy, how.recomputes, e.host_mask(mask), /*with_energy=*/false,
+                                          e.taught_tokens())};
+      };
 }
 
 std::function<Computed(const Experience&)> training_forward(const ValueModel& model, const ModelSettings&,

@@ -64,8 +64,8 @@ struct TopTokens {
 /// How transformers compute that.
 struct ModelSettings {
   std::string learnt_mask = "response_mask";  // the tokens of which log-probs are wanted
-  double temperature = 1;      // of log-probs: the sampler's, or 1 where that is greedy
-  bool with_energies = false;  // the policy's forward gives [2, T]: log-probs, and the energies
+  double temperature = 1;                     // of log-probs: the sampler's, or 1 where that is greedy
+  bool with_energies = false;                 // the policy's forward gives [2, T]: log-probs, and the energies
   ByRole<TrainedModelSettings> trained{};
   ByRole<TopTokens> top_tokens{};  // what these roles' forwards give in place of log-probs
 };

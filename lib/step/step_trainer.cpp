@@ -36,13 +36,13 @@ ByRole<RoleLoss> role_losses(const StepSettings& settings) {
   ByRole<RoleLoss> losses;
   for (const RoleUpdates& update : settings.updates)
     if (update.role == kPolicyRole)
-      losses[update.role] = [loss = ActorLoss(update.training.loss)](
-                                const Experience& e, const Computed& computed, const MiniBatchCounts& counts) {
+      losses[update.role] = [loss = ActorLoss(update.training.loss)](const Experience& e, const Computed& computed,
+                                                                     const MiniBatchCounts& counts) {
         return loss(e, computed.policy, counts);
       };
     else
-      losses[update.role] = [loss = CriticLoss(update.training.loss)](
-                                const Experience& e, const Computed& computed, const MiniBatchCounts& counts) {
+      losses[update.role] = [loss = CriticLoss(update.training.loss)](const Experience& e, const Computed& computed,
+                                                                      const MiniBatchCounts& counts) {
         return loss(e, computed.values, counts);
       };
   return losses;

@@ -1,6 +1,6 @@
-// Trains the roles of a step: forward passes, advantages, updates. Reinforcement learning (train/rlvr.h), trainings over
-// rows (train/row_training.h), a forecast (forecast/planned_step.h) and a check of losses (preview/loss_layouts.h) call
-// its stages, with models and losses of their own.
+// Trains the roles of a step: forward passes, advantages, updates. Reinforcement learning (train/rlvr.h), trainings
+// over rows (train/row_training.h), a forecast (forecast/planned_step.h) and a check of losses (preview/loss_layouts.h)
+// call its stages, with models and losses of their own.
 #pragma once
 
 #include <functional>

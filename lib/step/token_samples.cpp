@@ -15,20 +15,15 @@ namespace {
 
 std::vector<int64_t> telling_sequences(const StepFacts& facts, int64_t count) {
   std::vector<ScoredResponse> responses;
-  for (int64_t s = 0; s < facts.num_sequences(); ++s)
-    responses.push_back({facts.group_index[s], facts.scores[s], facts.judged[s] != 0});
+  for (const ResponseFacts& response : facts.responses)
+    responses.push_back({response.group, response.score, response.is_judged});
   return informative_responses(responses, count);
 }
 
-/// Sequences of a step are in the order of their groups.
-int64_t place_in_group(const StepFacts& facts, int64_t sequence) {
-  return sequence - (std::ranges::find(facts.group_index, facts.group_index[sequence]) - facts.group_index.begin());
-}
-
 std::vector<int64_t> response_ids(const Experience& here, int64_t place) {
-  const int64_t begin = here.tokens.cu_seqlens[place] + here.prompt_lengths[place];
+  const int64_t begin = here.tokens.cu_seqlens[place] + here.responses[place].prompt_length;
   const int64_t* const ids = here.tokens.ids.const_data_ptr<int64_t>() + begin;
-  return {ids, ids + here.response_lengths[place]};
+  return {ids, ids + here.responses[place].response_length};
 }
 
 }  // namespace
@@ -60,12 +55,13 @@ void TokenSamples::write(const std::filesystem::path& folder, const Tokenizer& t
       {"token_rewards", here.token_rewards},         {"advantages", here.advantages}};
   std::string lines;
   for (const auto& [sequence, place] : places_) {
+    const ResponseFacts& response = step_.facts.responses[sequence];
     Json line{{"step", step_.number},
-              {"group_index", step_.facts.group_index[sequence]},
-              {"sample_index", place_in_group(step_.facts, sequence)},
-              {"domain", step_.facts.domains[sequence]},
-              {"score", json_float(step_.facts.scores[sequence])},
-              {"reward", json_float(step_.facts.rewards[sequence])},
+              {"group_index", response.group},
+              {"sample_index", response.sample},
+              {"domain", response.domain},
+              {"score", json_float(response.score)},
+              {"reward", json_float(response.reward)},
               {"tokens", token_texts(response_ids(here, place), tokenizer)}};
     for (const auto& [name, tensor] : columns)
       if (tensor.defined()) line[name] = number_list(response_part(here, tensor, place));

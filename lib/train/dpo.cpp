@@ -49,9 +49,9 @@ RowMethod load_dpo(const DpoConfig& config, const RunStart& start, at::Device de
         return load_pair_rows(config, data, policy.folder, tokenizer, progress);
       },
       log);
-  StepSettings settings = row_settings(
-      config, {.mask = "response_mask", .counted_masks = {"response_mask"}, .sequences_per_row = 2},
-      rows.training.size());
+  StepSettings settings =
+      row_settings(config, {.mask = "response_mask", .counted_masks = {"response_mask"}, .sequences_per_row = 2},
+                   rows.training.size());
   const RolePass reference{kReferenceRole, Finding::kReference, batch_rule(config.reference, Stage::kForward)};
   settings.places.roles[kReferenceRole] = role_place(config.reference);
   settings.forwards.passes = {reference};
@@ -73,9 +73,10 @@ RowMethod load_dpo(const DpoConfig& config, const RunStart& start, at::Device de
 }  // namespace
 
 void run_dpo(const DpoConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log) {
-  run_rows(plan_run(config, flags, config.sft_train.backend_timeout * 60,
-                    {{kPolicyRole, config.sft_train.mini_batch()}}, ranks, log),
-           [&](const RunStart& start) { return load_dpo(config, start, device, log); }, device, ranks, log);
+  run_rows(
+      plan_run(config, flags, config.sft_train.backend_timeout * 60, {{kPolicyRole, config.sft_train.mini_batch()}},
+               ranks, log),
+      [&](const RunStart& start) { return load_dpo(config, start, device, log); }, device, ranks, log);
 }
 
 }  // namespace roll

@@ -22,15 +22,12 @@ LoadedRows<PairRow> load_pair_rows(const DpoConfig& config, const DataArgs& data
 }
 
 RlStep step_of(const std::vector<PairRow>& pairs, const HomeOf& home_of, int rank) {
-  std::vector<int64_t> groups, prompts, responses;
-  for (int64_t pair = 0; pair < std::ssize(pairs); ++pair)
-    for (const auto* response : {&pairs[pair].chosen_ids, &pairs[pair].rejected_ids}) {
-      groups.push_back(pair);
-      prompts.push_back(std::ssize(pairs[pair].prompt_ids));
-      responses.push_back(std::ssize(*response));
-    }
   RlStep step;
-  step.facts = unjudged_facts(std::move(groups), std::move(prompts), std::move(responses));
+  for (int64_t pair = 0; pair < std::ssize(pairs); ++pair)
+    for (const auto* response : {&pairs[pair].chosen_ids, &pairs[pair].rejected_ids})
+      step.facts.responses.push_back({.group = pair,
+                                      .prompt_length = std::ssize(pairs[pair].prompt_ids),
+                                      .response_length = std::ssize(*response)});
   step.home = home_of(step.facts);
   const std::vector<int64_t>& share = step.home.share_of(rank);
   std::vector<int64_t> ids;

@@ -150,22 +150,6 @@ Metrics RowTraining::validate() {
 
 }  // namespace
 
-StepFacts unjudged_facts(std::vector<int64_t> groups, std::vector<int64_t> prompt_lengths,
-                         std::vector<int64_t> response_lengths) {
-  const size_t num_sequences = groups.size();
-  StepFacts facts;
-  facts.group_index = std::move(groups);
-  facts.prompt_lengths = std::move(prompt_lengths);
-  facts.response_lengths = std::move(response_lengths);
-  facts.scores.resize(num_sequences);
-  facts.rewards.resize(num_sequences);
-  facts.domains.resize(num_sequences);
-  facts.judged.assign(num_sequences, 1);
-  facts.truncated.resize(num_sequences);
-  facts.difficulties.resize(num_sequences);
-  return facts;
-}
-
 StepSettings row_settings(const SftConfig& config, const RowLoss& loss, int64_t num_rows) {
   const WorkerConfig& worker = config.sft_train;
   const RolePlace place = role_place(worker);

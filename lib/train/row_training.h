@@ -45,18 +45,14 @@ RowSteps row_steps(StoredRows<T> stored, F step_of) {
                 return origins;
               }};
 }
-/// Facts of sequences that nobody judges. One entry of each list is of one sequence.
-StepFacts unjudged_facts(std::vector<int64_t> groups, std::vector<int64_t> prompt_lengths,
-                         std::vector<int64_t> response_lengths);
-
 struct RowMethod {
   const SftConfig& config;
-  std::string algorithm;                  // "supervised fine-tuning": for people
-  std::vector<Shown> shown;               // metrics of its own
-  StepSettings settings;                  // row_settings(), with other roles and their passes where it has any
-  RoleSources sources;                    // of the policy and these roles
-  RowSteps rows, validation;              // `validation`: empty where there is none
-  RoleLoss loss;                          // of the policy
+  std::string algorithm;      // "supervised fine-tuning": for people
+  std::vector<Shown> shown;   // metrics of its own
+  StepSettings settings;      // row_settings(), with other roles and their passes where it has any
+  RoleSources sources;        // of the policy and these roles
+  RowSteps rows, validation;  // `validation`: empty where there is none
+  RoleLoss loss;              // of the policy
   std::vector<RolePass> validation_passes;
   /// val/... of a step of all validation rows, on which those passes have run. **Collective** over the policy's ranks.
   std::function<Metrics(const RlStep& step, Mesh& policy)> measure;
@@ -74,9 +70,9 @@ StepSettings row_settings(const SftConfig& config, const RowLoss& loss, int64_t 
 /// The forward pass for log-probs of the policy as it is.
 RolePass policy_pass(const SftConfig& config);
 
-/// Makes the method, which loads rows and models' shapes, then runs all updates of the run, each with its validation and
-/// checkpoint where they are due. **Collective**. UserError: `load`'s; rows that are not those of the checkpoint. Stopped
-/// when a signal came: what was done is saved.
+/// Makes the method, which loads rows and models' shapes, then runs all updates of the run, each with its validation
+/// and checkpoint where they are due. **Collective**. UserError: `load`'s; rows that are not those of the checkpoint.
+/// Stopped when a signal came: what was done is saved.
 void run_rows(RunPlan plan, const std::function<RowMethod(const RunStart&)>& load, at::Device device,
               Communicator& ranks, Log& log);
 

@@ -17,43 +17,32 @@ namespace {
 
 constexpr const char* kTeacherRole = "teacher";
 
-Batch batch_of(const std::vector<SftRow>& rows) {
-  Batch batch;
-  std::vector<std::vector<int64_t>> sequences;
-  std::vector<float> mask;
-  for (const SftRow& row : rows) {
-    sequences.push_back(row.ids);
-    mask.insert(mask.end(), row.labels_mask.begin(), row.labels_mask.end());
-  }
-  batch.tokens = pack_tokens(sequences);
-  batch.sequence_index = first_numbers(std::ssize(rows));
-  batch.group_index = batch.sequence_index;
-  batch.masks[kLabelsMask] = at::tensor(mask, at::kFloat);
-  return batch;
-}
-
-/// Each row is a sequence, and a group of its own.
+/// Each row is a sequence, and a group of its own. The mask says what is learnt, so none is of a response.
 RlStep step_of(const std::vector<SftRow>& rows, const HomeOf& home_of, int rank) {
-  std::vector<int64_t> lengths;
-  for (const SftRow& row : rows) lengths.push_back(std::ssize(row.ids) - 1);
   RlStep step;
-  step.facts = unjudged_facts(first_numbers(std::ssize(rows)), std::vector<int64_t>(rows.size(), 1), lengths);
+  for (const SftRow& row : rows)
+    step.facts.responses.push_back({.group = step.facts.num_sequences(), .response_length = std::ssize(row.ids) - 1});
   step.home = home_of(step.facts);
   const std::vector<int64_t>& share = step.home.share_of(rank);
-  static_cast<Batch&>(step.here) = select(batch_of(rows), share);
-  static_cast<ResponseFacts&>(step.here) = select(static_cast<const ResponseFacts&>(step.facts), share);
+  std::vector<int64_t> ids;
+  std::vector<float> mask;
+  for (const int64_t row : share) {
+    ids.insert(ids.end(), rows[row].ids.begin(), rows[row].ids.end());
+    mask.insert(mask.end(), rows[row].labels_mask.begin(), rows[row].labels_mask.end());
+  }
+  step.here = make_experience(step.facts, share, at::tensor(ids, at::kLong));
+  step.here.masks = {{kLabelsMask, at::tensor(mask, at::kFloat)}};
   return step;
 }
 
 /// `divergence`: to what a teacher says of the rows; null: there is none.
 RoleLoss loss_of(const SftConfig& config, const DivergenceArgs* divergence) {
   return [plugin = open_plugin(config.sft_train.loss_func, config.trained + ".loss_func"),
-          settings = loss_settings(config.loss), divergence](const Experience& e, const Computed& computed,
-                                                             const MiniBatchCounts& counts) {
+          settings = loss_settings(config.loss),
+          divergence](const Experience& e, const Computed& computed, const MiniBatchCounts& counts) {
     const TokenLogProbs& policy = computed.policy;
     if (plugin)
-      return call_plugin(*plugin, plugin_inputs(static_cast<const Batch&>(e), {{"log_probs", policy.log_probs}}), counts,
-                         settings.modes);
+      return call_plugin(*plugin, plugin_inputs(e, {{"log_probs", policy.log_probs}}), counts, settings.modes);
     const SftInputs inputs{.axis = e.axis(), .log_probs = policy.log_probs, .labels_mask = e.mask(kLabelsMask)};
     if (!divergence) return sft_loss(inputs, counts, settings);
     const at::Tensor teacher = e.taught.narrow(1, 0, e.taught.size(1) / 2);

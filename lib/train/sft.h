@@ -1,5 +1,5 @@
-// Supervised fine-tuning: the same learner, packing and loss aggregation as RLVR, over rows instead of rollouts. A
-// distillation is one whose loss also knows what a teacher says of the rows (train/teacher.h).
+// Supervised fine-tuning: the same learner, packing and loss aggregation as RLVR, over rows instead of rollouts. In a
+// distillation a teacher is asked about the rows, and the loss reads its answers.
 #pragma once
 
 #include "base/log.h"

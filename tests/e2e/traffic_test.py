@@ -105,10 +105,10 @@ def state(folder, tp, shards):
 
 
 def rollout_bytes(rollouts, step, ranks):
-    """Bytes that rank 0 sends when it alone samples, or reads, and all ranks share the model: facts of 47 bytes a response with the
-    name of the domain and the numbers of rewards' parts and of turns behind the tag and version of the message, and a token's id and the sampler's log-prob."""
+    """Bytes that rank 0 sends when it alone samples, or reads, and all ranks share the model: facts of 72 bytes a response and the
+    name of its domain behind the tag and version of the message, and a token's id and the sampler's log-prob."""
     lengths = list(sequences(rollouts, step))
-    facts = 8 + 4 + (4 + len("math_rule")) + 4 + 4 + 4 + 47 * len(lengths)
+    facts = 8 + 4 + (72 + len("math_rule")) * len(lengths)
     return {"world/all_gather_bytes": (ranks - 1) * facts, "world/all_to_all": (ranks - 1) * 8 * sum(p + r for p, r in lengths)}
 
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "experience/rewards.h"
+#include "sample.h"
 #include "tensors.h"
 
 namespace roll {

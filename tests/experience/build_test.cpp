@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "golden_batch.h"
+#include "sample.h"
 
 namespace roll {
 namespace {
@@ -114,7 +115,7 @@ TEST_CASE("completing a copy leaves the other alone", "[experience]") {
   complete_experience(first, config, 3, state);
   const at::Tensor before = first.advantages.clone();
   Experience second = first;
-  second.rewards[0] = 100;
+  second.responses[0].reward = 100;
   complete_experience(second, config, 3, state);
   CHECK(at::equal(first.advantages, before));
   CHECK_FALSE(at::equal(second.advantages, before));

@@ -7,6 +7,7 @@
 #include "experience/correction.h"
 #include "experience/experience.h"
 #include "loss/aggregate.h"
+#include "sample.h"
 
 namespace roll {
 namespace {
@@ -69,7 +70,7 @@ TEST_CASE("to a loss each context is a sequence", "[experience]") {
   const TokenAxis axis = e.axis();
   CHECK(axis.cu_seqlens == Ids{0, 4, 8, 12, 15});
   CHECK(axis.group_index == Ids{0, 0, 0, 1});
-  CHECK(e.on_contexts(e.scores) == std::vector<double>{1, 1, 1, 0});
+  CHECK(e.scores_on_contexts() == std::vector<double>{1, 1, 1, 0});
   const MaskCounts counts = local_counts(e.response_mask(), axis, 2);
   CHECK(counts.global_valid_samples == 4);
   CHECK(counts.prompt_tokens == Ids{5, 2});

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "sample.h"
 
 namespace roll {
 namespace {
@@ -42,10 +43,10 @@ TEST_CASE("selected sequences take everything of theirs along", "[experience]") 
   CHECK(numbers(part.values) == std::vector<double>{8, 9, 10, 0, 1, 2, 3});
   CHECK(part.sequence_index == std::vector<int64_t>{2, 0});
   CHECK(part.group_index == std::vector<int64_t>{1, 0});
-  CHECK(part.prompt_lengths == std::vector<int64_t>{3, 2});
-  CHECK(part.response_lengths == std::vector<int64_t>{0, 2});
-  CHECK(part.scores == std::vector<double>{0, 0.5});
-  CHECK(part.truncated == std::vector<char>{0, 0});
+  CHECK(column(part.responses, &ResponseFacts::prompt_length) == std::vector<int64_t>{3, 2});
+  CHECK(column(part.responses, &ResponseFacts::response_length) == std::vector<int64_t>{0, 2});
+  CHECK(column(part.responses, &ResponseFacts::score) == std::vector<double>{0, 0.5});
+  CHECK(column(part.responses, &ResponseFacts::is_truncated) == std::vector<bool>{false, false});
   CHECK_FALSE(part.advantages.defined());
   const Experience none = select(part, {});
   CHECK(none.num_sequences() == 0);

@@ -7,6 +7,7 @@
 
 #include "experience/experience.h"
 #include "golden_maths.h"
+#include "sample.h"
 
 namespace roll::testing {
 

@@ -11,6 +11,7 @@
 #include "dist/local_ranks.h"
 #include "experience/build.h"
 #include "golden_batch.h"
+#include "sample.h"
 
 namespace roll {
 namespace {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "sample.h"
 
 namespace roll {
 namespace {
@@ -72,7 +73,7 @@ TEST_CASE("a response without parts has 0 of each, and a part that one domain al
   };
   StepFacts step = facts_of(make_experience(
       {sample(0, {{1, 1}, {3, 0}}), sample(0, {{1, 0}, {3, 1}}), sample(1, {{1, 5}}), sample(1, {{1, 0}})}));
-  step.parts[3].clear();
+  step.responses[3].parts.clear();
   // Either of two responses is sqrt(1/2) deviations away from their mean: +-(1 - 3) and +-1 of these.
   const auto rewards = decoupled_rewards(step, 2, /*over_batch=*/true);
   const double batch = std::sqrt((4 + 4 + 1 + 1) / 3.0);

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "golden_maths.h"
+#include "sample.h"
 
 namespace roll {
 
@@ -32,9 +33,9 @@ Experience golden_trajectories(const Json& golden) {
 at::Tensor on_tokens(const Experience& step, const Json& advantages) {
   at::Tensor all = at::zeros({step.tokens.num_tokens()});
   for (int64_t b = 0; b < step.num_sequences(); ++b)
-    for (size_t k = 0; k < step.turns[b].size(); ++k) {
+    for (size_t k = 0; k < step.responses[b].turns.size(); ++k) {
       const int64_t response = step.tokens.cu_seqlens[b] + 1;  // behind a prompt of two, one index before the token
-      const TurnFact& turn = step.turns[b][k];
+      const TurnFact& turn = step.responses[b].turns[k];
       all.slice(0, response + turn.begin, response + turn.end).fill_(advantages[b][k].get<double>());
     }
   return all;

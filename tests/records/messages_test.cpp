@@ -59,9 +59,9 @@ TEST_CASE("who changes what a message holds raises its version", "[train]") {
         "STOP 1 {kind enum i32?}\n"
         "MORE 1 {goes_on bool}\n"
         "LENG 1 {lengths [{prompt i32, length i32}]}\n"
-        "FACT 4 {domains [text], facts [{group i32, sample i32, prompt_length i32, response_length i32, score f64, "
-        "reward f64, difficulty f64, domain u32, is_baseline bool, is_judged bool, is_truncated bool}], parts "
-        "[[{weight f64, reward f64}]], turns [[{begin i32, end i32, state u32, reward f64, is_fresh bool}]]}\n"
+        "FACT 5 {responses [{group i64, sample i64, prompt_length i64, response_length i64, score f64, reward f64, "
+        "difficulty f64, domain text, is_judged bool, is_truncated bool, is_baseline bool, baseline f64?, parts "
+        "[{weight f64, reward f64}], turns [{begin i32, end i32, state u32, reward f64, is_fresh bool}]}]}\n"
         "ROLL 5 {records [{step i64, domain text, prompt_id text, group_index i64, sample_index i64, "
         "is_baseline bool, prompt text, response text, prompt_ids [i64], response_ids [i64], log_probs [f32], "
         "turns [{num_tokens i64, num_environment_tokens i64, reward f64, is_valid bool, state i64, is_fresh bool}], "
@@ -108,14 +108,12 @@ TEST_CASE("a rollout travels with all that is known of it", "[train]") {
   CHECK(decode_message<Rollouts>(encode_message(Rollouts{{record}})).records == std::vector{record});
 }
 
-TEST_CASE("a response's facts take 47 bytes, its length 8", "[train]") {
+TEST_CASE("a response's facts take 72 bytes and its domain's name, its length 8", "[train]") {
   const auto of = [](size_t count) {
-    FactsMessage facts{.domains = {"math"}, .facts = {}};
-    facts.facts.resize(count);
-    return std::ssize(encode_message(facts));
+    return std::ssize(encode_message(FactsMessage{std::vector<ResponseFacts>(count, {.domain = "math"})}));
   };
-  CHECK(of(0) == 8 + 4 + (4 + 4) + 4 + 4 + 4);
-  CHECK(of(1000) - of(0) == 47 * 1000);
+  CHECK(of(0) == 8 + 4);
+  CHECK(of(1000) - of(0) == (72 + 4) * 1000);
   CHECK(std::ssize(encode_message(ResponseLengths{std::vector<ResponseLengths::Length>(10)})) == 8 + 4 + 80);
 }
 

@@ -7,6 +7,7 @@
 
 #include "checkpoint/temporary_folder.h"
 #include "dist/mirror_ranks.h"
+#include "experience/sample.h"
 #include "job/join.h"
 #include "loss/losses.h"
 #include "model/activation_memory.h"
@@ -76,8 +77,7 @@ double most_of(Meter& meter, const std::function<void()>& work) {
 
 /// An update of two micro-batches.
 double counted_training(Meter& meter, Mesh& mesh, const NamedTensors& parameters, const ParameterShards& parts,
-                        const Experience& step, const MicroBatchLoss& loss,
-                        SharePrompts share = SharePrompts::kFalse) {
+                        const Experience& step, const MicroBatchLoss& loss, SharePrompts share = SharePrompts::kFalse) {
   Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 1e-3}},
                   {mesh, parts});
   const std::vector<std::string> masks = {"response_mask", "final_response_mask"};

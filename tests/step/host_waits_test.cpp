@@ -5,6 +5,7 @@
 
 #include "checkpoint/temporary_folder.h"
 #include "dist/mirror_ranks.h"
+#include "experience/sample.h"
 #include "job/join.h"
 #include "loss/dpo.h"
 #include "loss/losses.h"

@@ -106,7 +106,7 @@ TEST_CASE("an experience arrives with all that is known of it, also on ranks tha
                       at::equal(there.response_mask(), expected.response_mask()) &&
                       at::equal(there.final_response_mask(), expected.final_response_mask()) &&
                       at::equal(there.advantages, expected.advantages) && !there.values.defined() &&
-                      there.scores == expected.scores && there.sequence_index == expected.sequence_index;
+                      there.responses == expected.responses && there.sequence_index == expected.sequence_index;
     return std::string(same ? "" : "another experience");
   });
   CHECK(said == std::vector<std::string>(2));

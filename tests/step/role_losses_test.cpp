@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "dist/thread_ranks.h"
+#include "experience/sample.h"
 
 namespace roll {
 

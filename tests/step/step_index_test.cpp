@@ -39,11 +39,10 @@ std::vector<RolloutRecord> part_of(const std::vector<std::vector<int64_t>>& part
 
 std::string text_of(const StepFacts& facts) {
   std::string text;
-  for (size_t b = 0; b < facts.group_index.size(); ++b)
-    text += fmt::format("{} {} {}+{} {} {} {} {:d}{:d} {}\n", facts.group_index[b], facts.domains[b],
-                        facts.prompt_lengths[b], facts.response_lengths[b], facts.scores[b], facts.rewards[b],
-                        facts.difficulties[b], facts.truncated[b], facts.judged[b],
-                        facts.baselines.empty() ? "none" : fmt::to_string(facts.baselines[b]));
+  for (const ResponseFacts& r : facts.responses)
+    text += fmt::format("{} {} {}+{} {} {} {} {:d}{:d} {}\n", r.group, r.domain, r.prompt_length, r.response_length,
+                        r.score, r.reward, r.difficulty, r.is_truncated, r.is_judged,
+                        r.baseline ? fmt::to_string(*r.baseline) : "none");
   return text;
 }
 
@@ -70,8 +69,8 @@ TEST_CASE("parts of rewards come with the facts where they are wanted", "[train]
     std::vector<RolloutRecord> mine = part_of(kParts, ranks.rank());
     for (RolloutRecord& r : mine)
       if (r.sample_index == 1) r.reward_detail["parts"] = parts_json({{2, r.score}, {-1, 5}});
-    CHECK(index_of(mine, ranks).facts.parts.empty());
-    const auto parts = index_of(mine, ranks, /*with_parts=*/true).facts.parts;
+    CHECK(index_of(mine, ranks).facts.responses[2].parts.empty());
+    const auto parts = column(index_of(mine, ranks, /*with_parts=*/true).facts.responses, &ResponseFacts::parts);
     REQUIRE(parts.size() == 6);
     CHECK((parts[2] == std::vector<RewardPart>{{1, 203}}));
     CHECK((parts[3] == std::vector<RewardPart>{{2, 104}, {-1, 5}}));
@@ -86,7 +85,7 @@ TEST_CASE("a rank's responses become its part of the step, with the sampler's lo
     const Experience own = experience_of(mine, step.facts, step.holders.share_of(ranks.rank()));
     CHECK(own.sequence_index == step.holders.share_of(ranks.rank()));
     if (ranks.rank() == 1) CHECK(own.tokens.num_tokens() == 0);
-    if (ranks.rank() == 2) CHECK(own.scores == std::vector<double>{101, 103, 106});
+    if (ranks.rank() == 2) CHECK(column(own.responses, &ResponseFacts::score) == std::vector<double>{101, 103, 106});
     if (ranks.rank() > 0) return;
     CHECK(at::equal(own.tokens.ids, at::tensor({100, 0, 101, 101, 11, 11, 102, 102, 102, 21, 21}, at::kLong)));
     CHECK(at::equal(own.sampler_log_probs, at::tensor({-1, 0, 0, -5, -5, 0, 0, 0, -8, -8, 0}, at::kFloat)));
@@ -118,14 +117,15 @@ TEST_CASE("a baseline that nobody could judge takes its group out, and no other"
     std::vector<RolloutRecord> mine = part_of({{0, 1, 2, 3, 5}, {4, 6, 7, 8}}, ranks.rank());
     for (RolloutRecord& record : mine)
       if (record.is_baseline && record.group_index == 1) record.is_judged = false;
-    CHECK(index_of(mine, ranks).facts.judged == std::vector<char>{1, 1, 0, 0, 0, 1});
+    const StepFacts facts = index_of(mine, ranks).facts;
+    CHECK(column(facts.responses, &ResponseFacts::is_judged) == std::vector<bool>{1, 1, 0, 0, 0, 1});
   });
 }
 
 TEST_CASE("a step without baselines has none, and one with some of them is a bug", "[train]") {
   run_thread_ranks(2, [&](Communicator& ranks) {
     std::vector<RolloutRecord> mine = part_of({{0, 3}, {1, 4}}, ranks.rank());
-    CHECK(index_of(mine, ranks).facts.baselines.empty());
+    CHECK_FALSE(index_of(mine, ranks).facts.responses[0].baseline);
   });
   const auto one_baseline = [](Communicator& ranks) {
     std::vector<RolloutRecord> mine = part_of({{0, 3}, {1, 4, 5}}, ranks.rank());

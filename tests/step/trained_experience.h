@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "experience/experience.h"
+#include "experience/sample.h"
 
 namespace roll::test {
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "dist/local_ranks.h"
 #include "dist/thread_ranks.h"
+#include "experience/sample.h"
 #include "job/join.h"
 #include "step/forward.h"
 
@@ -161,10 +162,11 @@ TEST_CASE("micro-batches say what their sequences begin with alike, in training 
       if (name == "packing/test/shared") share = value;
     CHECK(trained == expected);
     CHECK(share == static_cast<double>(expected) / 18);
-    forward_step(step, rule, at::kCPU, mesh, [&](const Batch& part) {
+    const auto compute = [&](const Batch& part) {
       forward = shared(part);
       return at::zeros({part.tokens.num_tokens()});
-    });
+    };
+    forward_share(step, {{0, 1, 2}}, at::kCPU, {}, compute, {}, sharing_of(facts_of(step).sizes(), rule));
     CHECK(forward == expected);
   }
 }

@@ -60,7 +60,7 @@ TEST_CASE("a group whose baseline nobody could judge teaches nothing", "[train]"
   auto records = records_with_baselines(0.25, 0);
   records[5].is_judged = false;
   const Experience e = completed(records);
-  CHECK(e.judged == std::vector<char>{1, 1, 0, 0});
+  CHECK(column(e.responses, &ResponseFacts::is_judged) == std::vector<bool>{1, 1, 0, 0});
   CHECK(at::equal(e.advantages, testing::list({0.75, 0.75, 0, -0.25, -0.25, 0, 0, 0, 0, 0, 0, 0})));
 }
 

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "experience/build.h"
+#include "experience/sample.h"
 #include "golden_maths.h"
 #include "settings/config.h"
 #include "step/role_losses.h"

@@ -22,8 +22,8 @@ const std::filesystem::path kFolder = std::filesystem::path(ROLL_SOURCE_DIR) / "
 std::vector<int64_t> kept_sequences(const Experience& step, const Config& config, int64_t group_size) {
   std::vector<int64_t> kept;
   for (int64_t first = 0; first < step.num_sequences(); first += group_size) {
-    const std::vector<std::optional<double>> scores(step.scores.begin() + first,
-                                                    step.scores.begin() + first + group_size);
+    std::vector<std::optional<double>> scores;
+    for (int64_t b = first; b < first + group_size; ++b) scores.emplace_back(step.responses[b].score);
     if (!is_useful(scores, config.rewards.at("math_rule").reward.query_filter_config)) continue;
     for (int64_t b = first; b < first + group_size; ++b) kept.push_back(b);
   }
