@@ -194,7 +194,7 @@ struct FactsMessage {
 
 /// A rank's responses with all their data.
 struct Rollouts {
-  static constexpr MessageKind kMessage{"ROLL", 5, "rollouts"};
+  static constexpr MessageKind kMessage{"ROLL", 6, "rollouts"};
   std::vector<RolloutRecord> records;
   template <class F>
   void fields(F& field) {

@@ -1,6 +1,7 @@
 #include "records/rollout_record.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <sstream>
 #include <tuple>
@@ -14,198 +15,222 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Json lists_of_tokens(const RolloutRecord& r) {
-  const int64_t count = r.num_routed(), width = std::ssize(r.routed_experts) / count;
-  Json lists = Json::array();
-  for (auto first = r.routed_experts.begin(); first != r.routed_experts.end(); first += width)
-    lists.push_back(Json(std::vector<int16_t>(first, first + width)));
-  return lists;
-}
+/// Makes a line of fields.
+class LineWriter {
+ public:
+  explicit LineWriter(const RolloutRecord& record) : record_(record) {}
+
+  template <class T>
+  void operator()(const char* key, const T& value) {
+    if (writes_defaults_ || value != T()) line_[key] = json_of(value);
+  }
+  Json line() {
+    RolloutRecord& fields = const_cast<RolloutRecord&>(record_);  // one list for both directions; writing only reads
+    fields.core_fields(*this);
+    if (!record_.is_judged) line_["score"] = line_["reward"] = nullptr;
+    writes_defaults_ = false;
+    fields.rare_fields(*this);
+    return std::move(line_);
+  }
+
+ private:
+  template <class T>
+  static Json json_of(const T& value) {
+    return value;
+  }
+  static Json json_of(double value) { return json_float(value); }
+  static Json json_of(const std::vector<float>& values) {
+    Json list = Json::array();
+    for (const float value : values) list.push_back(json_float(value));
+    return list;
+  }
+  static Json json_of(const std::vector<Turn>& turns) {
+    Json list = Json::array();
+    for (const Turn& turn : turns) {
+      list.push_back({{"tokens", turn.num_tokens},
+                      {"environment_tokens", turn.num_environment_tokens},
+                      {"reward", json_float(turn.reward)},
+                      {"valid", turn.is_valid},
+                      {"state", turn.state}});
+      if (turn.is_fresh) list.back()["own_context"] = true;
+    }
+    return list;
+  }
+  static Json json_of(const std::vector<WeightsRun>& weights) {
+    Json list = Json::array();
+    for (const auto& [version, num_tokens] : weights) list.push_back({version, num_tokens});
+    return list;
+  }
+  /// A list for each token.
+  Json json_of(const std::vector<int16_t>& experts) const {
+    const int64_t width = std::ssize(experts) / record_.num_routed();
+    Json lists = Json::array();
+    for (auto first = experts.begin(); first != experts.end(); first += width)
+      lists.push_back(Json(std::vector<int16_t>(first, first + width)));
+    return lists;
+  }
+
+  const RolloutRecord& record_;
+  Json line_ = Json::object();
+  bool writes_defaults_ = true;
+};
 
 }  // namespace
 
-Json to_json(const RolloutRecord& r) {
-  Json log_probs = Json::array();
-  for (const float x : r.log_probs) log_probs.push_back(json_float(x));
-  Json json{{"step", r.step},
-            {"domain", r.domain},
-            {"prompt_id", r.prompt_id},
-            {"group_index", r.group_index},
-            {"sample_index", r.sample_index},
-            {"prompt", r.prompt},
-            {"response", r.response},
-            {"prompt_ids", r.prompt_ids},
-            {"response_ids", r.response_ids},
-            {"log_probs", std::move(log_probs)},
-            {"finish_reason", r.finish_reason},
-            {"score", r.is_judged ? json_float(r.score) : Json()},
-            {"reward", r.is_judged ? json_float(r.reward) : Json()},
-            {"reward_detail", r.reward_detail},
-            {"ground_truth", r.ground_truth},
-            {"tag", r.tag},
-            {"difficulty", json_float(r.difficulty)}};
-  if (r.is_baseline) json["is_baseline"] = true;
-  for (const Turn& turn : r.turns) {
-    Json& told = json["turns"].emplace_back(Json{{"tokens", turn.num_tokens},
-                                                 {"environment_tokens", turn.num_environment_tokens},
-                                                 {"reward", json_float(turn.reward)},
-                                                 {"valid", turn.is_valid},
-                                                 {"state", turn.state}});
-    if (turn.is_fresh) told["own_context"] = true;
-  }
-  for (const auto& [version, num_tokens] : r.weights) json["weights"].push_back({version, num_tokens});
-  if (!r.routed_experts.empty()) json["routed_experts"] = lists_of_tokens(r);
-  if (!r.weights_sum.empty()) json["weights_sum"] = r.weights_sum;
-  return json;
+Json to_json(const RolloutRecord& record) {
+  return LineWriter(record).line();
 }
 
 namespace {
 
 constexpr double kRounding = 1e-3;  // how far above 0 a kernel may round the log-prob of a sure token
 
-/// Typed access to the fields of one line, with located errors.
-class Fields {
+/// Typed access to the keys of a line, or of an object in it, with located errors.
+class Keys {
  public:
-  Fields(const Json& json, const std::string& origin) : json_(json), origin_(origin) {}
+  Keys(const Json& json, std::string origin) : json_(json), origin_(std::move(origin)) {}
 
+  bool has(const char* key) const { return json_.contains(key); }
+  bool is_null(const char* key) const { return has(key) && json_.at(key).is_null(); }
   const Json& at(const char* key, bool (Json::*is)() const noexcept, const char* what) const {
     const auto found = json_.find(key);
     if (found == json_.end()) throw user_error("{}: {} is missing; a rollout line needs it ({})", origin_, key, what);
     if (!((*found).*is)()) throw bad(key, *found, what);
     return *found;
   }
-  bool is_null(const char* key) const { return json_.contains(key) && json_.at(key).is_null(); }
   std::string text(const char* key) const { return at(key, &Json::is_string, "a string").get<std::string>(); }
   int64_t integer(const char* key) const { return at(key, &Json::is_number_integer, "an integer").get<int64_t>(); }
+  bool flag(const char* key) const { return at(key, &Json::is_boolean, "true or false").get<bool>(); }
   double number(const char* key) const { return at(key, &Json::is_number, "a number").get<double>(); }
   double reward(const char* key) const {
     const double value = number(key);
     if (!(std::abs(value) <= kLargestReward)) throw bad(key, json_.at(key), fmt::format("within +-{}", kLargestReward));
     return value;
   }
-  std::vector<float> log_probs(const char* key) const {
-    std::vector<float> values;
-    for (const Json& x : array(key)) {
-      const bool is_log_prob = x.is_number() && x.get<double>() <= kRounding && std::isfinite(x.get<float>());
-      if (!is_log_prob) throw bad(key, x, "a list of finite numbers, none above 0");
-      values.push_back(x.get<float>());
-    }
-    return values;
-  }
   const Json& array(const char* key) const { return at(key, &Json::is_array, "a list"); }
-  std::vector<WeightsRun> weights(const char* key, size_t num_tokens) const {
-    constexpr const char* kWhat = "a list of [version, number of tokens], which together are the response's";
-    std::vector<WeightsRun> runs;
-    int64_t rest = static_cast<int64_t>(num_tokens);
-    for (const Json& run : array(key)) {
-      const bool is_run = run.is_array() && run.size() == 2 && std::ranges::all_of(run, [](const Json& number) {
-                            return number.is_number_integer() && number.get<int64_t>() >= 0;
-                          });
-      if (!is_run) throw bad(key, run, kWhat);
-      runs.push_back({.version = run[0], .num_tokens = run[1]});
-      rest -= std::min(rest + 1, runs.back().num_tokens);
-    }
-    if (rest != 0) throw bad(key, array(key), kWhat);
-    return runs;
-  }
-  /// `least`: 0, or -1 where contexts end before the response does.
-  std::vector<int16_t> routed_experts(const char* key, int64_t num_tokens, int64_t least) const {
-    std::vector<int16_t> experts;
-    for (const Json& token : array(key)) {
-      const auto is_expert = [&](const Json& e) {
-        return e.is_number_integer() && e.get<int64_t>() >= least && e.get<int64_t>() <= INT16_MAX;
-      };
-      if (!token.is_array() || token.empty() || token.size() != array(key)[0].size() ||
-          !std::ranges::all_of(token, is_expert))
-        throw bad(key, token, "for each token a list of as many experts' numbers as the first one has");
-      for (const Json& expert : token) experts.push_back(expert.get<int16_t>());
-    }
-    if (std::ssize(array(key)) != num_tokens)
-      throw user_error("{}: {} has {} lists: must be one for each token of prompt and response but the last, {}",
-                       origin_, key, array(key).size(), num_tokens);
-    return experts;
-  }
-  std::vector<Turn> turns(const char* key, size_t num_tokens) const {
-    constexpr const char* kWhat =
-        "a list of {tokens, environment_tokens, reward, valid, state}, whose tokens together are the response's and "
-        "whose last turn is the model's; one with own_context: true has its prompt before it";
-    std::vector<Turn> turns;
-    int64_t rest = static_cast<int64_t>(num_tokens);
-    for (const Json& json : array(key)) {
-      if (!json.is_object()) throw bad(key, json, kWhat);
-      const std::string origin = fmt::format("{}: {}", origin_, key);
-      const Fields turn(json, origin);
-      turns.push_back({.num_tokens = turn.integer("tokens"),
-                       .num_environment_tokens = turn.integer("environment_tokens"),
-                       .reward = turn.reward("reward"),
-                       .is_valid = turn.at("valid", &Json::is_boolean, "true or false").get<bool>(),
-                       .state = turn.integer("state"),
-                       .is_fresh = json.contains("own_context") &&
-                                   turn.at("own_context", &Json::is_boolean, "true or false").get<bool>()});
-      const Turn& last = turns.back();
-      const bool has_prompt = turns.size() > 1 && turns[turns.size() - 2].num_environment_tokens > 0;
-      if (last.num_tokens < 1 || last.num_environment_tokens < 0 || (last.is_fresh && !has_prompt))
-        throw bad(key, json, kWhat);
-      rest -= std::min(rest + 1, last.num_tokens);
-      rest -= std::min(rest + 1, last.num_environment_tokens);
-    }
-    if (rest != 0 || turns.empty() || turns.back().num_environment_tokens != 0) throw bad(key, array(key), kWhat);
-    return turns;
-  }
-  std::vector<int64_t> ids(const char* key) const {
-    std::vector<int64_t> ids;
-    for (const Json& id : array(key)) {
-      if (!id.is_number_integer() || id.get<int64_t>() < 0) throw bad(key, id, "a list of token ids, each >= 0");
-      ids.push_back(id.get<int64_t>());
-    }
-    if (ids.empty()) throw bad(key, array(key), "a list of at least one token id");
-    return ids;
-  }
-
- private:
   UserError bad(const char* key, const Json& value, const std::string& what) const {
     return user_error("{}: {} = {}: must be {}", origin_, key, to_line(value).substr(0, 60), what);
   }
+  const std::string& origin() const { return origin_; }
+
+ private:
   const Json& json_;
-  const std::string& origin_;
+  std::string origin_;
+};
+
+bool is_count(const Json& number) {
+  return number.is_number_integer() && number.get<int64_t>() >= 0;
+}
+
+/// Fills fields from a line.
+class LineReader {
+ public:
+  LineReader(const Json& line, const std::string& origin) : line_(line, origin) {}
+
+  RolloutRecord record() {
+    record_.is_judged = !line_.is_null("reward");
+    record_.core_fields(*this);
+    if (!line_.has("score")) record_.score = record_.reward;
+    may_lack_ = true;
+    record_.rare_fields(*this);
+    return std::move(record_);
+  }
+  template <class T>
+  void operator()(const char* key, T& value) {
+    constexpr std::array<std::string_view, 3> kNewer = {"score", "reward_detail", "difficulty"};
+    const bool is_needed = !may_lack_ && std::ranges::find(kNewer, key) == kNewer.end();
+    if (is_needed || line_.has(key)) read(key, value);
+  }
+
+ private:
+  void read(const char* key, int64_t& value) { value = line_.integer(key); }
+  void read(const char* key, std::string& value) { value = line_.text(key); }
+  void read(const char* key, bool& value) { value = line_.flag(key); }
+  void read(const char* key, Json& value) { value = line_.at(key, &Json::is_object, "a mapping"); }
+  void read(const char* key, double& value) {
+    if (&value == &record_.difficulty)
+      value = line_.number(key);
+    else if (record_.is_judged)
+      value = line_.reward(key);
+  }
+  void read(const char* key, std::vector<int64_t>& ids) {
+    for (const Json& id : line_.array(key)) {
+      if (!is_count(id)) throw line_.bad(key, id, "a list of token ids, each >= 0");
+      ids.push_back(id.get<int64_t>());
+    }
+    if (ids.empty()) throw line_.bad(key, line_.array(key), "a list of at least one token id");
+  }
+  void read(const char* key, std::vector<float>& log_probs) {
+    for (const Json& x : line_.array(key)) {
+      const bool is_log_prob = x.is_number() && x.get<double>() <= kRounding && std::isfinite(x.get<float>());
+      if (!is_log_prob) throw line_.bad(key, x, "a list of finite numbers, none above 0");
+      log_probs.push_back(x.get<float>());
+    }
+    if (log_probs.size() != record_.response_ids.size())
+      throw user_error("{}: log_probs has {} entries: must be one per response token, of which there are {}",
+                       line_.origin(), log_probs.size(), record_.response_ids.size());
+  }
+  void read(const char* key, std::vector<WeightsRun>& runs) {
+    constexpr const char* kWhat = "a list of [version, number of tokens], which together are the response's";
+    int64_t rest = std::ssize(record_.response_ids);
+    for (const Json& run : line_.array(key)) {
+      if (!run.is_array() || run.size() != 2 || !std::ranges::all_of(run, is_count)) throw line_.bad(key, run, kWhat);
+      runs.push_back({.version = run[0], .num_tokens = run[1]});
+      rest -= std::min(rest + 1, runs.back().num_tokens);
+    }
+    if (rest != 0) throw line_.bad(key, line_.array(key), kWhat);
+  }
+  void read(const char* key, std::vector<int16_t>& experts) {
+    const Json& lists = line_.array(key);
+    // Contexts that end before the response does have -1 for their last token.
+    const int64_t least = std::ranges::any_of(record_.turns, &Turn::is_fresh) ? -1 : 0;
+    const auto is_expert = [&](const Json& e) {
+      return e.is_number_integer() && e.get<int64_t>() >= least && e.get<int64_t>() <= INT16_MAX;
+    };
+    for (const Json& token : lists) {
+      if (!token.is_array() || token.empty() || token.size() != lists[0].size() ||
+          !std::ranges::all_of(token, is_expert))
+        throw line_.bad(key, token, "for each token a list of as many experts' numbers as the first one has");
+      for (const Json& expert : token) experts.push_back(expert.get<int16_t>());
+    }
+    if (std::ssize(lists) != record_.num_routed())
+      throw user_error("{}: {} has {} lists: must be one for each token of prompt and response but the last, {}",
+                       line_.origin(), key, lists.size(), record_.num_routed());
+  }
+  void read(const char* key, std::vector<Turn>& turns) {
+    constexpr const char* kWhat =
+        "a list of {tokens, environment_tokens, reward, valid, state}, whose tokens together are the response's and "
+        "whose last turn is the model's; one with own_context: true has its prompt before it";
+    int64_t rest = std::ssize(record_.response_ids);
+    for (const Json& json : line_.array(key)) {
+      if (!json.is_object()) throw line_.bad(key, json, kWhat);
+      const Keys turn(json, fmt::format("{}: {}", line_.origin(), key));
+      const bool has_prompt = !turns.empty() && turns.back().num_environment_tokens > 0;
+      turns.push_back({.num_tokens = turn.integer("tokens"),
+                       .num_environment_tokens = turn.integer("environment_tokens"),
+                       .reward = turn.reward("reward"),
+                       .is_valid = turn.flag("valid"),
+                       .state = turn.integer("state"),
+                       .is_fresh = turn.has("own_context") && turn.flag("own_context")});
+      const Turn& last = turns.back();
+      if (last.num_tokens < 1 || last.num_environment_tokens < 0 || (last.is_fresh && !has_prompt))
+        throw line_.bad(key, json, kWhat);
+      rest -= std::min(rest + 1, last.num_tokens);
+      rest -= std::min(rest + 1, last.num_environment_tokens);
+    }
+    if (rest != 0 || turns.empty() || turns.back().num_environment_tokens != 0)
+      throw line_.bad(key, line_.array(key), kWhat);
+  }
+
+  const Keys line_;
+  RolloutRecord record_;
+  bool may_lack_ = false;
 };
 
 }  // namespace
 
 RolloutRecord record_from_json(const Json& json, const std::string& origin) {
-  const Fields f(json, origin);
-  RolloutRecord r;
-  r.step = f.integer("step");
-  r.domain = f.text("domain");
-  r.prompt_id = f.text("prompt_id");
-  r.group_index = f.integer("group_index");
-  r.sample_index = f.integer("sample_index");
-  if (json.contains("is_baseline")) r.is_baseline = f.at("is_baseline", &Json::is_boolean, "true or false").get<bool>();
-  r.prompt = f.text("prompt");
-  r.response = f.text("response");
-  r.prompt_ids = f.ids("prompt_ids");
-  r.response_ids = f.ids("response_ids");
-  r.log_probs = f.log_probs("log_probs");
-  if (r.log_probs.size() != r.response_ids.size())
-    throw user_error("{}: log_probs has {} entries: must be one per response token, of which there are {}", origin,
-                     r.log_probs.size(), r.response_ids.size());
-  if (json.contains("turns")) r.turns = f.turns("turns", r.response_ids.size());
-  if (json.contains("weights")) r.weights = f.weights("weights", r.response_ids.size());
-  const bool has_contexts = std::ranges::any_of(r.turns, &Turn::is_fresh);
-  if (json.contains("routed_experts"))
-    r.routed_experts = f.routed_experts("routed_experts", r.num_routed(), has_contexts ? -1 : 0);
-  if (json.contains("weights_sum")) r.weights_sum = f.text("weights_sum");
-  r.finish_reason = f.text("finish_reason");
-  r.is_judged = !f.is_null("reward");
-  if (r.is_judged) {
-    r.reward = f.reward("reward");
-    r.score = json.contains("score") ? f.reward("score") : r.reward;
-  }
-  if (json.contains("reward_detail")) r.reward_detail = f.at("reward_detail", &Json::is_object, "a mapping");
-  r.ground_truth = f.text("ground_truth");
-  r.tag = f.text("tag");
-  if (json.contains("difficulty")) r.difficulty = f.number("difficulty");
-  return r;
+  return LineReader(json, origin).record();
 }
 
 double as_written(double x) {

@@ -77,19 +77,27 @@ struct RolloutRecord {
   /// Tokens that routed_experts has lists of.
   int64_t num_routed() const { return std::ssize(prompt_ids) + std::ssize(response_ids) - 1; }
 
-  /// The form of a message between ranks; a line of a file is made by to_json().
+  /// The keys of every line, in their order.
   template <class F>
-  void fields(F& field) {
+  void core_fields(F& field) {
     field("step", step), field("domain", domain), field("prompt_id", prompt_id);
-    field("group_index", group_index), field("sample_index", sample_index), field("is_baseline", is_baseline);
+    field("group_index", group_index), field("sample_index", sample_index);
     field("prompt", prompt), field("response", response);
     field("prompt_ids", prompt_ids), field("response_ids", response_ids), field("log_probs", log_probs);
-    field("turns", turns);
-    field("routed_experts", routed_experts);
-    field("weights", weights), field("weights_sum", weights_sum), field("finish_reason", finish_reason);
-    field("is_judged", is_judged), field("score", score), field("reward", reward);
-    field("reward_detail", reward_detail), field("ground_truth", ground_truth);
-    field("tag", tag), field("difficulty", difficulty);
+    field("finish_reason", finish_reason), field("score", score), field("reward", reward);
+    field("reward_detail", reward_detail), field("ground_truth", ground_truth), field("tag", tag);
+    field("difficulty", difficulty);
+  }
+  /// The keys that a line has only where they differ from the default.
+  template <class F>
+  void rare_fields(F& field) {
+    field("is_baseline", is_baseline), field("turns", turns), field("weights", weights);
+    field("routed_experts", routed_experts), field("weights_sum", weights_sum);
+  }
+  /// The form of a message between ranks.
+  template <class F>
+  void fields(F& field) {
+    core_fields(field), rare_fields(field), field("is_judged", is_judged);
   }
 
   bool operator==(const RolloutRecord&) const = default;

@@ -54,7 +54,8 @@ inline Experience make_experience(const std::vector<Sample>& samples) {
   for (size_t b = 0; b < samples.size(); ++b) {
     e.sequence_index[b] = samples[b].sequence_index;
     if (!samples[b].log_probs.empty())
-      response_part(e, e.sampler_log_probs, static_cast<int64_t>(b)).copy_(at::tensor(samples[b].log_probs, at::kFloat));
+      response_part(e, e.sampler_log_probs, static_cast<int64_t>(b))
+          .copy_(at::tensor(samples[b].log_probs, at::kFloat));
   }
   return e;
 }
