@@ -37,7 +37,7 @@ struct DataFlags {
 };
 
 /// What owns the parts of a question.
-struct Asked {
+struct QuestionParts {
   DomainRules rules;
   std::optional<Tokenizer> tokenizer;
   DataQuestion question;
@@ -46,7 +46,7 @@ struct Asked {
 };
 
 /// `key`: what names the model, for errors.
-void measure_with(const std::string& model, const std::string& key, Asked& asked) {
+void measure_with(const std::string& model, const std::string& key, QuestionParts& asked) {
   const auto folder = model_folder(model, key);
   asked.tokenizer = Tokenizer::load(folder);
   asked.question.tokenizer = &*asked.tokenizer;
@@ -57,7 +57,7 @@ void read_part(DataFlags& flags) {
   read_flag("--ground-truth-part", flags.ground_truth_part, flags.data.ground_truth_part, finite());
 }
 
-void ask_by_flags(const DataFlags& flags, Asked& asked) {
+void ask_by_flags(const DataFlags& flags, QuestionParts& asked) {
   FlaggedReward reward;
   read_flags(flags.reward, reward);
   DataQuestion& question = asked.question;
@@ -98,7 +98,7 @@ void refuse_beside_config(const DataFlags& flags) {
   if (flags.data.template_name) refuse("template");
 }
 
-void ask_by_config(const DataFlags& flags, Asked& asked) {
+void ask_by_config(const DataFlags& flags, QuestionParts& asked) {
   refuse_beside_config(flags);
   const Config config = completed_config(flags.config);
   asked.rules = rules_of(config);
@@ -134,7 +134,7 @@ DataReport show(const DataQuestion& question) {
 }
 
 /// As the training's rows, with the configuration's rewards.
-void check_validation(const Asked& asked) {
+void check_validation(const QuestionParts& asked) {
   for (const auto& [key, data] : asked.validation) {
     std::printf("\n%s:\n", key.c_str());
     DataQuestion question = asked.question;
@@ -152,7 +152,7 @@ void check_validation(const Asked& asked) {
 void check_data_rows(DataFlags& flags) {
   read_part(flags);
   Log log(std::cerr, std::cerr, {.terminal = terminal_of(2)});
-  Asked asked;
+  QuestionParts asked;
   asked.question.log = &log;
   flags.config.empty() ? ask_by_flags(flags, asked) : ask_by_config(flags, asked);
   DataQuestion& question = asked.question;

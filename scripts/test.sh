@@ -18,15 +18,16 @@ declare -A pids
 
 scripts/setup.sh "$@"
 beside setup_tests scripts/setup.sh --tests "$@"  # while the compiler works
-scripts/build.sh "$@"
+scripts/build.sh "$@" roll_forked  # the program; ctest has roll_tests built beside the tests of the program
 finish_beside setup_tests
-scripts/check.sh
 
-# While tests wait: clang-tidy on what changed, which needs the build's commands, and the fuzzers' build.
+# While tests wait: the checks, clang-tidy on what changed, which needs the build's commands, and the fuzzers' build.
+beside check nice -n 19 scripts/check.sh
 beside tidy nice -n 19 scripts/tidy.sh
 [[ -z ${ROLL_FUZZ_SECONDS:-} ]] || beside fuzz_build nice -n 19 scripts/fuzz.sh 0
 export ROLL_PYTHON="$PWD/.deps/venv/bin/python"
 ctest --test-dir build --output-on-failure --parallel 8 --timeout 600
+finish_beside check
 finish_beside tidy
 [[ -n ${ROLL_FUZZ_SECONDS:-} ]] || exit 0
 finish_beside fuzz_build

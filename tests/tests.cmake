@@ -33,6 +33,9 @@ set(options_of_mpirun --oversubscribe --allow-run-as-root --bind-to none)
 roll_tagged_test(mpi ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 2 ${options_of_mpirun})
 roll_tagged_test(many ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 9 ${options_of_mpirun})  # more than kFewRanks
 roll_tagged_test(gpu ${CMAKE_SOURCE_DIR}/scripts/with_gpu.sh)
+get_property(catch2_tests DIRECTORY PROPERTY TESTS)
+# They wait until roll_tests is built; in a folder where only the program is, the tests of that one run meanwhile.
+add_test(NAME build_tests COMMAND nice -n 5 ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --target roll_tests --parallel 2)
 
 # The machine code of kernels, as no GPU is needed to read it.
 if(ROLL_CUDA)
@@ -62,6 +65,10 @@ add_library(roll_fork_server MODULE tests/forked/server.cpp)
 add_executable(roll_forked tests/forked/client.cpp)
 set_target_properties(roll_forked PROPERTIES OUTPUT_NAME roll RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/forked)
 target_link_options(roll_forked PRIVATE -static)
+add_dependencies(roll_forked roll roll_fork_server)  # all that tests of the program want
+if(ROLL_XGRAMMAR)
+  add_dependencies(roll_forked roll_grammar roll_grammar_library)
+endif()
 add_custom_command(TARGET roll_forked POST_BUILD  # the program looks for it beside itself
   COMMAND ${CMAKE_COMMAND} -E create_symlink ../libroll_arrow.so ${CMAKE_BINARY_DIR}/forked/libroll_arrow.so
   COMMAND ${CMAKE_COMMAND} -E create_symlink ../libroll_grammar.so ${CMAKE_BINARY_DIR}/forked/libroll_grammar.so
@@ -74,7 +81,7 @@ foreach(target roll_fork_server roll_forked)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-missing-field-initializers -Wno-restrict)
 endforeach()
 # Those that look at a process as such (its parent, signals, limits, threads, memory or libraries) start it.
-set(kStarted e2e/boxed_environment_test cli/broken_parquet_test cli/doctor_test cli/parquet_rows_test cli/response_format_test cli/serve_test cli/threads_test cli/version_test
+set(kStarted e2e/boxed_environment_test cli/broken_parquet_test cli/doctor_test cli/hostile_clients_test cli/parquet_rows_test cli/response_format_test cli/serve_test cli/threads_test cli/version_test
   e2e/agent_test e2e/outside_agents_test e2e/apart_ends_test e2e/code_sandbox_test e2e/cuda_library_test e2e/full_disk_test e2e/gone_test
   e2e/gpu_generate_test e2e/gpu_mesh_test e2e/hostile_test e2e/hosts_test e2e/large_rows_test e2e/long_context_test e2e/memory_test e2e/new_run_test e2e/packages_test
   e2e/plugin_test e2e/environment_plugin_test e2e/restarts_test e2e/resume_test e2e/reward_plugin_test e2e/sets_test e2e/stops_test e2e/strangers_test
@@ -98,9 +105,9 @@ foreach(folder cli e2e)
 endforeach()
 
 # What takes longest begins first; ctest itself knows no times in a fresh folder.
-set(kSlow cli/growth_test e2e/packages_test job e2e/judge_test e2e/hosts_test e2e/resume_test e2e/resume_kinds_test e2e/ahead_test e2e/mesh_test cli/math_verify_test
-  e2e/code_sandbox_test e2e/restarts_test e2e/full_disk_test e2e/apart_ends_test e2e/failing_rewards_test e2e/layout_test e2e/stops_test
-  e2e/hostile_test e2e/large_rows_test rollout e2e/memory_test cli/broken_parquet_test e2e/screen_test e2e/placement_test e2e/plugin_test
+set(kSlow build_tests cli/hostile_clients_test cli/growth_test e2e/packages_test e2e/code_sandbox_test e2e/resume_test e2e/mesh_test job e2e/judge_test e2e/hosts_test e2e/resume_kinds_test e2e/ahead_test cli/math_verify_test
+  e2e/restarts_test e2e/full_disk_test e2e/apart_ends_test e2e/failing_rewards_test e2e/layout_test e2e/stops_test
+  e2e/hostile_test e2e/large_rows_test model rollout e2e/memory_test cli/broken_parquet_test e2e/screen_test e2e/placement_test e2e/plugin_test
   e2e/new_run_test experience forecast dist e2e/five_domains_test e2e/simulate_test cli/run_broken e2e/curriculum_test cli/parquet_rows_test preview e2e/step_test)
 list(LENGTH kSlow cost)
 foreach(test ${kSlow})
@@ -110,7 +117,7 @@ endforeach()
 
 # Every entry has one thread, as more threads than cores would only slow all. Of ctest's eight places a test takes two, one that mostly
 # waits (for deadlines, servers, a screen) one, and a job of several ranks four: beside each other they would wait for each other's turns.
-set(kWaiting job e2e/failing_rewards_test e2e/full_disk_test e2e/hosts_test e2e/judge_test e2e/restarts_test e2e/screen_test e2e/stops_test
+set(kWaiting job cli/hostile_clients_test e2e/failing_rewards_test e2e/full_disk_test e2e/hosts_test e2e/judge_test e2e/restarts_test e2e/screen_test e2e/stops_test
   e2e/strangers_test)
 set(kRanks dist experience mpi many e2e/agent_test e2e/boxed_environment_test e2e/environment_plugin_test e2e/outside_agents_test e2e/ahead_test e2e/contexts_test e2e/environment_test e2e/experts_test e2e/five_domains_test e2e/layout_test e2e/long_context_test e2e/lora_roles_test
   e2e/lora_test e2e/memory_test e2e/mesh_test
@@ -120,3 +127,5 @@ get_property(all_tests DIRECTORY PROPERTY TESTS)
 set_tests_properties(${all_tests} PROPERTIES ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_MCA_rmaps_base_oversubscribe=1" TIMEOUT 600 PROCESSORS 2)
 set_tests_properties(${kWaiting} PROPERTIES PROCESSORS 1)
 set_tests_properties(${kRanks} PROPERTIES PROCESSORS 4)
+set_tests_properties(build_tests PROPERTIES TIMEOUT 3600 PROCESSORS 4 FIXTURES_SETUP roll_tests)
+set_tests_properties(${catch2_tests} cli/growth_test e2e/try_gpu_check_test PROPERTIES FIXTURES_REQUIRED roll_tests)

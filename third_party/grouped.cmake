@@ -1,11 +1,13 @@
-# grouped(out TARGET source...): `out` becomes what TARGET compiles instead of these sources: files that include up to twelve
-# of one folder each, which pays once for what their header leaves to instantiate. Names in anonymous namespaces must therefore
-# differ within a folder. Sources with options of their own stay alone. Unlike CMake's UNITY_BUILD, the groups name their sources
-# from the root, so that the compiler cache serves every checkout.
+# grouped(out TARGET source...): `out` becomes what TARGET compiles instead of these sources: files that include up to 24 of
+# one folder each, or of all folders that have fewer than small_folder, which pays once for what their header leaves to instantiate.
+# Names in anonymous namespaces must therefore differ within a folder, and within those small ones. Sources with options of
+# their own stay alone. Unlike CMake's UNITY_BUILD, the groups name their sources from the root, so that the compiler cache
+# serves every checkout.
 option(ROLL_UNITY "Compile the library's sources in groups: quicker as a whole, slower where one is edited" ON)
+set(small_folder 4)  # sources
 function(grouped out target)
   set(compiled "")
-  set(groups "")
+  set(folders "")
   foreach(source ${ARGN})
     get_source_file_property(options ${source} COMPILE_OPTIONS)
     get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)
@@ -15,11 +17,24 @@ function(grouped out target)
     endif()
     file(RELATIVE_PATH source ${ROLL_ROOT} ${source})
     get_filename_component(folder ${source} DIRECTORY)
-    math(EXPR group "0${number_in_${folder}} / 12")
-    math(EXPR number_in_${folder} "0${number_in_${folder}} + 1")
-    set(group ${CMAKE_BINARY_DIR}/groups/${target}/${folder}_${group}.cpp)
-    string(APPEND text_of_${group} "#include \"${source}\"\n")
-    list(APPEND groups ${group})
+    list(APPEND folders ${folder})
+    list(APPEND sources_of_${folder} ${source})
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  set(groups "")
+  foreach(folder ${folders})
+    list(LENGTH sources_of_${folder} count)
+    set(place ${folder})
+    if(count LESS small_folder)
+      set(place small_folders)
+    endif()
+    foreach(source ${sources_of_${folder}})
+      math(EXPR group "0${number_in_${place}} / 24")
+      math(EXPR number_in_${place} "0${number_in_${place}} + 1")
+      set(group ${CMAKE_BINARY_DIR}/groups/${target}/${place}_${group}.cpp)
+      string(APPEND text_of_${group} "#include \"${source}\"\n")
+      list(APPEND groups ${group})
+    endforeach()
   endforeach()
   list(REMOVE_DUPLICATES groups)
   foreach(group ${groups})

@@ -145,8 +145,8 @@ class RemotePeer : public LinePeer {
   std::optional<Endpoint> endpoint_;  // once it is needed
   std::optional<JobSecret> secret_;
   Stage stage_ = Stage::kNone;
-  Socket socket_;               // while it connects, and once it is ready
-  std::optional<Visit> visit_;  // between these
+  Socket socket_;                   // while it connects, and once it is ready
+  std::optional<DoorVisit> visit_;  // between these
   std::string to_send_, received_, why_lost_;
   size_t num_sent_ = 0;
   double timeout_s_ = 0;

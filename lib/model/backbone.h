@@ -110,6 +110,8 @@ class Backbone {
   /// What embeddings are multiplied by, rounded to the model's dtype, as it was in training.
   double embedding_scale() const;
   double rounded(double number) const;
+  /// Kernels of layers in place of the device's own.
+  void launch_by(std::shared_ptr<const LayerLauncher> launcher) { launcher_ = std::move(launcher); }
 
   /// [S / tp, E] after the final norm; see Transformer::forward. In a pipeline through the chunk that the stage has
   /// entered; where that is not the model's end: undefined, and what it computed is on its way to the next stage.

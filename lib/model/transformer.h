@@ -53,6 +53,7 @@ class Transformer {
   /// Those that are trained: all, or the adapters.
   const NamedTensors& trained() const { return trained_; }
 
+  Backbone& backbone() { return backbone_; }
   const Backbone& backbone() const { return backbone_; }
   const ModelParallel& parallel() const { return backbone_.parallel(); }
   /// Which parts of the parameters this rank holds.

@@ -45,6 +45,7 @@ class ValueModel {
 
   const ModelParallel& parallel() const { return backbone_.parallel(); }
   const ParameterShards& parts() const { return *parts_; }
+  Backbone& backbone() { return backbone_; }
   const Backbone& backbone() const { return backbone_; }
 
   /// Leaf tensors that require gradients; update them in place.

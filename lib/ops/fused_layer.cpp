@@ -49,12 +49,18 @@ void launch(const LayerLauncher& launcher, const at::Tensor& x, const F& make) {
     launcher.launch(LayerKernelOf<float>(make(0.0f)));
 }
 
+/// A launcher that backward wants.
+struct KeptLauncher : torch::CustomClassHolder {
+  explicit KeptLauncher(const LayerLauncher& launcher) : launcher(launcher.shared_from_this()) {}
+  std::shared_ptr<const LayerLauncher> launcher;
+};
+
 void keep(AutogradContext* ctx, const LayerLauncher& launcher) {
-  ctx->saved_data["launcher"] = reinterpret_cast<int64_t>(&launcher);
+  ctx->saved_data["launcher"] = c10::IValue::make_capsule(c10::make_intrusive<KeptLauncher>(launcher));
 }
 
 const LayerLauncher& kept_launcher(AutogradContext* ctx) {
-  return *reinterpret_cast<const LayerLauncher*>(ctx->saved_data["launcher"].toInt());
+  return *c10::static_intrusive_pointer_cast<KeptLauncher>(ctx->saved_data["launcher"].toCapsule())->launcher;
 }
 
 bool has_wide_gradient(const at::Tensor& weight) {
@@ -287,8 +293,7 @@ class FusedRows : public torch::autograd::Function<FusedRows> {
 }  // namespace
 
 std::shared_ptr<const LayerLauncher> make_layer_launcher(c10::Device device) {
-  if (device.is_cuda()) return std::make_shared<const CudaLayerLauncher>(device);
-  return device.type() == c10::DeviceType::PrivateUse1 ? other_layer_launcher : nullptr;
+  return device.is_cuda() ? std::make_shared<const CudaLayerLauncher>(device) : nullptr;
 }
 
 bool takes_layer(const at::Tensor& x, const std::vector<int64_t>& sizes, const std::vector<at::Tensor>& weights) {

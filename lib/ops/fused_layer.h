@@ -1,6 +1,6 @@
 // The pieces of a layer between its products as kernels (cuda/layer_kernels.h), differentiable: what layer_ops.h
 // computes, in a fraction of the launches and of the memory's traffic. Gradients of weights go into the float32
-// gradient that a weight has, else to autograd. A launcher must outlive backward.
+// gradient that a weight has, else to autograd. Launchers are those of shared pointers, which backward keeps.
 // Legend: N rows (tokens), E hidden size, H query heads, Hkv key/value heads, D head size, I inner size.
 #pragma once
 

@@ -9,17 +9,14 @@
 
 namespace roll {
 
-class LayerLauncher {
+class LayerLauncher : public std::enable_shared_from_this<LayerLauncher> {
  public:
   virtual ~LayerLauncher() = default;
   virtual void launch(const LayerKernelOf<float>& kernel) const = 0;
   virtual void launch(const LayerKernelOf<Bf16>& kernel) const = 0;
 };
 
-/// Launches on a GPU's current stream. Null on the CPU, where layers are its own; elsewhere what follows.
+/// Launches on a GPU's current stream. Null elsewhere: layers are the CPU's own, or LibTorch's operators.
 std::shared_ptr<const LayerLauncher> make_layer_launcher(c10::Device device);
-
-/// Of a device that is neither (tests have one); null: layers are LibTorch's operators.
-inline std::shared_ptr<const LayerLauncher> other_layer_launcher;
 
 }  // namespace roll

@@ -20,7 +20,7 @@ auto kind_of(const T& part) {
 /// states.
 constexpr int64_t kVector = 8;
 
-int64_t rounded_up(int64_t x, int64_t multiple) {
+int64_t padded(int64_t x, int64_t multiple) {
   return (x + multiple - 1) / multiple * multiple;
 }
 
@@ -57,8 +57,8 @@ FlatLayout plan_flat_layout(const std::vector<FlatParameter>& parameters, int64_
   const auto close = [&] {
     if (layout.buckets.empty()) return;
     Bucket& last = layout.buckets.back();
-    last.size = rounded_up(last.size, num_slices);
-    layout.total = rounded_up(last.begin + last.size, num_slices * kVector);
+    last.size = padded(last.size, num_slices);
+    layout.total = padded(last.begin + last.size, num_slices * kVector);
   };
   for (const int64_t i : order) {
     const FlatParameter& p = parameters[i];

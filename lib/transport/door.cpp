@@ -96,16 +96,16 @@ void Door::add_polls(std::vector<pollfd>& polls) const {
   for (const Caller& caller : callers_) polls.push_back({caller.socket.fd(), POLLIN, 0});
 }
 
-Visit::Visit(Socket socket, const JobSecret& secret, const Hello& hello)
+DoorVisit::DoorVisit(Socket socket, const JobSecret& secret, const Hello& hello)
     : socket_(std::move(socket)), secret_(secret), said_{{}, fresh_nonce(), hello} {}
 
-void Visit::answer() {
+void DoorVisit::answer() {
   const Digest proof = proof_of(secret_, kOfCaller, bytes_of(said_));
   send_now(socket_, bytes_of(said_).subspan(sizeof(Nonce)));
   send_now(socket_, proof);
 }
 
-bool Visit::go_on() {
+bool DoorVisit::go_on() {
   size_t& count = num_received_;
   if (count < sizeof(Nonce)) {
     count += socket_.receive_some(std::span(said_.of_door).subspan(count));
@@ -120,7 +120,7 @@ bool Visit::go_on() {
   return true;
 }
 
-JobSecret Visit::session() const {
+JobSecret DoorVisit::session() const {
   return proof_of(secret_, kOfSession, bytes_of(said_));
 }
 

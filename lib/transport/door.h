@@ -70,9 +70,9 @@ class Door {
 };
 
 /// The caller's side.
-class Visit {
+class DoorVisit {
  public:
-  Visit(Socket socket, const JobSecret& secret, const Hello& hello);
+  DoorVisit(Socket socket, const JobSecret& secret, const Hello& hello);
   /// Goes on without waiting; whether the door has proved that it knows the secret. ConnectionLost: it has not.
   bool go_on();
   int fd() const { return socket_.fd(); }

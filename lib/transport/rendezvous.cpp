@@ -261,7 +261,7 @@ Rendezvous call_first(int rank, int size, const Invitation& invitation, Wait& wa
   Socket first = connect_to(invitation.endpoint);
   found.listener = listen_at({first.own_endpoint().address, 0});
   const JobSecret secret = secret_of(invitation.secret);
-  Visit visit(std::move(first), secret, {static_cast<uint64_t>(rank), found.listener.own_endpoint()});
+  DoorVisit visit(std::move(first), secret, {static_cast<uint64_t>(rank), found.listener.own_endpoint()});
   while (!visit.go_on()) pause();
   first = visit.take_socket();
   const Announcement all = Announcement::received(first, static_cast<size_t>(size), visit.session(), pause);

@@ -95,10 +95,10 @@ class TcpWire : public PairsWire {
   struct Call {
     int lower;
     Endpoint endpoint;
-    Visit visit;
+    DoorVisit visit;
   };
 
-  Visit visit(int lower, const Endpoint& endpoint, const Wait& wait) {
+  DoorVisit visit(int lower, const Endpoint& endpoint, const Wait& wait) {
     try {
       return {connect_to(endpoint), secret_, {static_cast<uint64_t>(rank_), {}}};
     } catch (const ConnectionLost& error) {

@@ -192,6 +192,16 @@ def requests(target):
     yield "a text of 7 MB", many(dict(prompt="ab " * 2_300_000, max_tokens=1), count=1)
     yield "an echo times n", many(dict(prompt="x" * 30_000, n=1024, max_tokens=1, echo=True))
 
+    def is_refused(wire):
+        """Whether its end or an error came, as then nothing more does; it stays unread."""
+        wire.setblocking(False)
+        try:
+            return wire.recv(10, socket.MSG_PEEK) in (b"", b"HTTP/1.1 4", b"HTTP/1.1 5")
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
     def held(body, count=1, seconds=3, **more):
         """Connections whose requests take long, and whose answers nobody reads."""
         def hold():
@@ -199,7 +209,8 @@ def requests(target):
             text = json.dumps(dict(max_tokens=30_000, logit_bias=NO_END) | body).encode()
             for wire in wires:
                 with contextlib.suppress(OSError): wire.sendall(target.head(Content_Length=len(text), **more) + text + b"GET")
-            time.sleep(seconds)
+            deadline = time.monotonic() + seconds
+            while time.monotonic() < deadline and not all(map(is_refused, wires)): time.sleep(0.1)
             return wires
         return hold
     yield "all places for one request", held(dict(prompt=[1], n=1024))

@@ -208,7 +208,7 @@ def check_faults(folder):
     assert late in seen.stderr and "actor_train.data_args.file_name" in seen.stderr, seen.stderr
     seen = roll(folder, "data", "check", "late.jsonl", "--reward", "math_rule", exit_code=2)
     assert f"1 of {120 * 200 + 1} rows cannot be used, the first: {late}: ground_truth: missing" in seen.stderr, seen.stderr
-    roll(folder, "validate-config", "--config", config, files, "--no-data")
+    roll(folder, "validate-config", "--config", config, files, "--no-data", "--no-time")
     seen = roll(folder, "validate-config", "--config", config, "prompt_length=4", exit_code=2)
     assert "prompt_length = 4: all 120 training rows of the domain math_rule are longer, the shortest has" in seen.stderr, seen.stderr
     print("a faulty row at the end of a file, and a prompt_length that no row fits, are found before a training")
@@ -221,7 +221,7 @@ def check_code_of_ones_own(folder):
     change = ["rewards.math_rule.type=command", f"rewards.math_rule.command=[{sys.executable}, judge.py]"]
     seen = roll(folder, "validate-config", "--config", config, *change, exit_code=2)
     assert "cannot read 0" in seen.stderr, seen.stderr
-    roll(folder, "validate-config", "--config", config, *change, "--no-data")
+    roll(folder, "validate-config", "--config", config, *change, "--no-data", "--no-time")
     print("a reward program that fails is found before a training")
 
 

@@ -4,6 +4,7 @@ packages_test.py BINARY. The torch is that of .deps: nothing is downloaded.
 """
 import gzip
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -48,7 +49,7 @@ def run(*words, wanted=0, **how):
 
 
 def package(kind, out):
-    run(ROOT / "scripts/package.sh", *kind, "--build", BINARY.parent, "--out", out)
+    run(ROOT / "scripts/package.sh", *kind, "--build", BINARY.parent, "--out", out, env=dict(os.environ, DPKG_DEB_COMPRESSOR_LEVEL="1", GZIP="-1"))
     (made,) = [file for file in out.iterdir() if file.suffix in (".whl", ".deb", ".gz")]
     return made
 
@@ -109,7 +110,7 @@ def check_again(roll, folder, env):
     """A second quickstart is refused with flags that it has."""
     text = run(roll, "quickstart", "max_steps=2", cwd=folder, env=env, wanted=2)
     assert "go on with it by --resume, or begin beside it by --new-run" in text, text[-2000:]
-    run(roll, "quickstart", "max_steps=2", "eval_steps=0", "save_steps=100", "--resume", cwd=folder, env=env)
+    run(roll, "quickstart", "max_steps=2", *SHORT, "--resume", cwd=folder, env=env)
     run(roll, "quickstart", "max_steps=1", *SHORT, "--new-run", cwd=folder, env=env)
     train = folder / "output/quickstart/train"
     assert (train / "latest/metrics.jsonl").exists() and (train / "latest").resolve() != train.resolve(), [*train.iterdir()]
@@ -141,7 +142,7 @@ def check_wheel(folder):
     said = run(roll, "--version", cwd=folder, env=env)
     assert "LibTorch" in said and f"\nVersion: {said.split()[1]}\n" in metadata, (said, metadata[:500])
     shorten_warm_up(site / "roll_rlvr/bundle/share/roll/configs")
-    text = run(roll, "quickstart", "max_steps=2", "eval_steps=0", "save_steps=100", cwd=folder, env=env)
+    text = run(roll, "quickstart", "max_steps=2", *SHORT, cwd=folder, env=env)
     made = folder / "output/quickstart"
     assert "== step 4 of 4: PPO" in text and num_steps(made / "train") == 2, text[-3000:]
     check_again(roll, folder, env)

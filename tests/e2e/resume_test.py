@@ -18,6 +18,7 @@ from resumed import STEPS, binary, check_same, command, prepare, run
 # With two ranks weights are bfloat16, whose float32 masters have a half of their own in a checkpoint, and the sampler reads 8 bits of them.
 DTYPES = {1: [], 2: ["actor_train.model_args.dtype=bf16", "critic.model_args.dtype=bf16", "actor_infer.model_args.dtype=int8"]}
 KILLS = int(os.environ.get("ROLL_KILLS", "8"))
+FORKED = binary.parent / "forked/roll"  # starts sooner, for what nobody kills
 
 
 def descendants(pid):
@@ -103,7 +104,7 @@ def check_stops(folder, ranks):
 
 
 def verify(checkpoint, code):
-    done = subprocess.run([binary, "verify", checkpoint], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([FORKED, "verify", checkpoint], capture_output=True, text=True, timeout=60)
     assert done.returncode == code, f"exit code {done.returncode}, not {code}: {done.stdout}{done.stderr}"
     return done.stdout + done.stderr
 

@@ -152,14 +152,14 @@ const Reader kCsvRows{
 
 // ---- templates
 
-void render(const std::string& source) {
+void render_template(const std::string& source) {
   using namespace jinja;
   List messages;
   for (int i = 0; i < 20; ++i) messages.emplace_back(Dict{{"role", "user"}, {"content", "hello"}});
   Template::parse(source, "t").render({{"messages", messages}}, Template::kMaxWork);
 }
 const Reader kTemplate{"template",
-                       render,
+                       render_template,
                        {{"text", 20000, each("text\n")},
                         {"prints", 1000, each("{{ messages[0].role }}")},
                         {"names that are set", 250, each("{% set a^ = ^ %}")},

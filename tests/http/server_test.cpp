@@ -76,9 +76,9 @@ struct Echo {
 };
 
 /// One connection to the server.
-class Wire {
+class RawClient {
  public:
-  explicit Wire(int port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit RawClient(int port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<uint16_t>(port));
@@ -87,9 +87,9 @@ class Wire {
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     REQUIRE(::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
   }
-  ~Wire() { ::close(fd_); }
-  Wire(const Wire&) = delete;
-  Wire& operator=(const Wire&) = delete;
+  ~RawClient() { ::close(fd_); }
+  RawClient(const RawClient&) = delete;
+  RawClient& operator=(const RawClient&) = delete;
 
   /// False: the connection has ended.
   bool send(const std::string& text) const {
@@ -130,7 +130,7 @@ bool becomes(const std::function<bool()>& is_so) {
 TEST_CASE("requests are answered one after the other on a connection, whole or as a stream", "[http]") {
   Echo echo;
   echo.listen();
-  const Wire wire(echo.server->port());
+  const RawClient wire(echo.server->port());
   wire.send(request("POST /x", with_length("hello"), "hello"));
   CHECK_THAT(wire.receive("5 of POST"), Contains("200 OK"));
   wire.send(request("POST /x", "Transfer-Encoding: chunked\r\n", "3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n"));
@@ -144,7 +144,7 @@ TEST_CASE("requests are answered one after the other on a connection, whole or a
 TEST_CASE("a refusal is decided by the head, and the connection goes on behind its body", "[http]") {
   Echo echo;
   echo.listen();
-  const Wire wire(echo.server->port());
+  const RawClient wire(echo.server->port());
   const std::string large(5000, 'x');
   wire.send("POST /x HTTP/1.1\r\nHost: a\r\n" + with_length(large) + "\r\n" + large);
   CHECK_THAT(wire.receive("no key"), Contains("401"));
@@ -159,7 +159,7 @@ TEST_CASE("a refusal is decided by the head, and the connection goes on behind i
   CHECK(echo.num_answered == 0);
   wire.send(request("GET /x"));
   CHECK_THAT(wire.receive("0 of GET"), Contains("200 OK"));
-  const Wire asking(echo.server->port());  // whether to send its body
+  const RawClient asking(echo.server->port());  // whether to send its body
   asking.send(request("POST /x", "Expect: 100-continue\r\nContent-Length: 5000\r\n"));
   CHECK_THAT(asking.receive(), Contains("413") && !Contains("100 Continue"));
 }
@@ -168,7 +168,7 @@ TEST_CASE("a refused body is read to its end, but not without end", "[http]") {
   Echo echo;
   echo.limits.request_s = 100;
   echo.listen();
-  const Wire wire(echo.server->port());
+  const RawClient wire(echo.server->port());
   wire.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 300000000\r\n\r\n");
   const std::string piece(1 << 20, 'x');
   int num_sent = 0;
@@ -180,7 +180,7 @@ TEST_CASE("a refused body is read to its end, but not without end", "[http]") {
 TEST_CASE("heads have a largest size", "[http]") {
   Echo echo;
   echo.listen();
-  const Wire wire(echo.server->port());
+  const RawClient wire(echo.server->port());
   wire.send("GET /x HTTP/1.1\r\nX: " + std::string(100'000, 'x'));
   CHECK_THAT(wire.receive(), Contains("431") || Contains("413"));
 }
@@ -190,7 +190,7 @@ TEST_CASE("bodies have a largest size together, and the largest makes room", "[h
   echo.limits.max_body_bytes = 1500;
   echo.limits.request_s = 100;
   echo.listen();
-  const Wire hog(echo.server->port()), other(echo.server->port()), third(echo.server->port());
+  const RawClient hog(echo.server->port()), other(echo.server->port()), third(echo.server->port());
   const auto have_arrived = [&] {  // whatever was sent before
     third.send(request("GET /x"));
     CHECK_THAT(third.receive("0 of GET"), Contains("200 OK"));
@@ -210,13 +210,13 @@ TEST_CASE("bodies that handlers keep leave room for small ones, and for all once
   echo.limits.max_body_bytes = 1500;
   echo.limits.max_answering = 5;  // a share of 300 bytes
   echo.listen();
-  const auto ask = [&](const Wire& wire, const std::string& path, size_t size) {
+  const auto ask = [&](const RawClient& wire, const std::string& path, size_t size) {
     const std::string body(size, 'x');
     wire.send(request("POST " + path, with_length(body), body));
   };
-  const Wire other(echo.server->port());
+  const RawClient other(echo.server->port());
   {
-    const Wire first(echo.server->port()), second(echo.server->port());
+    const RawClient first(echo.server->port()), second(echo.server->port());
     ask(first, "/wait", 900);
     ask(second, "/wait", 500);
     REQUIRE(becomes([&] { return echo.num_answered == 2; }));
@@ -226,7 +226,7 @@ TEST_CASE("bodies that handlers keep leave room for small ones, and for all once
     CHECK_THAT(other.receive("300 of POST"), Contains("200 OK"));
   }
   REQUIRE(becomes([&] { return echo.num_gone == 2; }));
-  const Wire third(echo.server->port());
+  const RawClient third(echo.server->port());
   ask(third, "/drop", 900);
   REQUIRE(becomes([&] { return echo.num_answered == 4; }));
   REQUIRE(becomes([&] {
@@ -240,7 +240,7 @@ TEST_CASE("streams that are not read have a largest size together, and the large
   echo.limits.max_unsent_bytes = 1 << 20;
   echo.limits.request_s = 100;
   echo.listen();
-  const Wire unread(echo.server->port()), reader(echo.server->port());
+  const RawClient unread(echo.server->port()), reader(echo.server->port());
   unread.send(request("GET /flood"));
   REQUIRE(becomes([&] { return echo.num_answered == 1; }));
   reader.send(request("GET /stream"));
@@ -253,7 +253,7 @@ TEST_CASE("an answer that is larger than all that may be unread is none, unless 
   Echo echo;
   echo.limits.max_unsent_bytes = 1000;
   echo.listen();
-  const Wire wire(echo.server->port());
+  const RawClient wire(echo.server->port());
   wire.send(request("GET /large"));
   CHECK_THAT(wire.receive("but for streams"), Contains("413") && Contains("has 2000 bytes; at most 1000"));
   wire.send(request("GET /shared"));
@@ -263,7 +263,7 @@ TEST_CASE("an answer that is larger than all that may be unread is none, unless 
 TEST_CASE("a client may wait for its answer for long, and must then fetch it", "[http]") {
   Echo echo;
   echo.listen();
-  const Wire waiting(echo.server->port()), unread(echo.server->port());
+  const RawClient waiting(echo.server->port()), unread(echo.server->port());
   unread.send(request("GET /flood"));
   waiting.send(request("GET /late"));
   CHECK_THAT(waiting.receive("0 of GET"), Contains("200 OK"));
@@ -283,7 +283,7 @@ TEST_CASE("a request whose length is in doubt is refused, and nothing behind it 
         "Transfer-Encoding : chunked\r\n", "Transfer-Encoding:\r\n chunked\r\n", "Content-Length: 1\r\n 0\r\n"})
     for (const std::string method : {"POST", "PUT", "GET"}) {
       CAPTURE(method, headers);
-      const Wire wire(echo.server->port());
+      const RawClient wire(echo.server->port());
       wire.send(request(method + " /x", headers, "0\r\n\r\n" + smuggled));
       CHECK_THAT(wire.receive(), Contains("400 Bad Request") && !Contains("200 OK"));
     }
@@ -299,32 +299,32 @@ TEST_CASE("a client that leaves in the middle of a request is let go at once", "
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
   };
   const auto before = num_descriptors();
-  const Wire held_up(echo.server->port());
+  const RawClient held_up(echo.server->port());
   held_up.send(request("GET /pause"));  // so that the others' ends come together with what they send
   REQUIRE(becomes([&] { return echo.is_pausing.load(); }));
   for (const std::string& part :
        {std::string(), std::string("GET /x HT"), request("POST /x", "Content-Length: 9\r\n", "x"),
         request("POST /x", "Transfer-Encoding: chunked\r\n", "5\r\nx")})
-    for (int i = 0; i < 20; ++i) Wire(echo.server->port()).send(part);
+    for (int i = 0; i < 20; ++i) RawClient(echo.server->port()).send(part);
   CHECK(becomes([&] { return num_descriptors() <= before + 2; }));  // both sides of the first one
 }
 
 TEST_CASE("a request that does not arrive in time ends its connection", "[http]") {
   Echo echo;
   echo.listen();
-  const Wire silent(echo.server->port()), slow(echo.server->port()), in_body(echo.server->port());
+  const RawClient silent(echo.server->port()), slow(echo.server->port()), in_body(echo.server->port());
   slow.send("GET /x HTTP/1.1\r\nX: y\r\n");
   in_body.send(request("POST /x", "Content-Length: 10\r\n", "{"));
-  for (const Wire* wire : {&silent, &slow, &in_body}) CHECK_THAT(wire->receive(), Contains("408"));
+  for (const RawClient* wire : {&silent, &slow, &in_body}) CHECK_THAT(wire->receive(), Contains("408"));
 }
 
 TEST_CASE("where connections run out, those that kept the server waiting longest go first", "[http]") {
   Echo echo;
   echo.limits.request_s = 100;
   echo.listen();
-  std::vector<std::unique_ptr<Wire>> crowd;
-  for (int i = 0; i < 60; ++i) crowd.push_back(std::make_unique<Wire>(echo.server->port()));
-  const Wire honest(echo.server->port());
+  std::vector<std::unique_ptr<RawClient>> crowd;
+  for (int i = 0; i < 60; ++i) crowd.push_back(std::make_unique<RawClient>(echo.server->port()));
+  const RawClient honest(echo.server->port());
   honest.send(request("GET /x"));
   CHECK_THAT(honest.receive("0 of GET"), Contains("200 OK"));
   CHECK_THAT(crowd.front()->receive(), Contains("408"));
@@ -334,13 +334,13 @@ TEST_CASE("a handler learns that its client has gone, or that the server stops",
   Echo echo;
   echo.listen();
   {
-    const Wire wire(echo.server->port());
+    const RawClient wire(echo.server->port());
     wire.send(request("GET /wait"));
     REQUIRE(becomes([&] { return echo.num_answered == 1; }));
     wire.send("GET");  // which nobody reads
   }
   CHECK(becomes([&] { return echo.num_gone == 1; }));
-  const Wire wire(echo.server->port()), silent(echo.server->port());
+  const RawClient wire(echo.server->port()), silent(echo.server->port());
   wire.send(request("GET /wait"));
   REQUIRE(becomes([&] { return echo.num_answered == 2; }));
   echo.server.reset();
@@ -351,7 +351,7 @@ TEST_CASE("requests beyond those that may be answered at once are turned away", 
   Echo echo;
   echo.limits.max_answering = 1;
   echo.listen();
-  const Wire first(echo.server->port()), second(echo.server->port());
+  const RawClient first(echo.server->port()), second(echo.server->port());
   first.send(request("GET /wait"));
   REQUIRE(becomes([&] { return echo.num_answered == 1; }));
   second.send(request("GET /x"));

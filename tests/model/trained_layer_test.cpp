@@ -9,6 +9,7 @@
 #include "model/mixers.h"
 #include "model/transformer.h"
 #include "ops/attention.h"
+#include "ops/fake_device.h"
 #include "ops/recompute.h"
 #include "ops/simulated_layer_launcher.h"
 #include "optim/optimizer.h"
@@ -124,12 +125,12 @@ TEST_CASE("a layer of kernels and packed products is the CPU's in float64, and s
   const auto [dtype, tolerance] = GENERATE(table<at::ScalarType, double>({{at::kFloat, 1e-5}, {at::kBFloat16, 3e-2}}));
   const bool qkv_bias = GENERATE(false, true), qk_norm = GENERATE(false, true), has_optimizer = GENERATE(false, true);
   CAPTURE(dtype, qkv_bias, qk_norm, has_optimizer);
-  const test::SimulatedLayerLauncher launcher;
+  const auto launcher = std::make_shared<test::SimulatedLayerLauncher>();
   const LayerOnDevice layer(layer_spec(qkv_bias, qk_norm), dtype, has_optimizer);
   const at::Tensor x = at::randn({kTokens, 64}).to(dtype), slopes = at::randn({kTokens, 64}).to(dtype);
   const at::Tensor own = to_fake(x).requires_grad_(), exact = x.to(at::kDouble).requires_grad_();
   const LayerWeights weights = layer.weights(), reference = layer.reference();
-  const at::Tensor found = run_layer(weights, own, pass_on(test::fake_device(), layer.spec, &launcher));
+  const at::Tensor found = run_layer(weights, own, pass_on(test::fake_device(), layer.spec, launcher.get()));
   const at::Tensor wanted = run_layer(reference, exact, pass_on(at::kCPU, layer.spec, nullptr));
   check_close(found, wanted.detach(), tolerance);
   found.backward(to_fake(slopes));
@@ -145,10 +146,10 @@ TEST_CASE("a layer of kernels and packed products is the CPU's in float64, and s
 TEST_CASE("a trained layer takes 12 launches forward, 24 backward, and few bytes", "[model]") {
   const bool qkv_bias = GENERATE(false, true), qk_norm = GENERATE(false, true);
   const auto dtype = GENERATE(at::kBFloat16, at::kFloat);
-  const test::SimulatedLayerLauncher launcher;
+  const auto launcher = std::make_shared<test::SimulatedLayerLauncher>();
   const LayerOnDevice layer(layer_spec(qkv_bias, qk_norm), dtype, true);
   const LayerWeights weights = layer.weights();
-  const LayerPass pass = pass_on(test::fake_device(), layer.spec, &launcher);
+  const LayerPass pass = pass_on(test::fake_device(), layer.spec, launcher.get());
   const at::Tensor x = to_fake(at::randn({kTokens, 64}).to(dtype)).requires_grad_();
   const at::Tensor slopes = to_fake(at::randn({kTokens, 64}).to(dtype));
   const auto launches = [](const char* what) {
@@ -163,10 +164,10 @@ TEST_CASE("a trained layer takes 12 launches forward, 24 backward, and few bytes
   test::take_device_counts();
   const at::Tensor y = run_layer(weights, x, pass);
   CHECK(launches("forward:") <= 12);
-  const auto forward = launcher.take_bytes();
+  const auto forward = launcher->take_bytes();
   y.backward(slopes);
   CHECK(launches("backward:") <= 24);
-  const auto backward = launcher.take_bytes();
+  const auto backward = launcher->take_bytes();
   if (dtype != at::kBFloat16) return;
   // With recomputation, forward twice. What LibTorch adds at the layer's end reads two numbers and writes one.
   const auto bytes = [&](const std::string& kernel, double numbers) {
@@ -186,13 +187,13 @@ TEST_CASE("a trained layer takes 12 launches forward, 24 backward, and few bytes
 }
 
 TEST_CASE("a layer of odd sizes runs without kernels", "[model]") {
-  const test::SimulatedLayerLauncher launcher;
+  const auto launcher = std::make_shared<test::SimulatedLayerLauncher>();
   ModelSpec spec = layer_spec(true, true);
   spec.intermediate_size = 90;
   const LayerOnDevice layer(spec, at::kFloat, true);
   const at::Tensor x = at::randn({kTokens, 64});
-  const at::Tensor found = run_layer(layer.weights(), to_fake(x), pass_on(test::fake_device(), spec, &launcher));
-  CHECK(launcher.take_bytes().empty());
+  const at::Tensor found = run_layer(layer.weights(), to_fake(x), pass_on(test::fake_device(), spec, launcher.get()));
+  CHECK(launcher->take_bytes().empty());
   check_close(found, run_layer(layer.reference(), x.to(at::kDouble), pass_on(at::kCPU, spec, nullptr)), 1e-5);
 }
 

@@ -27,11 +27,14 @@ inline at::Tensor replayed_experts(const PackedTokens& tokens, const ModelSpec& 
   return all.remainder(spec.mixture->routing.count - 1).to(at::kShort);  // the last one has no token
 }
 
-/// The gradients of a loss of some sequences; `replays`: through experts that were chosen before, so that rounding
-/// chooses no others.
+/// The gradients of a loss of some sequences, by the device's kernels or `launcher`'s; `replays`: through experts that
+/// were chosen before, so that rounding chooses no others.
 inline void check_trained_mixture(const ModelSpec& spec, at::Device device, at::ScalarType dtype, double tolerance,
-                                  bool replays, const Recomputation& recompute) {
-  const Transformer there = Transformer::init(spec, 1, device, dtype), here = Transformer::init(spec, 1);
+                                  bool replays, const Recomputation& recompute,
+                                  std::shared_ptr<const LayerLauncher> launcher = nullptr) {
+  Transformer there = Transformer::init(spec, 1, device, dtype);
+  if (launcher) there.backbone().launch_by(std::move(launcher));
+  const Transformer here = Transformer::init(spec, 1);
   for (size_t i = 0; i < here.parameters().size(); ++i) {
     const at::Tensor own = there.parameters()[i].second.detach();
     if (own.dim() == 1) own.add_(at::linspace(-0.5, 0.5, own.numel()).to(device, dtype));  // norms and biases
@@ -41,7 +44,7 @@ inline void check_trained_mixture(const ModelSpec& spec, at::Device device, at::
   FlatAdamW buffers(there.parameters(), {});  // where experts are one stack, and gradients float32
   std::vector<std::vector<int64_t>> ids = {{5}, {1, 2, 3, 4, 5, 6, 7}, {}, {8, 8, 8}};
   for (int64_t i = 0; i < 60; ++i) ids[2].push_back(i * i * 37 % spec.vocab_size);
-  for (const Transformer* model : {&there, &here}) {
+  for (const Transformer* model : {&std::as_const(there), &here}) {
     PackedTokens tokens = pack_tokens(ids, model->device());
     if (replays) tokens.routed_experts = replayed_experts(tokens, spec).to(model->device());
     token_log_probs(*model, tokens, 1.0, false, recompute).log_probs.sum().backward();

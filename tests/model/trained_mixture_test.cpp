@@ -7,6 +7,7 @@
 #include "checkpoint/temporary_folder.h"
 #include "model/some_ids.h"
 #include "model/trained_mixture.h"
+#include "ops/fake_device.h"
 #include "ops/grouped_products.h"
 #include "ops/simulated_layer_launcher.h"
 
@@ -18,11 +19,10 @@ TEST_CASE("a mixture is trained on a device as on the CPU, by grouped products o
   const bool has_kernels = GENERATE(false, true);
   const auto recompute = GENERATE(Recomputation{}, kEveryLayer);
   INFO(arch << " in " << at::toString(dtype) << ", kernels: " << has_kernels);
-  if (has_kernels) other_layer_launcher = std::make_shared<test::SimulatedLayerLauncher>();
   test::take_device_counts();
   test::check_trained_mixture(test::mixture_spec(arch, 64, 6, 2), test::fake_device(), dtype, tolerance,
-                              dtype == at::kBFloat16, recompute);
-  other_layer_launcher.reset();
+                              dtype == at::kBFloat16, recompute,
+                              has_kernels ? std::make_shared<test::SimulatedLayerLauncher>() : nullptr);
   test::DeviceCounts counts = test::take_device_counts();
   const bool is_grouped = counts.launches.contains("aten::_grouped_mm");
   CHECK(is_grouped == (dtype == at::kBFloat16));
@@ -53,7 +53,7 @@ TEST_CASE("adapters of experts compute and learn on a device what they do on the
   Transformer::init(test::mixture_spec("qwen3_moe", 64, 6, 2), 1).save(folder / "m");
   const LoraSpec lora{.rank = 8, .alpha = 16};  // ranks that one kernel takes
   const bool has_kernels = GENERATE(false, true);
-  const test::SimulatedLayerLauncher launcher;
+  const auto launcher = std::make_shared<test::SimulatedLayerLauncher>();
   at::Tensor found[2];
   std::map<std::string, at::Tensor> gradients[2];
   for (const bool is_there : {false, true}) {
@@ -70,9 +70,9 @@ TEST_CASE("adapters of experts compute and learn on a device what they do on the
     const at::Tensor numbers = at::sin(at::arange(40 * 64)).view({40, 64}).to(at::kBFloat16);
     const at::Tensor x = numbers.to(model.device(), model.dtype());
     const at::Tensor chosen = at::arange(160).remainder(5).view({40, 4}).to(at::kShort).to(model.device());
-    const at::Tensor y = mix_experts(
-        experts, layer, x,
-        {.launcher = is_there && has_kernels ? &launcher : nullptr, .routed = {.replayed = chosen, .recorded = {}}});
+    const at::Tensor y = mix_experts(experts, layer, x,
+                                     {.launcher = is_there && has_kernels ? launcher.get() : nullptr,
+                                      .routed = {.replayed = chosen, .recorded = {}}});
     y.backward(at::cos(at::arange(y.numel())).view(y.sizes()).to(model.device(), y.scalar_type()));
     found[is_there] = y.detach().cpu();
     for (const auto& [name, tensor] : model.trained())

@@ -96,9 +96,9 @@ class Elements {
 struct Case {
   ModelSpec spec;
   WeightLayout trainer, sampler;
+  std::vector<ParameterShape> parameters = {};  // of the spec
 
-  std::vector<ParameterShape> parameters() const { return policy_parameters(spec); }
-  WeightSchedule schedule() const { return {spec, parameters(), trainer, sampler}; }
+  WeightSchedule schedule() const { return {spec, parameters, trainer, sampler}; }
   int num_ranks() const { return 1 + std::max(trainer.ranks.back(), sampler.ranks.back()); }
   std::string text() const {
     return fmt::format("tp {} on {} to tp {} on {}", trainer.tp, fmt::join(trainer.ranks, " "), sampler.tp,
@@ -108,12 +108,12 @@ struct Case {
   bool has(const WeightLayout& layout, int rank, int64_t parameter, int64_t row, int64_t column) const {
     const int64_t tp = tensor_rank(layout, rank);
     if (tp < 0) return false;
-    const TensorShard part = shard_of(parameters()[parameter].cut, tp, layout.tp);
+    const TensorShard part = shard_of(parameters[parameter].cut, tp, layout.tp);
     const int64_t place = part.dim == 0 ? row : column;
     const auto in_layout = std::ranges::find(layout.ranks, rank) - layout.ranks.begin();
     const MeshPlace mesh = mesh_place(in_layout, {.cp = layout.cp, .tp = layout.tp, .pp = layout.stages.num_stages()});
-    if (mesh.pp != layout.stages.stage_of(parameters()[parameter].layer)) return false;
-    const auto& expert = parameters()[parameter].expert;
+    if (mesh.pp != layout.stages.stage_of(parameters[parameter].layer)) return false;
+    const auto& expert = parameters[parameter].expert;
     if (expert && expert->owner(layout.ep) != (mesh.dp * layout.cp + mesh.cp) % layout.ep) return false;
     return part.dim < 0 || (part.begin <= place && place < part.end);
   }
@@ -137,7 +137,7 @@ std::vector<Case> cases() {
     return c;
   };
   const ModelSpec six = small_spec(), two = few_heads();
-  return {
+  std::vector<Case> all = {
       staged(of(six, 0, 2, 1, 0, 2, 1), 1, {1, 2}),       // of two stages, to the same ranks
       staged(of(six, 0, 8, 2, 0, 4, 2), 1, {2, 1}),       // of two data ranks, stages and tensor ranks each
       staged(of(two, 1, 12, 2, 10, 4, 4), 2, {1, 1, 1}),  // and context ranks, of three stages
@@ -161,6 +161,8 @@ std::vector<Case> cases() {
       of(two, 0, 8, 4, 6, 5, 1),                                         // copies, overlapping
       {six, {{1, 4, 6, 7}, 2}, {{0, 2, 4, 7, 8, 9}, 3}},
   };
+  for (Case& c : all) c.parameters = policy_parameters(c.spec);
+  return all;
 }
 
 }  // namespace
@@ -171,7 +173,7 @@ TEST_CASE("each rank of the sampler gets each element of its part once, from a r
     int64_t wrong = 0;
     for (int rank = 0; rank < c.num_ranks(); ++rank) {
       const WeightMoves moves = schedule.of(rank);
-      Elements got(c.parameters()), kept(c.parameters());
+      Elements got(c.parameters), kept(c.parameters);
       got.add(moves.receives);
       for (const WeightBlock& block : moves.kept) kept.add(block);
       got.for_each([&](int64_t parameter, int64_t row, int64_t column, double times) {
@@ -209,7 +211,7 @@ TEST_CASE("sender and receiver name the same blocks in the same order", "[model]
 
 TEST_CASE("who has an element sends it as often as the others who have it, to a row of each part", "[model]") {
   for (const Case& c : cases()) {
-    Elements needed(c.parameters());
+    Elements needed(c.parameters);
     for (int rank = 0; rank < c.num_ranks(); ++rank) needed.add(c.schedule().of(rank).receives);
     std::vector<double> fair(c.num_ranks());
     needed.for_each([&](int64_t parameter, int64_t row, int64_t column, double times) {

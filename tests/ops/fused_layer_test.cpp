@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
+#include "cuda/warps.h"
 #include "ops/simulated_layer_launcher.h"
 
 namespace roll {
@@ -82,13 +83,13 @@ at::Tensor plain_turn(const at::Tensor& x, const Rotation& rotation) {
 
 TEST_CASE("fused norms are float64's, with and without a branch to add", "[ops]") {
   at::manual_seed(1);
-  const test::SimulatedLayerLauncher launcher;
+  const auto launcher = std::make_shared<test::SimulatedLayerLauncher>();
   const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
   const int64_t width = GENERATE(8, 136, 1032), rows = GENERATE(1, 37);
   const bool has_branch = GENERATE(false, true), keeps = GENERATE(false, true);
   CAPTURE(dtype, width, rows, has_branch, keeps);
   const FusedOp fused = [&](const Tensors& in) {
-    const NormedSum y = fused_norm(launcher, in[0], has_branch ? in[2] : at::Tensor(), in[1], 1e-6);
+    const NormedSum y = fused_norm(*launcher, in[0], has_branch ? in[2] : at::Tensor(), in[1], 1e-6);
     return Tensors{y.sum, y.normed};
   };
   const FusedOp plain = [&](const Tensors& in) {
@@ -112,15 +113,15 @@ TEST_CASE("fused norms are float64's, with and without a branch to add", "[ops]"
 
 TEST_CASE("a norm whose sum nobody reads has the gradient of the norm alone", "[ops]") {
   at::manual_seed(1);
-  const test::SimulatedLayerLauncher launcher;
-  check_fused([&](const Tensors& in) { return Tensors{fused_norm(launcher, in[0], {}, in[1], 1e-6).normed}; },
+  const auto launcher = std::make_shared<test::SimulatedLayerLauncher>();
+  check_fused([&](const Tensors& in) { return Tensors{fused_norm(*launcher, in[0], {}, in[1], 1e-6).normed}; },
               [&](const Tensors& in) { return Tensors{plain_norm(in[0], in[1])}; },
               {some_of({5, 16}, at::kFloat), some_of({16}, at::kFloat)}, {some_of({5, 16}, at::kFloat)});
 }
 
 TEST_CASE("fused heads are normed and turned as in float64", "[ops]") {
   at::manual_seed(1);
-  const test::SimulatedLayerLauncher launcher;
+  const auto launcher = std::make_shared<test::SimulatedLayerLauncher>();
   const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
   const auto shape = GENERATE(HeadShape{3, 1, 16}, HeadShape{4, 2, 64}, HeadShape{2, 2, 96}, HeadShape{2, 1, 256});
   const int64_t tokens = GENERATE(1, 29);
@@ -130,7 +131,7 @@ TEST_CASE("fused heads are normed and turned as in float64", "[ops]") {
   const Rotation rotation = make_rotation(at::logspace(0, -2, dim / 2), at::arange(31), at::randint(31, {tokens}));
   const FusedOp fused = [&](const Tensors& in) {
     const at::Tensor qkv = in[0] * 1;  // may be overwritten
-    const TurnedHeads y = fused_heads(launcher, qkv, shape, has_norms ? in[1] : at::Tensor(),
+    const TurnedHeads y = fused_heads(*launcher, qkv, shape, has_norms ? in[1] : at::Tensor(),
                                       has_norms ? in[2] : at::Tensor(), 1e-6, rotation);
     return Tensors{y.q, y.k, y.v};
   };
@@ -148,17 +149,17 @@ TEST_CASE("fused heads are normed and turned as in float64", "[ops]") {
 
 TEST_CASE("fused gates are float64's, and finite", "[ops]") {
   at::manual_seed(1);
-  const test::SimulatedLayerLauncher launcher;
+  const auto launcher = std::make_shared<test::SimulatedLayerLauncher>();
   const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
   const int64_t inner = GENERATE(8, 1032), rows = GENERATE(1, 5);
-  const FusedOp fused = [&](const Tensors& in) { return Tensors{fused_gate(launcher, in[0])}; };
+  const FusedOp fused = [&](const Tensors& in) { return Tensors{fused_gate(*launcher, in[0])}; };
   const FusedOp plain = [&](const Tensors& in) {
     const auto halves = in[0].chunk(2, 1);
     return Tensors{at::silu(halves[0]) * halves[1]};
   };
   check_fused(fused, plain, {some_of({rows, 2 * inner}, dtype) * 3}, {some_of({rows, inner}, dtype)});
   const at::Tensor large = at::tensor({-1e30f, -200.0f, 200.0f, 1e30f, 1.0f, 1.0f, 1.0f, 1.0f}).view({1, 8});
-  const at::Tensor leaf = large.clone().requires_grad_(), y = fused_gate(launcher, leaf);
+  const at::Tensor leaf = large.clone().requires_grad_(), y = fused_gate(*launcher, leaf);
   CHECK(at::allclose(y, at::tensor({0.0f, 0.0f, 200.0f, 1e30f}).view({1, 4}), 1e-6, 1e-6));
   y.sum().backward();
   CHECK(leaf.grad().isfinite().all().item<bool>());
@@ -166,16 +167,16 @@ TEST_CASE("fused gates are float64's, and finite", "[ops]") {
 
 TEST_CASE("gradients of rows that are read many times are added up in float32, each time to the same bits", "[ops]") {
   at::manual_seed(1);
-  const test::SimulatedLayerLauncher launcher;
+  const auto launcher = std::make_shared<test::SimulatedLayerLauncher>();
   const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
   const bool keeps = GENERATE(false, true);
   const int64_t width = GENERATE(8, 1032);
   const at::Tensor ids = at::tensor({5, 2, 5, 0, 5, 6, 2}, at::kLong);
-  check_fused([&](const Tensors& in) { return Tensors{fused_rows(launcher, in[0], ids)}; },
+  check_fused([&](const Tensors& in) { return Tensors{fused_rows(*launcher, in[0], ids)}; },
               [&](const Tensors& in) { return Tensors{in[0].index_select(0, ids)}; }, {some_of({7, width}, dtype)},
               {some_of({7, width}, dtype)}, keeps);
   const at::Tensor weight = some_of({3, 8}, at::kBFloat16).requires_grad_(), often = at::ones({5000}, at::kLong);
-  fused_rows(launcher, weight, often).backward(at::ones({5000, 8}, at::kBFloat16));
+  fused_rows(*launcher, weight, often).backward(at::ones({5000, 8}, at::kBFloat16));
   CHECK(weight.grad()[1][0].item<float>() == Approx(5000).epsilon(1.0 / 256));
   CHECK(weight.grad()[0].abs().sum().item<float>() == 0);
 }

@@ -14,6 +14,7 @@
 #include "model/init_spec.h"
 #include "model/log_probs.h"
 #include "model/value_model.h"
+#include "ops/fake_device.h"
 #include "ops/multiplying.h"
 #include "ops/simulated_layer_launcher.h"
 #include "optim/allocated.h"
@@ -155,18 +156,17 @@ ActivationRule check_within_quarter(const ModelSpec& spec) {
   return rule;
 }
 
-/// Layers are kernels on the fake device.
-struct Kernels {
-  Kernels() { other_layer_launcher = std::make_shared<test::SimulatedLayerLauncher>(); }
-  Kernels(const Kernels&) = delete;
-  ~Kernels() { other_layer_launcher = nullptr; }
-};
+/// Its layers are kernels on the fake device.
+template <class Model>
+Model by_kernels(Model model) {
+  if (!model.device().is_cpu()) model.backbone().launch_by(std::make_shared<test::SimulatedLayerLauncher>());
+  return model;
+}
 
 }  // namespace
 
 TEST_CASE("what micro-batches take beside weights, gradients and optimizer is estimated within a tenth", "[train]") {
   at::manual_seed(1);
-  const Kernels kernels;
   const ModelSpec spec = GENERATE(from_range(small_architectures()));
   Meter meter{GENERATE(true, false) ? test::fake_device() : at::Device(at::kCPU)};
   const auto dtype = GENERATE(at::kBFloat16, at::kFloat);
@@ -175,7 +175,7 @@ TEST_CASE("what micro-batches take beside weights, gradients and optimizer is es
   const test::Multiplying multiplying(is_native);
   const double margin = is_native ? 0.25 : 0.1;  // oneDNN takes memory of its own
   CAPTURE(is_native, spec.qkv_bias, spec.qk_norm, meter.device, dtype, recomputes);
-  const Transformer model = Transformer::init(spec, 1, meter.device, dtype);
+  const Transformer model = by_kernels(Transformer::init(spec, 1, meter.device, dtype));
   const Experience step = sequences_of(2 * kSequences);
   const Recomputation recomputation = recomputes ? kEveryLayer : Recomputation{};
   Alone alone;
@@ -187,7 +187,6 @@ TEST_CASE("what micro-batches take beside weights, gradients and optimizer is es
 }
 
 TEST_CASE("what micro-batches take that compute a prompt once is estimated within a fifth", "[train]") {
-  const Kernels kernels;
   ModelSpec spec = GENERATE(from_range(small_architectures()));
   spec.vocab_size = 256;  // with fewer labels than tokens the head takes less than is said
   Meter meter{GENERATE(true, false) ? test::fake_device() : at::Device(at::kCPU)};
@@ -195,7 +194,7 @@ TEST_CASE("what micro-batches take that compute a prompt once is estimated withi
   const Recomputation recomputation = GENERATE(Recomputation{}, kEveryLayer);
   const test::Multiplying multiplying(false);
   CAPTURE(spec.qkv_bias, spec.qk_norm, meter.device, dtype, recomputation.layers);
-  const Transformer model = Transformer::init(spec, 1, meter.device, dtype);
+  const Transformer model = by_kernels(Transformer::init(spec, 1, meter.device, dtype));
   const Experience step = sequences_of(2 * kSequences, kLongPrompt, kLongLength, kSequences);
   Alone alone;
   ActivationRule rule = rule_for(meter, dtype, recomputation);
@@ -237,13 +236,12 @@ TEST_CASE("what layers take that share keys and have inputs of their own is esti
 
 TEST_CASE("what is kept where some layers are recomputed, or several together, is estimated within a tenth",
           "[train]") {
-  const Kernels kernels;
   ModelSpec spec = small_architectures()[0];
   spec.num_layers = 5;
   Meter meter{GENERATE(true, false) ? test::fake_device() : at::Device(at::kCPU)};
   const auto dtype = GENERATE(at::kBFloat16, at::kFloat);
   const test::Multiplying multiplying(false);
-  const Transformer model = Transformer::init(spec, 1, meter.device, dtype);
+  const Transformer model = by_kernels(Transformer::init(spec, 1, meter.device, dtype));
   const Experience step = sequences_of(2 * kSequences);
   Alone alone;
   double before = 0;
@@ -259,7 +257,6 @@ TEST_CASE("what is kept where some layers are recomputed, or several together, i
 }
 
 TEST_CASE("what ranks that share a model take of a micro-batch is estimated within a tenth", "[train]") {
-  const Kernels kernels;
   const test::TemporaryFolder folder;
   const auto [cp, tp] = GENERATE(table<int64_t, int64_t>({{1, 2}, {2, 1}, {2, 2}}));
   InitSizes sizes;
@@ -276,7 +273,7 @@ TEST_CASE("what ranks that share a model take of a micro-batch is estimated with
   Transformer::init(spec, 1).save(folder / "m");
   test::MirrorRanks world(static_cast<int>(cp * tp));
   Mesh mesh(world, {.cp = cp, .tp = tp});
-  const Transformer model = Transformer::load(folder / "m", meter.device, dtype, model_parallel(mesh));
+  const Transformer model = by_kernels(Transformer::load(folder / "m", meter.device, dtype, model_parallel(mesh)));
   const Experience step = sequences_of(2 * kSequences);
   ActivationRule rule = rule_for(meter, dtype, recomputation);
   rule.cp = cp, rule.tp = tp;
@@ -287,11 +284,10 @@ TEST_CASE("what ranks that share a model take of a micro-batch is estimated with
 }
 
 TEST_CASE("what attention takes where its sums have one order is estimated within a tenth", "[train]") {
-  const Kernels kernels;
   const auto restored = at::globalContext().deterministicAlgorithms();
   ModelSpec spec = small_architectures()[1];
   Meter meter{test::fake_device()};
-  const Transformer model = Transformer::init(spec, 1, meter.device, at::kBFloat16);
+  const Transformer model = by_kernels(Transformer::init(spec, 1, meter.device, at::kBFloat16));
   const Experience step = sequences_of(2 * kSequences);
   Alone alone;
   ActivationRule rule = rule_for(meter, at::kBFloat16);
@@ -305,7 +301,6 @@ TEST_CASE("what attention takes where its sums have one order is estimated withi
 }
 
 TEST_CASE("what a critic's micro-batches take is estimated within a tenth", "[train]") {
-  const Kernels kernels;
   const test::TemporaryFolder folder;
   const ModelSpec spec = small_architectures()[0];
   Transformer::init(spec, 1).save(folder / "m");
@@ -313,7 +308,7 @@ TEST_CASE("what a critic's micro-batches take is estimated within a tenth", "[tr
   const auto dtype = GENERATE(at::kBFloat16, at::kFloat);
   const test::Multiplying multiplying(false);
   CAPTURE(meter.device, dtype);
-  const ValueModel model = ValueModel::load(folder / "m", meter.device, dtype);
+  const ValueModel model = by_kernels(ValueModel::load(folder / "m", meter.device, dtype));
   const Experience step = sequences_of(2 * kSequences);
   const CriticLoss critic_loss(RoleLossSettings{});
   Alone alone;

@@ -13,20 +13,20 @@ namespace roll {
 
 namespace {
 
-const std::string kLakes = std::string(ROLL_SOURCE_DIR) + "/configs/frozen_lake_cpu.yaml";
+const std::string kFrozenLake = std::string(ROLL_SOURCE_DIR) + "/configs/frozen_lake_cpu.yaml";
 
-auto loaded(std::vector<std::string> overrides) {
+auto loaded_lake(std::vector<std::string> overrides) {
   overrides.emplace_back("pretrain=Qwen/Qwen2.5-0.5B");
-  return load_config(kLakes, overrides, {.offline = true});
+  return load_config(kFrozenLake, overrides, {.offline = true});
 }
 
 }  // namespace
 
 TEST_CASE("a run that only samples has its sampler's devices and tensor ranks, and no role of training", "[train]") {
   const auto checked =
-      loaded({"rollout_only=true", "actor_train.device_mapping=[0,1,2,3]", "actor_infer.device_mapping=[4,5]",
-              "critic.device_mapping=[6]", "adv_estimator=gae", "enable_reference=true", "async_generation_ratio=1",
-              "actor_infer.strategy_args.strategy_config.tensor_parallel_size=2"});
+      loaded_lake({"rollout_only=true", "actor_train.device_mapping=[0,1,2,3]", "actor_infer.device_mapping=[4,5]",
+                   "critic.device_mapping=[6]", "adv_estimator=gae", "enable_reference=true",
+                   "async_generation_ratio=1", "actor_infer.strategy_args.strategy_config.tensor_parallel_size=2"});
   const Config& config = checked.config;
   CHECK(checked.num_ranks == 2);
   REQUIRE(placed_roles(config).size() == 1);
@@ -37,12 +37,12 @@ TEST_CASE("a run that only samples has its sampler's devices and tensor ranks, a
   CHECK_FALSE(config.uses_reference());
   CHECK_FALSE(config.samples_ahead());
   CHECK(shares_weights(config));
-  const auto elsewhere = loaded({"rollout_only=true", "actor_train.device_mapping=[0,1]"});
+  const auto elsewhere = loaded_lake({"rollout_only=true", "actor_train.device_mapping=[0,1]"});
   CHECK(elsewhere.num_ranks == 2);  // where the training would sample, too
 }
 
 TEST_CASE("memory and work of a run that only samples are the sampler's", "[train]") {
-  const auto trains = loaded({}), samples = loaded({"rollout_only=true"});
+  const auto trains = loaded_lake({}), samples = loaded_lake({"rollout_only=true"});
   const MemoryEstimate with = estimate_memory(trains.config, *trains.models, /*on_gpu=*/true, 0);
   const MemoryEstimate without = estimate_memory(samples.config, *samples.models, /*on_gpu=*/true, 0);
   CHECK(without.weights == Approx(with.weights));  // whose sampler reads the trainer's
@@ -55,7 +55,7 @@ TEST_CASE("memory and work of a run that only samples are the sampler's", "[trai
 }
 
 TEST_CASE("numbers of the policy are the trainer's where there is one, else the sampler's", "[train]") {
-  CHECK(loaded({"rollout_only=true", "actor_infer.model_args.dtype=bf16"}).config.actor_train.model_args.dtype ==
+  CHECK(loaded_lake({"rollout_only=true", "actor_infer.model_args.dtype=bf16"}).config.actor_train.model_args.dtype ==
         Dtype::kFp32);
   const std::string alone =
       "{pretrain: Qwen/Qwen2.5-0.5B, sequence_length: 256, rollout_batch_size: 4, custom_envs: {Lake: {env_type: "
@@ -66,12 +66,13 @@ TEST_CASE("numbers of the policy are the trainer's where there is one, else the 
 }
 
 TEST_CASE("filters of prompts need groups, whatever is trained", "[train]") {
-  CHECK_THAT(test::message_of([] {
-               loaded({"rollout_only=true", "train_env_manager.group_size=1",
-                       "rewards.FrozenLake.query_filter_config={type: std_filter, filter_args: {std_threshold: 0}}"});
-             }),
-             Catch::Contains("compares the responses of one prompt"));
-  CHECK(loaded({"rollout_only=true", "train_env_manager.group_size=1"}).config.sequences_per_step() > 0);
+  CHECK_THAT(
+      test::message_of([] {
+        loaded_lake({"rollout_only=true", "train_env_manager.group_size=1",
+                     "rewards.FrozenLake.query_filter_config={type: std_filter, filter_args: {std_threshold: 0}}"});
+      }),
+      Catch::Contains("compares the responses of one prompt"));
+  CHECK(loaded_lake({"rollout_only=true", "train_env_manager.group_size=1"}).config.sequences_per_step() > 0);
 }
 
 }  // namespace roll

@@ -18,7 +18,7 @@ Door open_door() {
   return {listen_at(loopback()), secret_of("right")};
 }
 
-Visit visit(const Door& door, const std::string& secret, uint64_t rank) {
+DoorVisit visit(const Door& door, const std::string& secret, uint64_t rank) {
   return {connect_to(door.endpoint()), secret_of(secret), {rank, {}}};
 }
 
@@ -29,11 +29,11 @@ Socket call(const Door& door, std::span<const std::byte> bytes) {
 }
 
 /// Lets the door and the visitors talk until this rank has come in. Whom the door let in:
-std::vector<uint64_t> let_in(Door& door, std::vector<Visit*> visits, uint64_t last) {
+std::vector<uint64_t> let_in(Door& door, std::vector<DoorVisit*> visits, uint64_t last) {
   std::vector<uint64_t> ranks;
   while (ranks.empty() || ranks.back() != last) {
     if (const auto guest = door.next()) ranks.push_back(guest->hello.rank);
-    std::erase_if(visits, [](Visit* visit) {
+    std::erase_if(visits, [](DoorVisit* visit) {
       try {
         return visit->go_on();
       } catch (const ConnectionLost&) {
@@ -48,7 +48,7 @@ std::vector<uint64_t> let_in(Door& door, std::vector<Visit*> visits, uint64_t la
 /// What a rank that knows the secret says at a port that another one holds, who says `nonce`.
 Bytes overheard(const std::string& secret, uint64_t rank, std::span<const std::byte> nonce) {
   const Socket listener = listen_at(loopback());
-  Visit visitor(connect_to(listener.own_endpoint()), secret_of(secret), {rank, {}});
+  DoorVisit visitor(connect_to(listener.own_endpoint()), secret_of(secret), {rank, {}});
   Socket holder;
   while (!holder.is_open()) holder = listener.accept_one();
   holder.send_all(nonce, [] {});
@@ -65,8 +65,8 @@ TEST_CASE("a door lets in who proves to know the secret, whatever strangers do",
   CHECK_FALSE(door.next());
   const Socket silent = call(door, {});
   call(door, {});  // leaves at once
-  Visit wrong = visit(door, "wrong", 1), empty = visit(door, "", 1), third = visit(door, "right", 3),
-        fourth = visit(door, "right", 4);
+  DoorVisit wrong = visit(door, "wrong", 1), empty = visit(door, "", 1), third = visit(door, "right", 3),
+            fourth = visit(door, "right", 4);
   CHECK(let_in(door, {&wrong, &empty, &third}, 3) == std::vector<uint64_t>{3});
   CHECK(let_in(door, {&fourth}, 4) == std::vector<uint64_t>{4});
   CHECK(third.go_on());
@@ -76,12 +76,12 @@ TEST_CASE("a door lets in who proves to know the secret, whatever strangers do",
 TEST_CASE("callers that a door cannot hear at once wait, and all come in", "[dist]") {
   constexpr size_t kCallers = 270;
   Door door = open_door();
-  std::vector<Visit> visits;
+  std::vector<DoorVisit> visits;
   for (size_t rank = 0; rank < kCallers; ++rank) visits.push_back(visit(door, "right", rank));
   for (int i = 0; i < 3; ++i) CHECK_FALSE(door.next());  // nobody has said anything yet
   std::vector<Guest> guests;
   for (const Stopwatch watch; guests.size() < kCallers && watch.seconds() < 20;) {
-    for (Visit& one : visits) one.go_on();
+    for (DoorVisit& one : visits) one.go_on();
     while (auto guest = door.next()) guests.push_back(std::move(*guest));
   }
   CHECK(guests.size() == kCallers);
@@ -92,7 +92,7 @@ TEST_CASE("who holds a door's places and says nothing is pushed out", "[dist]") 
   std::vector<Socket> silent;
   for (int i = 0; i < 256; ++i) silent.push_back(call(door, {}));
   CHECK_FALSE(door.next());
-  Visit caller = visit(door, "right", 7);
+  DoorVisit caller = visit(door, "right", 7);
   const Stopwatch watch;
   CHECK(let_in(door, {&caller}, 7) == std::vector<uint64_t>{7});
   CHECK(watch.seconds() < 8);  // long before their time is over
@@ -100,7 +100,7 @@ TEST_CASE("who holds a door's places and says nothing is pushed out", "[dist]") 
 
 TEST_CASE("both sides know the same session, and nobody says the secret", "[dist]") {
   Door door = open_door();
-  Visit caller = visit(door, "right", 1);
+  DoorVisit caller = visit(door, "right", 1);
   std::optional<Guest> guest;
   while (!guest) {
     caller.go_on();
@@ -120,14 +120,14 @@ TEST_CASE("what was overheard opens no door", "[dist]") {
   Nonce nonce{};
   listens.receive_all(nonce, [] {});
   const Socket replays = call(door, overheard("right", 1, nonce));  // of a number that the door gave another caller
-  Visit rank = visit(door, "right", 2);
+  DoorVisit rank = visit(door, "right", 2);
   CHECK(let_in(door, {&rank}, 2) == std::vector<uint64_t>{2});
 }
 
 TEST_CASE("who does not know the secret is no door", "[dist]") {
   for (const auto& answer : {Bytes(sizeof(Digest)), Bytes(sizeof(Digest), std::byte(255))}) {
     const Socket listener = listen_at(loopback());
-    Visit caller(connect_to(listener.own_endpoint()), secret_of("right"), {1, {}});
+    DoorVisit caller(connect_to(listener.own_endpoint()), secret_of("right"), {1, {}});
     Socket holder;
     while (!holder.is_open()) holder = listener.accept_one();
     holder.send_all(fresh_nonce(), [] {});
@@ -138,7 +138,7 @@ TEST_CASE("who does not know the secret is no door", "[dist]") {
     CHECK_THROWS_AS(all(), ConnectionLost);
   }
   Door wrong(listen_at(loopback()), secret_of("wrong"));
-  Visit caller = visit(wrong, "right", 1);
+  DoorVisit caller = visit(wrong, "right", 1);
   const auto all = [&] {
     while (!caller.go_on()) CHECK_FALSE(wrong.next());
   };
@@ -152,7 +152,7 @@ TEST_CASE("a crowd at the door does not keep a rank out", "[dist]") {
     crowd.push_back(call(door, {}));
     CHECK_FALSE(door.next());
   }
-  Visit rank = visit(door, "right", 1);
+  DoorVisit rank = visit(door, "right", 1);
   CHECK(let_in(door, {&rank}, 1) == std::vector<uint64_t>{1});
 }
 
@@ -165,7 +165,7 @@ TEST_CASE("a door takes any bytes", "[dist]") {
     const Socket stranger = call(door, std::span(bytes).first(random() % (bytes.size() + 1)));
     CHECK_FALSE(door.next());
   }
-  Visit rank = visit(door, "right", 1000);
+  DoorVisit rank = visit(door, "right", 1000);
   CHECK(let_in(door, {&rank}, 1000) == std::vector<uint64_t>{1000});
 }
 
