@@ -74,10 +74,10 @@ class YamlWriter : public Keys {
     add_group(key, inner.text());
   }
 
-  void write_list(const std::string& name, const std::string& key, const AnyMember& members) {
+  void write_list(const std::string& part, const std::string& key, const AnyMember& members) {
     std::string items;
     members.each([&](const std::string& number, const AnyMember& member) {
-      YamlWriter inner = below(members.entry_path(name, number), 4);
+      YamlWriter inner = below(members.entry_path(part, number), 4);
       member.type->fields(member.at, inner);
       std::string item = inner.text();
       item[indent_ + 2] = '-';

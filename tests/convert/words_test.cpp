@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "config/walk.h"
 #include "settings/foreign_words.h"
 #include "settings/sft_config.h"
 
