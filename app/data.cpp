@@ -79,8 +79,7 @@ void ask_by_flags(const DataFlags& flags, QuestionParts& asked) {
 /// A training configuration, completed as for a run; what is not about data may be wrong.
 Config completed_config(const std::string& file) {
   auto loaded = load_yaml<Config>(read_file(file), file, {}, foreign_advice<Config>);
-  const KeyIndex keys(loaded.config, std::move(loaded.set), loaded.origin);
-  Checker check(keys, loaded.notes);
+  Checker check({loaded.config, std::move(loaded.set), loaded.origin}, loaded.notes);
   complete(loaded.config, check);
   check.throw_if_any();
   return std::move(loaded.config);

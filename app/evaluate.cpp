@@ -148,8 +148,8 @@ std::string sets_text(const EvaluateFlags& flags, const FilesOfSets& files) {
   if (flags.top_p) sampling += fmt::format(", top_p: {}", *flags.top_p);
   std::vector<std::string> sets;
   for (const auto& [name, of_set] : files)
-    sets.push_back(fmt::format("{}: {{data_args: {{file_name: {}, {}}}, generating_args: {{{}}}}}", yaml_scalar(name),
-                               yaml_scalar(of_set), columns_of_set(name, of_set), sampling));
+    sets.push_back(fmt::format("{}: {{data_args: {{file_name: {}, {}}}, generating_args: {{{}}}}}", yaml_text(name),
+                               yaml_value(of_set), columns_of_set(name, of_set), sampling));
   return fmt::format("{{{}}}", fmt::join(sets, ", "));
 }
 

@@ -11,46 +11,45 @@
 #include <vector>
 
 #include "base/json.h"
-#include "config/walk.h"
+#include "config/json_node.h"
+#include "config/keys.h"
+#include "config/reader.h"
 #include "track/metrics.h"
 
 namespace roll::testing {
 
-/// A field visitor: members that the JSON object names are set, all others keep their defaults.
-struct FromJson {
-  const Json& json;
-  template <class T>
-  void operator()(const char* key, T& member, const char*, const Range& = {}) {
-    if (json.contains(key)) read(json.at(key), member);
+/// Sets the members that the JSON object names; all others keep their defaults.
+class FromJson : public Keys {
+ public:
+  explicit FromJson(const Json& json) : json_(json) {}
+  void visit(const KeyLine& line, const AnyMember& member) override {
+    if (json_.contains(line.key)) read(json_.at(line.key), member);
   }
-  void noted(std::initializer_list<const char*>, const char*) {}
 
-  template <class T>
-  static void read(const Json& value, T& member) {
-    if constexpr (HasFields<T>) {
-      FromJson inner{value};
-      member.fields(inner);
-    } else if constexpr (IsWord<T>) {
-      member = named<T>(value.get<std::string>(), member);
-    } else {
-      member = value.get<T>();
+ private:
+  static void read(const Json& value, const AnyMember& member) {
+    if (member.type->shape == MemberType::Shape::kGroup) {
+      FromJson inner(value);
+      return member.type->fields(member.at, inner);
     }
+    if (member.is_group()) {
+      member.type->clear(member.at);
+      for (const Json& item : value)
+        member.type->add(member.at, "", [&](void* entry) { return read(item, {entry, *member.type->inner}), true; });
+      return;
+    }
+    ReadContext context;
+    read_value(context, node_of(value), "golden", member);
+    context.complaints.throw_if_any();
   }
-  template <class T>
-  static void read(const Json& value, std::optional<T>& member) {
-    read(value, member.emplace());
-  }
-  template <class T>
-  static void read(const Json& value, std::vector<T>& members) {
-    members.clear();
-    for (const Json& item : value) read(item, members.emplace_back());
-  }
+
+  const Json& json_;
 };
 
 template <class Config>
 Config config_from(const Json& json) {
   Config config;
-  FromJson visitor{json};
+  FromJson visitor(json);
   config.fields(visitor);
   return config;
 }

@@ -3,87 +3,24 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <functional>
 #include <set>
 #include <string>
 
-#include "config/flag.h"
-#include "config/writer.h"
+#include "config/member.h"
+#include "config/node.h"
 
 namespace roll {
 
-/// "--top-p"
-inline std::string flag_of(std::string key) {
-  std::ranges::replace(key, '_', '-');
-  return "--" + key;
-}
-
-/// One key's flag, whose text goes to `set`: its meaning, words, range and default stand in --help. The key's own
-/// spelling, --top_p, works as well.
-template <class M>
-void add_flag_of(CLI::App& sub, const std::string& key, const M& member, const std::string& doc, const Range& range,
-                 const std::function<void(const std::string&)>& set) {
-  const bool has_spelling = flag_of(key) != "--" + key;
-  if constexpr (std::is_same_v<M, bool>) {
-    const auto flip = [set](int64_t count) { set(yaml_scalar(count > 0)); };
-    sub.add_flag_function(flag_of(key), flip, doc);
-    if (has_spelling) sub.add_flag_function("--" + key, flip)->group("");
-  } else {
-    const std::string words = fmt::format("{}", fmt::join(WordsOf<M>::all(), " | "));
-    const std::string allowed = words.empty() ? range.brief() : words;
-    sub.add_option_function<std::string>(flag_of(key), set, allowed.empty() ? doc : doc + " [" + allowed + "]")
-        ->default_str(yaml_scalar(member))
-        ->take_last();
-    if (has_spelling) sub.add_option_function<std::string>("--" + key, set)->take_last()->group("");
-  }
-}
+/// Flags of all keys of a group but those in `left_out`; each key's own spelling, --top_p, works as well. `args` must
+/// outlive the parsing.
+void add_field_flags(CLI::App& sub, const AnyMember& args, const std::set<std::string>& left_out = {});
 
 /// The flag of a key, without its dashes.
 using FlagNames = std::string(const std::string& key);
 
-class FieldFlags {
- public:
-  /// Keys in `left_out` get no flag. With `given`, flags are only gathered there. `named` says how a key's flag is
-  /// called; nullptr: as the key.
-  FieldFlags(CLI::App& sub, std::set<std::string> left_out, Node* given = nullptr, FlagNames* named = nullptr)
-      : sub_(sub), left_out_(std::move(left_out)), given_(given), named_(named) {}
-
-  template <class M>
-  void operator()(const char* key, M& member, const char* doc, const Range& range = finite()) {
-    if (left_out_.contains(key)) return;
-    const auto set = [given = given_, key = std::string(key), &member, range](const std::string& text) {
-      given ? give_flag(*given, key, scalar_of_flag(text)) : read_flag(flag_of(key), text, member, range);
-    };
-    if constexpr (requires { yaml_scalar(member); })  // no groups
-      add_flag_of(sub_, named_ ? named_(key) : key, member, doc, range, set);
-  }
-  void bool_or_text(const char*, std::string&, const char*) {}
-  void noted(KeyList, const char*) {}
-  void refused(KeyList, const char*) {}
-  void refused_above_one(KeyList, const char*) {}
-
- private:
-  CLI::App& sub_;
-  std::set<std::string> left_out_;
-  Node* given_;
-  FlagNames* named_;
-};
-
-/// `args` must outlive the parsing.
-template <HasFields T>
-void add_field_flags(CLI::App& sub, T& args, std::set<std::string> left_out = {}) {
-  FieldFlags flags(sub, std::move(left_out));
-  args.fields(flags);
-}
-
-/// Flags of a struct in which one key decides which others there are. `given` must outlive the parsing, and then
-/// read_flags() fills a struct from it.
-template <HasFields T>
-void gather_field_flags(CLI::App& sub, Node& given, std::set<std::string> left_out = {}, FlagNames* named = nullptr) {
-  FieldFlags flags(sub, std::move(left_out), &given, named);
-  T defaults;
-  defaults.fields(flags);
-}
+/// Flags of a struct in which one key decides which others there are: they are only gathered in `given`, and then
+/// read_flags() fills a struct from it. `given` must outlive the parsing. `named` says how a key's flag is called.
+void gather_field_flags(CLI::App& sub, const AnyMember& defaults, Node& given, const std::set<std::string>& left_out,
+                        FlagNames& named);
 
 }  // namespace roll

@@ -9,6 +9,7 @@
 
 #include "app/cli/field_flags.h"
 #include "base/error.h"
+#include "config/keys.h"
 #include "config/node.h"
 #include "reward/config.h"
 
@@ -18,8 +19,7 @@ struct FlaggedReward {
   RewardArgs reward;
   std::optional<int64_t> response_length;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     reward.fields(v);
     v("response_length", response_length, "tokens of the longest response, for the length penalty", token_range());
   }
@@ -42,8 +42,9 @@ void in_words_of_flags(const Work& work) {
 
 /// Flags of all keys but those that only a file can hold. `given` must outlive the parsing; read_flags() reads it.
 inline void add_reward_flags(CLI::App& sub, Node& given) {
-  gather_field_flags<FlaggedReward>(
-      sub, given, {"worker_cls", "tag_included", "query_filter_config", "command", "languages"}, reward_flag);
+  FlaggedReward defaults;
+  gather_field_flags(sub, defaults, given,
+                     {"worker_cls", "tag_included", "query_filter_config", "command", "languages"}, reward_flag);
 }
 
 }  // namespace roll

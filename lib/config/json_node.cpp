@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/flag.h"
+#include "config/reader.h"
 
 namespace roll {
 
@@ -23,6 +24,13 @@ Node node_of(const Json& value) {
       give_flag(node, key, node_of(inner));
   }
   return node;
+}
+
+void read_json_fields(const Json& object, const AnyMember& out) {
+  ReadContext context;
+  const Node values = node_of(object);
+  read_fields(context, values, "", out);
+  context.complaints.throw_if_any();
 }
 
 }  // namespace roll

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "base/json.h"
-#include "config/reader.h"
+#include "config/member.h"
+#include "config/node.h"
 
 namespace roll {
 
@@ -11,14 +12,6 @@ Node node_of(const Json& value);
 
 /// Reads the members of a JSON object. What looks like an interpolation stays text: whoever sends it is not whoever
 /// runs the program. UserError "key = value: rule"; a key that fields() does not have, with the nearest.
-template <HasFields T>
-void read_json_fields(const Json& object, T& out) {
-  ReadContext context;
-  const Node values = node_of(object);
-  StructReader reader(context, values, "");
-  out.fields(reader);
-  reader.finish();
-  context.complaints.throw_if_any();
-}
+void read_json_fields(const Json& object, const AnyMember& out);
 
 }  // namespace roll

@@ -10,6 +10,7 @@
 #include "base/html.h"
 #include "base/nearest.h"
 #include "config/node.h"
+#include "config/writer.h"
 
 namespace roll {
 
@@ -109,19 +110,38 @@ std::string paragraph_of(const SharedKey& key) {
   return text + fmt::format("  {}\n  since {}\n", words_of(key.entry), key.entry.since);
 }
 
-}  // namespace
+/// What a value is, in words.
+std::string type_words(const MemberType& type) {
+  if (type.shape == MemberType::Shape::kOptional) return type_words(*type.inner) + ", or null";
+  if (type.shape == MemberType::Shape::kList) return "list: " + type_words(*type.inner);
+  if (type.id == typeid(bool)) return "true or false";
+  if (type.id == typeid(int64_t)) return "integer";
+  if (type.id == typeid(double)) return "number";
+  return type.words().empty() ? "text" : "word";
+}
 
-KeyEntry entry_of(const KeyInfo& info, KeyEntry::Kind kind) {
+KeyEntry entry_of(const KeyInfo& info, const AnyMember& member) {
   static constexpr std::string_view kSince = "; since ";
   const size_t since = info.doc.rfind(kSince);
   const bool is_younger = since != std::string::npos;
-  return {.kind = kind,
+  const bool has_value = info.kind == KeyEntry::Kind::kKey;
+  const auto words = member.type ? member.words() : std::vector<std::string>();
+  return {.kind = info.kind,
           .path = info.path,
-          .type = {},
-          .value = {},
-          .allowed = info.allowed.empty() ? info.range.brief() : fmt::format("{}", fmt::join(info.allowed, " | ")),
+          .type = has_value ? type_words(*member.type) : "",
+          .value = has_value ? yaml_value(member) : "",
+          .allowed = words.empty() ? info.range.brief() : fmt::format("{}", fmt::join(words, " | ")),
           .meaning = info.doc.substr(0, since),
           .since = is_younger ? info.doc.substr(since + kSince.size()) : kFirstVersion};
+}
+
+}  // namespace
+
+std::vector<KeyEntry> key_entries(const AnyMember& example) {
+  std::vector<KeyEntry> entries;
+  walk(example, WalkDepth::kExamples,
+       [&](const KeyInfo& info, const AnyMember& member) { entries.push_back(entry_of(info, member)); });
+  return entries;
 }
 
 std::vector<std::string> SharedKey::paths() const {

@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "config/walk.h"
-#include "config/writer.h"
 
 namespace roll {
 
 struct KeyEntry {
-  enum class Kind { kKey, kGroup, kNoted, kRefused };
+  using Kind = KeyInfo::Kind;
   Kind kind = Kind::kKey;
   std::string path;     // "actor_train.training_args.learning_rate", "rewards.<name>.type"
   std::string type;     // "number"; of a key
@@ -23,63 +22,9 @@ struct KeyEntry {
   bool operator==(const KeyEntry&) const = default;
 };
 
-/// What a value is, in words.
-template <class M>
-struct TypeWords {
-  static std::string text() { return WordsOf<M>::all().empty() ? "text" : "word"; }
-};
-template <>
-struct TypeWords<bool> {
-  static std::string text() { return "true or false"; }
-};
-template <>
-struct TypeWords<int64_t> {
-  static std::string text() { return "integer"; }
-};
-template <>
-struct TypeWords<double> {
-  static std::string text() { return "number"; }
-};
-template <class M>
-struct TypeWords<std::optional<M>> {
-  static std::string text() { return TypeWords<M>::text() + ", or null"; }
-};
-template <class M>
-struct TypeWords<std::vector<M>> {
-  static std::string text() { return "list: " + TypeWords<M>::text(); }
-};
-template <class M>
-struct TypeWords<std::map<std::string, M>> {
-  static std::string text() { return "map: " + TypeWords<M>::text(); }
-};
-
-/// An entry without type and default. A key that is younger than the program says so at the end of its line: "...;
-/// since 0.2".
-KeyEntry entry_of(const KeyInfo& info, KeyEntry::Kind kind);
-
-/// All keys of T in the order in which they are declared, a group before its keys.
-template <HasFields T>
-std::vector<KeyEntry> key_entries() {
-  std::vector<KeyEntry> entries;
-  T config;
-  walk(
-      config,
-      [&entries]<class M>(const KeyInfo& info, M& member) {
-        if constexpr (std::is_same_v<M, Noted>) {
-          entries.push_back(entry_of(info, KeyEntry::Kind::kNoted));
-        } else if constexpr (std::is_same_v<M, Refused>) {
-          entries.push_back(entry_of(info, KeyEntry::Kind::kRefused));
-        } else if constexpr (requires { yaml_scalar(member); }) {
-          entries.push_back(entry_of(info, KeyEntry::Kind::kKey));
-          entries.back().type = TypeWords<M>::text();
-          entries.back().value = yaml_scalar(member);
-        } else {
-          entries.push_back(entry_of(info, KeyEntry::Kind::kGroup));
-        }
-      },
-      true);
-  return entries;
-}
+/// All keys of a group of default values in the order in which they are declared, a group before its keys. A key that
+/// is younger than the program says so at the end of its line: "...; since 0.2".
+std::vector<KeyEntry> key_entries(const AnyMember& example);
 
 /// A key that several roles have with the same meaning: "training_args.learning_rate" of actor_train and critic.
 struct SharedKey {

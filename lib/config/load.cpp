@@ -3,6 +3,8 @@
 #include "config/defaults.h"
 #include "config/interpolation.h"
 #include "config/override.h"
+#include "config/reader.h"
+#include "config/walk.h"
 #include "config/yaml.h"
 
 namespace roll {
@@ -17,6 +19,25 @@ Node read_tree(const std::string& yaml, const std::string& origin, const std::ve
   apply_overrides(root, overrides);
   interpolate(root, notes);
   return root;
+}
+
+void read_config(const Node& tree, const AnyMember& config, ForeignAdvice foreign, LoadedKeys& keys) {
+  ReadContext context;
+  context.homes = [&config](const std::string& key) {
+    std::vector<std::string> paths;
+    const auto visit = [&](const KeyInfo& info, const AnyMember&) {
+      // It would do nothing there either.
+      if (info.key == key && info.kind != KeyInfo::Kind::kNoted) paths.push_back(info.path);
+    };
+    config.type->example([&](void* example) { walk({example, *config.type}, WalkDepth::kExamples, visit); });
+    return paths;
+  };
+  context.foreign = std::move(foreign);
+  read_value(context, tree, "", config);
+  context.complaints.throw_if_any();
+  if (!context.noted.empty()) keys.notes.push_back(context.noted.text(keys.origin));
+  keys.set = std::move(context.set);
+  keys.from_env = std::move(context.from_env);
 }
 
 }  // namespace roll

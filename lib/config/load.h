@@ -1,13 +1,14 @@
 // A YAML file and overrides -> a struct; all errors are reported at once, each with its place.
 #pragma once
 
-#include <algorithm>
+#include <functional>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/key_index.h"
-#include "config/reader.h"
-#include "config/walk.h"
+#include "config/read_context.h"
 
 namespace roll {
 
@@ -15,41 +16,36 @@ namespace roll {
 Node read_tree(const std::string& yaml, const std::string& origin, const std::vector<std::string>& overrides,
                std::vector<std::string>& notes);
 
-template <class T>
-struct Loaded {
-  T config;
+/// What reading a configuration says of its keys.
+struct LoadedKeys {
   std::map<std::string, SetKey> set;  // the keys that were set, for KeyIndex
   FromEnv from_env;                   // for to_yaml
   std::vector<std::string> notes;     // what was accepted and means nothing here
   std::string origin;
 };
 
-/// Reads YAML text. UserError names every wrong type, unknown or refused key (up to ten at once), each with its place.
-/// `foreign`: see ReadContext. A struct may have a static rewrite(Node& tree, notes) that brings other spellings of its
-/// groups into one shape before they are read.
+template <class T>
+struct Loaded : LoadedKeys {
+  T config;
+};
+
+/// See ReadContext.
+using ForeignAdvice = std::function<std::string(const std::string& key)>;
+
+/// Reads a tree into a group. UserError names every wrong type, unknown or refused key (up to ten at once), each with
+/// its place.
+void read_config(const Node& tree, const AnyMember& config, ForeignAdvice foreign, LoadedKeys& keys);
+
+/// Reads YAML text. UserError: as read_tree() and read_config(). A struct may have a static rewrite(Node& tree, notes)
+/// that brings other spellings of its groups into one shape before they are read.
 template <HasFields T>
 Loaded<T> load_yaml(const std::string& yaml, const std::string& origin, const std::vector<std::string>& overrides = {},
-                    std::function<std::string(const std::string& key)> foreign = {}) {
+                    ForeignAdvice foreign = {}) {
   Loaded<T> loaded;
   loaded.origin = origin;
   Node tree = read_tree(yaml, origin, overrides, loaded.notes);
   if constexpr (requires { T::rewrite(tree, loaded.notes); }) T::rewrite(tree, loaded.notes);
-  ReadContext context;
-  context.homes = [](const std::string& key) {
-    T example;
-    std::vector<std::string> paths;
-    const auto visit = [&]<class M>(const KeyInfo& info, M&) {
-      if (info.key == key && !std::is_same_v<M, Noted>) paths.push_back(info.path);  // it would do nothing there either
-    };
-    walk(example, visit, true);
-    return paths;
-  };
-  context.foreign = std::move(foreign);
-  read_struct(context, tree, "", loaded.config);
-  context.complaints.throw_if_any();
-  if (!context.noted.empty()) loaded.notes.push_back(context.noted.text(origin));
-  loaded.set = std::move(context.set);
-  loaded.from_env = std::move(context.from_env);
+  read_config(tree, loaded.config, std::move(foreign), loaded);
   return loaded;
 }
 

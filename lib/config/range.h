@@ -3,13 +3,12 @@
 #pragma once
 
 #include <limits>
-#include <map>
 #include <optional>
 #include <string>
-#include <type_traits>
-#include <vector>
 
 namespace roll {
+
+struct AnyMember;
 
 struct Range {
   double low = -std::numeric_limits<double>::infinity();
@@ -72,30 +71,6 @@ constexpr Range round_range() {
 
 /// The first number in `member` that is outside of the range; nullopt when there is none. Members without a number
 /// (text, null, groups) are always inside.
-template <class M>
-std::optional<double> outside(const Range& range, const M& member) {
-  if constexpr (std::is_same_v<M, int64_t> || std::is_same_v<M, double>) {
-    const auto value = static_cast<double>(member);
-    return range.holds(value) ? std::nullopt : std::optional(value);
-  } else {
-    return std::nullopt;
-  }
-}
-template <class T>
-std::optional<double> outside(const Range& range, const std::optional<T>& member) {
-  return member ? outside(range, *member) : std::nullopt;
-}
-template <class T>
-std::optional<double> outside(const Range& range, const std::vector<T>& members) {
-  for (const T& member : members)
-    if (const auto wrong = outside(range, member)) return wrong;
-  return std::nullopt;
-}
-template <class T>
-std::optional<double> outside(const Range& range, const std::map<std::string, T>& members) {
-  for (const auto& [name, member] : members)
-    if (const auto wrong = outside(range, member)) return wrong;
-  return std::nullopt;
-}
+std::optional<double> outside(const Range& range, const AnyMember& member);
 
 }  // namespace roll

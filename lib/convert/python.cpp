@@ -48,9 +48,9 @@ constexpr std::pair<const char*, const char*> kUnslothDefaults[] = {
 constexpr std::array<std::string_view, 4> kUnslothSpeed{"use_gradient_checkpointing", "random_state", "max_seq_length",
                                                         "temporary_location"};
 
-using Keys = std::vector<ForeignKey>;
+using ForeignKeys = std::vector<ForeignKey>;
 
-bool has_key(const Keys& keys, std::string_view name) {
+bool has_key(const ForeignKeys& keys, std::string_view name) {
   return std::ranges::find(keys, name, &ForeignKey::key) != keys.end();
 }
 
@@ -121,7 +121,7 @@ class PythonReader : private PythonExpressions {
     at_ = call;
     if (action == "BitsAndBytesConfig") {
       // transformers' default is fp4.
-      Keys keys = arguments();
+      ForeignKeys keys = arguments();
       if (!has_key(keys, "bnb_4bit_quant_type")) keys.push_back({"bnb_4bit_quant_type", "fp4", place(where), ""});
       quantisations_[name] = std::move(keys);
       return true;
@@ -132,18 +132,18 @@ class PythonReader : private PythonExpressions {
       return true;
     }
     if (action == "get_peft_model") {
-      Keys given = arguments();
-      Keys keys = given.empty() ? Keys() : models_[unknown_name(given[0])];
+      ForeignKeys given = arguments();
+      ForeignKeys keys = given.empty() ? ForeignKeys() : models_[unknown_name(given[0])];
       std::ranges::copy(is_unsloth         ? adapters_of(std::move(given), kUnslothDefaults, place(where))
                         : given.size() > 1 ? adapters_[unknown_name(given[1])]
-                                           : Keys(),
+                                           : ForeignKeys(),
                         std::back_inserter(keys));
       models_[name] = std::move(keys);
       return true;
     }
     if (action == "prepare_model_for_kbit_training") {
-      const Keys given = arguments();
-      models_[name] = given.empty() ? Keys() : models_[unknown_name(given[0])];
+      const ForeignKeys given = arguments();
+      models_[name] = given.empty() ? ForeignKeys() : models_[unknown_name(given[0])];
       return true;
     }
     models_.erase(name);
@@ -151,8 +151,8 @@ class PythonReader : private PythonExpressions {
   }
 
   /// What a model's folder and quantisation are. Unsloth quantises unless it is told not to.
-  Keys pretrained(Keys given, bool is_unsloth, const std::string& where) {
-    Keys keys;
+  ForeignKeys pretrained(ForeignKeys given, bool is_unsloth, const std::string& where) {
+    ForeignKeys keys;
     if (is_unsloth && !has_key(given, "load_in_4bit") && !has_key(given, "load_in_8bit") &&
         !has_key(given, "full_finetuning"))
       keys.push_back({"load_in_4bit", "true", where, ""});
@@ -178,8 +178,8 @@ class PythonReader : private PythonExpressions {
   }
 
   /// Keywords, and what stands without one under an empty name; of BitsAndBytesConfig(...) its own.
-  Keys arguments() {
-    Keys keys;
+  ForeignKeys arguments() {
+    ForeignKeys keys;
     at_ += 2;
     while (at_ < tokens_.size() && !is_sign(at_, ")")) {
       const PythonToken& name = tokens_[at_];
@@ -188,7 +188,7 @@ class PythonReader : private PythonExpressions {
       if (is_keyword) at_ += 2;
       if (is_keyword && at_ < tokens_.size() && tokens_[at_].text == "BitsAndBytesConfig" && is_sign(at_ + 1, "(")) {
         const std::string where = place(tokens_[at_]);
-        Keys inner = arguments();
+        ForeignKeys inner = arguments();
         if (!has_key(inner, "bnb_4bit_quant_type")) inner.push_back({"bnb_4bit_quant_type", "fp4", where, ""});
         std::ranges::move(inner, std::back_inserter(keys));
         ++at_;
@@ -221,7 +221,7 @@ class PythonReader : private PythonExpressions {
       lost_.push_back({word, "", place(token), word + " = True"});
   }
   /// Those that no trainer's call has taken up, so that they are asked for or refused.
-  void add_lost(Keys& keys) const {
+  void add_lost(ForeignKeys& keys) const {
     for (const ForeignKey& key : lost_) {
       const bool is_taken = key.key == "peft_config" ? has_key(keys, "use_peft") : has_key(keys, key.key);
       if (!is_taken && !has_key(keys, "peft_config")) keys.push_back(key);
@@ -265,9 +265,9 @@ class PythonReader : private PythonExpressions {
     const std::string where = place(tokens_[at_]);
     return adapters_of(keywords(/*holds_config=*/false), kAdapterDefaults, where);
   }
-  static Keys adapters_of(Keys given, std::span<const std::pair<const char*, const char*>> defaults,
-                          const std::string& where) {
-    Keys keys;
+  static ForeignKeys adapters_of(ForeignKeys given, std::span<const std::pair<const char*, const char*>> defaults,
+                                 const std::string& where) {
+    ForeignKeys keys;
     for (const auto& [key, standard] : defaults) keys.push_back({key, standard, where, ""});
     for (ForeignKey& key : given) {
       if (key.key.empty() || std::ranges::find(kUnslothSpeed, key.key) != kUnslothSpeed.end()) continue;
@@ -315,8 +315,8 @@ class PythonReader : private PythonExpressions {
     return keys;
   }
 
-  std::map<std::string, Keys> adapters_, models_, quantisations_;  // by the names that hold them
-  Keys lost_;                                                      // see note_weights()
+  std::map<std::string, ForeignKeys> adapters_, models_, quantisations_;  // by the names that hold them
+  ForeignKeys lost_;                                                      // see note_weights()
   std::vector<ForeignLaunch> launches_;
 };
 

@@ -10,20 +10,19 @@
 #include <mutex>
 #include <optional>
 
-#include "config/range.h"
+#include "config/keys.h"
 
 namespace roll {
 
 struct RateLimits {
   std::optional<int64_t> requests_per_minute, tokens_per_minute;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("requests_per_minute", requests_per_minute,
-      "the server is asked at most so often, over all ranks; null: no limit", within(1, 1'000'000));
+      "the server is asked at most so often, over all ranks; null: no limit", within(1, 1'000'000), may_change());
     v("tokens_per_minute", tokens_per_minute,
       "prompts and answers together have at most so many tokens, over all ranks; null: no limit",
-      within(1, 1'000'000'000));
+      within(1, 1'000'000'000), may_change());
   }
 };
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/names.h"
-#include "config/range.h"
+#include "config/keys.h"
 #include "ops/quantisation.h"
 
 namespace roll {
@@ -42,14 +42,14 @@ struct ModelArgs {
   /// Whether a sampler reads weights of 8 bits.
   bool reads_int8() const { return dtype == Dtype::kInt8; }
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("model_name_or_path", model_name_or_path, "HF folder or Hub name; null: pretrain (critic: reward_pretrain)");
     v("dtype", dtype,
       "numbers of the forward pass; null: bf16 on a GPU, fp32 on the CPU. actor_infer has the trainer's, and on the "
       "CPU may "
       "read weights of 8 bits: int8");
-    v("disable_gradient_checkpointing", disable_gradient_checkpointing, "keep activations instead of recomputing them");
+    v("disable_gradient_checkpointing", disable_gradient_checkpointing, "keep activations instead of recomputing them",
+      may_change());
     v("freeze_module_prefix", freeze_module_prefix, "parameters whose names start so are not trained");
     v.noted({"model_type"}, "the worker's own role decides");
     v.noted({"attn_implementation", "flash_attn"}, "there is one attention, exact over packed sequences");

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "config/range.h"
+#include "config/keys.h"
 #include "model/transformer.h"
 
 namespace roll {
@@ -21,8 +21,7 @@ struct LogProbsJob {
   bool with_entropy = false;
   int64_t max_tokens_per_batch = 16384;  // several rows share a forward pass; a longer row has one of its own
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("temperature", temperature, "logits are divided by it; 1 leaves the model's probabilities", within(0.001, 1000));
     v("entropy", with_entropy, "also write the entropy (nats) of each prediction");
     v("max_tokens_per_batch", max_tokens_per_batch, "rows share a forward pass up to this size", token_range());

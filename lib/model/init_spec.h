@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "config/range.h"
+#include "config/keys.h"
 #include "model/spec.h"
 
 namespace roll {
@@ -20,8 +20,7 @@ struct InitSizes {
   int64_t max_positions = 32768;
   bool tie = true;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("hidden", hidden, "hidden size", within(1, SizeLimits::kHidden));
     v("intermediate", intermediate, "width of the feed-forward; null: 4 x hidden",
       within(1, SizeLimits::kIntermediate));

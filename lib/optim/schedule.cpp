@@ -68,9 +68,9 @@ std::vector<const void*> arguments_of(LrScheduleType type, const LrScheduleArgs&
 std::vector<std::string> argument_names(LrScheduleType type, LrScheduleArgs args, bool are_taken) {
   const std::vector<const void*> taken = arguments_of(type, args);
   std::vector<std::string> names;
-  walk(args, [&](const KeyInfo& info, const auto& member) {
-    const bool is_taken = std::ranges::find(taken, static_cast<const void*>(&member)) != taken.end();
-    if (is_taken == are_taken && (are_taken || member)) names.push_back(info.key);
+  walk(args, WalkDepth::kAll, [&](const KeyInfo& info, const AnyMember& member) {
+    const bool is_taken = std::ranges::find(taken, member.at) != taken.end();
+    if (is_taken == are_taken && (are_taken || !member.is_null())) names.push_back(info.key);
   });
   return names;
 }

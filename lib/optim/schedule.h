@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/names.h"
-#include "config/range.h"
+#include "config/keys.h"
 
 namespace roll {
 
@@ -47,8 +47,7 @@ struct LrScheduleArgs {
   std::optional<int64_t> timescale, num_stable_steps, num_decay_steps;
   std::optional<LrRamp> warmup_type, decay_type;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("num_cycles", num_cycles,
       "cosines: waves until the end, 0.5 by default; cosine_with_restarts: falls, 1 by default",
       above_to(0, 1'000'000));

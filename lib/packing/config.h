@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/names.h"
-#include "config/range.h"
+#include "config/keys.h"
 
 namespace roll {
 
@@ -28,8 +28,7 @@ struct SequencePackingArgs {
   int64_t min_num_micro_batches_train = 1;
   int64_t min_num_micro_batches_forward = 1;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("algorithm", algorithm, "none: in the given order; load_balance: equal work");
     v("max_packed_sequence_length_train", max_packed_sequence_length_train, "tokens of a training micro-batch",
       token_range());
@@ -62,19 +61,31 @@ struct PackingArgs {
     return std::nullopt;
   }
 
-  template <class V>
-  void fields(V& v) {
-    v("use_sequence_packing", use_sequence_packing, "micro-batches hold as many sequences as fit a token budget");
-    v("sequence_packing_args", sequence_packing_args, "budget and algorithm of packing");
-    v("use_dynamic_batching_in_train", use_dynamic_batching_in_train, "the other spelling of a training token budget");
-    v("max_tokens_per_microbatch_in_train", max_tokens_per_microbatch_in_train, "that budget, in tokens",
-      token_range());
-    v("use_dynamic_batching_in_infer", use_dynamic_batching_in_infer, "the other spelling of a log-prob token budget");
-    v("max_tokens_per_microbatch_in_infer", max_tokens_per_microbatch_in_infer, "that budget, in tokens",
-      token_range());
+  /// `trains`: of a role that is trained.
+  void fields(Keys& v, bool trains) {
+    v("use_sequence_packing", use_sequence_packing, "micro-batches hold as many sequences as fit a token budget",
+      may_change());
+    v("sequence_packing_args", sequence_packing_args, "budget and algorithm of packing", may_change());
+    const auto packs = [&](const auto& member, bool acts) {
+      v.only_if(member, acts || use_sequence_packing, use_sequence_packing);
+    };
+    packs(sequence_packing_args.algorithm, false);
+    packs(sequence_packing_args.max_packed_sequence_length_forward, false);
+    packs(sequence_packing_args.min_num_micro_batches_forward, false);
+    packs(sequence_packing_args.max_packed_sequence_length_train, !trains);
+    packs(sequence_packing_args.min_num_micro_batches_train, !trains);
+    v("use_dynamic_batching_in_train", use_dynamic_batching_in_train, "the other spelling of a training token budget",
+      may_change());
+    v("max_tokens_per_microbatch_in_train", max_tokens_per_microbatch_in_train, "that budget, in tokens", token_range(),
+      may_change(), only_if(!trains || use_dynamic_batching_in_train, use_dynamic_batching_in_train));
+    v("use_dynamic_batching_in_infer", use_dynamic_batching_in_infer, "the other spelling of a log-prob token budget",
+      may_change());
+    v("max_tokens_per_microbatch_in_infer", max_tokens_per_microbatch_in_infer, "that budget, in tokens", token_range(),
+      may_change(), only_with(use_dynamic_batching_in_infer));
     v("share_prompts", share_prompts,
       "whether what sequences of a micro-batch begin with alike, such as the prompt of a group, is computed once; "
-      "auto: where that saves 5 % of the FLOPs");
+      "auto: where that saves 5 % of the FLOPs",
+      may_change());
     v.noted({"sequence_length_round_in_*"}, "nothing is padded, so nothing is rounded");
   }
 };

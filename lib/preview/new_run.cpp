@@ -75,8 +75,8 @@ save_steps: 50
 {}
 )",
       name_of(run.algorithm), run.reward, devices_text(run), run.folder, ranks_flag(run),
-      yaml_scalar(std::filesystem::path(run.folder).filename().string()), yaml_scalar(run.output_dir),
-      yaml_scalar(run.model), static_cast<double>(spec.num_parameters()) / 1e6, sizes.prompts, passes, run.num_rows,
+      yaml_text(std::filesystem::path(run.folder).filename().string()), yaml_text(run.output_dir), yaml_text(run.model),
+      static_cast<double>(spec.num_parameters()) / 1e6, sizes.prompts, passes, run.num_rows,
       run.validation ? "eval_steps: 10  # a validation every so many steps\n" : "");
 }
 
@@ -165,7 +165,7 @@ std::string tensor_ranks_text(const NewLayout& layout) {
 /// `is_known`: columns of our own need no names.
 std::string data_text(const NewRun& run, bool is_known = false) {
   std::string text = "  data_args:\n    file_name:\n";
-  for (const std::string& file : run.data) text += fmt::format("      - {}\n", yaml_scalar(file));
+  for (const std::string& file : run.data) text += fmt::format("      - {}\n", yaml_text(file));
   if (run.layout)
     text += fmt::format("    {}\n", to_text(*run.layout, "\n    "));
   else if (!is_known)
@@ -193,10 +193,10 @@ std::string roles_text(const NewRun& run, const Sizes& sizes, const NewLayout& l
 std::string rewards_text(const NewRun& run) {
   std::string text = "\nrewards:\n";
   for (const std::string& domain : run.domains.empty() ? std::vector{run.reward} : run.domains)
-    text += fmt::format("  {}:\n    type: {}\n", yaml_scalar(domain), run.reward);
+    text += fmt::format("  {}:\n    type: {}\n", yaml_text(domain), run.reward);
   if (!run.validation) return text;
   return text + fmt::format("\nvalidation:\n  data_args:\n    file_name: {}\n  generating_args: {{temperature: 0}}\n",
-                            yaml_scalar(*run.validation));
+                            yaml_text(*run.validation));
 }
 
 std::string sft_head_text(const NewRun& run, const ModelSpec& spec) {
@@ -214,8 +214,8 @@ num_train_epochs: 3  # passes over your {} rows
 save_steps: 0  # a checkpoint every so many updates; 0: at the end
 )",
       devices_text(run), run.folder, ranks_flag(run), run.output_dir,
-      yaml_scalar(std::filesystem::path(run.folder).filename().string()), yaml_scalar(run.output_dir),
-      yaml_scalar(run.model), static_cast<double>(spec.num_parameters()) / 1e6, run.num_rows);
+      yaml_text(std::filesystem::path(run.folder).filename().string()), yaml_text(run.output_dir), yaml_text(run.model),
+      static_cast<double>(spec.num_parameters()) / 1e6, run.num_rows);
 }
 
 }  // namespace
@@ -243,7 +243,7 @@ sft_train:
   if (run.validation)
     text += fmt::format(
         "\nvalidation:  # at the end; eval_steps: 50 measures every 50 updates\n  data_args:\n    file_name: {}\n",
-        yaml_scalar(*run.validation));
+        yaml_text(*run.validation));
   return text;
 }
 

@@ -48,10 +48,10 @@ std::string listed_key(const std::string& key) {
 
 std::vector<Setting> settings_of(const std::string& resolved, const std::string& origin) {
   const Node tree = parse_yaml(resolved, origin);
-  const auto defaults = defaults_of(tree.find("sft_train")    ? sft_keys()
-                                    : tree.find("student")    ? distill_keys()
-                                    : tree.find("chosen_key") ? dpo_keys()
-                                                              : rlvr_keys());
+  const auto defaults = defaults_of(keys_of(tree.find("sft_train")    ? "sft"
+                                            : tree.find("student")    ? "distill"
+                                            : tree.find("chosen_key") ? "dpo"
+                                                                      : "train"));
   std::vector<Setting> settings;
   add_leaves(tree, "", settings);
   for (Setting& setting : settings)

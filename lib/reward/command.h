@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "config/keys.h"
 #include "reward/rule.h"
 
 namespace roll {
@@ -10,8 +11,7 @@ namespace roll {
 struct CommandArgs {
   std::vector<std::string> command;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("command", command,
       "program and arguments; {\"id\", \"response\", ...} lines in, {\"id\", \"reward\", \"detail\"} out");
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/names.h"
+#include "config/keys.h"
 #include "reward/rule.h"
 
 namespace roll {
@@ -19,8 +20,7 @@ struct ExactMatchArgs {
   std::string marker = "####";
   bool ignore_case = false;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("compare", compare, "what of the response must equal ground_truth");
     v("marker", marker, "the last one in the response stands before the answer");
     v("ignore_case", ignore_case, "ASCII letters compare equal in either case");

@@ -13,6 +13,7 @@
 // a failed reward, never a score of 0.
 #pragma once
 
+#include "config/keys.h"
 #include "reward/rule.h"
 
 namespace roll {
@@ -26,8 +27,7 @@ struct IfevalArgs {
   bool strict = true;
   InstructionShare score = InstructionShare::kAll;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("strict", strict,
       "false: an instruction also counts as followed without the response's first line, its last, both, or its "
       "asterisks");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/names.h"
+#include "config/keys.h"
 #include "config/secret.h"
 #include "http/rate_limiter.h"
 #include "reward/rule.h"
@@ -59,8 +60,7 @@ struct LlmJudgeArgs {
     return {.timeout_s = 60, .max_retries = judge_model_type == JudgeModelType::kApi ? 3 : 0};
   }
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("judge_prompt", judge_prompt, "built-in template of what the judge is asked; null: score_with_reference");
     v("judge_prompt_file", judge_prompt_file,
       "template of one's own: {question}, {response} and {reference} are filled in, other braces stay");
@@ -73,9 +73,9 @@ struct LlmJudgeArgs {
       above_to(0, 1e6));
     v("judge_model_type", judge_model_type, "api: a server; command: a program; inference, cluster: in this program");
     v("judge_model_name", judge_model_name, "api: what the server calls the model");
-    v("judge_api_url", judge_api_url, "api: OpenAI-compatible, as https://host:8000/v1");
+    v("judge_api_url", judge_api_url, "api: OpenAI-compatible, as https://host:8000/v1", may_change());
     v("judge_api_key", judge_api_key,
-      "api: sent with each question, written nowhere; ${oc.env:NAME} keeps it out of files");
+      "api: sent with each question, written nowhere; ${oc.env:NAME} keeps it out of files", may_change());
     v("command", command, "program and arguments; {\"id\", \"messages\", ...} lines in, {\"id\", \"text\"} out");
     limits.fields(v);
     v("generating_args", generating_args, "how the judge samples; unless set: greedy, 1024 tokens");

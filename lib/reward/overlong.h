@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "config/range.h"
+#include "config/keys.h"
 
 namespace roll {
 
@@ -16,11 +16,12 @@ struct OverlongBuffer {
   std::optional<int64_t> len;
   double penalty_factor = 1;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("enable", enable, "penalise responses of more than response_length - len tokens");
-    v("len", len, "tokens before response_length over which the penalty rises from 0 to penalty_factor", token_range());
-    v("penalty_factor", penalty_factor, "taken off a response of response_length tokens", within(0, 1'000'000));
+    v("len", len, "tokens before response_length over which the penalty rises from 0 to penalty_factor", token_range(),
+      only_with(enable));
+    v("penalty_factor", penalty_factor, "taken off a response of response_length tokens", within(0, 1'000'000),
+      only_with(enable));
   }
 };
 

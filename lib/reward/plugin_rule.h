@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "config/keys.h"
 #include "reward/rule.h"
 
 namespace roll {
@@ -12,8 +13,7 @@ struct PluginRuleArgs {
   std::string name;
   std::map<std::string, std::string> args;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("library", library, "path of the shared library");
     v("name", name, "the name it was given in ROLL_REWARD(name, function)");
     v("args", args, "settings that the function may ask for");

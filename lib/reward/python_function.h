@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "config/keys.h"
 #include "reward/rule.h"
 
 namespace roll {
@@ -15,8 +16,7 @@ struct PythonFunctionArgs {
   std::optional<std::string> result_key;
   bool sandbox = false;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("python", python,
       "FILE.py:FUNCTION or module.function, written for roll, verl, TRL, OpenRLHF or slime, which its parameters' "
       "names "

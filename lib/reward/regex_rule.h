@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "config/keys.h"
 #include "reward/rule.h"
 
 namespace roll {
@@ -11,8 +12,7 @@ struct RegexArgs {
   std::optional<std::string> pattern;
   bool ignore_case = false;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("pattern", pattern, "expression whose first group must equal ground_truth; 1 if it has none");
     v("ignore_case", ignore_case, "ASCII letters compare equal in either case");
   }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "config/range.h"
+#include "config/keys.h"
 
 namespace roll {
 
@@ -14,8 +14,7 @@ struct RepetitionPenalty {
   int64_t ngram_size = 3;
   std::optional<double> max_penalty;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("ngram_size", ngram_size, "words of an n-gram", within(1, 1000));
     v("max_penalty", max_penalty,
       "added to the reward: this x the share of n-grams that were there before; null: -0.5 for ifeval and "

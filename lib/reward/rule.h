@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/names.h"
+#include "config/keys.h"
 
 namespace roll {
 
@@ -21,8 +22,7 @@ struct Patience {
 
 /// The arguments of a type without keys of its own.
 struct NoRewardKeys {
-  template <class V>
-  void fields(V&) {}
+  void fields(Keys&) {}
 };
 
 /// What numbers a type gives. Loose and strict grade choices inside and outside of \boxed (choice_rule.h).

@@ -1,5 +1,11 @@
 #include "reward/types.h"
 
+#include <fmt/ranges.h>
+
+#include <map>
+#include <set>
+
+#include "config/walk.h"
 #include "reward/reward.h"
 
 namespace roll {
@@ -15,6 +21,40 @@ template <class Args>
 const RewardRow<Args>& row_of(const Args&) {
   return std::get<RewardRow<Args>>(kRewardTypes);
 }
+
+/// Own key -> the names of the types that own it.
+using KeyOwners = std::map<std::string, std::set<std::string_view>, std::less<>>;
+
+KeyOwners own_key_owners() {
+  KeyOwners owners;
+  for_each_row([&]<class Args>(const RewardRow<Args>& row) {
+    walk(Args(), WalkDepth::kTop, [&](const KeyInfo& info, const AnyMember&) { owners[info.key].insert(row.name); });
+  });
+  return owners;
+}
+
+/// Passes on each key once, with the names of the types that own it before its meaning.
+class EachOwnKeyOnce : public Keys {
+ public:
+  explicit EachOwnKeyOnce(Keys& v) : v_(v) {}
+
+  void visit(const KeyLine& line, const AnyMember& member) override {
+    const auto owners = owners_.extract(line.key);
+    if (!owners) return;
+    const std::string doc = fmt::format("type {}: {}", fmt::join(owners.mapped(), ", "), line.doc);
+    KeyLine owned = line;
+    owned.doc = doc.c_str();
+    v_.visit(owned, member);
+  }
+  void only_if(const Address& member, bool acts, const Address& other) override { v_.only_if(member, acts, other); }
+  void noted(KeyList keys, const char* reason) override { v_.noted(keys, reason); }
+  void refused(KeyList keys, const char* reason) override { v_.refused(keys, reason); }
+  void refused_above_one(KeyList keys, const char* reason) override { v_.refused_above_one(keys, reason); }
+
+ private:
+  Keys& v_;
+  KeyOwners owners_ = own_key_owners();
+};
 
 }  // namespace
 
@@ -75,16 +115,33 @@ Patience usual_patience(const RewardType& type) {
       type);
 }
 
-KeyOwners own_key_owners() {
-  KeyOwners owners;
-  for_each_row([&]<class Args>(const RewardRow<Args>& row) {
+void infer_type(std::optional<RewardType>& type, const Keys& v) {
+  if (!type && v.has("python")) type = PythonFunctionArgs();
+}
+
+void own_fields(std::optional<RewardType>& type, Keys& v) {
+  if (type) return std::visit([&](auto& args) { args.fields(v); }, *type);
+  EachOwnKeyOnce once(v);
+  for_each_row([&]<class Args>(const RewardRow<Args>&) {
     Args args;
-    walk(args, [&](const KeyInfo& info, auto&) {
-      owners[info.key].insert(row.name);
-      return false;  // a group's keys are the group's
-    });
+    args.fields(once);
   });
-  return owners;
+}
+
+void refuse_foreign_keys(const std::optional<RewardType>& type, Keys& v) {
+  if (!type) return;
+  for (const auto& [key, owners] : own_key_owners())
+    if (!owners.contains(name_of(*type)))
+      v.refused({key.c_str()}, fmt::format("is a key of type {}, and the type here is {}; remove it",
+                                           fmt::join(owners, " and "), name_of(*type))
+                                   .c_str());
+}
+
+void refuse_own_keys(Keys& v) {
+  for (const auto& [key, owners] : own_key_owners())
+    v.refused({key.c_str()}, fmt::format("is a key of type {}, and the types here are in terms; move it to its term",
+                                         fmt::join(owners, " and "))
+                                 .c_str());
 }
 
 }  // namespace roll

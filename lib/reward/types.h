@@ -6,12 +6,8 @@
 // the chosen type does not own is refused.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <array>
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -19,7 +15,7 @@
 #include <vector>
 
 #include "base/names.h"
-#include "config/walk.h"
+#include "config/keys.h"
 #include "reward/choice/choice_rule.h"
 #include "reward/code/code_sandbox.h"
 #include "reward/command.h"
@@ -88,69 +84,17 @@ std::unique_ptr<RewardFunction> make_rule(const RewardType& type, const RuleCont
 Patience usual_patience(const RewardType& type);
 RewardTraits traits_of(const RewardType& type);
 
-/// Own key -> the names of the types that own it.
-using KeyOwners = std::map<std::string, std::set<std::string_view>, std::less<>>;
-KeyOwners own_key_owners();
-
-/// A visitor that passes on each key once, with the names of the types that own it before its meaning.
-template <class V>
-class EachOwnKeyOnce {
- public:
-  explicit EachOwnKeyOnce(V& v) : v_(v) {}
-
-  template <class M>
-  void operator()(const char* key, M& member, const char* doc, const Range& range = finite()) {
-    const auto owners = owners_.extract(key);
-    if (owners) v_(key, member, fmt::format("type {}: {}", fmt::join(owners.mapped(), ", "), doc).c_str(), range);
-  }
-  void bool_or_text(const char* key, std::string& member, const char* doc) { v_.bool_or_text(key, member, doc); }
-  void noted(KeyList keys, const char* reason) { v_.noted(keys, reason); }
-  void refused(KeyList keys, const char* reason) { v_.refused(keys, reason); }
-  void refused_above_one(KeyList keys, const char* reason) { v_.refused_above_one(keys, reason); }
-
- private:
-  V& v_;
-  KeyOwners owners_ = own_key_owners();
-};
-
-/// Takes a `python` among the keys that `v` reads for the type, where none is chosen.
-template <class V>
-void infer_type(std::optional<RewardType>& type, V& v) {
-  if constexpr (requires { v.has("python"); })
-    if (!type && v.has("python")) type = PythonFunctionArgs();
-}
+/// Takes a `python` among the keys that are read for the type, where none is chosen.
+void infer_type(std::optional<RewardType>& type, const Keys& v);
 
 /// Visits the chosen type's own keys; while none is chosen, those of all types, so that only the missing choice is an
 /// error.
-template <class V>
-void own_fields(std::optional<RewardType>& type, V& v) {
-  if (type) return std::visit([&](auto& args) { args.fields(v); }, *type);
-  EachOwnKeyOnce<V> once(v);
-  const auto show = [&]<class Args>(const RewardRow<Args>&) {
-    Args args;
-    args.fields(once);
-  };
-  std::apply([&](const auto&... rows) { (show(rows), ...); }, kRewardTypes);
-}
+void own_fields(std::optional<RewardType>& type, Keys& v);
 
 /// Refuses own keys of other types than the chosen one.
-template <class V>
-void refuse_foreign_keys(const std::optional<RewardType>& type, V& v) {
-  if (!type) return;
-  for (const auto& [key, owners] : own_key_owners())
-    if (!owners.contains(name_of(*type)))
-      v.refused({key.c_str()}, fmt::format("is a key of type {}, and the type here is {}; remove it",
-                                           fmt::join(owners, " and "), name_of(*type))
-                                   .c_str());
-}
+void refuse_foreign_keys(const std::optional<RewardType>& type, Keys& v);
 
 /// Refuses own keys of every type, where the types are in `terms`.
-template <class V>
-void refuse_own_keys(V& v) {
-  for (const auto& [key, owners] : own_key_owners())
-    v.refused({key.c_str()}, fmt::format("is a key of type {}, and the types here are in terms; move it to its term",
-                                         fmt::join(owners, " and "))
-                                 .c_str());
-}
+void refuse_own_keys(Keys& v);
 
 }  // namespace roll

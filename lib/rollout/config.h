@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/range.h"
+#include "config/keys.h"
 
 namespace roll {
 
@@ -25,8 +25,7 @@ struct GeneratingArgs {
   std::optional<int64_t> num_return_sequences;
   std::optional<bool> do_sample;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("max_new_tokens", max_new_tokens, "longest response in tokens; null: response_length", token_range());
     v("temperature", temperature, "logits are divided by it; 0 is greedy", within(1e-3, 1e3).or_also(0));
     v("top_p", top_p, "smallest set of tokens with this probability; 1 is off", above_to(0, 1));

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "config/flag.h"
 #include "config/json_node.h"
+#include "config/keys.h"
 #include "data/rows.h"
 #include "rollout/sampler.h"
 #include "text/chat_template.h"
@@ -22,8 +23,7 @@ struct LineSampling {
   std::optional<int64_t> seed;
   std::map<std::string, double> logit_bias;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     generating.fields(v);
     v("seed", seed, "names the line's random numbers", at_least(0));
     v("logit_bias", logit_bias, "added to the logits of these token ids");

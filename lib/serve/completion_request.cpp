@@ -6,6 +6,7 @@
 #include <set>
 
 #include "config/json_node.h"
+#include "config/keys.h"
 #include "rollout/config.h"
 #include "serve/response_form.h"
 #include "text/chat_template.h"
@@ -59,8 +60,7 @@ struct Fields {
   int64_t n = 1, top_logprobs = 0;
   bool stream = false, echo = false, return_token_ids = false, add_generation_prompt = true, parallel_tool_calls = true;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("temperature", sampling.temperature, "", within(1e-3, 1e3).or_also(0));
     v("top_p", sampling.top_p, "", above_to(0, 1));
     v("top_k", sampling.top_k, "", at_least(-1));

@@ -17,7 +17,7 @@ void check_spellings(const LossConfig& loss, Checker& check) {
   const AggMode meant = agg_mode(*loss.loss_aggregation);
   check.require(!check.is_set(loss.loss_agg_mode) || loss.loss_agg_mode == meant, loss.loss_aggregation,
                 "means {}, but {} ({}); keep one of the two", name_of(meant), check.name(loss.loss_agg_mode),
-                check.place(loss.loss_agg_mode));
+                check.place(loss.loss_agg_mode).text());
 }
 
 /// The key that decides the mode, as "key = value".

@@ -3,6 +3,7 @@
 // is student here.
 #pragma once
 
+#include "config/keys.h"
 #include "settings/sft_config.h"
 
 namespace roll {
@@ -13,16 +14,14 @@ struct DistillConfig : SftConfig {
   int64_t logits_topk = 64;
   DivergenceArgs divergence;
   bool distill_on_prompt = false;
-  WorkerConfig teacher{
-      .duties = {.trains = false, .is_policy = false, .samples = false, .has_data = false, .leads = false}};
+  WorkerConfig teacher{.duties = {.forwards = true}};
 
   DistillConfig() {
     exp_name = kind = "distill";
     trained = "student";
   }
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     run_fields(v);
     loss.aggregation_fields(v);
     divergence.fields(v);
@@ -37,7 +36,7 @@ struct DistillConfig : SftConfig {
     v("answer_key", answer_key, "ROLL's spelling of student.data_args.response");
     v("student", sft_train, "the model in training");
     v("teacher", teacher, "the frozen model, on the ranks of student");
-    v("validation", validation, "data of the validation");
+    v("validation", validation, "data of the validation", may_change());
     v.noted({"logits_transfer_backend"},
             "one all-to-all brings the teacher's likeliest tokens to where they are learnt");
     v.noted({"num_nodes", "local_rank", "rpc_timeout", "is_offload_states", "is_offload_optimizer_states_in_train_step",

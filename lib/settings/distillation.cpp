@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "checkpoint/hub_cache.h"
 #include "config/node.h"
+#include "config/walk.h"
 #include "settings/agentic.h"
 #include "settings/placement.h"
 #include "text/tokenizer.h"
@@ -55,8 +56,7 @@ bool rename(Node& tree, const char* from, const char* to) {
 const std::set<std::string>& keys_of_a_teacher() {
   static const std::set<std::string> kKeys = [] {
     std::set<std::string> keys;
-    TeacherConfig example;
-    walk(example, [&](const KeyInfo& info, auto&) { keys.insert(info.path); });
+    walk(TeacherConfig(), WalkDepth::kAll, [&](const KeyInfo& info, const AnyMember&) { keys.insert(info.path); });
     return keys;
   }();
   return kKeys;

@@ -2,6 +2,7 @@
 // fine-tuning is that of SftConfig, whose trained model is actor_train here.
 #pragma once
 
+#include "config/keys.h"
 #include "settings/sft_config.h"
 
 namespace roll {
@@ -12,8 +13,7 @@ struct DpoConfig : SftConfig {
   double label_smoothing = 0;
   std::string chosen_key = "chosen";
   std::string rejected_key = "rejected";
-  WorkerConfig reference{
-      .duties = {.trains = false, .is_policy = false, .samples = false, .has_data = false, .leads = false}};
+  WorkerConfig reference{.duties = {.forwards = true}};
 
   DpoConfig() {
     exp_name = kind = "dpo";
@@ -21,8 +21,7 @@ struct DpoConfig : SftConfig {
     loss.loss_mask_keys = {"response_mask"};
   }
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     run_fields(v);
     v("beta", beta, "strength of the pull towards the reference: the reward of a response is beta x its log-ratio",
       within(1e-6, 1'000'000));
@@ -33,7 +32,7 @@ struct DpoConfig : SftConfig {
     v("rejected_key", rejected_key, "column of the worse response");
     v("actor_train", sft_train, "the policy in training; its batch sizes count pairs");
     v("reference", reference, "the frozen policy, on the ranks of actor_train");
-    v("validation", validation, "data of the validation");
+    v("validation", validation, "data of the validation", may_change());
     v.noted({"num_nodes", "local_rank", "rpc_timeout", "is_offload_states", "is_offload_optimizer_states_in_train_step",
              "base_dir"},
             "one program runs all roles; there are no remote calls to tune");

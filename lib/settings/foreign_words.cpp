@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "config/walk.h"
+
 namespace roll {
 
 std::optional<ForeignWord> word_among(const std::vector<std::string>& paths, const std::string& word) {
@@ -24,6 +26,13 @@ std::optional<ForeignWord> word_among(const std::vector<std::string>& paths, con
 std::string text_of(const ForeignWord& word) {
   if (word.keys.empty()) return word.how;
   return fmt::format("here it is {}{}{}", fmt::join(word.keys, " or "), word.how.empty() ? "" : ", ", word.how);
+}
+
+std::string foreign_advice_of(const AnyMember& example, const std::string& word) {
+  std::vector<std::string> paths;
+  walk(example, WalkDepth::kExamples, [&](const KeyInfo& info, const AnyMember&) { paths.push_back(info.path); });
+  const auto known = word_among(paths, word);
+  return known ? "; " + text_of(*known) : "";
 }
 
 }  // namespace roll

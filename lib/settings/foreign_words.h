@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/walk.h"
+#include "config/member.h"
 #include "convert/words.h"
 
 namespace roll {
@@ -17,15 +17,11 @@ std::optional<ForeignWord> word_among(const std::vector<std::string>& paths, con
 /// "here it is actor_train.training_args.learning_rate", or why there is none.
 std::string text_of(const ForeignWord& word);
 
-/// "; here it is ..." for a configuration of type T; "" where nobody has such a word.
+/// "; here it is ..." for a configuration like `example`; "" where nobody has such a word.
+std::string foreign_advice_of(const AnyMember& example, const std::string& word);
 template <HasFields T>
 std::string foreign_advice(const std::string& word) {
-  T example;
-  std::vector<std::string> paths;
-  walk(
-      example, [&](const KeyInfo& info, auto&) { paths.push_back(info.path); }, /*with_examples=*/true);
-  const auto known = word_among(paths, word);
-  return known ? "; " + text_of(*known) : "";
+  return foreign_advice_of(T(), word);
 }
 
 }  // namespace roll

@@ -8,24 +8,17 @@
 
 namespace roll {
 
-std::vector<SharedKey> rlvr_keys() {
-  return shared_keys(key_entries<Config>());
-}
-
-std::vector<SharedKey> sft_keys() {
-  return shared_keys(key_entries<SftConfig>());
-}
-
-std::vector<SharedKey> dpo_keys() {
-  return shared_keys(key_entries<DpoConfig>());
-}
-
-std::vector<SharedKey> distill_keys() {
-  return shared_keys(key_entries<DistillConfig>());
+std::vector<SharedKey> keys_of(const std::string& command) {
+  if (command == "sft") return shared_keys(key_entries(SftConfig()));
+  if (command == "dpo") return shared_keys(key_entries(DpoConfig()));
+  if (command == "distill") return shared_keys(key_entries(DistillConfig()));
+  return shared_keys(key_entries(Config()));
 }
 
 std::vector<CommandKeys> keys_by_command() {
-  return {{"train", rlvr_keys()}, {"sft", sft_keys()}, {"dpo", dpo_keys()}, {"distill", distill_keys()}};
+  std::vector<CommandKeys> all;
+  for (const char* command : {"train", "sft", "dpo", "distill"}) all.push_back({command, keys_of(command)});
+  return all;
 }
 
 std::vector<SharedKey> all_keys() {

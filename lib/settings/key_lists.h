@@ -8,17 +8,14 @@
 
 namespace roll {
 
-/// Of `roll train`, `roll sft`, `roll dpo` and `roll distill`.
-std::vector<SharedKey> rlvr_keys();
-std::vector<SharedKey> sft_keys();
-std::vector<SharedKey> dpo_keys();
-std::vector<SharedKey> distill_keys();
 /// Of each command that runs a pipeline: "train", "sft", "dpo", "distill".
 struct CommandKeys {
   std::string command;
   std::vector<SharedKey> keys;
 };
 std::vector<CommandKeys> keys_by_command();
+/// Of one of these.
+std::vector<SharedKey> keys_of(const std::string& command);
 /// Of all, what they say alike once.
 std::vector<SharedKey> all_keys();
 

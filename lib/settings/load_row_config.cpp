@@ -160,7 +160,7 @@ std::string command_of(const std::filesystem::path& file) {
   DpoConfig dpo;
   SftConfig sft;
   const KeyIndex of_dpo(dpo, {}, ""), of_sft(sft, {}, "");
-  const auto has = [&](const KeyIndex& keys, const auto& member) { return tree.find(keys.path(member)) != nullptr; };
+  const auto has = [&](const KeyIndex& keys, const Address& member) { return tree.find(keys.key(member)) != nullptr; };
   if (has(of_sft, sft.sft_train)) return "sft";
   DistillConfig distill;
   const KeyIndex of_distill(distill, {}, "");

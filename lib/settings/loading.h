@@ -89,8 +89,7 @@ CheckedConfig<T> load_checked(const std::string& yaml, const std::string& origin
   result.text = {yaml, origin, overrides};
   result.config.from_env = std::move(loaded.from_env);
   result.notes = std::move(loaded.notes);
-  const KeyIndex keys(result.config, std::move(loaded.set), loaded.origin);
-  Checker check(keys, result.notes);
+  Checker check({result.config, std::move(loaded.set), loaded.origin}, result.notes);
   complete(result.config, check);
   if constexpr (!std::is_same_v<T, DpoConfig>) check_loss(result.config.loss, masks_of(result.config), check);
   body(result, check);

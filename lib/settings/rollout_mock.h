@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/names.h"
+#include "config/keys.h"
 
 namespace roll {
 
@@ -18,11 +19,10 @@ struct RolloutMock {
   MockMode mode = MockMode::kDump;
   std::string dump_dir = "./rollout_mock_dumps";
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("enable", enable, "write or replay rollouts");
     v("mode", mode, "dump: as rollout_dump_dir; mock: as rollout_replay");
-    v("dump_dir", dump_dir, "that folder");
+    v("dump_dir", dump_dir, "that folder", only_with(enable));
   }
 };
 

@@ -1,7 +1,7 @@
 #include "settings/rollout_only.h"
 
 #include <algorithm>
-#include <type_traits>
+#include <functional>
 #include <vector>
 
 #include "base/error.h"
@@ -11,19 +11,17 @@ namespace roll {
 
 namespace {
 
+using VisitAddress = std::function<void(const Address& member)>;
+
 /// Calls f(member) for the keys of a struct, of a group only for the group.
-template <class T, class F>
-void for_each_key(T& config, const F& f) {
-  walk(config, [&](const KeyInfo&, auto& member) {
-    using Member = std::remove_cvref_t<decltype(member)>;
-    if constexpr (!std::is_same_v<Member, Noted> && !std::is_same_v<Member, Refused>) f(member);
-    return false;
+void for_each_key(const AnyMember& group, const VisitAddress& f) {
+  walk(group, WalkDepth::kTop, [&](const KeyInfo&, const AnyMember& member) {
+    if (member.type) f(member);
   });
 }
 
 /// Those that are about training and are not actor_train's.
-template <class F>
-void for_each_training_key(Config& config, const F& f) {
+void for_each_training_key(Config& config, const VisitAddress& f) {
   for_each_key(config.loss, f), for_each_key(config.experience, f);
   f(config.reference), f(config.teacher), f(config.critic), f(config.ppo_epochs), f(config.max_grad_norm);
   f(config.critic_warmup), f(config.enable_reference), f(config.enable_old_logprobs_recompute);
@@ -31,8 +29,7 @@ void for_each_training_key(Config& config, const F& f) {
 }
 
 /// All that a run that trains nothing does not read.
-template <class F>
-void for_each_idle_key(Config& config, const F& f) {
+void for_each_idle_key(Config& config, const VisitAddress& f) {
   for_each_training_key(config, f);
   for_each_key(config.actor_train.policy, f);
   f(config.actor_train.training_args), f(config.actor_train.loss_func), f(config.actor_train.pg_loss_reducer);
@@ -44,7 +41,7 @@ void for_each_idle_key(Config& config, const F& f) {
 bool is_sampling_alone(Config& config, Checker& check) {
   if (!config.agentic.is_used() || check.is_set(config.actor_train) || !check.is_set(config.actor_infer)) return false;
   bool is_alone = true;
-  for_each_training_key(config, [&](auto& member) {
+  for_each_training_key(config, [&](const Address& member) {
     is_alone = is_alone && check.require(!check.is_set(member), member,
                                          "is about training, but actor_train, which would be trained, is not there; "
                                          "describe it, or for a run that only samples set {}: true",
@@ -61,11 +58,11 @@ bool is_sampling_alone(Config& config, Checker& check) {
 void note_idle(Config& config, Checker& check) {
   constexpr size_t kShown = 8;
   std::vector<std::string> idle;
-  for_each_idle_key(config, [&](auto& member) {
+  for_each_idle_key(config, [&](const Address& member) {
     // One of the estimators has a greedy response sampled to each prompt.
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, Chosen<AdvantageEstimator>>)
-      if (member->samples_baseline) return;
-    if (check.is_set(member)) idle.push_back(check.key(member));
+    const auto& estimator = config.experience.adv_estimator;
+    const bool acts = estimator->samples_baseline && member == Address(estimator);
+    if (!acts && check.is_set(member)) idle.push_back(check.key(member));
   });
   if (idle.empty()) return;
   const std::string more = idle.size() > kShown ? fmt::format(" and {} more", idle.size() - kShown) : "";

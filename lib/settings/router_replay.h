@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/names.h"
+#include "config/keys.h"
 
 namespace roll {
 
@@ -17,10 +18,7 @@ constexpr auto names_of(RouterReplayMode) {
 struct RouterReplay {
   RouterReplayMode mode = RouterReplayMode::kDisable;
 
-  template <class V>
-  void fields(V& v) {
-    v("mode", mode, "R3: as routing_replay: true, of actor_train and actor_infer together");
-  }
+  void fields(Keys& v) { v("mode", mode, "R3: as routing_replay: true, of actor_train and actor_infer together"); }
 };
 
 }  // namespace roll

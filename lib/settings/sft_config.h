@@ -1,6 +1,7 @@
 // The root configuration of `roll sft`: supervised fine-tuning with the same trainer.
 #pragma once
 
+#include "config/keys.h"
 #include "settings/config.h"
 
 namespace roll {
@@ -29,47 +30,44 @@ struct SftConfig {
   std::optional<std::string> global_template;
   std::optional<std::string> prompt_key, query_key, response_key;
   LossConfig loss = sft_loss();  // only its aggregation keys
-  WorkerConfig sft_train{.duties = {.is_policy = false, .samples = false}};
-  WorkerConfig validation{.duties = {.has_model = false,
-                                     .trains = false,
-                                     .is_policy = false,
-                                     .forwards = false,
-                                     .samples = false,
-                                     .leads = false}};
+  WorkerConfig sft_train{.duties = {.trains = true, .forwards = true, .has_data = true, .leads = true}};
+  WorkerConfig validation{.duties = {.has_model = false, .has_data = true}};
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     run_fields(v);
     loss.aggregation_fields(v);
     v("prompt_key", prompt_key, "ROLL's spelling of sft_train.data_args.question");
     v("query_key", query_key, "ROLL's spelling of sft_train.data_args.query");
     v("response_key", response_key, "ROLL's spelling of sft_train.data_args.response");
     v("sft_train", sft_train, "the model in training");
-    v("validation", validation, "data of the validation");
+    v("validation", validation, "data of the validation", may_change());
   }
 
  protected:
   /// All but models, data and loss.
-  template <class V>
-  void run_fields(V& v) {
-    v("exp_name", exp_name, "name of the run");
+  void run_fields(Keys& v) {
+    v("exp_name", exp_name, "name of the run", may_change());
     v("seed", seed, "names all random numbers", at_least(0));
     v("deterministic", deterministic,
-      "a GPU gives the same bits in every run; some of its kernels get slower. The CPU always does");
-    v("output_dir", output_dir, "run folder: metrics, checkpoints");
-    v("logging_dir", logging_dir, "folder of log.txt; null: output_dir");
+      "a GPU gives the same bits in every run; some of its kernels get slower. The CPU always does", may_change());
+    v("output_dir", output_dir, "run folder: metrics, checkpoints", may_change());
+    v("logging_dir", logging_dir, "folder of log.txt; null: output_dir", may_change());
     track.fields(v);
-    v("max_steps", max_steps, "updates of the run; null: num_train_epochs passes over the data", round_range());
-    v("num_train_epochs", num_train_epochs, "passes over the data when max_steps is null", round_range());
-    v("eval_steps", eval_steps, "a validation every so many updates; 0 or -1: only at the end", at_least(-1));
-    v("logging_steps", logging_steps, "the terminal shows every so many updates; the files hold them all", at_least(1));
+    v("max_steps", max_steps, "updates of the run; null: num_train_epochs passes over the data", round_range(),
+      may_change());
+    v("num_train_epochs", num_train_epochs, "passes over the data when max_steps is null", round_range(), may_change());
+    v("eval_steps", eval_steps, "a validation every so many updates; 0 or -1: only at the end", at_least(-1),
+      may_change());
+    v("logging_steps", logging_steps, "the terminal shows every so many updates; the files hold them all", at_least(1),
+      may_change());
     checkpoints.fields(v);
-    v("max_restarts", max_restarts, "how often a job whose rank died or hung is started again", within(0, 1000));
+    v("max_restarts", max_restarts, "how often a job whose rank died or hung is started again", within(0, 1000),
+      may_change());
     v("max_nonfinite_updates", max_nonfinite_updates,
       "updates in a row that are skipped for a loss or gradient that is NaN or infinite; one more ends the run",
-      at_least(0));
-    v("hostfile", hostfile, "hosts of the ranks, a line \"name slots=N\" each; null: this host");
-    v("system_envs", system_envs, "environment variables set for the run");
+      at_least(0), may_change());
+    v("hostfile", hostfile, "hosts of the ranks, a line \"name slots=N\" each; null: this host", may_change());
+    v("system_envs", system_envs, "environment variables set for the run", may_change());
     v("pretrain", pretrain, "the first weights: HF folder or Hub name");
     v("sequence_length", sequence_length, "longest sequence in tokens; longer rows are dropped and counted",
       token_range());

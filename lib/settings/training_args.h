@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "config/range.h"
+#include "config/keys.h"
 #include "optim/schedule.h"
 
 namespace roll {
@@ -24,8 +24,7 @@ struct TrainingArgs {
   double adam_epsilon = 1e-8;
   std::optional<int64_t> num_train_epochs;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     // AdamW moves every weight by about this much an update, and the weights of language models are around 0.02.
     v("learning_rate", learning_rate, "peak learning rate of AdamW: about how far an update moves each weight",
       within(0, 0.1));
@@ -33,16 +32,17 @@ struct TrainingArgs {
     v("train_batch_size", train_batch_size,
       "sequences of a mini-batch (one update) of all ranks together, so that any number of ranks makes the same "
       "updates; null: per_device_train_batch_size x gradient_accumulation_steps on each data-parallel rank, as in ROLL",
-      sequence_range());
+      sequence_range(), may_change());
     v("per_device_train_batch_size", per_device_train_batch_size,
-      "sequences of a micro-batch; beside train_batch_size the most of one", sequence_range());
+      "sequences of a micro-batch; beside train_batch_size the most of one", sequence_range(), may_change());
     v("gradient_accumulation_steps", gradient_accumulation_steps,
-      "micro-batches of a mini-batch on each rank; train_batch_size decides where it is set", sequence_range());
+      "micro-batches of a mini-batch on each rank; train_batch_size decides where it is set", sequence_range(),
+      may_change());
     v("warmup_steps", warmup_steps,
       "updates over which the learning rate rises from 0; the first of them has rate 0, as in transformers",
       at_least(0));
     v("warmup_ratio", warmup_ratio, "warmup_steps as a share of all updates, rounded up; used when warmup_steps is 0",
-      within(0, 1));
+      within(0, 1), only_if(warmup_steps == 0, warmup_steps));
     v("lr_scheduler_type", lr_scheduler_type,
       "learning rate after the warm-up, as in transformers; constant is constant_with_warmup");
     v("lr_scheduler_kwargs", lr_scheduler_kwargs, "arguments of lr_scheduler_type, as in transformers");
@@ -50,7 +50,7 @@ struct TrainingArgs {
     v("adam_beta2", adam_beta2, "decay of the gradient's square", from_below(0, 1));
     v("adam_epsilon", adam_epsilon, "added to the root of the gradient's square", within(1e-20, 1));
     v("num_train_epochs", num_train_epochs, "passes over the data: `roll sft` only; RLVR has it at the top level",
-      round_range());
+      round_range(), may_change());
     v.noted({"logging_steps", "save_steps", "eval_steps", "max_steps", "output_dir", "seed", "data_seed"},
             "the key at the top level decides");
     v.noted({"bf16", "fp16"}, "model_args.dtype decides");

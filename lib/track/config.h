@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/names.h"
+#include "config/keys.h"
 
 namespace roll {
 
@@ -28,8 +29,7 @@ struct TrackerKwargs {
   std::optional<std::string> experiment_name;
   std::optional<std::string> project;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("log_dir", log_dir, "folder of the TensorBoard files; null: output_dir/tensorboard");
     v("tracking_uri", tracking_uri,
       "folder of MLflow's file store, which MLFLOW_ALLOW_FILE_STORE=true mlflow ui --backend-store-uri FOLDER shows "
@@ -47,14 +47,14 @@ struct TrackConfig {
   bool profiler_timeline = false;
   std::optional<std::string> profiler_output_dir;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("track_with", track_with,
       "where metrics go: one, or a list. stdout, and files: jsonl (metrics.jsonl), tensorboard, csv (metrics.csv), "
       "mlflow (its file store), wandb (its folder of an offline run in output_dir/wandb, which `wandb sync` uploads; "
       "with stdout, jsonl and tensorboard). Nothing is sent to swanlab: it means these three, and "
-      "scripts/upload_metrics.py uploads metrics.jsonl");
-    v("tracker_kwargs", tracker_kwargs, "settings of the trackers");
+      "scripts/upload_metrics.py uploads metrics.jsonl",
+      may_change());
+    v("tracker_kwargs", tracker_kwargs, "settings of the trackers", may_change());
     v("profiler_timeline", profiler_timeline,
       "each rank records the second step that it runs: which operators and GPU kernels ran when, as "
       "step_NNNNNN_rank_N.json, which ui.perfetto.dev shows");

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "config/keys.h"
 
 namespace roll {
 namespace {
@@ -11,8 +12,7 @@ struct LearningKeys {
   double rate = 0.5;
   std::optional<int64_t> most;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("rate", rate, "of learning <fast>", within(0, 1));
     v("most", most, "at most so many; since 0.7", at_least(1));
     v.noted({"idle"}, "it is of another program");
@@ -23,8 +23,7 @@ struct LearningKeys {
 struct NamedKeys : LearningKeys {
   std::vector<std::string> names;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     LearningKeys::fields(v);
     v("names", names, "a | b");
   }
@@ -36,8 +35,7 @@ struct AllKeys {
   NamedKeys second;
   std::map<std::string, LearningKeys> rewards;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("count", count, "how many", at_least(0));
     v("first", first, "one");
     v("second", second, "another");
@@ -46,7 +44,7 @@ struct AllKeys {
 };
 
 std::vector<SharedKey> listed() {
-  return shared_keys(key_entries<AllKeys>());
+  return shared_keys(key_entries(AllKeys()));
 }
 
 }  // namespace

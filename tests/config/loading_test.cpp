@@ -4,6 +4,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "config/key_reference.h"
+#include "config/keys.h"
 #include "config/load.h"
 #include "config/writer.h"
 
@@ -22,8 +23,7 @@ struct Inner {
   std::map<std::string, double> shares;
   bool operator==(const Inner&) const = default;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("rate", rate, "a rate");
     v("names", names, "some names");
     v("shares", shares, "shares");
@@ -43,14 +43,13 @@ struct Outer {
   std::vector<Inner> members;
   bool operator==(const Outer&) const = default;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("count", count, "how many");
     v("flag", flag, "whether");
     v("text", text, "words");
     v("maybe", maybe, "or not");
     v("kind", kind, "shape");
-    v.bool_or_text("resume", resume, "true, false or a path");
+    v("resume", resume, "true, false or a path", bool_or_text());
     v("inner", inner, "a group");
     v("domains", domains, "groups by name");
     v.noted({"dead", "flash_*"}, "it is dead");
@@ -191,11 +190,11 @@ TEST_CASE("the key index gives each member its key, place and value", "[config]"
   CHECK(keys.is_set(loaded.config.inner));
   CHECK_FALSE(keys.is_set(loaded.config.maybe));
   const int64_t stranger = 0;
-  CHECK_THROWS_AS(keys.path(stranger), Bug);
+  CHECK_THROWS_AS(keys.key(stranger), Bug);
 }
 
 TEST_CASE("the key table holds every key once", "[config]") {
-  const std::string table = key_table(shared_keys(key_entries<Outer>()), KeyFormat::kText, /*with_idle=*/true);
+  const std::string table = key_table(shared_keys(key_entries(Outer())), KeyFormat::kText, /*with_idle=*/true);
   for (const char* row : {"count: 3 ", "rate: 5e-05 ", "domains ", "dead ", "size "})
     CHECK(table.find(row) != std::string::npos);
   CHECK(table.find("[round | square]") != std::string::npos);

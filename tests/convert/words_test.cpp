@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "config/walk.h"
 #include "settings/foreign_words.h"
 #include "settings/sft_config.h"
 
@@ -43,8 +44,7 @@ TEST_CASE("words of other trainers name keys of ours", "[convert]") {
 TEST_CASE("every key that a word of another trainer names exists", "[convert]") {
   Config example;
   std::vector<std::string> paths;
-  walk(
-      example, [&](const KeyInfo& info, auto&) { paths.push_back(info.path); }, true);
+  walk(example, WalkDepth::kExamples, [&](const KeyInfo& info, const AnyMember&) { paths.push_back(info.path); });
   int64_t with_keys = 0;
   for (const std::string& word : listed_foreign_words()) {
     const auto known = foreign_word(word);

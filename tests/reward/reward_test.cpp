@@ -199,7 +199,7 @@ TEST_CASE("a key of another type is refused, whichever names the type", "[reward
 TEST_CASE("a key that two types own reaches the chosen one, and is shown once", "[reward]") {
   CHECK(score(read("{type: exact_match, ignore_case: true}"), "Yes", "yes") == 1);
   CHECK(score(read("{type: regex, pattern: '(.*)', ignore_case: true}"), "Yes", "yes") == 1);
-  const std::string table = key_table(shared_keys(key_entries<RewardArgs>()), KeyFormat::kText, false);
+  const std::string table = key_table(shared_keys(key_entries(RewardArgs())), KeyFormat::kText, false);
   CHECK(count(table, "\nignore_case: false") == 1);
   CHECK_THAT(table, Catch::Contains("type exact_match, regex: ASCII letters") &&
                         Catch::Contains("[math_rule | exact_match | regex | command"));

@@ -33,6 +33,12 @@ TEST_CASE("what changes the training is listed, where and how it runs is free", 
             .empty());
 }
 
+TEST_CASE("a key of one reward's type may be free, and so may one that is a text or true", "[settings]") {
+  CHECK(changed("rewards: {a: {judge_api_url: x}}\nresume_from_checkpoint: false",
+                "rewards: {a: {judge_api_url: y}}\nresume_from_checkpoint: true")
+            .empty());
+}
+
 TEST_CASE("a run may go on longer, whatever its learning rate is cut to", "[settings]") {
   CHECK(changed("max_steps: 5\ntraining_args: {lr_scheduler_type: linear, warmup_ratio: 0.1}",
                 "max_steps: 9\ntraining_args: {lr_scheduler_type: linear, warmup_ratio: 0.1}")

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/names.h"
-#include "config/range.h"
+#include "config/keys.h"
 #include "reward/rule.h"
 
 namespace roll {
@@ -28,8 +28,7 @@ struct CodeLanguage {
   std::string file;
   std::vector<std::string> compile, run;
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("file", file, "where the program is written, as main.cpp");
     v("compile", compile,
       "command that makes run's first word of it, as [g++, -O2, -o, a.out, main.cpp]; none: no need");
@@ -49,8 +48,7 @@ struct CodeSandboxArgs {
 
   Patience usual_patience() const { return {.timeout_s = 30, .max_retries = use_local ? 0 : 3}; }
 
-  template <class V>
-  void fields(V& v) {
+  void fields(Keys& v) {
     v("score", score, "all: 1 if every case passes, else 0; share: the share of cases that pass");
     v("output_tolerance", output_tolerance,
       "a number on standard output may differ by this much, or by this share of the expected one; whole numbers may "

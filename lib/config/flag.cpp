@@ -1,0 +1,62 @@
+#include "config/flag.h"
+
+#include "base/error.h"
+#include "config/interpolation.h"
+#include "config/reader.h"
+#include "config/walk.h"
+
+namespace roll {
+
+namespace {
+
+/// The mapping with the values of its `${oc.env:NAME}`, as a file has them.
+Node interpolated(Node given) {
+  std::vector<std::string> notes;  // of Hydra's files, which no flag names
+  interpolate(given, notes);
+  return given;
+}
+
+}  // namespace
+
+Node scalar_of_flag(const std::string& text) {
+  Node node;
+  node.kind = Node::Kind::kScalar;
+  node.text = text;
+  node.place.origin = std::make_shared<const std::string>();  // errors name the flag, no place
+  return node;
+}
+
+void give_flag(Node& given, const std::string& key, Node value) {
+  given.kind = Node::Kind::kMap;
+  if (Node* before = given.find(key))
+    *before = std::move(value);
+  else
+    given.map.push_back({key, value.place, std::move(value)});
+}
+
+void read_flag(const std::string& flag, const std::string& text, const AnyMember& member, const Range& range) {
+  Node given;
+  give_flag(given, flag, scalar_of_flag(text));
+  const Node node = interpolated(std::move(given)).map.front().value;
+  ReadContext context;
+  node.error.empty() ? read_value(context, node, flag, member) : context.complain(node, flag, node.error);
+  context.complaints.throw_if_any();
+  if (const auto wrong = outside(range, member)) context.complain(node, flag, range.rule(*wrong));
+  context.complaints.throw_if_any();
+}
+
+void read_flags(const Node& given, const AnyMember& args, const std::string& prefix) {
+  ReadContext context;
+  read_fields(context, interpolated(given), prefix, args);
+  context.complaints.throw_if_any();
+}
+
+void check_ranges(const AnyMember& config) {
+  walk(config, WalkDepth::kAll, [](const KeyInfo& info, const AnyMember& member) {
+    if (!member.type) return;
+    if (const auto wrong = outside(info.range, member))
+      throw user_error("{} = {}: {}", info.path, *wrong, info.range.rule(*wrong));
+  });
+}
+
+}  // namespace roll

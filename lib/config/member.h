@@ -1,0 +1,229 @@
+// What reading, writing and checking a key need of its member, whatever the member's type: one table for each type, so
+// that whoever visits fields() is compiled once and not for each configuration.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <typeindex>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "base/names.h"
+#include "config/node.h"
+
+namespace roll {
+
+class Keys;
+
+/// A struct whose keys stand in its fields(); keys.h.
+template <class T>
+concept HasFields = requires(T& t, Keys& v) {
+  t.fields(v);
+};
+
+/// A type that is one YAML scalar (or a list, which is given as its text "[a, b]"), such as a device mapping:
+/// `from_config_text(text, T&)` throws UserError with a rule, `to_config_text(const T&)` writes it back.
+template <class T>
+concept HasConfigText = requires(const std::string& text, T& value) {
+  from_config_text(text, value);
+};
+
+/// Why a value is none of its key's; "" where it is one.
+struct BadValue {
+  std::string rule;
+  bool is_foreign = false;  // the struct is something of another program
+};
+
+class MemberType {
+ public:
+  enum class Shape { kScalar, kOptional, kList, kMap, kGroup };
+  using Visit = std::function<void(void* member)>;
+  using VisitEntry = std::function<void(const std::string& name, void* entry)>;
+  using Fill = std::function<bool(void* entry)>;
+
+  const Shape shape;
+  const std::type_info& id;
+  const MemberType* const inner;  // of an optional, a list, a map
+
+  // Of a scalar.
+  virtual BadValue read(const Node& node, void* member) const;
+  /// As a message shows it.
+  virtual std::string text(const void* member) const;
+  virtual std::vector<std::string> words() const = 0;
+  /// It is written as YAML's text, in quotes where it looks like something else.
+  virtual bool is_text() const = 0;
+
+  // Of an optional, a list or a map. Names are "" in an optional, numbers in a list.
+  virtual void each(void* member, const VisitEntry& f) const = 0;
+  virtual void clear(void* member) const = 0;
+  /// Adds what `fill` makes of a new entry, unless that returns false. A map keeps it even then.
+  virtual void add(void* member, const std::string& name, const Fill& fill) const = 0;
+
+  // Of a group.
+  /// Calls f with one of default values.
+  virtual void example(const Visit& f) const = 0;
+  virtual void fields(void* member, Keys& v) const = 0;
+
+ protected:
+  constexpr MemberType(Shape shape_, const std::type_info& id_, const MemberType* inner_ = nullptr)
+      : shape(shape_), id(id_), inner(inner_) {}
+  ~MemberType() = default;
+};
+
+BadValue read_scalar(const Node& node, bool& out);
+BadValue read_scalar(const Node& node, int64_t& out);
+BadValue read_scalar(const Node& node, double& out);
+BadValue read_scalar(const Node& node, std::string& out);
+std::string scalar_text(bool value);
+std::string scalar_text(int64_t value);
+std::string scalar_text(double value);
+std::string scalar_text(const std::string& value);
+
+/// Why the node can be no word, or no text.
+BadValue no_word(const Node& node);
+BadValue no_text(const Node& node, const std::function<void(const std::string& text)>& read);
+BadValue not_among(const std::string& text, const std::vector<std::string>& words);
+
+template <IsWord M>
+BadValue read_scalar(const Node& node, M& out) {
+  if (node.kind != Node::Kind::kScalar) return no_word(node);
+  if (Words<M>::read(node.text, out)) return {};
+  if constexpr (requires { Words<M>::why_refused(node.text); })
+    if (const std::string reason = Words<M>::why_refused(node.text); !reason.empty()) return {reason};
+  if constexpr (requires { why_foreign(out, node.text); })
+    if (const std::string reason = why_foreign(out, node.text); !reason.empty()) return {reason, true};
+  return not_among(node.text, Words<M>::all());
+}
+template <IsWord M>
+std::string scalar_text(const M& value) {
+  return std::string(name_of(value));
+}
+
+template <HasConfigText M>
+BadValue read_scalar(const Node& node, M& out) {
+  return no_text(node, [&out](const std::string& text) { from_config_text(text, out); });
+}
+template <HasConfigText M>
+std::string scalar_text(const M& value) {
+  return to_config_text(value);
+}
+
+template <class M>
+class MemberTypeOf;
+template <class M>
+inline constexpr MemberTypeOf<M> kMemberType{};
+
+template <class M>
+class MemberTypeOf final : public MemberType {
+  static constexpr bool kIsMap = requires { typename M::mapped_type; };
+  static constexpr bool kIsOptional = requires(const M& value) { value.has_value(); };
+  static constexpr bool kIsList = !kIsMap && !std::is_same_v<M, std::string> && requires { typename M::iterator; };
+  static constexpr bool kIsScalar = !HasFields<M> && !kIsMap && !kIsOptional && !kIsList;
+
+  static constexpr Shape shape_of() {
+    if (HasFields<M>) return Shape::kGroup;
+    return kIsMap ? Shape::kMap : kIsList ? Shape::kList : kIsOptional ? Shape::kOptional : Shape::kScalar;
+  }
+  static constexpr const MemberType* inner_of() {
+    if constexpr (kIsMap)
+      return &kMemberType<typename M::mapped_type>;
+    else if constexpr (kIsOptional || kIsList)
+      return &kMemberType<typename M::value_type>;
+    else
+      return nullptr;
+  }
+  static M& as(void* member) { return *static_cast<M*>(member); }
+
+ public:
+  constexpr MemberTypeOf() : MemberType(shape_of(), typeid(M), inner_of()) {}
+
+  BadValue read(const Node& node, void* member) const override {
+    if constexpr (kIsScalar) return read_scalar(node, as(member));
+    return MemberType::read(node, member);
+  }
+  std::string text(const void* member) const override {
+    if constexpr (kIsScalar) return scalar_text(*static_cast<const M*>(member));
+    return MemberType::text(member);
+  }
+  std::vector<std::string> words() const override {
+    if constexpr (IsWord<M>) return Words<M>::all();
+    return {};
+  }
+  bool is_text() const override { return std::is_same_v<M, std::string> || HasConfigText<M>; }
+
+  void each(void* member, const VisitEntry& f) const override {
+    if constexpr (kIsOptional) {
+      if (as(member)) f("", &*as(member));
+    } else if constexpr (kIsList) {
+      for (size_t i = 0; i < as(member).size(); ++i) f(std::to_string(i), &as(member)[i]);
+    } else if constexpr (kIsMap) {
+      for (auto& [name, entry] : as(member)) f(name, &entry);
+    }
+  }
+  void clear(void* member) const override {
+    if constexpr (inner_of() != nullptr) as(member) = M();
+  }
+  void add(void* member, const std::string& name, const Fill& fill) const override {
+    if constexpr (kIsMap) {
+      fill(&as(member)[name]);
+    } else if constexpr (kIsOptional || kIsList) {
+      typename M::value_type value{};
+      if (!fill(&value)) return;
+      if constexpr (kIsList)
+        as(member).push_back(std::move(value));
+      else
+        as(member) = std::move(value);
+    }
+  }
+
+  void example(const Visit& f) const override {
+    if constexpr (HasFields<M>) {
+      M value;
+      f(&value);
+    }
+  }
+  void fields(void* member, Keys& v) const override {
+    if constexpr (HasFields<M>) as(member).fields(v);
+  }
+};
+
+/// A member, without its type.
+struct AnyMember {
+  void* at = nullptr;  // null of keys that have none
+  const MemberType* type = nullptr;
+
+  AnyMember() = default;
+  AnyMember(void* at_, const MemberType& type_) : at(at_), type(&type_) {}
+  /// One list of keys serves writers, which only read, and readers.
+  template <class M>
+  AnyMember(const M& member) : at(const_cast<M*>(&member)), type(&kMemberType<M>) {}
+
+  /// A group, or a map or list of something: more than one line says what it is.
+  bool is_group() const;
+  bool is_null() const;
+  /// As a message shows it; "..." of a list or a group.
+  std::string text() const;
+  /// The words that it takes, alone, in a list, or null beside them; empty where it is no word.
+  std::vector<std::string> words() const;
+  /// Calls f(name, entry) for each entry of an optional, a list or a map.
+  void each(const std::function<void(const std::string& name, const AnyMember& entry)>& f) const;
+  /// The path of an entry.
+  std::string entry_path(const std::string& path, const std::string& name) const;
+};
+
+/// Which member: a struct and its first member are at the same place.
+struct Address {
+  const void* at;
+  std::type_index type;
+
+  template <class M>
+  Address(const M& member) : at(&member), type(typeid(M)) {}
+  Address(const AnyMember& member) : at(member.at), type(member.type->id) {}
+  auto operator<=>(const Address&) const = default;
+};
+
+}  // namespace roll

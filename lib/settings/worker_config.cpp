@@ -1,0 +1,96 @@
+#include "settings/worker_config.h"
+
+#include "config/keys.h"
+
+namespace roll {
+
+void WorkerConfig::fields(Keys& v) {
+  model_fields(v);
+  training_fields(v);
+  if (duties.has_data)
+    v("data_args", data_args, "the role's data");
+  else
+    v.noted({"data_args"}, "only actor_train and validation have data");
+  if (duties.samples)
+    v("generating_args", generating_args, "the role's sampling");
+  else
+    v.noted({"generating_args"}, "only actor_infer and validation sample");
+  if (duties.has_sets)
+    v("sets", sets,
+      "named sets, each with its rows and sampling, beside data_args: measured as val/NAME/avg@n, pass@k, maj@k");
+  v.noted({"eval_steps"}, "eval_steps at the top level decides");
+  v.noted({"worker_cls", "name"}, "the role and its keys say what a worker does");
+  v.noted({"world_size"}, "the number of ranks comes from device_mapping or -n");
+  v.noted({"model_update_frequency", "max_concurrency", "offload_nccl", "use_remove_padding"},
+          "there are no separate engines to keep in step, and no padding");
+  v.noted({"system_envs"}, "every role lives in the same processes; set system_envs at the top level");
+  v.noted({"logits_in_fp32"}, "log-probs are always computed in float32");
+}
+
+void WorkerConfig::judging_fields(Keys& v) {
+  v("model_args", model_args, "the judging model");
+  v("strategy_args", strategy_args, "its back-end", may_change());
+  v("data_args", data_args, "its chat template");
+  v("infer_batch_size", infer_batch_size, "sequences of a forward when nothing is packed", sequence_range(),
+    may_change());
+  packing.fields(v, /*trains=*/false);
+  v("device_mapping", device_mapping, "its devices; null: those of actor_train", may_change());
+  v.noted({"num_gpus_per_worker"}, "a process has one device");
+}
+
+void WorkerConfig::model_fields(Keys& v) {
+  if (!duties.has_model)
+    return v.noted({"model_args", "strategy_args", "device_mapping", "num_gpus_per_worker", "router_replay"},
+                   "it has no model of its own");
+  if (duties.routes)
+    v("router_replay", router_replay, "ROLL's spelling of routing_replay");
+  else
+    v.noted({"router_replay"}, "only the policy's experts are replayed, as actor_train and actor_infer say");
+  v("model_args", model_args, "the role's model");
+  v("strategy_args", strategy_args, "the role's back-end", may_change());
+  v("device_mapping", device_mapping, "devices: list(range(0,8)), [0,1,2], or a sum of those", may_change());
+  if (duties.samples)
+    v("num_gpus_per_worker", num_gpus_per_worker, "ROLL's devices per sampling engine; must equal its parallel size",
+      rank_range(), may_change());
+  else
+    v.noted({"num_gpus_per_worker"}, "a process has one device");
+  if (duties.leads)
+    v("backend_timeout", backend_timeout, "minutes (fractions too) that a rank waits for the others in a collective",
+      above_to(0, 7 * 24 * 60), may_change());
+  else
+    v.noted({"backend_timeout"}, "that of the trained policy counts for all roles");
+}
+
+void WorkerConfig::training_fields(Keys& v) {
+  if (duties.trains) {
+    v("training_args", training_args, "the role's optimizer");
+    const StrategyConfig& strategy = strategy_args.strategy_config;
+    const Address why = is_megatron(strategy_args.strategy_name) ? Address(strategy.recompute_granularity)
+                                                                 : model_args.disable_gradient_checkpointing;
+    v.only_if(strategy.recompute_method, recomputes(), why);
+    v("apply_loss_scale", apply_loss_scale, "gradient of the whole mini-batch; false leaves 1/micro-batches in it");
+    v("loss_func", loss_func, "a loss of one's own in place of the built-in one");
+  } else {
+    v.noted({"training_args", "apply_loss_scale"}, "it is not trained");
+    v.refused({"loss_func"}, "only a role that is trained has a loss; remove it");
+  }
+  if (duties.is_policy) {
+    policy.fields(v);
+    v("pg_loss_reducer", pg_loss_reducer, "a reduction of one's own for the policy term; it wins over loss_agg_mode");
+  } else {
+    v.noted({"pg_variant", "tis_*", "topr_*", "cispo_*", "kimi15_tau", "gmpo_*", "sapo_*", "dppo_*"},
+            "only actor_train has a policy loss");
+    v.refused({"pg_loss_reducer"}, "reduces the policy term, which only actor_train has; remove it");
+  }
+  if (duties.forwards) {
+    v("infer_batch_size", infer_batch_size, "sequences of a log-prob forward when nothing is packed", sequence_range(),
+      may_change());
+    packing.fields(v, duties.trains);
+  } else {
+    v.noted({"infer_batch_size", "use_sequence_packing", "sequence_packing_args", "use_dynamic_batching_in_*",
+             "max_tokens_per_microbatch_in_*", "sequence_length_round_in_*"},
+            "it runs no forward over whole sequences");
+  }
+}
+
+}  // namespace roll
