@@ -36,7 +36,7 @@ void Conversation::answer(const Generation& response) {
   messages_.push_back({{"role", "assistant"}, {"content", response.text}});
   known_.clear();
   known_ids_.clear();
-  if (response.finish_reason == FinishReason::kStopString) return;  // its tokens hold more than its text
+  if (response.finish_reason == FinishReason::kStopString) return;  // the ids hold more than the cut text
   known_ = prompt_ + response.text;
   known_ids_ = prompt_ids_;
   const size_t end = response.ids.size() - (response.finish_reason == FinishReason::kStop ? 1 : 0);

@@ -16,7 +16,7 @@ namespace roll {
 
 namespace {
 
-/// What a line's "sampling" holds.
+/// Keys of a row's "sampling" object.
 struct LineSampling {
   GeneratingArgs generating;
   std::optional<int64_t> seed;
