@@ -8,8 +8,7 @@
 
 namespace roll {
 
-/// A float32 in two halves. high: nearest bfloat16, ties away from zero; low: the remainder, in units of the float's
-/// last place.
+/// A float32 in two halves. high: nearest bfloat16, ties away from zero; low: remainder in float32 ulps.
 struct SplitFloat {
   Bf16 high;
   int16_t low;
@@ -35,8 +34,7 @@ struct AdamWStep {
   float epsilon = 0;
 };
 
-/// Updates one parameter and its moments (Loshchilov & Hutter 2019, algorithm 2). The bias corrections are precomputed
-/// in `step`.
+/// Updates a parameter and its moments (Loshchilov & Hutter 2019, algorithm 2); `step` includes the bias corrections.
 ROLL_HOST_DEVICE void adamw(const AdamWStep& step, float gradient, float& weight, float& first, float& second) {
   gradient *= step.scale;
   first += step.first_rate * (gradient - first);

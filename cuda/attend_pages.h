@@ -286,8 +286,7 @@ struct AttendPages {
     mix<kIsWhole>(block, shared.places[in_span / kVector + t], end - first - kVector * t, from, scores, sums);
   }
 
-  /// Adds query-key products to scores[j], the columns of product j. place: position of the tokens whose keys the lane
-  /// reads.
+  /// Adds query-key products to scores[j], the columns of product j. place: position of the keys that the lane reads.
   template <bool kIsWhole, class Block>
   ROLL_KERNEL_TEXT void score(const Block& block, TokenPlace place, int32_t first, int32_t end, const Queries& queries,
                               Vector<float, 4> (&scores)[kVector / 2]) const {

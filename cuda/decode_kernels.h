@@ -252,8 +252,8 @@ struct HeadShared {
   alignas(16) typename Block::template Cell<float> x[kMaxHeadDim];
 };
 
-/// Kernel: adds the bias, then q/k norm and RoPE on q and k; writes k and v to their pages. One block per row and head
-/// of q, k and v.
+/// Kernel: adds the bias, applies q/k norm and RoPE, and writes k and v to their pages. One block per row and q/k/v
+/// head.
 template <class T>
 struct PlaceHeads {
   static constexpr int kLanes = 64;

@@ -74,8 +74,7 @@ ROLL_HOST_DEVICE float product(const Halves<T>& a, const Halves<T>& b) {
   return sum;
 }
 
-/// Kernel: q/k norm and RoPE of queries and keys, in place, or into separate memory where backward needs the input of
-/// the norms.
+/// Kernel: q/k norm and RoPE, in place, or into separate memory if backward needs the norms' input.
 template <class T>
 struct TurnHeads {
   static constexpr int kLanes = 128, kHeads = 32;  // kHeads: heads per block

@@ -121,8 +121,7 @@ struct NormRowsBackward {
   }
 };
 
-/// Kernel: sets out[c] to the sum of parts[r * stride + c] over rows r, in a fixed order; `adds`: adds to out[c]
-/// instead.
+/// Kernel: sums parts[r * stride + c] over all rows r into out[c], in a fixed order; `adds`: on top of the old out[c].
 struct SumParts {
   static constexpr int kColumns = 32, kSlices = 64, kLanes = 256;
   template <class Block>

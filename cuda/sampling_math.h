@@ -1,6 +1,6 @@
 // Sampling arithmetic shared by CPU and CUDA, so that both draw the same token from the same logits. Both compile it
 // without fused multiply-add contraction. Probabilities are float32 relative to the most likely token; sums are over
-// integers, so that order does not matter.
+// integers, so that order does not matter. Legend: V vocabulary.
 //
 // Order, as Hugging Face and vLLM apply them: logit bias, repetition penalty, frequency and presence penalty,
 // temperature, top_k, top_p, min_p; then random bits pick by inverse CDF in the order of token ids.
@@ -10,7 +10,6 @@
 //   top_k        tokens whose logit is at least the k-th largest (ties stay)
 //   top_p        the fewest tokens, most likely first (ties: the smaller id first), whose probability reaches top_p
 //   min_p        tokens with at least min_p x the largest probability
-// Legend: V vocabulary.
 #pragma once
 
 #include <cmath>

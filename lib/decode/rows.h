@@ -27,12 +27,12 @@ inline at::Tensor rows_of(const at::Tensor& tensor, int64_t count) {
   return tensor.narrow(0, 0, count);
 }
 
-/// Rows of so many numbers, one behind the other, in a buffer whose own may be wider.
+/// Returns a dense view [count, width] of the start of a buffer, whose own rows may be wider.
 inline at::Tensor dense_rows(const at::Tensor& buffer, int64_t count, int64_t width) {
   return buffer.view({-1}).narrow(0, 0, count * width).view({count, width});
 }
 
-/// Dense and without gradient.
+/// Returns the tensor, contiguous and detached; undefined stays undefined.
 inline at::Tensor plain(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.detach().contiguous() : tensor;
 }

@@ -41,7 +41,7 @@ class CudaGraph : public DeviceGraph {
     }
     try {
       graph_.capture_end();
-    } catch (...) {  // also throws if `work` failed during the capture
+    } catch (...) {  // a failed `work` makes this throw too
       if (!failure) throw;
     }
     if (failure) std::rethrow_exception(failure);

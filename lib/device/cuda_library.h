@@ -3,9 +3,8 @@
 
 namespace roll {
 
-/// Loads libtorch_cuda.so (with cuBLAS, cuDNN and NCCL) if the machine has NVIDIA's driver. Call it at the start of
-/// main. A process without a GPU saves 0.1 s and 340 MB. SystemError: the driver exists, but the library cannot be
-/// loaded.
+/// Loads libtorch_cuda.so (with cuBLAS, cuDNN and NCCL) if the machine has NVIDIA's driver; call it first in main. A
+/// process without a GPU saves 0.1 s and 340 MB. SystemError: the driver exists, but the library cannot be loaded.
 void load_cuda_library();
 
 /// Returns true if load_cuda_library() loaded it; always false in a build without CUDA.

@@ -28,7 +28,7 @@ class GraphRecorder {
 /// Upper bound of the GPU memory of a recorder, in bytes: cuBLAS's workspace of another stream.
 constexpr int64_t kRecorderBytes = int64_t{32} << 20;
 
-/// Returns a recorder for `device`. Its graphs share one memory pool, so only one of them may run at a time.
+/// Returns a recorder for `device`. Its graphs share one memory pool, so only one graph may run at a time.
 /// SystemError: built without CUDA.
 std::unique_ptr<GraphRecorder> make_graph_recorder(at::Device device);
 

@@ -1,5 +1,5 @@
-// Offloads tensors of a device to pinned host memory and back; copies from pageable memory would be several times
-// slower.
+// Offloads device tensors to pinned host memory and back; copies with pageable memory reach a fraction of the bus
+// speed.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,5 +1,4 @@
-// Inference engine over fixed weights: repacks them once and keeps a prefix cache between calls. Changed weights need a
-// new Engine.
+// Inference engine over fixed weights: repacks them once and keeps a prefix cache. Changed weights need a new Engine.
 #pragma once
 
 #include <memory>
@@ -45,8 +44,8 @@ class Engine {
 
 /// Returns limits (slots, length) that are large enough for these requests.
 EngineLimits limits_for(const std::vector<GenerationRequest>& requests, const SamplingParams& params);
-/// Returns the size of the KV cache in bytes: `share` of the GPU memory that `model` and its steps leave free; 0 (no
-/// limit) on the CPU.
+/// Returns the KV cache size in bytes: `share` of the GPU memory that `model` and its steps leave free; CPU: 0 (no
+/// limit).
 int64_t cache_bytes(const EngineLimits& limits, double share, const Transformer& model);
 /// Sets the page size, page limit and byte limit of the KV cache from `cache`; on a GPU the byte limit is its share of
 /// the free memory, smallest over the ranks. **Collective** over `tp`.

@@ -29,8 +29,7 @@ class PagePool {
   /// Removes a holder; the last one frees the page.
   void give_back(int32_t page);
 
-  /// Returns the cached pages of the longest known prefix of `ids`, in whole pages; the caller becomes a holder of
-  /// each.
+  /// Returns the cached pages of the longest known prefix of `ids`, in whole pages, and makes the caller a holder.
   std::vector<int32_t> find_prefix(std::span<const int64_t> ids);
   /// Adds `pages`, which hold the keys and values of `ids`, to the prefix cache; only full pages are added.
   void remember(std::span<const int64_t> ids, std::span<const int32_t> pages);

@@ -12,7 +12,7 @@
 
 namespace roll {
 
-/// Returns the kernel parameters. Greedy if the temperature is 0 or top_k is 1. At temperature 0, log-probs use
+/// Returns the kernel parameters. Greedy if temperature is 0 or top_k is 1; temperature 0 gives log-probs of
 /// temperature 1.
 RowSampling row_sampling(const SamplingSettings& args);
 

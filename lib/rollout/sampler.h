@@ -39,8 +39,7 @@ struct Generation {
   std::vector<float> processed_log_probs;  // per id, nats: after penalties and truncation; greedy: 0
   FinishReason finish_reason = FinishReason::kAbort;
   std::string text;
-  /// Experts per token, [prompt and response tokens - 1, choices_per_token()], set when the response ends. Empty if not
-  /// recorded.
+  /// Experts per token, [prompt + response tokens - 1, choices_per_token()], set at the response's end; or empty.
   std::vector<int16_t> routed_experts{};
 };
 

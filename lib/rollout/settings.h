@@ -34,8 +34,8 @@ struct CacheSettings {
   double memory_share = 0.8;  // share of the GPU's free memory
 };
 
-/// Resolves the keys. UserError "key = value: rule": a value is out of range, max_new_tokens is not set, or a stop
-/// string is empty.
+/// Resolves the keys. UserError "key = value: rule": a value is out of range, max_new_tokens is unset, a stop string
+/// empty.
 SamplingSettings sampling_settings(const GeneratingArgs& args);
 /// Converts JSON's {"17": -2.5, ...} to token id -> logit bias. `key`: prefix of error messages. UserError: a token id
 /// is unknown or named twice, a bias is outside -100 .. 100, or there are more than 1024.

@@ -22,8 +22,8 @@ class SlotDraws {
   /// Returns the slot's last drawn token; -1 if it drew none.
   int64_t last_token(int64_t slot) const { return slots_[slot].token; }
 
-  /// Draws a token per slot. rows[i]: logits [V] of slots[i]. **Collective** over the ranks. SystemError: a logit is
-  /// NaN or infinite.
+  /// Draws a token per slot. rows[i]: logits [V] of slots[i]. **Collective** over the ranks. SystemError: a row has no
+  /// finite logit, or a logit is NaN or +infinity.
   std::vector<Drawn> draw(std::span<const int64_t> slots, std::span<const float* const> rows);
 
  private:

@@ -24,8 +24,8 @@ size_t may_stop_at(const std::string& text, const std::vector<std::string>& stop
 /// Searches one response for stop strings as it grows.
 class StopWatcher {
  public:
-  /// Returns true if the text of `ids`, special tokens included, holds a stop string. `ids`: ids of the last call and
-  /// at least one more.
+  /// Returns true if the text of `ids`, special tokens included, holds a stop string. `ids`: those of the last call,
+  /// and at least one more.
   bool found(std::span<const int64_t> ids, const std::vector<std::string>& stops, const DecodeText& decode);
 
  private:
