@@ -1,5 +1,5 @@
-// Makes command-line flags of a struct's fields(): the key top_p becomes --top-p with the key's meaning, default, words
-// and range.
+// Generates command-line flags from a struct's fields(): the key top_p becomes --top-p, with the key's description,
+// default, choices and range.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,14 +13,14 @@
 
 namespace roll {
 
-/// "--top-p"
+/// Returns a key's flag: "--top-p" for top_p.
 inline std::string flag_of(std::string key) {
   std::ranges::replace(key, '_', '-');
   return "--" + key;
 }
 
-/// One key's flag, whose text goes to `set`: its meaning, words, range and default stand in --help. The key's own
-/// spelling, --top_p, works as well.
+/// Adds one key's flag, which passes its text to `set`; --help shows description, choices, range and default. The
+/// hidden spelling --top_p works too.
 template <class M>
 void add_flag_of(CLI::App& sub, const std::string& key, const M& member, const std::string& doc, const Range& range,
                  const std::function<void(const std::string&)>& set) {
@@ -39,13 +39,13 @@ void add_flag_of(CLI::App& sub, const std::string& key, const M& member, const s
   }
 }
 
-/// The flag of a key, without its dashes.
+/// Maps a key to its flag's name without dashes.
 using FlagNames = std::string(const std::string& key);
 
 class FieldFlags {
  public:
-  /// Keys in `left_out` get no flag. With `given`, flags are only gathered there. `named` says how a key's flag is
-  /// called; nullptr: as the key.
+  /// left_out: keys without a flag. given: if set, values are only collected there. named: names the flags; nullptr: by
+  /// their keys.
   FieldFlags(CLI::App& sub, std::set<std::string> left_out, Node* given = nullptr, FlagNames* named = nullptr)
       : sub_(sub), left_out_(std::move(left_out)), given_(given), named_(named) {}
 
@@ -55,7 +55,7 @@ class FieldFlags {
     const auto set = [given = given_, key = std::string(key), &member, range](const std::string& text) {
       given ? give_flag(*given, key, scalar_of_flag(text)) : read_flag(flag_of(key), text, member, range);
     };
-    if constexpr (requires { yaml_scalar(member); })  // no groups
+    if constexpr (requires { yaml_scalar(member); })  // scalars only
       add_flag_of(sub_, named_ ? named_(key) : key, member, doc, range, set);
   }
   void bool_or_text(const char*, std::string&, const char*) {}
@@ -70,15 +70,15 @@ class FieldFlags {
   FlagNames* named_;
 };
 
-/// `args` must outlive the parsing.
+/// Adds flags that set the fields of `args`, which must outlive the parsing.
 template <HasFields T>
 void add_field_flags(CLI::App& sub, T& args, std::set<std::string> left_out = {}) {
   FieldFlags flags(sub, std::move(left_out));
   args.fields(flags);
 }
 
-/// Flags of a struct in which one key decides which others there are. `given` must outlive the parsing, and then
-/// read_flags() fills a struct from it.
+/// Adds flags of a struct in which one key decides which other keys exist. Values are collected in `given`, which must
+/// outlive the parsing; read_flags() then fills the struct.
 template <HasFields T>
 void gather_field_flags(CLI::App& sub, Node& given, std::set<std::string> left_out = {}, FlagNames* named = nullptr) {
   FieldFlags flags(sub, std::move(left_out), &given, named);
