@@ -20,9 +20,11 @@ namespace roll {
 std::string model_named(const std::string& name);
 /// Returns the absolute paths of row files. UserError: a file has no row.
 std::vector<std::string> rows_named(const std::vector<std::string>& patterns);
+/// Returns the absolute path of a validation file.
 std::string validation_named(const std::string& file);
 /// Checks a reward type. UserError: it needs a model or other keys besides its name.
 void check_reward_name(const std::string& name);
+/// Parses the name of an algorithm.
 NewAlgorithm algorithm_named(const std::string& name);
 
 /// Returns the detected column layout of a file in another project's format; nullopt for our own format.
@@ -40,6 +42,7 @@ struct RowsSeen {
 /// cannot be used.
 RowsSeen measure_rows(NewRun& run, const std::filesystem::path& model);
 
+/// A configuration as YAML.
 struct FirstConfig {
   std::string yaml;
   std::string warning;  // empty: it fits

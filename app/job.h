@@ -41,6 +41,7 @@ void add_job_flags(CLI::App& sub, JobFlags& flags, const InsteadOfFile& others =
 /// Returns the overrides, plus resume_from_checkpoint=true for --resume.
 std::vector<std::string> overrides_of(const JobFlags& flags);
 
+/// Returns the flags for a run; screen: null for output as lines.
 RunFlags run_flags(const JobFlags& flags, const std::optional<RoleShapes>& models, RunScreen* screen);
 
 /// Returns the options for loading the configuration; without -n, a launcher's number of ranks is used.
@@ -64,6 +65,7 @@ struct JobPlan {
   std::vector<std::string> notes;
   std::map<std::string, std::string> environment;  // system_envs
 };
+/// Takes the job settings from a configuration; `worker` sets the timeout.
 template <class T>
 JobPlan plan_job(const CheckedConfig<T>& checked, const WorkerConfig& worker) {
   return {checked.config.exp_name,     checked.num_ranks, checked.hostfile,          worker.backend_timeout * 60,

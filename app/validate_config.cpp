@@ -1,4 +1,4 @@
-// roll validate-config: checks a configuration and shows its batch arithmetic, without loading a model.
+// roll validate-config: checks a configuration, and shows its batch arithmetic, memory and forecast of the step time.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>

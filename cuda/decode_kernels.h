@@ -31,6 +31,7 @@ struct TableEntry {
   int32_t slot = 0, index = 0, page = 0;
 };
 
+/// A page to copy.
 struct PageMove {
   int32_t from = 0, to = 0;
 };
@@ -80,6 +81,7 @@ ROLL_KERNEL_TEXT Vector<float, 4> four_at(const Block& block, const T* x) {
   return {to_float(own.at[0]), to_float(own.at[1]), to_float(own.at[2]), to_float(own.at[3])};
 }
 
+/// Converts four floats to T, rounded to nearest.
 template <class T>
 ROLL_HOST_DEVICE Vector<T, 4> rounded(const Vector<float, 4>& x) {
   Vector<T, 4> result;
@@ -97,6 +99,7 @@ ROLL_KERNEL_TEXT float norm_scale(const Block& block, int64_t width, float eps, 
   return 1.0f / sqrtf(squares / static_cast<float>(width) + eps);
 }
 
+/// Returns x * scale * weight as T.
 template <class T>
 ROLL_HOST_DEVICE Vector<T, 4> normed(const Vector<float, 4>& x, float scale, const Vector<float, 4>& weight) {
   Vector<T, 4> result;

@@ -109,7 +109,7 @@ class LaneBlock : public Lanes {
     if (lane() % kWarp == 0) of_warp[lane() / kWarp] = x;
     barrier();
     x = of_warp[lane() % kWarps];
-    barrier();  // before the next call writes there
+    barrier();  // all lanes have read before the next call writes
     for (int offset = kWarps / 2; offset > 0; offset /= 2) x = join(x, Lanes::shuffle_xor(x, offset));
     return x;
   }

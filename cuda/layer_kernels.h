@@ -163,7 +163,7 @@ struct SumParts {
 /// Kernel: gated = silu(gate) * up.
 template <class T>
 struct GateRows {
-  static constexpr int kLanes = 128, kVectors = 128;  // in a block
+  static constexpr int kLanes = 128, kVectors = 128;  // per block
   template <class>
   using Shared = NoShared;
   const T* gate_up = nullptr;  // [N, 2 I]: gate, then up
@@ -192,7 +192,7 @@ struct GateRows {
 /// Kernel: backward of GateRows; recomputes the sigmoid.
 template <class T>
 struct GateRowsBackward {
-  static constexpr int kLanes = 128, kVectors = 128;  // in a block
+  static constexpr int kLanes = 128, kVectors = 128;  // per block
   template <class>
   using Shared = NoShared;
   const T *gate_up = nullptr, *d_gated = nullptr;  // [N, 2 I], [N, I]

@@ -15,7 +15,7 @@ namespace roll {
 struct SoftmaxStats {
   float top = -FLT_MAX;  // largest logit so far
   float sum = 0;         // sum of 2^y
-  float weighted = 0;    // sum of 2^y y
+  float weighted = 0;    // sum of y 2^y
 };
 
 /// Returns max(y, -256), because y may be -infinity where 2^y is 0, and 0 * -infinity is NaN. NaN stays NaN.
@@ -97,7 +97,7 @@ struct LogProbBackward {
     const float of_log_prob = d_log_probs[row], constant = of_log_prob + of_entropy * entropy[row];
     block.template each_vector<4>(logits + first, shape.vocab, [&](int64_t j, const auto& some) {
       constexpr int kCount = sizeof(some.at) / sizeof(float);
-      const auto own_place = static_cast<int32_t>(label - j);  // vocabularies have 2^22 tokens at most
+      const auto own_place = static_cast<int32_t>(label - j);  // fits: a vocabulary has at most 2^22 tokens
       Vector<T, kCount> out;
       for (int e = 0; e < kCount; ++e) {
         const float log_p = bounded_exponent(some.at[e] * scale - lse), p = exp2_of(log_p * kLog2E);

@@ -18,6 +18,7 @@ struct RowCut {
   ROLL_HOST_DEVICE int32_t shard_begin(int32_t shard) const {
     return shard * shard_size + (shard < longer ? shard : longer);
   }
+  /// Returns the shard that holds a token.
   ROLL_HOST_DEVICE int32_t shard_of(int32_t token) const {
     const int32_t in_longer = longer * (shard_size + 1);
     return token < in_longer ? token / (shard_size + 1) : longer + (token - in_longer) / shard_size;

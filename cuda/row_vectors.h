@@ -27,6 +27,7 @@ ROLL_KERNEL_TEXT void store_vec(const Block& block, T* to, int64_t index, const 
   block.template store<kVec<T>>(to + index * kVec<T>, vec);
 }
 
+/// Converts a vector to float32.
 template <class T>
 ROLL_HOST_DEVICE WideVec<T> widened(const Vec<T>& vec) {
   WideVec<T> wide;

@@ -124,11 +124,13 @@ struct Bins {
   }
 };
 
+/// Key and weight of an item for find_threshold().
 struct Weighted {
   uint32_t key;
   uint64_t weight;  // 0: left out
 };
 
+/// Result of find_threshold().
 struct Threshold {
   uint32_t key = 0;
   uint64_t above = 0;  // weight of larger keys
@@ -183,6 +185,7 @@ struct Filter {
   float least_p = 0;
 };
 
+/// Returns the token's mass if the filter keeps it, else 0.
 ROLL_HOST_DEVICE uint64_t kept_mass(const Filter& filter, const Probabilities& p, int32_t id, float logit) {
   if (ordered_key(logit) < filter.least_key) return 0;
   const float own = p(logit);
@@ -209,6 +212,7 @@ ROLL_KERNEL_TEXT void keep_top_p(const Block& block, const Tokens<Block>& tokens
   filter.least_bits = least.key;
 }
 
+/// Computes the thresholds of top_k, top_p and min_p. all: mass of all tokens.
 template <class Block>
 ROLL_KERNEL_TEXT Filter filter_of(const Block& block, const Tokens<Block>& tokens, const Probabilities& p,
                                   uint64_t all) {

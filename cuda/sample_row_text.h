@@ -83,7 +83,7 @@ ROLL_KERNEL_TEXT void each_touched(const Block& block, const SampledRow& row, co
 
 }  // namespace sampling
 
-/// Base of kernels with one block per part of a row.
+/// Base class of the kernels with one block per part of a row.
 template <int kNumLanes>
 struct OfParts {
   static constexpr int kLanes = kNumLanes;
@@ -257,7 +257,7 @@ ROLL_KERNEL_TEXT int32_t find_in_row(const Block& block, SampleShared<Block>& sh
 
 struct Found {
   int32_t token;
-  uint64_t all;  // mass that it was picked from
+  uint64_t all;  // total mass that it was drawn from
 };
 
 template <class Block>

@@ -19,6 +19,7 @@ struct SlotState {
   int32_t unused = 0;
 };
 
+/// A draw: which slot draws from which row.
 struct RowDraw {
   int32_t slot = -1;        // -1: nothing is drawn
   int32_t is_decoding = 0;  // 1: the slot's last token was computed for this row, so its length grows
@@ -30,6 +31,7 @@ struct alignas(16) PartTops {
   float untouched, raw_touched, touched, unused;
 };
 
+/// Probability mass of a part of a row (mass_of() units).
 struct alignas(16) PartMass {
   uint64_t raw, all;  // before and after bias and penalties
   int32_t first;      // first token with the row's largest logit; INT32_MAX: not in this part
@@ -48,6 +50,7 @@ struct RowScratch {
   uint32_t num_candidates, unused;
 };
 
+/// Arguments of the sampling kernels.
 struct SampleRows {
   float* logits = nullptr;       // 16-byte aligned; bias and penalties are applied in place
   int64_t stride = 0, rows = 0;  // stride: elements from row to row

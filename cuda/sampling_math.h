@@ -37,12 +37,14 @@ struct TouchedToken {
   float bias = 0;
 };
 
+/// Result of a draw.
 struct DrawnToken {
   int32_t token = 0;             // -1: a logit is NaN or +infinity
   float log_prob = 0;            // nats: log_softmax(raw logits / temperature)[token]; temperature 0: as 1
   float processed_log_prob = 0;  // nats: after penalties and truncation; greedy: 0
 };
 
+/// Applies bias and penalties to a logit.
 ROLL_HOST_DEVICE float touched_logit(float logit, const TouchedToken& touched, const RowSampling& sampling) {
   logit += touched.bias;
   if (touched.count >= 0) logit = logit < 0 ? logit * sampling.repetition : logit / sampling.repetition;

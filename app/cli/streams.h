@@ -57,7 +57,7 @@ class Output {
 /// everything was written.
 void print_data(const std::string& text);
 
-/// Returns the row files that a flag or key names (expand_files()). UserError "flag = name: ...": no such rows.
+/// Returns the row files that a flag or key names (expand_files()). UserError "flag = name: ...": as expand_files().
 std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const std::vector<std::string>& names,
                                                  const std::optional<std::string>& split = {});
 

@@ -117,6 +117,7 @@ class CpuDecoder : public Decoder {
   };
   using Member = ThreadTeam::Member;
 
+  /// Bytes of memory for packed weights (room_of), or for a block's weights and pages (room_for).
   int64_t room_of(const Linear& linear) const;
   /// Packs the weights of linears with a common input into one: [sum of outputs, inputs].
   PackedWeight packed_together(const std::vector<Linear>& linears, StreamedMemory& memory) const;

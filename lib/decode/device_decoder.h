@@ -24,6 +24,7 @@ struct StepMemory {
   int64_t touched_per_slot = 0;
 };
 
+/// Changes of slots, page tables and pages before a step.
 struct StepUpdates {
   const SlotSeat* seats = nullptr;
   const TableEntry* entries = nullptr;

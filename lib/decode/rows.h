@@ -9,6 +9,7 @@
 
 namespace roll {
 
+/// Returns x / y, rounded up.
 inline int64_t ceil_of(int64_t x, int64_t y) {
   return (x + y - 1) / y;
 }
@@ -18,6 +19,7 @@ constexpr at::ScalarType kScalarType = std::is_same_v<T, float>  ? at::kFloat
                                        : std::is_same_v<T, Bf16> ? at::kBFloat16
                                                                  : at::kHalf;
 
+/// Returns the tensor's data; null if undefined.
 template <class T>
 T* data_of(const at::Tensor& tensor) {
   return tensor.defined() ? static_cast<T*>(tensor.mutable_data_ptr()) : nullptr;

@@ -25,7 +25,7 @@ const std::vector<int64_t>& Conversation::ask(const std::string& text) {
   prompt_ = template_.render(asked_, true);
   const bool goes_on = prompt_.starts_with(known_);
   prompt_ids_ = goes_on ? known_ids_ : std::vector<int64_t>();
-  // The template writes the special tokens itself.
+  // The rendered template already contains the special tokens.
   const auto fresh = tokenizer_.encode_behind(prompt_ids_, goes_on ? prompt_.substr(known_.size()) : prompt_);
   prompt_ids_.insert(prompt_ids_.end(), fresh.begin(), fresh.end());
   return prompt_ids_;

@@ -19,7 +19,7 @@ class PagePool {
 
   int64_t page_size() const { return page_size_; }
   int64_t num_pages() const { return std::ssize(pages_); }
-  /// Pages that take() can give.
+  /// Returns the number of pages that take() can allocate.
   int64_t num_free() const { return num_free_; }
 
   /// Allocates a page for one holder and forgets its old content; nullopt if all pages are held.

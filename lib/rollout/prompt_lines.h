@@ -14,6 +14,7 @@ namespace roll {
 
 class Tokenizer;
 
+/// Model and limits for which the rows are encoded.
 struct PromptLineRules {
   std::filesystem::path model_folder;  // holds the chat template, read only if a row has messages
   std::string template_name;

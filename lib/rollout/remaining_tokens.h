@@ -18,6 +18,7 @@ class RemainingTokens {
   /// Marks a response as ended. tokens: its length, already counted by drew(); most: its token limit.
   void ended(int64_t tokens, int64_t most);
 
+  /// Returns the tokens drawn so far.
   int64_t drawn() const { return drawn_; }
   /// Returns the expected number of tokens still to draw: open responses x (drawn tokens / ended responses), at most
   /// their limits. This is the maximum-likelihood estimate if every token has the same chance to be the last.

@@ -21,6 +21,7 @@ class TokenHistory {
  public:
   TokenHistory() = default;
   TokenHistory(const SamplingSettings& args, std::span<const int64_t> prompt_ids);
+  /// Counts a drawn token.
   void add(int64_t token);
 
   /// Returns the tokens with a count or a bias, each once.

@@ -1,4 +1,4 @@
-// The sampler: prompts in, responses out, with continuous batching over the slots of a KV cache.
+// The sampler: generates responses to prompts with continuous batching over the slots of a paged KV cache.
 //
 // Goals: a response depends only on its prompt, the parameters and its RNG key (seed, purpose, step, sequence_id,
 // position), never on other requests, rank count or order (up to float rounding of the logits); n responses of one
@@ -79,7 +79,7 @@ struct SamplerCounts {
   int64_t decoded = 0;        // decode rows, over all steps
   int64_t drawn = 0;          // response tokens
   int64_t evictions = 0;
-  int64_t slot_steps = 0;  // slots, over all steps
+  int64_t slot_steps = 0;  // number of slots, summed over all steps
   int64_t most_pages = 0;  // peak number of held pages
   int64_t num_pages = 0, num_slots = 0;
 };

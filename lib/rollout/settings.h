@@ -41,6 +41,7 @@ SamplingSettings sampling_settings(const GeneratingArgs& args);
 /// is unknown or named twice, a bias is outside -100 .. 100, or there are more than 1024.
 std::map<int64_t, double> token_biases(const std::map<std::string, double>& by_text, int64_t vocab_size,
                                        const std::string& key);
+/// Takes the cache settings from a strategy's keys.
 CacheSettings cache_settings(const StrategyConfig& strategy);
 
 }  // namespace roll

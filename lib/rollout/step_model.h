@@ -30,6 +30,7 @@ struct PromptPiece {
   std::vector<int64_t> draws;  // slots that draw from the logits of the last id
 };
 
+/// A page to copy, all layers.
 struct PageCopy {
   int32_t from = 0, to = 0;
 };
@@ -43,6 +44,7 @@ struct StepPlan {
   bool is_empty() const { return pieces.empty() && decoding.empty(); }
 };
 
+/// A token drawn by a slot.
 struct Drawn {
   int64_t slot = 0, token = 0;
   float log_prob = 0, processed_log_prob = 0;  // nats; see DrawnToken (cuda/sampling_math.h)

@@ -36,7 +36,9 @@ class OrderedTexts {
   /// `out`, `args` and `decode` must outlive the object. count: number of responses.
   OrderedTexts(std::ostream& out, const SamplingSettings& args, const DecodeText& decode, size_t count);
 
+  /// Shows new text if all earlier responses have ended. ids: all ids of the response so far.
   void grow(int64_t index, std::span<const int64_t> ids);
+  /// Marks a response as ended with its final text, and shows what can now be shown.
   void end(int64_t index, const std::string& text);
 
  private:
