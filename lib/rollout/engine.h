@@ -22,7 +22,7 @@ class Engine {
   /// Returns one Generation per request, in their order. `on_done` is called from this thread as each response ends,
   /// including responses that should_stop() ends; requests that had not started then stay empty, with kAbort.
   /// UserError: a prompt is empty, holds an unknown token id, or leaves no room for one token.
-  /// SystemError: the model's logits are NaN or infinite.
+  /// SystemError: a logit is NaN or +infinity, or no logit of a row is finite.
   std::vector<Generation> generate(const std::vector<GenerationRequest>& requests, const SamplingParams& params,
                                    const OnGenerated& on_done = {}, const SamplerHooks& hooks = {});
 

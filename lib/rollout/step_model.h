@@ -71,7 +71,7 @@ class StepModel {
   /// Starts a step.
   virtual void launch(const StepPlan& plan) = 0;
   /// Returns the draws of the oldest uncollected launch: those of each prompt piece, then the decoding slots.
-  /// SystemError: the logits are NaN or infinite.
+  /// SystemError: a logit is NaN or +infinity, or no logit of a row is finite.
   virtual std::vector<Drawn> collect() = 0;
   /// Number of launches to keep in flight beyond the collected one, so that the device never waits for the host.
   virtual int64_t depth() const { return 0; }
