@@ -1,4 +1,4 @@
-// roll check-loss: checks that the configured loss, built-in or plug-in, does not depend on the layout.
+// roll check-loss: checks that the configured loss (built-in or plug-in) does not depend on ranks and micro-batches.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>

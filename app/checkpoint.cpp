@@ -1,4 +1,4 @@
-// roll verify and roll inspect: what a checkpoint, or a run's newest one, holds, and whether it holds it still.
+// roll verify: checks the files of a checkpoint against its manifest. roll inspect: shows a checkpoint or model folder.
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The checkpoint itself, or the newest one of a run folder or of its checkpoints.
+/// Returns the checkpoint: `folder` itself, or the newest one in a run folder or its checkpoints folder. UserError:
+/// none.
 fs::path checkpoint_in(const std::string& folder) {
   if (!is_folder(folder)) throw user_error("{}: no such folder", folder);
   for (const char* below : {"", "latest", "checkpoints/latest", "latest/checkpoints/latest"})
@@ -54,7 +55,7 @@ void verify(const std::string& folder) {
               size_text(total_bytes(files)).c_str());
 }
 
-/// The chat template in words; a folder may have none, and a configuration name another.
+/// Describes the chat template; a folder may have none, as a configuration can name another.
 std::string template_words(const std::string& folder) {
   try {
     ChatTemplate::load(folder, "native");
@@ -64,7 +65,7 @@ std::string template_words(const std::string& folder) {
   }
 }
 
-/// UserError: there is no tokenizer that can be used, without which nothing is generated or trained.
+/// Prints tokenizer and chat template. UserError: the folder has no usable tokenizer.
 void inspect_text(const std::string& folder) {
   const Tokenizer tokenizer = Tokenizer::load(folder);
   std::vector<std::string> ends;

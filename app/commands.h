@@ -1,11 +1,12 @@
-// The subcommands: each function adds the flags of one, and the work to do when it is chosen.
+// The subcommands of `roll`, registered by main.cpp.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
 namespace roll {
 
-// Each adds its subcommand to `app`; the callback runs it. Errors are thrown and become exit codes in main.cpp.
+// Each function adds its subcommand with flags to `app`; the callback runs it. main.cpp turns exceptions into exit
+// codes.
 void add_check_loss(CLI::App& app);
 void add_checkpoint_tools(CLI::App& app);
 void add_completion(CLI::App& app);

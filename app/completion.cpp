@@ -1,4 +1,5 @@
-// roll completion: a script by which a shell completes subcommands, flags, their values, files, and key=value pairs.
+// roll completion: prints a bash or zsh script that completes subcommands, flags, their values, files and key=value
+// pairs.
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
@@ -15,7 +16,7 @@ namespace roll {
 
 namespace {
 
-/// "adv_estimator=gae|grpo" for each full path, a line each: what follows "=" are the values, where they are few words.
+/// Returns a line like "adv_estimator=gae|grpo" for each full key path; values follow "=" if the key has few words.
 std::string key_lines(const std::vector<SharedKey>& keys) {
   std::string lines;
   for (const SharedKey& key : keys) {
@@ -32,14 +33,14 @@ bool is_nested(const CommandInfo& command) {
   return command.name.find(' ') != std::string::npos;
 }
 
-/// "data/check": one word for the scripts.
+/// Returns the command as one word for the scripts: "data/check".
 std::string word_of(const CommandInfo& command) {
   std::string word = command.name;
   std::ranges::replace(word, ' ', '/');
   return word;
 }
 
-/// A branch for each flag with a value, `file` or `words` with its choices; other values cannot be completed.
+/// Returns a shell case branch for each flag with a value: kind `file`, or `words` with its choices (maybe none).
 std::string value_branches(const std::vector<CommandInfo>& commands) {
   std::string branches;
   for (const CommandInfo& command : commands)
@@ -68,17 +69,17 @@ std::string nested_names(const std::vector<CommandInfo>& commands) {
   return names + "'\n";
 }
 
-/// All that can be explained, a word each.
+/// Returns all arguments of `roll explain`, separated by blanks.
 std::string explained() {
   std::vector<std::string> words = metric_names();
   for (const SharedKey& key : all_keys()) words.push_back(key.entry.path);
   for (std::string& word : words)
-    if (word.ends_with("/*")) word.resize(word.size() - 2);  // "score" is explained as well
+    if (word.ends_with("/*")) word.resize(word.size() - 2);  // "score" works too
   std::erase_if(words, [](const std::string& word) { return word.find_first_of("<*'") != std::string::npos; });
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-/// What a subcommand takes behind its flags: keys of a list, one of a few words, or else perhaps a file.
+/// Returns shell case branches for the positional arguments of subcommands: keys, fixed words, or else a file.
 std::string key_branches(const std::vector<CommandInfo>& commands) {
   const std::vector<CommandKeys> lists = keys_by_command();
   const auto variable_of = [](const CommandKeys& list) { return "$_roll_" + list.command + "_keys"; };
@@ -91,7 +92,7 @@ std::string key_branches(const std::vector<CommandInfo>& commands) {
                               fmt::join(command.positionals.front().choices, " "));
     if (command.name == "explain") branches += "    explain) behind=$_roll_explained ;;\n";
     if (!command.takes_overrides()) continue;
-    std::string keys;  // of the command, or of any
+    std::string keys;  // keys of the command, or of all commands
     for (const CommandKeys& list : lists)
       if (command.name == list.command || command.name == "validate-config") keys += variable_of(list);
     if (keys.empty()) keys = variable_of(lists.front());
@@ -230,7 +231,7 @@ _roll() {
 if [[ $funcstack[1] == _roll ]]; then _roll "$@"; else compdef _roll roll; fi
 )";
 
-/// 'name:what it does', as zsh's _describe reads it.
+/// Returns 'name:description', quoted for zsh's _describe.
 std::string described(const std::string& name, const std::string& doc) {
   std::string text = name + ":";
   for (const char c : doc) text += c == '\'' ? std::string("'\\''") : c == '\\' ? "\\\\" : std::string(1, c);

@@ -1,4 +1,4 @@
-// roll convert-config: another trainer's configuration as one of ours.
+// roll convert-config: converts a configuration of verl, TRL, slime or OpenRLHF to one of ours.
 #include "convert/convert.h"
 
 #include <fmt/ranges.h>
@@ -34,11 +34,11 @@ struct ConvertFlags {
 constexpr const char* kCommandLine = "command line";
 constexpr size_t kMostBytes = 4 << 20;
 
-/// What the arguments of the command are: files, then variables of the script, then words that replace its values.
+/// Arguments of the command: files, then variables of the script, then words that override its values.
 struct Arguments {
   std::vector<std::string> files;
   std::map<std::string, std::string> variables;
-  std::vector<std::string> of_script;  // 1=8 is the script's first argument
+  std::vector<std::string> of_script;  // 1=8 sets the script's first argument
   std::vector<ArgumentWord> words;
 };
 
@@ -71,7 +71,7 @@ bool ends_with_one(const std::string& file, std::initializer_list<const char*> e
   return std::ranges::any_of(ends, [&](const char* end) { return file.ends_with(end); });
 }
 
-/// The keys of one file: YAML and JSON are keys, all else has a command that passes them.
+/// Returns the keys of one file: YAML and JSON hold keys; other files hold a command that passes them.
 std::vector<ForeignKey> keys_of_file(const std::string& file, const Arguments& arguments, ConvertFlags& flags,
                                      std::vector<std::string>& notes) {
   const std::string text = read_file(file, kMostBytes);
@@ -90,7 +90,7 @@ std::vector<ForeignKey> keys_of_file(const std::string& file, const Arguments& a
   return launch.keys;
 }
 
-/// Of a configuration file that the keys of a command name: --config FILE, --config_file FILE.
+/// Replaces the keys --config FILE and --config_file FILE of a command by the keys of that file.
 std::vector<ForeignKey> with_files(const std::vector<ForeignKey>& keys, const std::string& script,
                                    std::vector<std::string>& notes) {
   std::vector<ForeignKey> all;
@@ -119,7 +119,7 @@ std::vector<ForeignKey> read_keys(const Arguments& arguments, ConvertFlags& flag
   return keys;
 }
 
-/// "PLACE KEY VALUE" of each, quoted as a shell has it, and what a run would tell of it.
+/// Prints "PLACE KEY VALUE" for each key, quoted for a shell, with "? REASON" if the value is unknown.
 void show_keys(const std::vector<ForeignKey>& keys) {
   for (const ForeignKey& key : keys) {
     std::vector<std::string> words{key.place, key.key, on_one_line(key.value)};
@@ -128,7 +128,7 @@ void show_keys(const std::vector<ForeignKey>& keys) {
   }
 }
 
-/// Variables of the environment that the file leaves open, and are not set here.
+/// Returns the environment variables that the YAML reads and that are not set here.
 std::vector<std::string> open_variables(const std::string& yaml) {
   constexpr std::string_view kBegin = "${oc.env:";
   std::vector<std::string> names;
@@ -146,7 +146,7 @@ std::vector<std::string> open_variables(const std::string& yaml) {
   return names;
 }
 
-/// Nothing is given out that `roll validate-config --offline` would refuse, once those variables are set.
+/// Checks the result like `roll validate-config --offline`, as if `variables` were set. UserError: it is invalid.
 void check(const Converted& converted, const std::vector<std::string>& variables) {
   std::string yaml = converted.yaml;
   for (const std::string& name : variables) {
@@ -162,7 +162,7 @@ void check(const Converted& converted, const std::vector<std::string>& variables
 }
 
 void convert(ConvertFlags flags, const std::vector<std::string>& all) {
-  // It would be read as an argument of the foreign command.
+  // Without this check, --output would count as an argument of the foreign command.
   for (const std::string& word : all)
     if (word == "--output" || word.starts_with("--output="))
       throw UserError(
@@ -185,7 +185,7 @@ void convert(ConvertFlags flags, const std::vector<std::string>& all) {
     notes.push_back(fmt::format("the run needs these variables of its environment, which the script leaves open: {}",
                                 fmt::join(variables, ", ")));
   for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", note.c_str());
-  if (!flags.out.empty() || ::isatty(STDOUT_FILENO) == 0) {  // a terminal has just shown them, above the keys
+  if (!flags.out.empty() || ::isatty(STDOUT_FILENO) == 0) {  // a terminal already shows them above the keys
     for (const std::string& line : converted.differences) std::fprintf(stderr, "differs: %s\n", line.c_str());
     for (const std::string& line : converted.without) std::fprintf(stderr, "without counterpart: %s\n", line.c_str());
   }

@@ -1,5 +1,5 @@
-// roll data check: what is wrong with data rows, before anything is trained on them; roll data convert: rows of other
-// formats and columns as JSON lines of our own.
+// roll data check: reports problems of data rows before training. roll data convert: converts rows of other formats and
+// columns to our JSON lines.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
@@ -36,16 +36,16 @@ struct DataFlags {
   Node reward;  // keys of FlaggedReward
 };
 
-/// What owns the parts of a question.
+/// A DataQuestion with the objects that it points to.
 struct QuestionParts {
   DomainRules rules;
   std::optional<Tokenizer> tokenizer;
   DataQuestion question;
-  std::vector<std::pair<std::string, DataArgs>> validation;  // of a configuration: the keys of these sets, and they
+  std::vector<std::pair<std::string, DataArgs>> validation;  // from a configuration: key and data_args of each set
   int64_t val_prompt_length = 0;
 };
 
-/// `key`: what names the model, for errors.
+/// Sets the tokenizer and folder of `model`. key: flag or key of the model, for errors.
 void measure_with(const std::string& model, const std::string& key, QuestionParts& asked) {
   const auto folder = model_folder(model, key);
   asked.tokenizer = Tokenizer::load(folder);
@@ -76,7 +76,7 @@ void ask_by_flags(const DataFlags& flags, QuestionParts& asked) {
   question.validation[0].file_name = flags.validation;
 }
 
-/// A training configuration, completed as for a run; what is not about data may be wrong.
+/// Loads a training configuration and completes its defaults; does not check keys that are unrelated to data.
 Config completed_config(const std::string& file) {
   auto loaded = load_yaml<Config>(read_file(file), file, {}, foreign_advice<Config>);
   Checker check({loaded.config, std::move(loaded.set), loaded.origin}, loaded.notes);
@@ -119,7 +119,7 @@ void note_reward(const std::vector<std::string>& files, const RowColumns& column
   try {
     const GuessedReward guessed = guess_reward(files, columns);
     choice = fmt::format("{}: --reward {}", guessed.why, guessed.type);
-  } catch (const UserError&) {  // the rows do not tell
+  } catch (const UserError&) {  // the rows give no hint
   }
   std::fprintf(stderr, "note: no reward was asked; %s shows whether it can judge these rows\n", choice.c_str());
 }
@@ -132,7 +132,7 @@ DataReport show(const DataQuestion& question) {
   return report;
 }
 
-/// As the training's rows, with the configuration's rewards.
+/// Checks the validation sets like the training rows, with the configuration's rewards.
 void check_validation(const QuestionParts& asked) {
   for (const auto& [key, data] : asked.validation) {
     std::printf("\n%s:\n", key.c_str());

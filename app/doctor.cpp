@@ -1,4 +1,4 @@
-// roll doctor: what this machine has, what of it a run uses, and a line for a bug report.
+// roll doctor: shows the machine's hardware and software, the part that a run uses, and a line for bug reports.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-constexpr const char* kRankFlag = "--as-rank";  // of the two that mpirun is tried with
+constexpr const char* kRankFlag = "--as-rank";  // hidden: marks the two ranks of the mpirun test
 
 struct DoctorFlags {
   bool json = false, as_rank = false;

@@ -1,5 +1,5 @@
-// roll evaluate: a model on validation sets, of a configuration or named by flags, as a run of no steps; or the numbers
-// of responses that were judged before.
+// roll evaluate: evaluates a model on validation sets, from a configuration or flags, as a run without training steps;
+// or recomputes metrics of recorded responses (--from).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -38,7 +38,7 @@ struct EvaluateFlags {
   std::vector<std::string> from;
 };
 
-/// UserError: a response twice, which would count twice.
+/// Checks for duplicates. UserError: a response occurs twice, and so would count twice.
 void refuse_twins(const std::string& set, const std::vector<JudgedSample>& samples) {
   std::set<std::pair<int64_t, int64_t>> seen;
   for (const JudgedSample& sample : samples)
@@ -47,7 +47,7 @@ void refuse_twins(const std::string& set, const std::vector<JudgedSample>& sampl
                        sample.prompt, sample.number);
 }
 
-/// "NAME=FILE", or FILE, which names its set.
+/// Splits "NAME=FILE" into set name and file; a plain FILE gets its name from the file.
 std::pair<std::string, std::string> named_file(const std::string& flag, const std::string& word) {
   const size_t equals = word.find('=');
   const auto [name, file] = equals == std::string::npos ? std::pair(data_name(word), word)
@@ -92,7 +92,7 @@ std::vector<RecordedSet> recorded_sets(const std::vector<std::string>& words) {
   return sets;
 }
 
-/// A line for each set that has the first one's prompts.
+/// Compares the first set with each other set of the same prompts; returns a line for each.
 std::string comparisons_of(const std::vector<RecordedSet>& sets) {
   std::string text;
   for (size_t i = 1; i < sets.size(); ++i)
@@ -101,8 +101,8 @@ std::string comparisons_of(const std::vector<RecordedSet>& sets) {
   return text;
 }
 
-/// The numbers of recorded responses: a table and how sets of the same prompts differ, or with --out a line of metrics
-/// as a run's.
+/// Computes the metrics of recorded responses: prints a table with comparisons of sets, or with --out writes a line of
+/// metrics like a run's.
 void recompute(const EvaluateFlags& flags) {
   const std::vector<RecordedSet> recorded = recorded_sets(flags.from);
   std::map<std::string, MeasuredSet> sets;
@@ -121,7 +121,7 @@ void recompute(const EvaluateFlags& flags) {
 
 using FilesOfSets = std::map<std::string, std::vector<std::string>>;
 
-/// What --data names.
+/// Returns the files of each set that --data names.
 FilesOfSets files_of_sets(const EvaluateFlags& flags) {
   FilesOfSets files;
   for (const std::string& word : flags.data) {
@@ -131,7 +131,7 @@ FilesOfSets files_of_sets(const EvaluateFlags& flags) {
   return files;
 }
 
-/// The layout of a set's files. UserError: they differ.
+/// Returns the column layout of a set's files. UserError: the files have different layouts.
 std::string columns_of_set(const std::string& name, const std::vector<std::string>& files) {
   const std::string columns = columns_text(files.front());
   for (const std::string& file : files)
@@ -141,7 +141,7 @@ std::string columns_of_set(const std::string& name, const std::vector<std::strin
   return columns;
 }
 
-/// Sets as the value of validation.sets.
+/// Returns the value of validation.sets for the flags, as YAML.
 std::string sets_text(const EvaluateFlags& flags, const FilesOfSets& files) {
   std::string sampling = fmt::format("num_return_sequences: {}, temperature: {}", flags.samples,
                                      flags.temperature.value_or(flags.samples == 1 ? 0 : 1));
@@ -153,7 +153,7 @@ std::string sets_text(const EvaluateFlags& flags, const FilesOfSets& files) {
   return fmt::format("{{{}}}", fmt::join(sets, ", "));
 }
 
-/// Without a configuration: sets and model by flags.
+/// Builds the configuration from flags: sets and model.
 CheckedConfig<Config> load_sets(const EvaluateFlags& flags) {
   const FilesOfSets files = files_of_sets(flags);
   FirstFlags first{.model = flags.model, .reward = flags.reward, .data = {}, .files = {}, .evaluates = true};
@@ -179,7 +179,7 @@ CheckedConfig<Config> load_configured(const EvaluateFlags& flags) {
   return checked;
 }
 
-/// A name of a file, where a folder is meant.
+/// UserError: --out looks like a file name, but names a folder.
 void check_run_folder(const std::optional<std::string>& output) {
   const std::string ending = output ? std::filesystem::path(*output).extension().string() : "";
   if (ending == ".json" || ending == ".jsonl" || ending == ".csv")

@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kUsableMemory = 0.9;  // of a device; the rest is the framework's, and what the estimate misses
+constexpr double kUsableMemory = 0.9;  // share of a device; the rest is for the framework and errors of the estimate
 
 RewardArgs reward_args(const std::string& name) {
   RewardArgs args;
@@ -37,7 +37,7 @@ RewardArgs reward_args(const std::string& name) {
   return args;
 }
 
-/// What a rank of this configuration needs, in GB; nothing where the layout is impossible.
+/// Returns the memory per rank in GB; nullopt if the layout is impossible.
 std::optional<double> memory_gb(const std::string& yaml, const ModelSpec& spec, bool on_gpu) {
   try {
     const auto checked = load_config_text(yaml, "a layout", {}, {});
@@ -48,7 +48,7 @@ std::optional<double> memory_gb(const std::string& yaml, const ModelSpec& spec, 
   }
 }
 
-/// The last part of a path, glob or Hub name as part of a folder's name.
+/// Returns the last part of a path, glob or Hub name, with characters that suit a folder name.
 std::string short_name(const std::string& name) {
   std::string last = (fs::path(name) / "").parent_path().filename().string();
   for (char& c : last)
@@ -57,15 +57,15 @@ std::string short_name(const std::string& name) {
 }
 
 constexpr const char* kMadeConfig = "ROLL_MADE_CONFIG";
-constexpr size_t kLargestVariable = 100'000;  // the kernel takes 128 KB; ranks without it measure the rows themselves
+constexpr size_t kLargestVariable = 100'000;  // Linux allows 128 KB; beyond, ranks measure the rows themselves
 
-/// A configuration made of flags, and what to tell of how.
+/// A configuration made from flags, with notes for the user.
 struct MadeConfig {
   std::string yaml;
   std::vector<std::string> notes;
 };
 
-/// `num_ranks`: the CPU's processes or GPUs.
+/// Makes the configuration. num_ranks: GPUs, or processes on the CPU.
 MadeConfig make_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) {
   if (!flags.model) throw UserError("--model: missing; the model's folder, or its Hub name in the local cache");
   if (flags.data.empty())
@@ -89,7 +89,7 @@ MadeConfig make_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) 
                                data_name(flags.data.front()));
   run.folder = run.output_dir;
   const RowsSeen seen = measure_rows(run, model);
-  if (flags.evaluates) run.data.resize(1);  // what is named for training stands for nothing
+  if (flags.evaluates) run.data.resize(1);  // evaluation: training rows are only a placeholder
   const FirstConfig first = first_config(run, read_spec(model), flags.memory_gb);
   MadeConfig made{.yaml = first.yaml, .notes = seen.lines};
   if (!first.warning.empty()) made.notes.push_back(first.warning);
@@ -183,7 +183,7 @@ RowsSeen measure_rows(NewRun& run, const fs::path& model) {
   question.source.rules = &rules;
   const DataReport report = look_at(question);
   RowsSeen seen{.text = to_text(report, question), .lines = report.layouts, .warnings = report.warnings};
-  if (!report.bad.empty()) std::fputs(seen.text.c_str(), stdout);  // which lists the others
+  if (!report.bad.empty()) std::fputs(seen.text.c_str(), stdout);  // lists further problems
   require_usable(report);
   if (report.num_lines == 0) throw user_error("{}: holds no row", run.data.front());
   for (const DomainView& view : report.views) seen.lines.push_back(line_of(view, {.tokenizer = &tokenizer}));

@@ -1,5 +1,5 @@
-// A first configuration from a model and rows: what `roll new` writes, and `roll train` and `roll evaluate` without a
-// file run.
+// Generates a first configuration from a model and rows: `roll new` writes it; `roll train` and `roll evaluate` run it
+// if they get no file.
 #pragma once
 
 #include <filesystem>
@@ -14,54 +14,59 @@
 
 namespace roll {
 
-// What flags and answers name. UserError "--flag = value: ...": it cannot be used.
+// Values of flags and of answers to questions. UserError "--flag = value: ...": the value cannot be used.
 
-/// A Hub name, or a folder's absolute path.
+/// Checks a model; returns its Hub name, or the folder's absolute path.
 std::string model_named(const std::string& name);
-/// Absolute paths of files that begin with a row.
+/// Returns the absolute paths of row files. UserError: a file has no row.
 std::vector<std::string> rows_named(const std::vector<std::string>& patterns);
+/// Returns the absolute path of a validation file.
 std::string validation_named(const std::string& file);
-/// A type that needs nothing but its name.
+/// Checks a reward type. UserError: it needs a model or other keys besides its name.
 void check_reward_name(const std::string& name);
+/// Parses the name of an algorithm.
 NewAlgorithm algorithm_named(const std::string& name);
 
-/// The keys of rows in columns of others; nothing of our own.
+/// Returns the detected column layout of a file in another project's format; nullopt for our own format.
 std::optional<RowColumns> layout_of(const std::string& file);
-/// The template to name: nothing where the model has one of its own.
+/// Returns the chat template to configure; nullopt if the model has its own.
 std::optional<std::string> template_for(const std::filesystem::path& model, const Tokenizer& tokenizer);
 
-/// What a look at all rows says.
+/// Result of a check of all rows.
 struct RowsSeen {
-  std::string text;                // of `roll data check`
-  std::vector<std::string> lines;  // of it: the layout, and lengths and golds of each domain
+  std::string text;                // report of `roll data check`
+  std::vector<std::string> lines;  // report lines on the layout, and on lengths and answers per domain
   std::vector<std::string> warnings;
 };
-/// Looks at the rows as `roll data check` does, and fills what follows from them. UserError: rows that cannot be used.
+/// Checks the rows like `roll data check` and fills the fields of `run` that follow from them. UserError: the rows
+/// cannot be used.
 RowsSeen measure_rows(NewRun& run, const std::filesystem::path& model);
 
+/// A configuration as YAML.
 struct FirstConfig {
   std::string yaml;
-  std::string warning;  // "": it fits
+  std::string warning;  // empty: it fits
 };
-/// The first layout that fits devices of `limit_gb`; where none does the last, which needs least.
+/// Returns the configuration with the first parallel layout that fits devices of `limit_gb`; if none fits, the last
+/// layout, with a warning.
 FirstConfig first_config(const NewRun& run, const ModelSpec& spec, std::optional<double> limit_gb);
 
-/// "messages: COLUMN, ...": the keys of data_args that say how a file's rows are read, by its first row.
+/// Returns the keys of data_args that describe a file's columns, e.g. "messages: COLUMN", from its first row.
 std::string columns_text(const std::string& file);
-/// The last part of a path, glob or Hub name as a name, without what says how a file is written.
+/// Returns the last part of a path, glob or Hub name, without file extensions.
 std::string data_name(const std::string& name);
 
-/// Flags that stand for a file.
+/// Flags that replace a configuration file.
 struct FirstFlags {
   std::optional<std::string> model, reward, algorithm, validation;
-  std::vector<std::string> data, files{};  // files: rows_named(data), where that is known
+  std::vector<std::string> data, files{};  // files: rows_named(data), if already known
   std::optional<double> memory_gb;
-  bool evaluates = false;  // nothing is trained: no prompt is too long
+  bool evaluates = false;  // evaluation only: prompts of any length are kept
   bool any() const { return model || reward || algorithm || validation || memory_gb || !data.empty(); }
 };
 
-/// The configuration that flags stand for, with `overrides`; its output_dir is output/[evaluate-]<model>-<data>. Ranks
-/// that this process starts are handed it, so that rows are measured once.
+/// Builds and loads the configuration for the flags, with `overrides`; output_dir is output/[evaluate-]<model>-<data>.
+/// Ranks that this process starts inherit it by an environment variable, so that rows are measured once.
 CheckedConfig<Config> load_made(const FirstFlags& first, const JobFlags& flags,
                                 const std::vector<std::string>& overrides);
 

@@ -1,4 +1,4 @@
-// roll init-model: a model folder with random weights, for tests and for small models of one's own.
+// roll init-model: makes a model folder with random weights, for tests and new small models.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -27,7 +27,7 @@ struct InitFlags {
   std::string tokenizer = "builtin", dtype = "fp32", out;
 };
 
-/// Puts the tokenizer's files into `folder`; gives the vocabulary that it needs.
+/// Writes the tokenizer's files into `folder`; returns its vocabulary size, nullopt for "none".
 std::optional<int64_t> add_tokenizer(const std::string& name, const fs::path& folder) {
   if (name == "none") return {};
   if (name == "builtin") {

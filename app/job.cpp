@@ -65,9 +65,9 @@ void add_job_flags(CLI::App& sub, JobFlags& flags, const InsteadOfFile& others) 
 
 namespace {
 
-constexpr double kMpirunsTime_s = 30;  // for mpirun; a rank that is there waits for the others on its own
+constexpr double kMpirunsTime_s = 30;  // for mpirun's start; started ranks wait for each other separately
 constexpr double kUnwinding_s = 30;
-constexpr double kOwnErrorsFirst_s = 5;  // a communicator that has a limit of its own says more than the deadline
+constexpr double kOwnErrorsFirst_s = 5;  // a communicator's own timeout gives a better message than the deadline
 
 at::Device device_of(const std::string& wish, const World& world) {
   if (wish == "cpu" || (wish == "auto" && !at::hasCUDA())) return at::kCPU;
@@ -75,7 +75,7 @@ at::Device device_of(const std::string& wish, const World& world) {
   return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(world.local_rank % num_cuda_devices()));
 }
 
-/// The arguments of this process, for mpirun.
+/// Returns the arguments of this process, for mpirun.
 std::vector<std::string> own_arguments() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   if (!file) throw system_error("/proc/self/cmdline: cannot be read{}", errno_text());
@@ -85,14 +85,14 @@ std::vector<std::string> own_arguments() {
   return arguments;
 }
 
-/// A command line to print, without the values of secret keys.
+/// Returns a command line to print, without the values of secret keys.
 std::string shown_line(std::vector<std::string> words) {
   for (std::string& word : words) word = shown_argument(word);
   return shell_line(words);
 }
 
-/// The command with the environment variables that the package's launcher has set (scripts/bundle/roll), so that it
-/// works in a shell without them.
+/// Returns the command prefixed by the environment variables that the package's launcher set (scripts/bundle/roll), so
+/// that it works in any shell.
 std::vector<std::string> with_launchers_variables(std::vector<std::string> command) {
   const auto names = env("ROLL_VARIABLES");
   if (!names) return command;
@@ -122,7 +122,7 @@ std::string deadline_line(const World& world, const JobPlan& plan, const char* w
   return waited_line(world.rank, world.size, fmt::format("{}: waited {}", where, duration_text(plan.timeout_s)));
 }
 
-/// Without the stream's buffer, which would write a frame in pieces.
+/// Writes to standard output without the stream's buffer, which would split a frame.
 void write_to_terminal(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
@@ -131,7 +131,7 @@ void write_to_terminal(std::string_view text) {
   }
 }
 
-/// Shows nothing.
+/// A log view that shows nothing.
 struct NoView : LogView {
   void show(std::string_view, LineKind) override {}
   void show_status(std::string_view) override {}
@@ -156,7 +156,7 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
       make_communicator({.kind = named<Transport>(flags.communicator), .device = device, .timeout_s = plan.timeout_s});
   limit.reset();
   if (ranks->is_first()) report_start();
-  std::optional<RunScreen> screen;  // outlives the log that shows its lines there
+  std::optional<RunScreen> screen;  // must outlive the log, which writes to it
   if (ranks->is_first() && !flags.plain && !flags.quiet && has_room(terminal_of(STDOUT_FILENO)))
     screen.emplace(ScreenOptions{.write = write_to_terminal,
                                  .terminal = [] { return terminal_of(STDOUT_FILENO); },
@@ -177,7 +177,7 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
   } catch (const std::exception& error) {
     const std::string line = error_line(error);
     record(line, log);
-    end_within(kUnwinding_s, line, exit_code_of(error));  // a communicator may wait for a lost rank again
+    end_within(kUnwinding_s, line, exit_code_of(error));  // unwinding may wait for a lost rank
     throw;
   }
   limit.emplace(plan.timeout_s, deadline_line(world, plan, "end"), 1);
@@ -214,7 +214,7 @@ LoadOptions load_options(const JobFlags& flags) {
 }
 
 void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<void(const Job&)>& work) {
-  // Before anything reads them; mpirun's ranks inherit them, and those of other hosts come past here too.
+  // Set system_envs before anything reads them. Local ranks inherit them; ranks on other hosts run this code too.
   for (const auto& [name, value] : plan.environment) {
     Secret secret;
     try {
@@ -233,12 +233,12 @@ void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<voi
   const std::optional<double> limit = time_limit(flags.time_limit);
   if (const auto exit_code = run_ranks(launch)) {
     ignore_stop_signals();
-    // The ranks have said what there was to say; only their exit code is left to pass on.
+    // The ranks have printed their errors; only the exit code is passed on.
     if (*exit_code != 0) throw AnotherRankFailed(0, *exit_code);
     return;
   }
   catch_stop_signals();
-  std::signal(SIGPIPE, SIG_IGN);  // a run goes on where nobody reads its lines any more; log.txt has them
+  std::signal(SIGPIPE, SIG_IGN);  // a run continues if its output is closed; log.txt has all lines
   if (limit) stop_at(*limit);
   run_rank(flags, plan, work);
 }

@@ -1,4 +1,4 @@
-// `roll train` and `roll sft` as jobs: flags, start of the ranks, device, time limit, log.
+// Runs training commands as jobs of several ranks: flags, start of the ranks, device, time limit, log.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -31,30 +31,31 @@ struct JobFlags {
   bool quiet = false;
   std::optional<std::string> time_limit;
   std::string device = "auto";
-  std::string communicator = "auto";  // a Transport
+  std::string communicator = "auto";  // name of a Transport
   std::vector<std::string> overrides;
 };
 
-/// Adds the flags of a job, of its configuration and the overrides.
+/// Adds the flags of a job, its configuration and the overrides.
 void add_job_flags(CLI::App& sub, JobFlags& flags, const InsteadOfFile& others = {});
 
-/// The overrides, with what --resume means.
+/// Returns the overrides, plus resume_from_checkpoint=true for --resume.
 std::vector<std::string> overrides_of(const JobFlags& flags);
 
+/// Returns the flags for a run; screen: null for output as lines.
 RunFlags run_flags(const JobFlags& flags, const std::optional<RoleShapes>& models, RunScreen* screen);
 
-/// How the configuration is to be read: under a launcher, its number of ranks counts where -n is not given.
+/// Returns the options for loading the configuration; without -n, a launcher's number of ranks is used.
 LoadOptions load_options(const JobFlags& flags);
 
-/// One rank of a job that has been started: everything a pipeline needs.
+/// Context of a started rank, for the pipelines.
 struct Job {
   Communicator& ranks;
   Log& log;
   at::Device device;
-  RunScreen* screen;  // nullptr: lines
+  RunScreen* screen;  // nullptr: output as lines
 };
 
-/// The part of a checked configuration that concerns the job.
+/// Job settings of a checked configuration.
 struct JobPlan {
   std::string name;  // exp_name
   int64_t num_ranks = 1;
@@ -64,14 +65,15 @@ struct JobPlan {
   std::vector<std::string> notes;
   std::map<std::string, std::string> environment;  // system_envs
 };
+/// Takes the job settings from a configuration; `worker` sets the timeout.
 template <class T>
 JobPlan plan_job(const CheckedConfig<T>& checked, const WorkerConfig& worker) {
   return {checked.config.exp_name,     checked.num_ranks, checked.hostfile,          worker.backend_timeout * 60,
           checked.config.max_restarts, checked.notes,     checked.config.system_envs};
 }
 
-/// Starts the ranks when this process is alone and waits for their end; else joins them and runs `work`. With --dry-run
-/// only prints the command that would start them.
+/// Starts the ranks and waits for their end; in a process that is itself a rank, joins the others and runs `work`. With
+/// --dry-run only prints the command that would start the ranks. AnotherRankFailed: a started rank failed.
 void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<void(const Job&)>& work);
 
 }  // namespace roll

@@ -1,5 +1,4 @@
-// roll keys and roll metrics: every key of a configuration and every metric of a run, as tables; roll explain: what one
-// of them means.
+// roll keys and roll metrics: tables of all configuration keys and all metrics. roll explain: explains a key or metric.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -37,7 +36,7 @@ std::vector<std::string> paths_of(const std::vector<SharedKey>& keys) {
   return paths;
 }
 
-/// "'lr' is a word of other trainers: here it is actor_train.training_args.learning_rate".
+/// Returns "'lr' is a word of other trainers: here it is actor_train.training_args.learning_rate".
 std::string other_trainers(const std::string& word, const ForeignWord& foreign) {
   return fmt::format("'{}' is a word of other trainers: {}", word, text_of(foreign));
 }
@@ -46,7 +45,7 @@ bool is_one_of(const SharedKey& key, const std::vector<std::string>& paths) {
   return std::ranges::any_of(key.paths(), [&](const std::string& path) { return std::ranges::count(paths, path) > 0; });
 }
 
-/// `found`, and behind them those of `all` that other trainers mean.
+/// Returns `found`, followed by the keys of `all` that `foreign` maps to.
 std::vector<SharedKey> with_foreign(std::vector<SharedKey> found, const std::vector<SharedKey>& all,
                                     const std::optional<ForeignWord>& foreign) {
   if (!foreign) return found;
@@ -83,7 +82,7 @@ void list_metrics(const std::string& pattern, bool markdown) {
   std::fputs(table.c_str(), stdout);
 }
 
-/// The metric that a run's screen and lines call `word`; "" where they do not.
+/// Returns the metric that a run's screen and log lines call `word`; "" if there is none.
 std::string metric_shown_as(const std::string& word) {
   const RunFace face = face_of(Config{}, "");
   std::vector<Shown> all{face.headline.goal};
@@ -93,7 +92,7 @@ std::string metric_shown_as(const std::string& word) {
   return "";
 }
 
-/// Of a metric by the name that a run wrote, by its family's ("score" for score/mean), or by its word on the screen.
+/// Explains a metric, given its full name, its family ("score" for score/mean), or its word on the screen; else "".
 std::string explain_metric(const std::string& name) {
   for (const std::string& known : {name, name + "/mean", metric_shown_as(name)})
     if (const MetricWords* metric = known.empty() ? nullptr : find_metric(known))
@@ -102,14 +101,14 @@ std::string explain_metric(const std::string& name) {
   return "";
 }
 
-/// The word, then each of the keys that it is here.
+/// Explains another trainer's word, followed by our keys for it.
 std::string explain_foreign(const std::string& name, const ForeignWord& foreign, const std::vector<SharedKey>& keys) {
   std::string text = other_trainers(name, foreign) + "\n";
   for (const std::string& key : foreign.keys) text += "\n" + explain_key(key, keys);
   return text;
 }
 
-/// All keys and metrics whose name or meaning holds `word`, as tables.
+/// Returns tables of all keys and metrics whose name or meaning contains `word`.
 std::string mentions(const std::string& word, const std::vector<SharedKey>& keys) {
   const std::vector<SharedKey> found = keys_with(word, keys);
   std::string text = found.empty() ? "" : key_table(found, KeyFormat::kText, /*shows_idle=*/false);
@@ -118,7 +117,7 @@ std::string mentions(const std::string& word, const std::vector<SharedKey>& keys
   return text;
 }
 
-/// A metric, a key, or both; of another word what mentions it.
+/// Explains a metric, a key, or both; for another word, lists what mentions it.
 void explain(const std::string& name) {
   std::string text = explain_metric(name);
   if (text.empty() && name.find('/') != std::string::npos)

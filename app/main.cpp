@@ -1,4 +1,4 @@
-// The only place that turns errors into exit codes: 0 done, 1 system, 2 the user's input, 70 a bug of ours.
+// Registers the subcommands, and alone turns exceptions into exit codes: 0 success, 1 system, 2 user input, 70 bug.
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 
 namespace {
 
-/// Subcommands under a heading of `roll --help`.
+/// Adds subcommands under a heading of `roll --help`.
 void add_group(CLI::App& app, const char* heading, std::initializer_list<void (*)(CLI::App&)> additions) {
   for (const auto add : additions) add(app);
   for (CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -61,8 +61,8 @@ int exit_code_of_run(int argc, char** argv) {
 
 }  // namespace
 
-/// Ends without destructors of globals: all that is ours has ended with run(), and to take LibTorch's tables of
-/// operators apart costs each process 0.1 s.
+/// Exits without destructors of globals: our objects ended with run(), and destroying LibTorch's operator tables takes
+/// 0.1 s.
 int main(int argc, char** argv) {
   const int code = exit_code_of_run(argc, argv);
   std::cout.flush();

@@ -1,4 +1,4 @@
-// roll man: the manual page, in troff, of the command line's declarations and the keys' own words.
+// roll man: prints the manual page in troff, from the declarations of flags and keys.
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-/// Text as troff prints it: no escapes of its own, hyphens that can be copied, no line that begins as a request.
+/// Escapes text for troff: backslashes, hyphens (so that they can be copied), and dots or quotes at line starts.
 std::string printed(const std::string& text) {
   std::string troff;
   bool at_line_start = true;
@@ -41,7 +41,7 @@ std::string flag_entry(const ArgumentInfo& flag) {
   return entry + "\n";
 }
 
-/// A footer's lines as they are.
+/// Returns a footer with its line breaks kept.
 std::string as_it_stands(const std::string& text) {
   return text.empty() ? "" : ".PP\n.nf\n" + printed(text) + (text.ends_with('\n') ? "" : "\n") + ".fi\n";
 }

@@ -1,4 +1,4 @@
-// roll new: a first configuration for a model and rows of one's own, asked for on a terminal or by flags.
+// roll new: writes a first configuration for the user's model and rows, from flags or questions on the terminal.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -50,7 +50,7 @@ struct NewFlags {
   bool yes = false, sft = false, examples = false;
 };
 
-/// Asks on a terminal until `check` takes the answer.
+/// Asks on the terminal until `check` accepts the answer; an empty answer means `usual`.
 template <class F>
 std::string asked(const std::string& question, const std::string& usual, const F& check) {
   for (std::string answer;;) {
@@ -71,7 +71,7 @@ std::string asked(const std::string& question, const std::string& usual, const F
   }
 }
 
-/// A flag's value, else the answer to a question, else the default `usual`; "" is no default.
+/// Returns the flag's value, else the answer to a question, else the default `usual` ("": no default).
 template <class F>
 std::string value_of(const NewFlags& flags, const char* flag, const std::optional<std::string>& given,
                      const std::string& question, const std::string& usual, const F& check) {
@@ -100,7 +100,7 @@ std::vector<std::string> data_of(const NewFlags& flags) {
   return rows;
 }
 
-/// Usual is what the rows look like.
+/// Returns the reward type; the default is guessed from the rows.
 std::string reward_of(const NewFlags& flags, const std::vector<std::string>& data) {
   std::string usual;
   if (!flags.reward) try {
@@ -129,19 +129,19 @@ int64_t devices_of(const NewFlags& flags) {
   return devices;
 }
 
-/// Loads what was written as `subcommand` will, and says what it would do and how to start it.
+/// Loads the written file like `subcommand`, and prints its plan, data, forecast and start command.
 template <class Load>
 void show_result(const NewRun& run, const char* subcommand, const Load& load) {
   const fs::path file = fs::path(run.folder) / "config.yaml";
   LoadOptions options;
   std::vector<std::string> command{"roll", subcommand, "--config", file.string()};
-  if (!run.on_gpu && run.num_devices > 1) {  // a GPU's are those of device_mapping
+  if (!run.on_gpu && run.num_devices > 1) {  // on GPUs, device_mapping sets the number
     options.num_ranks = run.num_devices;
     command.insert(command.end(), {"-n", std::to_string(run.num_devices)});
   }
   const auto checked = load(file, std::vector<std::string>(), options);
   std::printf("\n%s\n", checked.plan.c_str());
-  if (!checked.algorithm.empty())  // a fine-tuning has none
+  if (!checked.algorithm.empty())  // empty for fine-tuning
     std::printf("%s\n%s\n", checked.algorithm.c_str(), checked.memory.c_str());
   const ConfigData data = view_data(checked.config, false);
   for (const std::string& line : data.lines) std::printf("%s\n", line.c_str());
@@ -154,7 +154,7 @@ void show_result(const NewRun& run, const char* subcommand, const Load& load) {
 constexpr const char* kOwnExamples[] = {"README.md",      "reward.py",          "my_reward.cpp",  "my_loss.cpp",
                                         "environment.py", "my_environment.cpp", "build_plugin.sh"};
 
-/// Rewards, a loss and environments of one's own, with what they are built with.
+/// Writes example programs and plug-ins for rewards, a loss and environments, with the headers to build them.
 void write_examples(const fs::path& to) {
   write_folder_atomic(to, [](const fs::path& folder) {
     fs::create_directory(folder / "roll");
@@ -170,7 +170,7 @@ void write_examples(const fs::path& to) {
       to.c_str());
 }
 
-/// Without GPUs: so few prompts a step that it takes about a minute here, where that leaves enough to learn from.
+/// Without GPUs, reduces the prompts per step to about a minute per step, but not below a useful minimum.
 void fit_to_machine(NewRun& run, const ModelSpec& spec, std::optional<double> memory_gb) {
   if (run.on_gpu) return;
   const FirstConfig first = first_config(run, spec, memory_gb);
@@ -196,13 +196,13 @@ void require_new_folder(const std::string& folder) {
   refuse_in_checkpoint("DIR", folder);
 }
 
-/// True where rows to learn from go through a template.
+/// Returns true if fine-tuning rows like this one need a chat template.
 bool is_chat(const Json& row) {
   const auto is_list = [&](const char* name) { return row.contains(name) && row[name].is_array(); };
   return row.contains("messages") || row.contains("conversations") || is_list("prompt") || is_list("completion");
 }
 
-/// What the rows of a fine-tuning are, through the model's tokenizer and template.
+/// Measures the fine-tuning rows with the model's tokenizer and template: lengths, number, column layout.
 void measure_sft_rows(NewRun& run, const fs::path& folder, const ModelSpec& spec) {
   const Tokenizer tokenizer = Tokenizer::load(folder);
   run.chat_template = template_for(folder, tokenizer);

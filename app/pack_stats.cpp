@@ -1,4 +1,4 @@
-// roll pack-stats: how a run's sequences would be packed, before any device is used.
+// roll pack-stats: previews how a run's sequences would be packed, without using a device.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>

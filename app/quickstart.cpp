@@ -1,4 +1,4 @@
-// roll quickstart: runs the script of that name, which comes with the program.
+// roll quickstart: runs scripts/quickstart_training.sh, which ships with the program.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -20,8 +20,8 @@ struct QuickstartFlags {
   bool resume = false, new_run = false;
 };
 
-/// Becomes the script, which starts this program for each of its steps. A mistake in an override is said before the
-/// first of them, not after a minute of warm-up.
+/// Replaces this process by the script, which calls this program for each step. Overrides are checked first, so that a
+/// mistake is reported at once, not after a minute of warm-up.
 [[noreturn]] void become_script(const QuickstartFlags& flags) {
   load_config(own_file({"configs/quickstart.yaml"}), flags.overrides, {.num_ranks = {}, .offline = true});
   const std::string program = own_program(), script = own_file({"scripts/quickstart_training.sh"});

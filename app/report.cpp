@@ -1,4 +1,4 @@
-// roll report: a run's folder as one page.
+// roll report: renders run folders as one HTML page.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -28,7 +28,7 @@ void report(const ReportFlags& flags) {
   if (flags.port) {
     const auto say = [](int port) {
       std::printf("http://127.0.0.1:%d/\n", port);
-      std::fflush(stdout);  // it may be read by a program, which waits for it
+      std::fflush(stdout);  // a program may wait for this line
     };
     serve_report(wish, *flags.port, say);
     return;

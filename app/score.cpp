@@ -35,9 +35,9 @@ struct ScoreFlags {
   Node reward;  // keys of FlaggedReward
 };
 
-constexpr const char* kDomain = "score";  // of the configuration that flags make
+constexpr const char* kDomain = "score";  // domain of the configuration made from flags
 
-/// A configuration with one reward, and what opens its error messages.
+/// A configuration with one reward, and the prefix of its error messages.
 struct Wanted {
   Config config;
   std::string where;
@@ -64,7 +64,7 @@ Wanted from_flags(const ScoreFlags& flags) {
   return {std::move(config), "--"};
 }
 
-/// The reward of --domain in --config; the only one if no domain is named.
+/// Returns the reward of --domain in --config; without --domain, the only reward.
 Wanted from_config(const ScoreFlags& flags) {
   if (!flags.reward.map.empty())
     throw user_error("--{}: --config describes the reward; leave this out", reward_flag(flags.reward.map.front().key));
@@ -84,7 +84,7 @@ Wanted from_config(const ScoreFlags& flags) {
   return {std::move(config), fmt::format("{}: rewards.{}.", flags.config, domain)};
 }
 
-/// The configuration as of a run of one rank, whose judge has a model of its own.
+/// Completes the configuration for one rank; a judge that would share a model gets its own.
 Config completed(Config config, const std::string& where) {
   complete_judging_models(config);
   RewardWorkerConfig& worker = config.rewards.begin()->second;
@@ -107,13 +107,13 @@ at::Device used(const std::string& name) {
   return device;
 }
 
-/// Scores responses outside of a run: the worker threads of a reward and its judging model, where it has one.
+/// Scores responses outside of a run, with the worker threads of a reward and its judging model, if any.
 class Scorer {
  public:
-  /// `config` has one domain, `where` opens error messages. UserError as RewardPool's, and of the loaders.
+  /// config: has one domain. where: prefix of error messages. UserError: as RewardPool and the model loaders.
   Scorer(Config config, const std::string& where, const std::string& device);
 
-  /// In the order of the queries; their names tell a judge's random numbers apart.
+  /// Returns the results in the order of the queries, whose names select a judge's random numbers.
   std::vector<RewardResult> score(std::vector<RewardQuery> queries);
 
  private:
@@ -169,7 +169,7 @@ void add_command_words(CLI::App& sub, Node& reward) {
     list.kind = Node::Kind::kList;
     for (const std::string& word : words) {
       list.list.push_back(scalar_of_flag(word));
-      list.list.back().literal = true;  // a shell's ${x} is the program's
+      list.list.back().literal = true;  // ${x} is passed on to the program
     }
     list.place = scalar_of_flag("").place;
     give_flag(reward, "command", std::move(list));

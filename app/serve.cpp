@@ -1,4 +1,4 @@
-// roll serve: a model behind OpenAI's API.
+// roll serve: serves a model over OpenAI's HTTP API.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -46,11 +46,11 @@ format. tool_choice "required", or a function's name, holds them to one call. A 
 
 constexpr int64_t kLongest = 32768;  // tokens, unless --max-length says otherwise
 constexpr int64_t kCacheMib = 1024;  // on the CPU, unless --kv-cache-mib says otherwise
-constexpr double kCacheShare = 0.9;  // of a GPU's free memory
+constexpr double kCacheShare = 0.9;  // share of a GPU's free memory
 
 struct ServeFlags {
   std::string model, name, template_name = "native", device = "auto", dtype = "auto", tool_calls = "marked";
-  ServerSettings server{.max_body_bytes = 8, .timeout_s = 600};  // bytes: MiB, until they are used
+  ServerSettings server{.max_body_bytes = 8, .timeout_s = 600};  // max_body_bytes holds MiB until serve() converts it
   int64_t max_length = 0, max_waiting = 1024, kv_cache_mib = 0, page_size = 16, max_running_requests = 128;
 };
 
@@ -75,7 +75,7 @@ EngineLimits limits_of(const ServeFlags& flags, const Transformer& model) {
   return limits;
 }
 
-/// Tokens that a text does not show are no part of a form.
+/// Returns the tokens' texts for grammars; special tokens, which texts do not show, are empty.
 TokenTexts token_texts(const Tokenizer& tokenizer, int64_t vocab_size) {
   TokenTexts tokens;
   for (int64_t id = 0; id < vocab_size; ++id) {
@@ -87,7 +87,7 @@ TokenTexts token_texts(const Tokenizer& tokenizer, int64_t vocab_size) {
   return tokens;
 }
 
-/// Memory that requests have used goes back to the system. By itself the allocator keeps ever larger blocks.
+/// Makes malloc return the memory of finished requests to the system; by default it keeps ever larger blocks.
 void give_memory_back() {
   ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
   ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
@@ -137,7 +137,7 @@ void serve(ServeFlags flags) {
     log.info("{}; up to {} tokens a sequence, {} sequences together", threads_text(), limits.max_length,
              flags.max_running_requests);
     fmt::print("http://{}:{}/v1\n", flags.server.host, server.port());
-    std::fflush(stdout);  // it may be read by a program, which waits for it
+    std::fflush(stdout);  // a program may wait for this line
     queue.run([&](RequestSource& source, const OnGenerated& on_done,
                   const SamplerHooks& hooks) { return engine.serve(source, sampling, on_done, hooks); },
               [] { return stop_wish().has_value(); });

@@ -1,4 +1,4 @@
-// roll serve-environment: environments on a host of their own.
+// roll serve-environment: runs environment programs on this host for a training on other hosts.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -38,7 +38,7 @@ void serve_environment(const EnvironmentServerFlags& flags) {
   catch_stop_signals();
   ProgramServer server(flags.program, flags.is_boxed, endpoint_of(flags.host, flags.port), secret, flags.programs);
   fmt::print("{}:{}\n", flags.host, server.endpoint().port);
-  std::fflush(stdout);  // it may be read by a program, which waits for it
+  std::fflush(stdout);  // a program may wait for this line
   server.run([] { return stop_wish().has_value(); });
   throw_if_stopped();
 }

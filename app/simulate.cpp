@@ -15,7 +15,7 @@ void add_simulate_flags(CLI::App& sub, SimulateFlags& v) {
                                   "what a step would do at these numbers of ranks: bytes that a rank sends, memory, "
                                   "time; planned as training plans it, on one process, without models")
                        ->delimiter(',')
-                       ->allow_extra_args(false)  // what follows is an override
+                       ->allow_extra_args(false)  // a following word is an override
                        ->check(CLI::Range(1, 65536))
                        ->excludes(sub.get_option("--print"))
                        ->group(group);
@@ -63,7 +63,7 @@ void add_simulate_flags(CLI::App& sub, SimulateFlags& v) {
 
 namespace {
 
-/// Measures this machine where no flag gives speeds: a run without GPUs is for a machine like this one.
+/// Measures this machine's speeds for runs without GPUs, unless flags give speeds.
 void measure_here(const LoadOptions& options, SimulationRequest& request) {
   const SimulatedMachine usual;
   const SimulatedMachine& asked = request.machine;

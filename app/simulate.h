@@ -1,4 +1,4 @@
-// `roll validate-config --simulate`: forecasts of a step at other numbers of ranks.
+// `roll validate-config --simulate`: forecasts a training step for other numbers of ranks.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -19,10 +19,11 @@ struct SimulateFlags {
   SimulatedMachine machine;
 };
 
-/// `flags` must outlive the parsing.
+/// Adds the flags; `flags` must outlive the parsing.
 void add_simulate_flags(CLI::App& sub, SimulateFlags& flags);
 
-/// UserError: ScaledConfig's, Simulator's.
+/// Prints the forecasts. UserError: the configuration is not of `roll train`, flags contradict each other, or as
+/// Simulator (forecast/simulation.h).
 void simulate(const SimulateFlags& flags, const std::string& file, const std::vector<std::string>& overrides,
               std::optional<int64_t> num_ranks);
 

@@ -1,5 +1,5 @@
-// roll tokenize: rows of text or messages -> token ids and what they decode to, to check other tokenizers against; and
-// rows to learn from -> the tokens that `roll sft` and `roll dpo` make of them.
+// roll tokenize: converts rows of text or messages to token ids and their decoded text, for comparison with other
+// tokenizers; or training rows to the tokens of `roll sft` and `roll dpo`.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -33,7 +33,7 @@ class LineTokenizer {
     encoder_ = sft_encoder([this]() -> const ChatTemplate& { return chat(); }, tokenizer_);
   }
 
-  /// The output line of one input line; `where` opens its errors.
+  /// Returns the output line of one input row. where: prefix of errors.
   std::string line(const Json& row, const std::string& where) {
     if (flags_.as == "sft") return sft_line(row, where);
     if (flags_.as == "dpo") return pair_line(row, where);
@@ -63,7 +63,7 @@ class LineTokenizer {
     return render_row(render, template_variables(row, where), where);
   }
 
-  /// Labels as Hugging Face has them: -100 where a token is not learnt.
+  /// Returns ids and labels as Hugging Face has them: label -100 for tokens without loss.
   std::string sft_line(const Json& json, const std::string& where) {
     const RowColumns columns = learnt_columns(json, where, LearntRows::kResponses);
     Row row = parse_learnt_row(json, where, columns);
@@ -99,7 +99,7 @@ void tokenize(TokenizeFlags& flags) {
   };
   in.rows(is_own)([&](const Json& row, const std::string& where) {
     out.stream() << tokenizer.line(row, where);
-    // A program that sends a line and waits for the answer gets it: flush when nothing more is waiting.
+    // Flush if no more input is waiting, as a program may send one line and wait for the answer.
     if (flags.input == "-" && std::cin.rdbuf()->in_avail() <= 0) out.stream().flush();
   });
   out.close();

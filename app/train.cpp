@@ -1,5 +1,5 @@
 // roll train: the RLVR pipeline. roll sft: supervised fine-tuning. roll dpo: direct preference optimisation. roll
-// distill: a fine-tuning with a teacher.
+// distill: distillation from a teacher.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -25,15 +25,15 @@ namespace roll {
 
 namespace {
 
-constexpr double kLongStep = 5e12;  // FLOPs: half a minute of two cores
+constexpr double kLongStep = 5e12;  // FLOPs: half a minute on two cores
 
-/// What this rank may use of its device, or as its share of the host.
+/// Returns the bytes that this rank may use: unused GPU memory, or its share of the host's memory.
 int64_t memory_bytes(at::Device device) {
   if (device.is_cuda()) return unused_device_bytes(device).all();
   return host_memory().usable_bytes() / detect_world().local_size;
 }
 
-/// With what the ranks' memory decides. **Collective**.
+/// Completes settings that depend on the ranks' memory (recomputation). **Collective**.
 template <class C>
 C settled(C config, const std::optional<RoleShapes>& models, const Job& job) {
   if (!chooses_recomputation(config) || !models) return config;
@@ -44,26 +44,25 @@ C settled(C config, const std::optional<RoleShapes>& models, const Job& job) {
   return config;
 }
 
-/// Prints how long a step takes: on --dry-run also what is known of the rows; before a run only where a step is long,
-/// and without asking the policy, so that it takes seconds. Ranks that a launcher started and resumed runs print
-/// nothing.
+/// Prints a forecast of the step time. With --dry-run it also describes the rows. Before a run it prints only if a step
+/// is long, and without running the policy. Launched ranks and resumed runs print nothing.
 template <class C>
 void show_forecast(const CheckedConfig<C>& checked, const JobFlags& flags) {
   if (!checked.hostfile.empty()) return;  // other hosts are not measured
   if (flags.dry_run) {
     std::fprintf(stderr, "%s\n", checked.plan.c_str());
     try {
-      const ConfigData rows = view_data(checked.config, /*offline=*/true);  // offline: no code of the user runs
+      const ConfigData rows = view_data(checked.config, /*offline=*/true);  // offline: runs no user code
       for (const std::string& line : rows.lines) std::fprintf(stderr, "%s\n", line.c_str());
       std::fprintf(stderr, "%s\n", to_text(forecast_time(checked, rows)).c_str());
-    } catch (const UserError& error) {  // the rows may be on another machine; the command is printed all the same
+    } catch (const UserError& error) {  // the rows may be on another machine
       std::fprintf(stderr, "warning: %s\n", error.what());
     }
     return;
   }
   if constexpr (std::is_same_v<C, Config>) {
     const bool is_first = !load_options(flags).is_started && !flags.resume && !flags.quiet;
-    const bool is_on_gpu = checked.config.actor_train.device_mapping.has_value();  // a trial would keep its memory
+    const bool is_on_gpu = checked.config.actor_train.device_mapping.has_value();  // a trial would keep GPU memory
     if (!is_first || is_on_gpu || !checked.config.trains() || !checked.models) return;
     if (step_cost(checked.config, *checked.models).total() < kLongStep) return;
     const TimeForecast forecast = forecast_time(checked, {});
@@ -71,7 +70,7 @@ void show_forecast(const CheckedConfig<C>& checked, const JobFlags& flags) {
   }
 }
 
-/// A subcommand that runs a pipeline as a job; `trained` is the role whose backend_timeout is the job's.
+/// Makes `sub` run a pipeline as a job. trained: the role whose backend_timeout applies to the job.
 template <class C, class Load>
 void add_pipeline(CLI::App& sub, const std::shared_ptr<JobFlags>& flags, const Load& load, WorkerConfig C::*trained,
                   void (*run)(const C&, const RunFlags&, at::Device, Communicator&, Log&)) {
@@ -87,7 +86,7 @@ void add_pipeline(CLI::App& sub, const std::shared_ptr<JobFlags>& flags, const L
   });
 }
 
-/// One that always has a file.
+/// Like add_pipeline(), for commands that always read a configuration file.
 template <class C>
 void add_file_pipeline(CLI::App& sub,
                        CheckedConfig<C> (*load)(const std::filesystem::path&, const std::vector<std::string>&,

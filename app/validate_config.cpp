@@ -1,4 +1,4 @@
-// roll validate-config: everything that can be known of a configuration before a model is opened.
+// roll validate-config: checks a configuration, and shows its batch arithmetic, memory and forecast of the step time.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -24,7 +24,7 @@ struct ValidateFlags {
   SimulateFlags simulation;
 };
 
-/// What only the machine that runs them can tell of rewards.
+/// Prints how this machine can isolate the code_sandbox rewards.
 void show_sandboxes(const Config& config) {
   for (const auto& [domain, worker] : config.rewards)
     if (const auto* code = worker.reward.type ? std::get_if<CodeSandboxArgs>(&*worker.reward.type) : nullptr)
@@ -32,7 +32,7 @@ void show_sandboxes(const Config& config) {
 }
 void show_sandboxes(const SftConfig&) {}
 
-/// Every row, through tokenizer, template and rewards.
+/// Checks every row with tokenizer, template and rewards, and prints the result.
 template <class T>
 ConfigData show_data(const T& config, const ValidateFlags& flags) {
   ConfigData data = view_data(config, flags.options.offline);
@@ -42,7 +42,8 @@ ConfigData show_data(const T& config, const ValidateFlags& flags) {
   return data;
 }
 
-/// Who does what when, where roles have devices, the shapes of their models are known, and a step is not too large.
+/// Prints a timeline of the roles in a step, if roles have devices, model shapes are known, and the step is not too
+/// large.
 void show_timeline(const CheckedConfig<Config>& checked) {
   if (!checked.config.trains() || !checked.config.actor_train.device_mapping ||
       !role_specs(checked.config, "").are_known())

@@ -1,15 +1,15 @@
-// Which program this is.
+// Version of the program.
 #pragma once
 
 #include <string>
 
 namespace roll {
 
-/// "0.1.0", as CMakeLists.txt says.
+/// Returns the version in CMakeLists.txt: "0.1.0".
 const char* version();
 
-/// "0.1.0 (7a2066a)": with the commit it was built from, and "+" behind that where its sources were changed since.
-/// Without one where it was not built in a repository of its own, as from a release's tarball.
+/// Returns the version with the commit that was built: "0.1.0 (7a2066a)", or "7a2066a+" if sources had uncommitted
+/// changes. The commit is missing in builds outside a git repository, e.g. from a release tarball.
 std::string version_with_commit();
 
 }  // namespace roll

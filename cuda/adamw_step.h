@@ -1,5 +1,5 @@
-// One AdamW step of bfloat16 parameters, each with the 16 bits that make a float32 master of it: 16 bytes a parameter
-// with gradient and moments, of which a step reads and writes 28.
+// AdamW kernel for bfloat16 parameters, each with 16 more bits that complete a float32 master weight. 16 bytes are
+// stored per parameter, gradient and moments included; a step reads 16 and writes 12.
 #pragma once
 
 #include "cuda/bf16.h"
@@ -8,14 +8,13 @@
 
 namespace roll {
 
-/// A float32 in two halves: `high` is the nearest bfloat16, of two the larger in magnitude; `low` is what is left, in
-/// units of the float's last place.
+/// A float32 in two halves. high: nearest bfloat16, ties away from zero; low: remainder in float32 ulps.
 struct SplitFloat {
   Bf16 high;
   int16_t low;
 };
 
-/// x is not NaN.
+/// Splits x, which must not be NaN.
 ROLL_HOST_DEVICE SplitFloat split_float(float x) {
   const uint32_t bits = bits_of(x);
   return {{static_cast<uint16_t>((bits + 0x8000u) >> 16)}, static_cast<int16_t>(bits & 0xFFFFu)};
@@ -26,7 +25,7 @@ ROLL_HOST_DEVICE float joined_float(SplitFloat x) {
 }
 
 struct AdamWStep {
-  float scale = 1;                          // of the gradient
+  float scale = 1;                          // factor of the gradient
   float decay = 1;                          // 1 - lr * weight decay
   float first_rate = 1;                     // 1 - beta1, rounded once: 1 - float(0.999) is 5e-5 off
   float second_decay = 0, second_rate = 1;  // beta2, 1 - beta2
@@ -35,7 +34,7 @@ struct AdamWStep {
   float epsilon = 0;
 };
 
-/// Loshchilov & Hutter 2019, algorithm 2, with the corrections of the moments' bias taken out of the loop.
+/// Updates a parameter and its moments (Loshchilov & Hutter 2019, algorithm 2); `step` includes the bias corrections.
 ROLL_HOST_DEVICE void adamw(const AdamWStep& step, float gradient, float& weight, float& first, float& second) {
   gradient *= step.scale;
   first += step.first_rate * (gradient - first);
@@ -44,9 +43,9 @@ ROLL_HOST_DEVICE void adamw(const AdamWStep& step, float gradient, float& weight
       weight * step.decay - quotient_of(step.step_size * first, root_of(second) * step.second_factor + step.epsilon);
 }
 
-/// A step of n elements.
+/// Kernel: an AdamW step over n elements.
 struct AdamWSlice {
-  static constexpr int kLanes = 256, kVector = 4, kElements = 4 * kLanes * kVector;  // of a block
+  static constexpr int kLanes = 256, kVector = 4, kElements = 4 * kLanes * kVector;  // per block
   template <class>
   using Shared = NoShared;
   AdamWStep step;
@@ -68,7 +67,7 @@ struct AdamWSlice {
   }
 
  private:
-  /// Another rank's slice may end anywhere.
+  /// Returns true if all addresses allow vector access; a rank's slice can start at any element.
   ROLL_HOST_DEVICE bool has_vectors() const {
     const auto starts_at = [](const auto* p) { return reinterpret_cast<uintptr_t>(p) % (kVector * sizeof *p) == 0; };
     return starts_at(gradient) && starts_at(high) && starts_at(low) && starts_at(first) && starts_at(second);

@@ -1,4 +1,4 @@
-// The kernels of attention over pages; decode_kernels.h has the others, the legend and the layout of pages.
+// Paged-attention kernels for the sampler; decode_kernels.h has the legend and the page layout.
 #pragma once
 
 #include <cfloat>
@@ -7,7 +7,7 @@
 #include "cuda/device_math.h"
 
 // NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result,readability-misleading-indentation)
-// Within a page or a tile 32 bits are enough, and cost a GPU half; ROLL_UNROLL is no statement.
+// 32-bit indices suffice within a page or tile and cost a GPU half as much; ROLL_UNROLL is a pragma.
 namespace roll {
 
 template <class Block, int kMixed, int kQueries>
@@ -15,29 +15,29 @@ struct AttendShared {
   template <class T>
   using Cell = typename Block::template Cell<T>;
   Cell<TokenPlace> places[Block::kLanes];
-  alignas(16) Cell<float> mixed[kQueries][kMixed + 8];  // so many that lanes' rows lie in different banks
+  alignas(16) Cell<float> mixed[kQueries][kMixed + 8];  // + 8 avoids bank conflicts
   Cell<float> top[Block::kWarps][kQueries], sum[Block::kWarps][kQueries];
 };
 
-/// Attention of heads over the tokens up to their row's own: on tensor cores, 16 queries at once, whose largest score
-/// and sums a warp keeps in registers while it goes over keys (Dao 2023, "FlashAttention-2"). A block for each `tile`
-/// rows, each up to 16 heads of a group that share a key/value head, and each of `splits` parts of the tokens; where
-/// there is more than one, CombineParts joins. Rows alone: their heads are the queries, warps share the tokens. Rows
-/// that follow each other in a sequence: they are the queries, warps share the heads.
+/// Kernel: causal paged attention on tensor cores, 16 queries at once. A warp keeps their running maximum and sums in
+/// registers while it loops over keys (Dao 2023, "FlashAttention-2"). One block per `tile` rows, bundle of up to 16
+/// query heads that share a key/value head, slice of kMixed output elements, and split of the tokens. If splits > 1,
+/// CombineParts joins the parts. Single rows (decoding): the heads are the queries, warps divide the tokens.
+/// Consecutive rows of a sequence (prefill): the rows are the queries, warps divide the heads.
 ///
-/// The lanes of a warp are four (t) by eight (g), as tensor cores have them. A lane reads 16 bytes at once: kVector
-/// numbers of a key, or one of kVector tokens' values. What it so gets decides which key is which column of the
-/// products: column c of product j is key kVector (c / 2) + 2 j + c % 2 of a tile. head_dim <= kDim, a multiple of 8.
+/// The lanes of a warp form a 4 (t) x 8 (g) grid, as in mma fragments. A lane reads 16 bytes at once: kVector elements
+/// of a key, or one element of kVector tokens' values. This fixes which key is which column of the products: column c
+/// of product j is key kVector (c / 2) + 2 j + c % 2 of a tile. head_dim <= kDim, a multiple of 8.
 template <class T, int kDim>
 struct AttendPages {
   static constexpr int kLanes = 128, kQueries = 16, kVector = PagedLayer<T>::kVector;
-  static constexpr int kTile = 4 * kVector;       // tokens that a warp takes at once
-  static constexpr int kSpan = kLanes * kVector;  // tokens whose places are looked up at once
-  /// Parts of a key whose loads begin together. All at once would be more than registers hold where heads are wide.
+  static constexpr int kTile = 4 * kVector;       // tokens that a warp processes at once
+  static constexpr int kSpan = kLanes * kVector;  // tokens whose page-table entries are read at once
+  /// Number of kTile-element parts of a key whose loads are issued together; limited by registers for wide heads.
   static constexpr int kPasses = kDim > 128 ? 1 : kDim == 128 ? 2 : kDim / kTile;
-  /// Weights are 2^shift times what they would be, so that of float16 small ones are no denormal numbers.
+  /// Softmax weights are scaled by 2^kShift, so that small float16 weights do not become denormal.
   static constexpr float kShift = std::is_same_v<T, Fp16> ? 15 : 0;
-  /// Numbers of values that a block mixes: registers hold no more, of wide float32 heads beside their keys only half.
+  /// kMixed: output elements per block. Registers hold no more than kMost: half as many for wide float32 heads.
   static constexpr int kMost = sizeof(T) == 4 && kDim > 128 ? 64 : 128, kMixed = kDim < kMost ? kDim : kMost;
   template <class Block>
   using Shared = AttendShared<Block, kMixed, kQueries>;
@@ -45,10 +45,10 @@ struct AttendPages {
   const StepRow* rows = nullptr;
   PagedLayer<T> layer;
   T* mixed = nullptr;      // [N, H D]
-  float* parts = nullptr;  // [num_rows, H, splits, D + 4]: weighted values' sums, the largest exponent, weights' sum
-  int64_t first_row = 0, num_rows = 0;  // of the N
-  int64_t heads = 0, splits = 1;        // more than one only where tile is 1
-  int64_t tile = 1;                     // rows of a block
+  float* parts = nullptr;  // [num_rows, H, splits, D + 4]: weighted value sums, largest exponent, weight sum
+  int64_t first_row = 0, num_rows = 0;  // range of the N rows
+  int64_t heads = 0, splits = 1;        // splits > 1 only if tile = 1
+  int64_t tile = 1;                     // rows per block
   float scale = 1;
 
   ROLL_HOST_DEVICE int64_t group() const { return heads / layer.kv_heads; }
@@ -84,23 +84,23 @@ struct AttendPages {
   }
 
  private:
-  /// Heads [first, first + count), which share a key/value head; of values, the kMixed numbers from `from` on.
+  /// Query heads [first, first + count), which share a key/value head; output elements [from, from + kMixed).
   struct Heads {
     int32_t first, count, kv_head, from;
   };
-  /// A lane's two of 16 queries, g and g + 8, and what of the tokens they see.
+  /// A lane's queries g and g + 8 of 16, and the last token that each sees.
   struct Queries {
     const T* q[2];
-    int32_t last[2];  // token that the query sees
+    int32_t last[2];  // last visible token, inclusive
   };
-  /// Tokens [begin, end) of a slot, of which all queries see those before `whole`. A warp takes the tile `first` tokens
-  /// behind the begin, and then every stride-th token's.
+  /// Tokens [begin, end) of a slot; all queries see the tokens before `whole`. A warp processes the tiles at begin +
+  /// first, begin + first + stride, and so on.
   struct Tokens {
     int32_t slot, begin, end, whole, first, stride;
   };
   struct Sums {
-    Vector<float, 4> mixed[kMixed / 8];                    // product i: numbers 8 i to 8 i + 7 of the queries' results
-    float top[2] = {-FLT_MAX, -FLT_MAX}, sum[2] = {0, 0};  // the sum: over a lane's own columns
+    Vector<float, 4> mixed[kMixed / 8];                    // product i: output elements 8 i to 8 i + 7
+    float top[2] = {-FLT_MAX, -FLT_MAX}, sum[2] = {0, 0};  // sum: over the lane's columns only
   };
   using Half = Vector<T, kVector / 2>;
 
@@ -109,7 +109,8 @@ struct AttendPages {
     return qkv + (i * (heads + 2 * layer.kv_heads) + head) * layer.head_dim;
   }
 
-  /// The end of the rows from i on, at most 16 and before `end`, that follow each other in a sequence, or are none.
+  /// Returns the end of the run of rows that starts at i: consecutive tokens of a sequence, or padding rows. The run
+  /// has at most 16 rows and ends before or at `end`.
   template <class Block>
   ROLL_KERNEL_TEXT int64_t end_of_run(const Block& block, int64_t i, int64_t end) const {
     const int32_t m = block.lane() % kWarp;
@@ -124,7 +125,7 @@ struct AttendPages {
       block.each(own.count * layer.head_dim, [&](int64_t j) { store(out(i, own.first)[j], 0); });
   }
 
-  /// A warp for each head.
+  /// Attends the rows [i, i + count) of a sequence; one warp per head.
   template <class Block>
   ROLL_KERNEL_TEXT void attend_run(const Block& block, Shared<Block>& shared, int64_t i, int count,
                                    const Heads& own) const {
@@ -153,7 +154,7 @@ struct AttendPages {
     }
   }
 
-  /// Warps share the tokens.
+  /// Attends a single row; warps divide the tokens.
   template <class Block>
   ROLL_KERNEL_TEXT void attend_row(const Block& block, Shared<Block>& shared, int64_t i, const Heads& own,
                                    int32_t split) const {
@@ -195,7 +196,7 @@ struct AttendPages {
     }
   }
 
-  /// The sum of query k's weights, relative to their largest exponent.
+  /// Returns query k's weight sum over all warps, relative to 2^top; sets `top` to the largest exponent.
   template <class Block>
   static ROLL_KERNEL_TEXT float joined_sum(Shared<Block>& shared, int k, float& top) {
     top = shared.top[0][k];
@@ -205,7 +206,7 @@ struct AttendPages {
     return sum;
   }
 
-  /// shared.mixed: the sum of all warps', in their order.
+  /// Sums the value sums of all warps into shared.mixed, in warp order.
   template <class Block>
   ROLL_KERNEL_TEXT void join_warps(const Block& block, Shared<Block>& shared, int count, const Sums& sums) const {
     const int g = block.lane() % kWarp / 4, t = block.lane() % 4;
@@ -229,7 +230,7 @@ struct AttendPages {
     }
   }
 
-  /// Of a warp's queries over its tokens. All warps call it; one that is not used only looks places up.
+  /// Attends a warp's queries over its tokens. All warps must call it; an unused warp only reads the page table.
   template <class Block>
   ROLL_KERNEL_TEXT void attend(const Block& block, Shared<Block>& shared, const Tokens& tokens, const Heads& heads_of,
                                const Queries& queries, bool is_used, Sums& sums) const {
@@ -251,7 +252,7 @@ struct AttendPages {
       for (int offset = 1; offset < 4; offset *= 2) sums.sum[r] += block.shuffle_xor(sums.sum[r], offset);
   }
 
-  /// Tokens [first, first + kTile) of those before `end`; kIsWhole: all queries see all of them.
+  /// Adds the tokens [first, min(first + kTile, end)). kIsWhole: the tile is full and all queries see all its tokens.
   template <bool kIsWhole, class Block>
   ROLL_KERNEL_TEXT void add_tile(const Block& block, Shared<Block>& shared, int32_t in_span, int32_t first, int32_t end,
                                  int32_t from, const Queries& queries, Sums& sums) const {
@@ -285,7 +286,7 @@ struct AttendPages {
     mix<kIsWhole>(block, shared.places[in_span / kVector + t], end - first - kVector * t, from, scores, sums);
   }
 
-  /// scores[j]: of the queries by columns j of a tile. `place`: of the tokens from which the lane reads keys.
+  /// Adds query-key products to scores[j], the columns of product j. place: position of the keys that the lane reads.
   template <bool kIsWhole, class Block>
   ROLL_KERNEL_TEXT void score(const Block& block, TokenPlace place, int32_t first, int32_t end, const Queries& queries,
                               Vector<float, 4> (&scores)[kVector / 2]) const {
@@ -310,8 +311,8 @@ struct AttendPages {
     }
   }
 
-  /// Adds the values, weighted. `place`: of the kVector tokens from which the lane reads values, of which there are
-  /// `count`.
+  /// Adds the weighted values to sums.mixed. place: position of the first of kVector tokens whose values the lane
+  /// reads; count: tokens that exist.
   template <bool kIsWhole, class Block>
   ROLL_KERNEL_TEXT void mix(const Block& block, TokenPlace place, int32_t count, int32_t from,
                             const Vector<float, 4> (&weights)[kVector / 2], Sums& sums) const {
@@ -334,8 +335,8 @@ struct AttendPages {
     }
   }
 
-  /// Weights as the left factor of half a vector's tokens. Of narrow floats two, the second of what the first's
-  /// rounding lost.
+  /// Converts the weights of half a vector's tokens to left factors of the product. 16-bit types need two factors: the
+  /// second holds the rounding error of the first.
   static constexpr int kParts = sizeof(T) == 4 ? 1 : 2;
   static ROLL_KERNEL_TEXT void weigh(const Vector<float, 4> (&weights)[kVector / 2], int half,
                                      Packed<4> (&left)[kParts]) {

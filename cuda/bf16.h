@@ -1,4 +1,4 @@
-// bfloat16 as its bits, the same on host and device, but for which NaN.
+// bfloat16 as bits, for kernels. Host and device convert alike, except for the bits of NaN.
 #pragma once
 
 #include "base/host_device.h"
@@ -21,7 +21,7 @@ ROLL_HOST_DEVICE void store(float& to, float x) {
   to = x;
 }
 
-/// To the nearest, of two the even one.
+/// Rounds x to nearest, ties to even.
 ROLL_HOST_DEVICE void store(Bf16& to, float x) {
 #ifdef __CUDA_ARCH__
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(to.bits) : "f"(x));

@@ -1,4 +1,4 @@
-// Joins what blocks of attention (attend_pages.h) found in parts of a sequence.
+// Kernel that joins the partial attention results of attend_pages.h (split-K over tokens).
 #pragma once
 
 #include <cfloat>
@@ -6,27 +6,27 @@
 #include "cuda/decode_kernels.h"
 
 // NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result)
-// Within a page or a tile 32 bits are enough, and cost a GPU half.
+// 32-bit indices suffice within a page or tile and cost a GPU half as much.
 namespace roll {
 
-/// A warp for each row's head.
+/// Kernel: one warp per row and head.
 template <class T>
 struct CombineParts {
-  static constexpr int kLanes = kWarp;  // as many as there are splits at most
+  static constexpr int kLanes = kWarp;  // one per split: splits <= 32
   template <class Block>
   struct Shared {
     typename Block::template Cell<float> weights[kWarp];
   };
-  const float* parts = nullptr;  // of AttendPages
+  const float* parts = nullptr;  // AttendPages::parts
   const StepRow* rows = nullptr;
   T* mixed = nullptr;                   // [N, H D]
-  int64_t first_row = 0, num_rows = 0;  // of the N
+  int64_t first_row = 0, num_rows = 0;  // range of the N rows
   int64_t heads = 0, splits = 1, head_dim = 0;
 
   int64_t num_blocks() const { return num_rows * heads; }
   template <class Block>
   ROLL_KERNEL_TEXT void run(const Block& block, Shared<Block>& shared, int64_t index) const {
-    const int64_t i = first_row * heads + index;  // of all rows' heads
+    const int64_t i = first_row * heads + index;  // index into [N, H]
     if (rows[first_row + static_cast<int32_t>(index) / static_cast<int32_t>(heads)].slot < 0) return;
     const auto dim = static_cast<int32_t>(head_dim), count = static_cast<int32_t>(splits), width = dim + 4;
     const float* const own = parts + index * count * width;
@@ -36,7 +36,7 @@ struct CombineParts {
       sum = own[block.lane() * width + dim + 1];
     }
     const float all_top = block.joined(top, [](float a, float b) { return larger(a, b); });
-    const float factor = exp2_of(top - all_top);  // 0 of a part without tokens
+    const float factor = exp2_of(top - all_top);  // 0 for a part without tokens
     const float all = block.joined(sum * factor, [](float a, float b) { return a + b; });
     shared.weights[block.lane()] = quotient_of(factor, all);
     block.barrier();

@@ -1,8 +1,8 @@
-// The kernels of decoding between the products of a layer, as texts over a block of lanes (lane_block.h). Each is a
-// struct of its arguments, all in the device's memory, whose run() is the text of one block; launch_kernel.h starts
-// them on a GPU, a test runs them on the CPU. T: float, Bf16 or Fp16, of weights, products' inputs and outputs, and the
-// cache; between them everything is float32, the residual stream too. Legend: N rows (tokens), S slots, E hidden size,
-// H query heads, Hkv key/value heads, D head size, I inner size.
+// Kernels of the sampler between the GEMMs of a layer. Each is a struct of its arguments (pointers are device memory),
+// whose run() is the body of one block, a template over Block (lane_block.h): launch_kernel.h starts it on a GPU, tests
+// run it on the CPU. T (float, Bf16 or Fp16): type of weights, GEMM inputs and outputs, and KV cache; all arithmetic
+// and the residual stream are float32. Legend: N rows (tokens), S slots, P pages, V vocabulary, E hidden size, H query
+// heads, Hkv key/value heads, D head size, I inner size.
 #pragma once
 
 #include <cmath>
@@ -12,30 +12,31 @@
 #include "cuda/sample_rows.h"
 
 // NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result)
-// Within a page or a tile 32 bits are enough, and cost a GPU half.
+// 32-bit indices suffice within a page or tile and cost a GPU half as much.
 namespace roll {
 
-/// A token that is computed. token -1: the slot's last one, at the slot's length. slot -1: nothing.
+/// A token to compute. token -1: use the slot's last token, at position = its length. slot -1: padding row, skipped.
 struct StepRow {
   int32_t token = 0, position = 0, slot = -1;
 };
 
-/// A slot that gets a new sequence.
+/// Assignment of a slot to a new sequence.
 struct SlotSeat {
   SlotState state;
   int64_t slot = 0;
 };
 
-/// Entry `index` of a slot's table of pages.
+/// Entry `index` of a slot's page table.
 struct TableEntry {
   int32_t slot = 0, index = 0, page = 0;
 };
 
+/// A page to copy.
 struct PageMove {
   int32_t from = 0, to = 0;
 };
 
-/// What the plan changed of slots.
+/// Kernel: applies new seats and page-table entries.
 struct UpdateSlots {
   static constexpr int kLanes = 256;
   template <class>
@@ -55,7 +56,7 @@ struct UpdateSlots {
   }
 };
 
-/// A block for each page and each of the cache's tensors, [P, words] one behind the other.
+/// Kernel: copies pages. One block per page and cache tensor; the tensors [P, page_words] are contiguous in `cache`.
 struct CopyPages {
   static constexpr int kLanes = 256;
   template <class>
@@ -73,13 +74,14 @@ struct CopyPages {
   }
 };
 
-/// Four numbers at x as float32.
+/// Loads four elements at x as float32.
 template <class Block, class T>
 ROLL_KERNEL_TEXT Vector<float, 4> four_at(const Block& block, const T* x) {
   const Vector<T, 4> own = block.template load<4>(x);
   return {to_float(own.at[0]), to_float(own.at[1]), to_float(own.at[2]), to_float(own.at[3])};
 }
 
+/// Converts four floats to T, rounded to nearest.
 template <class T>
 ROLL_HOST_DEVICE Vector<T, 4> rounded(const Vector<float, 4>& x) {
   Vector<T, 4> result;
@@ -87,7 +89,7 @@ ROLL_HOST_DEVICE Vector<T, 4> rounded(const Vector<float, 4>& x) {
   return result;
 }
 
-/// 1 / sqrt(mean(x^2) + eps), of `width` numbers that are there four at once.
+/// Returns 1 / sqrt(mean(x^2) + eps) over `width` elements; four(j) returns elements j to j + 3.
 template <class Block, class F>
 ROLL_KERNEL_TEXT float norm_scale(const Block& block, int64_t width, float eps, const F& four) {
   float squares = 0;
@@ -97,6 +99,7 @@ ROLL_KERNEL_TEXT float norm_scale(const Block& block, int64_t width, float eps, 
   return 1.0f / sqrtf(squares / static_cast<float>(width) + eps);
 }
 
+/// Returns x * scale * weight as T.
 template <class T>
 ROLL_HOST_DEVICE Vector<T, 4> normed(const Vector<float, 4>& x, float scale, const Vector<float, 4>& weight) {
   Vector<T, 4> result;
@@ -104,22 +107,23 @@ ROLL_HOST_DEVICE Vector<T, 4> normed(const Vector<float, 4>& x, float scale, con
   return result;
 }
 
-/// Which tokens a step computes, where; their embeddings, and the first layer's input. With `sums` instead, where ranks
-/// have some tokens' embeddings each: this rank's part of the sum that AddNorm adds to x, which is 0.
+/// Kernel: resolves the tokens and positions of a step, and writes embeddings (x) and the normed input of layer 0. If
+/// `sums` is set (embedding split across ranks), writes this rank's embeddings there, zeros for other tokens, and sets
+/// x to 0; AddNorm adds the reduced sum.
 template <class T>
 struct StartRows {
   static constexpr int kLanes = 256;
   template <class>
   using Shared = NoShared;
   const StepRow* plan = nullptr;  // [N]
-  StepRow* rows = nullptr;        // [N]: the plan's with tokens and positions
+  StepRow* rows = nullptr;        // [N]: plan with tokens and positions filled in
   const SlotState* slots = nullptr;
   const T *embedding = nullptr, *norm = nullptr;  // [V, E], [E]
   float* x = nullptr;                             // [N, E]
   T* input = nullptr;                             // [N, E]
   float* sums = nullptr;                          // [N, E], or null
   int64_t num_rows = 0, hidden = 0;
-  int64_t first_token = 0, num_tokens = 0;  // of the embedding
+  int64_t first_token = 0, num_tokens = 0;  // vocabulary range of `embedding`
   float eps = 0;
 
   int64_t num_blocks() const { return num_rows; }
@@ -158,8 +162,8 @@ struct StartRows {
   }
 };
 
-/// x += branch + bias, and the next product's input. With `draws` instead: the input of the head, of the rows from
-/// which slots draw; x stays.
+/// Kernel: x += branch + bias, and writes the normed input of the next GEMM. If `draws` is set, writes only the head's
+/// input, for the rows from which slots draw, and leaves x unchanged.
 template <class T>
 struct AddNorm {
   static constexpr int kLanes = 256;
@@ -167,7 +171,7 @@ struct AddNorm {
   using Shared = NoShared;
   float* x = nullptr;                                           // [N, E]
   const T *branch = nullptr, *bias = nullptr, *norm = nullptr;  // [N, E], [E] or null, [E]
-  const float* sums = nullptr;                                  // [N, E]: instead of the branch; or null
+  const float* sums = nullptr;                                  // [N, E]: replaces `branch`; or null
   T* input = nullptr;                                           // [num_rows, E]
   const RowDraw* draws = nullptr;
   int64_t num_rows = 0, hidden = 0;
@@ -199,38 +203,39 @@ struct AddNorm {
   }
 };
 
-/// Where kVector tokens of a sequence lie.
+/// Position of a token in the KV cache.
 struct TokenPlace {
-  int32_t block;   // page x Hkv + head
-  int32_t within;  // the first one's place in its page
+  int32_t block;   // page * Hkv + head
+  int32_t within;  // offset in the page, in tokens
 };
 
-/// Keys and values of one layer, and the tables that say where a sequence's lie. Lanes read 16 bytes at once: keys are
-/// [P, Hkv, D / kVector, page_size, kVector], values are [P, Hkv, page_size / kVector, D, kVector], of kVector tokens.
+/// Paged keys and values of one layer, with the page tables. Lanes read 16 bytes at once: keys are [P, Hkv, D /
+/// kVector, page_size, kVector], with kVector elements of D last; values are [P, Hkv, page_size / kVector, D, kVector],
+/// with kVector tokens last.
 template <class T>
 struct PagedLayer {
   static constexpr int kVector = 16 / sizeof(T);
   T *keys = nullptr, *values = nullptr;
   const int32_t* tables = nullptr;  // [S, table_width]
   int32_t table_width = 0, page_size = 0, kv_heads = 0, head_dim = 0;
-  uint32_t page_factor = 0;  // of the page size: page_factor_of()
+  uint32_t page_factor = 0;  // page_factor_of(page_size)
 
-  /// position / page_size = position x factor / 2^32, for positions below 2^32 / page_size; exact for all where the
-  /// page size is a power of 2.
+  /// Returns the factor with position / page_size = position * factor / 2^32, for positions below 2^32 / page_size; for
+  /// all positions if page_size is a power of 2.
   static uint32_t page_factor_of(int64_t page_size) {
     return static_cast<uint32_t>(((int64_t{1} << 32) + page_size - 1) / page_size);
   }
 
-  /// Of the token and those behind it in its vector.
+  /// Looks up a token in the page table; the next tokens up to a multiple of kVector follow it in memory.
   ROLL_HOST_DEVICE TokenPlace place_of(int32_t slot, int32_t position, int32_t head) const {
     const auto page = static_cast<int32_t>(uint64_t{static_cast<uint32_t>(position)} * page_factor >> 32);
     return {tables[int64_t{slot} * table_width + page] * kv_heads + head, position - page * page_size};
   }
-  /// Element 0 of the key.
+  /// Pointer to element 0 of a token's key.
   ROLL_HOST_DEVICE T* key_of(TokenPlace place) const {
     return keys + int64_t{place.block} * (page_size * head_dim) + place.within * kVector;
   }
-  /// Number 0 of kVector tokens' values, of which the place is the first one's.
+  /// Pointer to element 0 of the values of kVector consecutive tokens. place: position of the first token.
   ROLL_HOST_DEVICE T* value_of(TokenPlace place) const {
     return values + int64_t{place.block} * (page_size * head_dim) + place.within * head_dim;
   }
@@ -250,7 +255,8 @@ struct HeadShared {
   alignas(16) typename Block::template Cell<float> x[kMaxHeadDim];
 };
 
-/// Bias, norm and rotation of q and k; k and v go to their page. A block for each row's head, of q, k and v.
+/// Kernel: adds the bias, applies q/k norm and RoPE, and writes k and v to their pages. One block per row and q/k/v
+/// head.
 template <class T>
 struct PlaceHeads {
   static constexpr int kLanes = 64;
@@ -298,7 +304,7 @@ struct PlaceHeads {
   }
 };
 
-/// silu(gate + bias) * (up + bias).
+/// Kernel: gated = silu(gate + bias) * (up + bias).
 template <class T>
 struct Gate {
   static constexpr int kLanes = 256, kPerBlock = 1024;
@@ -325,7 +331,7 @@ struct Gate {
       };
       const Vector<float, 4> gate = biased(j);
       Vector<float, 4> up = biased(inner + j);
-      // From 80 on the denominator is more than quotient_of() takes, and the result 0 all the same.
+      // Below -80 the denominator exceeds the range of quotient_of(), and the result is 0 anyway.
       for (int e = 0; e < 4; ++e) {
         const float x = gate.at[e];
         up.at[e] *= x < -80.0f ? 0.0f : quotient_of(x, 1.0f + exp2_of(-x * kLog2E));

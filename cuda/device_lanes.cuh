@@ -1,4 +1,4 @@
-// The primitives of a block of lanes (lane_block.h) on the device: its threads. And how a kernel starts.
+// CUDA implementation of the block primitives (lane_block.h): a lane is a thread. Also the launch of a kernel struct.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -64,7 +64,7 @@ struct DeviceLanes {
     }
   }
 
-  /// Of 32 bits alone: in shared memory a multiprocessor adds 64 by trying until no other lane did.
+  /// Adds 32 bits only: a 64-bit atomicAdd in shared memory is a compare-and-swap loop.
   static __device__ uint32_t add(uint32_t* cell, uint32_t x) { return atomicAdd(cell, x); }
 
   template <class T>
@@ -84,7 +84,7 @@ struct DeviceLanes {
     return x;
   }
 
-  /// What tf32 holds of each, cut off.
+  /// Returns each float truncated to tf32.
   template <int N>
   static __device__ Packed<N> high(const Packed<N>& x) {
     Packed<N> result;
@@ -117,7 +117,7 @@ struct DeviceLanes {
   }
 };
 
-/// Two blocks of few lanes are enough for a multiprocessor: what spares registers for a third, ptxas pays with memory.
+/// Small blocks ask for two resident blocks per multiprocessor; for a third, ptxas would spill registers to memory.
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::kLanes, Kernel::kLanes <= 128 ? 2 : 1) run_kernel(Kernel kernel) {
   using Block = LaneBlock<DeviceLanes<Kernel::kLanes>>;
@@ -125,7 +125,8 @@ __global__ void __launch_bounds__(Kernel::kLanes, Kernel::kLanes <= 128 ? 2 : 1)
   kernel.run(Block(), shared, blockIdx.x);
 }
 
-/// `what`: the sentence's beginning where it cannot start.
+/// Launches a kernel on `stream`, unless it has no blocks. Throws std::runtime_error, prefixed by `what`, if the launch
+/// fails.
 template <class Kernel>
 void start_kernel(const Kernel& kernel, void* stream, const char* what) {
   if (kernel.num_blocks() == 0) return;

@@ -1,4 +1,4 @@
-// Functions that a GPU has an instruction for. On the CPU they are the C library's, which round better.
+// Math functions that are single GPU instructions, for kernels. On the CPU they call the more exact C library.
 #pragma once
 
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace roll {
 
-/// 2^x with a relative error below 2^-21; 0 where the result would be denormal.
+/// Returns 2^x with a relative error below 2^-21; 0 for denormal results.
 ROLL_HOST_DEVICE float exp2_of(float x) {
 #ifdef __CUDA_ARCH__
   float y;
@@ -18,7 +18,7 @@ ROLL_HOST_DEVICE float exp2_of(float x) {
 #endif
 }
 
-/// x / y with a relative error below 2^-21, for |y| below 2^126.
+/// Returns x / y with a relative error below 2^-21, for |y| below 2^126.
 ROLL_HOST_DEVICE float quotient_of(float x, float y) {
 #ifdef __CUDA_ARCH__
   return __fdividef(x, y);
@@ -27,7 +27,7 @@ ROLL_HOST_DEVICE float quotient_of(float x, float y) {
 #endif
 }
 
-/// sqrt(x) with a relative error below 2^-21; 0 of what is denormal.
+/// Returns sqrt(x) with a relative error below 2^-21; 0 for denormal x.
 ROLL_HOST_DEVICE float root_of(float x) {
 #ifdef __CUDA_ARCH__
   float y;
@@ -38,7 +38,7 @@ ROLL_HOST_DEVICE float root_of(float x) {
 #endif
 }
 
-/// How many of the lowest bits are 1 before the first 0.
+/// Returns the number of consecutive 1 bits from the lowest bit up.
 ROLL_HOST_DEVICE int ones_from_below(uint32_t bits) {
 #ifdef __CUDA_ARCH__
   return __clz(__brev(~bits));
@@ -47,7 +47,7 @@ ROLL_HOST_DEVICE int ones_from_below(uint32_t bits) {
 #endif
 }
 
-/// p, behind which a GPU's compiler keeps nothing in registers from one pass of a loop to the next.
+/// Returns p, but makes the compiler reload *p in each loop iteration, which saves registers.
 template <class T>
 ROLL_HOST_DEVICE const T* reread(const T* p) {
 #ifdef __CUDA_ARCH__

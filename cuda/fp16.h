@@ -1,4 +1,4 @@
-// float16 as its bits, the same on host and device, but for which NaN.
+// float16 as bits, for kernels. Host and device convert alike, except for the bits of NaN.
 #pragma once
 
 #include "base/host_device.h"
@@ -17,19 +17,19 @@ ROLL_HOST_DEVICE float to_float(Fp16 x) {
 #else
   const uint32_t magnitude = static_cast<uint32_t>(x.bits & 0x7FFF) << 13, sign = static_cast<uint32_t>(x.bits >> 15);
   const bool is_finite = magnitude < 0x7C00u << 13;
-  // In its new place the exponent is 112 too small; a product mends it, that of denormal numbers too.
+  // The shifted exponent is 112 too small; multiplying by 2^112 corrects it, also for denormals.
   return float_of(sign << 31 | (is_finite ? bits_of(float_of(magnitude) * 0x1p112f) : magnitude | 0x7F800000u));
 #endif
 }
 
-/// To the nearest, of two the even one; infinity from 65520 on.
+/// Rounds x to nearest, ties to even; infinity from 65520 on.
 ROLL_HOST_DEVICE void store(Fp16& to, float x) {
 #ifdef __CUDA_ARCH__
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(x));
 #else
   const uint32_t magnitude = bits_of(x) & 0x7FFFFFFFu, sign = bits_of(x) >> 31 << 15;
   uint32_t half = (magnitude - (112u << 23) + 0xFFFu + (magnitude >> 13 & 1)) >> 13;
-  if (magnitude < 113u << 23) half = bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f);  // whose last bit is 2^-24
+  if (magnitude < 113u << 23) half = bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f);  // last bit: 2^-24
   if (magnitude >= 0x477FF000u) half = magnitude > 0x7F800000u ? 0x7E00 : 0x7C00;
   to.bits = static_cast<uint16_t>(sign | half);
 #endif

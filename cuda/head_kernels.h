@@ -1,31 +1,31 @@
-// The heads of attention in training (layer_kernels.h): norms and rotations between the packed product of queries, keys
-// and values and the attention, forward and backward. D is 256 at most.
+// Training kernels between the packed QKV GEMM and attention, forward and backward: q/k norm and RoPE. D <= 256. Legend
+// and conventions: layer_kernels.h.
 #pragma once
 
 #include "cuda/row_vectors.h"
 
 namespace roll {
 
-/// How the heads of a packed product lie, and how they turn: [N, (H + 2 Hkv) D], queries, keys, values. The pairs
-/// (i, i + D/2) of queries and keys turn by their token's angle, after a norm over each head where there is one.
+/// Layout of the packed QKV tensor [N, (H + 2 Hkv) D] (queries, keys, values), with the parameters of q/k norm and
+/// RoPE. RoPE rotates the pairs (i, i + D/2) of queries and keys, after an optional RMS norm per head.
 template <class T>
 struct HeadRows {
-  const T *q_norm = nullptr, *k_norm = nullptr;  // [D], or null, both
+  const T *q_norm = nullptr, *k_norm = nullptr;  // [D]; both null: no norms
   const float *cos = nullptr, *sin = nullptr;    // [P, D/2]
-  const int64_t* angles = nullptr;               // [N]: each token's row of these
+  const int64_t* angles = nullptr;               // [N]: row of cos and sin per token
   int64_t rows = 0, heads = 0, kv_heads = 0, head_dim = 0;
-  int64_t shift = 0;  // 2^shift lanes for a head, D / 2 / kVec<T> or more
+  int64_t shift = 0;  // 2^shift lanes per head, at least D / 2 / kVec<T>
   float eps = 0, inverse_dim = 0;
 
   ROLL_HOST_DEVICE int64_t vectors() const { return head_dim / 2 / kVec<T>; }
   ROLL_HOST_DEVICE bool has_norms() const { return q_norm != nullptr; }
 };
 
-/// A head of a token, of `heads` that each token has.
+/// Position in a [token, head] array.
 struct HeadPlace {
   int64_t token, head;
 
-  /// The k-th behind it; with no division, which each lane would pay.
+  /// Returns the k-th next head, for `heads` heads per token, without a division in every lane.
   ROLL_HOST_DEVICE HeadPlace behind(int64_t k, int64_t heads) const {
     HeadPlace place = {token, head + k};
     for (; place.head >= heads; place.head -= heads) ++place.token;
@@ -33,7 +33,7 @@ struct HeadPlace {
   }
 };
 
-/// The two halves of a head's vector that turn together.
+/// Matching vectors of a head's two halves, which RoPE rotates together.
 template <class T>
 struct Halves {
   WideVec<T> low, high;
@@ -44,7 +44,7 @@ ROLL_KERNEL_TEXT Halves<T> load_halves(const Block& block, const T* head, int64_
   return {load_widened(block, head, j), load_widened(block, head, j + vectors)};
 }
 
-/// Turned by the angle, or back (sign -1), which is the inverse and the gradient.
+/// Applies RoPE (sign 1), or its inverse, which is also its gradient (sign -1).
 template <class T>
 ROLL_HOST_DEVICE Halves<T> turned(const Halves<T>& x, const WideVec<T>& cos, const WideVec<T>& sin, float sign) {
   Halves<T> out;
@@ -74,10 +74,10 @@ ROLL_HOST_DEVICE float product(const Halves<T>& a, const Halves<T>& b) {
   return sum;
 }
 
-/// Queries and keys normed and turned: where they are, or, as backward needs what was normed, to memory of their own.
+/// Kernel: q/k norm and RoPE, in place, or into separate memory if backward needs the norms' input.
 template <class T>
 struct TurnHeads {
-  static constexpr int kLanes = 128, kHeads = 32;  // of tokens, in a block
+  static constexpr int kLanes = 128, kHeads = 32;  // kHeads: heads per block
   template <class Block>
   struct Shared {
     typename Block::template Cell<float> scale[kHeads];
@@ -87,11 +87,11 @@ struct TurnHeads {
   HeadRows<T> shape;
   const T* qkv = nullptr;  // [N, (H + 2 Hkv) D]
   T* out = nullptr;        // [N, (H + Hkv) D], or qkv itself
-  int64_t out_heads = 0;   // of a row of `out`
+  int64_t out_heads = 0;   // heads per row of `out`
 
   ROLL_HOST_DEVICE int64_t total() const { return shape.rows * (shape.heads + shape.kv_heads); }
   int64_t num_blocks() const { return (total() + kHeads - 1) / kHeads; }
-  /// The table of angles, which all heads read, stays in a GPU's cache.
+  /// Bytes read and written, without cos and sin, which stay in the GPU's cache.
   int64_t bytes() const { return total() * shape.head_dim * 2 * static_cast<int64_t>(sizeof(T)); }
 
   template <class Block>
@@ -136,8 +136,8 @@ struct TurnHeads {
   }
 };
 
-/// Of TurnHeads: the gradients by queries, keys and values, turned back, as one by the packed product; and of each
-/// block of heads its part of the gradients by both norms' weights.
+/// Kernel: backward of TurnHeads. Writes the gradient of the packed QKV tensor from those of q, k and v, and each
+/// block's part of the gradients of both norm weights (summed by SumParts).
 template <class T>
 struct TurnHeadsBackward {
   static constexpr int kLanes = 128, kHeads = 64, kGroups = 4, kMaxHeadDim = 256;
@@ -149,10 +149,10 @@ struct TurnHeadsBackward {
     typename Block::template Cell<int32_t> kind[kHeads];  // 0 query, 1 key, 2 value
   };
   HeadRows<T> shape;
-  const T* qkv = nullptr;                               // [N, (H + 2 Hkv) D]; of shapes with norms
+  const T* qkv = nullptr;                               // [N, (H + 2 Hkv) D]; only read with norms
   const T *dq = nullptr, *dk = nullptr, *dv = nullptr;  // [N, H, D], [N, Hkv, D] twice
   T* d_qkv = nullptr;                                   // [N, (H + 2 Hkv) D]
-  float* d_norm_parts = nullptr;                        // [blocks, 2 D]: q_norm, k_norm; of shapes with norms
+  float* d_norm_parts = nullptr;                        // [blocks, 2 D]: q_norm, k_norm; only written with norms
 
   ROLL_HOST_DEVICE int64_t all_heads() const { return shape.heads + 2 * shape.kv_heads; }
   ROLL_HOST_DEVICE int64_t total() const { return shape.rows * all_heads(); }
@@ -165,7 +165,7 @@ struct TurnHeadsBackward {
 
   ROLL_HOST_DEVICE const T* gradient(int32_t kind) const { return kind == 0 ? dq : kind == 1 ? dk : dv; }
 
-  /// The gradient by the normed pair: turned back.
+  /// Returns the gradient of the normed pair, by inverse RoPE.
   template <class Block>
   ROLL_KERNEL_TEXT Halves<T> turned_back(const Block& block, const Shared<Block>& shared, int64_t k, int64_t j) const {
     const WideVec<T> cos = load_wide<T>(block, shape.cos + shared.angle[k], j),
@@ -197,7 +197,7 @@ struct TurnHeadsBackward {
     });
   }
 
-  /// scale = r and pull = r^2 mean(g x) of each head, as in NormRowsBackward.
+  /// Computes scale = r and pull = r^2 mean(g x) per head, as in NormRowsBackward.
   template <class Block>
   ROLL_KERNEL_TEXT void find_scales(const Block& block, Shared<Block>& shared, int64_t count) const {
     const int64_t shift = shape.shift, lanes = int64_t{1} << shift, vectors = shape.vectors();
@@ -226,7 +226,7 @@ struct TurnHeadsBackward {
     });
   }
 
-  /// The block's parts of the gradients by the norms' weights: groups of heads first, then their sums.
+  /// Writes the block's part of the norm-weight gradients: sums over groups of heads, then over the groups.
   template <class Block>
   ROLL_KERNEL_TEXT void sum_norms(const Block& block, Shared<Block>& shared, int64_t index, int64_t count) const {
     const int64_t shift = shape.shift, lanes = int64_t{1} << shift, vectors = shape.vectors(), dim = shape.head_dim;

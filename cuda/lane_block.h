@@ -1,25 +1,23 @@
-// What a kernel is written in: a block of lanes, as text above a few primitives that have two implementations, CUDA's
-// threads (device_lanes.cuh) and fibres of the CPU (tests/cuda/warps.h). All lanes run a kernel's text; what the block
-// does together is called by all of them, alike. `Lanes` has
-//   kLanes                a multiple of 32, at most 1024; 32 in a row are a warp
-//   lane()                this one's number
-//   barrier()             where all lanes meet; what they wrote before, all see behind it
-//   warp_barrier()        likewise of a warp
-//   shuffle_xor(x, k)     x of lane ^ k of the warp, which must all call it; T of whole words. Orders no memory.
-//   shuffle(x, i), shuffle_up(x, k)   x of lane i of the warp, and of lane - k, below k the own one
-//   ballot(is)            the bits of those lanes of the warp where it holds
-//   Cell<T>               a T in shared memory: on a GPU a T, on the CPU one that notices races and unwritten reads
-//   load<N>(p), store(p, vector)   N numbers at once, from an address that is a multiple of their size, at most of 16
-//   load_some<N>(p, n)    likewise, of which those from n on are nothing and become 0
-//   multiply_add<T>(c, a, b)   c [16, 8] += a [16, K] b [K, 8] on tensor cores, by all lanes of a warp, summed in
-//   float32. T is
-//                         Bf16 or Fp16, two in a word and K = 16; or float, K = 8, to 2^-20 of the products (three of
-//                         tf32). With w = 4 / sizeof(T) and a lane's g = lane / 4 and t = lane % 4 of the warp, number
-//                         p of word q of its a is [g + 8 (q % 2), w t + p + 4 w (q / 2)], of word h of its b [w t + p +
-//                         4 w h, g], and it has [g + 8 r, 2 t + s] of c at 2 r + s
-//   add(p, x)             to a cell or 32 bits of device memory, whole also against others that add; returns what was
-//                         there
-//   scratch<T>()          a cell for each warp, for the text below
+// Block: the interface that kernel bodies are written in. LaneBlock adds loops and reductions to a few primitives,
+// `Lanes`, which CUDA threads (device_lanes.cuh) and CPU fibers (tests/cuda/warps.h) implement. A lane is a thread. All
+// lanes of a block run the body, and all call its collective functions in the same order. `Lanes` has
+//   kLanes                lanes per block: a multiple of 32, at most 1024; 32 consecutive lanes are a warp
+//   lane()                index of this lane
+//   barrier()             waits for all lanes; afterwards each sees what the others wrote before
+//   warp_barrier()        the same for the lanes of a warp
+//   shuffle_xor(x, k)     x of lane ^ k of the warp, called by all its lanes; T of whole words. Orders no memory.
+//   shuffle(x, i), shuffle_up(x, k)   x of the warp's lane i; x of lane - k, or the lane's own x below lane k
+//   ballot(is)            bit mask of the warp's lanes with is = true
+//   Cell<T>               a T in shared memory; the CPU version detects races and reads of unwritten cells
+//   load<N>(p), store(p, vector)   N elements, at most 16 bytes, at an address that is a multiple of their size
+//   load_some<N>(p, n)    the same, but elements from n on become 0
+//   multiply_add<T>(c, a, b)   c [16, 8] += a [16, K] b [K, 8] on tensor cores, by all lanes of a warp, in float32.
+//                         T: Bf16 or Fp16 (two per word, K = 16), or float (K = 8, error 2^-20 of the products, by
+//                         three tf32 products). Fragments, with w = 4 / sizeof(T), g = lane / 4 and t = lane % 4 of the
+//                         warp: element p of word q of a is [g + 8 (q % 2), w t + p + 4 w (q / 2)]; element p of word h
+//                         of b is [w t + p + 4 w h, g]; element 2 r + s of c is [g + 8 r, 2 t + s]
+//   add(p, x)             atomic add to a cell or 32 bits of device memory; returns the old value
+//   scratch<T>()          one cell per warp, used by joined()
 #pragma once
 
 #include <cstdint>
@@ -37,16 +35,16 @@
 
 namespace roll {
 
-/// Numbers that are read and written at once.
+/// Elements that are loaded and stored in one access.
 template <class T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vector {
   T at[N];
 };
 
-/// A kernel's shared memory where it needs none.
+/// Shared-memory type of kernels that need none.
 struct NoShared {};
 
-/// 32 bits, as words.h has them.
+/// 32-bit words (words.h).
 template <int N>
 using Packed = Vector<uint32_t, N>;
 
@@ -66,15 +64,15 @@ class LaneBlock : public Lanes {
 
   ROLL_KERNEL_TEXT explicit LaneBlock(const Lanes& lanes = Lanes()) : Lanes(lanes) {}
 
-  /// f(i) for i in [0, n), by some lane; ends when all are done.
+  /// Calls f(i) for i in [0, n), each in some lane; ends with a barrier.
   template <class I, class F>
   ROLL_KERNEL_TEXT void each(I n, const F& f) const {
     for (I i = static_cast<I>(lane()); i < n; i += kLanes) f(i);
     barrier();
   }
 
-  /// f(i, the N numbers behind x + i) by some lane, for all of [x, x + n): vectors, and one by one what lies before the
-  /// first address that is a multiple of theirs and behind the last whole one. Ends with no barrier.
+  /// Calls f(i, vector at x + i) for all elements of [x, x + n), each in some lane: vectors of N where aligned, single
+  /// elements at both ends. Ends without a barrier.
   template <int N, class T, class F>
   ROLL_KERNEL_TEXT void each_vector(const T* x, int64_t n, const F& f) const {
     const auto beyond = static_cast<int>(reinterpret_cast<uintptr_t>(x) / sizeof(T) % N);
@@ -85,33 +83,33 @@ class LaneBlock : public Lanes {
     if (last + lane() < n) f(last + lane(), Lanes::template load<1>(x + last + lane()));
   }
 
-  /// f(i) for i = 0, 4, 8, ... below n, by some lane; ends when all are done.
+  /// Calls f(i) for i = 0, 4, 8, ... below n, each in some lane; ends with a barrier.
   template <class F>
   ROLL_KERNEL_TEXT void each_fourth(int32_t n, const F& f) const {
     for (int32_t i = 4 * lane(); i < n; i += 4 * kLanes) f(i);
     barrier();
   }
 
-  /// f() by one lane; ends when it is done.
+  /// Calls f() in lane 0; ends with a barrier.
   template <class F>
   ROLL_KERNEL_TEXT void once(const F& f) const {
     if (lane() == 0) f();
     barrier();
   }
 
-  /// join(...) of all lanes' x, in an order that the lanes' number alone fixes; all know it, behind a barrier.
+  /// Returns the reduction of all lanes' x by join, in every lane; includes a barrier. kLanes alone fixes the order.
   template <class T, class Join>
   ROLL_KERNEL_TEXT T joined(T x, const Join& join) const {
     x = joined_in_warp(x, join);
     if (kWarps == 1) {
-      barrier();  // as of any number of warps
+      barrier();  // same guarantee as below
       return x;
     }
     auto* const of_warp = Lanes::template scratch<T>();
     if (lane() % kWarp == 0) of_warp[lane() / kWarp] = x;
     barrier();
     x = of_warp[lane() % kWarps];
-    barrier();  // before the next call writes there
+    barrier();  // all lanes have read before the next call writes
     for (int offset = kWarps / 2; offset > 0; offset /= 2) x = join(x, Lanes::shuffle_xor(x, offset));
     return x;
   }
@@ -122,7 +120,7 @@ class LaneBlock : public Lanes {
     return x;
   }
 
-  /// f(0) + ... + f(n - 1), known to all lanes.
+  /// Returns f(0) + ... + f(n - 1) in every lane.
   template <class F>
   ROLL_KERNEL_TEXT auto sum(int64_t n, const F& f) const {
     using T = decltype(f(int64_t{0}));
@@ -131,7 +129,7 @@ class LaneBlock : public Lanes {
     return joined(mine, [](T a, T b) { return a + b; });
   }
 
-  /// The largest int64_t where n is 0.
+  /// Returns the smallest f(i), i in [0, n), in every lane; INT64_MAX if n is 0.
   template <class F>
   ROLL_KERNEL_TEXT int64_t smallest(int64_t n, const F& f) const {
     int64_t mine = INT64_MAX;
@@ -142,7 +140,7 @@ class LaneBlock : public Lanes {
     return joined(mine, [](int64_t a, int64_t b) { return a < b ? a : b; });
   }
 
-  /// out[c] = the sum of f(i) over chunk c of `size` numbers of [0, n), each called once. A warp for each chunk.
+  /// Sets out[c] to the sum of f(i) over chunk c of [0, n), `size` indices each; a warp per chunk. Ends with a barrier.
   template <class F, class Out>
   ROLL_KERNEL_TEXT void sum_chunks(int64_t n, int64_t size, const F& f, Out* out) const {
     using T = decltype(f(int64_t{0}));

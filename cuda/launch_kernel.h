@@ -1,5 +1,5 @@
-// Starts the kernels of decode_kernels.h and sample_rows.h on a GPU. Leaf: plain pointers and a stream.
-// Without CUDA the function throws SystemError.
+// Launches the kernels of decode_kernels.h, attend_pages.h and sample_rows.h on a GPU, for lib/decode. Depends on no
+// tensor library; takes device pointers and a stream. SystemError: built without CUDA.
 #pragma once
 
 #include <variant>
@@ -21,7 +21,7 @@ void launch_kernel(const AnyKernelOf<float>& kernel, void* stream);
 void launch_kernel(const AnyKernelOf<Bf16>& kernel, void* stream);
 void launch_kernel(const AnyKernelOf<Fp16>& kernel, void* stream);
 
-/// Multiprocessors of the thread's device.
+/// Returns the number of multiprocessors of the thread's device.
 int count_processors();
 
 }  // namespace cuda

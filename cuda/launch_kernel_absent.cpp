@@ -1,4 +1,4 @@
-// The twin of launch_kernel.cu where no CUDA compiler was found.
+// Replaces launch_kernel.cu in builds without CUDA.
 #include "cuda/launch_kernel.h"
 
 #include "base/error.h"

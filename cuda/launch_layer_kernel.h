@@ -1,5 +1,5 @@
-// Starts the kernels of training on a GPU: of layers (layer_kernels.h, head_kernels.h), and the optimizer's. Leaf:
-// plain pointers and a stream. Without CUDA the function throws SystemError.
+// Launches the training kernels on a GPU: layers (layer_kernels.h, head_kernels.h) and AdamW (adamw_step.h). Depends on
+// no tensor library; takes device pointers and a stream. SystemError: built without CUDA.
 #pragma once
 
 #include <variant>
@@ -19,7 +19,7 @@ namespace cuda {
 void launch_layer_kernel(const LayerKernelOf<float>& kernel, void* stream);
 void launch_layer_kernel(const LayerKernelOf<Bf16>& kernel, void* stream);
 
-/// Of the thread's device: 90 of an H100.
+/// Returns the compute capability of the thread's device, e.g. 90 for an H100.
 int compute_capability();
 
 }  // namespace cuda

@@ -1,4 +1,4 @@
-// The twin of launch_layer_kernel.cu where no CUDA compiler was found.
+// Replaces launch_layer_kernel.cu in builds without CUDA.
 #include "base/error.h"
 #include "cuda/launch_layer_kernel.h"
 

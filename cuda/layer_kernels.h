@@ -1,8 +1,7 @@
-// The kernels of training between the products of a layer, forward and backward, as texts over a block of lanes
-// (lane_block.h). Each is a struct of its arguments, all in the device's memory, whose
-// run() is the text of one block; launch_layer_kernel.h starts them on a GPU, a test runs them on the CPU. T: float or
-// Bf16; arithmetic is float32 and each result is rounded once. Nothing is kept for backward that a row of the input
-// tells again. Memory is read and written 16 bytes at a time, so widths and addresses are multiples of that.
+// Training kernels between the GEMMs of a layer, forward and backward. Each is a struct of its arguments (pointers are
+// device memory), whose run() is the body of one block, a template over Block (lane_block.h): launch_layer_kernel.h
+// starts it on a GPU, tests run it on the CPU. T: float or Bf16; arithmetic is float32 and each result is rounded once.
+// Backward recomputes intermediate values from the input row. Row widths and addresses are multiples of 16 bytes.
 // Legend: N rows (tokens), E hidden size, H query heads, Hkv key/value heads, D head size, I inner size, V vocabulary.
 #pragma once
 
@@ -10,20 +9,20 @@
 
 namespace roll {
 
-/// sum = x + branch, rounded; normed = sum / sqrt(mean(sum^2) + eps) * weight. A block for each row.
+/// Kernel: sum = x + branch, rounded; normed = sum / sqrt(mean(sum^2) + eps) * weight. One block per row.
 template <class T>
 struct NormRows {
   static constexpr int kLanes = 128;
   template <class>
   using Shared = NoShared;
-  const T *x = nullptr, *branch = nullptr;  // [N, E]; branch may be null, and sum is then not written
+  const T *x = nullptr, *branch = nullptr;  // [N, E]; null branch: sum = x, not written
   const T* weight = nullptr;                // [E]
   T *sum = nullptr, *normed = nullptr;      // [N, E]
   int64_t rows = 0, width = 0;
   float eps = 0, inverse_width = 0;
 
   int64_t num_blocks() const { return rows; }
-  /// Of the device's memory, a pass over all rows.
+  /// Bytes of device memory read and written.
   int64_t bytes() const { return rows * width * static_cast<int64_t>(sizeof(T)) * (branch ? 4 : 2); }
 
   template <class Block>
@@ -54,8 +53,8 @@ struct NormRows {
   }
 };
 
-/// Of NormRows: dx = d_sum + r (g - x r^2 mean(g x)) with g = d_normed * weight and r = 1 / sqrt(mean(x^2) + eps), and
-/// of each block of rows its part of d_weight, the sum of d_normed x r.
+/// Kernel: backward of NormRows: dx = d_sum + r (g - x r^2 mean(g x)), g = d_normed * weight, r = 1 / sqrt(mean(x^2) +
+/// eps). Also writes each block's part of d_weight: the sum of d_normed x r over its rows (summed by SumParts).
 template <class T>
 struct NormRowsBackward {
   static constexpr int kLanes = 128, kRows = 16;
@@ -63,7 +62,7 @@ struct NormRowsBackward {
   struct Shared {
     typename Block::template Cell<float> scale[kRows], pull[kRows];
   };
-  const T *x = nullptr, *weight = nullptr;        // [N, E], [E]: x is what was normed
+  const T *x = nullptr, *weight = nullptr;        // [N, E], [E]; x: input of the norm
   const T *d_normed = nullptr, *d_sum = nullptr;  // [N, E]; d_sum may be null
   T* dx = nullptr;                                // [N, E]
   float* d_weight_parts = nullptr;                // [blocks, E]
@@ -81,7 +80,7 @@ struct NormRowsBackward {
     const int64_t vectors = width / kVec<T>, first = index * kRows * vectors;
     const int64_t count = smaller(kRows, rows - index * kRows);
     const int warp = block.lane() / kWarp, place = block.lane() % kWarp;
-    for (int64_t row = warp; row < count; row += kLanes / kWarp) {  // a warp for each
+    for (int64_t row = warp; row < count; row += kLanes / kWarp) {  // one warp per row
       float squares = 0, dots = 0;
       for (int64_t j = place; j < vectors; j += kWarp) {
         const WideVec<T> own = load_widened(block, x, first + row * vectors + j),
@@ -122,8 +121,7 @@ struct NormRowsBackward {
   }
 };
 
-/// out[c] = the sum of parts[r stride + c] over all rows r, in an order that is the same each time; `adds`: to what is
-/// there.
+/// Kernel: sums parts[r * stride + c] over all rows r into out[c], in a fixed order; `adds`: on top of the old out[c].
 struct SumParts {
   static constexpr int kColumns = 32, kSlices = 64, kLanes = 256;
   template <class Block>
@@ -132,7 +130,7 @@ struct SumParts {
   };
   const float* parts = nullptr;
   float* out = nullptr;                     // [W]
-  int64_t rows = 0, width = 0, stride = 0;  // multiples of 4, but for the rows
+  int64_t rows = 0, width = 0, stride = 0;  // width and stride: multiples of 4
   bool adds = false;
 
   int64_t num_blocks() const { return (width + kColumns - 1) / kColumns; }
@@ -162,10 +160,10 @@ struct SumParts {
   }
 };
 
-/// gated = silu(gate) * up.
+/// Kernel: gated = silu(gate) * up.
 template <class T>
 struct GateRows {
-  static constexpr int kLanes = 128, kVectors = 128;  // in a block
+  static constexpr int kLanes = 128, kVectors = 128;  // per block
   template <class>
   using Shared = NoShared;
   const T* gate_up = nullptr;  // [N, 2 I]: gate, then up
@@ -191,10 +189,10 @@ struct GateRows {
   }
 };
 
-/// Of GateRows; the sigmoid is computed again.
+/// Kernel: backward of GateRows; recomputes the sigmoid.
 template <class T>
 struct GateRowsBackward {
-  static constexpr int kLanes = 128, kVectors = 128;  // in a block
+  static constexpr int kLanes = 128, kVectors = 128;  // per block
   template <class>
   using Shared = NoShared;
   const T *gate_up = nullptr, *d_gated = nullptr;  // [N, 2 I], [N, I]
@@ -225,21 +223,21 @@ struct GateRowsBackward {
   }
 };
 
-/// Adds the gradients of rows that were read from a table to the table's, in the order of the tokens. A block for each
-/// token and part of a row; that of the first token that read a row adds up all of them.
+/// Kernel: backward of an embedding lookup: adds row gradients to the table's gradient, in token order. One block per
+/// token and part of a row; the block of the first token that read a row sums all gradients of this row.
 template <class T>
 struct AddToRows {
   static constexpr int kLanes = 128;
   template <class>
   using Shared = NoShared;
-  const int64_t *ids = nullptr, *tokens = nullptr;  // [N]: the rows that were read, sorted, and by which token
+  const int64_t *ids = nullptr, *tokens = nullptr;  // [N]: table rows that were read, sorted; token that read each
   const T* d_rows = nullptr;                        // [N, E]
   float* d_table = nullptr;                         // [V, E]
   int64_t rows = 0, width = 0;
 
   ROLL_HOST_DEVICE int64_t blocks_per_row() const { return (width / kVec<T> + kLanes - 1) / kLanes; }
   int64_t num_blocks() const { return rows * blocks_per_row(); }
-  /// With every token a row of its own, which is the most.
+  /// Bytes read and written, at most: every token reads another row.
   int64_t bytes() const { return rows * width * static_cast<int64_t>(sizeof(T) + 2 * sizeof(float)) + rows * 16; }
 
   template <class Block>

@@ -1,6 +1,5 @@
-// Log-prob and entropy of each row of a chunk of logits, and the gradient by the logits.
-// Leaf: plain pointers to device memory, 16 bytes aligned, and a stream; no tensors. The kernels are log_prob_text.h.
-// Without CUDA the functions throw SystemError.
+// Log-prob and entropy of each row of a chunk of logits, and the gradient of the logits; kernels: log_prob_text.h.
+// Depends on no tensor library; takes device pointers (16-byte aligned) and a stream. SystemError: built without CUDA.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +14,12 @@ struct LogProbRows {
   float inverse_temperature = 1;
 };
 
-/// logits [rows, vocab] float32 -> log_probs, entropy, logsumexp [rows] float32.
+/// Computes log_probs, entropy and logsumexp ([rows] float32, nats) from logits [rows, vocab] float32.
 void log_prob_rows_forward(const LogProbRows& shape, const float* logits, float* log_probs, float* entropy,
                            float* logsumexp, void* stream);
 
-/// gradient [rows, vocab] of the loss by the logits, which float32's may replace; the other arguments are [rows]
-/// float32. A label may be -1: none of these columns.
+/// Writes the gradient of the loss by the logits, [rows, vocab]; a float32 gradient may overwrite the logits. The other
+/// arguments are [rows] float32. Label -1: the label is outside these columns.
 void log_prob_rows_backward(const LogProbRows& shape, const float* logits, float* gradient, const float* logsumexp,
                             const float* entropy, const float* d_log_probs, const float* d_entropy, void* stream);
 void log_prob_rows_backward(const LogProbRows& shape, const float* logits, Bf16* gradient, const float* logsumexp,

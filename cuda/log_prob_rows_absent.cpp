@@ -1,4 +1,4 @@
-// The twin of log_prob_rows.cu where no CUDA compiler was found.
+// Replaces log_prob_rows.cu in builds without CUDA.
 #include "base/error.h"
 #include "cuda/log_prob_rows.h"
 

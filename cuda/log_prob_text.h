@@ -1,5 +1,5 @@
-// The kernels of log-probs and entropies over rows of logits, and of the gradient by the logits, as texts over a block
-// of lanes (lane_block.h). A row is read once, 16 bytes at a time, with one exponential a logit. Results are nats.
+// Kernels of log-probs and entropies over rows of logits, and of the gradient by the logits, as templates over Block
+// (lane_block.h). A row is read once, 16 bytes at a time, with one exponential per logit. Results are in nats.
 #pragma once
 
 #include <cfloat>
@@ -10,21 +10,20 @@
 
 namespace roll {
 
-/// Running softmax statistics of a row (Milakov and Gimelshein 2018, "Online normalizer calculation for softmax"),
-/// extended by the sum that the entropy needs. Parts of a row can be merged in any order.
-/// y = (logit - top) x scale: the exponent of 2.
+/// Running softmax statistics of a row (Milakov and Gimelshein 2018, "Online normalizer calculation for softmax"), with
+/// the sum that the entropy needs. Parts of a row can be merged in any order. y = (logit - top) * scale, in base 2.
 struct SoftmaxStats {
   float top = -FLT_MAX;  // largest logit so far
   float sum = 0;         // sum of 2^y
-  float weighted = 0;    // sum of 2^y y
+  float weighted = 0;    // sum of y 2^y
 };
 
-/// Where 2^y is 0, y may be -infinity, of which 0 times as much is no number. NaN stays.
+/// Returns max(y, -256), because y may be -infinity where 2^y is 0, and 0 * -infinity is NaN. NaN stays NaN.
 ROLL_HOST_DEVICE float bounded_exponent(float y) {
   return y < -256.0f ? -256.0f : y;
 }
 
-/// The statistics of a row relative to a larger top.
+/// Returns the statistics relative to a larger `top`.
 ROLL_HOST_DEVICE SoftmaxStats rescaled(const SoftmaxStats& s, float top, float scale) {
   const float shift = bounded_exponent((s.top - top) * scale), factor = exp2_of(shift);
   return {top, s.sum * factor, (s.weighted + s.sum * shift) * factor};
@@ -40,7 +39,7 @@ template <int N>
 ROLL_HOST_DEVICE SoftmaxStats with_logits(SoftmaxStats s, const Vector<float, N>& logits, float scale) {
   float top = s.top;
   for (const float x : logits.at) top = x > top ? x : top;
-  if (top > s.top) s = rescaled(s, top, scale);  // seldom: the longer the row, the less often
+  if (top > s.top) s = rescaled(s, top, scale);  // becomes rare within a long row
   for (const float x : logits.at) {
     const float y = bounded_exponent((x - s.top) * scale), weight = exp2_of(y);
     s.sum += weight;
@@ -51,7 +50,7 @@ ROLL_HOST_DEVICE SoftmaxStats with_logits(SoftmaxStats s, const Vector<float, N>
 
 constexpr int kRowLanes = 512;
 
-/// A block for each row.
+/// Kernel: one block per row.
 struct LogProbForward {
   static constexpr int kLanes = kRowLanes;
   template <class>
@@ -78,14 +77,14 @@ struct LogProbForward {
   }
 };
 
-/// Gradient of the loss by the logits: d log p(label) / dz = [is label] - p, d entropy / dz = -p (log p + entropy).
-/// T: float, also in the logits' place, or Bf16. A block for each row.
+/// Kernel: gradient of the loss by the logits: d log p(label) / dz = [is label] - p, d entropy / dz = -p (log p +
+/// entropy). T: float (may overwrite the logits) or Bf16. One block per row.
 template <class T>
 struct LogProbBackward {
   static constexpr int kLanes = kRowLanes;
   template <class>
   using Shared = NoShared;
-  cuda::LogProbRows shape;        // a label may be -1: none of these columns
+  cuda::LogProbRows shape;        // label -1: the label is outside these columns
   const float* logits = nullptr;  // [rows, vocab]
   T* gradient = nullptr;          // [rows, vocab]
   const float *logsumexp = nullptr, *entropy = nullptr, *d_log_probs = nullptr, *d_entropy = nullptr;
@@ -98,7 +97,7 @@ struct LogProbBackward {
     const float of_log_prob = d_log_probs[row], constant = of_log_prob + of_entropy * entropy[row];
     block.template each_vector<4>(logits + first, shape.vocab, [&](int64_t j, const auto& some) {
       constexpr int kCount = sizeof(some.at) / sizeof(float);
-      const auto own_place = static_cast<int32_t>(label - j);  // vocabularies have 2^22 tokens at most
+      const auto own_place = static_cast<int32_t>(label - j);  // fits: a vocabulary has at most 2^22 tokens
       Vector<T, kCount> out;
       for (int e = 0; e < kCount; ++e) {
         const float log_p = bounded_exponent(some.at[e] * scale - lse), p = exp2_of(log_p * kLog2E);

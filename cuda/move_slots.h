@@ -1,5 +1,5 @@
-// What a drawn token changes of its slot: its random number, its last token and what penalties count. As a kernel of
-// its own (lane_block.h) where other ranks have drawn some of a step's tokens. Legend: N rows, S slots.
+// Updates a slot after a drawn token: RNG position, last token and penalty counts. DrawRows does this itself, unless
+// other tensor-parallel ranks draw some tokens of the step; then MoveSlots runs. Legend: N rows, S slots.
 #pragma once
 
 #include "cuda/device_math.h"
@@ -10,7 +10,7 @@ namespace roll {
 
 namespace sampling {
 
-/// The place of a token among the slot's touched ones; their number: it is none.
+/// Returns the index of `token` in touched[], or num_touched if absent.
 template <class Block>
 ROLL_KERNEL_TEXT int64_t place_of(const Block& block, const SlotState& slot, const TouchedToken* touched,
                                   int64_t token) {
@@ -30,7 +30,7 @@ ROLL_HOST_DEVICE void move_on(SlotState& slot, TouchedToken* touched, int32_t to
 
 }  // namespace sampling
 
-/// A block for each row.
+/// Kernel: one block per row.
 struct MoveSlots {
   static constexpr int kLanes = 256;
   template <class>

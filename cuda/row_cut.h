@@ -1,33 +1,34 @@
-// How a row of logits is cut for the blocks that draw from it. Legend: V vocabulary.
+// Partition of a row of logits among thread blocks, for the sampling kernels (sample_rows.h). Legend: V vocabulary.
 #pragma once
 
 #include "base/host_device.h"
 
 namespace roll {
 
-/// Into shards, as tensor ranks have them; each into `splits` parts, one for a block; parts into chunks, one for a warp
-/// at once, whose sums are kept.
+/// A row consists of tensor-parallel shards; a shard of `splits` parts, one per block; a part of chunks, one per warp
+/// at a time. The sum of each chunk is kept.
 struct RowCut {
   int32_t vocab = 0, shards = 1, splits = 1;
-  int32_t shard_size = 0, longer = 0;     // tokens of a shard, but for the first `longer`, which have one more
-  int32_t part_size = 0, chunk_size = 0;  // multiples of 128, what a warp reads at once; the last ones are shorter
-  int32_t chunks = 0;                     // of a part
+  int32_t shard_size = 0, longer = 0;     // tokens per shard; the first `longer` shards have one more
+  int32_t part_size = 0, chunk_size = 0;  // multiples of 128 (one warp read); the last may be shorter
+  int32_t chunks = 0;                     // per part
 
   ROLL_HOST_DEVICE int32_t parts() const { return shards * splits; }
-  /// The first token of a shard.
+  /// Returns the first token of a shard.
   ROLL_HOST_DEVICE int32_t shard_begin(int32_t shard) const {
     return shard * shard_size + (shard < longer ? shard : longer);
   }
+  /// Returns the shard that holds a token.
   ROLL_HOST_DEVICE int32_t shard_of(int32_t token) const {
     const int32_t in_longer = longer * (shard_size + 1);
     return token < in_longer ? token / (shard_size + 1) : longer + (token - in_longer) / shard_size;
   }
 };
 
-constexpr int32_t kMostParts = 256, kMostChunks = 2048;  // of a row
+constexpr int32_t kMostParts = 256, kMostChunks = 2048;  // per row
 
-/// At least one token for each of at most kMostParts shards. `splits` is a wish; so many that chunks are too many there
-/// are not.
+/// Returns the partition. shards: at most kMostParts and `vocab`. splits: wanted parts per shard, reduced where
+/// kMostParts allows fewer.
 inline RowCut cut_of(int64_t vocab, int64_t shards = 1, int64_t splits = 1) {
   const auto rounded_up = [](int64_t x, int64_t y) { return (x + y - 1) / y * y; };
   const int64_t widest = (vocab + shards - 1) / shards;
@@ -47,7 +48,8 @@ inline RowCut cut_of(int64_t vocab, int64_t shards = 1, int64_t splits = 1) {
   return cut;
 }
 
-/// The cut for `rows` rows on a device of so many processors: two blocks for each, none of fewer tokens than start it.
+/// Returns the partition of `rows` rows for a device with `processors` multiprocessors: about two blocks for each, but
+/// no block below 2048 tokens.
 inline RowCut cut_for(int64_t rows, int64_t vocab, int64_t shards, int64_t processors) {
   constexpr int64_t kLeast = 2048;
   const int64_t wanted = (2 * processors + rows * shards - 1) / (rows * shards), most = vocab / shards / kLeast;

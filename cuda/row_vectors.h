@@ -1,4 +1,4 @@
-// Numbers that a kernel reads and writes 16 bytes at a time (lane_block.h), and their arithmetic in float32.
+// 16-byte loads and stores for the training kernels, with conversion to float32.
 #pragma once
 
 #include "cuda/device_math.h"
@@ -6,17 +6,17 @@
 
 namespace roll {
 
-/// So many numbers are 16 bytes.
+/// Number of elements in 16 bytes.
 template <class T>
 constexpr int kVec = 16 / sizeof(T);
 
 template <class T>
 using Vec = Vector<T, kVec<T>>;
-/// As many, in float32.
+/// kVec<T> elements as float32.
 template <class T>
 using WideVec = Vector<float, kVec<T>>;
 
-/// Vector `index` of what begins there.
+/// Loads vector `index` of the array `from`.
 template <class Block, class T>
 ROLL_KERNEL_TEXT Vec<T> load_vec(const Block& block, const T* from, int64_t index) {
   return block.template load<kVec<T>>(from + index * kVec<T>);
@@ -27,6 +27,7 @@ ROLL_KERNEL_TEXT void store_vec(const Block& block, T* to, int64_t index, const 
   block.template store<kVec<T>>(to + index * kVec<T>, vec);
 }
 
+/// Converts a vector to float32.
 template <class T>
 ROLL_HOST_DEVICE WideVec<T> widened(const Vec<T>& vec) {
   WideVec<T> wide;
@@ -39,7 +40,7 @@ ROLL_KERNEL_TEXT WideVec<T> load_widened(const Block& block, const T* from, int6
   return widened<T>(load_vec(block, from, index));
 }
 
-/// Float32 numbers beside numbers of type T.
+/// Loads the float32 elements that match vector `index` of a T array.
 template <class T, class Block>
 ROLL_KERNEL_TEXT WideVec<T> load_wide(const Block& block, const float* from, int64_t index) {
   return block.template load<kVec<T>>(from + index * kVec<T>);

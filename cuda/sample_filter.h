@@ -1,6 +1,5 @@
-// Which of a row's tokens top_k, top_p and min_p keep: the part of sample_row_text.h that narrows a row to some
-// candidates, in shared memory, and finds thresholds among them. All sums are of whole numbers, so that their order
-// does not matter.
+// top_k, top_p and min_p for sample_row_text.h: narrows a row to candidates in shared memory and finds thresholds among
+// them. All sums are integers, so that their order does not matter.
 #pragma once
 
 #include "cuda/device_math.h"
@@ -9,7 +8,7 @@
 
 namespace roll {
 
-/// Tokens whose logits lie one behind the other, from 16 bytes on.
+/// Consecutive tokens with contiguous logits, 16-byte aligned.
 struct TokenRun {
   float* logits;
   int32_t first, count;
@@ -20,14 +19,14 @@ struct TokenRun {
   }
 };
 
-/// A row of logits and what is drawn from it.
+/// A row of logits with the slot that draws from it.
 struct SampledRow {
-  float* logits = nullptr;  // of the first shard
+  float* logits = nullptr;  // start of the first shard
   int64_t shard_stride = 0;
   RowCut cut;
   SlotState* slot = nullptr;
   TouchedToken* touched = nullptr;
-  float* untouched = nullptr;  // memory for the logits of touched tokens
+  float* untouched = nullptr;  // saved logits of touched tokens
   RowScratch* scratch = nullptr;
 
   ROLL_HOST_DEVICE TokenRun shard(int32_t index) const {
@@ -43,13 +42,13 @@ struct SampledRow {
   }
 };
 
-/// Memory that lanes share where they count.
+/// Shared memory of WeighParts and ListCandidates.
 template <class Block>
 struct BinsShared {
   alignas(16) typename Block::template Cell<uint32_t> counts[kSampleBins];
 };
 
-/// Where they draw: masses of chunks, or candidates.
+/// Shared memory of DrawRows; list: masses of chunks, or candidates.
 template <class Block>
 struct SampleShared {
   typename Block::template Cell<uint64_t> list[kMostCandidates];
@@ -58,20 +57,20 @@ struct SampleShared {
 
 namespace sampling {
 
-/// Exponentials are computed where they are needed: they cost less than memory.
+/// Probabilities relative to the most likely token. They are recomputed at each use, which is cheaper than memory.
 struct Probabilities {
   float top, scale;
 
   ROLL_HOST_DEVICE float exponent(float logit) const { return (logit - top) * scale; }
   ROLL_HOST_DEVICE float operator()(float logit) const { return exp_negative(exponent(logit)); }
-  /// 1/64 of an exponent each, the most likely first.
+  /// Returns the bin of a logit; bins are 1/64 of an exponent (nats) wide, most likely first.
   ROLL_HOST_DEVICE int32_t bin_of(float logit) const {
     const float place = exponent(logit) * -64.0f;
     return place < kSampleBins - 1 ? static_cast<int32_t>(place) : kSampleBins - 1;
   }
 };
 
-/// f(id, logit) for the run's tokens, by `lane` of `lanes`.
+/// Calls f(id, logit) for the run's tokens that belong to `lane` of `lanes`.
 template <class Block, class F>
 ROLL_KERNEL_TEXT void each_logit(const Block& block, const TokenRun& run, int lane, int lanes, const F& f) {
   const int32_t whole = run.count / 4 * 4;
@@ -85,7 +84,7 @@ ROLL_KERNEL_TEXT void each_logit(const Block& block, const TokenRun& run, int la
   f(run.first + i, block.template load<1>(run.logits + i).at[0]);
 }
 
-/// A row's tokens, or those among which it is known that the drawn one is.
+/// All tokens of a row, or its candidates, which include every token that may be drawn.
 template <class Block>
 struct Tokens {
   const Block& block;
@@ -93,7 +92,7 @@ struct Tokens {
   const SampledRow& row;
   int32_t num_candidates;  // -1: all
 
-  /// f(id, logit) of all, by some lane.
+  /// Calls f(id, logit) for all, each in some lane.
   template <class F>
   ROLL_KERNEL_TEXT void each(const F& f) const {
     for (int32_t i = 0; i < row.cut.shards && num_candidates < 0; ++i)
@@ -103,7 +102,7 @@ struct Tokens {
       f(static_cast<int32_t>(own >> 32), float_of(static_cast<uint32_t>(own)));
     }
   }
-  /// The sum of weight(id, logit).
+  /// Returns the sum of weight(id, logit) over all tokens, in every lane.
   template <class F>
   ROLL_KERNEL_TEXT uint64_t sum(const F& weight) const {
     uint64_t mine = 0;
@@ -112,7 +111,7 @@ struct Tokens {
   }
 };
 
-/// The bins of a row.
+/// Token counts of a row's bins.
 template <class Block>
 struct Bins {
   const Block& block;
@@ -125,18 +124,20 @@ struct Bins {
   }
 };
 
+/// Key and weight of an item for find_threshold().
 struct Weighted {
   uint32_t key;
   uint64_t weight;  // 0: left out
 };
 
+/// Result of find_threshold().
 struct Threshold {
   uint32_t key = 0;
   uint64_t above = 0;  // weight of larger keys
 };
 
-/// The largest key, of so many bits, whose own and larger ones weigh at least `needed`; 0 where all do not. Two bits at
-/// once: what weighs as much as the keys of an answer that ends in 3, 2 and 1 is summed together.
+/// Returns the largest key (of `bits` bits) such that the items with this key or a larger one weigh at least `needed`
+/// together; 0 if all items weigh less. Radix search, two bits per pass; of[d - 1] sums the items with digit d.
 template <class Block, class Items, class Of>
 ROLL_KERNEL_TEXT Threshold find_threshold(const Block& block, const Items& items, uint64_t needed, int bits,
                                           const Of& of) {
@@ -148,7 +149,7 @@ ROLL_KERNEL_TEXT Threshold find_threshold(const Block& block, const Items& items
     Sums mine{};
     items.each([&](auto id, auto x) {
       const Weighted item = of(id, x);
-      const uint32_t digit = (item.key >> shift) - (answer.key >> shift);  // beyond 3: another beginning
+      const uint32_t digit = (item.key >> shift) - (answer.key >> shift);  // > 3: other upper bits
       for (uint32_t d = 1; d < 4; ++d) mine.of[d - 1] += digit == d ? item.weight : 0;
     });
     const Sums sums = block.joined(mine, [](Sums a, const Sums& b) {
@@ -162,13 +163,13 @@ ROLL_KERNEL_TEXT Threshold find_threshold(const Block& block, const Items& items
   return answer;
 }
 
-/// Smaller ids are larger keys. The largest vocabulary has 2^22 tokens.
+/// Maps smaller ids to larger keys. The largest vocabulary has 2^22 tokens.
 constexpr int kIdBits = 22;
 ROLL_HOST_DEVICE uint32_t key_of_id(int32_t id) {
   return (uint32_t{1} << kIdBits) - 1 - static_cast<uint32_t>(id);
 }
 
-/// The first id, of those with a weight, up to which weights add up to more than `target`.
+/// Returns the smallest id whose cumulative weight exceeds `target` (inverse CDF).
 template <class Block, class Of>
 ROLL_KERNEL_TEXT int32_t find_id(const Block& block, const Tokens<Block>& tokens, uint64_t target, const Of& weight) {
   const auto of = [&](int32_t id, float logit) { return Weighted{key_of_id(id), weight(id, logit)}; };
@@ -176,14 +177,15 @@ ROLL_KERNEL_TEXT int32_t find_id(const Block& block, const Tokens<Block>& tokens
       key_of_id(static_cast<int32_t>(find_threshold(block, tokens, target + 1, kIdBits, of).key)));
 }
 
-/// Which tokens may be drawn.
+/// Condition for tokens that may be drawn.
 struct Filter {
-  uint32_t least_key = 0;   // of the logit
-  uint32_t least_bits = 0;  // of p
-  int32_t ties_end = 0;     // tokens of just that p stay below it
+  uint32_t least_key = 0;   // smallest ordered_key(logit)
+  uint32_t least_bits = 0;  // smallest bits of p
+  int32_t ties_end = 0;     // tokens with p = least_bits need a smaller id
   float least_p = 0;
 };
 
+/// Returns the token's mass if the filter keeps it, else 0.
 ROLL_HOST_DEVICE uint64_t kept_mass(const Filter& filter, const Probabilities& p, int32_t id, float logit) {
   if (ordered_key(logit) < filter.least_key) return 0;
   const float own = p(logit);
@@ -193,7 +195,7 @@ ROLL_HOST_DEVICE uint64_t kept_mass(const Filter& filter, const Probabilities& p
   return mass_of(own);
 }
 
-/// Narrows `filter` to the tokens of top_p. `all`: the mass of what it kept.
+/// Narrows `filter` to the top_p tokens. all: mass that `filter` kept so far.
 template <class Block>
 ROLL_KERNEL_TEXT void keep_top_p(const Block& block, const Tokens<Block>& tokens, const Probabilities& p, uint64_t all,
                                  Filter& filter) {
@@ -210,6 +212,7 @@ ROLL_KERNEL_TEXT void keep_top_p(const Block& block, const Tokens<Block>& tokens
   filter.least_bits = least.key;
 }
 
+/// Computes the thresholds of top_k, top_p and min_p. all: mass of all tokens.
 template <class Block>
 ROLL_KERNEL_TEXT Filter filter_of(const Block& block, const Tokens<Block>& tokens, const Probabilities& p,
                                   uint64_t all) {
@@ -233,7 +236,7 @@ ROLL_HOST_DEVICE bool is_filtered(const SampledRow& row) {
   return (sampling.top_k > 0 && sampling.top_k < row.cut.vocab) || sampling.top_p < 1 || sampling.least_p > 0;
 }
 
-/// The last bin that may have tokens which the filter keeps.
+/// Returns the last bin that may hold tokens which the filter keeps.
 template <class Block>
 ROLL_KERNEL_TEXT int32_t last_bin(const Block& block, BinsShared<Block>& shared, const SampledRow& row, uint64_t all) {
   const RowSampling& sampling = row.slot->sampling;
@@ -249,7 +252,7 @@ ROLL_KERNEL_TEXT int32_t last_bin(const Block& block, BinsShared<Block>& shared,
     const float place = logf(sampling.least_p) * -64.0f + 1.0f;
     return place < kSampleBins - 1 ? static_cast<int32_t>(place) : kSampleBins - 1;
   }
-  // Bins whose tokens weigh less together than what top_p leaves out, if each were as likely as its bin's likeliest.
+  // Drops the last bins whose mass is at most what top_p leaves out, bounding each token by its bin's likeliest.
   const auto heaviest = [](int32_t bin, uint32_t count) {
     const uint64_t mass = mass_of(exp_negative(static_cast<float>(bin) * (-1.0f / 64)));
     return Weighted{static_cast<uint32_t>(bin), count * (mass + (mass >> 16) + 1)};

@@ -1,9 +1,8 @@
-// The kernels that draw one token out of each row of logits, as texts over a block of lanes (lane_block.h): what all
-// lanes know stands in plain variables, what they do together in calls of the block. They draw what RowSampler
-// (ops/sample_row.h) draws. A block for each part of a row finds its largest logits (FindTops), weighs it (WeighParts)
-// and lists what a filter may keep (ListCandidates); a block for each row draws (DrawRows). What parts leave are
-// largest numbers and sums of whole ones, which know no order. Memory is read once to find tops, once to weigh, and
-// once more where there is a filter.
+// Sampling kernels: draw one token from each row of logits, the same token as RowSampler (ops/sample_row.h). The bodies
+// are templates over Block (lane_block.h): a GPU thread block, or a CPU stand-in in tests. One block per part of a row
+// finds its largest logits (FindTops), sums its probability mass (WeighParts) and lists the tokens that a filter may
+// keep (ListCandidates); one block per row draws (DrawRows). Parts produce only maxima and integer sums, so that order
+// does not matter. Logits are read once for maxima, once for masses, and once more if there is a filter.
 #pragma once
 
 #include "cuda/move_slots.h"
@@ -27,7 +26,7 @@ ROLL_HOST_DEVICE SampledRow row_of(const SampleRows& launch, int64_t i) {
   return row;
 }
 
-/// The largest logits of a row, as it came and as it is drawn from.
+/// Largest logit of a row: raw, and after bias and penalties.
 struct Tops {
   float raw, own;
 };
@@ -64,7 +63,7 @@ ROLL_KERNEL_TEXT PartMass mass_of_row(const Block& block, const SampledRow& row)
   return block.joined(mass, JoinMasses{});
 }
 
-/// Of a logit above the top: the top's.
+/// Returns the mass of a logit, capped at the mass of the largest one.
 ROLL_HOST_DEVICE uint64_t capped_mass(const Probabilities& p, float logit) {
   return mass_of(p(logit < p.top ? logit : p.top));
 }
@@ -73,7 +72,7 @@ ROLL_HOST_DEVICE bool has_candidates(const SampledRow& row) {
   return row.slot->sampling.is_greedy == 0 && is_filtered(row);
 }
 
-/// f(number, logit) of each touched token of the run, by some lane; ends when all are done.
+/// Calls f(index in touched[], logit) for each touched token of the run, in some lane; ends with a barrier.
 template <class Block, class F>
 ROLL_KERNEL_TEXT void each_touched(const Block& block, const SampledRow& row, const TokenRun& run, const F& f) {
   block.each(row.slot->num_touched, [&](int32_t i) {
@@ -84,14 +83,14 @@ ROLL_KERNEL_TEXT void each_touched(const Block& block, const SampledRow& row, co
 
 }  // namespace sampling
 
-/// A block for each part of a row.
+/// Base class of the kernels with one block per part of a row.
 template <int kNumLanes>
 struct OfParts {
   static constexpr int kLanes = kNumLanes;
   SampleRows launch;
 
   int64_t num_blocks() const { return launch.rows * launch.cut.parts(); }
-  /// f(the row, part), unless the row draws nothing.
+  /// Calls f(row, part) of a block, unless the row draws nothing.
   template <class F>
   ROLL_KERNEL_TEXT void with_part(int64_t index, const F& f) const {
     const int32_t parts = launch.cut.parts(), i = static_cast<int32_t>(index) / parts;
@@ -99,7 +98,8 @@ struct OfParts {
   }
 };
 
-/// Touched tokens wait in row.untouched while their logits are -infinity, so that these are read once with the others.
+/// Kernel: finds the largest logits of each part. Saves the logits of biased and penalized tokens in row.untouched and
+/// sets them to -infinity, so that the main scan skips them.
 template <int kNumLanes = 512>
 struct FindTops : OfParts<kNumLanes> {
   template <class>
@@ -129,7 +129,7 @@ struct FindTops : OfParts<kNumLanes> {
   }
 };
 
-/// Masses of a part and its chunks, and how many tokens are in which bin.
+/// Kernel: computes the masses of each part and its chunks, and counts the tokens per bin.
 template <int kNumLanes = 512>
 struct WeighParts : OfParts<kNumLanes> {
   template <class Block>
@@ -150,7 +150,7 @@ struct WeighParts : OfParts<kNumLanes> {
       each_touched(block, row, own, [&](int32_t i, float& logit) {
         const float came = row.untouched[i];
         logit = touched_logit(came, row.touched[i], sampling);
-        mass.raw += capped_mass(raw, came) - capped_mass(raw, logit);  // which is added with the others'
+        mass.raw += capped_mass(raw, came) - capped_mass(raw, logit);  // weigh() adds the latter
       });
       if (counts)
         is_same ? weigh<true, true>(block, shared, row, part, p, raw, mass)
@@ -166,7 +166,7 @@ struct WeighParts : OfParts<kNumLanes> {
   }
 
  private:
-  /// kIsSame: the row is drawn from as it came, or at least its largest logit is the same.
+  /// kIsSame: bias and penalties do not change the largest logit, so that one mass serves both sums.
   template <bool kCounts, bool kIsSame, class Block>
   static ROLL_KERNEL_TEXT void weigh(const Block& block, BinsShared<Block>& shared, const SampledRow& row, int32_t part,
                                      const sampling::Probabilities& p, const sampling::Probabilities& raw,
@@ -191,7 +191,7 @@ struct WeighParts : OfParts<kNumLanes> {
   }
 };
 
-/// All tokens that a filter keeps, and some that it does not.
+/// Kernel: lists all tokens that the filter keeps, and some that it does not.
 template <int kNumLanes = 512>
 struct ListCandidates : OfParts<kNumLanes> {
   template <class Block>
@@ -221,15 +221,15 @@ struct ListCandidates : OfParts<kNumLanes> {
 
 namespace sampling {
 
-/// The first token up to which all add up to more than `target`. The first warp goes over chunks, then over the one
-/// that it has found, 32 numbers at once.
+/// Returns the smallest token id whose cumulative mass exceeds `target` (inverse CDF). The first warp scans the chunks,
+/// then the chunk that it found, 32 at a time.
 template <class Block>
 ROLL_KERNEL_TEXT int32_t find_in_row(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
                                      const Probabilities& p, uint64_t target) {
   const auto first_beyond = [&](int32_t end, const auto& weight) {
-    for (int32_t begin = 0;; begin += kWarp) {  // the target is below the sum of all, and so the end is never reached
+    for (int32_t begin = 0;; begin += kWarp) {  // ends, because target < total mass
       const int32_t own = begin + block.lane();
-      uint64_t sum = own < end ? weight(own) : 0;  // up to this one, from the first lane's on
+      uint64_t sum = own < end ? weight(own) : 0;  // inclusive prefix sum over lanes
       for (int offset = 1; offset < kWarp; offset *= 2) {
         const uint64_t before = block.shuffle_up(sum, offset);
         if (block.lane() >= offset) sum += before;
@@ -257,7 +257,7 @@ ROLL_KERNEL_TEXT int32_t find_in_row(const Block& block, SampleShared<Block>& sh
 
 struct Found {
   int32_t token;
-  uint64_t all;  // mass that it was picked from
+  uint64_t all;  // total mass that it was drawn from
 };
 
 template <class Block>
@@ -275,7 +275,7 @@ ROLL_KERNEL_TEXT Found pick(const Block& block, SampleShared<Block>& shared, con
   return {find_id(block, tokens, target_of(bits, kept), mass), kept};
 }
 
-/// Draws, and where that is wanted moves the slot on.
+/// Draws a token; if moves_slot, updates the slot with it.
 template <class Block>
 ROLL_KERNEL_TEXT DrawnToken draw_row(const Block& block, SampleShared<Block>& shared, const SampledRow& row,
                                      bool moves_slot) {
@@ -298,7 +298,7 @@ ROLL_KERNEL_TEXT DrawnToken draw_row(const Block& block, SampleShared<Block>& sh
 
 }  // namespace sampling
 
-/// A block for each row.
+/// Kernel: draws; one block per row.
 template <int kNumLanes = 512>
 struct DrawRows {
   static constexpr int kLanes = kNumLanes;
@@ -319,7 +319,7 @@ struct DrawRows {
   }
 };
 
-/// run(kernel) of all, in their order.
+/// Calls run(kernel) for the four kernels, in order.
 template <int kLanes = 512, class Run>
 void each_sampling_kernel(const SampleRows& rows, const Run& run) {
   run(FindTops<kLanes>{{rows}});

@@ -1,4 +1,4 @@
-// The twin of sample_rows.cu where no CUDA compiler was found.
+// Replaces sample_rows.cu in builds without CUDA.
 #include "cuda/sample_rows.h"
 
 #include "base/error.h"

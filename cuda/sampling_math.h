@@ -1,6 +1,6 @@
-// How one token is drawn from one row of logits: the arithmetic that the CPU and CUDA share, so that both draw the same
-// token from the same logits. Both compile it without contracting products and sums into one rounding. Probabilities
-// are float32 relative to the most likely token; what is summed are whole numbers, whose sum knows no order.
+// Sampling arithmetic shared by CPU and CUDA, so that both draw the same token from the same logits. Both compile it
+// without fused multiply-add contraction. Probabilities are float32 relative to the most likely token; sums are over
+// integers, so that order does not matter. Legend: V vocabulary.
 //
 // Order, as Hugging Face and vLLM apply them: logit bias, repetition penalty, frequency and presence penalty,
 // temperature, top_k, top_p, min_p; then random bits pick by inverse CDF in the order of token ids.
@@ -10,7 +10,6 @@
 //   top_k        tokens whose logit is at least the k-th largest (ties stay)
 //   top_p        the fewest tokens, most likely first (ties: the smaller id first), whose probability reaches top_p
 //   min_p        tokens with at least min_p x the largest probability
-// Legend: V vocabulary.
 #pragma once
 
 #include <cmath>
@@ -19,31 +18,33 @@
 
 namespace roll {
 
-/// The parameters of a row, ready for arithmetic.
+/// Sampling parameters of a row.
 struct RowSampling {
   double inverse_temperature = 1;
   double top_p = 1;  // 1: off
   double presence = 0, frequency = 0;
   int64_t top_k = 0;  // 0: off
   float repetition = 1;
-  float least_p = 0;         // smallest float that min_p lets pass; 0: off
-  uint32_t is_greedy = 0;    // the first largest logit
-  uint32_t is_counting = 0;  // a penalty needs the tokens of prompt and response
+  float least_p = 0;         // smallest float >= min_p; 0: off
+  uint32_t is_greedy = 0;    // draws the first token with the largest logit
+  uint32_t is_counting = 0;  // penalties are on: token counts are needed
 };
 
-/// What is done to the logit of one token.
+/// Count and bias of a token whose logit changes.
 struct TouchedToken {
   int32_t token = 0;
-  int32_t count = -1;  // times in the response; 0: only in the prompt; -1: in neither
+  int32_t count = -1;  // occurrences in the response; 0: only in the prompt; -1: in neither
   float bias = 0;
 };
 
+/// Result of a draw.
 struct DrawnToken {
-  int32_t token = 0;   // -1: the logits are not numbers
-  float log_prob = 0;  // nats: log_softmax(logits / temperature)[token] of the row as it came; greedy: temperature 1
-  float processed_log_prob = 0;  // of the distribution that it was drawn from; greedy: 0
+  int32_t token = 0;             // -1: a logit is NaN or +infinity
+  float log_prob = 0;            // nats: log_softmax(raw logits / temperature)[token]; temperature 0: as 1
+  float processed_log_prob = 0;  // nats: after penalties and truncation; greedy: 0
 };
 
+/// Applies bias and penalties to a logit.
 ROLL_HOST_DEVICE float touched_logit(float logit, const TouchedToken& touched, const RowSampling& sampling) {
   logit += touched.bias;
   if (touched.count >= 0) logit = logit < 0 ? logit * sampling.repetition : logit / sampling.repetition;
@@ -52,8 +53,8 @@ ROLL_HOST_DEVICE float touched_logit(float logit, const TouchedToken& touched, c
   return logit;
 }
 
-/// exp(x) for x <= 0 with a relative error below 2e-7 (Cephes' expf polynomial); 0 below -87. Without calls and
-/// branches, so that a loop over it becomes SIMD code: std::exp would take most of the sampler's time.
+/// Returns exp(x) for x <= 0 with a relative error below 2e-7 (Cephes' expf polynomial); 0 below -87. It has no calls
+/// and branches, so that loops vectorize: std::exp would take most of the sampler's time.
 ROLL_HOST_DEVICE float exp_negative(float x) {
   constexpr float kRound = 12582912.0f;  // 1.5 x 2^23: adding it rounds to an integer in the low bits
   const float bounded = x < -87.0f ? -87.0f : x;
@@ -67,53 +68,53 @@ ROLL_HOST_DEVICE float exp_negative(float x) {
   y = y * r + 1.6666665459e-1f;
   y = y * r + 5.0000001201e-1f;
   y = y * r * r + r + 1.0f;
-  const uint32_t exponent = bits_of(shifted) - 0x4B400000u + 127;  // less the bits of kRound
+  const uint32_t exponent = bits_of(shifted) - 0x4B400000u + 127;  // minus the bits of kRound
   const float value = y * float_of(exponent << 23);
   return x < -87.0f ? 0.0f : value;
 }
 
-/// The mass of the most likely token. 2^22 of them, the largest vocabulary, still fit 64 bits.
+/// Mass of the most likely token. 2^22 such masses (the largest vocabulary) fit in 64 bits.
 constexpr uint64_t kFullMass = uint64_t{1} << 40;
 
-/// p x 2^40 as a whole number, for p in [0, 1].
+/// Returns p x 2^40 as an integer, for p in [0, 1].
 ROLL_HOST_DEVICE uint64_t mass_of(float p) {
-  // From 2^12 on, a double's last bit is worth 2^-40; unlike a conversion this is SIMD code on every processor.
+  // In [2^12, 2^13), a double's last bit is worth 2^-40. Unlike a conversion, the addition vectorizes on every CPU.
   const double shifted = static_cast<double>(p) + 0x1p12;
   uint64_t bits;
   memcpy(&bits, &shifted, sizeof bits);
   return bits - (uint64_t{1023 + 12} << 52);
 }
 
-/// log of a sum of masses as a sum of probabilities.
+/// Returns log(mass x 2^-40), the log of a sum of probabilities.
 ROLL_HOST_DEVICE double log_of_mass(uint64_t mass) {
   return log(static_cast<double>(mass) * 0x1p-40);
 }
 
-/// log(mass that a token has of all) = its logit below the largest - log of all.
+/// Returns the log-prob (nats) of a token: (logit - top) / temperature - log_of_mass(all).
 ROLL_HOST_DEVICE float log_prob_of(float logit, float top, const RowSampling& sampling, uint64_t all) {
   const double below = static_cast<double>(logit) - static_cast<double>(top);
   return static_cast<float>(below * sampling.inverse_temperature - log_of_mass(all));
 }
 
-/// What the fewest likely tokens must reach, of `all`.
+/// Returns the top_p cutoff: the mass that the kept tokens must reach, out of the total `all`; at least 1.
 ROLL_HOST_DEVICE uint64_t needed_mass(double top_p, uint64_t all) {
   const auto needed = static_cast<uint64_t>(ceil(top_p * static_cast<double>(all)));
   return needed < 1 ? 1 : needed > all ? all : needed;
 }
 
-/// 53 random bits as a number below `all`.
+/// Scales 53 random bits to an integer below `all`.
 ROLL_HOST_DEVICE uint64_t target_of(uint64_t bits, uint64_t all) {
   __extension__ using Wide = unsigned __int128;
   return static_cast<uint64_t>(static_cast<Wide>(bits) * all >> 53);
 }
 
-/// Unsigned numbers in the order of the floats; both zeros are one.
+/// Maps floats to unsigned integers of the same order; both zeros map to the same.
 ROLL_HOST_DEVICE uint32_t ordered_key(float x) {
   const uint32_t bits = bits_of(x + 0.0f);
   return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 
-/// The count of a token that was drawn.
+/// Returns a token's count after one more draw.
 ROLL_HOST_DEVICE int32_t counted(int32_t count) {
   return count < 0 ? 1 : count + 1;
 }

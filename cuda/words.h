@@ -1,4 +1,4 @@
-// Numbers in words of 32 bits, as tensor cores read them: one float, or two Bf16 or Fp16.
+// 32-bit words as tensor cores read them: one float, or two Bf16 or Fp16; used by attend_pages.h and lane_block.h.
 #pragma once
 
 #include <type_traits>
@@ -8,7 +8,7 @@
 
 namespace roll {
 
-/// word_of<float>(x) is x[0]; of narrower T x[0] and x[1], each rounded.
+/// Packs x[0] (T = float), or x[0] and x[1], each rounded (T = Bf16, Fp16), into a word.
 template <class T>
 ROLL_HOST_DEVICE uint32_t word_of(const float* x) {
   if constexpr (sizeof(T) == 4) {
@@ -29,7 +29,7 @@ ROLL_HOST_DEVICE uint32_t word_of(const float* x) {
   }
 }
 
-/// Number p of a word of T.
+/// Returns element p of a word of T.
 template <class T>
 ROLL_HOST_DEVICE float float_in_word(uint32_t word, int p) {
   if constexpr (sizeof(T) == 4)

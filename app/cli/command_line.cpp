@@ -9,7 +9,8 @@ namespace roll {
 
 namespace {
 
-/// CLI11 names them "TEXT:{auto,cpu,cuda}"; flags that are keys say "[a | b]" at the end of their meaning.
+/// Returns a flag's choices: CLI11's type is "TEXT:{auto,cpu,cuda}"; flags of field_flags.h end their help in "[a |
+/// b]".
 std::vector<std::string> choices_of(const std::string& type, const std::string& doc) {
   const size_t open = type.find(":{");
   if (open != std::string::npos) return CLI::detail::split(type.substr(open + 2, type.find('}', open) - open - 2), ',');
@@ -46,7 +47,7 @@ CommandInfo command_of(const CLI::App& app) {
 }  // namespace
 
 bool ArgumentInfo::may_be_file() const {
-  const bool has_range = doc.ends_with(']');  // as flags that are keys show it
+  const bool has_range = doc.ends_with(']');  // field_flags.h appends it
   return type == "TEXT" && choices.empty() && !has_range && !parse_number(value);
 }
 

@@ -1,4 +1,4 @@
-// The command line as data, read from CLI11's declarations: for completion scripts and the manual page.
+// Describes the command line as data, read from CLI11's declarations; used by `roll completion` and `roll man`.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,27 +8,27 @@
 namespace roll {
 
 struct ArgumentInfo {
-  std::vector<std::string> names;  // "-n", "--config"; of a positional, its one name
+  std::vector<std::string> names;  // "-n", "--config"; a positional has one name
   std::string doc;
   std::string type;                  // "TEXT", "INT"; empty: a flag without value
-  std::vector<std::string> choices;  // all values that it takes; empty: others too
-  std::string value;                 // its default; empty: none
+  std::vector<std::string> choices;  // the only allowed values; empty: not a choice
+  std::string value;                 // default; empty: none
   bool is_required = false;
 
-  /// Whether a file may be meant: a text that is no number and of which nothing else is known.
+  /// Returns true if the value may be a file name: text without choices, range or numeric default.
   bool may_be_file() const;
 };
 
 struct CommandInfo {
-  std::string name, doc, footer;  // "train"; of a subcommand's subcommand "data check"
+  std::string name, doc, footer;  // "train", or "data check" for a nested subcommand
   std::vector<ArgumentInfo> flags, positionals;
   std::vector<std::string> subcommands;  // "check"
 
-  /// Whether it takes key=value pairs.
+  /// Returns true if the command takes key=value pairs.
   bool takes_overrides() const;
 };
 
-/// All subcommands, and theirs, by name.
+/// Returns all subcommands, including nested ones, sorted by name.
 std::vector<CommandInfo> commands_of(const CLI::App& app);
 
 }  // namespace roll

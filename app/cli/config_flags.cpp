@@ -41,7 +41,7 @@ void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>
     } else if (!file.empty() && !is_there(file)) {
       throw user_error("--config = {}: no such file; give the path of a configuration", file);
     }
-    const bool is_broken = sub.remaining_size() > 0;  // an unknown flag, which says more
+    const bool is_broken = sub.remaining_size() > 0;  // an unknown flag is reported instead
     const bool stands_alone = others.flags && others.are_given();
     if (!file.empty() && stands_alone)
       throw user_error("{} stand for a configuration, but there is {}; write keys behind it, as pretrain=MODEL",

@@ -1,4 +1,4 @@
-// Flags for a configuration: its file, and overrides of its keys.
+// Flags of commands that read a configuration: the YAML file, and key=value overrides.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,19 +8,20 @@
 
 namespace roll {
 
-/// Flags that make a file needless.
+/// Flags that replace the file, e.g. --model and --data.
 struct InsteadOfFile {
-  const char* flags = nullptr;  // as one types them
+  const char* flags = nullptr;  // text for messages
   std::function<bool()> are_given{};
 };
 
-/// Adds --config FILE (`roll train FILE.yaml` means it too) and the overrides `key=value`. `help` says whose file it
-/// is. The members must live as long as `sub`. UserError while parsing: there is no file and none of `others`, or both.
+/// Adds --config FILE (`roll train FILE.yaml` works too) and the key=value overrides. help: text of --config. `file`
+/// and `overrides` must outlive `sub`. UserError while parsing: neither or both of a file and `others` are given, or
+/// the file is missing.
 void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>& overrides, const std::string& help,
                       const InsteadOfFile& others = {});
 
-/// "; write key=value" where an unknown flag `--key [value]` of `sub` is a key of the configuration, or "". `next` is
-/// the word behind it.
+/// Returns the hint "; ... write key=value" if the unknown flag `--key [value]` of `sub` is a configuration key, else
+/// "". next: the word after the flag.
 std::string override_for_flag(const CLI::App& sub, const std::string& flag, const std::string& next);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Makes command-line flags of a struct's fields(): the key top_p becomes --top-p with the key's meaning, default, words
-// and range.
+// Generates command-line flags from a struct's fields(): the key top_p becomes --top-p, with the key's description,
+// default, choices and range.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,7 +15,7 @@ namespace roll {
 /// outlive the parsing.
 void add_field_flags(CLI::App& sub, const AnyMember& args, const std::set<std::string>& left_out = {});
 
-/// The flag of a key, without its dashes.
+/// Maps a key to its flag's name without dashes.
 using FlagNames = std::string(const std::string& key);
 
 /// Flags of a struct in which one key decides which others there are: they are only gathered in `given`, and then

@@ -1,4 +1,4 @@
-// --max-length: how long sequences may be, by which a model with LongRoPE turns its heads.
+// The flag --max-length: longest sequence in tokens. LongRoPE models also select their RoPE factors by it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,10 +8,10 @@
 
 namespace roll {
 
-/// `otherwise`: what 0 stands for.
+/// Adds the flag. otherwise: help text for the value 0.
 void add_max_length(CLI::App& sub, int64_t& max_length, const std::string& otherwise);
 
-/// `max_length`, if the model of that folder has so many positions. UserError.
+/// Returns `max_length`. UserError: the model in the folder has fewer positions.
 int64_t checked_length(const std::filesystem::path& model, int64_t max_length);
 
 }  // namespace roll

@@ -1,11 +1,11 @@
-// What a command says of a model's folder before it reads it.
+// Notes about a model folder, which commands print before they load the model.
 #pragma once
 
 #include <filesystem>
 
 namespace roll {
 
-/// Writes folder_notes() to the standard error, one line each. UserError: theirs.
+/// Writes folder_notes() (model/model_folder.h) to standard error, one line each. UserError: as folder_notes().
 void say_notes(const std::filesystem::path& model);
 
 }  // namespace roll

@@ -32,7 +32,8 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-/// UserError: an unknown word or flag before the last subcommand, where CLI11 would only say that one is required.
+/// Checks the words up to the last subcommand, where CLI11 would only report a missing one. UserError: an unknown word
+/// or flag.
 void check_subcommand(const CLI::App& app, int argc, char** argv) {
   const CLI::App* at = &app;
   std::string command = "roll";
@@ -55,13 +56,13 @@ void check_subcommand(const CLI::App& app, int argc, char** argv) {
   }
 }
 
-/// The word of the command line behind `word`, or "".
+/// Returns the argument after `word`, or "".
 std::string word_behind(const std::string& word, int argc, char** argv) {
   char** const found = std::find(argv, argv + argc, word);
   return found + 1 < argv + argc ? found[1] : "";
 }
 
-/// The innermost subcommand that was chosen, and its words.
+/// Returns the innermost chosen subcommand and its full name, e.g. "roll data check".
 std::pair<const CLI::App*, std::string> chosen_command(const CLI::App& app) {
   std::pair<const CLI::App*, std::string> at{&app, "roll"};
   for (auto chosen = app.get_subcommands(); !chosen.empty(); chosen = at.first->get_subcommands())
@@ -69,7 +70,7 @@ std::pair<const CLI::App*, std::string> chosen_command(const CLI::App& app) {
   return at;
 }
 
-/// A name that other commands or programs have for a flag.
+/// Another command's or program's name for one of our flags.
 struct OtherName {
   const char* other;
   const char* own;
@@ -80,7 +81,7 @@ constexpr OtherName kOtherNames[] = {
     {"-n", "--samples"},   {"--chat", "--template"}, {"--gb-memory", "--memory-gb"},
 };
 
-/// "; it is called --out", where `flag` is another name of one that `sub` has, or "".
+/// Returns the hint "; it is called --out" if `flag` is another name of a flag of `sub`, else "".
 std::string own_name(const CLI::App& sub, const std::string& flag) {
   const std::string command = sub.get_name();
   if (command == "new" && (flag == "--out" || flag == "--output"))
@@ -90,7 +91,7 @@ std::string own_name(const CLI::App& sub, const std::string& flag) {
   return "";
 }
 
-/// The error of the first word that no flag or positional takes.
+/// Returns the error for the first argument that no flag or positional accepts.
 UserError unknown_word(const CLI::App& app, int argc, char** argv) {
   const auto [where, command] = chosen_command(app);
   for (std::string word : app.remaining(true)) {
@@ -109,8 +110,8 @@ UserError unknown_word(const CLI::App& app, int argc, char** argv) {
                     words.empty() ? "" : words.front(), command);
 }
 
-/// The rule of CLI11's range, whose bounds it prints without a point where they are whole numbers. `low` may be
-/// PositiveNumber's least double, which it prints as zero.
+/// Words the rule of a CLI11 range. CLI11 prints whole-number bounds without a decimal point, and the lower bound of
+/// PositiveNumber as zero.
 std::string range_rule(const std::string& value, const std::string& low, const std::string& high) {
   if (std::stod(high) > 1e18) return "must be above 0";
   const bool is_whole = low.find('.') == std::string::npos;
@@ -119,7 +120,7 @@ std::string range_rule(const std::string& value, const std::string& low, const s
   return fmt::format("must be {}in {:.10g}..{:.10g}", is_one ? "" : kind, std::stod(low), std::stod(high));
 }
 
-/// CLI11's message about a value, in the form of all other messages.
+/// Rewrites CLI11's message about a value in the form of our other messages.
 std::string in_our_words(const std::string& error) {
   std::smatch part;
   if (std::regex_match(error, part, std::regex("(-\\S+): Value (.*) not in range (\\S+) to (\\S+)")))
@@ -144,8 +145,7 @@ std::string in_our_words(const std::string& error) {
   return error;
 }
 
-/// CLI11's help, of which a terminal gets the longer lines wrapped between words, with a flag's description in its
-/// column.
+/// Returns CLI11's help; for a terminal, wraps long lines and keeps descriptions in their column.
 std::string fitted_help(const std::string& text) {
   const Terminal terminal = terminal_of(STDOUT_FILENO);
   if (!terminal.interactive) return text;
@@ -153,7 +153,7 @@ std::string fitted_help(const std::string& text) {
   std::string fitted;
   for (std::string line; std::getline(in, line);) {
     const size_t begin = std::min(line.find_first_not_of(' '), line.size());
-    // A flag or a subcommand, two blanks or more, and what it does.
+    // The line is a flag or subcommand, at least two blanks, and its description.
     const size_t gap = line.find("  ", begin);
     const size_t column = gap == line.npos ? begin : line.find_first_not_of(' ', gap);
     const bool leaves_room = column != line.npos && static_cast<int>(column) < terminal.columns / 2;
@@ -179,7 +179,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     const auto [where, command] = chosen_command(app);
     if (!where->get_allow_extras() && !app.remaining(true).empty())
-      throw unknown_word(app, argc, argv);  // perhaps the misspelt flag that seems to be missing
+      throw unknown_word(app, argc, argv);  // it may be the misspelled required flag
     throw user_error("{}\n`{} --help` says more", in_our_words(e.what()), command);
   }
   return 0;

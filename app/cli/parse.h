@@ -1,12 +1,12 @@
-// Parses the command line by CLI11, with messages of our own that suggest what a mistyped word meant.
+// Parses the command line with CLI11; error messages are our own and suggest corrections.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
 namespace roll {
 
-/// Parses and runs the chosen subcommand. Returns 0 after --help and --version. UserError: unknown subcommands and
-/// flags (with the nearest known one), values that do not fit, missing flags.
+/// Parses the arguments and runs the chosen subcommand; returns 0, also after --help and --version. UserError: a
+/// subcommand or flag is unknown (the message names the nearest one), a value is invalid, or a flag is missing.
 int parse_and_run(CLI::App& app, int argc, char** argv);
 
 }  // namespace roll

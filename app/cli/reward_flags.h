@@ -1,5 +1,5 @@
-// The flags that describe a reward where no configuration does: --reward, which is the key type, and the other keys
-// of rewards.<domain>.
+// Flags that describe a reward without a configuration file: --reward (the key `type`) and the other keys of
+// rewards.<domain>. Used by `roll score` and `roll data`.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ struct FlaggedReward {
   }
 };
 
-/// The flag of a key of FlaggedReward, without its dashes: `type` is --reward, as in all commands.
+/// Returns the flag of a key of FlaggedReward, without dashes; `type` is called reward, as in all commands.
 inline std::string reward_flag(const std::string& key) {
   return key == "type" ? "reward" : key;
 }
 
-/// Runs `work`, whose UserErrors name a key by the flag that sets it: "--reward = x" in place of "--type = x".
+/// Runs `work` and rewrites its UserErrors to name the flag: "--reward = x" instead of "--type = x".
 template <class Work>
 void in_words_of_flags(const Work& work) {
   try {
@@ -40,7 +40,8 @@ void in_words_of_flags(const Work& work) {
   }
 }
 
-/// Flags of all keys but those that only a file can hold. `given` must outlive the parsing; read_flags() reads it.
+/// Adds flags for all keys, except keys that only a file can hold. `given` must outlive the parsing; read_flags() reads
+/// it.
 inline void add_reward_flags(CLI::App& sub, Node& given) {
   FlaggedReward defaults;
   gather_field_flags(sub, defaults, given,

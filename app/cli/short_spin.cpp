@@ -1,4 +1,5 @@
-// Starts the program again with a short spin of idle threads (job/threads.h), unless the environment settles that.
+// Restarts the program with GOMP_SPINCOUNT set, so that idle OpenMP threads spin only briefly (job/threads.h); does
+// nothing if the environment already decides it.
 #include <linux/limits.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -9,7 +10,7 @@
 
 namespace {
 
-/// Happens once: the new environment settles it. Where it cannot happen, libgomp's default stays.
+/// Runs execve() once; the new environment stops a second time. If execve() fails, libgomp's default applies.
 void start_with_short_spin(int, char** arguments, char** environment) {
   std::vector<char*> variables;
   for (; *environment; ++environment) {
@@ -17,14 +18,14 @@ void start_with_short_spin(int, char** arguments, char** environment) {
     variables.push_back(*environment);
   }
   variables.insert(variables.end(), {const_cast<char*>(roll::kShortSpin), nullptr});
-  const bool through_loader = ::getauxval(AT_BASE) == 0;  // "ld.so roll ...": then exe is the loader
+  const bool through_loader = ::getauxval(AT_BASE) == 0;  // started as "ld.so roll ...": /proc/self/exe is the loader
   char program[PATH_MAX] = "";
   if (!through_loader && ::readlink("/proc/self/exe", program, sizeof program - 1) > 0)
     ::execve(program, arguments, variables.data());
 }
 
-// The loader calls these before any library's constructors: before libgomp reads the environment, and before LibTorch's
-// costly start. The environment comes as an argument, as libc has none yet.
+// The loader calls .preinit_array before any library constructor: before libgomp reads the environment and before
+// LibTorch's slow start. The environment is passed as an argument, as libc is not initialized yet.
 [[gnu::section(".preinit_array"), gnu::used]] void (*before_constructors)(int, char**, char**) = start_with_short_spin;
 
 }  // namespace

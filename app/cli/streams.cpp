@@ -17,7 +17,7 @@ namespace roll {
 
 namespace {
 
-/// Of regular files only: two ends of a terminal, or /dev/null twice, do each other no harm.
+/// Returns true if both are the same regular file; a shared terminal or /dev/null is harmless.
 bool is_same_file(const std::string& input, const std::string& output) {
   const auto look = [](const std::string& name, int fd, struct stat& found) {
     return (name == "-" ? ::fstat(fd, &found) : ::stat(name.c_str(), &found)) == 0 && S_ISREG(found.st_mode);

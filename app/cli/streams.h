@@ -1,5 +1,5 @@
-// Files of the command line: those named by --input, --out and other flags ("-" is standard input or output), and
-// those that come with the program.
+// Input and output files of commands: named by --input, --out and other flags ("-" is standard input or output), or
+// shipped with the program.
 #pragma once
 
 #include <filesystem>
@@ -13,22 +13,22 @@
 
 namespace roll {
 
-/// What --input says of itself where rows() are read.
+/// Help text of --input for commands that call Input::rows().
 constexpr const char* kRowInput =
     "rows: JSON lines or an array, CSV, Parquet, also .gz and .zst; known columns of others are recognised; - is JSON "
     "lines on standard input";
 
 class Input {
  public:
-  /// UserError "flag = name: ..." when the file cannot be opened.
+  /// Opens the file. UserError "flag = name: ...": it cannot be opened or read.
   explicit Input(const std::string& name, const std::string& flag = "--input");
   std::istream& stream() { return *stream_; }
-  /// For messages.
+  /// Returns the name for messages.
   const std::string& name() const { return name_; }
-  /// As it was given: a path, or "-".
+  /// Returns the name as given: a path, or "-".
   const std::string& path() const { return path_; }
-  /// A regular file's, of any format that is read; else JSON lines (row_source.h). A layout that is recognised is noted
-  /// on standard error.
+  /// Returns the rows: any supported format for a regular file, else JSON lines (row_source.h). If the first row is not
+  /// `is_own`, the file's column layout is detected; a note on standard error names it.
   RowSource rows(const std::function<bool(const Json& row)>& is_own);
 
  private:
@@ -39,12 +39,12 @@ class Input {
 
 class Output {
  public:
-  /// UserError when the file cannot be opened for writing.
+  /// Opens the file. UserError: it cannot be opened for writing.
   explicit Output(const std::string& name);
-  /// Also where it is, by whatever path, the one that `input` reads: opening it would empty that.
+  /// Opens the file. UserError: also if it is the file that `input` reads, because opening would empty it.
   Output(const std::string& name, const Input& input);
   std::ostream& stream() { return stream_; }
-  /// Call after the last line: SystemError if something could not be written.
+  /// Flushes; call it after the last line. SystemError: not everything was written.
   void close();
 
  private:
@@ -53,21 +53,22 @@ class Output {
   std::ostream stream_;
 };
 
-/// On standard output, for programs; a terminal gets it harmless (base/console.h). SystemError: not all was written.
+/// Prints data on standard output, unchanged for programs and escaped for a terminal (base/console.h). SystemError: not
+/// everything was written.
 void print_data(const std::string& text);
 
-/// The files of data rows that a flag or key names (expand_files()). UserError "flag = name: ...".
+/// Returns the row files that a flag or key names (expand_files()). UserError "flag = name: ...": as expand_files().
 std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const std::vector<std::string>& names,
                                                  const std::optional<std::string>& split = {});
 
-/// UserError "flag = file: ..." where the folder is missing in which a file is to be written, or is a checkpoint's.
+/// Checks the folder of an output file. UserError "flag = file: ...": it is missing, or belongs to a checkpoint.
 void check_folder_of(const std::string& flag, const std::filesystem::path& file);
 
-/// The first of `names` that is there, below share/roll of an installation or in the checkout that the program was
-/// built in; the two may have different ones. UserError: none is.
+/// Returns the first existing file of `names`, in share/roll of the installation or in the source checkout of the
+/// program. UserError: none exists.
 std::filesystem::path own_file(const std::vector<std::string>& names);
 
-/// "warning: ..." for each, on standard error.
+/// Prints each as "warning: ..." on standard error.
 void print_warnings(const std::vector<std::string>& warnings);
 
 }  // namespace roll

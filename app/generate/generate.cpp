@@ -1,4 +1,4 @@
-// roll generate: prompts to responses, a conversation, or how fast both are.
+// roll generate: generates responses to prompts, holds a conversation, or measures the speed.
 #include "app/generate/generate.h"
 
 #include <CLI/CLI.hpp>
@@ -41,7 +41,7 @@ std::shared_ptr<GenerateFlags> make_flags() {
   return flags;
 }
 
-/// Flags that mean nothing beside `flag`, and why.
+/// Flags that cannot be combined with `flag`, and the reason.
 struct Exclusion {
   const char* flag;
   std::vector<const char*> others;

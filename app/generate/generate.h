@@ -1,4 +1,4 @@
-// The three uses of `roll generate`, and the flags that they share.
+// The three modes of `roll generate` (responses, --chat, --bench) and their common flags.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@ struct GenerateFlags {
        with_processed = false;
   int64_t num_responses = 1, kv_cache_mib = 0, page_size = 16, prompt_tokens = 128;
   std::vector<int64_t> batches = {1, 8, 32};
-  GeneratingArgs generating;  // as given; a line's own "sampling" goes out from them
+  GeneratingArgs generating;  // defaults, which an input line's "sampling" object overrides
   SamplingParams sampling;
 
-  /// Whether the sampler reads weights of 8 bits; all else is then as with auto.
+  /// Returns true for int8 weights; other tensors then have the dtype of auto.
   bool reads_int8() const { return dtype == "int8"; }
 };
 
-/// The model of --model on --device in --dtype, for sequences as long as --max-length or the benchmark's; that device
-/// is the thread's from here on. UserError: --max-length is more than it has positions.
+/// Loads --model on --device in --dtype, for sequences up to --max-length (--bench: the benchmark's length), and makes
+/// the device the thread's current one. UserError: --max-length exceeds the model's positions.
 Transformer open_model(const GenerateFlags& flags);
 
-/// Prompts of --input or --prompt to responses.
+/// Generates responses to the prompts of --input or --prompt.
 void generate_responses(const GenerateFlags& flags);
-/// --chat
+/// Runs --chat: an interactive conversation.
 void chat(const GenerateFlags& flags);
-/// --bench
+/// Runs --bench: prints prefill and decoding speed.
 void bench_generation(const GenerateFlags& flags);
 
 }  // namespace roll

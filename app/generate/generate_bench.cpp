@@ -1,4 +1,4 @@
-// roll generate --bench: how fast a model samples here, beside what this machine allows.
+// roll generate --bench: measures the sampling speed of a model and its share of this machine's limits.
 #include <fmt/format.h>
 
 #include <algorithm>

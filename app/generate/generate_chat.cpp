@@ -1,4 +1,4 @@
-// roll generate --chat: a line, an answer as it is drawn, and so on.
+// roll generate --chat: reads a line, streams the answer, and repeats.
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ namespace roll {
 namespace {
 
 constexpr int64_t kLongest = 32768;  // tokens, unless --kv-cache-mib or --max-length says otherwise
-constexpr int kLook_ms = 100;        // for a wish to stop
+constexpr int kLook_ms = 100;        // poll interval for stop signals
 
 EngineLimits limits_of(const GenerateFlags& flags, const Transformer& model) {
   const int64_t bytes = flags.kv_cache_mib << 20;
@@ -37,7 +37,8 @@ EngineLimits limits_of(const GenerateFlags& flags, const Transformer& model) {
           .int8_weights = flags.reads_int8()};
 }
 
-/// Returns when there is something to read, or its end. Reading itself would wait on after a signal.
+/// Returns when input or its end can be read; throws if a stop signal arrives, where a blocking read would go on
+/// waiting.
 void wait_for_input() {
   pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   int ready = 0;
@@ -86,7 +87,7 @@ class Chat {
     return is_there;
   }
 
-  /// A person can say something else; whoever wrote the lines beforehand cannot.
+  /// Answers a line. On a terminal a UserError is only a warning, as the user can type another line.
   void try_to_answer(const std::string& line) {
     if (!is_terminal_) return answer(line);
     try {
@@ -120,7 +121,7 @@ class Chat {
     num_drawn_ += counts.drawn;
     if (!response.ids.empty()) conversation_.answer(response);
     log_cut(response, std::ssize(prompt_ids));
-    if (stop_wish() == StopKind::kInterrupt) request_stop(std::nullopt);  // it was about this answer
+    if (stop_wish() == StopKind::kInterrupt) request_stop(std::nullopt);  // Ctrl-C only stops the current answer
     throw_if_stopped();
   }
 

@@ -1,4 +1,4 @@
-// Prompts to responses: JSON lines in the order of the prompts, or text as it is drawn.
+// roll generate for prompts: writes responses as JSON lines in the order of the prompts, or streams their text.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -25,11 +25,11 @@ namespace roll {
 
 namespace {
 
-/// A response's random numbers are named by its line and its number within the line, so that `-n 8` begins with the
-/// same four responses as `-n 4`; in a line with a seed of its own by that and the number, as `roll serve` does it.
+/// A response's RNG key is its line and its index in the line, so that the first four of 8 samples equal 4 samples. In
+/// a line with its own seed the key is the seed and the index, as in `roll serve`.
 constexpr int64_t kMaxResponses = 1 << 16;
 
-/// Of --prompt.
+/// Returns the --prompt texts as rows.
 RowSource rows_of_flags(const GenerateFlags& flags) {
   return [&flags](const auto& take) {
     for (size_t i = 0; i < flags.prompts.size(); ++i) {
@@ -56,7 +56,7 @@ std::vector<GenerationRequest> requests_of(const std::vector<PromptLine>& lines,
   return requests;
 }
 
-/// Lines in order: each is written as soon as all earlier ones are.
+/// Writes lines in order: each as soon as all earlier ones are written.
 class OrderedLines {
  public:
   OrderedLines(std::ostream& out, size_t count) : out_(out), lines_(count) {}
@@ -159,7 +159,7 @@ struct Work {
   const SamplingParams& sampling;
   EngineLimits limits;
   Log& log;
-  bool with_processed;  // log-probs in lines
+  bool with_processed;  // lines include processed_log_probs
 };
 
 void sample(const Work& work, const OnGenerated& on_done, SamplerHooks hooks) {
@@ -172,7 +172,7 @@ void sample(const Work& work, const OnGenerated& on_done, SamplerHooks hooks) {
   work.log.info("{}", text_of(counts, watch.seconds()));
 }
 
-/// Without progress: a line that is redrawn would get in the way of the text.
+/// Streams the texts, without a progress line, which would disturb the text.
 void show_texts(const Work& work, std::ostream& out) {
   const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) {
     return work.tokenizer.decode(ids, skip, /*goes_on=*/true);
@@ -222,7 +222,7 @@ void generate_responses(const GenerateFlags& flags) {
   limits.int8_weights = flags.reads_int8();
   const std::string output_name = flags.output.value_or("-");
   Output output = input ? Output(output_name, *input) : Output(output_name);
-  catch_stop_signals();  // what is done by then is written
+  catch_stop_signals();  // finished responses are written
   Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)});
   log.info("{}", threads_text());
   if (limits.max_length > model.spec().max_positions && !longer_by_flag(model.spec()).empty())

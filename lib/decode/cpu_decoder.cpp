@@ -14,11 +14,11 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kQueriesAtOnce = 8;  // of one sequence: they meet a strip of keys while it is in cache
-constexpr int64_t kRowsPerTask = 4;    // of the work between products
-constexpr int64_t kGatedRows = 128;    // whose gate and up wait in a thread's memory for each other
+constexpr int64_t kQueriesAtOnce = 8;  // queries of a sequence that share a block of keys in cache
+constexpr int64_t kRowsPerTask = 4;    // rows per task between GEMMs
+constexpr int64_t kGatedRows = 128;    // rows whose gate and up products fit a thread's scratch memory
 
-/// f(i) for each row.
+/// Calls f(i) for each row, shared among the team.
 template <class F>
 void for_rows(ThreadTeam::Member& member, int64_t count, const F& f) {
   member.share((count + kRowsPerTask - 1) / kRowsPerTask, [&](int64_t task) {
@@ -48,9 +48,9 @@ CpuDecoder<T>::CpuDecoder(const Transformer& model, const DecoderSizes& sizes)
 
 template <class T>
 void CpuDecoder<T>::make_buffers() {
-  int64_t qkv = 0, mixed = 0, gated = 0, branch = 0;  // the widest
-  int64_t logits = 0, chosen = 0, expert_gated = 0;   // of experts
-  int64_t rates = 0;                                  // of delta nets
+  int64_t qkv = 0, mixed = 0, gated = 0, branch = 0;  // maximum widths
+  int64_t logits = 0, chosen = 0, expert_gated = 0;   // MoE
+  int64_t rates = 0;                                  // delta nets
   for (const DecoderBlock& block : blocks_) {
     if (const auto* attention = std::get_if<AttentionBlock>(&block.mixer)) {
       qkv = std::max(qkv, attention->qkv.padded_outputs());
@@ -128,7 +128,7 @@ LogitRows CpuDecoder<T>::run(std::span<const DecoderRow> rows, std::span<const i
 template <class T>
 void CpuDecoder<T>::run_rows(Member& member) {
   embed(member);
-  const DecoderBlock* last = nullptr;  // whose branch is to be added
+  const DecoderBlock* last = nullptr;  // block whose branch must be added
   for (const DecoderBlock& block : blocks_) {
     add_and_norm(member, last, block.norm);
     std::visit([&](const auto& mixer) { mix(member, mixer); }, block.mixer);
@@ -171,7 +171,7 @@ void CpuDecoder<T>::embed(Member& member) {
   sum_over_ranks(member, x_);
 }
 
-/// x += scale * after(branch + bias).
+/// Computes x += scale * after(branch + bias).
 template <class T>
 void CpuDecoder<T>::add_branch(const DecoderBlock& block, float* x, float* branch) const {
   const float *const bias = data_or_null(block.out_bias), *const after = data_or_null(block.after);
@@ -181,7 +181,7 @@ void CpuDecoder<T>::add_branch(const DecoderBlock& block, float* x, float* branc
   add_to_row(x, branch, nullptr, hidden_, block.scale);
 }
 
-/// The branch of the block before (null: there is none) joins the stream, and the next product's input is made.
+/// Adds the branch of the previous block (null: none) to the residual stream and computes the next GEMM's input.
 template <class T>
 void CpuDecoder<T>::add_and_norm(Member& member, const DecoderBlock* last, const at::Tensor& norm) {
   const float* const weight = data_or_null(norm);
@@ -203,7 +203,7 @@ void CpuDecoder<T>::multiply(Member& member, const PackedWeight& weight, Inputs 
   });
 }
 
-/// Biases, norms and rotation of q and k; k and v go to their page.
+/// Applies biases, q/k norm and RoPE, and writes k and v to their pages.
 template <class T>
 void CpuDecoder<T>::place(Member& member, const AttentionBlock& block) {
   const KvPages<T> pages = pages_of(block);
@@ -248,7 +248,7 @@ void CpuDecoder<T>::attend(Member& member, const AttentionBlock& block) {
   });
 }
 
-/// What the heads of a key and value head have read, times the sigmoid of their gate.
+/// Multiplies the attention output of the heads of a key/value head by the sigmoid of their gate.
 template <class T>
 void CpuDecoder<T>::open(const AttentionBlock& block, Run run, int64_t kv_head) {
   const int64_t width = block.heads / block.kv_heads * block.head_dim, begin = kv_head * width;

@@ -1,8 +1,8 @@
-// The decoder of the CPU. It repacks the weights into the order in which they are read; the stages of a layer's blocks
-// share one team of threads. Each kind of mixer that it knows (CpuMixers) has its block, pack() and mix() here.
-// A token's numbers do not depend, to the bit, on what is computed beside it, on the pages that hold its sequence, or
-// on whether the tokens before it came one by one or together: so neither do samples. Legend: N rows (tokens), E hidden
-// size, V vocabulary, H query heads, Hkv key/value heads, D head size.
+// Decoder for the CPU. It repacks the weights into the order in which they are read; one thread team runs all stages of
+// a layer. Each supported mixer (CpuMixers) has its block struct, add_block() and mix() here.
+// Results are batch-invariant, bit by bit: a token's logits, and so its samples, do not depend on other rows, on page
+// placement, or on whether earlier tokens came one by one or together. Legend: N rows (tokens), E hidden size, V
+// vocabulary, P pages, H query heads, Hkv key/value heads, D head size; delta nets: Hv value heads, Dk, Dv head sizes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -26,16 +26,16 @@
 namespace roll {
 
 using CpuMixers = MixerKinds<Attention, GatedMlp, Experts, GatedDeltaNet>;
-/// All of them; of norms over the heads of several ranks see has_cpu_decoder().
+/// Supported model features; kWideHeadNorm only without tensor parallelism (has_cpu_decoder()).
 inline constexpr Features kCpuFeatures = {
     Feature::kWindow,     Feature::kSoftCap,    Feature::kScoreScale, Feature::kTurning,     Feature::kWideHeadNorm,
     Feature::kNormOffset, Feature::kNormBehind, Feature::kActivation, Feature::kBranchScale, Feature::kEmbeddingScale,
     Feature::kLogitScale, Feature::kLogitCap,   Feature::kOutputGate, Feature::kRecurrence};
 
-/// Whether one of them runs the model: float32 or bfloat16 on the CPU, with mixers that it knows.
+/// Returns true if a CpuDecoder can run the model: float32 or bfloat16 on the CPU, with supported mixers and features.
 bool has_cpu_decoder(const Transformer& model);
 
-/// Rows in memory of a tensor that outlives them: what threads use, to whom a tensor's own ways are long.
+/// Raw view of a tensor's rows, faster to index than at::Tensor; the tensor must outlive it.
 template <class Number>
 struct RowsOf {
   Number* data = nullptr;
@@ -43,41 +43,41 @@ struct RowsOf {
   Number* operator[](int64_t row) const { return data + row * stride; }
 };
 
-/// T: float or c10::BFloat16, the model's numbers, in which products' inputs and pages are, and weights unless 8 bits
-/// are asked for. Sums, norms and the residual stream are float32.
+/// T: float or c10::BFloat16, the model's dtype: type of GEMM inputs and pages, and of weights unless int8_weights.
+/// Sums, norms and the residual stream are float32.
 template <class T>
 class CpuDecoder : public Decoder {
  public:
-  /// `model` is of T, and must outlive it.
+  /// `model` must have dtype T and outlive the decoder.
   CpuDecoder(const Transformer& model, const DecoderSizes& sizes);
 
   void copy_page(int64_t from, int64_t to) override;
   const ExpertRecord& experts() const override { return record_; }
   LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) override;
 
-  /// Bytes of the experts' weights that the last run() read: of those that its tokens go through.
+  /// Returns the bytes of expert weights that the last run() read (only experts with tokens are read).
   int64_t expert_bytes() const { return expert_bytes_; }
 
  private:
   static constexpr at::ScalarType kDtype = c10::CppTypeToScalarType<T>::value;
   at::ScalarType packed_dtype() const { return sizes_.int8_weights ? at::kChar : kDtype; }
 
-  // Norms and biases are float32, and undefined where the model has none.
+  // Norms and biases are float32; undefined if the model has none.
   struct AttentionBlock {
-    int64_t heads, kv_heads, head_dim;  // of this rank
-    PackedWeight qkv, o;                // behind queries, keys and values the gate of what heads read, where it is
+    int64_t heads, kv_heads, head_dim;  // on this rank
+    PackedWeight qkv, o;                // qkv: q, k, v, and the output gate if is_gated
     at::Tensor keys, values;
     at::Tensor q_norm, k_norm, qkv_bias;
     bool is_gated = false;
     Turning turning;
     int64_t window = 0;
-    bool norms_together = false;  // over all heads
-    float scale = 1, cap = 0;     // of scores
+    bool norms_together = false;  // q/k norm over all heads at once
+    float scale = 1, cap = 0;     // factor and soft cap of scores
 
     int64_t qkv_width() const { return (heads + 2 * kv_heads) * head_dim; }
   };
   struct GatedBlock {
-    int64_t inner;  // of this rank
+    int64_t inner;  // on this rank
     PackedWeight gate, up, down;
     at::Tensor gate_bias, up_bias;
     Activation activation = Activation::kSilu;
@@ -85,40 +85,41 @@ class CpuDecoder : public Decoder {
   struct ExpertsBlock {
     RoutingRule routing;
     int64_t number;
-    at::Tensor bias;      // float32; undefined: there is none
-    PackedWeight router;  // float32; below its rows that of the shared expert's gate, where it has one
+    at::Tensor bias;      // float32; undefined: none
+    PackedWeight router;  // float32; if gates_shared, the last row is the shared expert's gate
     bool gates_shared;
-    std::vector<PackedWeight> gates, ups, downs;  // of each expert
-    int64_t inner;                                // of this rank
+    std::vector<PackedWeight> gates, ups, downs;  // per expert
+    int64_t inner;                                // on this rank
     std::optional<GatedBlock> shared;
   };
   struct DeltaBlock {
     DeltaHeads heads;
     int64_t num_taps;
     PackedWeight qkvz, ba, o;   // ba: float32
-    at::Tensor taps;            // [taps, q k v]
+    at::Tensor taps;            // convolution weights [taps, q k v]
     at::Tensor a_log, dt_bias;  // [Hv]
     at::Tensor norm;            // [Dv]
-    at::Tensor states, tails;   // of each page: [P, Hv, Dk, Dv], [P, taps - 1, q k v]
+    at::Tensor states, tails;   // per page: [P, Hv, Dk, Dv], [P, taps - 1, q k v]
   };
   using MixerBlock = std::variant<AttentionBlock, GatedBlock, ExpertsBlock, DeltaBlock>;
   struct DecoderBlock {
     at::Tensor norm;
     MixerBlock mixer;
-    at::Tensor out_bias;  // of what the mixer adds to the residual stream
-    at::Tensor after;     // the norm of that
-    float scale = 1;      // and what it is multiplied by
+    at::Tensor out_bias;  // bias of the mixer's output
+    at::Tensor after;     // norm of the mixer's output
+    float scale = 1;      // factor of the mixer's output
   };
   using Rows = RowsOf<float>;
   using Inputs = RowsOf<T>;
-  /// Rows of one sequence that attend together.
+  /// Consecutive rows of one sequence, processed together.
   struct Run {
     int64_t first = 0, count = 0;
   };
   using Member = ThreadTeam::Member;
 
+  /// Bytes of memory for packed weights (room_of), or for a block's weights and pages (room_for).
   int64_t room_of(const Linear& linear) const;
-  /// A weight of its own, or of products that are made as one: [all their outputs, inputs].
+  /// Packs the weights of linears with a common input into one: [sum of outputs, inputs].
   PackedWeight packed_together(const std::vector<Linear>& linears, StreamedMemory& memory) const;
   int64_t room_for(const Attention& attention, const LayerWeights& weights) const;
   int64_t room_for(const GatedMlp& mlp, const LayerWeights& weights) const;
@@ -126,10 +127,10 @@ class CpuDecoder : public Decoder {
   void add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
   void push_block(MixerBlock own, const Block& block, const LayerWeights& weights, const at::Tensor& out_bias);
   GatedBlock packed_mlp(const GatedMlp& mlp, const LayerWeights& weights, StreamedMemory& memory) const;
-  // Of experts: decode/cpu_experts.cpp.
+  // MoE layers, in decode/cpu_experts.cpp.
   int64_t room_for(const Experts& experts, const LayerWeights& weights) const;
   void add_block(const Experts& experts, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
-  // Of gated delta nets: decode/cpu_delta.cpp.
+  // Gated delta nets, in decode/cpu_delta.cpp.
   int64_t room_for(const GatedDeltaNet& net, const LayerWeights& weights) const;
   void add_block(const GatedDeltaNet& net, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
   void pack_weights();
@@ -141,7 +142,7 @@ class CpuDecoder : public Decoder {
   void add_and_norm(Member& member, const DecoderBlock* last, const at::Tensor& norm);
   void add_branch(const DecoderBlock& block, float* x, float* branch) const;
   void multiply(Member& member, const PackedWeight& weight, Inputs x, int64_t rows, Rows y);
-  /// input -> branch, without its bias.
+  /// Computes branch_ from input_, without the output bias.
   void mix(Member& member, const AttentionBlock& block);
   void mix(Member& member, const GatedBlock& block);
   void mix(Member& member, const ExpertsBlock& block);
@@ -152,19 +153,22 @@ class CpuDecoder : public Decoder {
     int64_t inner;
     Activation activation;
   };
-  /// gated = activation(input gate^T) * (input up^T): a panel of both, rows [begin, end). `next`: the panel after it.
+  /// Computes gated = activation(input gate^T) * (input up^T) for one weight panel and rows [begin, end). next: the
+  /// panel to prefetch.
   void gate_panel(const GatePart& part, int64_t panel, int64_t next, Inputs input, Inputs gated, int64_t begin,
                   int64_t end) const;
   void choose(Member& member, const ExpertsBlock& block);
-  /// The choices by expert, and the experts that have some.
+  /// Groups the chosen rows by expert, and lists the experts that have rows.
   void sort_choices(const ExpertsBlock& block);
   void run_experts(Member& member, const ExpertsBlock& block);
   void combine(Member& member, const ExpertsBlock& block);
-  /// Sequences of this call, those behind whose states others begin a round before these.
+  /// Groups the call's sequences into rounds: a sequence that starts from a state written in this call runs in a later
+  /// round.
   void lay_out_rounds();
-  /// A sequence's rows through a key head and its value heads.
+  /// Runs a sequence's rows through a key head and its value heads.
   void recur(const DeltaBlock& block, Run run, int64_t key_head);
-  /// A row's numbers behind the convolution through the states [value heads of the key head, Dk, Dv].
+  /// Updates the states [value heads of the key head, Dk, Dv] with a row and writes its output. x: q, k, v after the
+  /// convolution.
   void step_heads(const DeltaBlock& block, int64_t row, int64_t key_head, float* x, float* states);
   void place(Member& member, const AttentionBlock& block);
   void attend(Member& member, const AttentionBlock& block);
@@ -182,24 +186,24 @@ class CpuDecoder : public Decoder {
   DecoderSizes sizes_;
   int64_t hidden_ = 0;
   float eps_ = 0;
-  std::vector<DecoderBlock> blocks_;  // of all layers
+  std::vector<DecoderBlock> blocks_;  // all layers
   PackedWeight lm_head_;
   at::Tensor embedding_, final_norm_;
   std::vector<Angles> angles_;
   ThreadTeam team_;
-  // x: the residual stream. branch: what is to be added to it.
+  // x_: residual stream. branch_: mixer output to add to it.
   at::Tensor x_, qkv_, branch_, logits_, gathered_;
-  at::Tensor input_, mixed_, gated_;  // of T: what products read
+  at::Tensor input_, mixed_, gated_;  // type T: GEMM inputs
 
   ExpertRecord record_;
-  // Of experts: the router's logits; of each choice, sorted by expert, input, gated and result.
+  // MoE: router logits; input, gated and result of each (row, expert) choice, sorted by expert.
   at::Tensor router_logits_, spread_, expert_gated_, expert_results_;
-  at::Tensor rates_;  // of delta nets: b and a
+  at::Tensor rates_;  // delta nets: b and a
 
-  // State of the call of run() that runs.
-  std::vector<int32_t> choices_;        // [N, K]: experts of each row
+  // State of the current run().
+  std::vector<int32_t> choices_;        // [N, K]: experts per row
   std::vector<float> choice_weights_;   // [N, K]
-  std::vector<int64_t> choice_places_;  // [N, K]: sorted
+  std::vector<int64_t> choice_places_;  // [N, K]: index in the order sorted by expert
   struct ExpertRows {
     int64_t expert = 0, first = 0, count = 0;
   };
@@ -208,7 +212,7 @@ class CpuDecoder : public Decoder {
   std::span<const DecoderRow> rows_;
   std::span<const int64_t> wanted_;
   std::vector<Run> runs_;
-  std::vector<std::vector<Run>> rounds_;  // empty of a model without delta nets
+  std::vector<std::vector<Run>> rounds_;  // empty for models without delta nets
 };
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Gated delta nets in the CPU's decoder. A page holds the state behind the last token that was written to it, so a
-// sequence goes on from the page of the token before; each key head, with its value heads, is a thread's own.
+// Gated delta nets (linear attention) of the CPU decoder. A page holds the state after the last token written to it, so
+// a sequence continues from the page of its previous token. A thread task is a key head with its value heads.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -15,15 +15,16 @@ namespace roll {
 
 namespace {
 
-/// Numbers of a row that a key head convolves.
+/// Channels of a row that a key head convolves.
 struct Channels {
-  int64_t begin = 0, width = 0, own = 0;  // in a row; and where they begin among those of the head
+  int64_t begin = 0, width = 0, own = 0;  // begin: offset in a row; own: offset in the head's channels
 };
 
-/// What a key head convolves of a run of tokens and of those before it: its queries, keys and values side by side.
+/// Convolution input of a key head for a run of tokens and the tokens before it: queries, keys and values,
+/// concatenated.
 class HeadRows {
  public:
-  /// `rows`: of the run, `stride` apart. `tails`: the rows before it, `convolved` numbers each; null: zeros.
+  /// rows: the run's rows. tails: the num_taps - 1 rows before it, [num_taps - 1, convolved]; null: zeros.
   HeadRows(const DeltaHeads& heads, int64_t key_head, int64_t num_taps, RowsOf<float> rows, const float* tails)
       : before_(num_taps - 1), rows_(rows) {
     const int64_t keys = heads.key_heads * heads.key_dim, dim = heads.key_dim;
@@ -38,7 +39,7 @@ class HeadRows {
         std::copy_n(tails + w * convolved_ + part.begin, part.width, earlier_.data() + w * width_ + part.own);
   }
 
-  /// `x`: the token's numbers behind convolution and silu. `taps` [W, convolved].
+  /// Sets x to the token's channels after convolution and SiLU. taps: [W, convolved].
   void convolve(int64_t token, const float* taps, std::vector<float>& x) const {
     x.assign(static_cast<size_t>(width_), 0);
     for (const Channels& part : channels_)
@@ -48,7 +49,7 @@ class HeadRows {
     silu_row(x.data(), width_);
   }
 
-  /// The last rows up to the token are the tails of what follows.
+  /// Saves the last rows up to the token as the tails for later tokens.
   void leave(int64_t token, float* tails) const {
     for (int64_t w = 0; w < before_; ++w)
       for (const Channels& part : channels_)
@@ -110,7 +111,7 @@ void CpuDecoder<T>::add_block(const GatedDeltaNet& net, const Block& block, cons
 template <class T>
 void CpuDecoder<T>::lay_out_rounds() {
   rounds_.clear();
-  std::unordered_map<int32_t, size_t> written;  // the first round that may read a page's states
+  std::unordered_map<int32_t, size_t> written;  // page -> first round that may read its state
   for (int64_t i = 0; i < std::ssize(rows_);) {
     Run run{.first = i, .count = 0};
     const DecoderRow& first = rows_[i];
@@ -139,7 +140,7 @@ void CpuDecoder<T>::mix(Member& member, const DeltaBlock& block) {
 template <class T>
 void CpuDecoder<T>::recur(const DeltaBlock& block, Run run, int64_t key_head) {
   const int64_t each = block.heads.value_heads / block.heads.key_heads, begin = rows_[run.first].position;
-  const int64_t numbers = block.heads.key_dim * block.heads.value_dim;  // of a state
+  const int64_t numbers = block.heads.key_dim * block.heads.value_dim;  // elements per state
   const auto page_of = [&](int64_t position) { return rows_[run.first].pages[position / sizes_.page_size]; };
   const Rows states = rows_of(block.states), tails = rows_of(block.tails), mixed = rows_of(qkv_);
   const HeadRows rows(block.heads, key_head, block.num_taps, {mixed[run.first], mixed.stride},

@@ -1,5 +1,4 @@
-// Mixtures of experts in the CPU's decoder: rows are gathered by expert, and of experts that no row goes to nothing is
-// read.
+// MoE layers of the CPU decoder: rows are grouped by expert; weights of experts without rows are not read.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace roll {
 
 namespace {
 
-/// Rows of weights that are products of one input.
+/// Returns the router's weight, with the shared expert's gate as last row if there is one; float32.
 at::Tensor router_rows(const Experts& experts, const LayerWeights& weights) {
   at::Tensor rows = weights[experts.router].weight;
   if (experts.shared_gate.outputs > 0) rows = at::cat({rows, weights[experts.shared_gate].weight});

@@ -1,5 +1,5 @@
-// Queries and keys of a row on the CPU, between their product and the pages: biases, norms, turning, scale; and the
-// numbers that this reads.
+// Bias, q/k norm, RoPE and scale of a row's queries and keys on the CPU, between the QKV GEMM and the pages; used by
+// cpu_decoder.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,32 +12,32 @@
 
 namespace roll {
 
-/// Contiguous, or undefined as it is.
+/// Returns the tensor as contiguous float32; undefined stays undefined.
 at::Tensor as_float(const at::Tensor& tensor);
-/// Of float32 numbers; null: undefined.
+/// Returns the data of a float32 tensor; null if undefined.
 const float* data_or_null(const at::Tensor& tensor);
-/// The numbers that a norm multiplies by; undefined: there is none.
+/// Returns a norm's weight (offset added) as float32; undefined if the model has no such norm.
 at::Tensor norm_in(const LayerWeights& weights, const NormShape& norm);
 
-/// The angles of one of a model's rotations.
+/// RoPE tables of one rope of a model.
 struct Angles {
   at::Tensor cos, sin;  // [max_length, R/2] float32
-  at::Tensor growth;    // [max_length] float32, of queries; undefined: 1
+  at::Tensor growth;    // [max_length] float32, factor of queries; undefined: 1
 };
 
-/// In the order of the spec's ropes.
+/// Returns the tables in the order of spec.ropes().
 std::vector<Angles> angles_of(const ModelSpec& spec, int64_t max_length);
 
-/// What an attention's heads are given; null: the model has none.
+/// Parameters of the heads of an attention block; null pointers: the model has none.
 struct CpuHeads {
   CpuHeads(const Turning& how, const std::vector<Angles>& all);
 
-  int64_t heads = 0, kv_heads = 0, head_dim = 0;  // of this rank
+  int64_t heads = 0, kv_heads = 0, head_dim = 0;  // on this rank
   const float *bias = nullptr, *q_norm = nullptr, *k_norm = nullptr;
-  bool norms_together = false;  // over all heads
+  bool norms_together = false;  // q/k norm over all heads at once
   float scale = 1, eps = 0;
 
-  /// A row of queries, keys and values, side by side.
+  /// Processes a row in place. qkv: [(heads + 2 kv_heads) head_dim], queries, keys, values.
   void finish(float* qkv, int64_t position) const;
 
  private:

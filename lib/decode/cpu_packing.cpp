@@ -1,5 +1,4 @@
-// How the CPU's decoder keeps a model: weights packed for its products, in one piece of memory with the pages of keys
-// and values.
+// Weights of the CPU decoder: packed for its GEMMs, in one allocation with the KV cache pages.
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
@@ -9,7 +8,7 @@ namespace roll {
 
 namespace {
 
-/// Products of an attention's input.
+/// Returns the linears that read the attention block's input.
 std::vector<const LinearShape*> entering(const Attention& attention) {
   std::vector<const LinearShape*> parts = {&attention.q, &attention.k, &attention.v};
   if (attention.gate.outputs > 0) parts.push_back(&attention.gate);

@@ -79,11 +79,11 @@ class DeviceDecoderOf : public DeviceDecoder {
   }
 
  private:
-  // Biases and norms are undefined where the model has none.
+  // Biases and norms are undefined if the model has none.
   struct AttentionBlock {
-    int64_t heads = 0, kv_heads = 0, head_dim = 0;  // of this rank
-    float scale = 1;                                // of scores
-    int64_t cache = 0;                              // which of the caches is its
+    int64_t heads = 0, kv_heads = 0, head_dim = 0;  // on this rank
+    float scale = 1;                                // factor of scores
+    int64_t cache = 0;                              // index in cache_
     at::Tensor qkv, o, q_norm, k_norm, qkv_bias;
   };
   struct GatedBlock {
@@ -93,7 +93,7 @@ class DeviceDecoderOf : public DeviceDecoder {
   struct DecoderBlock {
     at::Tensor norm;
     std::variant<AttentionBlock, GatedBlock> mixer;
-    at::Tensor out_bias;  // of what the mixer adds to the residual stream
+    at::Tensor out_bias;  // bias of the mixer's output
   };
 
   template <class Kernel>
@@ -142,7 +142,7 @@ class DeviceDecoderOf : public DeviceDecoder {
     gated_ = rows(widths.inner);
     rows_ = launcher_.empty({sizes_.max_rows * static_cast<int64_t>(sizeof(StepRow))}, options.dtype(at::kByte));
     head_input_ = launcher_.empty({num_slots_, hidden_}, options);
-    const int64_t most_drawn = ceil_of(num_slots_, tp);  // by a rank
+    const int64_t most_drawn = ceil_of(num_slots_, tp);  // rows per rank
     logits_ = launcher_.empty({tp * most_drawn, widths.vocab}, options.dtype(at::kFloat));
     if (tp_) whole_rows_ = launcher_.empty(logits_.sizes(), options.dtype(at::kFloat));
     tokens_ = vocabulary_shard(model_.spec(), model_.parallel().tp_rank(), tp);
@@ -165,7 +165,8 @@ class DeviceDecoderOf : public DeviceDecoder {
   const RowDraw* planned_draws() const { return data_of<RowDraw>(memory_.plan); }
   const StepRow* planned_rows() const { return reinterpret_cast<const StepRow*>(planned_draws() + num_slots_); }
 
-  /// So many that all blocks run at once: what is left over from a full round would take as long as the round.
+  /// Returns the number of token splits, such that all blocks run in one wave: a partial wave would take as long as a
+  /// full one.
   int64_t splits_for(const AttentionBlock& block, int64_t num_rows) const {
     using Attend = AttendPages<T, kMaxHeadDim>;
     const int64_t blocks = num_rows * block.kv_heads * ceil_of(block.heads / block.kv_heads, Attend::kQueries);
@@ -173,7 +174,7 @@ class DeviceDecoderOf : public DeviceDecoder {
     return std::clamp<int64_t>(wanted_blocks_ / blocks, 1, std::min<int64_t>(32, pieces));
   }
 
-  /// Numbers of what rows that are split leave for CombineParts.
+  /// Returns the largest size of parts_ (partial results for CombineParts), in elements.
   int64_t most_parts(const AttentionBlock& block) const {
     int64_t most = 0;
     for (int64_t n = 1; n <= sizes_.max_rows && splits_for(block, n) > 1; ++n)
@@ -196,7 +197,7 @@ class DeviceDecoderOf : public DeviceDecoder {
     launcher_.multiply(dense_rows(y, num_rows_, weight.size(0)), dense_rows(x, num_rows_, weight.size(1)), weight);
   }
 
-  /// rows_ of the plan, x_ and the first product's input. Of tensor ranks each has some tokens' embeddings.
+  /// Computes rows_, x_ and the first GEMM's input from the plan. Tensor-parallel ranks sum their shards' embeddings.
   void start(int64_t num_rows) {
     launch(StartRows<T>{.plan = planned_rows(),
                         .rows = data_of<StepRow>(rows_),
@@ -216,20 +217,20 @@ class DeviceDecoderOf : public DeviceDecoder {
     add_and_norm({}, blocks_.front().norm, nullptr, num_rows);
   }
 
-  /// sums_: those of all tensor ranks.
+  /// All-reduces sums_ over the tensor-parallel ranks.
   void add_up() {
     at::Tensor sums = rows_of(sums_, num_rows_);
     tp_->all_reduce_sum(sums, "activations");
   }
 
-  /// What is to be added to x, without its bias: x weight^T, of which each tensor rank has a part of the sum. These
-  /// parts are float32, so that ranks round no more than one does.
+  /// Computes the branch, x weight^T without bias. Tensor-parallel ranks all-reduce float32 partial sums, so that they
+  /// round no more than one rank does.
   void multiply_to_branch(const at::Tensor& x, const at::Tensor& weight) {
     multiply(tp_ ? sums_ : branch_, x, weight);
     if (tp_) add_up();
   }
 
-  /// input -> branch, without its bias.
+  /// Computes branch_ (or sums_) from input_, without the output bias.
   void mix(const AttentionBlock& block) {
     multiply(qkv_, input_, block.qkv);
     launch(PlaceHeads<T>{.qkv = data_of<T>(qkv_),
@@ -266,7 +267,7 @@ class DeviceDecoderOf : public DeviceDecoder {
       attend_with<kMaxHeadDim>(block);
   }
 
-  /// Rows of prompts by tiles, which share their keys; then those of single tokens.
+  /// Attends prompt rows in tiles, which share the reads of keys; then decode rows one by one.
   template <int kDim>
   void attend_with(const AttentionBlock& block) {
     AttendPages<T, kDim> kernel{.qkv = data_of<T>(qkv_),
@@ -318,8 +319,8 @@ class DeviceDecoderOf : public DeviceDecoder {
       sample(logits_, num_draws, 0, num_draws);
   }
 
-  /// Each tensor rank has a part of the vocabulary of all rows: it draws from some of them, of which it gets the other
-  /// parts, and gets the tokens that the others draw.
+  /// Each tensor-parallel rank holds a vocabulary shard of all rows and draws for a share of the rows: an all-to-all
+  /// brings the other shards of these rows, an all-gather the tokens that other ranks drew.
   void draw_share(int64_t num_draws) {
     const int64_t tp = tp_->size(), share = ceil_of(num_draws, tp), first = tp_->rank() * share;
     const at::Tensor whole = rows_of(whole_rows_, tp * share);  // [tp, share, vocabulary of a rank]
@@ -336,7 +337,7 @@ class DeviceDecoderOf : public DeviceDecoder {
                      .num_rows = num_draws});
   }
 
-  /// `count` draws of the plan from the first on, of whose rows each shard has `shard_rows`.
+  /// Runs `count` draws of the plan from `first` on. shard_rows: rows per vocabulary shard of `logits`.
   void sample(const at::Tensor& logits, int64_t shard_rows, int64_t first, int64_t count) {
     launch(SampleRows{
         .logits = data_of<float>(logits),
@@ -358,21 +359,21 @@ class DeviceDecoderOf : public DeviceDecoder {
   DecoderSizes sizes_;
   int64_t num_slots_;
   KernelLauncher& launcher_;
-  int64_t wanted_blocks_;  // of attention
-  Communicator* tp_;       // null: this process has all of the model
+  int64_t wanted_blocks_;  // attention blocks that fill the device
+  Communicator* tp_;       // null: no tensor parallelism
   int64_t hidden_ = 0, num_caches_ = 0;
   float eps_ = 0;
-  std::vector<DecoderBlock> blocks_;  // of all layers
+  std::vector<DecoderBlock> blocks_;  // all layers
   at::Tensor embedding_, final_norm_, head_;
-  TensorShard tokens_;    // of embedding and head
+  TensorShard tokens_;    // vocabulary shard of embedding and head
   at::Tensor cos_, sin_;  // [max_length, D/2] float32
-  at::Tensor cache_;      // [caches, 2, pages, elements of a page]: keys, then values
-  // x: the residual stream. input: what the next product reads. branch: what is to be added to x; of tensor ranks it is
-  // sums, float32.
+  at::Tensor cache_;      // [attention blocks, keys and values, pages, elements per page]
+  // x_: residual stream. input_: input of the next GEMM. branch_: mixer output to add to x_; with tensor parallelism,
+  // sums_ (float32) instead.
   at::Tensor x_, input_, qkv_, mixed_, parts_, branch_, sums_, gate_up_, gated_, rows_, head_input_;
   at::Tensor logits_, whole_rows_, scratch_;
   StepMemory memory_;
-  int64_t num_rows_ = 0, num_prompt_rows_ = 0;  // of the call that runs
+  int64_t num_rows_ = 0, num_prompt_rows_ = 0;  // rows of the current run()
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ int64_t rounded_up(int64_t x, int64_t unit) {
   return (x + unit - 1) / unit * unit;
 }
 
-/// Numbers of a rank's part of a weight that is made of a quantised base or adapters; 0: the model's own is read.
+/// Returns the elements of a rank's merged copy of a quantised or LoRA weight; 0 if the model's own weight is read.
 int64_t merged_numel(const LinearShape& linear, int64_t tp) {
   return linear.adapter.rank > 0 || linear.quantised ? linear.outputs * ((linear.inputs + tp - 1) / tp) : 0;
 }
@@ -34,7 +34,7 @@ void add_widths(RowWidths& widths, const GatedMlp& mlp, int64_t tp) {
   widths.copied += 2 * inner * (mlp.gate.inputs + 1) + merged_numel(mlp.down, tp);
 }
 
-/// Pages are copied in one launch, so all attention leaves as many numbers in its cache.
+/// Returns true if the kernels support the block. One launch copies pages of all blocks, so cache widths must be equal.
 bool takes(const Attention& attention, const RowWidths& widths, int64_t tp) {
   return attention.head_dim % 8 == 0 && attention.head_dim <= kMaxHeadDim &&
          attention.own_cost(tp).cached == widths.cached;
@@ -46,7 +46,7 @@ bool takes(const GatedMlp& mlp, const RowWidths&, int64_t tp) {
 }  // namespace
 
 RowWidths row_widths(const ModelSpec& spec, int64_t tp) {
-  RowWidths widths{.vocab = rounded_up((spec.vocab_size + tp - 1) / tp, 4)};  // rows begin at 16 bytes
+  RowWidths widths{.vocab = rounded_up((spec.vocab_size + tp - 1) / tp, 4)};  // rows are 16-byte aligned
   for (const Layer& layer : spec.layers())
     for (const Block& block : layer)
       DeviceMixers::visit(block.mixer, [&](const auto& mixer) { add_widths(widths, mixer, tp); });
@@ -71,10 +71,10 @@ int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t
   const int64_t hidden = model.spec().hidden_size, tp = model.parallel().tp_size();
   const RowWidths widths = row_widths(model.spec(), tp);
   const int64_t row = widths.qkv + widths.mixed + 2 * hidden + 3 * widths.inner;
-  const int64_t most_drawn = (num_slots + tp - 1) / tp, sums = tp > 1 ? hidden : 0;  // drawn by a rank
+  const int64_t most_drawn = (num_slots + tp - 1) / tp, sums = tp > 1 ? hidden : 0;  // most_drawn: rows per rank
   const int64_t logits = (tp > 1 ? 2 : 1) * tp * most_drawn * widths.vocab;
   const int64_t parts = int64_t{8} * num_processors * kMaxHeadDim * widths.heads;
-  const int64_t wide = max_rows * (hidden + sums) + logits + parts;  // the stream, logits, parts
+  const int64_t wide = max_rows * (hidden + sums) + logits + parts;  // float32: residual stream, sums, logits, parts
   return (widths.copied + max_rows * row + num_slots * hidden) * static_cast<int64_t>(at::elementSize(model.dtype())) +
          wide * static_cast<int64_t>(sizeof(float)) + most_drawn * static_cast<int64_t>(sizeof(RowScratch));
 }

@@ -1,4 +1,4 @@
-// What of a model a device decoder keeps on one of its tensor ranks, in numbers.
+// Sizes of a device decoder's buffers on one tensor-parallel rank, and the model parts that its kernels support.
 #pragma once
 
 #include "model/features.h"
@@ -7,21 +7,22 @@
 
 namespace roll {
 
-/// The kinds of mixers that have kernels. Each has its block, add_block() and mix() in device_decoder.cpp, its sizes
-/// in device_sizes.cpp, and its kernels in cuda/decode_kernels.h and cuda/attend_pages.h.
+/// Mixers with GPU kernels. Each has its block struct, add_block() and mix() in device_decoder.cpp, its sizes in
+/// device_sizes.cpp, and its kernels in cuda/decode_kernels.h and cuda/attend_pages.h.
 using DeviceMixers = MixerKinds<Attention, GatedMlp>;
-/// What the kernels compute beside what Llama has.
+/// Features beyond Llama's that the kernels support.
 inline constexpr Features kDeviceFeatures = {Feature::kScoreScale};
 
-/// Numbers of a row of each buffer: the widest of all blocks.
+/// Row width of each buffer, in elements: the maximum over all blocks.
 struct RowWidths {
   int64_t qkv = 0, mixed = 0, inner = 0;
-  int64_t cached = 0;  // of a token in each cache, keys and values
+  int64_t cached = 0;  // keys and values per token and cache
   int64_t heads = 0;
-  int64_t vocab = 0;   // of a row of logits, of this rank
-  int64_t copied = 0;  // of all weights that stand together as copies, or are merged
+  int64_t vocab = 0;   // row of logits on this rank
+  int64_t copied = 0;  // all fused or merged weight copies together
 };
 
+/// Computes the widths for one of `tp` tensor-parallel ranks.
 RowWidths row_widths(const ModelSpec& spec, int64_t tp);
 
 }  // namespace roll

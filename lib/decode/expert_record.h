@@ -1,5 +1,5 @@
-// Which experts the tokens in a cache went through. It lies in pages as their keys and values do, and so is shared,
-// copied and forgotten with them.
+// Records the experts (MoE routing) of the tokens in a KV cache. It is paged like keys and values, and so is shared,
+// copied and evicted with them.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ struct ModelSpec;
 
 class ExpertRecord {
  public:
-  /// Keeps nothing of a model without experts, and where sizes.records_experts is false.
+  /// Keeps nothing if the model has no experts or sizes.records_experts is false.
   ExpertRecord(const ModelSpec& spec, const DecoderSizes& sizes);
 
   bool is_kept() const { return width_ > 0; }
-  /// Numbers of a token: choices_per_token(), mixture after mixture; 0: nothing is kept.
+  /// Returns the entries per token: choices_per_token(), ordered by MoE layer; 0 if nothing is kept.
   int64_t width() const { return width_; }
-  /// [width]
+  /// Returns the row's entries, [width].
   int16_t* of(const DecoderRow& row) { return numbers_.data() + place(row.pages, row.position) * width_; }
   void copy_page(int64_t from, int64_t to);
-  /// Of the first `length` tokens of the sequence in these pages: [length, width].
+  /// Returns the entries of the first `length` tokens of the sequence in `pages`, [length, width].
   std::vector<int16_t> of_sequence(const int32_t* pages, int64_t length) const;
 
  private:

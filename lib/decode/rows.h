@@ -9,6 +9,7 @@
 
 namespace roll {
 
+/// Returns x / y, rounded up.
 inline int64_t ceil_of(int64_t x, int64_t y) {
   return (x + y - 1) / y;
 }
@@ -18,6 +19,7 @@ constexpr at::ScalarType kScalarType = std::is_same_v<T, float>  ? at::kFloat
                                        : std::is_same_v<T, Bf16> ? at::kBFloat16
                                                                  : at::kHalf;
 
+/// Returns the tensor's data; null if undefined.
 template <class T>
 T* data_of(const at::Tensor& tensor) {
   return tensor.defined() ? static_cast<T*>(tensor.mutable_data_ptr()) : nullptr;
@@ -27,12 +29,12 @@ inline at::Tensor rows_of(const at::Tensor& tensor, int64_t count) {
   return tensor.narrow(0, 0, count);
 }
 
-/// Rows of so many numbers, one behind the other, in a buffer whose own may be wider.
+/// Returns a dense view [count, width] of the start of a buffer, whose own rows may be wider.
 inline at::Tensor dense_rows(const at::Tensor& buffer, int64_t count, int64_t width) {
   return buffer.view({-1}).narrow(0, 0, count * width).view({count, width});
 }
 
-/// Dense and without gradient.
+/// Returns the tensor, contiguous and detached; undefined stays undefined.
 inline at::Tensor plain(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.detach().contiguous() : tensor;
 }

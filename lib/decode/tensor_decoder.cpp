@@ -86,7 +86,7 @@ std::vector<StateRound> TensorDecoder::lay_out_states(std::span<const DecoderRow
     std::vector<uint8_t> begins;
   };
   std::vector<Round> rounds;
-  std::unordered_map<int32_t, size_t> written;  // the first round behind that which writes a page's states
+  std::unordered_map<int32_t, size_t> written;  // page -> round after the one that writes its state
   for (size_t i = 0; i < rows.size();) {
     const int64_t page = rows[i].position / sizes_.page_size;
     const bool begins = rows[i].position == 0;

@@ -1,4 +1,4 @@
-// A decoder of LibTorch's operators: any device and dtype, one kernel after the other.
+// Decoder built from LibTorch operators, for any device, dtype and model; slower than the specialized decoders.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,7 +20,7 @@ class TensorDecoder : public Decoder {
  private:
   void record(std::span<const DecoderRow> rows, const at::Tensor& experts);
   CachedTokens lay_out_rows(std::span<const DecoderRow> rows) const;
-  /// The rows by sequence and page, so that states are in each page those behind its last token.
+  /// Splits the rows by sequence and page, so that each page keeps the delta-net states after its last token.
   std::vector<StateRound> lay_out_states(std::span<const DecoderRow> rows) const;
 
   const Transformer& model_;

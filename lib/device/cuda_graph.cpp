@@ -14,8 +14,8 @@ namespace roll {
 
 namespace {
 
-/// The default stream cannot be recorded. One of each device for the life of the process: cuBLAS keeps 32 MiB for every
-/// stream that it has seen.
+/// Returns the stream for recording, as the default stream cannot be recorded. There is one per device and process,
+/// because cuBLAS keeps 32 MiB for every stream that it has seen.
 c10::cuda::CUDAStream capture_stream(c10::DeviceIndex device) {
   static std::mutex mutex;
   static std::array<std::optional<c10::cuda::CUDAStream>, C10_COMPILE_TIME_MAX_GPUS> streams;
@@ -41,7 +41,7 @@ class CudaGraph : public DeviceGraph {
     }
     try {
       graph_.capture_end();
-    } catch (...) {  // it complains of what was broken off, too
+    } catch (...) {  // a failed `work` makes this throw too
       if (!failure) throw;
     }
     if (failure) std::rethrow_exception(failure);
@@ -60,11 +60,11 @@ class CudaGraphRecorder : public GraphRecorder {
 
   std::unique_ptr<DeviceGraph> record(const std::function<void()>& work) override {
     const c10::cuda::CUDAStreamGuard guard(stream_);
-    at::cuda::getCurrentCUDABlasHandle();  // takes its memory now, and not out of the graphs'
+    at::cuda::getCurrentCUDABlasHandle();  // allocates its workspace now, not from the graphs' pool
     Pool pool = pool_.lock();
     if (!pool) pool = std::make_shared<at::cuda::MempoolId_t>(at::cuda::graph_pool_handle());
     auto graph = std::make_unique<CudaGraph>(pool);
-    pool_.reset();  // where it fails, LibTorch may still believe to record into this one
+    pool_.reset();  // after a failed capture, LibTorch may still treat this pool as recording
     graph->record(work);
     pool_ = pool;
     return graph;
@@ -72,7 +72,7 @@ class CudaGraphRecorder : public GraphRecorder {
 
  private:
   c10::cuda::CUDAStream stream_;
-  std::weak_ptr<const at::cuda::MempoolId_t> pool_;  // of the graphs that there are: LibTorch ends it with the last one
+  std::weak_ptr<const at::cuda::MempoolId_t> pool_;  // pool of the live graphs; LibTorch frees it with the last one
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The twin of cuda_graph.cpp where CUDA is not built.
+// Replaces cuda_graph.cpp in builds without CUDA.
 #include "base/error.h"
 #include "device/device_graph.h"
 

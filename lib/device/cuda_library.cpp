@@ -1,5 +1,5 @@
-// The programs are linked with the library and then cut from it (link_cuda_late, CMakeLists.txt): what they call of it
-// is found when it is called first, long after this.
+// The binaries are linked with the CUDA library, whose dependency entry is then removed (link_cuda_late,
+// CMakeLists.txt). Its symbols are resolved at the first call, after load_cuda_library().
 #include "device/cuda_library.h"
 
 #include <dlfcn.h>

@@ -1,14 +1,13 @@
-// LibTorch's CUDA half, loaded only where a GPU can be.
+// Loads LibTorch's CUDA libraries at run time, only on machines with an NVIDIA driver; called by main().
 #pragma once
 
 namespace roll {
 
-/// Loads libtorch_cuda.so, with cuBLAS, cuDNN and NCCL behind it, where this machine has NVIDIA's driver; to be called
-/// at the start of main. A process that can use no GPU saves 0.1 s and 340 MB. SystemError: the driver is here, and the
-/// library cannot be loaded.
+/// Loads libtorch_cuda.so (with cuBLAS, cuDNN and NCCL) if the machine has NVIDIA's driver; call it first in main. A
+/// process without a GPU saves 0.1 s and 340 MB. SystemError: the driver exists, but the library cannot be loaded.
 void load_cuda_library();
 
-/// False also in a build without CUDA.
+/// Returns true if load_cuda_library() loaded it; always false in a build without CUDA.
 bool cuda_library_is_loaded();
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// The twin of cuda_library.cpp where CUDA is not built.
+// Replaces cuda_library.cpp in builds without CUDA.
 #include "device/cuda_library.h"
 
 namespace roll {

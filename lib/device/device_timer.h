@@ -1,4 +1,4 @@
-// How long a device takes for what it is given, without waiting for it.
+// Measures the time of work on a device, without waiting for the device.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -8,12 +8,12 @@
 
 namespace roll {
 
-/// From its making to stop(): on a GPU between these places of its current stream, elsewhere by the host's clock.
+/// Times from construction to stop(): on a GPU by events in the current stream, elsewhere by the host's clock.
 class DeviceTimer {
  public:
   explicit DeviceTimer(c10::Device device);
   void stop();
-  /// The host must have waited for the device since stop().
+  /// Returns the measured time. The host must have synchronized with the device after stop().
   double seconds() const;
 
  private:

@@ -1,5 +1,5 @@
-// Graphs of work that comes in a few sizes. Each size runs as it is the first time, as libraries make ready for what
-// they see first, is recorded the second time and replayed from then on.
+// Cache of CUDA graphs for work that comes in a few sizes. A size runs without a graph the first time, because
+// libraries initialize on first use; it is recorded the second time and replayed from then on.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,15 @@ namespace roll {
 
 class GraphCache {
  public:
-  /// Without a recorder, as on the CPU, work always runs as it is.
+  /// Null recorder (e.g. on the CPU): work always runs without graphs.
   explicit GraphCache(std::unique_ptr<GraphRecorder> recorder) : recorder_(std::move(recorder)) {}
 
-  /// Work of one `size` launches the same kernels on the same memory each time.
+  /// Runs `work` or replays its graph. Work of one `size` must launch the same kernels on the same memory each time.
   void run(int64_t size, const std::function<void()>& work);
-  /// To be called before memory of the work moves, and when nothing of it is under way.
+  /// Drops all graphs. Call it before memory of the work moves, while none of the work is running.
   void clear() { graphs_.clear(); }
 
-  /// The size under which `count` things are computed, so that there are few: the next power of two, but not above
-  /// `most`.
+  /// Returns the padded size for `count` items: the next power of two, at most `most`.
   static int64_t padded(int64_t count, int64_t most);
 
  private:

@@ -14,12 +14,12 @@ namespace roll {
 
 namespace {
 
-/// f(bytes of a block, bytes of a tensor) for each run that lies in one of each.
+/// Calls f(bytes of a block, bytes of a tensor) for each range that lies in one block and one tensor.
 template <class F>
 void for_each_run(const std::vector<at::Tensor>& blocks, const std::vector<at::Tensor>& tensors, const F& f) {
   const at::NoGradGuard no_grad;
   size_t block = 0;
-  int64_t begin = 0;  // in the block
+  int64_t begin = 0;  // offset in the block
   for (const at::Tensor& tensor : tensors) {
     ROLL_CHECK(tensor.is_contiguous(), "bytes are copied as they lie");
     const at::Tensor bytes = tensor.detach().view({-1}).view(at::kByte);
@@ -71,7 +71,7 @@ std::optional<c10::Event> HostCopy::load_beside(const std::vector<at::Tensor>& t
   const c10::impl::VirtualGuardImpl streams(device_.type());
   const c10::Stream beside = streams.getStreamFromGlobalPool(device_);
   c10::Event given(device_.type()), arrived(device_.type());
-  given.record(streams.getStream(device_));  // whose earlier work may still use the tensors' memory
+  given.record(streams.getStream(device_));  // earlier work may still use the tensors' memory
   given.block(beside);
   const c10::StreamGuard guard(beside);
   load(tensors);

@@ -1,4 +1,5 @@
-// Numbers of a device that wait in the host's page-locked memory, without which copies run at a fraction of the bus.
+// Offloads device tensors to pinned host memory and back; copies with pageable memory reach a fraction of the bus
+// speed.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,24 +10,24 @@
 
 namespace roll {
 
-/// Bytes of the blocks that `bytes` are kept in. LibTorch rounds each page-locked block up to a power of two, so it is
-/// one, and what the last block leaves unused is at most 1/32 of all.
+/// Returns the size of the pinned blocks for `bytes` bytes: a power of two, since LibTorch rounds pinned blocks up to
+/// one. The last block wastes at most 1/32 of the total.
 int64_t host_block_bytes(int64_t bytes);
 
 class HostCopy {
  public:
-  /// `device` may be the CPU: copies are then plain ones.
+  /// device: device of the tensors; on the CPU, copies are synchronous.
   explicit HostCopy(at::Device device) : device_(device) {}
 
-  /// Copies contiguous tensors of the device to the host. Nobody waits: the copies are in the device's current stream,
-  /// whatever it then does with the tensors' memory comes after them, and nothing but load() reads the copies.
+  /// Copies contiguous tensors to the host, asynchronously in the device's current stream. Later work of that stream
+  /// may reuse the tensors' memory. Only load() and load_beside() may read the copies.
   void save(const std::vector<at::Tensor>& tensors);
 
-  /// Copies back what save() was given, into contiguous tensors of as many bytes, in the device's current stream.
+  /// Copies the saved bytes back into contiguous tensors of the same total size, in the device's current stream.
   void load(const std::vector<at::Tensor>& tensors) const;
 
-  /// load() beside what the current stream does next. Before that reads or frees the tensors, it must be made to wait:
-  /// result->block(stream). Empty where the copies are done.
+  /// Like load(), but in another stream, parallel to the current one. Before a stream reads or frees the tensors, call
+  /// result->block(stream). Returns nullopt if the copies are already done (CPU).
   std::optional<c10::Event> load_beside(const std::vector<at::Tensor>& tensors) const;
 
  private:

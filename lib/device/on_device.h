@@ -1,5 +1,5 @@
-// Where the kernels of cuda/ run: on the device of their tensors, in its current stream. LibTorch's own operators see
-// to it themselves; a launch of ours would otherwise go to the thread's device, whatever its pointers belong to.
+// Launches the kernels of cuda/ on the device of their tensors, in its current stream. LibTorch's operators do this
+// themselves; a plain launch would go to the thread's device.
 #pragma once
 
 #include <c10/core/DeviceGuard.h>
@@ -7,7 +7,7 @@
 
 namespace roll {
 
-/// launch(stream), with `device` as the thread's device until it returns or throws.
+/// Calls launch(stream) with `device` as the thread's device.
 template <class Launch>
 void launch_on(at::Device device, const Launch& launch) {
   const c10::DeviceGuard guard(device);

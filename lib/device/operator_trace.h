@@ -1,12 +1,11 @@
-// When which of LibTorch's operators ran, and on a GPU which kernel, in Chrome's format, which ui.perfetto.dev and
-// chrome://tracing show.
+// Profiler trace of LibTorch operators and GPU kernels in Chrome's format, for ui.perfetto.dev and chrome://tracing.
 #pragma once
 
 #include <filesystem>
 
 namespace roll {
 
-/// Records what this process computes until it is saved, or thrown away with the object. One at a time.
+/// Records operators of this process until save() or destruction, which discards the trace. Only one at a time.
 class OperatorTrace {
  public:
   explicit OperatorTrace(std::filesystem::path file);
@@ -14,7 +13,7 @@ class OperatorTrace {
   OperatorTrace& operator=(const OperatorTrace&) = delete;
   ~OperatorTrace();
 
-  /// Ends it and writes the file, whose folder is made. SystemError.
+  /// Ends the recording, creates the folder and writes the file. SystemError: the file cannot be written.
   void save();
 
  private:

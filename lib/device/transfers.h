@@ -1,5 +1,5 @@
-// Numbers on their way between the host and a device. To the device nobody waits: a GPU's copies go through page-locked
-// memory, beside what it computes. Back is one copy, for which the host waits.
+// Copies of tensors between host and device. Copies to a GPU are asynchronous, through pinned memory; copies back are
+// one synchronous transfer.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,13 +8,13 @@
 
 namespace roll {
 
-/// x, which is on the host, on `device`.
+/// Returns a copy of the host tensor x on `device`.
 at::Tensor sent(const at::Tensor& x, at::Device device);
 
-/// Puts all of them, which are on the host, on `device`, in one copy.
+/// Replaces host tensors by copies on `device`, in one transfer.
 void send_together(const std::vector<at::Tensor*>& tensors, at::Device device);
 
-/// The numbers of each tensor on the host, [n] float64. Waits until the device has come this far.
+/// Returns the elements of each tensor on the host, [n] float64. Waits for the device.
 std::vector<at::Tensor> fetched(const std::vector<at::Tensor>& tensors);
 
 }  // namespace roll

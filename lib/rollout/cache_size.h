@@ -1,4 +1,4 @@
-// How much of a device's memory a sampler's cache takes.
+// Size of the sampler's KV cache on a GPU, from the unused memory; used by engine.cpp.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,8 @@
 
 namespace roll {
 
-/// `share` of what the steps, which take `steps_bytes`, leave of unused memory: no more than finds a place there, for
-/// the cache is one tensor, and none where that is too little for any. 0, which is no limit, where nobody knows what is
-/// unused.
+/// Returns `share` x (unused memory - steps_bytes), at least 1 and at most 95 % of the free memory, because the cache
+/// is one tensor. steps_bytes: memory that the step kernels need. Returns 0 (no limit) if the unused memory is unknown.
 inline int64_t cache_bytes(const UnusedBytes& unused, int64_t steps_bytes, double share) {
   constexpr double kMostOfFree = 0.95;
   if (unused.all() == 0) return 0;

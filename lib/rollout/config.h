@@ -1,4 +1,4 @@
-// Keys of sampling.
+// YAML keys of sampling (generating_args); settings.h resolves them.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ const std::vector<int64_t>& Conversation::ask(const std::string& text) {
   prompt_ = template_.render(asked_, true);
   const bool goes_on = prompt_.starts_with(known_);
   prompt_ids_ = goes_on ? known_ids_ : std::vector<int64_t>();
-  // The template writes the special tokens itself.
+  // The rendered template already contains the special tokens.
   const auto fresh = tokenizer_.encode_behind(prompt_ids_, goes_on ? prompt_.substr(known_.size()) : prompt_);
   prompt_ids_.insert(prompt_ids_.end(), fresh.begin(), fresh.end());
   return prompt_ids_;
@@ -36,7 +36,7 @@ void Conversation::answer(const Generation& response) {
   messages_.push_back({{"role", "assistant"}, {"content", response.text}});
   known_.clear();
   known_ids_.clear();
-  if (response.finish_reason == FinishReason::kStopString) return;  // its tokens hold more than its text
+  if (response.finish_reason == FinishReason::kStopString) return;  // the ids hold more than the cut text
   known_ = prompt_ + response.text;
   known_ids_ = prompt_ids_;
   const size_t end = response.ids.size() - (response.finish_reason == FinishReason::kStop ? 1 : 0);

@@ -1,4 +1,4 @@
-// A conversation with a model, turn by turn, as the prompts that its chat template makes of it.
+// A multi-turn chat, rendered by the chat template into one prompt per user turn.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@ class Tokenizer;
 
 class Conversation {
  public:
-  /// `tokenizer` must outlive it. `system`: the first message, if any.
+  /// `tokenizer` must outlive the object. `system`: optional system message.
   Conversation(const Tokenizer& tokenizer, ChatTemplate chat_template, const std::optional<std::string>& system);
 
-  /// The prompt in which the user says `text`. Where the template leaves what was said before as it was, so are its
-  /// tokens: the model goes on from those that it drew, not from others of the same text. What gets no answer() is
-  /// forgotten with the next ask(). UserError: the template's, or text that is not UTF-8.
+  /// Appends the user's message `text` and returns the prompt's token ids. If the rendered text still starts with the
+  /// earlier turns, their tokens are kept as the model drew them, not encoded again. A question without answer() is
+  /// dropped at the next ask(). UserError: the template fails, or `text` is not UTF-8.
   const std::vector<int64_t>& ask(const std::string& text);
-  /// The response to it.
+  /// Appends the response to the last ask().
   void answer(const Generation& response);
-  /// Begins anew.
+  /// Drops all turns but the system message.
   void reset();
 
  private:
   const Tokenizer& tokenizer_;
   ChatTemplate template_;
-  Json system_, messages_, asked_;  // lists of messages; asked_: with the last question
-  std::string prompt_;              // of asked_
+  Json system_, messages_, asked_;  // message lists; asked_ = messages_ + the last question
+  std::string prompt_;              // asked_ as rendered text
   std::vector<int64_t> prompt_ids_;
-  std::string known_;  // of messages_, as far as known_ids_ hold it
+  std::string known_;  // rendered text whose tokens are known_ids_
   std::vector<int64_t> known_ids_;
 };
 

@@ -1,4 +1,4 @@
-// Steps over a Decoder: state and draws on the host.
+// StepModel over a Decoder, with state and draws on the host; and make_step_model(), which picks the implementation.
 #include <algorithm>
 
 #include "base/error.h"
@@ -15,10 +15,11 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kRowsOnCpu = 512;      // of a step: more would leave the caches between two stages of a layer
-constexpr int64_t kRowsOnDevice = 2048;  // enough for its products; all have memory all the time
+constexpr int64_t kRowsOnCpu = 512;  // per step: more would not fit the CPU caches between stages of a layer
+constexpr int64_t kRowsOnDevice =
+    2048;  // per step: enough for efficient GEMMs; buffers for all are allocated permanently
 
-/// Pages for all slots at their longest, or what the budget holds of them.
+/// Returns the number of pages: enough for all slots at full length, or as many as the limits allow.
 int64_t count_pages(const Transformer& model, const EngineLimits& limits) {
   const int64_t page = page_bytes(model, limits.page_size), longest = pages_for(limits.max_length, limits.page_size);
   int64_t found = limits.num_slots * longest;
@@ -49,7 +50,7 @@ bool stays_on_device(const Transformer& model) {
   return model.device().is_cuda() && has_device_kernels(model);
 }
 
-/// Nothing is recorded where tensor ranks talk through the host, as those do that share a GPU.
+/// Returns null (no CUDA graphs) if tensor-parallel ranks communicate through the host, as ranks that share a GPU do.
 std::unique_ptr<GraphRecorder> recorder_for(const Transformer& model) {
   const bool is_free = model.parallel().tp_size() == 1 || model.parallel().tp->kind() == "nccl";
   return is_free ? make_graph_recorder(model.device()) : nullptr;
@@ -105,7 +106,7 @@ class DecoderSteps : public StepModel {
 
  private:
   struct Slot {
-    int64_t length = 0;  // where its next token stands
+    int64_t length = 0;  // position of the next token
     std::vector<int32_t> pages;
   };
 
@@ -121,7 +122,7 @@ class DecoderSteps : public StepModel {
     add_draws({&slot, 1});
   }
 
-  /// The slots draw from the last row.
+  /// Lets the slots draw from the last row.
   void add_draws(std::span<const int64_t> slots) {
     wanted_.push_back(std::ssize(rows_) - 1);
     for (const int64_t slot : slots) {
@@ -136,10 +137,10 @@ class DecoderSteps : public StepModel {
   int64_t vocab_size_;
   std::vector<Slot> slots_;
 
-  // State of the step that runs.
+  // State of the current step.
   std::vector<DecoderRow> rows_;
   std::vector<int64_t> wanted_;            // rows whose logits are needed
-  std::vector<int64_t> drawing_, row_of_;  // slots, and which of the wanted rows each draws from
+  std::vector<int64_t> drawing_, row_of_;  // slots that draw, and the index in wanted_ of each
   std::vector<Drawn> drawn_;
 };
 

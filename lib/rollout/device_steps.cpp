@@ -21,19 +21,19 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kLaunches = 2;  // that may be under way: each has its own memory of the host
+constexpr int64_t kLaunches = 2;  // most launches in flight; each has its own host buffers
 
 template <class T>
 int64_t bytes_of(const std::vector<T>& values) {
   return std::ssize(values) * static_cast<int64_t>(sizeof(T));
 }
 
-/// Bytes of the host that a device reads and writes while the host goes on.
+/// Allocates host memory for asynchronous copies; pinned for a GPU.
 at::Tensor host_bytes(int64_t count, at::Device device) {
   return at::empty({count}, at::TensorOptions().dtype(at::kByte).pinned_memory(device.is_cuda()));
 }
 
-/// When a device has come so far; on the CPU, which computes at once, nothing.
+/// A device event; does nothing on the CPU, where all work is synchronous.
 class Moment {
  public:
   explicit Moment(at::Device device) : device_(device) {
@@ -74,11 +74,11 @@ class DeviceSteps : public StepModel {
     updates_ = at::empty({update_bytes}, at::TensorOptions().dtype(at::kByte).device(device_));
   }
 
-  /// The device may still use what is given back.
+  /// Waits for the device, which may still use the buffers.
   ~DeviceSteps() override {
     try {
       wait_for_launched();
-    } catch (...) {  // what a launch did wrong, the next call of anything says
+    } catch (...) {  // the next device call reports a failed launch
     }
   }
 
@@ -144,14 +144,14 @@ class DeviceSteps : public StepModel {
   };
   struct Launched {
     Buffers* buffers = nullptr;
-    std::vector<int64_t> slots;  // that draw
+    std::vector<int64_t> slots;  // slots that draw
   };
 
   void wait_for_launched() {
     for (const Launched& launch : launched_) launch.buffers->is_done.wait();
   }
 
-  /// Memory for tokens that penalties and biases touch: made when the first sequence comes that has some.
+  /// Sends the tokens with counts or biases. Device memory for them is allocated when a sequence first needs it.
   void send_touched(int64_t slot, std::span<const TouchedToken> touched) {
     StepMemory& memory = decoder_->memory();
     if (const int64_t needed = std::ssize(touched) + sizes_.max_length + 1; needed > memory.touched_per_slot) {
@@ -164,7 +164,7 @@ class DeviceSteps : public StepModel {
       memory.untouched = at::empty({num_slots_, needed}, options.dtype(at::kFloat));
       memory.touched_per_slot = needed;
       wait_for_launched();
-      graphs_.clear();  // they hold the old addresses
+      graphs_.clear();  // graphs hold the old addresses
     }
     if (touched.empty()) return;
     const auto bytes = static_cast<int64_t>(touched.size_bytes());
@@ -174,7 +174,7 @@ class DeviceSteps : public StepModel {
     memory.touched.narrow(0, begin, bytes).copy_(on_host);
   }
 
-  /// Seats, pages and copies, in one transfer.
+  /// Sends seats, page copies and page-table entries in one transfer and applies them.
   void send_updates(const StepPlan& plan, Buffers& buffers) {
     std::vector<SlotSeat> seats;
     std::vector<TableEntry> entries;
@@ -202,7 +202,7 @@ class DeviceSteps : public StepModel {
                       .num_moves = std::ssize(moves)});
   }
 
-  /// The step's rows and who draws from which.
+  /// Fills rows_ and draws_ from the plan; pads them if the step only decodes.
   void lay_out(const StepPlan& plan) {
     rows_.clear(), draws_.clear();
     const auto add_draw = [&](int64_t slot, bool is_decoding) {
@@ -227,7 +227,7 @@ class DeviceSteps : public StepModel {
     rows_.resize(padded), draws_.resize(padded);
   }
 
-  /// Nothing travels where the device has this plan from the step before.
+  /// Sends rows_ and draws_, unless the device has the same from the previous step.
   void send_plan(Buffers& buffers) {
     const int64_t rows_begin = num_slots_ * static_cast<int64_t>(sizeof(RowDraw));
     std::vector<std::byte> bytes(static_cast<size_t>(rows_begin + bytes_of(rows_)));
@@ -254,12 +254,12 @@ class DeviceSteps : public StepModel {
   std::unique_ptr<DeviceDecoder> decoder_;
   std::vector<Buffers> buffers_;
   at::Tensor updates_;
-  GraphCache graphs_;  // of steps that only decode, by their rows
+  GraphCache graphs_;  // graphs of decode-only steps, by number of rows
 
-  // What the device does not know yet.
+  // Changes that were not sent to the device yet.
   std::map<int64_t, SlotSeat> seats_;
   std::map<std::pair<int64_t, int64_t>, int32_t> entries_;
-  // State of the step that is launched.
+  // State of the step being launched.
   std::vector<StepRow> rows_;
   int64_t num_prompt_rows_ = 0;
   std::vector<RowDraw> draws_;

@@ -1,5 +1,4 @@
-// The sampler of a model's weights as they are: repacked for it once, with a cache whose beginnings of prompts stay
-// known from one call to the next. Weights that change need a new engine.
+// Inference engine over fixed weights: repacks them once and keeps a prefix cache. Changed weights need a new Engine.
 #pragma once
 
 #include <memory>
@@ -16,23 +15,24 @@ class Tokenizer;
 
 class Engine {
  public:
-  /// Both must outlive it. UserError: a KV budget below one sequence. **Collective** over the model's tp.
+  /// `model` and `tokenizer` must outlive the engine. UserError: the KV cache is too small for one sequence.
+  /// **Collective** over the model's tp.
   Engine(const Transformer& model, const Tokenizer& tokenizer, const EngineLimits& limits);
 
-  /// One Generation per request, in the order of the requests. `on_done` is called from this thread as each response
-  /// ends, also when a wish to stop ends it; a request that had not started by then stays empty, with kAbort.
-  /// UserError: an empty prompt, an id that the model does not have, a prompt that leaves no room for one token.
-  /// SystemError: the model's logits are not numbers.
+  /// Returns one Generation per request, in their order. `on_done` is called from this thread as each response ends,
+  /// including responses that should_stop() ends; requests that had not started then stay empty, with kAbort.
+  /// UserError: a prompt is empty, holds an unknown token id, or leaves no room for one token.
+  /// SystemError: a logit is NaN or +infinity, or no logit of a row is finite.
   std::vector<Generation> generate(const std::vector<GenerationRequest>& requests, const SamplingParams& params,
                                    const OnGenerated& on_done = {}, const SamplerHooks& hooks = {});
 
-  /// generate() of requests that come while others run, until the source has no more, or pauses: those that had not
-  /// ended by then are given back with kAbort and what they have, and `on_done` is not called for them.
+  /// Like generate(), for requests that arrive while others run. Returns when the source has no more requests or
+  /// pauses. After a pause, unfinished responses are returned with kAbort and their tokens so far, without `on_done`.
   std::vector<Generation> serve(RequestSource& source, const SamplingParams& params, const OnGenerated& on_done,
                                 const SamplerHooks& hooks = {});
 
-  /// Of a model with adapters, "base:adapters": sums of the bits of the weights that it was made over, in hexadecimal,
-  /// by which anybody sees that the base never changed and that the adapters were there. Else empty.
+  /// Checksums of the weights of a LoRA model, "base:adapters" in hexadecimal; empty without LoRA. They show that the
+  /// base weights never changed and that the adapters were present.
   const std::string& weights_sum() const { return weights_sum_; }
 
  private:
@@ -42,13 +42,13 @@ class Engine {
   PagePool pages_;
 };
 
-/// What these requests need at most.
+/// Returns limits (slots, length) that are large enough for these requests.
 EngineLimits limits_for(const std::vector<GenerationRequest>& requests, const SamplingParams& params);
-/// Bytes of the cache that take `share` of what `model` and its steps leave free on its GPU; 0, which is no limit, on
-/// the CPU.
+/// Returns the KV cache size in bytes: `share` of the GPU memory that `model` and its steps leave free; CPU: 0 (no
+/// limit).
 int64_t cache_bytes(const EngineLimits& limits, double share, const Transformer& model);
-/// The pages of the cache: their size and number as `cache` has them, and on a GPU its share of what `model` and its
-/// steps leave free there. **Collective** over `tp`.
+/// Sets the page size, page limit and byte limit of the KV cache from `cache`; on a GPU the byte limit is its share of
+/// the free memory, smallest over the ranks. **Collective** over `tp`.
 void limit_cache(EngineLimits& limits, const CacheSettings& cache, const Transformer& model, Communicator& tp);
 
 }  // namespace roll

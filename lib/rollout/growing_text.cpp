@@ -7,7 +7,7 @@ namespace roll {
 
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD: what an unfinished character decodes to
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD: an incomplete character decodes to it
 
 }  // namespace
 
@@ -18,7 +18,7 @@ const std::string& GrowingText::grow(std::span<const int64_t> ids, bool skip_spe
   if (end > taken_) text_.append(newest, taken_, end - taken_);
   taken_ = std::max(taken_, end);
   if (end < newest.size()) return text_;
-  // The first token with text is kept: decoders take spaces from the first one, and from no other.
+  // The context starts at a token with text, because decoders strip a space from the first token only.
   const std::string later = decode(ids.subspan(num_whole_), skip_special);
   if (!later.empty()) {
     context_ = num_whole_;

@@ -1,4 +1,4 @@
-// The text of a response while its tokens come, one character after the other: what is there stays as it is.
+// Incremental detokenization of a response: text that was returned once never changes.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 
 namespace roll {
 
-/// Text of some response ids; skip_special leaves special tokens out.
+/// Decodes response ids to text; skip_special leaves special tokens out.
 using DecodeText = std::function<std::string(std::span<const int64_t> ids, bool skip_special)>;
 
 class GrowingText {
  public:
-  /// The text of `ids`, which begin with those of the last call, without characters at its end that are not whole yet.
-  /// Each call decodes only the newest few tokens.
+  /// Returns the text of `ids`, without an incomplete character at the end. `ids` must start with the ids of the last
+  /// call. Each call decodes only the newest few tokens.
   const std::string& grow(std::span<const int64_t> ids, bool skip_special, const DecodeText& decode);
   const std::string& text() const { return text_; }
 
  private:
   std::string text_;
-  size_t num_whole_ = 0;  // tokens that end with a whole character
-  size_t context_ = 0;    // first token that is decoded again, since a token's text can depend on the one before
-  size_t taken_ = 0;      // bytes of the text from there on that text_ has
+  size_t num_whole_ = 0;  // tokens whose text ends with a complete character
+  size_t context_ = 0;    // first token to decode again, since a token's text can depend on the previous token
+  size_t taken_ = 0;      // bytes of the text from token context_ on that text_ already holds
 };
 
 }  // namespace roll

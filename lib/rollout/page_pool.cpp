@@ -59,7 +59,7 @@ void PagePool::remember(std::span<const int64_t> ids, std::span<const int32_t> p
   for (int64_t i = 0; (i + 1) * page_size_ <= std::ssize(ids); ++i) {
     Page& page = pages_[pages[i]];
     const auto [known, is_new] = known_.emplace(content_of(ids, i, before), pages[i]);
-    // Another page may hold the same already; what follows is then remembered behind that one.
+    // Another page may hold the same tokens already; later pages then continue that page's prefix.
     if (is_new) {
       page.content = ++last_content_;
       page.known = known;

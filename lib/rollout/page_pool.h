@@ -1,5 +1,5 @@
-// The pages of a KV cache, by number: who holds which, and which hold the beginning of a text that may come again.
-// Pages that nobody holds are taken first where their content is unknown, else the least recently used.
+// Allocator of KV-cache pages with reference counts and a prefix cache; used by the scheduler. take() prefers free
+// pages with unknown content, then the least recently used page of the prefix cache.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,36 @@ namespace roll {
 
 class PagePool {
  public:
-  /// page_size: tokens of a page.
+  /// page_size: tokens per page.
   PagePool(int64_t num_pages, int64_t page_size);
 
   int64_t page_size() const { return page_size_; }
   int64_t num_pages() const { return std::ssize(pages_); }
-  /// Pages that take() can give.
+  /// Returns the number of pages that take() can allocate.
   int64_t num_free() const { return num_free_; }
 
-  /// A page for one holder, its content lost. Nothing: all are held.
+  /// Allocates a page for one holder and forgets its old content; nullopt if all pages are held.
   std::optional<int32_t> take();
-  /// One more holder.
+  /// Adds a holder to a held page.
   void share(int32_t page);
+  /// Removes a holder; the last one frees the page.
   void give_back(int32_t page);
 
-  /// The known pages with which `ids` begin, whole pages only; the caller becomes a holder of each.
+  /// Returns the cached pages of the longest known prefix of `ids`, in whole pages, and makes the caller a holder.
   std::vector<int32_t> find_prefix(std::span<const int64_t> ids);
-  /// `pages` hold `ids`, as many as are whole; from now on find_prefix() knows them.
+  /// Adds `pages`, which hold the keys and values of `ids`, to the prefix cache; only full pages are added.
   void remember(std::span<const int64_t> ids, std::span<const int32_t> pages);
-  /// Nothing is known any more: the weights have changed.
+  /// Empties the prefix cache, because the weights have changed.
   void forget();
 
  private:
-  /// What a known page holds, and the number of all that stands before it; no two contents share a number.
+  /// Key of a cached page: content number of the prefix before it (0: none), and the page's own token ids.
   using Content = std::pair<uint64_t, std::vector<int64_t>>;
   struct Page {
     int64_t holders = 0;
-    uint64_t content = 0;  // number of what it holds and all before; 0: unknown
+    uint64_t content = 0;  // unique number of the prefix up to the page's end; 0: unknown
     std::map<Content, int32_t>::iterator known{};
-    std::list<int32_t>::iterator place{};  // in idle_, while known and not held
+    std::list<int32_t>::iterator place{};  // position in idle_ while cached and not held
   };
 
   void hold(int32_t page);
@@ -51,8 +52,8 @@ class PagePool {
 
   int64_t page_size_, num_free_;
   std::vector<Page> pages_;
-  std::vector<int32_t> unknown_;  // not held
-  std::list<int32_t> idle_;       // known and not held, the least recently used first
+  std::vector<int32_t> unknown_;  // free pages with unknown content
+  std::list<int32_t> idle_;       // cached pages that nobody holds, least recently used first
   std::map<Content, int32_t> known_;
   uint64_t last_content_ = 0;
 };

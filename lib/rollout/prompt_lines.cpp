@@ -17,7 +17,7 @@ namespace roll {
 
 namespace {
 
-/// What a line's "sampling" holds.
+/// Keys of a row's "sampling" object.
 struct LineSampling {
   GeneratingArgs generating;
   std::optional<int64_t> seed;
@@ -97,7 +97,7 @@ class LineEncoder {
     const Json messages = parse_messages(value, where, "messages");
     if (!template_) template_ = ChatTemplate::load(rules_.model_folder, rules_.template_name);
     try {
-      // The template writes the special tokens itself.
+      // The rendered template already contains the special tokens.
       return known_to_model(tokenizer_.encode(template_->render(messages, true), true, false), where);
     } catch (const UserError& e) {
       throw user_error("{}: {}", where, e.what());

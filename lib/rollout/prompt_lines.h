@@ -1,4 +1,4 @@
-// The prompts of `roll generate`: rows of text, messages or token ids.
+// Reads the prompts of `roll generate`: rows of text, messages or token ids.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,34 @@ namespace roll {
 
 class Tokenizer;
 
+/// Model and limits for which the rows are encoded.
 struct PromptLineRules {
-  std::filesystem::path model_folder;  // of the chat template, which is only opened for a line with messages
+  std::filesystem::path model_folder;  // holds the chat template, read only if a row has messages
   std::string template_name;
-  int64_t vocab_size = 0;       // of the model
-  int64_t max_tokens = 0;       // of a prompt, so that at least one more fits
-  std::string remedy{};         // where it has more
-  GeneratingArgs generating{};  // what a line's "sampling" goes out from
+  int64_t vocab_size = 0;       // token ids of the model
+  int64_t max_tokens = 0;       // longest prompt that leaves room for one token
+  std::string remedy{};         // text appended to the error for longer prompts
+  GeneratingArgs generating{};  // defaults, which a row's "sampling" object overrides
 };
 
 struct PromptLine {
   std::vector<int64_t> ids;
-  std::optional<SamplingSettings> generating;  // of a line with "sampling"
+  std::optional<SamplingSettings> generating;  // set if the row has "sampling"
   std::optional<uint64_t> seed;
 };
 
-/// Every row, in order. A row is one of
-///   {"prompt": text}       encoded as it is, with the tokens that the tokenizer adds to every text
-///   {"messages": [...]}    through the chat template, which opens the assistant's turn
-///   {"ids": [...]}         taken as they are
-/// and may hold "sampling": {"temperature": 0.7, "seed": 3, ...}, keys of GeneratingArgs for this line alone, and
-/// "logit_bias": {"17": -2.5, ...}, what is added to the logits of token ids, within -100 .. 100.
-/// UserError "file:line": none or several of the three, a wrong type, an empty prompt, an id outside the vocabulary,
-/// a prompt that is too long, a sampling key that is unknown or out of its range.
+/// Reads and encodes all rows, in order. A row holds one of
+///   {"prompt": text}       raw text, with the special tokens that the tokenizer adds
+///   {"messages": [...]}    rendered by the chat template, with the generation prompt
+///   {"ids": [...]}         token ids, used unchanged
+/// A row may hold "sampling": {"temperature": 0.7, "seed": 3, ...}: keys of GeneratingArgs for this row, and
+/// "logit_bias": {"17": -2.5, ...}, added to the logits of these token ids, within -100 .. 100.
+/// UserError "file:line": a row has none or several of the three, a wrong type, an empty prompt, an id outside the
+/// vocabulary, a prompt that is too long, or a sampling key that is unknown or out of range.
 std::vector<PromptLine> read_prompt_lines(const RowSource& rows, const Tokenizer& tokenizer,
                                           const PromptLineRules& rules);
 
-/// Whether the row has a prompt as read_prompt_lines() reads it.
+/// Returns true if the row has a prompt in a form that read_prompt_lines() accepts.
 bool names_generated_prompt(const Json& row);
 
 }  // namespace roll

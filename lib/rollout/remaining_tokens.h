@@ -1,4 +1,4 @@
-// How many tokens a batch of responses still takes, for the time that is left: nobody knows where a response ends.
+// Estimates how many tokens a batch of responses still needs, for progress reports and remaining time.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,23 @@ namespace roll {
 
 class RemainingTokens {
  public:
-  /// Responses, and the tokens that they have at most, together.
+  /// count: responses; most_tokens: sum of their token limits.
   RemainingTokens(int64_t count, int64_t most_tokens) : num_open_(count), most_of_open_(most_tokens) {}
 
+  /// Counts newly drawn tokens.
   void drew(int64_t tokens) {
     drawn_ += tokens;
     drawn_of_open_ += tokens;
   }
-  /// A response with `tokens` tokens, which drew() was called with before, has ended; it could have had `most`.
+  /// Marks a response as ended. tokens: its length, already counted by drew(); most: its token limit.
   void ended(int64_t tokens, int64_t most);
 
+  /// Returns the tokens drawn so far.
   int64_t drawn() const { return drawn_; }
-  /// Each open response goes on for as long as one took on average so far (drawn tokens by ended responses: the maximum
-  /// likelihood of a constant chance to end), together at most to their limits.
+  /// Returns the expected number of tokens still to draw: open responses x (drawn tokens / ended responses), at most
+  /// their limits. This is the maximum-likelihood estimate if every token has the same chance to be the last.
   double estimate() const;
-  /// The drawn tokens as a share of all.
+  /// Returns drawn / (drawn + estimate()), in 0 .. 1.
   double share_done() const;
 
  private:

@@ -7,7 +7,7 @@ namespace roll {
 
 namespace {
 
-/// Of the experts' weights those that so many tokens leave unread, where each goes to any of the experts alike.
+/// Expected number of expert weights that `tokens` tokens leave unread, if the router picks experts uniformly.
 double unread_weights(const std::vector<Layer>& layers, int64_t tokens) {
   double unread = 0;
   for (const Layer& layer : layers)

@@ -7,7 +7,7 @@ namespace roll {
 
 namespace {
 
-/// The smallest float that is not below x.
+/// Returns the smallest float >= x.
 float float_not_below(double x) {
   const auto nearest = static_cast<float>(x);
   return static_cast<double>(nearest) < x ? std::nextafter(nearest, std::numeric_limits<float>::infinity()) : nearest;

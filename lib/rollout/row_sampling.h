@@ -1,4 +1,5 @@
-// Keys of sampling as the arithmetic of a draw (cuda/sampling_math.h), and the tokens that it touches.
+// Converts SamplingSettings to the parameters of the sampling kernels (cuda/sampling_math.h), and tracks the tokens
+// that penalties and biases change.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +12,19 @@
 
 namespace roll {
 
-/// Greedy when the temperature is 0 or top_k is 1; its log-probs are those of temperature 1.
+/// Returns the kernel parameters. Greedy if temperature is 0 or top_k is 1; temperature 0 gives log-probs of
+/// temperature 1.
 RowSampling row_sampling(const SamplingSettings& args);
 
-/// The tokens of one sequence, as penalties need them, and those with a bias. Costs nothing while there are neither.
+/// Token counts of one sequence for penalties, and token biases. Stays empty without penalties and biases.
 class TokenHistory {
  public:
   TokenHistory() = default;
   TokenHistory(const SamplingSettings& args, std::span<const int64_t> prompt_ids);
+  /// Counts a drawn token.
   void add(int64_t token);
 
-  /// Each token once.
+  /// Returns the tokens with a count or a bias, each once.
   std::span<const TouchedToken> touched() const { return touched_; }
 
  private:
@@ -29,7 +32,7 @@ class TokenHistory {
 
   bool is_counting_ = false;
   std::vector<TouchedToken> touched_;
-  std::unordered_map<int64_t, size_t> places_;  // token -> its place there
+  std::unordered_map<int64_t, size_t> places_;  // token -> index in touched_
 };
 
 }  // namespace roll

@@ -24,7 +24,7 @@ std::vector<GenerationRequest> random_prompts(const BenchShape& shape, uint32_t 
   return requests;
 }
 
-/// Listens to a run, and measures the steps in which all draw.
+/// Callbacks of a run that measure the steps in which all sequences draw.
 class DecodeWatch {
  public:
   DecodeWatch(const BenchShape& shape, BenchResult& result) : shape_(shape), result_(result) {}
@@ -78,7 +78,7 @@ BenchResult bench_sampler(StepModel& model, PagePool& pages, const SamplingParam
   run(prompts, 1, {}, {});
   result.prefill_s = watch.seconds();
   result.prefill_tokens = counts.prompt_tokens;
-  // The prompts are known by now, so that all begin within a few steps.
+  // The prompts are in the prefix cache now, so that all sequences start within a few steps.
   DecodeWatch decoding(shape, result);
   run(prompts, shape.new_tokens, [&](int64_t, const Generation&) { decoding.on_done(); },
       {.on_step = [&](int64_t num_tokens) { decoding.on_step(num_tokens); },

@@ -1,4 +1,4 @@
-// How fast a sampler computes prompts and goes on from them, on prompts of random tokens that nothing else begins with.
+// Measures the prefill and decoding speed of a sampler, on prompts of random tokens without common prefixes.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,21 @@ namespace roll {
 
 struct BenchShape {
   int64_t batch = 1, prompt_tokens = 128, new_tokens = 128;  // new_tokens: at least 2
-  uint32_t round = 0;                                        // names the prompts
+  uint32_t round = 0;                                        // selects the random prompts
 };
 
 struct BenchResult {
   int64_t prefill_tokens = 0;
   double prefill_s = 0;
-  // Measured over the steps in which every sequence of the batch draws: after the last has started, until the first
-  // ends.
+  // Decoding is measured over the steps in which every sequence draws: from the last start to the first end.
   int64_t decode_steps = 0, decode_tokens = 0;
   double decode_s = 0;
-  double decode_length = 0;   // tokens of a sequence whose keys and values a step reads, on average
-  SamplerCounts counts = {};  // of going on
+  double decode_length = 0;   // mean number of tokens per sequence whose keys and values a step reads
+  SamplerCounts counts = {};  // counts for decoding only
 };
 
-/// A warm-up, then prefill and decoding, each measured alone. All of `params` but length and end tokens counts. Ends
-/// early when `should_stop` says so. UserError: no step in which every sequence draws.
+/// Runs a warm-up, then measures prefill and decoding separately. Ignores the response length and EOS ids of `params`.
+/// Ends early if `should_stop` returns true. UserError: there is no step in which every sequence draws.
 BenchResult bench_sampler(StepModel& model, PagePool& pages, const SamplingParams& params, const BenchShape& shape,
                           const std::function<bool()>& should_stop);
 

@@ -28,7 +28,7 @@ void Scheduler::add(std::vector<GenerationRequest> requests) {
                "two responses would share their random numbers");
     waiting_.push_back(std::ssize(requests_));
     generations_.push_back(std::move(request.begun));
-    generations_.back().routed_experts.clear();  // of fewer tokens
+    generations_.back().routed_experts.clear();  // set again at the end
     requests_.push_back(std::move(request));
   }
 }
@@ -64,7 +64,7 @@ std::vector<Generation> Scheduler::run(RequestSource* source) {
   return std::move(generations_);
 }
 
-/// False: there will be no more requests.
+/// Applies the source's changes; returns false if there will be no more.
 bool Scheduler::ask(RequestSource& source) {
   RequestSource::Change change = source.next(
       {.waiting = waiting_, .num_running = std::ssize(running_), .num_free_slots = std::ssize(free_slots_)});
@@ -74,7 +74,7 @@ bool Scheduler::ask(RequestSource& source) {
   return !change.is_last && !change.pauses;
 }
 
-/// Tokens of launched steps are still taken: they are drawn by the weights that the steps were launched with.
+/// Collects the launched steps first: their tokens are drawn with the weights of the launch.
 void Scheduler::pause() {
   while (!launched_.empty()) take_drawn();
   for (const auto& sequence : running_) leave(*sequence);
@@ -93,13 +93,13 @@ void Scheduler::cancel(int64_t request) {
   forget(request);
 }
 
-/// Frees what is only needed until the response has ended.
+/// Frees request data that an ended response does not need.
 void Scheduler::forget(int64_t request) {
   requests_[request].prompt_ids = std::vector<int64_t>();  // `= {}` would keep its memory
   requests_[request].generating.reset();
 }
 
-/// The first of the sequences that follow `leader` goes on with their prompt, from the last page that they share.
+/// Makes the first follower of `leader` compute their prompt, starting behind the shared full pages at the latest.
 void Scheduler::pass_on_prompt(size_t leader) {
   if (leader + 1 == running_.size() || !running_[leader + 1]->follows) return;
   Sequence& heir = *running_[leader + 1];
@@ -136,7 +136,7 @@ StepPlan Scheduler::plan(Launch& launch) {
 }
 
 void Scheduler::plan_decoding(StepPlan& step, Launch& launch) {
-  for (size_t i = 0; i < running_.size(); ++i) {  // which an eviction shortens
+  for (size_t i = 0; i < running_.size(); ++i) {  // an eviction shortens running_
     Sequence& sequence = *running_[i];
     if (!sequence.is_decoding || sequence.length() >= sequence.max_tokens) continue;
     if (!make_room(sequence, sequence.length())) break;
@@ -149,7 +149,7 @@ void Scheduler::plan_decoding(StepPlan& step, Launch& launch) {
   }
 }
 
-/// Prompts of sequences that wait for more of theirs, then of new sequences, while the step has room.
+/// Adds prompt pieces of running sequences, then of new sequences, while the step has room.
 void Scheduler::plan_prompts(StepPlan& step, Launch& launch, int64_t room) {
   for (size_t i = 0; room > 0 && (i < running_.size() || seat_next()); ++i) {
     Sequence& sequence = *running_[i];
@@ -160,7 +160,7 @@ void Scheduler::plan_prompts(StepPlan& step, Launch& launch, int64_t room) {
     if (sequence.num_computed == std::ssize(sequence.ids)) end_prompt(i, piece, launch);
     step.pieces.push_back(std::move(piece));
   }
-  for (PromptPiece& piece : step.pieces) {  // which get what nobody behind them needed
+  for (PromptPiece& piece : step.pieces) {  // use the room that later prompts left
     const int64_t missing = std::ssize(in_slot_[piece.slot]->ids) - in_slot_[piece.slot]->num_computed;
     const int64_t count = std::clamp<int64_t>(missing - 1, 0, room);
     extend(piece, count);
@@ -174,7 +174,7 @@ PromptPiece Scheduler::next_piece(Sequence& sequence, int64_t room) {
   return piece;
 }
 
-/// Adds the next `count` tokens of its prompt.
+/// Appends the next `count` tokens of the sequence's prompt to the piece.
 void Scheduler::extend(PromptPiece& piece, int64_t count) {
   Sequence& sequence = *in_slot_[piece.slot];
   const auto begin = sequence.ids.begin() + sequence.num_computed;
@@ -183,7 +183,7 @@ void Scheduler::extend(PromptPiece& piece, int64_t count) {
   counts_.prompt_tokens += count;
 }
 
-/// The leader and those behind it that follow it draw from the piece's last row.
+/// Starts decoding of the leader and its followers; all draw from the piece's last row.
 void Scheduler::end_prompt(size_t leader, PromptPiece& piece, Launch& launch) {
   const Sequence& first = *running_[leader];
   if (params_.shares_prefill) pages_.remember(first.ids, first.pages);
@@ -204,7 +204,7 @@ void Scheduler::start_decoding(Sequence& sequence, PromptPiece& piece, Launch& l
   launch.push_back({sequence.slot, sequence.serial});
 }
 
-/// Gives the next request a slot and the pages of its prompt; false: it must wait.
+/// Gives the next request a slot and pages for its prompt; returns false if it must wait.
 bool Scheduler::seat_next() {
   if (waiting_.empty() || free_slots_.empty()) return false;
   const int64_t request = waiting_.front();
@@ -247,7 +247,7 @@ Scheduler::Sequence& Scheduler::add_sequence(std::vector<int64_t> ids, std::vect
   const int64_t request = waiting_.front(), slot = free_slots_.back();
   waiting_.pop_front();
   free_slots_.pop_back();
-  const auto prompt = std::exchange(requests_[request].prompt_ids, std::vector<int64_t>());  // `ids` has them
+  const auto prompt = std::exchange(requests_[request].prompt_ids, std::vector<int64_t>());  // `ids` holds a copy
   const auto& drawn = generations_[request].ids;
   running_.push_back(std::make_unique<Sequence>());
   Sequence& sequence = *running_.back();
@@ -269,15 +269,15 @@ Scheduler::Sequence& Scheduler::add_sequence(std::vector<int64_t> ids, std::vect
   return sequence;
 }
 
-/// Sequences that run may soon need one more page each, until they have all that they can use: a newcomer must leave
-/// them that.
+/// Returns true if `count` pages are free besides a reserve: one page for each running sequence that can still grow.
 bool Scheduler::has_pages_for(int64_t count) const {
   return pages_.num_free() >= count + std::ranges::count_if(running_, [&](const auto& sequence) {
                                 return std::ssize(sequence->pages) * pages_.page_size() < sequence->max_tokens - 1;
                               });
 }
 
-/// Pages for so many tokens, if need be of sequences that started later; false: it had to give up its own.
+/// Takes pages until `length` tokens fit, if needed by evicting later sequences; returns false if it evicted
+/// `sequence`.
 bool Scheduler::make_room(Sequence& sequence, int64_t length) {
   const uint64_t serial = sequence.serial;
   while (std::ssize(sequence.pages) * pages_.page_size() < length) {
@@ -360,7 +360,7 @@ void Scheduler::finish(Sequence& sequence, FinishReason reason) {
   if (on_done_) on_done_(sequence.request, generation);
 }
 
-/// The last pages first: of a text that comes again, the beginning is worth most.
+/// Frees slot and pages. The last pages go first, so that the prefix cache keeps the beginning of a text longest.
 void Scheduler::leave(Sequence& sequence) {
   for (size_t i = sequence.pages.size(); i-- > 0;) pages_.give_back(sequence.pages[i]);
   sequence.pages.clear();
@@ -371,7 +371,7 @@ void Scheduler::leave(Sequence& sequence) {
 void Scheduler::abort_all() {
   for (const auto& sequence : running_) finish(*sequence, FinishReason::kAbort);
   running_.clear();
-  // Requests whose sequences were evicted wait again, and have begun too.
+  // Evicted requests wait again but already have tokens.
   for (const int64_t request : waiting_) {
     if (own_ids(request).empty()) continue;
     generations_[request].text = text_of(request);
@@ -379,7 +379,7 @@ void Scheduler::abort_all() {
   }
 }
 
-/// Of the response, without tokens of earlier turns.
+/// Response ids without tokens of earlier turns.
 std::span<const int64_t> Scheduler::own_ids(int64_t request) const {
   return std::span(generations_[request].ids).subspan(requests_[request].num_given);
 }

@@ -1,7 +1,7 @@
-// Continuous batching: which sequences run, which pages they hold, and what each step computes.
-// Requests start in order. Neighbours with the same prompt start together and share its computation and its pages; the
-// page in which their responses begin is copied. Prompts are computed in pieces beside decoding. Where pages run out,
-// the sequence that started last gives its own back and is computed again later; its tokens stay.
+// Continuous batching: decides which sequences run, which pages they hold, and what each step computes.
+// Requests start in order. Consecutive requests with the same prompt start together and share its prefill and pages;
+// the page in which their responses begin is copied. Chunked prefill runs together with decoding. If pages run out, the
+// sequence that started last is evicted: it frees its pages, keeps its tokens, and is recomputed later.
 #pragma once
 
 #include <cstdint>
@@ -22,36 +22,36 @@ namespace roll {
 
 class Scheduler {
  public:
-  /// All arguments must outlive the scheduler. `pages` are the model's; max_length must be set.
+  /// All arguments must outlive the scheduler. `pages` allocates the model's pages; params.max_length must be set.
   Scheduler(StepModel& model, PagePool& pages, const DecodeText& decode, const SamplingParams& params,
             const OnGenerated& on_done, const SamplerHooks& hooks);
 
-  /// Wait behind the others. UserError: see Engine::generate. Bug: two of them, or of the earlier ones that were not
+  /// Appends requests to the queue. UserError: as Engine::generate. Bug: two requests without a seed, neither
   /// cancelled, have the same sequence_id.
   void add(std::vector<GenerationRequest> requests);
-  /// Ends when nothing waits or runs, and `source`, where there is one, has said that nothing more comes.
+  /// Runs steps until no request waits or runs and `source`, if set, has no more; returns all responses.
   std::vector<Generation> run(RequestSource* source = nullptr);
 
   const SamplerCounts& counts() const { return counts_; }
 
  private:
   struct Sequence {
-    uint64_t serial = 0;  // never another's
+    uint64_t serial = 0;  // unique over the run
     int64_t request = 0, slot = 0;
-    std::vector<int64_t> ids;      // of prompt and response, as far as they are known
-    int64_t num_computed = 0;      // of ids, while they are computed in pieces
-    int64_t num_pending = 0;       // tokens whose drawing was launched and is not known yet
-    int64_t max_tokens = 0;        // of prompt and response
+    std::vector<int64_t> ids;      // known tokens of prompt and response
+    int64_t num_computed = 0;      // prefix of ids already in prefill steps
+    int64_t num_pending = 0;       // tokens launched but not yet collected
+    int64_t max_tokens = 0;        // limit of prompt + response
     bool is_decoding = false;      // every step draws a token
-    bool follows = false;          // the sequence before it that does not computes its prompt too
-    std::optional<PageCopy> copy;  // to be made before it decodes
+    bool follows = false;          // shares the prefill of the nearest earlier sequence that does not follow
+    std::optional<PageCopy> copy;  // due before its first decode step
     std::vector<int32_t> pages;
-    int64_t num_sent_pages = 0;  // those that the model's table has
+    int64_t num_sent_pages = 0;  // pages that are in the model's page table
     StopWatcher stops;
 
     int64_t length() const { return std::ssize(ids) + num_pending; }
   };
-  /// Who drew in a launch, in the order of the model's answer.
+  /// A sequence that draws in a launch; a Launch lists them in the order of StepModel::collect().
   struct Drawer {
     int64_t slot = 0;
     uint64_t serial = 0;
@@ -99,9 +99,9 @@ class Scheduler {
   std::deque<GenerationRequest> requests_;
   std::unordered_set<uint64_t> sequence_ids_;
   std::vector<Generation> generations_;
-  std::deque<int64_t> waiting_;  // requests
+  std::deque<int64_t> waiting_;  // request indices
   std::vector<int64_t> free_slots_;
-  std::vector<std::unique_ptr<Sequence>> running_;  // in the order in which they started
+  std::vector<std::unique_ptr<Sequence>> running_;  // in start order
   std::vector<Sequence*> in_slot_;
   uint64_t last_serial_ = 0;
   std::deque<Launch> launched_;

@@ -1,4 +1,4 @@
-// How one response is drawn: GeneratingArgs resolved, without spellings and keys that were not given.
+// Sampling parameters of a response, resolved from GeneratingArgs: no unset keys and one spelling of each value.
 #pragma once
 
 #include <cstdint>
@@ -23,23 +23,25 @@ struct SamplingSettings {
   std::vector<std::string> stop_strings{};
   bool include_stop_str_in_output = true;
   bool skip_special_tokens = true;
-  std::map<int64_t, double> logit_bias{};               // token -> what is added to its logit
-  std::shared_ptr<const TokenConstraint> constraint{};  // which tokens may come; null: all
+  std::map<int64_t, double> logit_bias{};               // token -> added to its logit
+  std::shared_ptr<const TokenConstraint> constraint{};  // allowed tokens; null: all
 };
 
-/// The KV cache of a sampler.
+/// Settings of a sampler's KV cache.
 struct CacheSettings {
   int64_t page_size = 16;     // tokens
-  int64_t max_pages = 0;      // 0: what memory holds
-  double memory_share = 0.8;  // of a GPU's free memory
+  int64_t max_pages = 0;      // 0: as many as fit into memory
+  double memory_share = 0.8;  // share of the GPU's free memory
 };
 
-/// UserError "key = value: rule": a value out of its key's range, max_new_tokens that is not set, an empty stop string.
+/// Resolves the keys. UserError "key = value: rule": a value is out of range, max_new_tokens is unset, a stop string
+/// empty.
 SamplingSettings sampling_settings(const GeneratingArgs& args);
-/// JSON's {"17": -2.5, ...}, "token id": what is added to its logit, as token ids. `key` opens messages. UserError: an
-/// id that the model does not have or that is named twice, a bias outside -100 .. 100, more than 1024 of them.
+/// Converts JSON's {"17": -2.5, ...} to token id -> logit bias. `key`: prefix of error messages. UserError: a token id
+/// is unknown or named twice, a bias is outside -100 .. 100, or there are more than 1024.
 std::map<int64_t, double> token_biases(const std::map<std::string, double>& by_text, int64_t vocab_size,
                                        const std::string& key);
+/// Takes the cache settings from a strategy's keys.
 CacheSettings cache_settings(const StrategyConfig& strategy);
 
 }  // namespace roll

@@ -12,7 +12,7 @@ namespace roll {
 
 namespace {
 
-/// Fewer rows than this make no task of their own: a task costs about as much as 16k logits.
+/// Returns the smallest number of rows per thread task: starting a task costs about as much as 16k logits.
 int64_t rows_per_task(int64_t vocab_size) {
   return std::max<int64_t>(1, 16384 / vocab_size);
 }
@@ -59,8 +59,8 @@ void SlotDraws::draw_here(std::span<const int64_t> slots, std::span<const float*
   });
 }
 
-/// The others take the first rank's draws: where the last bit of a logit differs, they could draw another token, and
-/// the ranks would part for good.
+/// Draws on the first rank and broadcasts the result. Logits can differ between ranks in the last bit, so that separate
+/// draws could diverge.
 void SlotDraws::draw_on_first(std::span<const int64_t> slots, std::span<const float* const> rows,
                               std::vector<Drawn>& drawn) {
   if (slots.empty()) return;
@@ -75,7 +75,7 @@ void SlotDraws::draw_on_first(std::span<const int64_t> slots, std::span<const fl
         row[i][2] = static_cast<double>(drawn[i].processed_log_prob);
       }
     } catch (...) {
-      failure = std::current_exception();  // the others wait for the broadcast, whose -1 says that it failed
+      failure = std::current_exception();  // the other ranks wait for the broadcast; -1 reports the failure
     }
   ranks_->broadcast(shared, 0, "drawn tokens");
   if (failure) std::rethrow_exception(failure);

@@ -1,4 +1,4 @@
-// Draws tokens for slots from rows of logits on the host.
+// Draws tokens for slots from rows of logits on the host; used by decoder_steps.cpp.
 #pragma once
 
 #include <memory>
@@ -14,14 +14,16 @@ namespace roll {
 
 class SlotDraws {
  public:
-  /// `ranks`: those that share the model, of which the first one's draws count; null: this process alone.
+  /// `ranks`: tensor-parallel ranks of the model; all use the first rank's draws. Null: one process.
   SlotDraws(int64_t num_slots, int64_t vocab_size, Communicator* ranks);
 
+  /// Assigns the slot to a new sequence.
   void seat(int64_t slot, const Seat& seat);
-  /// The token that the slot drew last.
+  /// Returns the slot's last drawn token; -1 if it drew none.
   int64_t last_token(int64_t slot) const { return slots_[slot].token; }
 
-  /// rows[i]: logits [V] for slots[i]. **Collective** over the ranks. SystemError: a row is not of numbers.
+  /// Draws a token per slot. rows[i]: logits [V] of slots[i]. **Collective** over the ranks. SystemError: a row has no
+  /// finite logit, or a logit is NaN or +infinity.
   std::vector<Drawn> draw(std::span<const int64_t> slots, std::span<const float* const> rows);
 
  private:

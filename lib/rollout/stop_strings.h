@@ -1,4 +1,4 @@
-// Stop strings: a response ends where its text first holds one of them, wherever the token borders fall.
+// Finds stop strings in responses, across token boundaries; used by the scheduler and text_stream.h.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace roll {
 
-/// The stop string whose end comes first in `text` (of two that end together, the longer).
+/// Byte range of the stop string that ends first in `text`; if two end together, the longer one.
 struct StopMatch {
   size_t begin = 0, end = 0;
 };
 std::optional<StopMatch> find_stop(const std::string& text, const std::vector<std::string>& stops, size_t from = 0);
 
-/// Where `text` may still be cut by a stop string that begins at `from` or later, be it whole or growing at the end;
-/// the text's size: nowhere.
+/// Returns the first byte from `from` on at which a complete stop string begins, or a partial one at the end of `text`;
+/// text.size() if there is none.
 size_t may_stop_at(const std::string& text, const std::vector<std::string>& stops, size_t from);
 
-/// Follows one response as it grows.
+/// Searches one response for stop strings as it grows.
 class StopWatcher {
  public:
-  /// Is there a stop string in the text of `ids`, special tokens included? `ids` must be those of the last call and at
-  /// least one more.
+  /// Returns true if the text of `ids`, special tokens included, holds a stop string. `ids`: those of the last call,
+  /// and at least one more.
   bool found(std::span<const int64_t> ids, const std::vector<std::string>& stops, const DecodeText& decode);
 
  private:

@@ -1,5 +1,5 @@
-// Responses shown while they are drawn. All that is shown of a response is, in the end, its text: a character that is
-// not whole yet and what a stop string may still take away are held back until that is known.
+// Streams the text of responses while they are drawn. The pieces add up to the final text: an incomplete character and
+// text that may become a stop string are held back.
 #pragma once
 
 #include <iosfwd>
@@ -15,12 +15,12 @@ namespace roll {
 
 class TextStream {
  public:
-  /// Both must outlive it.
+  /// `args` and `decode` must outlive the stream.
   TextStream(const SamplingSettings& args, const DecodeText& decode) : args_(&args), decode_(&decode) {}
 
-  /// What can be shown now, beyond what was before. `ids` begin with those of the last call.
+  /// Returns the new text that can be shown. `ids` must start with the ids of the last call.
   std::string more(std::span<const int64_t> ids);
-  /// What is left to show of the response's text, once it has ended.
+  /// Returns the text still to show after the response ended with `text`.
   std::string rest(const std::string& text);
 
  private:
@@ -30,14 +30,15 @@ class TextStream {
   size_t num_shown_ = 0;  // bytes
 };
 
-/// Several responses in order: the first that has not ended is shown as it grows, with a blank line before each but the
-/// first.
+/// Prints several responses in order, separated by blank lines; the first unfinished one is shown as it grows.
 class OrderedTexts {
  public:
-  /// The first three must outlive it.
+  /// `out`, `args` and `decode` must outlive the object. count: number of responses.
   OrderedTexts(std::ostream& out, const SamplingSettings& args, const DecodeText& decode, size_t count);
 
+  /// Shows new text if all earlier responses have ended. ids: all ids of the response so far.
   void grow(int64_t index, std::span<const int64_t> ids);
+  /// Marks a response as ended with its final text, and shows what can now be shown.
   void end(int64_t index, const std::string& text);
 
  private:
