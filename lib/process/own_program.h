@@ -1,4 +1,4 @@
-// Where this program is: what belongs to it lies beside it.
+// Paths of this program and of the files installed beside it.
 #pragma once
 
 #include <filesystem>
