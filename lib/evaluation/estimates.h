@@ -20,7 +20,7 @@ using PromptSamples = std::vector<JudgedAnswer>;
 
 struct Estimate {
   double mean = 0;                       // over the prompts
-  std::optional<double> standard_error;  // of the mean: s / sqrt(n), s with n - 1; unset for one prompt
+  std::optional<double> standard_error;  // standard deviation (n - 1) / sqrt(n); unset for one prompt
 };
 
 /// Returns mean and standard error of one value per prompt; nullopt if there are no prompts.

@@ -76,7 +76,7 @@ using FirstDescriptors = std::array<int, 4>;
   const auto pid = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
   if (pid < 0) _exit(127);
   if (pid > 0) become(watcher, variables, of_watcher);
-  setpgid(0, 0);  // so that a program's signals to its group do not reach the watcher
+  setpgid(0, 0);  // a program's signals to its own group miss the watcher
   become(program, variables, of_program);
 }
 

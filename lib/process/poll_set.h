@@ -13,8 +13,8 @@ class PollSet {
  public:
   using Clock = ChildProcess::Clock;
 
-  /// Adds a member. The caller appends its descriptors to the returned list; the member is ready when one of them is,
-  /// or at the time `look`.
+  /// Adds a member. The caller appends its descriptors to the returned list. The member is ready at the time `look`, or
+  /// as soon as a descriptor is.
   std::vector<pollfd>& add(T& one, Clock::time_point look) {
     members_.push_back({&one, polls_.size(), look});
     return polls_;
