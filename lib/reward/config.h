@@ -14,14 +14,14 @@
 
 namespace roll {
 
-/// Which groups of responses are dropped.
+/// Filters that drop whole groups of responses.
 enum class QueryFilter { kNone, kMean, kStd };
 constexpr auto names_of(QueryFilter) {
   return std::to_array<Named<QueryFilter>>(
       {{QueryFilter::kNone, "no_filter"}, {QueryFilter::kMean, "mean_filter"}, {QueryFilter::kStd, "std_filter"}});
 }
 
-/// How a response is treated whose reward could not be had.
+/// Treatment of a response whose reward failed (reward_pool.h).
 enum class RewardErrorPolicy { kDrop, kZero, kStop };
 constexpr auto names_of(RewardErrorPolicy) {
   return std::to_array<Named<RewardErrorPolicy>>(
@@ -55,7 +55,7 @@ struct QueryFilterConfig {
   }
 };
 
-/// One of several rewards of a domain.
+/// One of several rewards of a domain (terms.h).
 struct RewardTerm {
   std::optional<RewardType> type;
   double weight = 1;
@@ -74,7 +74,7 @@ struct RewardTerm {
 
 struct RewardArgs {
   std::optional<std::string> worker_cls;
-  std::optional<RewardType> type;  // filled from worker_cls where only that is set
+  std::optional<RewardType> type;  // derived from worker_cls if only that is set
   std::vector<RewardTerm> terms;
   std::vector<std::string> tag_included;
   RewardScale reward_type = RewardScale::kSoft;
@@ -119,7 +119,7 @@ struct RewardArgs {
     v("world_size", world_size, "rewards computed at the same time, on each rank that leads its group",
       within(1, 1024));
     if (terms.empty()) infer_type(type, v), own_fields(type, v);
-    roll_fields(v);  // before foreign keys are refused: a type may own what is noted for the others
+    roll_fields(v);  // first, because a type may own a key that is only noted for others
     terms.empty() ? refuse_foreign_keys(type, v) : refuse_own_keys(v);
   }
 

@@ -81,7 +81,7 @@ KeyOwners own_key_owners() {
     Args args;
     walk(args, [&](const KeyInfo& info, auto&) {
       owners[info.key].insert(row.name);
-      return false;  // a group's keys are the group's
+      return false;  // do not descend into groups of keys
     });
   });
   return owners;

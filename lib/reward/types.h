@@ -1,9 +1,8 @@
-// The registry of reward types. A new type is a file of its own (its arguments with fields(), its factory) and a row
-// here; loading, error texts, `roll keys`, the resolved configuration and the flags of `roll score` follow from the
-// row.
+// Registry of reward types. A new type is one file (arguments with fields(), and a factory) and one row here. Loading,
+// error texts, `roll keys`, the resolved configuration and the flags of `roll score` follow from the row.
 //
-// A type's own keys stand among the others of rewards.<domain>. Two types may own a key of the same name; a key that
-// the chosen type does not own is refused.
+// rewards.<domain> holds a type's own keys together with the common keys. Two types may own keys of the same name. Keys
+// that the chosen type does not own are refused.
 #pragma once
 
 #include <fmt/format.h>
@@ -38,7 +37,7 @@ namespace roll {
 template <class Args>
 struct RewardRow {
   const char* name;
-  std::array<std::string_view, 4> worker_classes;  // last parts of ROLL's class paths that mean this type
+  std::array<std::string_view, 4> worker_classes;  // class names in ROLL's paths that mean this type
   std::unique_ptr<RewardFunction> (*make)(const Args& args, const RuleContext& context);
   RewardTraits traits{};
 };
@@ -66,7 +65,7 @@ inline constexpr std::tuple kRewardTypes{
 template <class... Args>
 std::variant<Args...> one_of(const std::tuple<RewardRow<Args>...>& rows);
 
-/// A chosen type, as its own arguments; in YAML its name.
+/// The chosen type with its arguments; its name in YAML.
 using RewardType = decltype(one_of(kRewardTypes));
 
 template <>
@@ -76,23 +75,23 @@ struct Words<RewardType> {
 };
 std::string_view name_of(const RewardType& type);
 
-/// The type that ROLL's worker class means; nullopt when there is none here.
+/// Returns the type for ROLL's worker class; nullopt if there is none.
 std::optional<RewardType> type_of_worker_class(std::string_view path);
 
-/// Whether a model of this program has to run before the type can score a response.
+/// Returns whether a model in this program must run before the type can score a response.
 bool needs_model(const RewardType& type);
 
-/// The row's factory. UserError: arguments that are no use together, or not there.
+/// Calls the type's factory. UserError: arguments are missing or contradict each other.
 std::unique_ptr<RewardFunction> make_rule(const RewardType& type, const RuleContext& context);
 
 Patience usual_patience(const RewardType& type);
 RewardTraits traits_of(const RewardType& type);
 
-/// Own key -> the names of the types that own it.
+/// Own key -> names of the types that own it.
 using KeyOwners = std::map<std::string, std::set<std::string_view>, std::less<>>;
 KeyOwners own_key_owners();
 
-/// A visitor that passes on each key once, with the names of the types that own it before its meaning.
+/// A visitor that passes on each own key once, with its owners' names before the description.
 template <class V>
 class EachOwnKeyOnce {
  public:
@@ -113,15 +112,15 @@ class EachOwnKeyOnce {
   KeyOwners owners_ = own_key_owners();
 };
 
-/// Takes a `python` among the keys that `v` reads for the type, where none is chosen.
+/// Sets type python if no type is chosen and `v` has a key `python`.
 template <class V>
 void infer_type(std::optional<RewardType>& type, V& v) {
   if constexpr (requires { v.has("python"); })
     if (!type && v.has("python")) type = PythonFunctionArgs();
 }
 
-/// Visits the chosen type's own keys; while none is chosen, those of all types, so that only the missing choice is an
-/// error.
+/// Visits the own keys of the chosen type. Without a choice it visits those of all types, so that the missing type is
+/// the only error.
 template <class V>
 void own_fields(std::optional<RewardType>& type, V& v) {
   if (type) return std::visit([&](auto& args) { args.fields(v); }, *type);
@@ -133,7 +132,7 @@ void own_fields(std::optional<RewardType>& type, V& v) {
   std::apply([&](const auto&... rows) { (show(rows), ...); }, kRewardTypes);
 }
 
-/// Refuses own keys of other types than the chosen one.
+/// Refuses own keys of types other than the chosen one.
 template <class V>
 void refuse_foreign_keys(const std::optional<RewardType>& type, V& v) {
   if (!type) return;
@@ -144,7 +143,7 @@ void refuse_foreign_keys(const std::optional<RewardType>& type, V& v) {
                                    .c_str());
 }
 
-/// Refuses own keys of every type, where the types are in `terms`.
+/// Refuses own keys of all types, for a domain with `terms`.
 template <class V>
 void refuse_own_keys(V& v) {
   for (const auto& [key, owners] : own_key_owners())
