@@ -291,7 +291,7 @@ bool has_header(const CheckedText& text, std::string_view expression) {
   return !text.find_all(expression, trimmed(first)).empty();
 }
 
-/// As published, rows after the first one with such a field are not checked.
+/// Published behaviour: rows after the first one with such a field are not checked.
 bool csv_special_character(const CheckedText& text, const Arguments&) {
   if (!has_header(text, R"re(\A(ProductID|"ProductID"),[ \t]*(Category|"Category"),[ \t]*(Brand|"Brand"),[ \t]*)re"
                         R"re((Price|"Price"),[ \t]*(Stock|"Stock")\z)re"))

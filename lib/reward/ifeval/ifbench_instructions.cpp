@@ -102,7 +102,7 @@ bool sentence_balance(const CheckedText& text, const Arguments&) {
   return ends.periods == ends.questions && ends.questions == ends.exclamations;
 }
 
-/// As published, words that differ in case or surrounding marks count as different.
+/// Published behaviour: words that differ in case or surrounding marks count as different.
 bool conjunctions(const CheckedText& text, const Arguments& args) {
   static const Words known = word_set("and but for nor or so yet");
   const int64_t n = args.whole("small_n");

@@ -41,7 +41,7 @@ Instruction roll_instruction(const std::string& ground_truth) {
   try {
     object = parse_json(ground_truth, "");
   } catch (const UserError&) {
-    // `object` stays null: the error below says what is needed, which helps more than the JSON error.
+    // `object` stays null: the error below names the required form, which helps more than the JSON error.
   }
   if (!object.is_object() || !object.contains("func_name"))
     throw user_error("ground_truth = {}: {}", shown_text(ground_truth), needed);

@@ -1,4 +1,5 @@
-// Equality of parsed answers of any kind: expressions, relations, sets, tuples, intervals, matrices, words.
+// Compares parsed answers of any kind: expressions, relations, sets, tuples, intervals, matrices, words. Used by
+// compare.h.
 #pragma once
 
 #include <string>
@@ -8,7 +9,8 @@
 
 namespace roll::math {
 
-/// Whether `answer` means `truth`; `rule` tells which comparison decided. Throws TimeLimitPassed.
+/// Returns whether `answer` means `truth`, and sets `rule` to the comparison that decided. TimeLimitPassed: the
+/// deadline passed.
 bool equal_trees(const Node& truth, const Node& answer, Deadline& deadline, std::string& rule);
 
 }  // namespace roll::math
