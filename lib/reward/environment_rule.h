@@ -1,4 +1,4 @@
-// Type environment: the reward that a trajectory earned in its environment (custom_envs) over all turns.
+// Type environment: the reward that a trajectory earned in its environment (custom_envs), turn by turn.
 #pragma once
 
 #include "reward/rule.h"

@@ -34,7 +34,7 @@ struct IfevalArgs {
   }
 };
 
-/// Makes the reward. The detail lists in "followed", per instruction in the row's order, whether it is followed.
+/// Makes the reward. Detail: "followed", one boolean per instruction, in the row's order.
 std::unique_ptr<RewardFunction> make_ifeval(const IfevalArgs& args, const RuleContext& context);
 
 }  // namespace roll

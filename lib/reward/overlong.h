@@ -1,5 +1,5 @@
-// Soft overlong punishment (DAPO, arXiv 2503.14476, section 3.4, equation 13): reduces the reward of responses close to
-// the length limit, so that it does not drop at once at truncation.
+// Soft overlong punishment (DAPO, arXiv 2503.14476, section 3.4, equation 13): lowers the reward of responses near the
+// length limit step by step, instead of all at once at truncation.
 #pragma once
 
 #include <algorithm>

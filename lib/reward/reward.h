@@ -7,7 +7,7 @@
 //   score                         is the type's verdict; the reward starts from it, or from another number of the type:
 //   format_pattern                a PCRE2 expression that the response must match (anywhere; anchor with ^ and $, which
 //                                 are the ends of the text; '.' also matches newlines), else the reward is 0
-//   format_reward                 with it, a match adds this, and no match costs nothing
+//   format_reward                 if set, a match adds this, and a mismatch costs nothing
 //   response_length_penalty_coef  reward -= coef * num_response_tokens / response_length (shaped.cpp)
 //   overlong_buffer               a penalty for responses close to response_length (overlong.h)
 //   repetition_penalty            a penalty for repeated n-grams of words (repetition.h)
@@ -113,8 +113,8 @@ using RewardQueries = std::vector<const RewardQuery*>;
 class RewardFunction {
  public:
   virtual ~RewardFunction() = default;
-  /// Checks that responses to this data row can be judged; cheap. UserError "column = value: rule; remedy", without the
-  /// row's position: they cannot.
+  /// Checks that responses to this data row can be judged; cheap. UserError "column = value: rule; remedy" (without the
+  /// row's position): they cannot.
   virtual void check_row(const Json& /*row*/) const {}
   /// Returns a response made from the row's ground truth, which must score 1; nullopt if the type cannot make one.
   virtual std::optional<std::string> gold_response(const Json& /*row*/) const { return std::nullopt; }

@@ -10,7 +10,7 @@ namespace roll {
 std::unique_ptr<RewardFunction> shaped(std::unique_ptr<RewardFunction> rule, const RewardTraits& traits,
                                        const RewardArgs& args, int64_t response_length, const std::string& where);
 
-/// Returns the number of parts of its rewards (parts.h).
+/// Returns the number of parts (parts.h) of each reward under this configuration.
 int64_t num_reward_parts(const RewardArgs& args);
 
 /// Applies reward_type hard: reward and score become 1 if they are >= 0.5, else 0.

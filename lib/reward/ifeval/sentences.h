@@ -13,10 +13,10 @@ namespace roll::ifeval {
 /// white space or the text's end follows. Anything may follow the full-width marks of Chinese and Japanese, and Hindi's
 /// danda.
 ///
-/// A period after an abbreviation may not end a sentence. After a title (Dr. Lee) or "e.g." only a blank line makes it
-/// one. After other abbreviations (Inc., Jan., a.m., U.S., J.) and an ellipsis, a blank line does, or a capitalised
-/// word that starts sentences but is no name ("Acme Inc. He"). After a number, a small letter continues the sentence.
-/// Any rest at the end counts if it holds a word.
+/// A period after an abbreviation may belong to it. After a title (Dr. Lee) or "e.g." the sentence ends only before a
+/// blank line. After other abbreviations (Inc., Jan., a.m., U.S., J.) and an ellipsis it also ends before a capitalised
+/// word that starts sentences and is no name ("Acme Inc. He"). After a number, a small letter continues the sentence. A
+/// rest at the text's end counts if it holds a word.
 std::vector<std::string_view> sentences_of(std::string_view text);
 
 inline int64_t count_sentences(std::string_view text) {

@@ -22,9 +22,8 @@ struct Verdict {
 
 /// Parses the text after the last end of a thought ("</think>"). Looks for these, in this order:
 ///   a grade, if one is asked for: the last "Score:" at the start of a line or sentence (in any case, with markup):
-///   "Score: 7", "**Final Score:** 7/10", "Scores: 4 out of 5"; or "score" in a JSON object at the end; or a number
-///   that
-///   is the whole answer. Nothing else may follow the number: "Score: 7 or 8" is unreadable. Divided by best_score; a
+///   "Score: 7", "**Final Score:** 7/10", "Scores: 4 out of 5"; or "score" in a JSON object at the end; or the whole
+///   answer is a number. Nothing else may follow the number: "Score: 7 or 8" is unreadable. Divided by best_score; a
 ///   result outside 0..1 is unreadable.
 ///   YES or NO (in any case, with markup) as the whole answer
 ///   YES or NO, if asked for: alone on the first or last line, also as "Verdict: YES" (or output, judgement, decision;

@@ -1,5 +1,5 @@
-// Tries candidates from the most to the least reliable: boxes, the word "answer", the last formula or number. Every
-// search passes over the text once, or over a bounded part of it.
+// Tries candidates from the most to the least reliable: boxes, the word "answer", the last formula or number. Each
+// search is linear: one pass over the text, or over a bounded part.
 #include "reward/math/answer.h"
 
 #include <algorithm>

@@ -12,8 +12,8 @@ struct Answer {
 };
 
 /// Returns the last closed \boxed{...} or \fbox{...}, anywhere (boxes close together, as in "\boxed{1} and \boxed{2}",
-/// form one list); else the text after the last "answer is" or "answer:"; else the last LaTeX formula or number,
-/// whichever ends later. Linear time.
+/// form one list); else the text after the last "answer is" or "answer:"; else the last LaTeX formula or number (the
+/// later one). Linear time.
 Answer find_answer(std::string_view response);
 
 /// Returns the content of the last box, or `text` itself: ground truths come with and without a box.

@@ -14,7 +14,7 @@ namespace roll::math {
 
 namespace {
 
-/// Returns the text without surrounding space and trailing punctuation or "\\".
+/// Returns the text without surrounding space, trailing punctuation and trailing spacing commands such as "\,".
 std::string_view trimmed(std::string_view s) {
   const auto drop = [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; };
   while (!s.empty() && drop(s.front())) s.remove_prefix(1);

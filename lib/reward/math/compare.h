@@ -2,7 +2,7 @@
 //
 // Goals: right for the notation of contests and textbooks; never slow and never a crash, for any text. Non-goals:
 // solving equations, comparing units, computer algebra. The comparison is asymmetric on purpose, because the ground
-// truth decides what is asked: "5" accepts "x = 5", "x = 5" accepts "5", but "x = 5" does not accept "y = 5".
+// truth sets the form: "5" accepts "x = 5", "x = 5" accepts "5", but "x = 5" does not accept "y = 5".
 #pragma once
 
 #include <string>

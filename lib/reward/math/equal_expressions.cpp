@@ -35,8 +35,8 @@ struct Pair {
   Value a, b;
 };
 
-/// Returns the value pairs known at a point, preferring points where no argument left its real domain, if there are at
-/// least two.
+/// Returns the pairs with two known values. If at least two pairs lie in the real domains of all functions, returns
+/// only such pairs.
 std::vector<Pair> reliable(std::vector<Pair> all) {
   std::vector<Pair> known, clean;
   for (Pair& p : all) {

@@ -95,7 +95,8 @@ class Equality {
     return equal;
   }
 
-  /// Accepts a match of the exact value or of its approximation; a mere name ("x \approx 42") has no exact value.
+  /// Accepts a match of the exact value or of its approximation; for a name ("x \approx 42") of the chain as an
+  /// equation.
   bool approximately(const Node& truth, const Node& answer) {
     const bool in_answer = ends_approximately(answer);
     const Node& chain = in_answer ? answer : truth;
@@ -110,7 +111,8 @@ class Equality {
     return chain;
   }
 
-  /// Replaces "all real numbers" by \mathbb{R}; if that is the truth, also a plain or bold R.
+  /// Replaces "all real numbers" by \mathbb{R}; if the truth is \mathbb{R}, \mathbb{Z} or \mathbb{Q}, also that plain
+  /// letter.
   static void name_reals(Node& truth, Node& answer) {
     for (Node* node : {&truth, &answer}) {
       const std::string word = word_of(*node);

@@ -20,7 +20,7 @@ using Complex = std::complex<Real>;
 struct Value {
   Complex z;
   Real error = 0;        // bound of |z - true value|
-  uint64_t residue = 0;  // of the rational value, if exact
+  uint64_t residue = 0;  // residue modulo 2^61 - 1, if exact
   bool exact = true;
   bool constant = true;   // holds no free symbol
   bool branch = false;    // a real argument left the function's real domain: unreliable principal value
