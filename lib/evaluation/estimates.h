@@ -36,8 +36,7 @@ struct PromptSum {
   }
 };
 /// Returns the cluster-robust standard error of the mean over all samples, with one cluster per prompt:
-/// sqrt(P / (P - 1) sum_p (sum_p - count_p mean)^2) / N over P prompts and N samples. nullopt for fewer than two
-/// prompts.
+/// sqrt(P / (P - 1) sum_p (sum_p - count_p mean)^2) / N over P prompts and N samples. nullopt if P < 2.
 std::optional<double> clustered_error(const std::map<int64_t, PromptSum>& prompts);
 
 /// Returns the share of right samples.

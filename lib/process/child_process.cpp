@@ -35,7 +35,7 @@ constexpr std::chrono::microseconds kShortestPause{20}, kLongestPause{50'000};  
 constexpr const char* kReporter = "\"$@\" 3>&-; echo $? >&3";
 // The watcher. Its input ends when the process that started it ends or closes the pipe. As the subreaper it adopts the
 // orphans of killed processes, so its list of children finds all descendants in the end. Waiting for `sleep` reaps
-// them, too.
+// them.
 constexpr const char* kWatcher =
     "read -r end; while read -r all </proc/$$/task/$$/children; [ \"$all\" ]; do kill -9 $all; sleep 0.003; done";
 

@@ -1,8 +1,7 @@
 // A child program that answers lines: one line on standard output for each line on standard input, with limits on time
 // and length. Rewards and environments use it. kill() also kills every descendant, even after setsid or a double fork:
 // a process above the program is a subreaper (PR_SET_CHILD_SUBREAPER), so all orphans stay in the tree that /proc
-// shows. Unlike a PID namespace this needs no privileges, and unlike a mark in the environment no descendant can drop
-// it.
+// shows. Unlike a PID namespace it needs no privileges; unlike a mark in the environment, descendants cannot drop it.
 //
 // The process above is the watcher, a shell. It kills the tree if this process ends without doing so (SIGKILL, out of
 // memory). It notices that when its pipe from this process closes.
@@ -22,8 +21,7 @@
 
 namespace roll {
 
-/// Returns the path of `program`, looked up on PATH if it has no slash. UserError: it does not exist or may not be
-/// executed.
+/// Returns the path of `program`, looked up on PATH if it has no slash. UserError: it is missing or not executable.
 std::string check_executable(const std::string& program);
 
 /// A program that other code started: with the command from reporting(), and the other end of `status` as its

@@ -1,5 +1,4 @@
-// A file lock (flock(2)) for run folders. It is released when its holder ends, however it ends; the file names the
-// holder.
+// A file lock (flock(2)) for run folders. It ends with its holder, however that ends; the file names the holder.
 #pragma once
 
 #include <filesystem>

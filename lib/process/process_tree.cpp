@@ -43,8 +43,7 @@ std::map<pid_t, std::vector<pid_t>> all_children() {
   return children;
 }
 
-/// Returns the children that the kernel lists for one process, without a scan of all processes. Not every kernel has
-/// this list.
+/// Returns the kernel's list of a process's children, if it has one: faster than a scan of all processes.
 std::vector<pid_t> listed_children(pid_t parent) {
   std::vector<pid_t> children;
   std::error_code gone;

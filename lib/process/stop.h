@@ -16,8 +16,9 @@ enum class StopKind {
   kHangup,         // SIGHUP: the terminal is gone
 };
 
-/// Returns the signal that is sent to mpirun's ranks instead of the original one: mpirun answers SIGINT and SIGTERM by
-/// killing its ranks within a second. Ranks treat it like the original. It kills a process that does not catch it yet.
+/// Returns the signal that mpirun gets instead of the original one, and passes on to its ranks, which treat it like the
+/// original: mpirun answers SIGINT and SIGTERM by killing its ranks within a second. It kills a process that does not
+/// catch it yet.
 int stand_in_signal(StopKind kind);
 
 /// Returns the kind for an original or stand-in signal; nullopt for any other signal.

@@ -17,14 +17,12 @@ struct CommandArgs {
   }
 };
 
-/// Makes a reward that asks an external program, started once per RewardFunction. The program reads one JSON line per
-/// response
+/// Makes a reward that asks an external program, started once per RewardFunction. It reads one JSON line per response
 ///   {"id", "prompt", "messages", "response", "ground_truth", "tag", "domain", "finish_reason", "num_response_tokens",
 ///   "row"}
 /// and answers it with one line of at most 1 MiB before it is asked the next:
 ///   {"id": the question's, "reward": x, "detail": {}}  or  {"id": the question's, "error": "why there is none"}
-/// The answer's id is optional; with it, other output is never taken for an answer. Other output belongs on standard
-/// error.
+/// The answer's id is optional; with it, other output is never taken for an answer. Log to standard error instead.
 /// A failed answer is a reward of 0 with detail {"error": why}: the program exceeds the time limit ("timeout"), ends,
 /// or writes something else. It is then killed with all descendants and started again. UserError: no program; in
 /// prepare(): it may not be executed; in score(): output before a question or for another question, a failed first

@@ -21,8 +21,7 @@ struct PluginRuleArgs {
 };
 
 /// Makes the reward. An exception of the function is a failed reward (unjudged). UserError: library or name is missing.
-/// check_files() and prepare() throw the errors of process/plugin_file.h, and UserError for another C++ library than
-/// this program's.
+/// check_files() and prepare() throw the errors of process/plugin_file.h; prepare() also if the C++ library differs.
 std::unique_ptr<RewardFunction> make_plugin_rule(const PluginRuleArgs& args, const RuleContext& context);
 
 }  // namespace roll

@@ -33,11 +33,10 @@ class RewardProgram {
   /// script is missing, or a requested sandbox is not possible.
   void check_files() const;
 
-  /// Starts the program unless it runs. Returns its handshake answer. UserError: it cannot be started, or is not ready
-  /// in time.
+  /// Starts the program unless it runs, and returns its handshake answer. UserError: it does not start or answer in
+  /// time.
   const Json& start();
-  /// Sends `question` with an "id" in front; `parse` parses the answer's line. Failures and UserErrors: as in
-  /// command.h.
+  /// Sends `question` with an "id" in front; `parse` parses the answer's line. Errors: as in command.h.
   RewardResult ask(const Json& question, const std::function<Reply(std::string_view line, int64_t id)>& parse);
   /// Sends a list of questions as one line, with their number times the time limit. Returns one result per question.
   std::vector<RewardResult> ask_all(Json questions);

@@ -124,8 +124,7 @@ class RewardFunction {
   virtual void check_files() const {}
   /// Prepares for the first query. UserError: as for check_files(), or opening the files shows an error.
   virtual void prepare() { check_files(); }
-  /// Scores a response; a wrong or unreadable response is no error. UserError: an external program is broken
-  /// (command.h).
+  /// Scores a response; wrong or unreadable ones are no error. UserError: an external program is broken (command.h).
   virtual RewardResult score(const RewardQuery& query) = 0;
   /// Returns whether score_all() sends many responses at once, so that waiting ones are batched. Valid after prepare().
   virtual bool takes_many() const { return false; }

@@ -1,5 +1,4 @@
-// Arguments of the factories of reward types, with forward declarations only, so that the registry (types.h) is cheap
-// to include.
+// Arguments of the factories of reward types, with forward declarations only: types.h stays cheap to include.
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,7 @@
 
 namespace roll {
 
-/// Returns the wrapped rule. `response_length` and `where`: as for make_reward(). UserError: a format pattern does not
-/// compile.
+/// Returns the wrapped rule; for its arguments see make_reward(). UserError: a format pattern does not compile.
 std::unique_ptr<RewardFunction> shaped(std::unique_ptr<RewardFunction> rule, const RewardTraits& traits,
                                        const RewardArgs& args, int64_t response_length, const std::string& where);
 

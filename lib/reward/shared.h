@@ -29,8 +29,8 @@ class SharedByWorkers {
   /// Returns a random number in [0, 1), different in each call and process.
   double jitter();
 
-  /// Returns a flag: this server or program has answered before. From then on failures count as temporary, not as a
-  /// wrong setting.
+  /// Returns a flag: this server or program has answered before. Later failures count as temporary, not as a wrong
+  /// setting.
   std::atomic<bool>& has_answered(const std::string& who);
   /// Sets all these flags, because another process got rewards of the domain.
   void note_answers();

@@ -24,8 +24,7 @@ class BoxFiles {
   void show(const std::filesystem::path& path);
   /// Adds an empty folder, unless a shown folder already contains it.
   void add_folder(const std::filesystem::path& folder);
-  /// Mounts a folder in memory (/tmp or /dev/shm); call it before showing anything inside. `user` owns it inside the
-  /// sandbox.
+  /// Mounts a folder in memory (/tmp or /dev/shm), owned by the inner `user`; call it before showing anything inside.
   void mount_memory(const std::filesystem::path& folder, int64_t size_mb, unsigned user);
   /// Mounts /proc, if the kernel allows it.
   void mount_proc();

@@ -19,8 +19,7 @@ struct BoxProcess {
 };
 
 /// Starts `interpreter` with `arguments` in a sandbox, or as a plain process without `is_isolated`. If we are root, it
-/// runs as user nobody, since RLIMIT_NPROC does not bind root. SystemError: the kernel refuses a step (with its
-/// reason).
+/// runs as nobody, since RLIMIT_NPROC does not bind root. SystemError: the kernel refuses a step (with its reason).
 BoxProcess start_box_process(const Interpreter& interpreter, const std::vector<std::string>& arguments,
                              bool is_isolated);
 

@@ -29,8 +29,7 @@ std::vector<std::filesystem::path> named_in(const std::vector<std::string>& comm
 /// (interpreter.h). UserError: the program does not exist. SystemError: the kernel refuses a step (with its reason).
 StartedProgram start_boxed(const BoxedProgram& program);
 
-/// Returns why the program cannot run in a sandbox here, with a remedy; nullopt if it can. UserError: the program does
-/// not exist.
+/// Returns why the program cannot run in a sandbox here, with a remedy; nullopt if it can. UserError: it is missing.
 std::optional<std::string> why_not_boxed(const BoxedProgram& program);
 
 }  // namespace roll

@@ -31,8 +31,7 @@ struct ChosenLetter {
   const char* rule = "none";  // letter | text | none
 };
 
-/// Returns the choice whose text equals the answer, ignoring case ("Paris"); else the letter in the answer
-/// (choice_letter.h).
+/// Returns the choice whose text equals the answer in any case ("Paris"); else the letter in it (choice_letter.h).
 ChosenLetter chosen_letter(const ChoiceAnswer& answer, const Choices& choices);
 
 }  // namespace roll

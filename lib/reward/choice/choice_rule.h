@@ -1,5 +1,4 @@
-// Types crossthinkqa, multiple_choice and general_val: check whether a response takes the right one of the listed
-// choices.
+// Types crossthinkqa, multiple_choice and general_val: check whether a response takes the right listed choice.
 //
 // All three read the answer after the thinking (after_thinking()) by choice_answer.h and compare its letter with the
 // ground truth's ("B", "(B)", "B. Paris"; or the text of a choice listed in the row). They differ in the rewards:

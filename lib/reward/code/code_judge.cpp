@@ -20,8 +20,7 @@ CodeVerdict unjudged(RewardFailure failure, const std::string& why) {
   return {.why = why, .failure = failure};
 }
 
-/// Reads the verdict from the last line of the tests' output. If it is missing, the program is wrong: it prevented the
-/// verdict.
+/// Reads the verdict from the last line of the tests' output. If it is missing, the program is wrong: it prevented it.
 CodeVerdict verdict_in(const CodeRun& tests, int64_t num_cases) {
   if (tests.failure) return {.why = tests.how, .failure = tests.failure, .retry_after_s = tests.retry_after_s};
   const size_t line = tests.output.rfind('\n');

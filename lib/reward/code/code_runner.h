@@ -1,5 +1,4 @@
-// Interface to run the program of a response, in sandboxes on this machine (code_local.cpp) or on a server
-// (code_remote.cpp).
+// Interface to run a response's program, in sandboxes on this machine (code_local.cpp) or a server (code_remote.cpp).
 #pragma once
 
 #include <memory>
@@ -30,13 +29,11 @@ struct CodeRun {
 class CodeRunner {
  public:
   virtual ~CodeRunner() = default;
-  /// Prepares for the first program, like RewardFunction::prepare(). UserError: no such Python, or the machine cannot
-  /// isolate programs.
+  /// See RewardFunction::prepare(). UserError: no such Python, or the machine cannot isolate programs.
   virtual void prepare() {}
   /// Returns the languages it can run; valid after prepare().
   virtual std::set<std::string> languages() const = 0;
-  /// Begins the next response: starts its time limit and compiles its program. ended_well is false if it does not
-  /// compile.
+  /// Begins the next response: starts its time limit, compiles its program. ended_well is false if that fails.
   virtual CodeRun begin(const CodeBlock& program) = 0;
   /// Runs the program once with this standard input.
   virtual CodeRun run(const std::string& input) = 0;

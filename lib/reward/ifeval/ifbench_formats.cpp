@@ -61,8 +61,7 @@ bool quotes(const CheckedText& text, const Arguments&) {
   return false;
 }
 
-/// The text is one of the options, which are separated by slashes, "or" or commas. Options a, b and c are compared
-/// exactly.
+/// The text is one of the options, separated by slashes, "or" or commas. Options a, b and c are compared exactly.
 bool options(const CheckedText& text, const Arguments& args) {
   const std::string all = args.exact_text("options");
   const bool is_exact = !text.find_all(R"(\A\W*[aA]\W*[bB]\W*[cC]\W*)", all).empty();

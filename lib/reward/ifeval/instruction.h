@@ -37,8 +37,7 @@ std::vector<Instruction> instructions_of(const Json& row, const std::string& gro
 /// Returns whether the text follows the instruction; a blank text follows none. UserError: invalid arguments.
 bool follows(const Instruction& instruction, std::string_view text, Expressions& expressions);
 
-/// Returns the variants for loose checks: `text`, without its first line, its last, or both; each also without
-/// asterisks.
+/// Returns variants for loose checks: `text`, without first line, last line, or both; each also without asterisks.
 std::vector<std::string> loose_texts(const std::string& text);
 
 }  // namespace roll::ifeval

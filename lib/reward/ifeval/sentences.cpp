@@ -1,5 +1,4 @@
-// The word lists are closed classes of English: abbreviations, and words that are capitalised only at the start of a
-// sentence.
+// The word lists are closed classes of English: abbreviations, and words capitalised only at a sentence's start.
 #include "reward/ifeval/sentences.h"
 
 #include <algorithm>

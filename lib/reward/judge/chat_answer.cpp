@@ -34,8 +34,8 @@ std::optional<std::string> text_member(const Json* json, const char* key) {
   return text && text->is_string() ? std::optional(text->get<std::string>()) : std::nullopt;
 }
 
-/// Returns the error text in {"error": {"message": ...}}, {"error": "..."}, {"message": ...} or {"detail": ...}, else
-/// the body.
+/// Returns the text of {"error": {"message": ...}}, {"error": "..."}, {"message": ...} or {"detail": ...}, else the
+/// body.
 std::string said_of_error(const Json& json, std::string_view body) {
   const Json* error = member(&json, "error");
   for (const auto& text : {text_member(error, "message"), text_member(&json, "error"), text_member(&json, "message"),

@@ -30,8 +30,7 @@ class JudgeModel {
 /// since some servers support few keys.
 Json chat_request(const LlmJudgeArgs& args, const Json& messages);
 
-/// Makes a judge behind a server. UserError: address or model name is missing, the address is no URL, or the key is
-/// unusable.
+/// Makes a judge behind a server. UserError: address or model name is missing, or address or key is invalid.
 std::unique_ptr<JudgeModel> make_api_judge(const LlmJudgeArgs& args, const RuleContext& context);
 
 /// Makes a judge from a program. It reads lines {"id", "messages", "temperature", ...} with the keys of chat_request(),

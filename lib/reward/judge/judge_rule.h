@@ -50,8 +50,7 @@ class JudgeRule {
   void check_row(const Json& row) const;
   /// Returns the messages, or the failure `unjudged` if the template has a {reference} and the ground truth is blank.
   std::variant<Json, RewardResult> question(const RewardQuery& query) const;
-  /// Returns the reward; detail {"judge": the answer}, cut to 500 bytes. Failure `unparsable`: the answer has no
-  /// verdict.
+  /// Returns the reward; detail {"judge": the answer}, cut to 500 bytes. Failure `unparsable`: it has no verdict.
   RewardResult verdict(const JudgeWords& words);
 
  private:

@@ -97,8 +97,7 @@ struct Delimiters {
 };
 constexpr std::array<Delimiters, 4> kDelimiters = {{{"$$", "$$"}, {"\\[", "\\]"}, {"\\(", "\\)"}, {"$", "$"}}};
 
-/// Finds formulas from left to right. Remembers which closing delimiters no longer occur, so that a pass over the text
-/// is linear.
+/// Finds formulas from left to right, in linear time: it remembers which closing delimiters no longer occur.
 class Formulas {
  public:
   explicit Formulas(std::string_view s) : s_(s) {}

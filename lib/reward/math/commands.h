@@ -25,7 +25,7 @@ bool is_plain_command(std::string_view word);
 /// Returns a command's canonical name ("dfrac" -> "frac"), or a sign ("lbrace" -> "\{").
 std::string known_command(const std::string& name);
 
-/// Returns the command or sign for a character beyond ASCII; " " or "" if it means nothing; nullptr if it stands for
+/// Returns the command or sign for a non-ASCII character; " " or "" if it means nothing; nullptr for the character
 /// itself.
 const std::string* command_of_character(std::string_view character);
 

@@ -14,13 +14,11 @@ namespace roll::math {
 
 struct Comparison {
   bool equal = false;
-  // The rule that decided: text | choice | unit | identical | number | expression | relation | set | matrix, or
-  // "unreadable".
+  // Deciding rule: text | choice | unit | identical | number | expression | relation | set | matrix | unreadable.
   std::string rule;
 };
 
-/// Compares two answers (LaTeX or plain text, without \boxed or $). TimeLimitPassed: the deadline passed; it throws
-/// nothing else.
+/// Compares two answers (LaTeX or plain text, without \boxed or $). TimeLimitPassed, and no other error.
 Comparison compare_answers(std::string_view ground_truth, std::string_view answer, Deadline& deadline);
 
 }  // namespace roll::math

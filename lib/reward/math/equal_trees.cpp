@@ -1,6 +1,5 @@
 // Matches recursively by the kind of the ground truth. First, +- becomes two elements, and "x = 5" becomes its right
-// side if the other answer has no left side. Relations, collections, sets, matrices and values then have separate
-// rules.
+// side if the other answer has no left side. Each kind (relation, collection, set, matrix, value) has its own rule.
 #include "reward/math/equal_trees.h"
 
 #include <algorithm>
@@ -95,8 +94,7 @@ class Equality {
     return equal;
   }
 
-  /// Accepts a match of the exact value or of its approximation; for a name ("x \approx 42") of the chain as an
-  /// equation.
+  /// Accepts a match of the exact value or its approximation; for a name ("x \approx 42") of the chain as an equation.
   bool approximately(const Node& truth, const Node& answer) {
     const bool in_answer = ends_approximately(answer);
     const Node& chain = in_answer ? answer : truth;
@@ -111,7 +109,7 @@ class Equality {
     return chain;
   }
 
-  /// Replaces "all real numbers" by \mathbb{R}; if the truth is \mathbb{R}, \mathbb{Z} or \mathbb{Q}, also that plain
+  /// Replaces "all real numbers" by \mathbb{R}; if the truth is \mathbb{R}, \mathbb{Z} or \mathbb{Q}, also the plain
   /// letter.
   static void name_reals(Node& truth, Node& answer) {
     for (Node* node : {&truth, &answer}) {

@@ -1,5 +1,4 @@
-// Compares parsed answers of any kind: expressions, relations, sets, tuples, intervals, matrices, words. Used by
-// compare.h.
+// Compares parsed answers of any kind, for compare.h: expressions, relations, sets, tuples, intervals, matrices, words.
 #pragma once
 
 #include <string>
@@ -9,8 +8,7 @@
 
 namespace roll::math {
 
-/// Returns whether `answer` means `truth`, and sets `rule` to the comparison that decided. TimeLimitPassed: the
-/// deadline passed.
+/// Returns whether `answer` means `truth`, and sets `rule` to the deciding comparison. TimeLimitPassed: time is over.
 bool equal_trees(const Node& truth, const Node& answer, Deadline& deadline, std::string& rule);
 
 }  // namespace roll::math

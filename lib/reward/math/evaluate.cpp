@@ -242,8 +242,7 @@ class Evaluator {
     return smooth("call " + node.text, x);
   }
 
-  /// Returns an arbitrary function value that depends only on name and arguments; smooth, so that rounding does not
-  /// matter.
+  /// Returns an arbitrary value that depends only on name and arguments; smooth, because arguments are rounded.
   static Value smooth(const std::string& name, const std::vector<Value>& x) {
     Value r = integer_value(0);
     r.z = 1 + hash_unit(hash_text(name, 1));

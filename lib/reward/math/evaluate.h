@@ -17,8 +17,7 @@ struct Point {
 /// Unreadable: the node is not a number (sets, tuples, relations, words).
 Value evaluate(const Node& node, const Point& point, Deadline& deadline);
 
-/// Returns whether `node` is a decimal literal (with a '.'), perhaps under a sign or percent; these are compared to 6
-/// decimals.
+/// Returns whether `node` is a decimal literal (with a '.'), also under a sign or percent: compared to 6 decimals.
 bool is_decimal(const Node& node);
 
 }  // namespace roll::math

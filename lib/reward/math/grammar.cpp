@@ -51,8 +51,7 @@ std::string Grammar::separator() const {
   return token.command("land") || token.command("wedge") ? "land" : "";
 }
 
-/// Takes separators and returns whether there were any; `joined` becomes the word common to all separators of the list,
-/// or "mixed".
+/// Takes separators and returns whether there were any; `joined` becomes the list's common word, or "mixed".
 bool Grammar::take_separators(std::string& joined) {
   std::string word;
   bool is_first = true;

@@ -17,8 +17,7 @@ namespace roll::math {
 
 /// How to read letters. Both answers of a comparison must be parsed with the Letters of both.
 struct Letters {
-  /// Letters directly before "(" in one of the answers and never alone: f in f(0) is a function, but n in n(n+1) is a
-  /// factor.
+  /// Letters directly before "(" in an answer and never alone: f in f(0) is a function, but n in n(n+1) is a factor.
   std::set<std::string> functions;
   /// One of the answers uses a letter in both cases, such as R and r: then case counts. Otherwise it is ignored, as
   /// writers are careless.

@@ -1,5 +1,4 @@
-// One pass over the text, by the kind of each character. Tables in commands.h list formatting commands, words and
-// synonyms.
+// One pass over the text, by the kind of each character; commands.h has the tables of commands and synonyms.
 #include "reward/math/lexer.h"
 
 #include <algorithm>
@@ -191,8 +190,7 @@ class Lexer {
     add(TokenKind::kNumber, std::move(digits));
   }
 
-  /// Appends repeating digits as "0.1(6)": under a bar, between dots, in brackets right after the point, or before
-  /// "...".
+  /// Appends repeating digits as "0.1(6)": under a bar, between dots, in brackets after the point, or before "...".
   void take_period(std::string& digits) {
     const Period period = period_at(s_.substr(at_), digits);
     if (period.length == 0) return;

@@ -1,5 +1,4 @@
-// Splits LaTeX or plain text into tokens, for grammar.h. Drops mere formatting: spaces, \left, \displaystyle, $,
-// quotes.
+// Splits LaTeX or plain text into tokens, for grammar.h. Drops formatting: spaces, \left, \displaystyle, $, quotes.
 #pragma once
 
 #include <string>

@@ -1,8 +1,7 @@
 // A number with two representations, for equal_expressions.h:
 //   approximate  a complex long double with a bound of its rounding error
-//   exact        while it is rational: its residue modulo the prime 2^61 - 1. This has no size limit, so 2^{2015} + 1
-//   and
-//                2^{2015} differ, and polynomials are compared exactly at random points (Schwartz 1980, Zippel 1979)
+//   exact        for rational values: the residue modulo the prime 2^61 - 1. It has no size limit: 2^{2015} + 1 and
+//                2^{2015} differ. Polynomials are compared exactly, at random points (Schwartz 1980, Zippel 1979)
 // Two numbers are equal if both representations agree, as far as both are known.
 #pragma once
 
