@@ -16,7 +16,7 @@ struct JudgedPrompt {
   std::string ground_truth;
   PromptSum right;
 };
-using JudgedPrompts = std::map<std::string, JudgedPrompt>;  // by prompt_id
+using JudgedPrompts = std::map<std::string, JudgedPrompt>;  // key: prompt_id
 
 struct Comparison {
   Estimate difference;                      // share of right responses: after - before

@@ -15,11 +15,11 @@ struct JudgedAnswer {
   bool is_right = false;
   std::string answer;  // final answer; empty: none found, casts no vote in maj@k
 };
-/// All judged responses to one prompt, in the order of their sampling.
+/// All judged responses to one prompt, in sampling order.
 using PromptSamples = std::vector<JudgedAnswer>;
 
 struct Estimate {
-  double mean = 0;                       // over the prompts
+  double mean = 0;                       // mean over the prompts
   std::optional<double> standard_error;  // standard deviation (n - 1) / sqrt(n); unset for one prompt
 };
 

@@ -12,7 +12,7 @@ struct JudgedSample {
   int64_t number = 0;  // index of the response to that prompt
   std::string domain, tag;
   bool is_judged = true;
-  double score = 0;                     // 1 or more is right
+  double score = 0;                     // right if >= 1
   std::optional<std::string> answer{};  // extracted by the reward; "": none found; nullopt: the reward extracts none
   int64_t num_tokens = 0;               // generated tokens
   bool is_truncated = false;            // reached the length limit

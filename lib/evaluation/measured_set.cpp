@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-using Groups = std::vector<std::vector<JudgedSample>>;  // by prompt
+using Groups = std::vector<std::vector<JudgedSample>>;  // samples of each prompt
 
 Groups groups_of(std::vector<JudgedSample> samples) {
   std::ranges::sort(samples, {}, [](const JudgedSample& s) { return std::pair(s.prompt, s.number); });

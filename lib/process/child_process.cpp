@@ -71,7 +71,7 @@ using FirstDescriptors = std::array<int, 4>;
                                  const std::vector<char*>& variables, const FirstDescriptors& of_program,
                                  const FirstDescriptors& of_watcher) {
   setpgid(0, 0);
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // outlasts exec
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // survives exec
   // Not fork(): its handlers may wait for threads that exist in our parent only.
   const auto pid = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
   if (pid < 0) _exit(127);
@@ -195,7 +195,7 @@ void ChildProcess::kill() {
   if (!ends_all_) kill_below(pid_);
   guard_.reset();
   leash_.close();
-  if (ends_all_ || !ends_within(pid_, kLongestKill_s)) {  // a watcher ends by itself, once it has waited for the dead
+  if (ends_all_ || !ends_within(pid_, kLongestKill_s)) {  // the watcher ends after it reaped the dead
     ::kill(pid_, SIGKILL);
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }

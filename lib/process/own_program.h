@@ -5,10 +5,12 @@
 
 namespace roll {
 
+/// Returns the path of the running executable.
 inline std::filesystem::path own_program() {
   return std::filesystem::read_symlink("/proc/self/exe");
 }
 
+/// Returns the path of a file in the executable's folder.
 inline std::filesystem::path beside_program(const char* name) {
   return own_program().replace_filename(name);
 }

@@ -18,7 +18,9 @@ class AnswerPattern {
   /// Returns the groups of the last match (0 is the whole match; unset groups are empty), or nullopt if nothing
   /// matches. MatchFailed: the time limit or the backtracking limit is exceeded.
   std::optional<std::vector<std::string>> last_match(std::string_view text);
+  /// Returns the number of groups in the pattern.
   size_t num_groups() const { return regex_.num_groups(); }
+  /// Returns whether the pattern matches anywhere. MatchFailed: as for last_match().
   bool matches(std::string_view text);
 
  private:

@@ -99,7 +99,9 @@ struct RewardFaults {
   std::map<RewardFailure, int64_t> counts;
   std::string first_error;  // error of the first failure that is not a timeout
 
+  /// Counts the failure in a result's detail, if there is one.
   void add(const Json& detail);
+  /// Returns the number of failures of one kind.
   int64_t of(RewardFailure kind) const;
   int64_t total() const;
   int64_t errors() const { return total() - of(RewardFailure::kTimeout); }

@@ -10,6 +10,7 @@ struct RewardModelArgs : NoRewardKeys {
   bool needs_model() const { return true; }
 };
 
+/// Makes a reward that returns the query's model_score.
 std::unique_ptr<RewardFunction> make_reward_model(const RewardModelArgs& args, const RuleContext& context);
 
 }  // namespace roll

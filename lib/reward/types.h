@@ -73,6 +73,7 @@ struct Words<RewardType> {
   static std::vector<std::string> all();
   static bool read(std::string_view name, RewardType& out);
 };
+/// Returns the type's name in YAML.
 std::string_view name_of(const RewardType& type);
 
 /// Returns the type for ROLL's worker class; nullopt if there is none.
@@ -84,6 +85,7 @@ bool needs_model(const RewardType& type);
 /// Calls the type's factory. UserError: arguments are missing or contradict each other.
 std::unique_ptr<RewardFunction> make_rule(const RewardType& type, const RuleContext& context);
 
+/// Returns the type's default time limit and number of retries.
 Patience usual_patience(const RewardType& type);
 RewardTraits traits_of(const RewardType& type);
 

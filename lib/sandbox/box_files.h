@@ -32,6 +32,7 @@ class BoxFiles {
   /// /dev/stderr and (below the mount of mount_proc()) /proc/self/fd are links to /dev/fd.
   void add_mount_points();
 
+  /// Returns the steps, in execution order.
   const std::vector<BoxStep>& steps() const { return steps_; }
 
  private:

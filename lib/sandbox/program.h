@@ -40,7 +40,7 @@ struct ProgramRequest {
   std::string input{};
   std::string artifact{};  // name of a file to return if the program succeeds
   ProgramLimits limits{};
-  Descriptor channel{};  // between kSolution and kTests
+  Descriptor channel{};  // socket between kSolution and kTests
 };
 
 struct ProgramEnd {

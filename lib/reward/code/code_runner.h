@@ -45,8 +45,9 @@ class CodeRunner {
   virtual CodeRun run_together(const Json& tests, const std::string& prefix, int64_t num_cases) = 0;
 };
 
+/// Makes a runner that uses sandboxes on this machine.
 std::unique_ptr<CodeRunner> make_local_runner(const CodeSandboxArgs& args, const RuleContext& context);
-/// UserError: code_url is no valid URL.
+/// Makes a runner that uses the server at code_url. UserError: code_url is no valid URL.
 std::unique_ptr<CodeRunner> make_remote_runner(const CodeSandboxArgs& args, const RuleContext& context);
 
 }  // namespace roll

@@ -31,6 +31,7 @@ class CheckedText {
 
   std::string_view text() const { return text_; }
   const std::string& lowered() const { return lowered_; }
+  /// Returns all matches of a regular expression. MatchFailed: the time limit is exceeded.
   std::vector<std::string_view> find_all(std::string_view expression) const;
   /// Searches in a part of the text.
   std::vector<std::string_view> find_all(std::string_view expression, std::string_view part) const {

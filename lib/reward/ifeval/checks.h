@@ -11,6 +11,7 @@
 
 namespace roll::ifeval {
 
+/// Returns whether all keywords occur, also inside words; ignores case.
 bool has_all_keywords(const CheckedText& text, const std::vector<std::string>& keywords);
 /// Returns whether no listed word occurs as a whole word; ignores case.
 bool has_no_word_of(const CheckedText& text, const std::vector<std::string>& words);
@@ -23,6 +24,7 @@ int64_t count_bullets(const CheckedText& text);
 int64_t count_highlights(const CheckedText& text);
 /// Returns whether there is <<text>> on one line.
 bool has_title(const CheckedText& text);
+/// Returns whether double quotes enclose the whole text.
 bool is_quoted(std::string_view text);
 
 /// Splits at `divider`. Returns nullopt if a part is blank; with `ends_may_be_blank`, a blank first or last part is
@@ -43,6 +45,7 @@ struct FirstWordKeys {
 };
 /// Reads the arguments. UserError: nth is not in 1..num_paragraphs, or an argument is missing or mistyped.
 FirstWord first_word_of(const Arguments& args, const FirstWordKeys& keys);
+/// Returns whether the text has these paragraphs, with this first word.
 bool has_first_word(const CheckedText& text, const FirstWord& wanted);
 
 /// Returns whether most of the text is in the language named by an argument. UserError: the language is unknown.

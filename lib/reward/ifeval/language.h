@@ -14,6 +14,7 @@ struct TextLanguage {
   std::string code;         // main language, as from language_of_name(); "" if unknown
   bool is_certain = false;  // false for a few words
 };
+/// Detects the main language of a text in valid UTF-8.
 TextLanguage language_of_text(std::string_view text);
 
 /// Returns whether `language` satisfies `wanted`: "zh" accepts Chinese in either script.
