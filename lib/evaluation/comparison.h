@@ -1,5 +1,5 @@
-// Two evaluations of the same prompts: how far apart they are, and how sure that is. The error is of the differences
-// prompt by prompt, which is smaller than those of the two means.
+// Compares two evaluations of the same prompts (`roll evaluate`): their difference and its standard error. The error
+// comes from per-prompt differences, so it is smaller than the errors of the two means.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace roll {
 
-/// The judged responses of an evaluation to a prompt.
+/// The ground truth of a prompt and the number of right responses to it.
 struct JudgedPrompt {
   std::string ground_truth;
   PromptSum right;
 };
-using JudgedPrompts = std::map<std::string, JudgedPrompt>;  // by prompt_id
+using JudgedPrompts = std::map<std::string, JudgedPrompt>;  // key: prompt_id
 
 struct Comparison {
-  Estimate difference;                      // after's share of right responses less before's
-  int64_t better = 0, worse = 0, same = 0;  // prompts
+  Estimate difference;                      // share of right responses: after - before
+  int64_t better = 0, worse = 0, same = 0;  // numbers of prompts
 };
 
-/// nullopt: they have other prompts.
+/// Compares prompt by prompt. Returns nullopt if prompt ids or ground truths differ, or if there are no prompts.
 std::optional<Comparison> compare(const JudgedPrompts& before, const JudgedPrompts& after);
 
-/// "after - before: +0.0300 ± 0.0120 over 200 prompts: 10 better, 4 worse, 186 the same"
+/// Formats as "after - before: +0.0300 ± 0.0120 over 200 prompts: 10 better, 4 worse, 186 the same".
 std::string to_text(const Comparison& comparison, const std::string& before, const std::string& after);
 
 }  // namespace roll

@@ -11,7 +11,7 @@ namespace roll {
 
 namespace {
 
-/// The chance that the majority of these is right.
+/// Probability that the majority answer is right, with ties broken at random.
 double majority_is_right(std::span<const JudgedAnswer> samples) {
   int64_t num_right = 0;
   std::map<std::string_view, int64_t> wrong;
@@ -22,7 +22,7 @@ double majority_is_right(std::span<const JudgedAnswer> samples) {
       ++wrong[sample.answer];
   }
   if (num_right == 0) return 0;
-  int64_t num_tied = 1;  // with the right answer among them
+  int64_t num_tied = 1;  // answers with the most votes, the right one included
   for (const auto& [answer, votes] : wrong) {
     if (votes > num_right) return 0;
     num_tied += votes == num_right;

@@ -1,4 +1,4 @@
-// What an evaluation needs to know of a response; ranks send it to each other.
+// One judged response of an evaluation; ranks send these to each other.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 namespace roll {
 
 struct JudgedSample {
-  int64_t prompt = 0;  // of its set
-  int64_t number = 0;  // which response to the prompt
+  int64_t prompt = 0;  // index of the prompt in its validation set
+  int64_t number = 0;  // index of the response to that prompt
   std::string domain, tag;
   bool is_judged = true;
-  double score = 0;                     // 1 or more is right
-  std::optional<std::string> answer{};  // that the reward found; "": none; nullopt: the reward looked for none
-  int64_t num_tokens = 0;               // that the model drew
-  bool is_truncated = false;            // cut off at its longest
+  double score = 0;                     // right if >= 1
+  std::optional<std::string> answer{};  // extracted by the reward; "": none found; nullopt: the reward extracts none
+  int64_t num_tokens = 0;               // generated tokens
+  bool is_truncated = false;            // reached the length limit
   template <class F>
   void fields(F& field) {
     field("prompt", prompt), field("number", number), field("domain", domain), field("tag", tag);

@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-using Groups = std::vector<std::vector<JudgedSample>>;  // by prompt
+using Groups = std::vector<std::vector<JudgedSample>>;  // samples of each prompt
 
 Groups groups_of(std::vector<JudgedSample> samples) {
   std::ranges::sort(samples, {}, [](const JudgedSample& s) { return std::pair(s.prompt, s.number); });
@@ -41,7 +41,7 @@ std::vector<std::string> silent_domains(const std::vector<JudgedSample>& samples
   return silent;
 }
 
-/// The mean over a prompt's responses.
+/// Returns the mean over a prompt's responses.
 double mean_of(const std::vector<JudgedSample>& group, const std::function<double(const JudgedSample&)>& number) {
   double sum = 0;
   for (const JudgedSample& sample : group) sum += number(sample);
@@ -132,7 +132,7 @@ std::vector<std::string> set_metric_names(const std::string& set, int64_t num_sa
 
 namespace {
 
-/// "0.3500 ± 0.1500" with `more`, else the mean alone; "-" of what was not measured.
+/// Formats "0.3500 ± 0.1500" with `with_error`, else the mean alone; "-" if there is no estimate.
 std::string cell_of(const Estimate* estimate, bool with_error = false, int digits = 4) {
   if (!estimate) return "-";
   const std::string mean = fmt::format("{:.{}f}", estimate->mean, digits);
@@ -154,7 +154,7 @@ std::vector<std::string> cells_of(const std::string& name, const MeasuredSet& se
           cell_of(set.find("no_answer"))};
 }
 
-/// "", or a line with what `word` says of each set, behind `what`.
+/// Returns one line: `what`, then each set with the text that `word` returns for it. "" if all texts are empty.
 std::string line_of_sets(const std::map<std::string, MeasuredSet>& sets, const char* what,
                          const std::function<std::string(const MeasuredSet&)>& word) {
   std::vector<std::string> words;

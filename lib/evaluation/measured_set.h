@@ -1,5 +1,5 @@
-// A validation set, measured: all numbers of it, under the names that metrics have. They are sums in the order of
-// prompts and samples, so that who sampled what changes no bit of them.
+// Metrics of one validation set, used by validation steps and `roll evaluate`. Sums run in the order of prompts and
+// samples, so the results are bit-equal for any distribution of the samples over ranks.
 #pragma once
 
 #include <cstdint>
@@ -16,31 +16,32 @@ namespace roll {
 
 struct MeasuredSet {
   int64_t num_prompts = 0, num_samples = 1;
-  std::vector<std::pair<std::string, Estimate>> numbers;  // by name, as "avg@8", in the order in which they are told
-  std::vector<std::string> silent;                        // domains whose rewards say of no response what it answers
+  std::vector<std::pair<std::string, Estimate>> numbers;  // by name, such as "avg@8", in display order
+  std::vector<std::string> silent;                        // domains whose rewards extract no answers
 
-  /// nullptr: not measured.
+  /// Returns nullptr if the set has no such metric.
   const Estimate* find(const std::string& name) const;
 };
 
-/// Whether metrics and files can be named by it: letters, digits, - and _.
+/// Returns whether the name fits into metric and file names: letters, digits, - and _.
 bool is_set_name(const std::string& name);
 
-/// The k of pass@k and maj@k beside n samples: powers of two from 2 on, and n.
+/// Returns the values of k for pass@k and maj@k with n samples: powers of two from 2 on, and n.
 std::vector<int64_t> ks_of(int64_t num_samples);
 
-/// Of `num_samples` responses to each prompt, in any order: avg@n, pass@k, maj@k, score, response_length, truncated,
-/// no_answer, unjudged. Responses that nobody judged count only in the last; a prompt with fewer than k judged ones is
-/// left out of pass@k and maj@k. maj@k and no_answer are there where the rewards of all domains say what was answered.
+/// Computes avg@n, pass@k, maj@k, score, response_length, truncated, no_answer and unjudged. `samples` holds
+/// `num_samples` responses to each prompt, in any order. Unjudged responses count only in response_length, truncated
+/// and unjudged. A prompt with fewer than k judged responses is left out of pass@k and maj@k. maj@k and no_answer exist
+/// only if the rewards of all domains extract answers.
 MeasuredSet measured(std::vector<JudgedSample> samples, int64_t num_samples);
 
-/// val/SET/NAME, and val/SET/NAME/se with the standard error.
+/// Returns the metrics val/SET/NAME, and val/SET/NAME/se with the standard error.
 Metrics set_metrics(const std::string& set, const MeasuredSet& numbers);
 
-/// The names of all metrics that a set of so many samples may have.
+/// Returns the names of all metrics that a set with `num_samples` samples per prompt may have.
 std::vector<std::string> set_metric_names(const std::string& set, int64_t num_samples);
 
-/// For people: a line for each set, and one for what they lack.
+/// Returns a text table with one line per set, and notes about missing metrics and unjudged responses.
 std::string table_of(const std::map<std::string, MeasuredSet>& sets);
 
 }  // namespace roll

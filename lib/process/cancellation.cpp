@@ -15,7 +15,7 @@ namespace roll {
 
 namespace {
 
-constexpr double kLongestPoll_s = 1e6;  // in milliseconds an int
+constexpr double kLongestPoll_s = 1e6;  // fits into an int as milliseconds
 
 bool is_readable(int descriptor, double seconds) {
   pollfd entry{descriptor, POLLIN, 0};
@@ -30,8 +30,7 @@ Cancellation::Cancellation() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) 
 
 void Cancellation::cancel() {
   const uint64_t one = 1;
-  [[maybe_unused]] const auto written =
-      ::write(event_.get(), &one, sizeof one);  // fails only where it is readable anyway
+  [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof one);  // fails only if already cancelled
 }
 
 void Cancellation::reset() {

@@ -1,5 +1,5 @@
-// A cancellation token: threads that wait for something outside of this program (a server, a pause) give up at once
-// when it is cancelled.
+// A cancellation token for HTTP requests and reward workers: cancel() ends at once all waits for something outside this
+// program, such as a server or a pause.
 #pragma once
 
 #include "base/descriptor.h"
@@ -8,17 +8,17 @@ namespace roll {
 
 class Cancellation {
  public:
-  /// SystemError: no file descriptor is left.
+  /// SystemError: the process has no file descriptor left.
   Cancellation();
 
-  /// Any thread, any number of times.
+  /// May be called from any thread, any number of times.
   void cancel();
-  /// Back to not cancelled.
+  /// Clears the cancellation.
   void reset();
   bool is_cancelled() const;
-  /// Waits; false when it was cancelled before the time was over.
+  /// Sleeps; returns false if cancelled before the time is over.
   bool sleep(double seconds) const;
-  /// Readable while it is cancelled: for poll(2) beside other descriptors.
+  /// Returns an event descriptor for poll(2); it is readable while cancelled.
   int descriptor() const { return event_.get(); }
 
  private:

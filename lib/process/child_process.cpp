@@ -29,13 +29,13 @@ namespace {
 
 using Clock = ChildProcess::Clock;
 constexpr size_t kStderrTail = 4096;
-constexpr double kLongestKill_s = 5;  // a process in the middle of a disk access dies late
-constexpr std::chrono::microseconds kShortestPause{20}, kLongestPause{50'000};  // between looks at what was read
+constexpr double kLongestKill_s = 5;                                            // a process in a disk access dies late
+constexpr std::chrono::microseconds kShortestPause{20}, kLongestPause{50'000};  // between polls of the pipe
 
 constexpr const char* kReporter = "\"$@\" 3>&-; echo $? >&3";
-// Its input ends when the process that started it does, or wants it to. Linux hands it what those that it kills leave
-// behind, so that looking at its own children finds all of them in the end. Waiting for sleep, it waits for the dead
-// too.
+// The watcher. Its input ends when the process that started it ends or closes the pipe. As the subreaper it adopts the
+// orphans of killed processes, so its list of children finds all descendants in the end. Waiting for `sleep` reaps
+// them.
 constexpr const char* kWatcher =
     "read -r end; while read -r all </proc/$$/task/$$/children; [ \"$all\" ]; do kill -9 $all; sleep 0.003; done";
 
@@ -51,10 +51,10 @@ void never_block(const Descriptor& fd) {
   fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
 }
 
-/// Descriptors of this process that a new one has as 0, 1, 2 and kStatusFd.
+/// Descriptors of this process that become 0, 1, 2 and kStatusFd of a new one.
 using FirstDescriptors = std::array<int, 4>;
 
-/// In the child, between fork and exec: only async-signal-safe calls.
+/// Runs in the child between fork and exec: async-signal-safe calls only.
 [[noreturn]] void become(const std::vector<char*>& argv, const std::vector<char*>& variables,
                          const FirstDescriptors& descriptors) {
   for (size_t i = 0; i < descriptors.size(); ++i) dup2(descriptors[i], static_cast<int>(i));
@@ -66,17 +66,17 @@ using FirstDescriptors = std::array<int, 4>;
   _exit(127);
 }
 
-/// As become(): the watcher, with the program below it.
+/// Becomes the watcher, after starting the program as its child. Async-signal-safe, like become().
 [[noreturn]] void become_watched(const std::vector<char*>& program, const std::vector<char*>& watcher,
                                  const std::vector<char*>& variables, const FirstDescriptors& of_program,
                                  const FirstDescriptors& of_watcher) {
   setpgid(0, 0);
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // outlasts exec
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // survives exec
   // Not fork(): its handlers may wait for threads that exist in our parent only.
   const auto pid = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
   if (pid < 0) _exit(127);
   if (pid > 0) become(watcher, variables, of_watcher);
-  setpgid(0, 0);  // a program that signals its group means its own
+  setpgid(0, 0);  // a program's signals to its own group miss the watcher
   become(program, variables, of_program);
 }
 
@@ -92,7 +92,7 @@ bool is_executable(const std::string& file) {
   return S_ISREG(found.st_mode) && ::access(file.c_str(), X_OK) == 0;
 }
 
-/// Whether this process's child has ended, and is reaped, within so many seconds.
+/// Reaps the child if it ends within `seconds`; returns whether it did.
 bool ends_within(pid_t child, double seconds) {
   const auto deadline = deadline_after(seconds);
   while (waitpid(child, nullptr, WNOHANG) == 0) {
@@ -102,9 +102,9 @@ bool ends_within(pid_t child, double seconds) {
   return true;
 }
 
-/// Kills the processes below `root`, which itself lives: so what one of them starts meanwhile, or leaves behind as it
-/// dies, stays below it and is found by the next look. A list of children may miss some while others are waited for,
-/// hence two looks that find nothing.
+/// Kills all descendants of `root`, which must be alive: processes started or orphaned meanwhile stay below it, and the
+/// next pass finds them. The kernel's list of children may miss some while others are reaped, so it stops only after
+/// two empty passes.
 void kill_below(pid_t root) {
   const auto deadline = deadline_after(kLongestKill_s);
   for (int num_empty = 0; num_empty < 2 && Clock::now() < deadline;) {
@@ -176,7 +176,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::v
                    {in.read_end.get(), out.write_end.get(), err.write_end.get(), status.write_end.get()},
                    {leash.read_end.get(), null, null, null});
   if (pid_ < 0) throw system_error("{}: cannot be started{}", command[0], errno_text());
-  setpgid(pid_, pid_);  // both sides, so that it holds whoever comes first
+  setpgid(pid_, pid_);  // parent and child both call it, to avoid a race
   input_ = std::move(in.write_end);
   output_ = std::move(out.read_end);
   errors_ = std::move(err.read_end);
@@ -191,11 +191,11 @@ ChildProcess::~ChildProcess() {
 
 void ChildProcess::kill() {
   if (pid_ < 0) return;
-  has_ended();  // its own status is worth more than our signal
+  has_ended();  // prefer its own exit status to our signal
   if (!ends_all_) kill_below(pid_);
   guard_.reset();
   leash_.close();
-  if (ends_all_ || !ends_within(pid_, kLongestKill_s)) {  // a watcher ends by itself, once it has waited for the dead
+  if (ends_all_ || !ends_within(pid_, kLongestKill_s)) {  // the watcher ends after it reaped the dead
     ::kill(pid_, SIGKILL);
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
@@ -209,8 +209,8 @@ bool ChildProcess::has_ended() {
   if (exit_code_) return true;
   const ssize_t n = read(status_.get(), text.data(), text.size() - 1);
   if (n < 0) return false;
-  const int code = n == 0 ? 128 + SIGKILL : std::atoi(text.data());       // nothing: somebody killed the reporter
-  exit_code_ = code > 128 && code <= 128 + SIGRTMAX ? 128 - code : code;  // as shells say it
+  const int code = n == 0 ? 128 + SIGKILL : std::atoi(text.data());       // no status: the reporting shell was killed
+  exit_code_ = code > 128 && code <= 128 + SIGRTMAX ? 128 - code : code;  // shells report 128 + signal
   return true;
 }
 
@@ -233,7 +233,7 @@ std::string ChildProcess::end(double timeout_s) {
   return code < 0 ? fmt::format("signal {} ({})", -code, strsignal(-code)) : fmt::format("exit status {}", code);
 }
 
-/// No more than one pipe holds: a child that writes without end must not keep us here.
+/// Reads once, at most one pipe buffer: a child that writes endlessly must not block us.
 void ChildProcess::read_errors() {
   std::array<char, 65536> buffer;
   const ssize_t n = read(errors_.get(), buffer.data(), buffer.size());
@@ -242,7 +242,7 @@ void ChildProcess::read_errors() {
   if (stderr_tail_.size() > kStderrTail) stderr_tail_.erase(0, stderr_tail_.size() - kStderrTail);
 }
 
-/// No more than one pipe holds, as read_errors().
+/// Reads once, at most one pipe buffer.
 void ChildProcess::read_output() {
   std::array<char, 65536> buffer;
   const ssize_t n = read(output_.get(), buffer.data(), buffer.size());
@@ -250,17 +250,17 @@ void ChildProcess::read_output() {
   if (n == 0) output_.close();
 }
 
-/// Of the question, up to its last character until the rest is handed over.
+/// Writes a part of the question; its last character and newline only after is_handed_over_.
 void ChildProcess::write_some() {
   const size_t end = is_handed_over_ ? question_.size() : num_to_hand_over_;
   if (num_written_ == end || !input_) return;
   const PipeSignalBlocked guard;
   const ssize_t n = write(input_.get(), question_.data() + num_written_, end - num_written_);
   if (n > 0) num_written_ += static_cast<size_t>(n);
-  if (n < 0 && errno != EAGAIN && errno != EINTR) input_.close();  // the end of its output will show that it is gone
+  if (n < 0 && errno != EAGAIN && errno != EINTR) input_.close();  // answer() then sees the end of its output
 }
 
-/// Whether it has read all that was written.
+/// Returns whether the program has read everything written so far.
 bool ChildProcess::has_read_all() const {
   int left = 0;
   return !input_ || (ioctl(input_.get(), FIONREAD, &left) == 0 && left == 0);
@@ -302,9 +302,9 @@ std::optional<ChildProcess::Outcome> ChildProcess::go_on(std::string& reply) {
   return answer(reply);
 }
 
-/// Whether all but the question's last character is read: whatever is said before that is no answer. (A program
-/// that reads JSON values may answer at the brace, without waiting for the newline.) Nothing tells when it is: a look
-/// must be taken, the less often the longer it takes.
+/// Returns kDone once the program has read all but the question's last character: output before that point cannot be an
+/// answer. (A program that parses JSON may answer at the closing brace, before the newline.) No event reports that a
+/// pipe was read, so this polls, less often the longer it takes.
 std::optional<ChildProcess::Outcome> ChildProcess::hand_over() {
   if (!unread_.empty()) return Outcome::kUnasked;
   if (!input_ || !output_ || has_ended()) return Outcome::kEnded;
@@ -319,7 +319,7 @@ std::optional<ChildProcess::Outcome> ChildProcess::hand_over() {
 }
 
 std::optional<ChildProcess::Outcome> ChildProcess::answer(std::string& reply) {
-  if (has_ended()) read_output();  // its last words
+  if (has_ended()) read_output();  // output written just before the end
   const size_t newline = unread_.find('\n');
   if (newline == std::string::npos) {
     if (unread_.size() > kLongestLine) return Outcome::kTooLong;

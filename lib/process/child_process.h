@@ -1,11 +1,10 @@
-// A program that answers lines: standard input and output on pipes, one line out for each line in. Waits and lines have
-// limits. Killing it kills whatever it started, children that went their
-// own way (setsid, double fork) included: a process above it is made the one to which Linux hands all of its orphans
-// (PR_SET_CHILD_SUBREAPER), so that nothing leaves the tree that /proc shows. That needs no privileges, where a
-// namespace of processes does, and does not depend on what the children keep, as a mark in their environment would.
+// A child program that answers lines: one line on standard output for each line on standard input, with limits on time
+// and length. Rewards and environments use it. kill() also kills every descendant, even after setsid or a double fork:
+// a process above the program is a subreaper (PR_SET_CHILD_SUBREAPER), so all orphans stay in the tree that /proc
+// shows. Unlike a PID namespace it needs no privileges; unlike a mark in the environment, descendants cannot drop it.
 //
-// The process above is a watcher: a shell that does the killing when this process ends without doing it (SIGKILL, the
-// kernel out of memory). It learns of that by the end of a pipe that this process holds.
+// The process above is the watcher, a shell. It kills the tree if this process ends without doing so (SIGKILL, out of
+// memory). It notices that when its pipe from this process closes.
 #pragma once
 
 #include <poll.h>
@@ -22,24 +21,24 @@
 
 namespace roll {
 
-/// Where `program` is. UserError, with the reason, unless it is a file or found on PATH, and may be executed.
+/// Returns the path of `program`, looked up on PATH if it has no slash. UserError: it is missing or not executable.
 std::string check_executable(const std::string& program);
 
-/// A program that was started by other means: by the words of reporting() of its command, with the other end of
-/// `status` as descriptor kStatusFd.
+/// A program that other code started: with the command from reporting(), and the other end of `status` as its
+/// descriptor kStatusFd.
 struct StartedProgram {
   pid_t pid = -1;
   Descriptor input, output, errors, status;
-  bool ends_all = false;          // the end of `pid` is that of all that it started: it is the first of a namespace
-  std::shared_ptr<void> guard{};  // kept until `pid` is reaped
+  bool ends_all = false;          // `pid` is process 1 of a PID namespace: its end kills all descendants
+  std::shared_ptr<void> guard{};  // released just before `pid` is reaped
 };
 
 inline constexpr int kStatusFd = 3;
 
-/// The words that run `command` in a shell that tells its exit status.
+/// Returns the words that run `command` in a shell, which writes its exit status to kStatusFd.
 std::vector<std::string> reporting(const std::vector<std::string>& command);
 
-/// As execve() takes them.
+/// Returns a null-terminated pointer array for execve(). `texts` must outlive it.
 std::vector<char*> pointers_to(std::vector<std::string>& texts);
 
 class ChildProcess {
@@ -47,44 +46,45 @@ class ChildProcess {
   using Clock = std::chrono::steady_clock;
 
   explicit ChildProcess(StartedProgram started);
-  /// Starts `command` (program, found on PATH, and its arguments) with these variables ("NAME=value") beside this
-  /// process's own. UserError as check_executable().
+  /// Starts `command` (program, found on PATH, and its arguments). `variables` ("NAME=value") override this process's
+  /// environment. UserError: the program does not exist or may not be executed.
   explicit ChildProcess(const std::vector<std::string>& command, const std::vector<std::string>& variables = {});
-  /// Kills all of it.
+  /// Calls kill().
   ~ChildProcess();
 
-  /// kDone: one line was answered. All others leave it in a state that only kill() ends:
-  /// kTimeout  no answer yet
-  /// kEnded    it ended, or closed its input or output, first
-  /// kTooLong  an answer longer than kLongestLine
-  /// kUnasked  more than one line, or one before the question was read (`reply` is that line, or its beginning)
+  /// Result of a question. After any other than kDone, only kill() may follow.
+  /// kDone     `reply` is the answer
+  /// kTimeout  no answer in time
+  /// kEnded    the program ended, or closed its input or output, before it answered
+  /// kTooLong  the answer is longer than kLongestLine
+  /// kUnasked  a second line, or a line before the question was read (`reply` is that line, or its beginning)
   enum class Outcome { kDone, kTimeout, kEnded, kTooLong, kUnasked };
   static constexpr size_t kLongestLine = 1 << 20;
 
-  /// Writes `line` and a newline and waits for one line in `reply`. Output is read while input is written.
+  /// Writes `line` and a newline, and waits for one line in `reply`. Reads output while it writes.
   Outcome ask(std::string_view line, double timeout_s, std::string& reply);
 
-  /// The same without waiting: begin_ask(), then go_on() whenever one of `polls` is ready or next_look() has come,
-  /// until it gives an outcome.
+  /// ask() without blocking: call begin_ask(), then go_on() whenever a descriptor of add_polls() is ready or
+  /// next_look() has passed, until go_on() returns an outcome.
   void begin_ask(std::string_view line, double timeout_s);
   std::optional<Outcome> go_on(std::string& reply);
   void add_polls(std::vector<pollfd>& polls) const;
   Clock::time_point next_look() const { return next_look_; }
 
-  /// Whether it runs, of one that is never asked: what it prints is thrown away.
+  /// Returns whether the program still runs, and discards its output. For programs that are never asked.
   bool is_running();
 
-  /// SIGKILL to all of it, then reaps.
+  /// Sends SIGKILL to the program and all its descendants, and reaps it.
   void kill();
 
-  /// Waits up to timeout_s for the end, then kills. "exit status 3" or "signal 9 (Killed)".
+  /// Waits up to timeout_s for the program to end, then kills it. Returns "exit status 3" or "signal 9 (Killed)".
   std::string end(double timeout_s);
 
-  /// The last bytes (at most 4096) of its standard error; what came so far.
+  /// Returns the last bytes (at most 4096) of its standard error so far.
   const std::string& stderr_tail() const { return stderr_tail_; }
-  /// What it printed that is no whole line, as far as it is read.
+  /// Returns output read so far that is not yet a whole line.
   const std::string& unread() const { return unread_; }
-  /// 0 for success, -signal for a signal; nothing while it runs.
+  /// Returns the exit status, or -signal; nullopt while it runs.
   std::optional<int> exit_code() const { return exit_code_; }
 
  private:
@@ -96,22 +96,22 @@ class ChildProcess {
   bool has_read_all() const;
   bool has_ended();
 
-  pid_t pid_ = -1;  // of the watcher above it, or the first of a namespace
+  pid_t pid_ = -1;  // the watcher, or process 1 of a PID namespace
   bool ends_all_ = false;
   std::shared_ptr<void> guard_;
   Descriptor input_, output_, errors_, status_;
-  Descriptor leash_;  // its end is the watcher's sign
+  Descriptor leash_;  // pipe to the watcher; closing it makes the watcher kill the tree
   std::string unread_;
   std::string stderr_tail_;
-  std::string question_;         // with its newline
-  size_t num_written_ = 0;       // of it
-  size_t num_to_hand_over_ = 0;  // all but its last character; then is_handed_over_ is said
+  std::string question_;         // including its newline
+  size_t num_written_ = 0;       // bytes of question_ written
+  size_t num_to_hand_over_ = 0;  // bytes to be read before is_handed_over_: all but the last character
   bool is_handed_over_ = false;
   Clock::time_point asked_{}, deadline_{}, next_look_{};
   std::optional<int> exit_code_;
 };
 
-/// Until one of them is ready, or then. SystemError.
+/// Waits until a descriptor is ready or the time `look` has come. SystemError: ppoll fails.
 void poll_until(ChildProcess::Clock::time_point look, std::vector<pollfd>& polls);
 
 }  // namespace roll

@@ -10,7 +10,7 @@
 namespace roll {
 
 namespace {
-constexpr int64_t kOthers = 64;  // files, sockets and pipes of whatever else is done meanwhile
+constexpr int64_t kOthers = 64;  // reserve for files, sockets and pipes of other code
 }
 
 void require_descriptors(int64_t count, const std::string& who) {

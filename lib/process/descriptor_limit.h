@@ -1,4 +1,4 @@
-// How many file descriptors this process may have (RLIMIT_NOFILE).
+// Raises the limit of open file descriptors (RLIMIT_NOFILE), for environments that start many programs.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,8 @@
 
 namespace roll {
 
-/// From now on it may have so many beside those that are open. UserError, which `who` opens: the hard limit forbids it.
+/// Ensures that `count` more descriptors can be opened beside those open now. UserError, starting with `who`: the hard
+/// limit is too low.
 void require_descriptors(int64_t count, const std::string& who);
 
 }  // namespace roll

@@ -23,7 +23,7 @@ constexpr Elf64_Half kMachine = EM_AARCH64;
 
 constexpr const char* kDamaged = "is damaged, or no plug-in of this program";
 
-/// Any part of any file; what lies outside of it is an error.
+/// Bounds-checked reads from an ELF file. UserError: the range is outside the file.
 class ElfFile {
  public:
   explicit ElfFile(const std::string& bytes) : bytes_(bytes) {}
@@ -45,7 +45,7 @@ class ElfFile {
     for (uint64_t at = 0; at + sizeof(T) <= size; at += sizeof(T)) items.push_back(read<T>(begin + at));
     return items;
   }
-  /// Up to its zero.
+  /// Returns the zero-terminated string at `at` of a string table.
   std::string_view text(const Elf64_Shdr& table, uint64_t at) const {
     const std::string_view all = part(table.sh_offset, table.sh_size);
     return at < all.size() ? all.substr(at, all.find('\0', at) - at) : std::string_view();
@@ -63,7 +63,7 @@ std::vector<Elf64_Shdr> sections_of(const ElfFile& file, const std::string& byte
   return file.list<Elf64_Shdr>(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));
 }
 
-/// The bytes at an address of the loaded library.
+/// Returns `size` bytes at a virtual address. UserError: no section with data holds it.
 std::string bytes_at(const ElfFile& file, const std::vector<Elf64_Shdr>& sections, uint64_t address, size_t size) {
   for (const Elf64_Shdr& section : sections)
     if (section.sh_type == SHT_PROGBITS && address >= section.sh_addr && address - section.sh_addr < section.sh_size)

@@ -1,4 +1,5 @@
-// What a shared library exports, read from its file: loading it would run its constructors.
+// Reads exported objects of a shared library (ELF) from its file, without loading it: loading would run its
+// constructors. Used to check plug-ins.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +8,9 @@
 
 namespace roll {
 
-/// The first `size` bytes of the object `symbol` as they stand in the file (pointers are not filled in); nothing when
-/// the library does not export it. UserError, a reason without the file's name: no shared library for this machine.
+/// Returns the first `size` bytes of the object `symbol` as stored in the file (without relocation of pointers);
+/// nullopt if the library does not export it. UserError, without the file's name: not a shared library for this
+/// machine, or damaged.
 std::optional<std::string> exported_object(const std::filesystem::path& library, const std::string& symbol,
                                            size_t size);
 

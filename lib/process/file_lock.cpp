@@ -39,7 +39,7 @@ std::unique_ptr<FileLock> FileLock::take(const std::filesystem::path& file, doub
   std::unique_ptr<FileLock> lock(new FileLock(fd, std::filesystem::absolute(file)));
   const Stopwatch watch;
   while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    if (errno == ENOSYS || errno == EOPNOTSUPP) break;  // some cluster file systems have no locks; the file still warns
+    if (errno == ENOSYS || errno == EOPNOTSUPP) break;  // file system without locks: go on, the file still names us
     if (errno != EWOULDBLOCK && errno != EINTR)
       throw system_error("{}: cannot be locked{}", file.string(), errno_text());
     if (watch.seconds() > patience_s) {
@@ -63,7 +63,7 @@ bool FileLock::is_in_place() const {
 
 bool FileLock::is_held(const std::filesystem::path& file) {
   const Descriptor fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  // Shared and for an instant: who starts meanwhile tries again.
+  // A shared lock, held for an instant: take() in another process retries.
   return fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 

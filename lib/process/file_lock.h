@@ -1,4 +1,4 @@
-// A lock that lives as long as the process that holds it, however it ends: flock(2) on a file that names its holder.
+// A file lock (flock(2)) for run folders. It ends with its holder, however that ends; the file names the holder.
 #pragma once
 
 #include <filesystem>
@@ -11,15 +11,15 @@ namespace roll {
 
 class FileLock {
  public:
-  /// Takes the lock of `file`, which is created; a holder that is about to end gets `patience_s`. The file then says
-  /// who holds it. SystemError: the file cannot be written. `holder` gets what the file says where another process
-  /// keeps it; then the result is null.
+  /// Locks `file`, creating it if needed, and writes who holds it. Waits up to `patience_s` for another holder. If
+  /// another process still holds the lock, returns nullptr and sets `holder` to the file's text. SystemError: the file
+  /// cannot be created, locked or written.
   static std::unique_ptr<FileLock> take(const std::filesystem::path& file, double patience_s, std::string& holder);
 
-  /// Whether `file` is what it was when it was locked: neither removed, nor renamed, nor another one.
+  /// Returns whether the path still names the locked file: not removed, renamed or replaced.
   bool is_in_place() const;
 
-  /// Whether a process keeps the lock of `file` now; false where that cannot be seen.
+  /// Returns whether a process holds the lock of `file` now; false if that cannot be determined.
   static bool is_held(const std::filesystem::path& file);
 
  private:

@@ -1,11 +1,11 @@
-// A write to what is gone (a child, a server) must be an error code, not a signal that kills us.
+// Blocks SIGPIPE, so that a write to an ended child or a closed connection returns an error instead of killing us.
 #pragma once
 
 #include <csignal>
 
 namespace roll {
 
-/// While it lives, SIGPIPE is blocked in this thread; at its end a pending one is taken away.
+/// Blocks SIGPIPE in this thread while it lives; the destructor discards a pending one.
 class PipeSignalBlocked {
  public:
   PipeSignalBlocked();

@@ -54,7 +54,7 @@ void check_plugin_file(const PluginExport& wanted) {
 
 std::shared_ptr<const void> open_plugin(const PluginExport& wanted) {
   check_there(wanted);
-  // An absolute path: dlopen searches the system's folders for a bare file name.
+  // Absolute, because dlopen searches the system's folders for a bare file name.
   void* const handle = dlopen(std::filesystem::absolute(wanted.library).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) throw user_error("{}library = {}: cannot be loaded: {}", wanted.where, wanted.library, dlerror());
   const std::shared_ptr<void> library(handle, dlclose);

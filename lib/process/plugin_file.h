@@ -1,5 +1,5 @@
-// Shared libraries with functions of the user's: what can be known of one without running any of its code, and opening
-// it. What the functions are is their owners' affair (loss/plugin.h, reward/plugin_rule.h).
+// Checks and opens the user's shared libraries with plug-in functions: losses (loss/plugin.h), rewards
+// (reward/plugin_rule.h) and environments. Checks run none of the library's code.
 #pragma once
 
 #include <cstdint>
@@ -9,27 +9,28 @@
 
 namespace roll {
 
-/// An export that a library should have: an object "<prefix><name>" whose first member is a uint32_t, the version of
-/// the header that it was made with.
+/// An object that the library must export: "<prefix><name>", whose first member is a uint32_t with the version of the
+/// header that it was compiled with.
 struct PluginExport {
-  std::string library, name;  // as configured
-  std::string where;          // stands before the keys `library` and `name` in messages: "actor_train.loss_func."
-  std::string prefix;         // "roll_loss_"
-  std::string macro;          // "ROLL_LOSS", which makes it
-  std::string made_of = "function";  // of what
+  std::string library, name;         // configuration values of the keys `library` and `name`
+  std::string where;                 // prefix of these keys in messages: "actor_train.loss_func."
+  std::string prefix;                // symbol prefix: "roll_loss_"
+  std::string macro;                 // macro that defines the export: "ROLL_LOSS"
+  std::string made_of = "function";  // the macro's second argument, for messages
   std::string header;                // "roll/loss.h"
-  uint32_t abi_version = 0;          // of that header here
+  uint32_t abi_version = 0;          // the header's version in this program
 };
 
-/// Without loading the library, which would run its constructors. UserError: no such file, one that is no library, no
-/// such symbol, another version of the header.
+/// Checks the file without loading the library, which would run its constructors. UserError: the file is missing, is no
+/// shared library, lacks the symbol, or was built for another version of the header.
 void check_plugin_file(const PluginExport& wanted);
 
-/// The object; it holds the library open. UserError: the same, and a library that cannot be loaded (the loader's
-/// reason).
+/// Loads the library and returns the exported object, which keeps it loaded. UserError: as for check_plugin_file(), or
+/// dlopen() fails (with its reason).
 std::shared_ptr<const void> open_plugin(const PluginExport& wanted);
 
-/// What std::string and exceptions that cross the boundary are made of. UserError: not of the same there and `here`.
+/// Compares the C++ standard library ABIs of plug-in (`there`) and program (`here`), on which std::string and
+/// exceptions across the boundary depend. UserError: they differ.
 void check_cxx_abi(std::string_view there, std::string_view here, const PluginExport& wanted);
 
 }  // namespace roll

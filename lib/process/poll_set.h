@@ -1,4 +1,4 @@
-// Many that are waited for by one thread: which of them are ready, or have come to their time.
+// Waits in one thread for many objects with poll descriptors and wake-up times, such as child programs.
 #pragma once
 
 #include <algorithm>
@@ -13,16 +13,17 @@ class PollSet {
  public:
   using Clock = ChildProcess::Clock;
 
-  /// Where the polls of one go; who has none, or none that is ready, is ready at `look`.
+  /// Adds a member. The caller appends its descriptors to the returned list. The member is ready at the time `look`, or
+  /// as soon as a descriptor is.
   std::vector<pollfd>& add(T& one, Clock::time_point look) {
     members_.push_back({&one, polls_.size(), look});
     return polls_;
   }
 
-  /// Polls of nobody, which end the wait; before all add().
+  /// Descriptors that end the wait without belonging to a member; add them before the first add().
   std::vector<pollfd>& others() { return polls_; }
 
-  /// Waits for the first, but no longer than until `look`.
+  /// Waits until a member or other descriptor is ready, at most until `look`. Returns the members that are ready.
   std::vector<T*> wait(Clock::time_point look = Clock::time_point::max()) {
     for (const Member& member : members_) look = std::min(look, member.look);
     poll_until(look, polls_);
@@ -40,7 +41,7 @@ class PollSet {
  private:
   struct Member {
     T* one;
-    size_t begin;  // of its polls
+    size_t begin;  // index of its first descriptor in polls_
     Clock::time_point look;
   };
   std::vector<pollfd> polls_;

@@ -16,7 +16,7 @@ namespace roll {
 
 namespace {
 
-/// Whether it runs, and its parent; nothing: it is gone.
+/// State of a process; nullopt if it no longer exists.
 struct ProcessState {
   bool runs = false;
   pid_t parent = 0;
@@ -32,7 +32,7 @@ std::optional<ProcessState> state_of(const std::filesystem::path& folder) {
   return ProcessState{state != 'Z' && state != 'X', parent};
 }
 
-/// By parent, of all that there are.
+/// Returns the children of every process on the machine.
 std::map<pid_t, std::vector<pid_t>> all_children() {
   std::map<pid_t, std::vector<pid_t>> children;
   for (const std::filesystem::path& folder : entries_of("/proc")) {
@@ -43,7 +43,7 @@ std::map<pid_t, std::vector<pid_t>> all_children() {
   return children;
 }
 
-/// As Linux lists them, if it does: so that a look at one tree does not look at all processes.
+/// Returns the kernel's list of a process's children, if it has one: faster than a scan of all processes.
 std::vector<pid_t> listed_children(pid_t parent) {
   std::vector<pid_t> children;
   std::error_code gone;

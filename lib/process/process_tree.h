@@ -1,4 +1,4 @@
-// Which processes another one has started, as /proc shows it.
+// Lists the descendants of a process from /proc.
 #pragma once
 
 #include <sys/types.h>
@@ -7,7 +7,7 @@
 
 namespace roll {
 
-/// The processes below `root`, however deep, that still run.
+/// Returns all descendants of `root` that still run (no zombies).
 std::vector<pid_t> processes_below(pid_t root);
 
 }  // namespace roll

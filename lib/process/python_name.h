@@ -1,4 +1,4 @@
-// The name of a function or a class in Python code of the user's.
+// Names of functions and classes in the user's Python code, such as rewards.py:reward.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ struct PythonName {
   std::string name;
 
   bool is_file() const { return source.ends_with(".py"); }
-  /// The words that run `text`, a program of ours that takes both.
+  /// Returns the command that runs our Python program `text` with `source` and `name` as arguments.
   std::vector<std::string> command(const std::string& interpreter, std::string_view text) const;
 };
 
-/// Reads FILE.py:NAME, module:NAME or module.NAME. UserError "key = value: rule".
+/// Parses FILE.py:NAME, module:NAME or module.NAME. UserError "key = value: rule": the text has none of these forms.
 PythonName parse_python_name(const std::string& value, const std::string& key);
 
 }  // namespace roll

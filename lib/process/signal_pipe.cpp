@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-std::atomic<int> written_end{-1};  // a handler has no other way to know
+std::atomic<int> written_end{-1};  // global, since a signal handler takes no other data
 
 extern "C" void write_signal(int number) {
   const int before = errno;

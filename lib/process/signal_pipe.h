@@ -1,5 +1,5 @@
-// Signals as bytes of a pipe, whichever thread they come to: a mask and a signalfd would be of one thread alone, and a
-// library's threads would die of what was meant for it.
+// Turns signals into bytes of a pipe, for the supervisor's poll loop. Works for signals to any thread. A mask with
+// signalfd would cover one thread only, and the signal could kill the process through a library's thread.
 #pragma once
 
 #include <signal.h>
@@ -12,17 +12,17 @@
 
 namespace roll {
 
-/// While it lives. One at a time.
+/// Catches the signals while it lives. Only one may exist at a time.
 class SignalPipe {
  public:
-  /// SystemError.
+  /// SystemError: no pipe can be made.
   explicit SignalPipe(const std::vector<int>& signals);
   ~SignalPipe();
   SignalPipe(const SignalPipe&) = delete;
 
-  /// Readable once a signal has come.
+  /// Returns the pipe's descriptor, which is readable while a signal is waiting.
   int descriptor() const { return read_end_.get(); }
-  /// Nothing: all that came were given.
+  /// Returns the next waiting signal; nullopt if none waits.
   std::optional<int> next();
 
  private:

@@ -33,8 +33,8 @@ struct KindRow {
   const char* words;
   int signal, stand_in, exit_code;
 };
-// mpirun passes SIGUSR1 and SIGUSR2 on to its ranks, and SIGVTALRM and SIGPROF when launch.cpp asks it to; nothing else
-// here uses these. A signal that stands in several rows means the first of them.
+// mpirun forwards SIGUSR1 and SIGUSR2 to its ranks, and SIGVTALRM and SIGPROF because launch.cpp asks it to. Nothing
+// else here uses these. A signal in several rows has the kind of the first row.
 constexpr KindRow kKinds[] = {
     {StopKind::kInterrupt, "Ctrl-C (SIGINT)", SIGINT, SIGVTALRM, 128 + SIGINT},
     {StopKind::kTerminate, "SIGTERM", SIGTERM, SIGUSR2, 128 + SIGTERM},

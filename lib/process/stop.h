@@ -1,5 +1,5 @@
-// Ctrl-C, SIGTERM, SIGHUP, SIGUSR1 and the time limit ask for an end; loops look at the wish and leave by an exception,
-// so that work is saved, files are closed and children reaped. Ctrl-C or SIGTERM once more ends the process at once.
+// Graceful stops. Ctrl-C, SIGTERM, SIGHUP, SIGUSR1 and the time limit set a stop request. Loops poll it and leave by an
+// exception, so that work is saved, files are closed and children reaped. A second Ctrl-C or SIGTERM kills the process.
 #pragma once
 
 #include <optional>
@@ -11,52 +11,53 @@ namespace roll {
 enum class StopKind {
   kInterrupt = 1,  // SIGINT
   kTerminate,      // SIGTERM
-  kPreempt,        // SIGUSR1: what batch systems send as an early warning
+  kPreempt,        // SIGUSR1: early warning of batch systems
   kTimeLimit,      // see stop_at()
   kHangup,         // SIGHUP: the terminal is gone
 };
 
-/// The signal that mpirun passes on to its ranks in place of the wish's own, and that they take for it: mpirun would
-/// answer SIGINT and SIGTERM by killing them within a second. It ends a process that does not catch it yet.
+/// Returns the signal that mpirun gets instead of the original one, and passes on to its ranks, which treat it like the
+/// original: mpirun answers SIGINT and SIGTERM by killing its ranks within a second. It kills a process that does not
+/// catch it yet.
 int stand_in_signal(StopKind kind);
 
-/// The kind that a signal wishes for, also as a stand-in; none: it is no wish.
+/// Returns the kind for an original or stand-in signal; nullopt for any other signal.
 std::optional<StopKind> stop_kind_of(int signal);
 
-/// As shells have it: 128 + signal, so 129, 130 and 143; 75 (EX_TEMPFAIL, "run the same command again") where the
-/// machine is wanted for something else.
+/// Returns the process's exit code: 128 + signal as in shells (129, 130, 143), or 75 (EX_TEMPFAIL, "run the same
+/// command again") for preemption and the time limit.
 int exit_code_of(StopKind kind);
 
-/// Thrown where the wish is honoured. The text is "stopped by Ctrl-C (SIGINT)" and the like, then `more`.
+/// Thrown to obey a stop request. The text is "stopped by Ctrl-C (SIGINT)" or similar, then `more`.
 struct Stopped : std::runtime_error {
   explicit Stopped(StopKind kind, const std::string& more = "");
   StopKind kind;
   int exit_code() const { return exit_code_of(kind); }
 };
 
-/// From here on SIGINT, SIGTERM, SIGHUP, SIGUSR1 and the stand-ins only set a wish; the first one counts. A second one
-/// of the first two kills the process, as if nothing had caught it; SIGHUP, which shell and kernel both send, and
-/// service managers beside SIGTERM, hurries nobody. It stays ignored where it is (nohup). Call once, early in main.
-/// SystemError.
+/// Catches SIGINT, SIGTERM, SIGHUP, SIGUSR1 and the stand-ins from now on: they only set the stop request, and the
+/// first one counts. A second SIGINT or SIGTERM kills the process. A repeated SIGHUP does not: shell and kernel both
+/// send it, and service managers send it beside SIGTERM. An ignored SIGHUP (nohup) stays ignored. Call once, early in
+/// main. SystemError: sigaction fails.
 void catch_stop_signals();
 
-/// From here on the same signals do nothing: the work is done, and what it ended with is what the process ends with.
+/// Ignores these signals from now on: the work is done, and a signal must not change the exit code.
 void ignore_stop_signals();
 
-/// Whether this process was started to outlive its terminal.
+/// Returns whether SIGHUP is ignored: the process was started to outlive its terminal.
 bool ignores_hangup();
 
-/// From that moment on (seconds since 1970-01-01 UTC) there is a wish of kTimeLimit, unless another came before.
+/// Requests a stop of kind kTimeLimit at this time (seconds since 1970-01-01 UTC), unless another request came before.
 void stop_at(double wall_clock_s) noexcept;
 
-/// The wish for an end. Cheap: atomic reads and a clock.
+/// Returns the stop request, if there is one. Cheap: atomic reads and a clock.
 std::optional<StopKind> stop_wish() noexcept;
 
-/// Throws Stopped when there is a wish; for loops that hold nothing half-done.
+/// Throws Stopped if a stop is requested. For loops without half-done work.
 void throw_if_stopped();
 
-/// Sets the wish; for tests, and for a wish that reached this process by another rank. nullopt takes it back, where it
-/// was granted and the process goes on.
+/// Sets the stop request: in tests, and for a request that came from another rank. nullopt clears it, for a process
+/// that obeyed it and goes on.
 void request_stop(std::optional<StopKind> kind) noexcept;
 
 }  // namespace roll

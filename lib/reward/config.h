@@ -22,7 +22,7 @@ constexpr auto names_of(QueryFilter) {
       {{QueryFilter::kNone, "no_filter"}, {QueryFilter::kMean, "mean_filter"}, {QueryFilter::kStd, "std_filter"}});
 }
 
-/// How a response is treated whose reward could not be had.
+/// Treatment of a response whose reward failed (reward_pool.h).
 enum class RewardErrorPolicy { kDrop, kZero, kStop };
 constexpr auto names_of(RewardErrorPolicy) {
   return std::to_array<Named<RewardErrorPolicy>>(
@@ -44,7 +44,7 @@ struct QueryFilterConfig {
   void fields(Keys& v);
 };
 
-/// One of several rewards of a domain.
+/// One of several rewards of a domain (terms.h).
 struct RewardTerm {
   std::optional<RewardType> type;
   double weight = 1;
@@ -55,7 +55,7 @@ struct RewardTerm {
 
 struct RewardArgs {
   std::optional<std::string> worker_cls;
-  std::optional<RewardType> type;  // filled from worker_cls where only that is set
+  std::optional<RewardType> type;  // derived from worker_cls if only that is set
   std::vector<RewardTerm> terms;
   std::vector<std::string> tag_included;
   RewardScale reward_type = RewardScale::kSoft;

@@ -1,4 +1,4 @@
-// Type environment: what a trajectory earned in its environment (custom_envs), turn by turn.
+// Type environment: the reward that a trajectory earned in its environment (custom_envs), turn by turn.
 #pragma once
 
 #include "reward/rule.h"
@@ -7,7 +7,7 @@ namespace roll {
 
 struct EnvironmentRuleArgs : NoRewardKeys {};
 
-/// The result is the query's own: the environment has given it. A response that was played in none has no verdict.
+/// Makes a reward that returns the query's from_environment. A response without an environment is a failed reward.
 std::unique_ptr<RewardFunction> make_environment_rule(const EnvironmentRuleArgs& args, const RuleContext& context);
 
 }  // namespace roll

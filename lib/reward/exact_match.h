@@ -7,7 +7,7 @@
 
 namespace roll {
 
-/// Which part of a response is compared.
+/// The part of a response that is compared.
 enum class AnswerPart { kWhole, kLastLine, kAfterMarker };
 constexpr auto names_of(AnswerPart) {
   return std::to_array<Named<AnswerPart>>({{AnswerPart::kWhole, "whole"},
@@ -27,9 +27,9 @@ struct ExactMatchArgs {
   }
 };
 
-/// 1 when the text (whole, its last line, or what follows the last marker) equals the ground truth, both stripped. A
-/// blank ground truth is an error of the answer: an empty response must not earn anything.
-/// UserError: after_marker without a marker.
+/// Makes a reward that is 1 if the text (the whole response, its last line, or the text after the last marker) equals
+/// the ground truth, both stripped; else 0. A blank ground truth is a failed reward, so that an empty response earns
+/// nothing. UserError: after_marker without a marker.
 std::unique_ptr<RewardFunction> make_exact_match(const ExactMatchArgs& args, const RuleContext& context);
 
 }  // namespace roll

@@ -27,7 +27,7 @@ class IfevalRule : public RewardFunction {
     try {
       expressions_.limit_time(time_limit_s_);
       return judge(ifeval::instructions_of(query.row, query.ground_truth), query.response);
-    } catch (const UserError& error) {  // of the row
+    } catch (const UserError& error) {  // the row is unusable
       return failed_reward(RewardFailure::kUnjudged, error.what());
     } catch (const MatchFailed&) {
       return timed_out();

@@ -1,16 +1,15 @@
-// Type ifeval: does the response follow instructions that a program can check?
+// Type ifeval: checks by program whether a response follows the instructions of its row.
 //
 // Rows have one of three formats:
-//   ROLL's    ground_truth is the JSON {"func_name": "verify_keywords", "keyword_list": [...]} of one instruction; its
-//   25
-//             kinds are in ifeval/roll_functions.cpp
+//   ROLL's    ground_truth is the JSON {"func_name": "verify_keywords", "keyword_list": [...]} of one instruction;
+//             ifeval/roll_functions.cpp has its 25 kinds
 //   IFEval's  columns instruction_id_list ["keywords:existence", ...] and kwargs [{"keywords": [...]}, ...]; their 25
 //             kinds are in ifeval/instructions.cpp (Zhou et al. 2023, arXiv 2311.07911), IFBench's 55 in
 //             ifeval/ifbench_instructions.cpp and ifbench_formats.cpp
-//   AllenAI's ground_truth is [{"instruction_id": [...], "kwargs": [...]}], as JSON or as Python writes it, with
+//   AllenAI's ground_truth is [{"instruction_id": [...], "kwargs": [...]}], as JSON or as Python prints it, with
 //             IFEval's kinds and the 29 of ifeval/allenai_instructions.cpp
-// The answer behind the thinking is checked. A row with an instruction of an unknown kind, or without its arguments, is
-// a failed reward, never a score of 0.
+// Only the answer after the thinking is checked. A row with an unknown instruction, or without its arguments, is a
+// failed reward, never a score of 0.
 #pragma once
 
 #include "config/keys.h"
@@ -35,7 +34,7 @@ struct IfevalArgs {
   }
 };
 
-/// Detail: "followed", whether each of the row's instructions is, in their order.
+/// Makes the reward. Detail: "followed", one boolean per instruction, in the row's order.
 std::unique_ptr<RewardFunction> make_ifeval(const IfevalArgs& args, const RuleContext& context);
 
 }  // namespace roll

@@ -29,7 +29,7 @@ class LlmJudge : public RewardFunction {
 
  private:
   JudgeRule rule_;
-  std::unique_ptr<JudgeModel> model_;  // null: a judge in this program
+  std::unique_ptr<JudgeModel> model_;  // nullptr: the judge runs in this program
 };
 
 std::unique_ptr<JudgeModel> make_model(const LlmJudgeArgs& args, const RuleContext& context) {

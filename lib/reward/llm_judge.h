@@ -1,8 +1,8 @@
-// Type llm_judge: a language model says how good a response is.
+// Type llm_judge: a language model grades the response.
 //
 //   JudgeRule::question   row and response -> messages           (judge/judge_rule.h)
-//   JudgeModel::ask       messages -> words                      (judge/judge_model.h; a server, a program)
-//   JudgeRule::verdict    words -> score                         (judge/verdict.h)
+//   JudgeModel::ask       messages -> answer text                (judge/judge_model.h; a server or a program)
+//   JudgeRule::verdict    answer text -> score                   (judge/verdict.h)
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@
 
 namespace roll {
 
-/// The built-in templates of what a judge is asked.
+/// Built-in prompt templates for the judge.
 enum class JudgeTemplate { kScoreWithReference, kScore, kSameAnswer };
 constexpr auto names_of(JudgeTemplate) {
   return std::to_array<Named<JudgeTemplate>>({{JudgeTemplate::kScoreWithReference, "score_with_reference"},
@@ -30,7 +30,7 @@ constexpr auto refused_names_of(JudgeTemplate) {
       {{"PERALIGN-RLVR-prompt", "asks about personas, which rows here do not have; write it as judge_prompt_file"}});
 }
 
-/// Where the judge is. kInference and kCluster: in this program, for one domain or for several.
+/// Backend of the judge. kInference and kCluster run it in this program, for one or several domains.
 enum class JudgeModelType { kApi, kInference, kCluster, kCommand };
 constexpr auto names_of(JudgeModelType) {
   return std::to_array<Named<JudgeModelType>>({{JudgeModelType::kApi, "api"},
@@ -82,9 +82,9 @@ struct LlmJudgeArgs {
   }
 };
 
-/// The words of a judge in this program come with the query. UserError: no address or no model's name; a template
-/// without {response}; a pattern that does not compile; keys that exclude each other. When scoring: a server that knows
-/// neither address, key nor model when it is asked first; a program as of type command.
+/// Makes the reward. The answer of a judge in this program comes with the query. UserError: the address or model name
+/// is missing; the template lacks {response}; a pattern does not compile; keys exclude each other. UserError in
+/// score(): the server rejects address, key or model at the first question; for a program, as in command.h.
 std::unique_ptr<RewardFunction> make_llm_judge(const LlmJudgeArgs& args, const RuleContext& context);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Soft overlong punishment (DAPO, arXiv 2503.14476, section 3.4, equation 13): responses that come near the longest one
-// allowed lose some of their reward before truncation takes all of it.
+// Soft overlong punishment (DAPO, arXiv 2503.14476, section 3.4, equation 13): lowers the reward of responses near the
+// length limit step by step, instead of all at once at truncation.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace roll {
 
-/// Spelled as in verl.
+/// Configuration with verl's key names.
 struct OverlongBuffer {
   bool enable = false;
   std::optional<int64_t> len;
@@ -25,8 +25,8 @@ struct OverlongBuffer {
   }
 };
 
-/// What is added to the reward: 0 up to response_length - len tokens, from there on a straight line to -penalty_factor
-/// at response_length.
+/// Returns the (negative) addition to the reward: 0 up to response_length - len tokens, then linear down to
+/// -penalty_factor at response_length.
 inline double overlong_reward(const OverlongBuffer& buffer, int64_t num_tokens, int64_t response_length) {
   const int64_t excess = std::clamp<int64_t>(num_tokens - (response_length - *buffer.len), 0, *buffer.len);
   return -buffer.penalty_factor * static_cast<double>(excess) / static_cast<double>(*buffer.len);

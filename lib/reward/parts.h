@@ -1,4 +1,4 @@
-// The rewards that a response's reward is the weighted sum of: terms (terms.h), and what shapes them (shaped.cpp).
+// The parts whose weighted sum is a response's reward: terms (terms.h), and penalties and bonuses (shaped.cpp).
 #pragma once
 
 #include <vector>
@@ -18,10 +18,10 @@ struct RewardPart {
   bool operator==(const RewardPart&) const = default;
 };
 
-/// [[weight, reward], ...], as `parts` in the detail of a recorded reward that has several.
+/// Returns [[weight, reward], ...], the field `parts` in the detail of a recorded reward with several parts.
 Json parts_json(const std::vector<RewardPart>& parts);
 
-/// Those of a recorded reward; one where its detail names none. UserError: they are no such list.
+/// Returns the parts of a recorded reward; a single one if its detail has none. UserError: `parts` is no such list.
 std::vector<RewardPart> parts_of(const Json& detail, double reward);
 
 }  // namespace roll

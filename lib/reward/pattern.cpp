@@ -33,7 +33,7 @@ std::optional<std::vector<std::string>> AnswerPattern::last_match(std::string_vi
   std::vector<Span> all;
   regex_.find_all(text, memory_, all);
   if (all.empty()) return std::nullopt;
-  regex_.find(text, all.back().begin, memory_);  // once more, for its groups
+  regex_.find(text, all.back().begin, memory_);  // match again to get its groups
   std::vector<std::string> groups;
   for (size_t i = 0; i <= regex_.num_groups(); ++i) {
     const auto group = memory_.group(i);

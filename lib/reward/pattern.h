@@ -1,4 +1,4 @@
-// A user's regular expression over a response: '.' matches newlines, and it has a time limit.
+// A user's regular expression over responses: '.' matches newlines, and matching has a time limit.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,15 @@ namespace roll {
 
 class AnswerPattern {
  public:
-  /// PCRE2 syntax. UserError "origin = pattern: ..." when it does not compile.
+  /// Compiles PCRE2 syntax. UserError "origin = pattern: ...": it does not compile.
   AnswerPattern(const std::string& pattern, const std::string& origin, double time_limit_s, bool ignore_case = false);
 
-  /// The last match's groups (0 is the whole match; unset groups are empty), or nothing. Throws MatchFailed when the
-  /// time or the backtracking passes its limit.
+  /// Returns the groups of the last match (0 is the whole match; unset groups are empty), or nullopt if nothing
+  /// matches. MatchFailed: the time limit or the backtracking limit is exceeded.
   std::optional<std::vector<std::string>> last_match(std::string_view text);
+  /// Returns the number of groups in the pattern.
   size_t num_groups() const { return regex_.num_groups(); }
+  /// Returns whether the pattern matches anywhere. MatchFailed: as for last_match().
   bool matches(std::string_view text);
 
  private:

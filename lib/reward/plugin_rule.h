@@ -1,4 +1,4 @@
-// Type plugin: a function of a shared library decides (roll/reward.h).
+// Type plugin: a function in the user's shared library gives the reward (roll/reward.h).
 #pragma once
 
 #include <map>
@@ -20,8 +20,8 @@ struct PluginRuleArgs {
   }
 };
 
-/// An exception of the function is no verdict (unjudged). UserError: no library or name; when its files are checked or
-/// it is prepared, those of process/plugin_file.h, and another C++ library than this program's.
+/// Makes the reward. An exception of the function is a failed reward (unjudged). UserError: library or name is missing.
+/// check_files() and prepare() throw the errors of process/plugin_file.h; prepare() also if the C++ library differs.
 std::unique_ptr<RewardFunction> make_plugin_rule(const PluginRuleArgs& args, const RuleContext& context);
 
 }  // namespace roll

@@ -14,10 +14,10 @@ namespace roll {
 
 namespace {
 
-constexpr double kEndGrace_s = 2;            // a program that closed its output gets this long to end with a status
-constexpr int64_t kMostFailuresInARow = 32;  // then it is the program that fails, not its answers
+constexpr double kEndGrace_s = 2;            // time for a program that closed its output to end with a status
+constexpr int64_t kMostFailuresInARow = 32;  // then the program counts as broken
 
-/// The script that an interpreter is told to run; "" where no word of the command is known to be one.
+/// Returns the script among an interpreter's arguments; "" if no argument is known to be one.
 std::string script_of(const std::vector<std::string>& command) {
   const std::string program = std::filesystem::path(command[0]).filename();
   constexpr std::array kInterpreters{"python", "bash", "sh", "perl", "ruby", "node"};
@@ -40,8 +40,8 @@ bool is_on_path(const char* program) {
   }
 }
 
-/// The command with line-buffered output although that is a pipe. Perl, Ruby and programs with buffers of their own
-/// ignore this. A pseudo-terminal would work for those too, but programs such as jq print colours there.
+/// Returns the command with line-buffered output into the pipe. Perl, Ruby and programs with their own buffers ignore
+/// this. A pseudo-terminal would work for them too, but there programs such as jq print colours.
 std::vector<std::string> line_by_line(const std::vector<std::string>& command) {
   std::vector<std::string> words;
   if (is_on_path("env")) words = {"env", "PYTHONUNBUFFERED=1"};
@@ -50,7 +50,7 @@ std::vector<std::string> line_by_line(const std::vector<std::string>& command) {
   return words;
 }
 
-/// The first two words of a command: later arguments may be secret.
+/// Returns the first two words of a command: later arguments may be secret.
 std::string beginning_of(const std::vector<std::string>& command) {
   const auto end = command.begin() + std::min<std::ptrdiff_t>(2, std::ssize(command));
   return fmt::format("{}{}", fmt::join(command.begin(), end, " "), end == command.end() ? "" : " ...");
@@ -138,7 +138,7 @@ std::vector<RewardResult> RewardProgram::ask_all(Json questions) {
   return results;
 }
 
-/// Asks a question; `line` becomes what is answered, unless there is a failure.
+/// Asks a question; returns a failure, or sets `line` to the answer.
 std::optional<RewardResult> RewardProgram::exchange(const Json& question, double timeout_s, std::string& line) {
   start();
   Json request{{"id", ++id_}};
@@ -162,7 +162,7 @@ std::optional<RewardResult> RewardProgram::exchange(const Json& question, double
   return std::nullopt;
 }
 
-/// The failure of a reply that holds no reward; none: it holds one.
+/// Returns the failure of a reply without a reward; nullopt if it has one.
 std::optional<RewardResult> RewardProgram::fault_of(const Reply& reply) {
   if (reply.kind == Reply::Kind::kNoAnswer) broken(reply.reason);
   if (reply.kind == Reply::Kind::kBadAnswer) return failed(RewardFailure::kUnparsable, reply.reason);
@@ -175,7 +175,7 @@ std::optional<RewardResult> RewardProgram::fault_of(const Reply& reply) {
   return std::nullopt;
 }
 
-/// A time-out; warns about output buffers where the program has never answered.
+/// Returns a timeout, and warns about output buffering if the program has never answered.
 RewardResult RewardProgram::late() {
   const std::string said = child_->unread();
   child_.reset();
@@ -189,7 +189,7 @@ RewardResult RewardProgram::late() {
   return timed_out();
 }
 
-/// The failure of one answer. The program is ended, and started again for the next question.
+/// Returns the failure of one answer and kills the program; the next question starts it again.
 RewardResult RewardProgram::failed(RewardFailure kind, const std::string& what) {
   count_failure(what);
   child_.reset();

@@ -1,5 +1,5 @@
-// A child process that is asked line by line, kept alive, and started again after a failure: for rewards and judges
-// that are programs.
+// A child process that answers one line per question, stays alive, and is restarted after a failure. Rewards and judges
+// that are programs use it.
 #pragma once
 
 #include <atomic>
@@ -16,29 +16,29 @@
 
 namespace roll {
 
-/// How messages name a program, and whether it says when it is ready.
+/// Wording of messages about a program, and its handshake at start.
 struct ProgramWords {
-  std::string key = "command";  // that names the program
-  std::string shown{};          // "key = value"; "": of the command, whose later words may be secret
-  double start_s = 0;     // it answers {} with an object within so long, before its first question; 0: it does not
-  std::string sandbox{};  // the key that asks for a sandbox; "": it runs without one
+  std::string key = "command";  // configuration key of the program
+  std::string shown{};          // "key = value"; "": key and first words of the command (later ones may be secret)
+  double start_s = 0;           // seconds for its answer (an object) to {} at start; 0: no handshake
+  std::string sandbox{};        // configuration key that requested a sandbox; "": no sandbox
 };
 
 class RewardProgram {
  public:
-  /// UserError: no program.
+  /// UserError: the command is empty.
   RewardProgram(const std::vector<std::string>& command, const RuleContext& context, ProgramWords words = {});
 
-  /// UserError: a program that is not there or may not be executed, words in one text, an interpreter's script that is
-  /// not there.
+  /// UserError: the program is missing or not executable, the command is one string with spaces, an interpreter's
+  /// script is missing, or a requested sandbox is not possible.
   void check_files() const;
 
-  /// Starts it where it does not run. Returns what it said when it was ready. UserError: it is not ready in time.
+  /// Starts the program unless it runs, and returns its handshake answer. UserError: it does not start or answer in
+  /// time.
   const Json& start();
-  /// Sends `question` with an "id" of its own in front; `parse` reads the answer's line. Failures and UserErrors as
-  /// make_command() has them (command.h).
+  /// Sends `question` with an "id" in front; `parse` parses the answer's line. Errors: as in command.h.
   RewardResult ask(const Json& question, const std::function<Reply(std::string_view line, int64_t id)>& parse);
-  /// Asks a list of questions with one line, which has their number times the time limit; one result for each.
+  /// Sends a list of questions as one line, with their number times the time limit. Returns one result per question.
   std::vector<RewardResult> ask_all(Json questions);
 
  private:

@@ -1,4 +1,4 @@
-// A reward that a program of the user's gives: what it is asked.
+// Base class of rewards by a user's program (types command and python): builds the question for each response.
 #pragma once
 
 #include <string>

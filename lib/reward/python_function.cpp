@@ -15,7 +15,7 @@ std::vector<std::string> command_of(const PythonName& name, const PythonFunction
   return command;
 }
 
-constexpr double kStart_s = 300;  // of a function's file, which may load models
+constexpr double kStart_s = 300;  // time to load the function's file, which may load models
 
 class PythonFunction : public ProgramReward {
  public:

@@ -1,4 +1,4 @@
-// Type python: a function in a file of the user's scores responses (reward/python_function.py).
+// Type python: a function in the user's Python file scores responses (reward/python_function.py).
 #pragma once
 
 #include <optional>
@@ -28,14 +28,15 @@ struct PythonFunctionArgs {
   }
 };
 
-/// A process that stays, with the failures of type command (command.h); an exception of the function is no verdict. It
-/// is asked {"id", "questions": [as command.h has them, with "prompt_ids" and "response_ids"]} and answers {"id",
-/// "answers": [{"reward", "detail"} or {"error"}]}, or {"id", "error"} for all. A function of lists and an async one
-/// take many at once; timeout_s then counts once for each response. UserError: `python` names no function; when its
-/// files are checked, the function cannot be loaded, or a sandbox cannot be made here.
+/// Makes a reward that asks a long-lived Python process, with the failures of type command (command.h). An exception of
+/// the function is a failed reward. The question is {"id", "questions": [as in command.h, with "prompt_ids" and
+/// "response_ids"]}, the answer {"id", "answers": [{"reward", "detail"} or {"error"}]}, or {"id", "error"} for all. A
+/// function of lists or an async function gets many responses at once; timeout_s then counts once per response.
+/// UserError: `python` names no function; in check_files(): its file is missing, or no sandbox is possible; in
+/// prepare(): it cannot be loaded.
 std::unique_ptr<RewardFunction> make_python_function(const PythonFunctionArgs& args, const RuleContext& context);
 
-/// What the interpreter runs.
+/// Returns the program that the interpreter runs (python_function.py).
 std::string_view python_function_text();
 
 }  // namespace roll

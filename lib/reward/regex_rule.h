@@ -18,8 +18,9 @@ struct RegexArgs {
   }
 };
 
-/// 1 when `pattern` matches and its last match's first group, stripped, equals the ground truth (a blank one is an
-/// error of the answer). UserError: no pattern, or one that does not compile.
+/// Makes a reward that is 1 if `pattern` matches and the first group of its last match, stripped, equals the ground
+/// truth; else 0. A pattern without groups only has to match. A blank ground truth is a failed reward. UserError: the
+/// pattern is missing or does not compile.
 std::unique_ptr<RewardFunction> make_regex(const RegexArgs& args, const RuleContext& context);
 
 }  // namespace roll

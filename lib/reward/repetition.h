@@ -1,4 +1,4 @@
-// Penalty of responses that repeat themselves, as ROLL has it (after "Demystifying Long Chain-of-Thought Reasoning in
+// Penalty for responses that repeat themselves, as in ROLL (after "Demystifying Long Chain-of-Thought Reasoning in
 // LLMs", arXiv 2502.03373).
 #pragma once
 
@@ -23,7 +23,7 @@ struct RepetitionPenalty {
   }
 };
 
-/// 1 - different n-grams / n-grams, of words in lower case between white space; 0 where there are fewer than n words.
+/// Returns 1 - distinct n-grams / n-grams, over lower-case words between white space; 0 for fewer than n words.
 double repeated_share(std::string_view text, int64_t ngram_size);
 
 }  // namespace roll

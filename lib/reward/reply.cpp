@@ -14,7 +14,7 @@ Reply unusable(Reply::Kind kind, std::string_view line, const std::string& why) 
   return {kind, {}, fmt::format("answered {}: {}", said_text(line), why)};
 }
 
-/// Parses the line into `json`; kAnswer where it is an object without the id of another question.
+/// Parses the line into `json`. Returns kAnswer if it is an object without another question's id.
 Reply read_answer(std::string_view line, int64_t id, const std::string& wanted, Json& json) {
   const size_t begin = line.find_first_not_of(" \t");
   if (begin == std::string_view::npos || line[begin] != '{') return unusable(Reply::Kind::kNoAnswer, line, wanted);
@@ -30,7 +30,7 @@ Reply read_answer(std::string_view line, int64_t id, const std::string& wanted, 
 
 constexpr const char* kRewardWanted = R"({"id": of the question, "reward": number, "detail": {}} is needed)";
 
-/// The reply that a parsed answer is: kAnswer, kNoReward or kBadAnswer.
+/// Converts a parsed answer to a reply: kAnswer, kNoReward or kBadAnswer.
 Reply reply_of(const Json& json, std::string_view line) {
   if (!json.is_object()) return unusable(Reply::Kind::kBadAnswer, line, kRewardWanted);
   if (json.contains("error") && json["error"].is_string())

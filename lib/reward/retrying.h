@@ -1,4 +1,4 @@
-// Retries a reward that could not be had, after a growing pause.
+// Retries failed rewards after growing pauses; make_patient_rule() (reward.h) uses it.
 #pragma once
 
 #include <functional>
@@ -9,19 +9,19 @@
 
 namespace roll {
 
-/// How long to wait before retry number `retry` (from 1): 0.5, 1, 2, ... seconds, at most 30, of which `jitter` (0..1)
-/// leaves between half and all, so that workers who failed together do not come back together. What the server asks for
-/// is the least, but no more than a minute.
+/// Returns the pause before retry number `retry` (from 1): 0.5, 1, 2, ... at most 30 s, times a factor from 0.5 to 1
+/// given by `jitter` (0..1), so that workers do not retry in step. It is at least retry_after_s, the server's request,
+/// which counts up to 60 s.
 double retry_wait_s(int64_t retry, std::optional<double> retry_after_s, double jitter);
 
 struct RetryPlan {
   int64_t max_retries = 0;
-  std::function<bool(double seconds)> wait;  // false: cancelled, so no more retries
+  std::function<bool(double seconds)> wait;  // sleeps; false: cancelled, stop retrying
   std::function<double()> jitter;
 };
 
-/// `rule` with retries of every failure but `unjudged`, which would come again. A result that needed retries, or failed
-/// in spite of them, says how many in its detail: {"retries": n}.
+/// Wraps `rule` with retries of every failure except `unjudged`, which would repeat. The detail of a retried result
+/// holds the number of retries: {"retries": n}.
 std::unique_ptr<RewardFunction> with_retries(std::unique_ptr<RewardFunction> rule, RetryPlan plan);
 
 }  // namespace roll

@@ -1,20 +1,19 @@
-// Rewards: the score of a response, given its prompt and ground truth, with the reasons for it.
+// Rewards: scores a response, given its prompt and ground truth, with the reasons in a detail.
 //
 //   make_reward(RewardArgs)  ->  RewardFunction::score(query)  ->  RewardResult
 //
-// What every type shares is done here, in this order:
-//   reward_type: hard             the rule's numbers become 1 when they are >= 0.5, else 0; "soft" leaves them
-//   score                         is the rule's verdict; the reward starts from it, or from another number of the rule:
+// The code shared by all types works in this order:
+//   reward_type: hard             numbers of the type become 1 if they are >= 0.5, else 0; "soft" keeps them
+//   score                         is the type's verdict; the reward starts from it, or from another number of the type:
 //   format_pattern                a PCRE2 expression that the response must match (anywhere; anchor with ^ and $, which
 //                                 are the ends of the text; '.' also matches newlines), else the reward is 0
-//   format_reward                 with it, a match adds this, and no match costs nothing
+//   format_reward                 if set, a match adds this, and a mismatch costs nothing
 //   response_length_penalty_coef  reward -= coef * num_response_tokens / response_length (shaped.cpp)
-//   overlong_buffer               a penalty of responses that come near response_length (overlong.h)
-//   repetition_penalty            a penalty of repeated n-grams of words (repetition.h)
-// The detail says what each of these did. `terms` instead of a type: terms.h.
-// A reward that could not be had is 0 with detail {"error": why, "failure": kind}: a response may take `timeout_s`, a
-// program may crash, a number must be finite and within kLargestReward. What becomes of it is on_reward_error's affair
-// (reward_pool.h).
+//   overlong_buffer               a penalty for responses close to response_length (overlong.h)
+//   repetition_penalty            a penalty for repeated n-grams of words (repetition.h)
+// The detail reports the effect of each. For `terms` instead of a type see terms.h.
+// A failed reward is 0 with detail {"error": why, "failure": kind}: a response exceeded `timeout_s`, a program crashed,
+// or a number is not finite or beyond kLargestReward. on_reward_error decides how it counts (reward_pool.h).
 #pragma once
 
 #include <cstdint>
@@ -31,49 +30,49 @@
 
 namespace roll {
 
-/// The answer of a judge about a response.
+/// A judge's answer about a response.
 struct JudgeWords {
   std::string text;
-  bool is_cut = false;  // they ended at max_new_tokens
+  bool is_cut = false;  // truncated at max_new_tokens
 };
 
 struct RewardResult {
   double reward = 0;
-  double score = 0;  // the verdict: 1 is right, 0 is wrong
+  double score = 0;  // verdict: 1 is right, 0 is wrong
   Json detail = Json::object();
-  bool is_judged = true;                  // false: the numbers mean nothing, and nobody may learn from them
-  std::vector<RewardPart> parts{};        // whose weighted sum the reward is; none: it is one
-  std::optional<double> retry_after_s{};  // of a failure: the pause that the server asks for
+  bool is_judged = true;                  // false: the numbers are invalid, exclude them from training
+  std::vector<RewardPart> parts{};        // their weighted sum is the reward; empty: a single part
+  std::optional<double> retry_after_s{};  // after a failure: pause that the server asks for
 };
 
 struct RewardQuery {
-  Json row;       // the data row; given to programs as "row"
-  Json messages;  // what was asked: a list of {role, content}
+  Json row;       // data row; programs get it as "row"
+  Json messages;  // prompt as a list of {role, content}
   std::string prompt, response, ground_truth, tag, domain;
   std::string finish_reason;                          // stop | length | stop_string | abort
-  int64_t num_response_tokens = 0;                    // that the model drew, in all turns
-  std::vector<int64_t> prompt_ids{}, response_ids{};  // tokens; none: only the texts are known
-  uint64_t name = 0;                                  // among the responses of a step, whatever the layout
-  // Results of models in this program, where the type uses one; nullopt: the response is longer than they can read.
+  int64_t num_response_tokens = 0;                    // generated tokens, in all turns
+  std::vector<int64_t> prompt_ids{}, response_ids{};  // token ids; empty: only the texts are known
+  uint64_t name = 0;                                  // identifies the response in its step, for any layout
+  // Results of models in this program, if the type uses one; nullopt: the response is too long for them.
   std::optional<double> model_score{};
   std::optional<JudgeWords> judge_words{};
-  std::optional<RewardResult> from_environment{};  // of a response that was played in one
-  double model_s = 0;  // seconds that these models took, for all responses that were judged together
+  std::optional<RewardResult> from_environment{};  // set for trajectories of an environment
+  double model_s = 0;                              // seconds that these models took, for the whole batch of responses
 };
 
-/// A result whose reward is the score.
+/// Returns a result whose reward is the score.
 RewardResult judged(double score, Json detail = Json::object());
 
-/// Squares of such rewards, summed over a million responses, and their sixteenths are float32 numbers.
+/// Largest absolute reward. Up to it, float32 holds multiples of 1/16 exactly, and a million squares have a finite sum.
 constexpr double kLargestReward = 1e6;
 
-/// Why a reward could not be had.
+/// Kinds of failed rewards.
 enum class RewardFailure {
   kTimeout,      // it took longer than timeout_s
-  kCrash,        // what judges ended
-  kUnparsable,   // what judges answered, but not so that it could be read or used
-  kUnavailable,  // what judges could not be reached, or refused
-  kUnjudged,     // there was nothing to judge by, or the judge says itself that it cannot
+  kCrash,        // the judging program ended
+  kUnparsable,   // the judge's answer could not be read or used
+  kUnavailable,  // the judge could not be reached, or refused
+  kUnjudged,     // nothing to judge by, or the judge itself reports an error
 };
 constexpr auto names_of(RewardFailure) {
   return std::to_array<Named<RewardFailure>>({{RewardFailure::kTimeout, "timeout"},
@@ -83,65 +82,65 @@ constexpr auto names_of(RewardFailure) {
                                               {RewardFailure::kUnjudged, "unjudged"}});
 }
 
-/// The failure of a row with a blank ground truth, which no response equals.
+/// Error text for a row with a blank ground truth.
 constexpr const char* kNoGroundTruth = "the row has no ground_truth";
 
-/// Why a model of this program has no answer.
+/// Error text for a response that is too long for a judging model.
 constexpr const char* kTooLongForModel = "prompt and response are longer than the judging model can read";
 
-/// The result of a reward that could not be had.
+/// Returns a failed reward.
 RewardResult failed_reward(RewardFailure kind, const std::string& why);
 RewardResult timed_out();
-/// The failure that a detail describes, also one of an older file without its kind. nullopt: none.
+/// Returns the failure in a detail, also in older files without its kind; nullopt if there is none.
 std::optional<RewardFailure> failure_of(const Json& detail);
 
-/// Counts rewards that could not be had.
+/// Counts failed rewards.
 struct RewardFaults {
   std::map<RewardFailure, int64_t> counts;
-  std::string first_error;  // the first that is no time-out
+  std::string first_error;  // error of the first failure that is not a timeout
 
+  /// Counts the failure in a result's detail, if there is one.
   void add(const Json& detail);
+  /// Returns the number of failures of one kind.
   int64_t of(RewardFailure kind) const;
   int64_t total() const;
   int64_t errors() const { return total() - of(RewardFailure::kTimeout); }
-  /// "2 took longer than timeout_s, 3 failed (2 crash, 1 unparsable), the first: ..."
+  /// Returns "2 took longer than timeout_s, 3 failed (2 crash, 1 unparsable), the first: ...".
   std::string text() const;
 };
 
 using RewardQueries = std::vector<const RewardQuery*>;
 
-/// One kind of reward. Not thread-safe: one object per thread.
+/// A reward of one type. Not thread-safe: one object per thread.
 class RewardFunction {
  public:
   virtual ~RewardFunction() = default;
-  /// Whether a response to this data row could be judged; cheap. UserError "column = value: rule; remedy", without the
-  /// row's place.
+  /// Checks that responses to this data row can be judged; cheap. UserError "column = value: rule; remedy" (without the
+  /// row's position): they cannot.
   virtual void check_row(const Json& /*row*/) const {}
-  /// A response made of the row's ground truth, which must score 1; nullopt: the type cannot make one.
+  /// Returns a response made from the row's ground truth, which must score 1; nullopt if the type cannot make one.
   virtual std::optional<std::string> gold_response(const Json& /*row*/) const { return std::nullopt; }
-  /// Whether code of the user judges, so that only a call tells whether it works.
+  /// Returns whether the user's code judges, so that only a call shows whether it works.
   virtual bool is_users_own() const { return false; }
-  /// UserError: a file that the reward names is missing or unusable, as far as that shows without running it.
+  /// Checks files without running them. UserError: a file that the reward names is missing or unusable.
   virtual void check_files() const {}
-  /// Before the first query. UserError: as check_files(), and what only opening the files shows.
+  /// Prepares for the first query. UserError: as for check_files(), or opening the files shows an error.
   virtual void prepare() { check_files(); }
-  /// UserError when an external program is broken (command.h); a wrong or unreadable response is a reward, never an
-  /// error.
+  /// Scores a response; wrong or unreadable ones are no error. UserError: an external program is broken (command.h).
   virtual RewardResult score(const RewardQuery& query) = 0;
-  /// After prepare(): whether score_all() asks once for many responses, so that all which wait are asked together.
+  /// Returns whether score_all() sends many responses at once, so that waiting ones are batched. Valid after prepare().
   virtual bool takes_many() const { return false; }
-  /// Returns one result per query, in order. UserError as score().
+  /// Returns one result per query, in order. UserError: as for score().
   virtual std::vector<RewardResult> score_all(const RewardQueries& queries);
 };
 
-/// A type's rule with its time limit and its retries. UserError as make_rule(), and a scale that the type does not
-/// have.
+/// Makes a type's rule with its time limit and retries. UserError: as for make_rule(), or the type has no such scale.
 std::unique_ptr<RewardFunction> make_patient_rule(const RewardType& type, RewardScale scale, const RewardArgs& args,
                                                   const std::string& where, std::shared_ptr<SharedByWorkers> shared);
 
-/// response_length: the longest response in tokens, for the length penalty. `where` stands before a key in error
-/// messages: "rewards.math.", or "--" for flags. shared: nullptr where there is one worker. UserError: no type, or one
-/// that worker_cls contradicts; a pattern that does not compile, no command, ...
+/// Makes the reward of a domain. `response_length`: longest response in tokens, for length penalties. `where`: prefix
+/// of keys in messages, "rewards.math." or "--" for flags. `shared`: nullptr for a single worker. UserError: the type
+/// is missing or contradicts worker_cls, a pattern does not compile, a command is missing, ...
 std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t response_length, const std::string& where,
                                             std::shared_ptr<SharedByWorkers> shared = nullptr);
 

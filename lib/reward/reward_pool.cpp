@@ -10,7 +10,7 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kMostAtOnce = 1024;  // responses, so that their answers fit into a line
+constexpr int64_t kMostAtOnce = 1024;  // responses per batch, so that their answers fit into a line
 
 }  // namespace
 
@@ -55,7 +55,7 @@ int64_t RewardPool::submit(RewardQuery query) {
   return submit(std::move(queries)).front();
 }
 
-/// Takes the numbers that one call of `reward` is asked about.
+/// Takes the numbers of the next batch for `reward` off the queue.
 std::vector<int64_t> RewardPool::next(const RewardFunction& reward) {
   const int64_t most = reward.takes_many() ? std::min(share_, std::ssize(waiting_)) : 1;
   const std::vector<int64_t> numbers(waiting_.begin(), waiting_.begin() + most);
@@ -71,7 +71,7 @@ void RewardPool::work(RewardFunction& reward) {
     const std::vector<int64_t> numbers = next(reward);
     std::vector<Entry*> entries;
     for (const int64_t number : numbers) entries.push_back(&entries_.at(number));
-    const bool skip = failed_;  // an earlier response failed: its error ends the run, so no more work is wanted
+    const bool skip = failed_;  // an earlier response failed, which ends the run
     lock.unlock();
     const Stopwatch watch;
     if (!skip) score(reward, entries);

@@ -1,4 +1,4 @@
-// Columns of a data row, as rules read them and as messages show them.
+// Reads columns of a data row for reward rules, and shortens texts for messages.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace roll {
 
-/// The column's text; "" where it is missing or null. Anything but a string is its JSON.
+/// Returns the column's text; "" if it is missing or null. Other types are returned as JSON text.
 std::string text_of_column(const Json& row, const char* name);
 
-/// A list or object, or a string that holds the JSON of one; null where the column is missing, null or "". UserError
-/// "name = value: ...": a string that is no JSON.
+/// Returns the column's JSON value; a string is parsed as JSON. null if the column is missing, null or "". UserError
+/// "name = value: ...": a string is not JSON.
 Json json_of_column(const Json& row, const char* name);
 
-/// At most 200 characters.
+/// Returns the text, shortened to about 200 bytes.
 std::string shown_text(std::string_view text);
 
 }  // namespace roll

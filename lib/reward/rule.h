@@ -1,5 +1,4 @@
-// What the factory of a reward type takes, with forward declarations only, so that the registry (types.h) stays a light
-// header.
+// Arguments of the factories of reward types, with forward declarations only: types.h stays cheap to include.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +13,18 @@ namespace roll {
 class RewardFunction;
 class SharedByWorkers;
 
-/// A type's default time limit and number of retries; a type with others has a member usual_patience().
+/// Default time limit and number of retries; a type with other defaults has a member usual_patience().
 struct Patience {
   double timeout_s = 10;
   int64_t max_retries = 0;
 };
 
-/// The arguments of a type without keys of its own.
+/// Arguments of a type without own keys.
 struct NoRewardKeys {
   void fields(Keys&) {}
 };
 
-/// What numbers a type gives. Loose and strict grade choices inside and outside of \boxed (choice_rule.h).
+/// Scale of a type's rewards. kLoose and kStrict grade choices inside and outside of \boxed (choice_rule.h).
 enum class RewardScale { kSoft, kHard, kLoose, kStrict };
 constexpr auto names_of(RewardScale) {
   return std::to_array<Named<RewardScale>>({{RewardScale::kSoft, "soft"},
@@ -34,19 +33,19 @@ constexpr auto names_of(RewardScale) {
                                             {RewardScale::kStrict, "strict"}});
 }
 
-/// What every type is given beside its own arguments.
+/// Arguments common to all types.
 struct RuleContext {
-  double timeout_s = 10;  // of one response
-  std::string where;      // stands before a key in error messages: "rewards.math.", or "--" for flags
+  double timeout_s = 10;  // per response
+  std::string where;      // prefix of keys in messages: "rewards.math.", or "--" for flags
   std::shared_ptr<SharedByWorkers> shared;
   RewardScale scale = RewardScale::kSoft;
 };
 
-/// How the shared code of reward.h treats a type.
+/// Properties of a type for the shared code of reward.h.
 struct RewardTraits {
-  bool grades_choices = false;    // takes reward_type loose and strict, and not hard
-  double repetition_penalty = 0;  // where repetition_penalty.max_penalty is null
-  bool wants_long_ones = false;   // response_length_penalty_coef is about short responses (shaped.cpp)
+  bool grades_choices = false;    // allows reward_type loose and strict, but not hard
+  double repetition_penalty = 0;  // default if repetition_penalty.max_penalty is null
+  bool wants_long_ones = false;   // response_length_penalty_coef penalises short responses (shaped.cpp)
 };
 
 }  // namespace roll

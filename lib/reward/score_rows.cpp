@@ -12,7 +12,7 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kRowsAtOnce = 4096;  // in memory
+constexpr int64_t kRowsAtOnce = 4096;  // rows held in memory
 
 void require_column(const Json& row, const char* name, const std::string& where) {
   if (column(row, name) == nullptr)
@@ -33,7 +33,7 @@ int64_t num_tokens_of(const Json& row, const std::string& where) {
   return tokens->get<int64_t>();
 }
 
-/// Tokens, as a run's rollouts have them; none where the row has no such column.
+/// Returns the token ids of a column, as rollouts have them; empty if the row lacks it.
 std::vector<int64_t> ids_of(const Json& row, const char* name, const std::string& where) {
   const Json* const ids = column(row, name);
   if (ids == nullptr) return {};

@@ -1,4 +1,4 @@
-// Rows with responses -> JSON lines with rewards, in the same order: what `roll score` does.
+// Scores rows with responses for `roll score`: one JSON line with a reward per row, in order.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,16 @@ struct ScoredRows {
   RewardFaults faults;
 };
 
-/// Scores queries; results in their order.
+/// Scores queries and returns their results in order.
 using ScoreBatch = std::function<std::vector<RewardResult>(std::vector<RewardQuery>)>;
 
-/// Reads {"response", "ground_truth"[, "prompt", "messages", "tag", "domain", "finish_reason", "num_response_tokens"]}
-/// of each row and writes {"reward", "detail"}, a reward of null where nobody could judge. Columns are read as a run
-/// reads those of its data (data/columns.h); a row with instruction_id_list or test_cases needs no ground_truth.
-/// UserError "file:line: ..." for a missing or mistyped field.
+/// Reads {"response", "ground_truth"[, "prompt", "messages", "tag", "domain", "finish_reason", "num_response_tokens",
+/// "prompt_ids", "response_ids"]} of each row and writes {"reward", "detail"}; the reward is null without a verdict.
+/// Columns are read as in training data (data/columns.h); a row with instruction_id_list or test_cases needs no
+/// ground_truth. UserError "file:line: ...": a field is missing or mistyped.
 ScoredRows score_rows(const ScoreBatch& score, const RowSource& rows, std::ostream& out);
 
-/// Whether the row says what is right as score_rows() reads it.
+/// Returns whether the row has a right answer: ground_truth, instruction_id_list or test_cases.
 bool names_right_answer(const Json& row);
 
 }  // namespace roll

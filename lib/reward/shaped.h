@@ -1,18 +1,18 @@
-// Wraps a type's rule into the penalties and formats that all types share, in the order that reward.h gives.
+// Wraps a type's rule with the penalties and formats shared by all types, in the order given in reward.h.
 #pragma once
 
 #include "reward/reward.h"
 
 namespace roll {
 
-/// `response_length` and `where` as make_reward(). UserError: a format pattern that does not compile.
+/// Returns the wrapped rule; for its arguments see make_reward(). UserError: a format pattern does not compile.
 std::unique_ptr<RewardFunction> shaped(std::unique_ptr<RewardFunction> rule, const RewardTraits& traits,
                                        const RewardArgs& args, int64_t response_length, const std::string& where);
 
-/// How many parts its rewards have.
+/// Returns the number of parts (parts.h) of each reward under this configuration.
 int64_t num_reward_parts(const RewardArgs& args);
 
-/// reward_type hard: both numbers become 1 from 0.5 on, else 0.
+/// Applies reward_type hard: reward and score become 1 if they are >= 0.5, else 0.
 void harden(RewardResult& result);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// State that all workers of a domain share: rate limit, cancellation, what has answered, warnings.
+// State shared by all reward workers of a domain in this process: rate limit, cancellation, which servers or programs
+// have answered, warnings.
 #pragma once
 
 #include <atomic>
@@ -16,24 +17,24 @@ namespace roll {
 
 class SharedByWorkers {
  public:
-  /// num_ranks: processes that score the domain, each with such an object of its own; they share limits evenly.
-  /// log: for warnings that do not wait for the end of the step; it must outlive this. nullptr: no warnings.
+  /// `num_ranks`: processes that score the domain, each with its own object; they share limits evenly. `log`: for
+  /// immediate warnings, must outlive this; nullptr: no warnings.
   explicit SharedByWorkers(int64_t num_ranks = 1, Log* log = nullptr) : num_ranks_(num_ranks), log_(log) {}
 
-  /// Cancelled when no more rewards are wanted: waits for servers and programs end.
+  /// Cancelled when no more rewards are wanted: ends waits for servers and pauses between retries.
   Cancellation ending;
 
-  /// The limiter of the domain, made by the first call: all workers give the same limits.
+  /// Returns the domain's limiter. The first call makes it; all workers pass the same limits.
   RateLimiter& limiter(const RateLimits& limits);
-  /// A random number in [0, 1), another one in each call and each process.
+  /// Returns a random number in [0, 1), different in each call and process.
   double jitter();
 
-  /// Whether this server or program has ever answered: from then on a failure is taken for a passing one, not for a
-  /// wrong setting.
+  /// Returns a flag: this server or program has answered before. Later failures count as temporary, not as a wrong
+  /// setting.
   std::atomic<bool>& has_answered(const std::string& who);
-  /// Marks all of them as having answered, since another process has had rewards of the domain.
+  /// Sets all these flags, because another process got rewards of the domain.
   void note_answers();
-  /// Logs the first text that it is given, and no later one.
+  /// Logs the first text it gets, and no later one.
   void warn_once(const std::string& text);
 
  private:

@@ -23,7 +23,7 @@ class Terms : public RewardFunction {
   void check_row(const Json& row) const override {
     for (const MadeTerm& term : terms_) term.rule->check_row(row);
   }
-  /// The first term's, as the score is; none beside a term that makes none, for that may be a server that costs.
+  /// Returns the first term's, like the score; nullopt if any term has none, since that term may be a paid server.
   std::optional<std::string> gold_response(const Json& row) const override {
     for (const MadeTerm& term : terms_)
       if (!term.rule->gold_response(row)) return std::nullopt;
@@ -41,7 +41,7 @@ class Terms : public RewardFunction {
   }
 
   RewardResult score(const RewardQuery& query) override { return std::move(score_all({&query}).front()); }
-  /// A response that one term could not judge is not shown to the next ones.
+  /// Skips later terms for a response that an earlier term could not judge.
   std::vector<RewardResult> score_all(const RewardQueries& queries) override {
     std::vector<RewardResult> sums(queries.size());
     for (MadeTerm& term : terms_) {

@@ -16,7 +16,7 @@ bool is_word_before(std::string_view text, size_t pos) {
   return pos > 0 && is_word(previous_code_point(text, pos));
 }
 
-/// Calls found(begin) for each occurrence that does not overlap the one before.
+/// Calls found(begin) for each non-overlapping occurrence.
 template <class F>
 void for_each_part(std::string_view text, std::string_view part, const F& found) {
   if (part.empty()) return;

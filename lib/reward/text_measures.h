@@ -1,5 +1,5 @@
-// What rules read and measure in texts. The first functions take any bytes, and white space and letter case are those
-// of ASCII; the others take valid UTF-8, and letters, words and white space are Unicode's.
+// Text functions for reward rules. The first part takes any bytes, with ASCII white space and letter case. The second
+// takes valid UTF-8, with Unicode's letters, words and white space.
 #pragma once
 
 #include <string>
@@ -14,46 +14,46 @@ constexpr char ascii_lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
 
-/// Without white space at both ends: a view into `text`, and a copy.
+/// Return the text without white space at both ends, as a view into `text` or a copy.
 std::string_view stripped_view(std::string_view text);
 std::string stripped(std::string_view text);
 
-/// Whether both are equal once stripped, with `ignore_case` but for the case of ASCII letters.
+/// Returns whether both are equal once stripped; `ignore_case` ignores the case of ASCII letters.
 bool same_text(std::string_view a, std::string_view b, bool ignore_case);
 
-/// What follows the last `mark`; the whole text where there is none.
+/// Returns the text after the last `mark`; the whole text if there is none.
 std::string_view behind_last(std::string_view text, std::string_view mark);
 
 constexpr std::string_view kThoughtEnd = "</think>";
 
-/// What follows the last </think>, without the newlines at its beginning; the whole response where there is none.
+/// Returns the text after the last </think>, without leading newlines; the whole response if there is none.
 std::string_view after_thinking(std::string_view response);
 
 // ---- valid UTF-8
 
-/// As Python's str.lower: a capital sigma that ends a word becomes a final one.
+/// Lower-cases like Python's str.lower: a capital sigma at the end of a word becomes a final one.
 std::string lower(std::string_view text);
-/// Equal for texts that differ by letter case alone.
+/// Case-folds the text: results are equal for texts that differ in letter case only.
 std::string fold(std::string_view text);
 
-/// Without white space at both ends.
+/// Returns the text without white space at both ends.
 std::string_view trimmed(std::string_view text);
 bool is_blank(std::string_view text);
 
-/// The words between white space.
+/// Returns the words between white space.
 std::vector<std::string_view> words_of(std::string_view text);
-/// At least one part; `divider` is not empty.
+/// Splits at `divider`, which is not empty; returns at least one part.
 std::vector<std::string_view> split(std::string_view text, std::string_view divider);
 
-/// Number of characters.
+/// Returns the number of code points.
 size_t length_of(std::string_view text);
 
-/// Occurrences that do not overlap; of an empty part none.
+/// Counts non-overlapping occurrences; 0 for an empty part.
 size_t count_parts(std::string_view text, std::string_view part);
-/// Occurrences without a letter, digit or underscore directly before or behind.
+/// Counts occurrences without a letter, digit or underscore directly before or after.
 size_t count_whole_words(std::string_view text, std::string_view word);
 
-/// Whether there are letters, all of which are upper (lower) case.
+/// Return whether the text has letters, and all are upper (lower) case.
 bool is_all_uppercase(std::string_view text);
 bool is_all_lowercase(std::string_view text);
 

@@ -1,9 +1,8 @@
-// The registry of reward types. A new type is a file of its own (its arguments with fields(), its factory) and a row
-// here; loading, error texts, `roll keys`, the resolved configuration and the flags of `roll score` follow from the
-// row.
+// Registry of reward types. A new type is one file (arguments with fields(), and a factory) and one row here. Loading,
+// error texts, `roll keys`, the resolved configuration and the flags of `roll score` follow from the row.
 //
-// A type's own keys stand among the others of rewards.<domain>. Two types may own a key of the same name; a key that
-// the chosen type does not own is refused.
+// rewards.<domain> holds a type's own keys together with the common keys. Two types may own keys of the same name. Keys
+// that the chosen type does not own are refused.
 #pragma once
 
 #include <array>
@@ -34,7 +33,7 @@ namespace roll {
 template <class Args>
 struct RewardRow {
   const char* name;
-  std::array<std::string_view, 4> worker_classes;  // last parts of ROLL's class paths that mean this type
+  std::array<std::string_view, 4> worker_classes;  // class names in ROLL's paths that mean this type
   std::unique_ptr<RewardFunction> (*make)(const Args& args, const RuleContext& context);
   RewardTraits traits{};
 };
@@ -62,7 +61,7 @@ inline constexpr std::tuple kRewardTypes{
 template <class... Args>
 std::variant<Args...> one_of(const std::tuple<RewardRow<Args>...>& rows);
 
-/// A chosen type, as its own arguments; in YAML its name.
+/// The chosen type with its arguments; its name in YAML.
 using RewardType = decltype(one_of(kRewardTypes));
 
 template <>
@@ -70,17 +69,19 @@ struct Words<RewardType> {
   static std::vector<std::string> all();
   static bool read(std::string_view name, RewardType& out);
 };
+/// Returns the type's name in YAML.
 std::string_view name_of(const RewardType& type);
 
-/// The type that ROLL's worker class means; nullopt when there is none here.
+/// Returns the type for ROLL's worker class; nullopt if there is none.
 std::optional<RewardType> type_of_worker_class(std::string_view path);
 
-/// Whether a model of this program has to run before the type can score a response.
+/// Returns whether a model in this program must run before the type can score a response.
 bool needs_model(const RewardType& type);
 
-/// The row's factory. UserError: arguments that are no use together, or not there.
+/// Calls the type's factory. UserError: arguments are missing or contradict each other.
 std::unique_ptr<RewardFunction> make_rule(const RewardType& type, const RuleContext& context);
 
+/// Returns the type's default time limit and number of retries.
 Patience usual_patience(const RewardType& type);
 RewardTraits traits_of(const RewardType& type);
 

@@ -23,7 +23,7 @@ namespace roll {
 namespace {
 
 constexpr int kLongestStart_ms = 60'000;
-constexpr size_t kMostDescriptors = 32;  // of a request; as in zygote.py
+constexpr size_t kMostDescriptors = 32;  // per request; the same limit as in zygote.py
 
 std::string hex(const std::string& bytes) {
   std::string text;
@@ -42,7 +42,7 @@ void await_ready(const Descriptor& control) {
     throw system_error("the interpreter does not start in the sandbox");
 }
 
-/// A file in memory that nobody can change any more.
+/// Returns an in-memory file that is sealed against changes.
 Descriptor sealed_file(const std::string& content) {
   Descriptor file(memfd_create("given", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file) throw system_error("a file for the sandbox{}", errno_text());
@@ -78,7 +78,7 @@ void send_with_descriptors(const Descriptor& to, const std::string& text, const 
 Pipe output_pipe() {
   Pipe pipe = make_pipe("a pipe to the sandbox");
   fcntl(pipe.read_end.get(), F_SETFL, O_NONBLOCK);
-  fchmod(pipe.write_end.get(), 0622);  // for /dev/stdout, which opens it anew as the program's user
+  fchmod(pipe.write_end.get(), 0622);  // the program's user may reopen it as /dev/stdout
   return pipe;
 }
 

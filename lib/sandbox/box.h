@@ -1,10 +1,11 @@
-// A sandbox for programs that nobody has read: models' answers. Starting one costs a process and the namespaces around
-// it (box_process.h); each program then costs two forks of an interpreter that is already there (python/zygote.py).
+// A sandbox for untrusted programs, such as code that a model wrote. Starting one costs a process and its namespaces
+// (box_process.h). Each program then costs two forks of a running interpreter (python/zygote.py).
 //
-// A program has: namespaces, a /tmp and a /dev/shm in memory that end with it, Python and the system's programs, its
-// standard streams, also by name (/dev/stdin, /proc/self/fd/0; processes that it starts find its streams there, not
-// their own). It has not: a network, other files, the rest of /proc, other processes, capabilities, the system calls
-// that syscall_filter.h leaves out, nor more than its ProgramLimits. When it ends, whatever it started ends.
+// A program has: its own namespaces; /tmp and /dev/shm in memory, removed at its end; Python and the system's programs;
+// its standard streams, also by name (/dev/stdin, /proc/self/fd/0; in child processes these name the program's streams,
+// not their own). It does not have: a network, other files, the rest of /proc, other processes, capabilities, the
+// system calls that syscall_filter.h excludes, or more than its ProgramLimits. When it ends, all its descendants are
+// killed.
 #pragma once
 
 #include <optional>
@@ -19,22 +20,23 @@ namespace roll {
 
 struct BoxOptions {
   std::string python = "python3";
-  bool is_isolated = true;  // false: only limits and the filter of system calls
+  bool is_isolated = true;  // false: only limits and the system call filter
 };
 
-/// One thread at a time; the programs of a box may talk with each other as far as they are given a channel.
+/// For one thread at a time. Programs of a Box can only communicate over a channel in their requests.
 class Box {
  public:
-  /// Starts the box's process. UserError: no such Python. SystemError: what the kernel refused.
+  /// Starts the sandbox's process. UserError: `python` is missing, older than 3.9 or does not start. SystemError: the
+  /// kernel refuses a namespace or mount (with its reason).
   explicit Box(const BoxOptions& options);
-  /// Kills all that is in it.
+  /// Kills all programs in the sandbox.
   ~Box();
 
-  /// SystemError: the box is gone, and needs to be made anew.
+  /// Starts a program. SystemError: the sandbox's process has ended; make a new Box.
   Program start(ProgramRequest request);
-  /// Two that have one folder for their files, and nothing else in common but what they are given.
+  /// Starts two programs that share one folder for their files and the channel in their requests, nothing else.
   std::vector<Program> start_pair(ProgramRequest first, ProgramRequest second);
-  /// start() and Program::await().
+  /// Calls start() and Program::await().
   ProgramEnd run(ProgramRequest request, Program::Clock::time_point deadline);
 
  private:
@@ -43,11 +45,11 @@ class Box {
 
   bool is_isolated_;
   BoxProcess process_;
-  std::optional<ScratchFolder> folder_;  // not isolated: where its programs have their files
+  std::optional<ScratchFolder> folder_;  // work folders of programs, if not isolated
   int64_t num_programs_ = 0;
 };
 
-/// Why programs cannot be isolated here, in the kernel's words; nothing where they can.
+/// Returns the kernel's reason why programs cannot be isolated here; nullopt if they can. Runs a program to find out.
 std::optional<std::string> why_not_isolated(const std::string& python);
 
 }  // namespace roll

@@ -29,20 +29,20 @@ constexpr unsigned kNobody = 65534;
 constexpr unsigned kNamespaces =
     CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 
-// mount_setattr(2), which C libraries older than 2.36 do not declare.
+// Arguments of mount_setattr(2), which C libraries before 2.36 do not declare.
 struct MountFlags {
   uint64_t set = 0, clear = 0, propagation = 0, user_namespace = 0;
 };
 constexpr uint64_t kMountReadOnly = 1, kMountNoSuid = 2, kMountNoDev = 4, kMountNoExec = 8;
 constexpr unsigned kMountRecursive = 0x8000;  // AT_RECURSIVE
 
-/// What goes wrong in the child.
+/// An error in the child, which sends it to the parent.
 struct Failure {
   int error = 0;
   char what[120] = {};
 };
 
-/// The child, from clone to exec: async-signal-safe calls only, nothing allocates.
+/// Code of the child between clone and exec: async-signal-safe calls only, no allocation.
 class Child {
  public:
   const BoxEntry& entry;
@@ -128,7 +128,7 @@ class Child {
   }
 
   void become_unprivileged() const {
-    // Not the C library's functions: they would wait for threads that exist in our parent only.
+    // System calls, not the C library's functions: these wait for threads that exist in our parent only.
     if (is_root) must(static_cast<int>(syscall(SYS_setgroups, 0, nullptr)), "setgroups");
     must(prctl(PR_SET_KEEPCAPS, 1), "keepcaps");
     must(static_cast<int>(syscall(SYS_setresgid, kInsideUser, kInsideUser, kInsideUser)), "setresgid");
@@ -143,7 +143,7 @@ class Child {
     must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
   }
 
-  /// And `report` as the one above them, until exec.
+  /// Installs the descriptors as 0 to 3, keeps `report` as 4 until exec, and closes all others.
   void take_descriptors() {
     constexpr int kCount = std::tuple_size_v<decltype(entry.descriptors)>;
     std::array<int, kCount> high{};
@@ -174,7 +174,7 @@ void write_map(pid_t pid, const char* name, const std::string& text) {
     throw system_error("writing {} of a user namespace{}", name, errno_text());
 }
 
-/// Root of a container may be alone in it.
+/// Returns whether we are root and can map user nobody; a container's root may lack other user ids.
 bool can_become_nobody() {
   std::ifstream map("/proc/self/uid_map");
   for (uint64_t inside = 0, outside = 0, count = 0; map >> inside >> outside >> count;)
@@ -191,19 +191,19 @@ void map_users(pid_t pid, bool is_root) {
   write_map(pid, "gid_map", map(getegid()));
 }
 
-/// Nobody may raise what the machine allows.
+/// Returns the limits, lowered to this process's hard limits.
 std::map<int, rlimit> allowed(const std::map<int, rlim_t>& limits) {
   std::map<int, rlimit> result;
   for (const auto& [limit, value] : limits) {
     rlimit own{};
     getrlimit(static_cast<__rlimit_resource>(limit), &own);
-    const rlim_t most = std::min(value, own.rlim_max);  // RLIM_INFINITY is the greatest
+    const rlim_t most = std::min(value, own.rlim_max);  // RLIM_INFINITY is the largest value
     result[limit] = {most, most};
   }
   return result;
 }
 
-/// Not fork(): its handlers may wait for locks that other threads hold.
+/// Forks into new namespaces. Not by fork(), whose handlers may wait for locks of other threads.
 pid_t fork_into(unsigned namespaces) {
   return static_cast<pid_t>(syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
 }

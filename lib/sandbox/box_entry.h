@@ -1,5 +1,5 @@
-// How a process enters a box and becomes a program there: namespaces of its own (users, processes, mounts, network,
-// IPC, host name, cgroups), a file system of its own (box_files.h), no rights, limits, a filter of system calls.
+// Starts a process in a sandbox: own namespaces (users, processes, mounts, network, IPC, host name, cgroups), own file
+// system (box_files.h), no privileges, limits, and a system call filter. Used by box_process.h and boxed_program.h.
 #pragma once
 
 #include <sys/resource.h>
@@ -15,26 +15,26 @@
 
 namespace roll {
 
-/// Of the program, in its namespace of users.
+/// User and group id of the program inside its user namespace.
 inline constexpr unsigned kInsideUser = 1000;
 
 struct BoxEntry {
-  bool is_isolated = true;                         // false: a plain process, and of what follows `limits` and `filter`
-  BoxFiles files{};                                // what it sees
-  std::vector<std::string> words{}, variables{};   // of the program, absolute, and of its environment
-  std::array<int, 4> descriptors{-1, -1, -1, -1};  // its 0 to 3, and it has no other; -1: /dev/null
-  unsigned capabilities = 0;                       // that it keeps in its namespace of users
-  std::map<int, rlim_t> limits{};                  // by RLIMIT_...; what the machine allows, if that is less
-  std::string folder{};                            // where it starts; "": the root
-  std::string filter{};                            // syscall_filter(); "": none
-  bool dies_with_us = false;                       // when the thread that started it ends
+  bool is_isolated = true;                         // false: a plain process; `files` and `capabilities` are ignored
+  BoxFiles files{};                                // visible files
+  std::vector<std::string> words{}, variables{};   // command with an absolute program path; environment
+  std::array<int, 4> descriptors{-1, -1, -1, -1};  // become 0 to 3, all others are closed; -1: /dev/null
+  unsigned capabilities = 0;                       // bit set, kept inside its user namespace
+  std::map<int, rlim_t> limits{};                  // by RLIMIT_...; lowered to the machine's hard limits
+  std::string folder{};                            // working directory; "": the root
+  std::string filter{};                            // from syscall_filter(); "": none
+  bool dies_with_us = false;                       // killed when the thread that started it ends
 };
 
-/// Starts the program, as process 1 of its namespace: its pid. Running as root, it becomes nobody there: a limit of
-/// processes does not bind root. SystemError: what the kernel refused.
+/// Starts the program as process 1 of its PID namespace and returns its pid. If we are root, it runs as user nobody,
+/// since RLIMIT_NPROC does not bind root. SystemError: the kernel refuses a step (with its reason).
 pid_t start_in_box(const BoxEntry& entry);
 
-/// For the user of a machine that does not: what it refused, and what to do; an alternative goes behind it.
+/// Returns an error text: this machine cannot isolate programs, `why`, and the remedy. Callers append an alternative.
 std::string cannot_isolate(std::string_view why);
 
 }  // namespace roll

@@ -25,7 +25,7 @@ BoxFiles::BoxFiles() {
     steps_.push_back({BoxStep::Kind::kBindDevice, "/old" + device, device});
 }
 
-/// By itself, or in a folder that is.
+/// Returns whether the path or a folder above it is shown.
 bool BoxFiles::is_shown(const std::filesystem::path& path) const {
   for (std::filesystem::path above = path; above != above.root_path(); above = above.parent_path())
     if (shown_.contains(above)) return true;
@@ -47,7 +47,7 @@ void BoxFiles::show(const std::filesystem::path& path) {
     steps_.push_back({BoxStep::Kind::kFile, "", path});
   }
   shown_.insert(path);
-  // Links on the way would lead out of the old root.
+  // Canonical, because symbolic links on the way would lead out of the old root.
   steps_.push_back({BoxStep::Kind::kBind, "/old" + std::filesystem::canonical(path).string(), path});
 }
 

@@ -1,5 +1,5 @@
-// What a box shows of the machine's file system: the system's programs and libraries, four devices, and what it is told
-// to, all of it read-only. A plan, made before the process that carries it out.
+// Plan of the files that a sandbox sees, all read-only: the system's programs and libraries, four devices, and paths
+// added by show(). The plan is made before the process that carries it out.
 #pragma once
 
 #include <filesystem>
@@ -9,30 +9,30 @@
 
 namespace roll {
 
-/// One step of making a box's file system; `from` is below the old root.
+/// One step of building a sandbox's file system; `from` is a path below the old root.
 struct BoxStep {
   enum class Kind { kFolder, kClosedFolder, kFile, kLink, kBind, kBindDevice, kMemory, kProc } kind;
-  std::string from, to;  // of kMemory, `from` is its mount options
+  std::string from, to;  // kMemory: `from` holds the mount options
 };
 
 class BoxFiles {
  public:
-  /// The system's, an empty /tmp, and an empty /proc that nobody may list.
+  /// Plans the system's files, an empty /tmp, and an empty /proc that cannot be listed.
   BoxFiles();
 
-  /// A folder with all that is in it, or a file. Absolute, and there.
+  /// Shows a file, or a folder with its content. `path` is absolute and exists.
   void show(const std::filesystem::path& path);
-  /// An empty one, where nothing is shown.
+  /// Adds an empty folder, unless a shown folder already contains it.
   void add_folder(const std::filesystem::path& folder);
-  /// A folder in memory, /tmp or /dev/shm, before anything in it is shown: a size in MiB, and the user inside that it
-  /// belongs to.
+  /// Mounts a folder in memory (/tmp or /dev/shm), owned by the inner `user`; call it before showing anything inside.
   void mount_memory(const std::filesystem::path& folder, int64_t size_mb, unsigned user);
-  /// Where the kernel allows it.
+  /// Mounts /proc, if the kernel allows it.
   void mount_proc();
-  /// Folders for what each program mounts there: /dev/shm, and its descriptors on /dev/fd, which /dev/stdin,
-  /// /dev/stdout, /dev/stderr and, below what mount_proc() mounts, /proc/self/fd lead to.
+  /// Adds mount points for each program: /dev/shm, and /dev/fd for its descriptors. /dev/stdin, /dev/stdout,
+  /// /dev/stderr and (below the mount of mount_proc()) /proc/self/fd are links to /dev/fd.
   void add_mount_points();
 
+  /// Returns the steps, in execution order.
   const std::vector<BoxStep>& steps() const { return steps_; }
 
  private:

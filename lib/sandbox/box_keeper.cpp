@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause{100};
 
-/// Never waits: who reads it may wait for us.
+/// Writes without blocking: the reader may be waiting for us.
 void say(const Descriptor& errors, std::string text) {
   const iovec part = {text.data(), text.size()};
   [[maybe_unused]] const ssize_t written = pwritev2(errors.get(), &part, 1, -1, RWF_NOWAIT);
@@ -28,7 +28,7 @@ void say(const Descriptor& errors, std::string text) {
 
 int64_t shm_mb(pid_t root) {
   struct statvfs found = {};
-  if (statvfs(fmt::format("/proc/{}/root/dev/shm", root).c_str(), &found) != 0) return 0;  // it has ended
+  if (statvfs(fmt::format("/proc/{}/root/dev/shm", root).c_str(), &found) != 0) return 0;  // the process has ended
   return static_cast<int64_t>((found.f_blocks - found.f_bfree) * found.f_frsize >> 20);
 }
 
@@ -37,7 +37,7 @@ void keep(const std::stop_token& stop, pid_t root, int64_t most_mb, const Descri
   std::condition_variable_any news;
   std::unique_lock lock(mutex);
   while (!news.wait_for(lock, stop, kPause, [&] { return stop.stop_requested(); })) {
-    const int64_t used_mb = resident_mb_below(root) + shm_mb(root);  // what is mapped of a file counts twice
+    const int64_t used_mb = resident_mb_below(root) + shm_mb(root);  // mapped files in /dev/shm count twice
     if (used_mb <= most_mb) continue;
     say(errors, fmt::format("the sandbox ends it: {} MiB of memory, and {} are allowed\n", used_mb, most_mb));
     kill(root, SIGKILL);

@@ -1,5 +1,5 @@
-// The memory of a program, of all that it starts and of their files in /dev/shm, looked at ten times a second: limits
-// of the kernel's are each process's own, where there is no control group.
+// Limits the total memory of a program in a sandbox (boxed_program.h): polls ten times a second the resident memory of
+// all its processes plus their files in /dev/shm. Without a control group, the kernel limits only single processes.
 #pragma once
 
 #include <sys/types.h>
@@ -13,8 +13,8 @@ namespace roll {
 
 class BoxKeeper {
  public:
-  /// Kills `root`, the first process of a namespace, when those below it have more than `most_mb` resident and in
-  /// its /dev/shm, and says so to `errors`. It must not be reaped before this ends.
+  /// Kills `root`, process 1 of a PID namespace, if its descendants use more than `most_mb` MiB in resident memory and
+  /// /dev/shm, and writes the reason to `errors`. `root` must not be reaped before this object is destroyed.
   BoxKeeper(pid_t root, int64_t most_mb, Descriptor errors);
 
  private:
@@ -22,7 +22,7 @@ class BoxKeeper {
   std::jthread thread_;
 };
 
-/// MiB that the processes below `root` have resident; what several share counts for each.
+/// Returns the resident memory of all descendants of `root` in MiB; shared pages count once per process.
 int64_t resident_mb_below(pid_t root);
 
 }  // namespace roll

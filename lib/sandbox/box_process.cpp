@@ -12,7 +12,7 @@
 namespace roll {
 
 namespace {
-constexpr rlim_t kStackBytes = 64 << 20;  // deep recursion is what programs under test do
+constexpr rlim_t kStackBytes = 64 << 20;  // programs under test may recurse deeply
 }  // namespace
 
 BoxProcess start_box_process(const Interpreter& interpreter, const std::vector<std::string>& arguments,
@@ -31,7 +31,7 @@ BoxProcess start_box_process(const Interpreter& interpreter, const std::vector<s
   for (const std::string& folder : interpreter.folders)
     if (is_folder(folder)) entry.files.show(folder);
   entry.files.add_mount_points();
-  // For the keepers' eyes; where it is not allowed, the memory of a tree of processes is only bounded one by one.
+  // Keepers (python/zygote.py) read memory use from /proc. Without it, only each process's own memory is limited.
   entry.files.mount_proc();
   const pid_t pid = start_in_box(entry);
   return {pid, std::move(control)};

@@ -24,10 +24,10 @@ constexpr int64_t kTmp_mb = 64;
 constexpr rlim_t kProcesses = 64, kFiles = 256;
 constexpr double kLongestProbe_s = 30;
 
-// Names the first of its arguments that cannot be read.
+// A shell script that prints its first argument that cannot be read.
 constexpr const char* kProbe = "for f; do [ -r \"$f\" ] || { echo \"$f\" >&2; exit 1; }; done";
 
-/// What `X/bin/NAME` needs beside itself.
+/// Adds the installation of a program `X/bin/NAME`; any other program is added alone.
 void add_installation(const fs::path& program, std::vector<fs::path>& paths) {
   if (program.parent_path().filename() != "bin") return paths.push_back(program);
   const fs::path root = program.parent_path().parent_path();
@@ -54,7 +54,7 @@ void add_program(fs::path program, std::vector<fs::path>& paths) {
   }
 }
 
-/// Asked once: it starts that Python.
+/// Returns the cached interpreter; the first call starts that Python.
 const Interpreter& interpreter_of(const std::string& python) {
   static std::mutex mutex;
   static std::map<std::string, Interpreter> known;
@@ -63,7 +63,7 @@ const Interpreter& interpreter_of(const std::string& python) {
   return found != known.end() ? found->second : known.emplace(python, find_interpreter(python)).first->second;
 }
 
-/// A command whose program is found, and what the box shows of it.
+/// A command with the absolute path of its program, and the paths that its sandbox shows.
 struct Found {
   std::vector<std::string> command;
   std::vector<fs::path> shown;
@@ -73,7 +73,7 @@ Found find(const std::vector<std::string>& command) {
   if (command.empty()) throw user_error("no program to start");
   Found found{command, {}};
   found.command[0] = full_path(check_executable(command[0]));
-  // A script may stand in for one of several Pythons.
+  // `python` may be a wrapper script that selects one of several Pythons.
   if (fs::path(command[0]).filename().string().starts_with("python")) {
     const Interpreter& python = interpreter_of(found.command[0]);
     found.command[0] = python.program;
@@ -84,10 +84,10 @@ Found find(const std::vector<std::string>& command) {
   return found;
 }
 
-/// Of `words`, in the box of `program`.
+/// Returns the entry that runs `words` in the sandbox of `program`.
 BoxEntry entry_of(const std::vector<std::string>& words, const Found& program, int64_t memory_mb) {
   const std::string path = fs::path(program.command[0]).parent_path();
-  // One thread for each of many programs that compute beside each other.
+  // One compute thread each, since many such programs run at once.
   BoxEntry entry{.words = reporting(words),
                  .variables = {"PATH=" + path + ":/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/tmp", "TMPDIR=/tmp",
                                "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1"},

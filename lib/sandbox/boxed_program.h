@@ -1,9 +1,9 @@
-// A program of the user's in a box, for as long as it lives: an environment that answers lines. It is process 1's child
-// in a box of its own, so that the end of process 1 is that of all that it started.
+// Runs a user's long-lived program in a separate sandbox: an environment or reward that answers lines. The program is a
+// child of the sandbox's process 1, so the end of process 1 kills all descendants.
 //
-// It sees the system's programs and libraries, the installation that it is part of, and the files and folders that its
-// command names, read-only and where they are outside; it starts in the folder that roll started in, which is otherwise
-// empty. /tmp and /dev/shm are its own, in memory. Of the environment's variables it has none of ours.
+// It sees the system's programs and libraries, its own installation, and the files and folders that its command names,
+// read-only and at their outside paths. Its working directory is roll's, with only these files in it. /tmp and /dev/shm
+// are private, in memory. It inherits none of our environment variables.
 #pragma once
 
 #include <filesystem>
@@ -17,18 +17,19 @@ namespace roll {
 
 struct BoxedProgram {
   std::vector<std::string> command;
-  int64_t memory_mb = 4096;  // of each process, and of all together with their files in /dev/shm
+  int64_t memory_mb = 4096;  // per process, and for all together with /dev/shm
 };
 
-/// Absolute paths of what the words of a command name, if it is there: of a program its installation (of X/bin/NAME the
-/// folders X/bin, X/lib and X/lib64), also where links lead. Not what each box has of its own: /, /tmp, /dev, /proc.
+/// Returns absolute paths of the existing files and folders that words of the command name. A program X/bin/NAME stands
+/// for X/bin, X/lib, X/lib64 and X/pyvenv.cfg, also for each target of its symbolic links. Leaves out / and /tmp, and
+/// everything below /dev, /proc and /sys.
 std::vector<std::filesystem::path> named_in(const std::vector<std::string>& command);
 
-/// A program that is a Python is the one that answers to its name, with its folders (interpreter.h). UserError: there
-/// is no such program. SystemError: what the kernel refused.
+/// Starts the program. A program called python* is replaced by the interpreter that it runs, with its folders
+/// (interpreter.h). UserError: the program does not exist. SystemError: the kernel refuses a step (with its reason).
 StartedProgram start_boxed(const BoxedProgram& program);
 
-/// Why it cannot be started in a box here, and what to do; nothing where it can. UserError: no such program.
+/// Returns why the program cannot run in a sandbox here, with a remedy; nullopt if it can. UserError: it is missing.
 std::optional<std::string> why_not_boxed(const BoxedProgram& program);
 
 }  // namespace roll

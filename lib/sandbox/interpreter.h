@@ -1,4 +1,4 @@
-// The Python that runs programs, and the folders that it needs.
+// Finds the Python interpreter that runs programs in a sandbox, and the folders that it needs.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 namespace roll {
 
 struct Interpreter {
-  std::string program;               // absolute
-  std::vector<std::string> folders;  // its own, absolute, beside the system's
+  std::string program;               // absolute path
+  std::vector<std::string> folders;  // installation folders, absolute; without the system's
 };
 
-/// Asks `python` (a path, or a name on PATH). UserError: not there, older than 3.9, or it does not answer.
+/// Runs `python` (a path, or a name on PATH) to find out. UserError: it does not exist or answer, is older than 3.9, or
+/// is installed in / or directly in /tmp or /dev/shm.
 Interpreter find_interpreter(const std::string& python);
 
 }  // namespace roll

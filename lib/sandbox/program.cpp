@@ -16,8 +16,8 @@ namespace roll {
 namespace {
 
 constexpr size_t kErrorsKept = 4096, kLongestReport = 1 << 16, kLargestArtifact = 64 << 20;
-constexpr int kMostDrains = 100;        // a pipe holds less; only a daemon outside of a box writes on
-constexpr double kLongestDeath_s = 20;  // of a tree of processes on a machine without memory
+constexpr int kMostDrains = 100;        // a pipe holds less; only a daemon without isolation still writes
+constexpr double kLongestDeath_s = 20;  // for a process tree on a machine out of memory
 
 void read_into(Descriptor& from, std::string& text) {
   std::array<char, 1 << 16> buffer;

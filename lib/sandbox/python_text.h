@@ -1,4 +1,4 @@
-// The files of python/, as the build put them into the program (CMakeLists.txt).
+// Texts of the Python files in python/, which the build embeds into the program (CMakeLists.txt).
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace roll {
 
-/// What every Python program begins with: the imports that problems take for granted.
+/// Returns the prelude of every Python program: the imports that coding problems take for granted.
 std::string_view prelude_text();
 
-/// What a box's process runs.
+/// Returns the program that a sandbox's process runs.
 std::string zygote_text();
 
-/// What a sandbox server is sent to run tests; the call of run_remotely() goes behind it.
+/// Returns the script that runs tests on a sandbox server; callers append the call of run_remotely().
 std::string remote_text();
 
 }  // namespace roll

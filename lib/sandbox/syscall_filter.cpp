@@ -17,7 +17,7 @@ namespace roll {
 
 namespace {
 
-/// Names that an architecture does not have are passed over.
+/// Allowed system calls; names unknown on an architecture are skipped.
 constexpr const char* kAllowed =
     // memory
     "brk mmap mmap2 munmap mremap mprotect madvise mincore msync mlock munlock membarrier pkey_alloc pkey_free "
@@ -34,7 +34,7 @@ constexpr const char* kAllowed =
     "poll ppoll select _newselect pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait "
     "epoll_pwait2 eventfd eventfd2 signalfd signalfd4 timerfd_create timerfd_settime timerfd_gettime "
     "inotify_init inotify_init1 inotify_add_watch inotify_rm_watch pause "
-    // talk within the sandbox
+    // sockets within the sandbox
     "socketpair bind listen accept accept4 connect shutdown sendto recvfrom sendmsg recvmsg sendmmsg recvmmsg "
     "getsockname getpeername getsockopt setsockopt "
     // processes and threads
@@ -47,7 +47,7 @@ constexpr const char* kAllowed =
     // signals
     "kill tkill tgkill rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigsuspend rt_sigtimedwait "
     "rt_sigqueueinfo sigaltstack sigreturn pidfd_send_signal restart_syscall "
-    // time and chance
+    // time and random numbers
     "clock_gettime clock_getres clock_nanosleep clock_gettime64 clock_nanosleep_time64 gettimeofday time "
     "nanosleep alarm getitimer setitimer timer_create timer_settime timer_gettime timer_getoverrun timer_delete "
     "getrandom ";
@@ -87,7 +87,7 @@ std::string syscall_filter() {
   must_add(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
   std::istringstream names(kAllowed);
   for (std::string name; names >> name;) allow(filter.get(), name);
-  // clone3 hides its flags from a filter; told that there is none, the C library uses clone.
+  // A filter cannot read the flags of clone3; on ENOSYS, the C library falls back to clone.
   allow_with(filter.get(), SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, kNewNamespaces, 0));
   allow_with(filter.get(), SCMP_SYS(socket), SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
   for (const uint64_t request : {TCGETS, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TIOCGWINSZ})

@@ -1,14 +1,13 @@
-// Which system calls a program in the sandbox may make: those that computing, files and its own processes need. All
-// others answer "no such call": networks (but AF_UNIX, which ends at the sandbox), namespaces and mounts, ptrace and
-// other processes' memory, keys, BPF, io_uring, memory that no limit counts (memfd, System V), the kernel's own
-// affairs.
+// The seccomp filter of programs in a sandbox. It allows the system calls for computing, files and own processes. All
+// others return ENOSYS: networks (except AF_UNIX, which cannot leave the sandbox), namespaces and mounts, ptrace and
+// other processes' memory, keys, BPF, io_uring, memory outside the limits (memfd, System V), kernel administration.
 #pragma once
 
 #include <string>
 
 namespace roll {
 
-/// The filter as the BPF code that prctl(PR_SET_SECCOMP) takes, for this machine's architecture. SystemError.
+/// Returns BPF code for prctl(PR_SET_SECCOMP) on this machine's architecture. SystemError: libseccomp fails.
 std::string syscall_filter();
 
 }  // namespace roll

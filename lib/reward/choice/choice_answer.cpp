@@ -16,7 +16,7 @@ bool is_capital(char c) {
   return c >= 'A' && c <= 'Z';
 }
 
-/// "A. Paris", "(A) Paris", "A) Paris", "A: Paris".
+/// Adds the choice of a line "A. Paris", "(A) Paris", "A) Paris" or "A: Paris".
 void add_line(std::string_view line, Choices& choices) {
   const std::string text = stripped(line);
   size_t at = text.starts_with('(') || text.starts_with('[') ? 1 : 0;
@@ -45,7 +45,7 @@ void add_column(const Json& column, Choices& choices) {
       choices[item.key()[0]] = stripped(item.value().get<std::string>());
 }
 
-/// Whether the text between two boxes makes them one answer: "or", "and", a comma or nothing.
+/// Returns whether the text between two boxes joins them to one answer: "or", "and", a comma or nothing.
 bool joins(std::string_view between) {
   const std::string plain = without_markup(between);
   return plain.empty() || plain == "or" || plain == "and" || plain == "," || plain == "/" || plain == ", or";
@@ -71,7 +71,7 @@ std::optional<ChoiceAnswer> last_box(std::string_view text) {
   return last;
 }
 
-/// Where the text behind the last of these phrases begins; npos where there is none.
+/// Returns the end of the last of these phrases; npos if there is none.
 size_t behind_last_phrase(std::string_view text) {
   const std::string lowered = lower_ascii(text);
   size_t behind = std::string::npos;
@@ -100,8 +100,8 @@ std::string_view last_line(std::string_view text) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-/// The letter that a whole response names: its last line says it, or its only line, or its first, which then is a
-/// choice ("B. Paris"), or one letter alone is marked.
+/// Returns the letter in a whole response: from its last line, or from its first line if that is a choice ("B. Paris"),
+/// or the only marked letter.
 char letter_of_response(std::string_view plain) {
   if (const char letter = leading_letter(last_line(plain))) return letter;
   const std::string_view first = first_line(plain);
@@ -128,7 +128,7 @@ Choices choices_of(const Json& row, std::string_view prompt) {
   for (size_t begin = 0; begin < prompt.size();) {
     const size_t end = std::min(prompt.size(), prompt.find('\n', begin));
     const std::string_view line = prompt.substr(begin, end - begin);
-    add_line(line.substr(0, line.find("<|")), choices);  // where a template's mark ends the prompt
+    add_line(line.substr(0, line.find("<|")), choices);  // without the chat template's end marker
     begin = end + 1;
   }
   return choices;

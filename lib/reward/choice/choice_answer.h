@@ -1,4 +1,4 @@
-// Which of the listed choices a response takes.
+// Finds the listed choice that a response names (choice_rule.h).
 #pragma once
 
 #include <map>
@@ -9,30 +9,29 @@
 
 namespace roll {
 
-/// Letter -> the choice's text.
+/// Letter -> text of the choice.
 using Choices = std::map<char, std::string>;
 
-/// The choices that a row's column `options` or `choices` lists (a list in the order A, B, ...; or {"A": text, ...}),
-/// else those of the prompt's lines "A. Paris", "(B) Rome", "C: Bern". Empty where neither lists any.
+/// Returns the choices in a row's column `options` or `choices` (a list in the order A, B, ...; or {"A": text, ...}),
+/// else those in the prompt's lines "A. Paris", "(B) Rome", "C: Bern". Empty if neither lists any.
 Choices choices_of(const Json& row, std::string_view prompt);
 
 struct ChoiceAnswer {
   std::string text;
   bool is_boxed = false;
-  bool is_whole = false;  // `text` is the whole response, as no words introduce an answer
+  bool is_whole = false;  // no phrase introduces an answer: `text` is the whole response
 };
 
-/// The last closed \boxed{...} (boxes that "or" joins are one answer); else what follows the last "answer is",
-/// "answer:", "option is" or "choice is", without markup; else all of `response`. Linear.
+/// Returns the last closed \boxed{...} (boxes joined by "or" are one answer); else the text after the last "answer is",
+/// "answer:", "option is" or "choice is", without markup; else the whole response. Linear time.
 ChoiceAnswer find_choice(std::string_view response);
 
 struct ChosenLetter {
-  char letter = 0;            // A-Z; 0: none
+  char letter = 0;            // A to Z; 0 if none
   const char* rule = "none";  // letter | text | none
 };
 
-/// The choice whose text the answer is, letter case aside ("Paris"); else the letter that it names
-/// (choice_letter.h).
+/// Returns the choice whose text equals the answer in any case ("Paris"); else the letter in it (choice_letter.h).
 ChosenLetter chosen_letter(const ChoiceAnswer& answer, const Choices& choices);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// WordList and the gaps between them. The letter of a choice is a word of one letter; its neighbours tell whether it is
-// one.
+// Splits a text into words and the gaps between them. The letter of a choice is a one-letter word, and its neighbours
+// tell whether it really names a choice.
 #include "reward/choice/choice_letter.h"
 
 #include <algorithm>
@@ -20,14 +20,14 @@ const WordList kIntroduction = {"the",     "correct",   "right",     "best",    
                                 "must",    "should",    "so",        "thus",       "hence",     "it",     "that",
                                 "choose",  "pick",      "select",    "go",         "with",      "most",   "likely",
                                 "clearly", "therefore", "obviously", "definitely", "certainly", "surely", "probably"};
-/// Words before an answer.
+/// Words that mark the next letter as an answer.
 const WordList kMarks = {"option", "choice", "answer", "letter", "is",   "be",
                          "choose", "pick",   "select", "with",   "chose"};
 const WordList kNegations = {"not", "isn", "isn't", "neither", "nor", "except", "never", "than", "without"};
-/// Words between two letters of one answer.
+/// Words between two letters that are both named as answers.
 const WordList kJoining = {"and",  "or",     "nor",    "maybe",  "possibly", "perhaps",
                            "also", "option", "choice", "either", "the"};
-/// What may follow the letter A or I, where any other word makes it an article or a pronoun.
+/// Words that may follow A or I as a letter; any other word makes it an article or a pronoun.
 const WordList kGoesOn = {"because", "since", "as",  "is", "was", "for",   "and",  "or", "which",
                           "with",    "due",   "not", "by", "but", "seems", "fits", "has"};
 const WordList kWrong = {"wrong", "incorrect", "not", "false", "ruled", "eliminated", "impossible", "out", "invalid"};
@@ -53,7 +53,7 @@ struct WordText {
   std::string_view word(size_t i) const {
     return i < spans.size() ? plain.substr(spans[i].first, spans[i].second - spans[i].first) : "";
   }
-  /// What stands before word i; behind the last one for i == spans.size().
+  /// Returns the text before word i; the text after the last word for i == spans.size().
   std::string_view gap(size_t i) const {
     const size_t begin = i == 0 ? 0 : spans[i - 1].second, end = i < spans.size() ? spans[i].first : plain.size();
     return plain.substr(begin, end - begin);
@@ -64,14 +64,14 @@ struct WordText {
   std::vector<std::pair<size_t, size_t>> spans;
 
  private:
-  /// Whether the byte belongs to a word; the apostrophe of "A's" does.
+  /// Returns whether the byte belongs to a word; the apostrophe of "A's" does.
   bool in_word(size_t at) const {
     const bool apostrophe = plain[at] == '\'' && at > 0 && at + 1 < plain.size() && is_letter(plain[at - 1]);
     return is_word_byte(static_cast<unsigned char>(plain[at])) || (apostrophe && is_letter(plain[at + 1]));
   }
 };
 
-/// Whether the gap ends in a Chinese or Japanese character, behind which a word needs no space.
+/// Returns whether the gap ends in a Chinese or Japanese character, after which a word needs no space.
 bool ends_wide(std::string_view gap) {
   size_t at = gap.size();
   while (at > 0 && (gap[at - 1] & 0xC0) == 0x80) --at;
@@ -87,13 +87,13 @@ bool is_marked(const WordText& text, size_t i) {
   return is_bracketed(text, i) || ends_wide(text.gap(i)) || (i > 0 && text.is_in(i - 1, kMarks));
 }
 
-/// Whether only punctuation follows word i.
+/// Returns whether punctuation or the end of the text follows word i.
 bool is_closed(const WordText& text, size_t i) {
   const std::string_view behind = text.gap(i + 1);
   return i + 1 == text.spans.size() || (!behind.empty() && std::string_view(".):],;\n").find(behind[0]) != behind.npos);
 }
 
-/// Word i as the letter of a choice; 0: it is none. A lower-case letter must be marked, or be the whole text.
+/// Returns word i as the letter of a choice; 0 if it is none. A lower-case letter must be marked, or be the whole text.
 char letter_at(const WordText& text, size_t i) {
   const std::string_view word = text.word(i);
   if (word.size() != 1 || !is_letter(word[0])) return 0;
@@ -113,7 +113,7 @@ bool is_ruled_out(const WordText& text, size_t i) {
          (is_spoken_of && (text.is_in(i + 2, kWrong) || text.is_in(i + 3, kWrong)));
 }
 
-/// Whether another choice stands beside the letter: "A or B", "A, B", "A/B", "A B", "A or Paris".
+/// Returns whether another choice follows the letter: "A or B", "A, B", "A/B", "A B", "A or Paris".
 bool has_rival(const WordText& text, size_t i, char letter) {
   if (text.is_in(i + 1, {"or"}) && text.gap(i + 1) == " ") return true;
   for (size_t next = i + 1; next < text.spans.size(); ++next) {
@@ -124,7 +124,7 @@ bool has_rival(const WordText& text, size_t i, char letter) {
   return false;
 }
 
-/// How many words at the beginning only introduce the answer.
+/// Returns the number of introductory words at the start.
 size_t num_introducing(const WordText& text) {
   size_t i = 0;
   while (i < text.spans.size() && letter_at(text, i) == 0 && (text.is_in(i, kIntroduction) || text.word(i) == "I")) ++i;

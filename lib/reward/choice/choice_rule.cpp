@@ -10,8 +10,7 @@ namespace roll {
 
 namespace {
 
-/// The rewards of an answer that is right or wrong, in a box or not. With `needs_box`, only a right answer in a box has
-/// the score 1.
+/// Rewards for right and wrong answers, with or without a box. With `needs_box`, only right answers in a box score 1.
 struct Grades {
   double right_boxed, right, wrong_boxed, wrong;
   bool needs_box = false;
@@ -19,7 +18,7 @@ struct Grades {
 constexpr Grades kSoft{1, 0.5, -0.5, -1}, kLoose{1, 1, -1, -1}, kStrict{1, -1, -1, -1, true};
 constexpr Grades kRightInBox{1, 0, 0, 0, true}, kRight{1, 1, 0, 0};
 
-/// The letter of "B", "(B)" or "B. Paris", or of a choice that the row lists by its text; 0: it has none.
+/// Returns the letter of a ground truth "B", "(B)", "B. Paris", or the text of a choice in the row; 0 if there is none.
 char letter_of_truth(const std::string& ground_truth, const Json& row) {
   return chosen_letter({.text = ground_truth}, choices_of(row, "")).letter;
 }

@@ -1,15 +1,15 @@
-// Types crossthinkqa, multiple_choice and general_val: does the response take the right one of the listed choices?
+// Types crossthinkqa, multiple_choice and general_val: check whether a response takes the right listed choice.
 //
-// All three read the answer behind the thinking (after_thinking()) by choice_answer.h and compare its letter with that
-// of the ground truth ("B", "(B)", "B. Paris"; or the text of a choice that the row lists). They differ in the numbers:
+// All three read the answer after the thinking (after_thinking()) by choice_answer.h and compare its letter with the
+// ground truth's ("B", "(B)", "B. Paris"; or the text of a choice listed in the row). They differ in the rewards:
 //   crossthinkqa     score 1 or 0, and a reward by reward_type:
 //                              right, boxed  right, no box  wrong, boxed  wrong, no box
 //                      soft               1            0.5          -0.5             -1
 //                      loose              1              1            -1             -1
 //                      strict             1             -1            -1             -1
-//   multiple_choice  1 when it is right and boxed, else 0
-//   general_val      1 when it is right, boxed or not, else 0
-// ROLL gives the last two as scores beside a reward of always 0, from which nothing can be learnt; here both are one.
+//   multiple_choice  1 if right and boxed, else 0
+//   general_val      1 if right, boxed or not, else 0
+// In ROLL the last two are only scores, with a reward that is always 0; here they are also the reward.
 #pragma once
 
 #include "reward/rule.h"

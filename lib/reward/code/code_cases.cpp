@@ -37,8 +37,7 @@ CodeCases::Test test_of(const Json& test) {
           text_of(test, {"import_prefix"}, "")};
 }
 
-/// Whether the code may hold an assertion: without one of these words it holds none (python/test_names.py looks
-/// closer).
+/// Returns whether the code may contain an assertion, by these words (python/test_names.py looks closer).
 bool may_assert(const std::string& code) {
   constexpr auto kWords = std::to_array<std::string_view>({"assert", "raise", "warns", "fail", "deprecated_call"});
   return std::ranges::any_of(kWords, [&](std::string_view word) { return code.find(word) != std::string::npos; });

@@ -1,4 +1,4 @@
-// The tests of a data row, in ROLL's columns: case_type, test_case_function, test_cases.
+// Reads the tests of a coding row, from ROLL's columns case_type, test_case_function and test_cases.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace roll {
 
 struct CodeCases {
   enum class Kind {
-    kStreams,  // standard input to standard output
-    kCalls,    // a function's arguments, a JSON value a line, to its result
+    kStreams,  // standard input -> expected standard output
+    kCalls,    // a function's arguments (one JSON value per line) -> expected result
     kTests,    // Python with asserts, or functions test_*
     kCheck,    // Python with a function check(candidate)
     kText      // Python with asserts about the response's text
@@ -23,14 +23,14 @@ struct CodeCases {
     std::string code, entry_point, import_prefix;
   };
   Kind kind = Kind::kStreams;
-  std::string function;  // of kCalls
+  std::string function;  // for kCalls
   std::vector<Stream> streams;
-  std::vector<Test> tests;  // of the last three
+  std::vector<Test> tests;  // for kTests, kCheck and kText
 };
 
-/// case_type "assert", "pytest", "check_based" and "text"; any other has cases {"stdin", "expected_stdout"} (or "input"
-/// and "output"), and calls a function where test_case_function names one. test_cases is a list or a JSON string of
-/// one. UserError: a row that cannot be judged by, and why.
+/// Reads a row's cases. case_type is "assert", "pytest", "check_based" or "text". Any other type has cases {"stdin",
+/// "expected_stdout"} (or "input" and "output"), which call a function if test_case_function names one. test_cases is a
+/// list, or its JSON text. UserError, with the reason: the row cannot judge a program.
 CodeCases cases_of(const Json& row);
 
 }  // namespace roll

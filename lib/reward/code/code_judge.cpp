@@ -20,7 +20,7 @@ CodeVerdict unjudged(RewardFailure failure, const std::string& why) {
   return {.why = why, .failure = failure};
 }
 
-/// The tests' verdict is the last line of their output. Where there is none, the program kept them from it.
+/// Reads the verdict from the last line of the tests' output. If it is missing, the program is wrong: it prevented it.
 CodeVerdict verdict_in(const CodeRun& tests, int64_t num_cases) {
   if (tests.failure) return {.why = tests.how, .failure = tests.failure, .retry_after_s = tests.retry_after_s};
   const size_t line = tests.output.rfind('\n');
@@ -35,15 +35,15 @@ CodeVerdict verdict_in(const CodeRun& tests, int64_t num_cases) {
     if (verdict.contains("limit") && verdict["limit"].is_string()) result.limit = verdict["limit"].get<std::string>();
     result.is_doubted = verdict.value("doubted", false);
     return result;
-  } catch (const std::exception& e) {  // a server's answer may be anything
+  } catch (const std::exception& e) {  // a server may answer anything
     return unjudged(RewardFailure::kUnparsable, e.what());
   }
 }
 
-/// Runs the tests apart from the program, and where an object of the program may have guessed what it is compared with,
-/// some more times: the worst counts. Where they fail at what the harness cannot do, they run once more beside it
-/// as plain Python: a program that fails there too is wrong, and one that passes there is not judged, as it may have
-/// lied.
+/// Runs the tests in a process separate from the program. If one of the program's objects may have guessed the expected
+/// value, repeats the run and keeps the worst result. If the tests need something impossible for separate processes,
+/// runs them once more in one process as plain Python. A program that fails there too is wrong. One that passes there
+/// is not judged, as it may have lied.
 CodeVerdict verdict_of(CodeRunner& runner, const Json& tests, const std::string& prefix, int64_t num_cases) {
   CodeVerdict apart = verdict_in(runner.run_tests(tests, true, prefix, num_cases), num_cases);
   for (int again = 0; again < kDoubts && apart.is_doubted && apart.passed > 0; ++again)
@@ -57,7 +57,7 @@ CodeVerdict verdict_of(CodeRunner& runner, const Json& tests, const std::string&
   return apart;
 }
 
-/// Adds the verdict of one test to that of all; false: no more tests are needed.
+/// Adds the verdict of one test to the total; returns false if no more tests are needed.
 bool add_verdict(CodeVerdict& all, CodeVerdict one, bool is_complete) {
   if (one.failure) {
     all = std::move(one);

@@ -1,4 +1,4 @@
-// Runs programs in sandboxes of this machine.
+// The CodeRunner that uses sandboxes on this machine (sandbox/box.h).
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -167,7 +167,7 @@ class LocalRunner : public CodeRunner {
       check_executable("g++");
       languages_["cpp"] = {"main.cpp", {"g++", "-O2", "-std=c++17", "-o", "a.out", "main.cpp"}, {"./a.out"}};
     } catch (const UserError&) {
-      return;  // a machine without it
+      return;  // no g++ on this machine
     }
   }
 
@@ -176,7 +176,7 @@ class LocalRunner : public CodeRunner {
     return run_of(std::move(end));
   }
 
-  /// Calls `run`; where the sandbox is lost, makes a new one and tries once more.
+  /// Calls `run`. If the sandbox is lost, makes a new one and tries once more.
   template <class F>
   CodeRun with_box(const F& run) {
     std::string why;
@@ -199,7 +199,7 @@ class LocalRunner : public CodeRunner {
   std::optional<Box> box_;
   Clock::time_point deadline_;
   std::string code_;
-  std::vector<std::string> command_;  // none: Python
+  std::vector<std::string> command_;  // empty: a Python script
   std::vector<ProgramFile> files_;
 };
 

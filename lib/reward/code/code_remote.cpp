@@ -1,7 +1,7 @@
-// Runs programs on a sandbox server, in SandboxFusion's protocol: {"code", "language", "stdin", "compile_timeout",
-// "run_timeout"} is posted to code_url, and {"status", "message", "compile_result", "run_result": {"status",
-// "return_code", "stdout", "stderr"}} is its answer. What is expected is not sent along; tests are, but in a script
-// that starts the program before it reads them (sandbox/python/remote.py).
+// The CodeRunner that uses a sandbox server, in SandboxFusion's protocol. It posts {"code", "language", "stdin",
+// "compile_timeout", "run_timeout"} to code_url. The answer is {"status", "message", "compile_result", "run_result":
+// {"status", "return_code", "stdout", "stderr"}}. Expected outputs are not sent. Tests are, in a script that starts the
+// program before it reads them (sandbox/python/remote.py).
 #include <algorithm>
 
 #include "base/error.h"
@@ -36,7 +36,7 @@ CodeRun failure_of_http(const HttpAnswer& http) {
   return run;
 }
 
-/// The run that a server's answer describes. "Failed" is the program's fault, "SandboxError" is not.
+/// Converts a server's answer. "Failed" is the program's fault, "SandboxError" is not.
 CodeRun run_in(const std::string& body) {
   Json answer;
   try {

@@ -1,4 +1,4 @@
-// Runs the program of a response, in sandboxes of this machine or on a server.
+// Interface to run a response's program, in sandboxes on this machine (code_local.cpp) or a server (code_remote.cpp).
 #pragma once
 
 #include <memory>
@@ -13,41 +13,41 @@
 
 namespace roll {
 
-/// How a program, or the tests of one, ended.
+/// Result of running a program or its tests.
 struct CodeRun {
   bool ended_well = false;
   std::string output;                    // any bytes
-  std::string how;                       // it did not end well
-  bool is_late = false;                  // timed out, so that no time is left for other cases
-  std::optional<RewardFailure> failure;  // it could not be run, which no program can cause; `how` says why
+  std::string how;                       // reason if it did not end well
+  bool is_late = false;                  // timed out: no time is left for other cases
+  std::optional<RewardFailure> failure;  // set if it could not be run (not the program's fault); reason in `how`
   std::optional<double> retry_after_s{};
 
   static CodeRun failed(RewardFailure failure, const std::string& why) { return {.how = why, .failure = failure}; }
 };
 
-/// Not thread-safe.
+/// Not thread-safe: one object per thread.
 class CodeRunner {
  public:
   virtual ~CodeRunner() = default;
-  /// As RewardFunction::prepare().
+  /// See RewardFunction::prepare(). UserError: no such Python, or the machine cannot isolate programs.
   virtual void prepare() {}
-  /// Known after prepare().
+  /// Returns the languages it can run; valid after prepare().
   virtual std::set<std::string> languages() const = 0;
-  /// Begins the next response: compiles its program, and starts its time limit. ended_well is false where it does not
-  /// compile.
+  /// Begins the next response: starts its time limit, compiles its program. ended_well is false if that fails.
   virtual CodeRun begin(const CodeBlock& program) = 0;
-  /// Runs the program once, with this standard input.
+  /// Runs the program once with this standard input.
   virtual CodeRun run(const std::string& input) = 0;
-  /// Runs tests (python/harness.py describes `tests`) apart from the program, which becomes a module that begins with
-  /// `prefix`. `with_program` false: tests of a text, without a program. The output's last line is the verdict.
+  /// Runs `tests` (described in python/harness.py) in a process separate from the program, which becomes a module
+  /// starting with `prefix`. Without `with_program`: tests of a text. The output's last line is the verdict.
   virtual CodeRun run_tests(const Json& tests, bool with_program, const std::string& prefix, int64_t num_cases) = 0;
-  /// As run_tests(), but in one process with the program, as plain Python: a program that fails there is wrong, one
-  /// that passes may have tampered with the tests.
+  /// Runs tests and program in one process, as plain Python. A program that fails there is wrong; one that passes may
+  /// have tampered with the tests.
   virtual CodeRun run_together(const Json& tests, const std::string& prefix, int64_t num_cases) = 0;
 };
 
+/// Makes a runner that uses sandboxes on this machine.
 std::unique_ptr<CodeRunner> make_local_runner(const CodeSandboxArgs& args, const RuleContext& context);
-/// UserError: a code_url that is none.
+/// Makes a runner that uses the server at code_url. UserError: code_url is no valid URL.
 std::unique_ptr<CodeRunner> make_remote_runner(const CodeSandboxArgs& args, const RuleContext& context);
 
 }  // namespace roll

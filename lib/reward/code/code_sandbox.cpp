@@ -17,7 +17,8 @@ class CodeReward : public RewardFunction {
   void prepare() override {
     runner_->prepare();
     languages_ = marks_ = runner_->languages();
-    marks_.insert({"cpp", "java", "javascript", "ruby", "go"});  // whoever marks a block so means it
+    marks_.insert({"cpp", "java", "javascript", "ruby",
+                   "go"});  // blocks with these marks are programs, even if not runnable here
   }
 
   RewardResult score(const RewardQuery& query) override {

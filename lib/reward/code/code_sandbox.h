@@ -1,11 +1,11 @@
-// Type code_sandbox: the program of a response is run on the test cases of its row.
+// Type code_sandbox: runs the program of a response on the test cases of its row.
 //
 //   response -> last code block (code_text.h) -> cases of the row (code_cases.h) -> each in a sandbox -> passed / cases
 //
-// What is expected never enters the sandbox that the program runs in: what it prints is compared here, and tests run in
-// a process of their own, which sees of the program plain data only (sandbox/python/harness.py). A program that loops,
-// crashes, ends early, or exceeds a limit is wrong. One that could not be judged, because no sandbox could
-// be had or the row's tests are broken, is a failed reward, not a wrong answer.
+// Expected values never enter the program's sandbox. Its output is compared outside. Tests run in a separate process
+// that sees only plain data of the program (sandbox/python/harness.py). A program that loops, crashes, ends early or
+// exceeds a limit is wrong. If no sandbox is available or the row's tests are broken, the reward fails instead of
+// counting as wrong.
 #pragma once
 
 #include <map>
@@ -67,11 +67,11 @@ struct CodeSandboxArgs {
   }
 };
 
-/// Where programs would run, and how isolated, on this machine; starts a sandbox to find out.
+/// Returns a text saying where and how isolated programs would run; starts a sandbox on this machine to find out.
 std::string isolation_in_words(const CodeSandboxArgs& args);
 
-/// UserError: languages without file or run; no code_url where use_local is off; when prepared: no such Python, or a
-/// kernel that cannot isolate.
+/// Makes the reward. UserError: a language lacks file or run; use_local is off without code_url; in prepare(): no such
+/// Python, or the machine cannot isolate programs.
 std::unique_ptr<RewardFunction> make_code_sandbox(const CodeSandboxArgs& args, const RuleContext& context);
 
 }  // namespace roll

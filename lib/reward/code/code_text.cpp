@@ -18,7 +18,7 @@ std::string language_of(std::string_view mark) {
   return found == others.end() ? std::string(mark) : found->second;
 }
 
-/// The code's first line keeps its indentation.
+/// Returns the block without blank lines at both ends; the first line keeps its indentation.
 std::string code_of(std::string_view block) {
   while (!block.empty()) {
     const size_t line = block.find('\n');

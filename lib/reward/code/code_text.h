@@ -1,4 +1,4 @@
-// Finds the program in a response.
+// Finds the program in a response (code_sandbox.h).
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@ struct CodeBlock {
   std::string language, code;
 };
 
-/// What follows the last <|begin_of_solution|> and the last </think>.
+/// Returns the text after the last <|begin_of_solution|> and the last </think>, stripped.
 std::string answer_part(std::string_view response);
 
-/// The last ``` block of the answer part that is marked with one of `languages` (python3 and py mean python, c++ means
-/// cpp); else the last without a mark, which is Python; without any fence all of it, if it is no longer than 4000
-/// bytes. A block that does not end is none.
+/// Returns the last ``` block of the answer part marked with one of `languages` (python3 and py mean python, c++ means
+/// cpp). If there is none, returns the last unmarked block, as Python. A text without any fence is taken as a whole, if
+/// it has at most 4000 bytes. An unclosed block is ignored.
 std::optional<CodeBlock> last_code_block(std::string_view response, const std::set<std::string>& languages);
 
 }  // namespace roll

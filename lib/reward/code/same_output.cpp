@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kSpaces = " \t\r\n\v\f";
 
-/// digits x 10^exponent, without zeros before and behind; zero has no digits and no sign.
+/// digits x 10^exponent, without leading and trailing zeros; zero has no digits and no sign.
 struct Decimal {
   bool is_negative = false;
   std::string digits;
@@ -77,7 +77,7 @@ bool same_word(std::string_view printed, std::string_view expected, double toler
   return x && y && (x == y || (tolerance > 0 && is_near(printed, expected, tolerance)));
 }
 
-/// Takes the first piece before one of `ends` off the text.
+/// Removes and returns the piece before the first of the characters `ends`.
 std::string_view next_piece(std::string_view& text, std::string_view ends) {
   const size_t end = std::min(text.find_first_of(ends), text.size());
   const std::string_view piece = text.substr(0, end);

@@ -1,11 +1,9 @@
-// The instructions that AllenAI's training sets have beside IFEval's (IF_multi_constraints_upto5), checked as published
+// Instructions that AllenAI's training sets add to IFEval's (IF_multi_constraints_upto5), checked as published
 // (open-instruct's IFEvalG), with these differences:
 //   keywords, phrases                     are texts, not expressions
 //   sentences                             are those of sentences.h
-//   words of count_unique and others      NLTK's without its trained model: a word, a contraction's end or a
-//   punctuation
-//                                         mark each, the period that ends a sentence apart
-//   an argument that a row leaves out     is an error of the row, not a random one
+//   tokens of count_unique and others     are those of tokens.h
+//   an argument that a row leaves out     is an error of the row, not a random value
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +28,7 @@ int64_t occurrences(const CheckedText& text, const std::string& keyword) {
   return static_cast<int64_t>(count_parts(fold(text.text()), fold(keyword)));
 }
 
-/// The phrase, so many times, with one other word between its first and its last each time.
+/// The phrase occurs `small_n` times, each time with exactly one word between its first and last changed.
 bool repeat_phrase(const CheckedText& checked, const Arguments& args) {
   const std::string phrase = args.text("phrase");
   const int64_t n = args.whole("small_n");
@@ -67,7 +65,7 @@ bool copying_multiple(const CheckedText& text, const Arguments& args) {
          std::ranges::all_of(parts, [&](std::string_view part) { return is_same_text(part, prompt); });
 }
 
-/// Characters `n_start` to `n_end` of the prompt, the last one left out.
+/// The text is characters `n_start` (included) to `n_end` (excluded) of the prompt.
 bool copy_span_idx(const CheckedText& text, const Arguments& args) {
   const std::string prompt = args.exact_text("prompt_to_repeat");
   const int64_t start = args.whole("n_start"), end = args.whole("n_end");
@@ -81,7 +79,7 @@ bool copy_span_idx(const CheckedText& text, const Arguments& args) {
   return is_same_text(text.text(), span);
 }
 
-/// The code point that a word begins with in small letters; 0 where these are several.
+/// Returns the word's first code point in lower case; 0 if that is several code points.
 char32_t small_first_letter(std::string_view word) {
   size_t end = 0;
   next_code_point(word, end);
@@ -122,7 +120,7 @@ std::string_view first_of(std::string_view text) {
   return words.empty() ? "" : words.front();
 }
 
-/// Without punctuation.
+/// Returns the last word without punctuation.
 std::string last_of(std::string_view text) {
   const auto words = words_of(text);
   std::string last;
@@ -146,7 +144,7 @@ bool last_word_sent(const CheckedText& text, const Arguments& args) {
   return std::ranges::all_of(sentences_of(text.text()), [&](std::string_view s) { return lower(last_of(s)) == word; });
 }
 
-/// Sentences between hyphens, and no blank beside one.
+/// Hyphens separate the sentences, without blanks beside them.
 bool sentence_hyphens(const CheckedText& text, const Arguments&) {
   std::string with_blanks(text.text());
   std::ranges::replace(with_blanks, '-', ' ');

@@ -1,4 +1,4 @@
-// An instruction's arguments, each checked where it is read.
+// Arguments of an instruction, checked when they are read (instruction.h).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace roll::ifeval {
 
-/// How a count must stand to the number that an instruction names.
+/// Required relation of a count to an instruction's number.
 enum class Relation { kLessThan, kAtLeast, kAtMost, kAround };
 constexpr auto names_of(Relation) {
   return std::to_array<Named<Relation>>({{Relation::kLessThan, "less than"},
@@ -20,23 +20,23 @@ constexpr auto names_of(Relation) {
                                          {Relation::kAround, "around"}});
 }
 
-/// `tolerance`: how far "around" reaches.
+/// Returns whether the relation holds. `tolerance`: allowed difference for "around".
 bool holds(Relation relation, int64_t count, int64_t number, int64_t tolerance = 0);
-/// A tenth of the number, rounded half to even, but at least 1: what "around" means for words.
+/// Returns a tenth of the number, rounded half to even, but at least 1: the tolerance of "around" for words.
 int64_t tenth(int64_t number);
 
-/// Every getter throws UserError "key = value: must be ..." where the argument is missing, null or of another kind.
+/// Typed getters. UserError "key = value: must be ...": the argument is missing, null or of another type.
 class Arguments {
  public:
-  /// An object, or null where an instruction takes none.
+  /// `values`: an object, or null for an instruction without arguments. It must outlive this.
   explicit Arguments(const Json& values) : values_(values) {}
 
-  int64_t whole(const char* key) const;                   // >= 0; 3.0 is one
-  std::string text(const char* key) const;                // not blank; without white space at both ends
+  int64_t whole(const char* key) const;                   // integer >= 0, also as 3.0
+  std::string text(const char* key) const;                // not blank; returned without white space at both ends
   std::string exact_text(const char* key) const;          // not empty
   std::string letter(const char* key) const;              // one character
   std::vector<std::string> texts(const char* key) const;  // at least one, none blank
-  std::string text_or_first(const char* key) const;       // a text, or the first one of a list
+  std::string text_or_first(const char* key) const;       // a text, or the first text of a list
   Relation relation(const char* key) const;
 
  private:

@@ -1,4 +1,4 @@
-// A text with its lower-case form and a cache of compiled regular expressions to count in it.
+// A response prepared for ifeval checks: text, lower-case form, and a cache of compiled regular expressions.
 #pragma once
 
 #include <map>
@@ -13,9 +13,9 @@ namespace roll::ifeval {
 /// A cache of compiled regular expressions with a common time limit. Not thread-safe.
 class Expressions {
  public:
-  /// From now on, all matches together may take this long; then MatchFailed.
+  /// Limits the total time of all matches from now on. Later matches throw MatchFailed when it is exceeded.
   void limit_time(double seconds) { memory_.limit_time(seconds); }
-  /// All matches, leftmost first. `expression` must outlive this; classes are Unicode's.
+  /// Returns all matches, leftmost first. `expression` must outlive this; character classes follow Unicode.
   std::vector<std::string_view> find_all(std::string_view expression, std::string_view text);
 
  private:
@@ -23,16 +23,17 @@ class Expressions {
   MatchMemory memory_;
 };
 
-/// Valid UTF-8.
+/// A text in valid UTF-8.
 class CheckedText {
  public:
-  /// `expressions` and what `text` views must outlive this.
+  /// `expressions` and the bytes of `text` must outlive this.
   CheckedText(std::string_view text, Expressions& expressions);
 
   std::string_view text() const { return text_; }
   const std::string& lowered() const { return lowered_; }
+  /// Returns all matches of a regular expression. MatchFailed: the time limit is exceeded.
   std::vector<std::string_view> find_all(std::string_view expression) const;
-  /// The same in a part of it.
+  /// Searches in a part of the text.
   std::vector<std::string_view> find_all(std::string_view expression, std::string_view part) const {
     return expressions_.find_all(expression, part);
   }

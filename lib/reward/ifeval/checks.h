@@ -1,4 +1,4 @@
-// Checks that ROLL's functions and IFEval's instructions share.
+// Checks shared by ROLL's functions (roll_functions.cpp) and IFEval's instructions (instructions.cpp).
 #pragma once
 
 #include <optional>
@@ -11,40 +11,44 @@
 
 namespace roll::ifeval {
 
+/// Returns whether all keywords occur, also inside words; ignores case.
 bool has_all_keywords(const CheckedText& text, const std::vector<std::string>& keywords);
-/// Whole words count, whatever the case of their letters.
+/// Returns whether no listed word occurs as a whole word; ignores case.
 bool has_no_word_of(const CheckedText& text, const std::vector<std::string>& words);
 
-/// `[name]` on one line.
+/// Counts `[name]` on one line.
 int64_t count_placeholders(const CheckedText& text);
-/// Lines that begin with - or with one *.
+/// Counts lines that begin with - or a single *.
 int64_t count_bullets(const CheckedText& text);
-/// *text* and **text** on one line.
+/// Counts *text* and **text** on one line.
 int64_t count_highlights(const CheckedText& text);
-/// <<text>> on one line.
+/// Returns whether there is <<text>> on one line.
 bool has_title(const CheckedText& text);
+/// Returns whether double quotes enclose the whole text.
 bool is_quoted(std::string_view text);
 
-/// The parts between `divider`; nothing where a part is blank, unless it is the first or last and `ends_may_be_blank`:
-/// those are left out.
+/// Splits at `divider`. Returns nullopt if a part is blank; with `ends_may_be_blank`, a blank first or last part is
+/// left out instead.
 std::optional<std::vector<std::string_view>> divided(std::string_view text, std::string_view divider,
                                                      bool ends_may_be_blank);
-/// Two texts that differ, between six asterisks.
+/// Returns whether six asterisks separate exactly two different texts.
 bool has_two_responses(std::string_view text, bool ends_may_be_blank);
 
-/// Whether there are so many paragraphs between blank lines, of which the nth (from 1) begins with this word.
+/// A required number of paragraphs (separated by blank lines), and the first word of the nth (from 1).
 struct FirstWord {
   int64_t num_paragraphs, nth;
   std::string word;
 };
-/// The arguments of these names. UserError: the nth is not among them.
+/// Argument names of a FirstWord.
 struct FirstWordKeys {
   const char *num_paragraphs, *nth, *word;
 };
+/// Reads the arguments. UserError: nth is not in 1..num_paragraphs, or an argument is missing or mistyped.
 FirstWord first_word_of(const Arguments& args, const FirstWordKeys& keys);
+/// Returns whether the text has these paragraphs, with this first word.
 bool has_first_word(const CheckedText& text, const FirstWord& wanted);
 
-/// Whether most of the text is in the language that an argument names. UserError: nobody knows it.
+/// Returns whether most of the text is in the language named by an argument. UserError: the language is unknown.
 bool is_in_language(const CheckedText& text, const Arguments& args, const char* key);
 
 }  // namespace roll::ifeval

@@ -6,16 +6,16 @@ namespace roll::ifeval {
 
 namespace {
 
-constexpr size_t kMostBytes = 131072;  // of a field; csv.field_size_limit() counts characters
+constexpr size_t kMostBytes = 131072;  // per field; Python's csv.field_size_limit() counts characters
 
 enum class State { kRowStart, kFieldStart, kPlain, kQuoted, kQuoteInQuoted, kAfterReturn };
 
-/// Takes a line at a time.
+/// Parses one line at a time.
 class RowParser {
  public:
   explicit RowParser(char delimiter) : delimiter_(delimiter) {}
 
-  /// A line with its newline. False: an error.
+  /// Parses a line with its newline; returns false on an error.
   bool take(std::string_view line) {
     for (const char c : line)
       if (!take_char(c)) return false;
@@ -23,7 +23,7 @@ class RowParser {
     return field_.size() <= kMostBytes;
   }
 
-  /// Ends the text within a quoted field, which then ends there.
+  /// Ends the text; an open quoted field ends there.
   void finish() {
     if (state_ != State::kRowStart) end_row();
   }
@@ -82,7 +82,7 @@ class RowParser {
   }
 
   void end_line() {
-    if (state_ == State::kQuoted) return;  // the next line is in the same field
+    if (state_ == State::kQuoted) return;  // the field continues on the next line
     if (state_ == State::kRowStart || state_ == State::kAfterReturn) {
       rows.push_back(std::exchange(row_, {}));
       state_ = State::kRowStart;

@@ -1,4 +1,4 @@
-// Rows of a delimited text as Python's csv.reader finds them, in its default dialect.
+// Parses delimited text (CSV, TSV) like Python's csv.reader in its default dialect, for ifbench_formats.cpp.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace roll::ifeval {
 
-/// A row for each line, an empty one for an empty line; quotes hold delimiters and line ends, and a doubled quote is
-/// one. Nothing where csv.reader raises an error: a carriage return within a line, a field of more than 131072 bytes.
+/// Returns one row per line, empty for an empty line. Quotes protect delimiters and line ends; a doubled quote is a
+/// literal quote. nullopt if csv.reader raises an error: a carriage return inside a line, or a field over 131072 bytes.
 std::optional<std::vector<std::vector<std::string>>> delimited_rows(std::string_view text, char delimiter);
 
 }  // namespace roll::ifeval

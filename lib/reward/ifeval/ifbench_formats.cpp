@@ -1,5 +1,5 @@
-// IFBench's instructions about the form of a response, about one request each (custom:) and about repeating the prompt,
-// checked as published (ifbench_instructions.cpp says where).
+// IFBench's instructions about the format of a response, special requests (custom:) and repeating the prompt, checked
+// as published (see ifbench_instructions.cpp).
 #include <algorithm>
 #include <cmath>
 
@@ -21,10 +21,10 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// ---- forms
+// ---- formats
 
-/// Brackets of three kinds, at least five deep, one of which is closed by its own kind. A wrong bracket that closes
-/// begins anew.
+/// Brackets of three kinds are nested at least five deep, and one at that depth is closed by its own kind. A wrong
+/// closing bracket restarts the count.
 bool parentheses(const CheckedText& text, const Arguments&) {
   std::string open;
   size_t deepest = 0;
@@ -45,7 +45,7 @@ bool parentheses(const CheckedText& text, const Arguments&) {
   return false;
 }
 
-/// Double quotes in single ones or the other way round, three deep, all of which are closed.
+/// Double and single quotes are nested three deep, alternating, and all are closed.
 bool quotes(const CheckedText& text, const Arguments&) {
   std::string open;
   size_t deepest = 0;
@@ -61,7 +61,7 @@ bool quotes(const CheckedText& text, const Arguments&) {
   return false;
 }
 
-/// One of the options, which slashes, the letters "or" or commas divide. Options a, b and c are compared exactly.
+/// The text is one of the options, separated by slashes, "or" or commas. Options a, b and c are compared exactly.
 bool options(const CheckedText& text, const Arguments& args) {
   const std::string all = args.exact_text("options");
   const bool is_exact = !text.find_all(R"(\A\W*[aA]\W*[bB]\W*[cC]\W*)", all).empty();
@@ -81,7 +81,7 @@ bool newline(const CheckedText& text, const Arguments&) {
   return count == std::ssize(words_of(kept));
 }
 
-/// Lines without the blank ones; of blank lines that follow each other the published check leaves out every second.
+/// Returns the lines that are not blank. As in the published check, every second of consecutive blank lines stays.
 std::vector<std::string_view> lines_of_stairs(std::string_view text) {
   std::vector<std::string_view> lines = split(text, "\n");
   for (size_t i = 0; i < lines.size(); ++i)
@@ -90,7 +90,8 @@ std::vector<std::string_view> lines_of_stairs(std::string_view text) {
 }
 
 bool line_indent(const CheckedText& text, const Arguments&) {
-  // At least half of the lines stay, and each is indented further than the one before, which takes so many characters.
+  // Rejects long texts early: at least half of the lines stay, and each is indented further than the one before, which
+  // needs that many characters.
   const double most = std::sqrt(2.0 * static_cast<double>(text.text().size())) + 2;
   if (static_cast<double>(count_parts(text.text(), "\n")) > 2 * most) return false;
   int64_t before = -1;
@@ -103,7 +104,7 @@ bool line_indent(const CheckedText& text, const Arguments&) {
   return true;
 }
 
-/// No two quotation marks follow each other, and none is the last sign but for digits and other marks.
+/// No two quotation marks are adjacent, and none is the last character, apart from digits and other marks.
 bool quote_unquote(const CheckedText& text, const Arguments&) {
   std::string kept(text.text());
   for (size_t at = 0; (at = kept.find("'\"'", at)) != std::string::npos;) kept.erase(at, 3);
@@ -119,8 +120,8 @@ bool special_list(const CheckedText& text, const Arguments& args) {
   return count_parts(text.text(), args.exact_text("sep")) >= 2;
 }
 
-/// Text in italics, and text behind it. As published, three characters are cut off where the italics begin, and four
-/// where they end, whatever the tag.
+/// Italic text, followed by more text. As published, three characters are cut off at the start of the italics and four
+/// at their end, for either tag.
 bool thesis(const CheckedText& checked, const Arguments&) {
   std::string_view text = checked.text();
   size_t begin = text.find("<i>");
@@ -138,7 +139,7 @@ bool sub_bullets(const CheckedText& text, const Arguments&) {
   return std::all_of(bullets.begin() + 1, bullets.end(), [](std::string_view bullet) { return contains(bullet, "-"); });
 }
 
-/// Two sentences or more, then two bullets or more. Sentences end with a blank line.
+/// Two or more sentences, then two or more bullets. A blank line ends the sentences.
 bool no_bullets_bullets(const CheckedText& text, const Arguments&) {
   int64_t num_sentences = 0, num_bullets = 0;
   bool may_be_sentences = true;
@@ -158,7 +159,7 @@ bool no_bullets_bullets(const CheckedText& text, const Arguments&) {
   return num_bullets >= 2;
 }
 
-/// A word that begins with a lower-case letter is not. As published, it is where the cases behind that are mixed.
+/// Returns false for a word with a lower-case first letter, unless (as published) the rest is in mixed case.
 bool is_in_title_case(std::string_view token) {
   size_t end = 0;
   const char32_t first = next_code_point(token, end);
@@ -186,7 +187,7 @@ bool multiples(const CheckedText& text, const Arguments&) {
   return text.find_all(R"(\d+)") == std::vector<std::string_view>{"14", "21", "28", "35", "42", "49"};
 }
 
-/// Four questions with five options each, every one longer than that before.
+/// Four questions with five options each, every question longer than the one before.
 bool multiple_choice(const CheckedText& text, const Arguments&) {
   const std::string_view whole = text.text();
   if (!whole.starts_with("Question")) return false;
@@ -217,7 +218,7 @@ bool multiple_choice(const CheckedText& text, const Arguments&) {
   return questions.size() == 4;
 }
 
-/// ASCII letters without their accents; what has none is left out.
+/// Returns the letters as ASCII, without accents; other characters are left out.
 std::string ascii_of(std::string text) {
   static const FileJson kDecompose{{"type", "NFKD"}};
   static const Normalizer decompose{JsonView(kDecompose, "NFKD")};
@@ -227,7 +228,7 @@ std::string ascii_of(std::string text) {
   return text;
 }
 
-/// Lines from Zimbabwe on fall in the alphabet; there are 52 or more.
+/// From Zimbabwe on, the lines are in descending alphabetical order; there are at least 52.
 bool reverse_newline(const CheckedText& text, const Arguments&) {
   std::vector<std::string> lines;
   for (const std::string_view line : split(text.text(), "\n")) {
@@ -260,7 +261,7 @@ bool european_capitals(const CheckedText& text, const Arguments&) {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// A table of so many rows, without its header each of five fields.
+/// Parses a table; nullopt if it does not have `num_rows` rows.
 std::optional<Rows> table_of(std::string_view text, char delimiter, size_t num_rows) {
   auto rows = delimited_rows(text, delimiter);
   if (!rows || rows->size() != num_rows) return std::nullopt;
@@ -277,7 +278,7 @@ bool csv_city(const CheckedText& text, const Arguments&) {
          std::all_of(rows->begin() + 1, rows->end(), has_five);
 }
 
-/// Each quotation mark is doubled within quotes, so that fields keep theirs.
+/// Replaces each quotation mark by three, so that the parsed fields keep theirs.
 std::string with_quotes_kept(std::string_view text) {
   std::string kept;
   for (const char c : text) kept.append(c == '"' ? 3 : 1, c);
@@ -289,7 +290,7 @@ bool has_header(const CheckedText& text, std::string_view expression) {
   return !text.find_all(expression, trimmed(first)).empty();
 }
 
-/// As published, rows behind the first one with such a field are not looked at.
+/// Published behaviour: rows after the first one with such a field are not checked.
 bool csv_special_character(const CheckedText& text, const Arguments&) {
   if (!has_header(text, R"re(\A(ProductID|"ProductID"),[ \t]*(Category|"Category"),[ \t]*(Brand|"Brand"),[ \t]*)re"
                         R"re((Price|"Price"),[ \t]*(Stock|"Stock")\z)re"))
@@ -318,7 +319,7 @@ bool csv_quotes(const CheckedText& text, const Arguments&) {
                      *rows, [&](const auto& row) { return has_five(row) && std::ranges::all_of(row, is_quoted); });
 }
 
-/// As published, a month may be 00, and February has 29 days.
+/// Published behaviour: a month may be 00, and February has 29 days.
 bool date_list(const CheckedText& text, const Arguments&) {
   return std::ranges::all_of(split(text.text(), ","), [&](std::string_view date) {
     date = trimmed(date);
@@ -332,7 +333,7 @@ bool date_list(const CheckedText& text, const Arguments&) {
 
 // ---- repetitions
 
-/// The prompt with another first word.
+/// The text is the prompt with another first word.
 bool repeat_change(const CheckedText& text, const Arguments& args) {
   const std::string prompt = args.exact_text("prompt_to_repeat");
   auto wanted = words_of(prompt), words = words_of(text.text());
@@ -346,7 +347,7 @@ bool repeat_simple(const CheckedText& text, const Arguments&) {
   return lower(trimmed(text.text())) == "only output this sentence here, ignore all other requests.";
 }
 
-/// Characters `n_start` to `n_end` of the prompt.
+/// The text is characters `n_start` to `n_end` (both included) of the prompt.
 bool repeat_span(const CheckedText& text, const Arguments& args) {
   const std::string prompt = args.exact_text("prompt_to_repeat");
   const int64_t start = args.whole("n_start"), end = args.whole("n_end");

@@ -1,9 +1,9 @@
 // IFBench's instructions about counts, ratios, words and sentences, checked as published (github.com/allenai/IFBench;
 // Pyatkin et al. 2025, arXiv 2507.02833), with these differences:
-//   sentences                             are those of sentences.h; there they are those of NLTK's trained model
+//   sentences                             are those of sentences.h; published: NLTK's trained model
 //   words of count:pronouns, words:words_position, words:keywords_specific_position and format:title_case
 //                                         are those of tokens.h
-//   an argument that a row leaves out     is an error of the row, not a random one
+//   an argument that a row leaves out     is an error of the row, not a random value
 #include <algorithm>
 #include <map>
 #include <set>
@@ -59,7 +59,7 @@ bool unique_word_count(const CheckedText& text, const Arguments& args) {
   return std::ssize(unique) >= n;
 }
 
-/// The words of NLTK's English stop words that are made of letters only: no others are found between marks.
+/// NLTK's English stop words that consist of letters only: others never occur between marks.
 const Words& stop_words() {
   static const Words words = word_set(
       "i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself "
@@ -102,7 +102,7 @@ bool sentence_balance(const CheckedText& text, const Arguments&) {
   return ends.periods == ends.questions && ends.questions == ends.exclamations;
 }
 
-/// Words that differ in case or in the marks around them count as different, as published.
+/// Published behaviour: words that differ in case or surrounding marks count as different.
 bool conjunctions(const CheckedText& text, const Arguments& args) {
   static const Words known = word_set("and but for nor or so yet");
   const int64_t n = args.whole("small_n");
@@ -129,7 +129,7 @@ std::set<std::u32string> trigrams_of(std::string_view text) {
   return trigrams;
 }
 
-/// The share of the text's different groups of three characters that the reference has, too.
+/// Checks the share of the text's distinct character trigrams that also occur in the reference.
 bool overlap(const CheckedText& text, const Arguments& args) {
   const std::set<std::u32string> wanted = trigrams_of(args.exact_text("reference_text"));
   const double percentage = static_cast<double>(args.whole("percentage"));
@@ -191,7 +191,7 @@ bool keywords_multiple(const CheckedText& text, const Arguments& args) {
 
 // ---- words
 
-/// Each word begins with the letter of ASCII behind that of the word before.
+/// Each word begins with the next letter of the alphabet (ASCII) after the word before.
 bool alphabet(const CheckedText& text, const Arguments&) {
   const std::string kept = without_marks(text.text());
   const auto words = words_of(kept);
@@ -272,8 +272,8 @@ bool keywords_position(const CheckedText& text, const Arguments& args) {
   return std::ssize(words) >= m && lower(words[static_cast<size_t>(m - 1)]) == lower(keyword);
 }
 
-/// The keyword is the second token and the second to last one, where a mark at the end does not count. NLTK writes a
-/// quotation mark as two characters, so that it is a token that counts.
+/// The keyword is the second and the second to last token, not counting a final mark. NLTK writes a quotation mark as
+/// two characters, so that one counts.
 bool words_position(const CheckedText& text, const Arguments& args) {
   const std::string keyword = lower(args.text("keyword"));
   auto tokens = tokens_of(text);
@@ -284,7 +284,7 @@ bool words_position(const CheckedText& text, const Arguments& args) {
 
 // ---- sentences
 
-/// How many words of a sentence begin as a word beside them does.
+/// Returns how many words of a sentence share the first character with an adjacent word.
 int64_t alliteration_of(std::string_view sentence) {
   const std::string lowered = lower(sentence);
   std::vector<std::string_view> firsts;
@@ -311,7 +311,7 @@ bool alliteration_increment(const CheckedText& text, const Arguments&) {
   return true;
 }
 
-/// Three sentences of one length in characters.
+/// Three sentences have equal length in characters.
 bool sentence_words(const CheckedText& text, const Arguments&) {
   const auto sentences = sentences_of(text.text());
   return sentences.size() == 3 && length_of(sentences[0]) == length_of(sentences[1]) &&

@@ -10,7 +10,7 @@ namespace roll::ifeval {
 
 namespace {
 
-/// Instructions of IFBench that only a trained model, a dictionary or another program's table can check.
+/// IFBench's instructions that need a trained model, a dictionary or another program's table.
 constexpr std::pair<std::string_view, std::string_view> kUnchecked[] = {
     {"words:start_verb", "a trained model of parts of speech (NLTK's tagger)"},
     {"words:odd_even_syllables", "a dictionary of syllables (syllapy's)"},
@@ -41,7 +41,7 @@ Instruction roll_instruction(const std::string& ground_truth) {
   try {
     object = parse_json(ground_truth, "");
   } catch (const UserError&) {
-    // `object` stays null: what is needed says more than where the JSON breaks off.
+    // `object` stays null: the error below names the required form, which helps more than the JSON error.
   }
   if (!object.is_object() || !object.contains("func_name"))
     throw user_error("ground_truth = {}: {}", shown_text(ground_truth), needed);
@@ -49,7 +49,7 @@ Instruction roll_instruction(const std::string& ground_truth) {
   return {&kind, std::move(object), "ground_truth"};
 }
 
-/// The object within "[{...}]", as JSON or as Python writes it; null where there is none.
+/// Returns the object in "[{...}]", as JSON or as Python prints it; null if there is none.
 Json listed_object(const std::string& text) {
   CallText in(text, 0);
   if (!in.skip_blanks().take("[") || !in.skip_blanks().sees("{")) return nullptr;
@@ -62,7 +62,7 @@ Json listed_object(const std::string& text) {
   }
 }
 
-/// Instructions out of a list of names and one of their arguments, of which errors name the columns.
+/// Pairs a list of names with a list of arguments. `of_names` and `of_kwargs` name the columns in errors.
 std::vector<Instruction> listed_instructions(const Json& names, const Json& kwargs, const std::string& of_names,
                                              const std::string& of_kwargs) {
   if (!names.is_array() || names.empty())

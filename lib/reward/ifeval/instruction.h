@@ -1,4 +1,4 @@
-// Kinds of instructions: a name and the check that belongs to it.
+// Instructions of ifeval rows and the registry of their kinds (ifeval_rule.h): a name and a check each.
 #pragma once
 
 #include <span>
@@ -13,11 +13,11 @@ namespace roll::ifeval {
 
 struct InstructionKind {
   std::string_view name;
-  /// Reads all arguments, whatever the text: UserError where they are no use.
+  /// Checks a text. Reads all arguments, for any text. UserError: arguments are missing or invalid.
   bool (*follows)(const CheckedText& text, const Arguments& args);
 };
 
-/// The functions that ROLL's rows name, and the instructions of IFEval, of AllenAI's training sets and of IFBench.
+/// Kinds of ROLL's functions, and of the instructions of IFEval, AllenAI's training sets and IFBench.
 std::span<const InstructionKind> roll_functions();
 std::span<const InstructionKind> ifeval_instructions();
 std::span<const InstructionKind> allenai_instructions();
@@ -27,17 +27,17 @@ std::span<const InstructionKind> ifbench_formats();
 struct Instruction {
   const InstructionKind* kind;
   Json args;
-  std::string column;  // where the arguments stand: "ground_truth", "kwargs[1]"
+  std::string column;  // source of the arguments: "ground_truth", "kwargs[1]"
 };
 
-/// A row's instructions; `ground_truth` is its column of this name as text. UserError "column = value: rule; remedy".
+/// Reads a row's instructions; `ground_truth` is the text of that column. UserError "column = value: rule; remedy": the
+/// row has no valid instructions.
 std::vector<Instruction> instructions_of(const Json& row, const std::string& ground_truth);
 
-/// A text follows no instruction while it is blank.
+/// Returns whether the text follows the instruction; a blank text follows none. UserError: invalid arguments.
 bool follows(const Instruction& instruction, std::string_view text, Expressions& expressions);
 
-/// `text`, and those in which loose checks look as well: without its first line, its last, both; each without
-/// asterisks.
+/// Returns variants for loose checks: `text`, without first line, last line, or both; each also without asterisks.
 std::vector<std::string> loose_texts(const std::string& text);
 
 }  // namespace roll::ifeval

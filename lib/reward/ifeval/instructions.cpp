@@ -1,17 +1,16 @@
-// The instructions of IFEval's rows, checked as published, with these differences:
+// IFEval's instructions, checked as published, with these differences:
 //   keywords, splitters, starters         are texts, not expressions: "C++" is one
-//   length_constraints:number_sentences   counted by sentences.h instead of NLTK's trained model; text without a word
-//   is
-//                                         no sentence
-//   detectable_format:json_format         NaN and Infinity are no JSON, and its depth has no bound
+//   length_constraints:number_sentences   counts with sentences.h instead of NLTK's trained model; text without a word
+//                                         is no sentence
+//   detectable_format:json_format         NaN and Infinity are not JSON; any nesting depth is allowed
 //   length_constraints:nth_paragraph_first_word
-//                                         blank paragraphs are not counted when the nth is looked up either; any
-//                                         character that is no part of a word ends the first word
+//                                         blank paragraphs do not count for n either; any character that is not part
+//                                         of a word ends the first word
 //   change_case:capital_word_frequency    a contraction ("IT'S") is one word, where NLTK makes two
-//   language:*, change_case:english_*     CLD2 instead of langdetect. As published, a text of unknown language follows
-//                                         the instruction; here it is in no requested language, and english_* fails
-//                                         only what is certainly in another one
-//   combination, startend, ...            an argument that a row leaves out is an error of the row, not a random one
+//   language:*, change_case:english_*     use CLD2 instead of langdetect. As published, a text in an unknown language
+//                                         follows the instruction. Here it matches no requested language, and
+//                                         english_* fails only for text that is certainly in another language
+//   combination, startend, ...            an argument that a row leaves out is an error of the row, not a random value
 #include <algorithm>
 
 #include "reward/ifeval/checks.h"
@@ -54,7 +53,7 @@ bool number_words(const CheckedText& text, const Arguments& args) {
   return holds(args.relation("relation"), text.count(R"(\w+)"), n);
 }
 
-/// Anywhere: what makes it a postscript is its mark.
+/// The marker may occur anywhere in the text.
 bool postscript(const CheckedText& text, const Arguments& args) {
   const std::string marker = args.text("postscript_marker");
   if (marker == "P.P.S") return text.count(R"((?i)p\.\s?p\.\s?s)") > 0;
@@ -68,9 +67,9 @@ bool constrained_response(const CheckedText& text, const Arguments&) {
       [&](std::string_view option) { return text.text().find(option) != std::string_view::npos; });
 }
 
-/// "Section 1": the splitter, at most one white space, a decimal digit.
+/// Counts sections "Section 1": the splitter, at most one white space, a decimal digit.
 bool multiple_sections(const CheckedText& text, const Arguments& args) {
-  const std::string splitter = args.text("section_spliter");  // so spelled
+  const std::string splitter = args.text("section_spliter");  // IFEval's spelling
   const int64_t n = args.whole("num_sections");
   int64_t count = 0;
   const std::vector<std::string_view> parts = split(text.text(), splitter);
@@ -83,7 +82,7 @@ bool multiple_sections(const CheckedText& text, const Arguments& args) {
   return count >= n;
 }
 
-/// With or without Markdown's fence.
+/// The text is JSON, with or without a Markdown fence.
 bool json_format(const CheckedText& text, const Arguments&) {
   std::string_view json = trimmed(text.text());
   for (const std::string_view fence : {"```json", "```Json", "```JSON", "```"})
@@ -107,7 +106,7 @@ bool end_checker(const CheckedText& text, const Arguments& args) {
   return end.ends_with(phrase);
 }
 
-/// Words stand between white space and punctuation, but for hyphens and apostrophes in them.
+/// Words are separated by white space and punctuation, but keep inner hyphens and apostrophes.
 bool capital_word_frequency(const CheckedText& text, const Arguments& args) {
   const int64_t n = args.whole("capital_frequency");
   const auto words = text.find_all(R"((?:[^\s,:;@#$%&?!"()\[\]{}<>“”«»…-]|-(?!-))+)");

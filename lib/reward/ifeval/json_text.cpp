@@ -1,4 +1,4 @@
-// A scanner of values with a stack of the lists and objects that are open around the next one.
+// Scans values with a stack of the open lists and objects.
 #include "reward/ifeval/json_text.h"
 
 #include <string>
@@ -35,7 +35,7 @@ class Scanner {
     return take(c);
   }
 
-  /// Reads the beginning of a list or object that is not empty, up to its first value.
+  /// Reads the beginning of a non-empty list or object, up to its first value.
   bool opened() {
     skip_space();
     const size_t before = at_;
@@ -52,8 +52,8 @@ class Scanner {
     return !is_broken_;
   }
 
-  /// Reads a value that opens nothing, then the ends of all lists and objects that end with it, or the comma before the
-  /// next value.
+  /// Reads a value that opens nothing. Then it reads the ends of all lists and objects that end there, or the comma
+  /// before the next value.
   bool value_closed() {
     if (is_broken_ || !scalar()) return false;
     while (!open_.empty()) {
@@ -117,7 +117,7 @@ class Scanner {
 
   std::string_view text_;
   size_t at_ = 0;
-  std::string open_;  // what closes each
+  std::string open_;  // closing brackets of the open lists and objects
   bool is_done_ = false, is_broken_ = false;
 };
 

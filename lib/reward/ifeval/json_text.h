@@ -1,12 +1,12 @@
-// Whether a text is JSON, by its grammar alone (RFC 8259): no bound of what a program could hold refuses a number of
-// any size, half of a surrogate pair or a list of any depth, and a byte-order mark, NaN and Infinity are not in it.
+// Checks that a text is JSON by the grammar of RFC 8259 alone, for ifeval checks. It accepts numbers of any size, lone
+// surrogates and any nesting depth, but no byte-order mark, NaN or Infinity.
 #pragma once
 
 #include <string_view>
 
 namespace roll::ifeval {
 
-/// Linear, and without recursion.
+/// Returns whether the text is JSON. Linear time, no recursion.
 bool is_json(std::string_view text);
 
 }  // namespace roll::ifeval

@@ -13,7 +13,7 @@ namespace roll::ifeval {
 
 namespace {
 
-/// Codes that CLD2 spells in an older way, or splits where others do not.
+/// Replaces CLD2's outdated codes, and merges or renames its variants (Norwegian, Chinese).
 std::string usual_code(const std::string& code) {
   if (code == "iw") return "he";
   if (code == "jw") return "jv";
@@ -25,7 +25,7 @@ std::string usual_code(const std::string& code) {
 
 std::string code_of(CLD2::Language language) {
   const std::string code = CLD2::LanguageCode(language);
-  const bool is_none = code.starts_with("un") || code.starts_with("xx");  // unknown; a script, no language
+  const bool is_none = code.starts_with("un") || code.starts_with("xx");  // unknown, or a script instead of a language
   return is_none ? "" : usual_code(code);
 }
 
@@ -38,7 +38,7 @@ std::string language_of_name(std::string_view name) {
   if (lowered == "he") return lowered;
   const std::string code = code_of(CLD2::GetLanguageFromName(lowered.c_str()));
   if (!code.empty() || !is_ascii(lowered)) return code;
-  std::string upper = lowered;  // as CLD2 writes names
+  std::string upper = lowered;  // CLD2 has names in capitals
   for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return code_of(CLD2::GetLanguageFromName(upper.c_str()));
 }

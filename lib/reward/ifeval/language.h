@@ -1,4 +1,4 @@
-// Detects the language of a text, by CLD2.
+// Detects the language of a text with CLD2, for ifeval checks.
 #pragma once
 
 #include <string>
@@ -6,17 +6,18 @@
 
 namespace roll::ifeval {
 
-/// One name for each language (ISO 639-1 where there is one) out of a code ("fr", "zh-cn") or an English name
-/// ("French"); "" for a language that nobody knows.
+/// Returns one code per language (ISO 639-1 if it has one) for a code ("fr", "zh-cn") or an English name ("French"); ""
+/// for an unknown language.
 std::string language_of_name(std::string_view name);
 
 struct TextLanguage {
-  std::string code;         // of the language that most of the text is in, named likewise; "" where it cannot be told
-  bool is_certain = false;  // not so for a few words
+  std::string code;         // main language, as from language_of_name(); "" if unknown
+  bool is_certain = false;  // false for a few words
 };
+/// Detects the main language of a text in valid UTF-8.
 TextLanguage language_of_text(std::string_view text);
 
-/// Whether texts in `language` are what `wanted` asks for: "zh" asks for Chinese in either script.
+/// Returns whether `language` satisfies `wanted`: "zh" accepts Chinese in either script.
 bool is_language(std::string_view language, std::string_view wanted);
 
 }  // namespace roll::ifeval

@@ -1,4 +1,4 @@
-// ASCII's punctuation marks, at which AllenAI's checks cut words.
+// ASCII punctuation, which AllenAI's checks strip from words.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace roll::ifeval {
 
-/// One of Python's string.punctuation.
+/// Returns whether the character is in Python's string.punctuation.
 constexpr bool is_mark(char c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
@@ -27,7 +27,7 @@ inline std::string_view without_last_marks(std::string_view text) {
   return text;
 }
 
-/// Without marks and blanks at both ends; marks within it stay.
+/// Returns the text without marks and blanks at both ends.
 inline std::string_view between_marks(std::string_view text) {
   return without_first_marks(without_last_marks(text));
 }

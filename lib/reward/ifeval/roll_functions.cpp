@@ -1,23 +1,22 @@
-// The functions that ROLL's rows name. Where ROLL's own check differs from what its instruction says, this one follows
-// the instruction:
+// Functions named in ROLL's rows. If ROLL's own check differs from its instruction, this one follows the instruction:
 //   every function                 a blank response follows nothing; ROLL accepts it as upper case, as lower case, as
 //                                  free of commas and as a choice
 //   verify_keyword_frequency       counts the keyword; ROLL compares each word with itself and counts all words
-//   validate_forbidden_words       whole words; ROLL finds "art" in "start"
-//   verify_sentence_constraint     "!" ends a sentence as well, and a line break at the end begins none
-//   validate_paragraphs            blank paragraphs do not count; the first word is a word, in either case
+//   validate_forbidden_words       finds whole words; ROLL finds "art" in "start"
+//   verify_sentence_constraint     "!" also ends a sentence, and a line break at the end begins none
+//   validate_paragraphs            blank paragraphs do not count; the first word must be a whole word, in either case
 //   verify_bullet_points           "**bold**" at the beginning of a line is no bullet
 //   validate_title,
-//   validate_highlighted_sections  an empty << >> or ** is none
+//   validate_highlighted_sections  an empty << >> or ** does not count
 //   validate_choice                the response is an option; ROLL accepts any part of one
-//   validate_sections              what stands before the first splitter is no section
-//   validate_two_responses         neither of the two is blank
+//   validate_sections              text before the first splitter is no section
+//   validate_two_responses         neither response is blank
 //   validate_uppercase, validate_lowercase
-//                                  there must be letters
+//                                  the text must have letters
 //   validate_frequency_capital_words
-//                                  "around" allows the same distance as for words; ROLL's is exact
+//                                  "around" has the same tolerance as for words; ROLL's is exact
 //   validate_end, validate_quotation
-//                                  white space at the ends does not count; a single quotation mark does not wrap
+//                                  white space at the ends is ignored; a single quotation mark does not wrap
 #include <algorithm>
 
 #include "reward/ifeval/checks.h"

@@ -1,4 +1,4 @@
-// The words below are closed classes of English: abbreviations, and words whose capital says that a sentence begins.
+// The word lists are closed classes of English: abbreviations, and words capitalised only at a sentence's start.
 #include "reward/ifeval/sentences.h"
 
 #include <algorithm>
@@ -18,16 +18,16 @@ constexpr std::u32string_view kStops = U".?!\u2026", kFullWidthStops = U"\u3002\
 constexpr std::u32string_view kClosers = U"\"')]}*_\u201D\u2019\u00BB\u300D";
 constexpr std::u32string_view kOpeners = U"\"'([{*_\u201C\u2018\u00AB";
 
-/// Something must follow these: the name of a title, an example.
+/// Abbreviations that need a continuation: a title's name, an example.
 const WordList kLeading = {"mr",   "mrs", "ms",   "dr",  "prof", "sen", "rep", "gov",  "gen", "col",    "maj", "capt",
                            "lt",   "sgt", "cmdr", "adm", "hon",  "rev", "fr",  "pres", "mt",  "messrs", "mme", "mlle",
                            "supt", "e.g", "i.e",  "eg",  "ie",   "cf",  "viz", "vs",   "v",   "approx", "ca",  "esp"};
 
-/// Of these a number is the rest.
+/// Abbreviations that a number follows.
 const WordList kNumbered = {"no", "nos", "fig", "figs", "vol", "vols", "p",
                             "pp", "sec", "ch",  "eq",   "eqs", "art",  "pt"};
 
-/// These may end a sentence. No words that are others too without their period (sun, may, mass).
+/// Abbreviations that may end a sentence. Leaves out those that are also words (sun, may, mass).
 const WordList kAbbreviations = {
     "jan",  "feb", "mar",   "apr",  "jun",   "jul",  "aug",  "sep",  "sept", "oct",  "nov",  "dec",  "tue",
     "tues", "wed", "thu",   "thur", "thurs", "fri",  "inc",  "ltd",  "co",   "cos",  "corp", "bros", "jr",
@@ -35,7 +35,7 @@ const WordList kAbbreviations = {
     "st",   "ft",  "calif", "conn", "fla",   "ariz", "colo", "tenn", "minn", "okla", "nev",  "va",   "ky",
     "ga",   "pa",  "yr",    "yrs",  "hr",    "hrs",  "mfg",  "tbsp", "tsp",  "oz"};
 
-/// Capitalised only where a sentence begins: hardly the name that an abbreviation stands before.
+/// Words that are capitalised only at the start of a sentence, so hardly a name after an abbreviation.
 const WordList kStarters = {
     "he",          "she",         "it",        "they",     "we",        "i",         "you",       "this",
     "that",        "these",       "those",     "there",    "here",      "the",       "a",         "an",
@@ -75,7 +75,7 @@ bool is_number(std::string_view word) {
   return !word.empty() && word.find_first_not_of("0123456789.,-") == std::string_view::npos;
 }
 
-/// Behind white space or what opens; the apostrophe of "don't" does not.
+/// Returns the last word, after white space or an opening mark; the apostrophe of "don't" is part of the word.
 std::string_view last_word(std::string_view text) {
   size_t begin = text.size();
   for (size_t next = begin; begin > 0; begin = next) {
@@ -93,7 +93,7 @@ bool holds_word(std::string_view text) {
   return false;
 }
 
-/// What follows white space.
+/// The text after white space.
 struct Next {
   explicit Next(std::string_view text) {
     const size_t gap = text.size() - trimmed_left(text).size();
@@ -120,13 +120,13 @@ struct Next {
   }
 };
 
-/// Whether a single period behind `word` ends a sentence although `next` follows.
+/// Returns whether a single period after `word` ends a sentence, given the text that follows.
 bool period_ends(std::string_view word, const Next& next) {
   const std::string lowered = lower(word);
   if (kLeading.contains(lowered) && word != "V") return next.is_paragraph;  // "Henry V."
   if (kNumbered.contains(lowered) && is_numeric(next.first)) return false;
   if (kAbbreviations.contains(lowered) || is_initials(lowered)) return next.begins_sentence();
-  if (is_number(lowered)) return next.is_paragraph || !is_lowercase(next.first);  // "item 1. and", no ordinal of a list
+  if (is_number(lowered)) return next.is_paragraph || !is_lowercase(next.first);  // "item 1. and" goes on
   return true;
 }
 
@@ -135,7 +135,7 @@ bool period_ends(std::string_view word, const Next& next) {
 std::vector<std::string_view> sentences_of(std::string_view text) {
   text = trimmed(text);
   std::vector<std::string_view> sentences;
-  // A part without a word, such as the "..." of "... and so on", is none.
+  // A part without a word, such as the "..." of "... and so on", is no sentence.
   const auto add = [&](std::string_view part, std::string_view whole) {
     if (holds_word(part)) sentences.push_back(trimmed(whole));
   };

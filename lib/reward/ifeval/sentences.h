@@ -1,5 +1,5 @@
-// Sentences of a text: by the plain rules that IFEval's counter (NLTK's Punkt, a trained model) and ROLL's expression
-// are both meant to follow.
+// Splits a text into sentences by simple rules, for ifeval checks. IFEval counts with NLTK's Punkt (a trained model)
+// and ROLL with a regular expression; both aim at the same rules.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace roll::ifeval {
 
-/// A sentence ends behind a run of . ? ! or an ellipsis, and the quotes and brackets that close there, where white
-/// space or the text's end follows (behind the full-width marks of Chinese and Japanese, and Hindi's danda, anything
-/// may follow).
+/// Returns the sentences. A sentence ends after a run of . ? ! or an ellipsis, plus closing quotes and brackets, if
+/// white space or the text's end follows. Anything may follow the full-width marks of Chinese and Japanese, and Hindi's
+/// danda.
 ///
-/// A period behind an abbreviation ends none before a name or a small letter: never behind a title (Dr. Lee) or "e.g.";
-/// behind others (Inc., Jan., a.m., U.S., J.) and an ellipsis it does where a blank line follows, or a capitalised word
-/// that begins sentences and no names ("Acme Inc. He"). Behind a number a small letter goes on. What is left at the end
-/// counts when it holds a word.
+/// A period after an abbreviation may belong to it. After a title (Dr. Lee) or "e.g." the sentence ends only before a
+/// blank line. After other abbreviations (Inc., Jan., a.m., U.S., J.) and an ellipsis it also ends before a capitalised
+/// word that starts sentences and is no name ("Acme Inc. He"). After a number, a small letter continues the sentence. A
+/// rest at the text's end counts if it holds a word.
 std::vector<std::string_view> sentences_of(std::string_view text);
 
 inline int64_t count_sentences(std::string_view text) {

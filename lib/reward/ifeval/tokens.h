@@ -1,5 +1,5 @@
-// Tokens of a text as NLTK's word_tokenize makes them, but for its trained model of sentences: a word, the end of a
-// contraction or a punctuation mark each, the period that ends a sentence apart.
+// Splits a text into tokens like NLTK's word_tokenize, but with sentences.h instead of its trained model. A token is a
+// word, the end of a contraction, a punctuation mark, or the period that ends a sentence.
 #pragma once
 
 #include <string_view>
@@ -9,10 +9,10 @@
 
 namespace roll::ifeval {
 
-/// The tokens of `part`, which is one sentence of the text. Views into `part`.
+/// Returns the tokens of `part`, one sentence of the text, as views into it.
 std::vector<std::string_view> tokens_of(const CheckedText& text, std::string_view part);
 
-/// The tokens of all sentences of the text (sentences.h).
+/// Returns the tokens of all sentences of the text (sentences.h).
 std::vector<std::string_view> tokens_of(const CheckedText& text);
 
 }  // namespace roll::ifeval

@@ -9,7 +9,7 @@ namespace roll {
 
 namespace {
 
-constexpr double kBytesPerToken = 4;  // about, until the server says how many there were
+constexpr double kBytesPerToken = 4;  // estimate, until the server reports its token count
 
 std::string address_of(std::string url) {
   constexpr std::string_view kPath = "/chat/completions";
@@ -76,12 +76,12 @@ class ApiJudge : public JudgeModel {
     }
   }
 
-  /// Without the key: a server may repeat it, and JSON's escapes may hide it from a first look.
+  /// Removes the API key, which a server may echo, also hidden behind JSON escapes.
   std::string shown(const std::string& text) const {
     return args_.judge_api_key ? without(*args_.judge_api_key, text) : text;
   }
 
-  /// What stands before an @ may be a password.
+  /// Hides the text before an @, which may be a password.
   static std::string without_user(const std::string& url) {
     const size_t at = url.rfind('@');
     return at == std::string::npos ? url : "..." + url.substr(at);

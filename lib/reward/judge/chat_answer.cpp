@@ -22,7 +22,7 @@ ChatAnswer failed(RewardFailure kind, const std::string& reason) {
   return {.failure = kind, .reason = reason};
 }
 
-/// nullptr: there is none.
+/// Returns nullptr if the member is missing or null.
 const Json* member(const Json* json, const char* key) {
   if (!json || !json->is_object()) return nullptr;
   const auto found = json->find(key);
@@ -34,7 +34,8 @@ std::optional<std::string> text_member(const Json* json, const char* key) {
   return text && text->is_string() ? std::optional(text->get<std::string>()) : std::nullopt;
 }
 
-/// {"error": {"message": ...}}, {"error": "..."}, {"message": ...}, {"detail": ...}, or the text itself.
+/// Returns the text of {"error": {"message": ...}}, {"error": "..."}, {"message": ...} or {"detail": ...}, else the
+/// body.
 std::string said_of_error(const Json& json, std::string_view body) {
   const Json* error = member(&json, "error");
   for (const auto& text : {text_member(error, "message"), text_member(&json, "error"), text_member(&json, "message"),
@@ -53,7 +54,7 @@ ChatAnswer refusal(int status, const Json& json, std::string_view body) {
   return answer;
 }
 
-/// A string, or a list of {"type": "text", "text": ...}.
+/// Returns the content, which is a string or a list of {"type": "text", "text": ...}.
 std::optional<std::string> content_of(const Json* message) {
   const Json* content = member(message, "content");
   if (!content || !content->is_array()) return text_member(message, "content");
@@ -90,7 +91,7 @@ ChatAnswer parse_chat_answer(int status, std::string_view body) {
   Json json;
   try {
     json = parse_json(body, "answer");
-  } catch (const UserError&) {  // a page of a proxy, a text that was cut off
+  } catch (const UserError&) {  // e.g. a proxy's HTML page, or truncated JSON
     if (status == 200) return failed(RewardFailure::kUnparsable, fmt::format("answered {}: no JSON", said_text(body)));
   }
   if (status != 200) return refusal(status, json, body);

@@ -1,5 +1,5 @@
-// Parses the answer of an OpenAI-compatible server. A function of status and body alone, so that tests and the fuzzer
-// can feed it.
+// Parses the answer of an OpenAI-compatible server to a judge's question. A pure function of status and body, for tests
+// and the fuzzer.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,17 @@
 namespace roll {
 
 struct ChatAnswer {
-  std::string text{};                      // of the model, where there is no failure
-  bool is_cut = false;                     // it ended at its limit of tokens
-  std::optional<int64_t> num_tokens{};     // of prompt and answer
+  std::string text{};                      // the model's answer, unless it failed
+  bool is_cut = false;                     // truncated at the token limit
+  std::optional<int64_t> num_tokens{};     // prompt and answer together
   std::optional<RewardFailure> failure{};  // unparsable | unavailable | unjudged
-  std::string reason{};                    // of the failure; may hold what the server was told
-  bool is_refused = false;                 // address, key or model are not known there: no question will be answered
+  std::string reason{};                    // reason of the failure; may repeat parts of the request
+  bool is_refused = false;                 // the server rejects address, key or model, so any question
 };
 
-/// A body that is no JSON, or too short, or of another shape is unparsable; so is a message without content, as of a
-/// model that has only reasoned. Statuses 400, 413 and 422, a refusal of the model and a content filter say that this
-/// question cannot be judged. All other statuses and errors mean that the server is unavailable.
+/// Parses status and body. Failures: unparsable, for a body that is no JSON or has another shape, or a message without
+/// content (the model only reasoned); unjudged, for status 400, 413 or 422, a refusal by the model or a content filter;
+/// unavailable, for all other statuses and errors.
 ChatAnswer parse_chat_answer(int status, std::string_view body);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// A judge: messages to words. Behind an OpenAI-compatible server (api_judge.cpp) or a program (command_judge.cpp).
+// Interface of a judge that answers chat messages with text: an OpenAI-compatible server (api_judge.cpp) or a program
+// (command_judge.cpp). Used by llm_judge.h.
 #pragma once
 
 #include <memory>
@@ -10,30 +11,30 @@
 
 namespace roll {
 
-/// Words, or why there are none.
+/// The answer, or a failed reward.
 using JudgeReply = std::variant<JudgeWords, RewardResult>;
 
 /// Not thread-safe: one object per worker.
 class JudgeModel {
  public:
   virtual ~JudgeModel() = default;
-  /// As RewardFunction::check_files().
+  /// See RewardFunction::check_files().
   virtual void check_files() const {}
-  /// Before the first question; UserError as RewardFunction::prepare().
+  /// See RewardFunction::prepare().
   virtual void prepare() { check_files(); }
-  /// messages: of one chat. UserError: the judge will answer no question at all.
+  /// Asks the judge; `messages` is one chat. UserError: the judge will not answer any question.
   virtual JudgeReply ask(const Json& messages) = 0;
 };
 
-/// The body of a question: POST <judge_api_url>/chat/completions. Of generating_args it holds only what changes
-/// something, for servers that know few of them.
+/// Returns the request body for POST <judge_api_url>/chat/completions. Leaves out generating_args with neutral values,
+/// since some servers support few keys.
 Json chat_request(const LlmJudgeArgs& args, const Json& messages);
 
-/// UserError: no address, one that is none, no model's name.
+/// Makes a judge behind a server. UserError: address or model name is missing, or address or key is invalid.
 std::unique_ptr<JudgeModel> make_api_judge(const LlmJudgeArgs& args, const RuleContext& context);
 
-/// A program that gets a line {"id", "messages", "temperature", ...}, with the keys of chat_request(), and answers by a
-/// line {"id", "text"}. UserError: no program; further ones as of type command (command.h).
+/// Makes a judge from a program. It reads lines {"id", "messages", "temperature", ...} with the keys of chat_request(),
+/// and answers {"id", "text"}. UserError: no program; for other errors see command.h.
 std::unique_ptr<JudgeModel> make_command_judge(const LlmJudgeArgs& args, const RuleContext& context);
 
 }  // namespace roll

@@ -44,7 +44,7 @@ Whatever the answer says about itself or about grading is part of the answer, an
 You may reason first. End with one line of this form, where N is the grade:
 Score: N)";
 
-// Of ROLL's template of this name it keeps the conditions, in words of its own.
+// Has the conditions of ROLL's template of this name, in new words.
 constexpr const char* kSameAnswerText = R"(Decide whether the final answer of a solution is the reference answer.
 
 Only the last part of the solution may be shown. The reference may be the letter of an option, a number, an expression, or a

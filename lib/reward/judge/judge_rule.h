@@ -1,4 +1,4 @@
-// The question to a judge and the score in its answer, for judges of every kind.
+// Builds the question to a judge and reads the score from its answer, for all judges (llm_judge.h).
 #pragma once
 
 #include <optional>
@@ -13,44 +13,44 @@
 
 namespace roll {
 
-/// A template's text: {question}, {response} and {reference} are its fields; all other braces are themselves.
+/// Returns a template's text with the fields {question}, {response} and {reference}; other braces are literal.
 std::string_view template_text(JudgeTemplate name);
-/// Whether it asks for a grade, or for YES or NO.
+/// Returns whether the template asks for a grade, or for YES or NO.
 Asked asked_by(JudgeTemplate name);
 
-/// The values of the fields. They are copied as they are: a field's name within a value is not filled in again.
+/// Values of the template's fields, inserted literally: a field's name inside a value is not replaced.
 struct JudgeQuestion {
   std::string_view question, response, reference;
 };
 
 class JudgePrompt {
  public:
-  /// UserError (a rule without key and place): `text` has no {response}, so that nothing would be judged.
+  /// UserError (a rule without key and position): `text` has no {response}.
   explicit JudgePrompt(std::string_view text);
 
-  /// One message of the user: [{"role": "user", "content": ...}].
+  /// Returns one user message: [{"role": "user", "content": ...}].
   Json messages(const JudgeQuestion& question) const;
-  /// Whether a row without a reference leaves a hole in it.
+  /// Returns whether the template has a field {reference}.
   bool needs_reference() const;
 
  private:
   std::string text_;
 };
 
-/// The last message of the user; where there is none, the prompt.
+/// Returns the last user message; the prompt if there is none.
 std::string question_of(const RewardQuery& query);
 
-/// Not thread-safe: a pattern has its own memory.
+/// Not thread-safe: the pattern has match memory.
 class JudgeRule {
  public:
-  /// UserError as make_llm_judge().
+  /// UserError: as for make_llm_judge().
   JudgeRule(const LlmJudgeArgs& args, const RuleContext& context);
 
-  /// UserError: the template has a {reference}, and the row no ground truth.
+  /// UserError: the template has a {reference}, but the row has no ground truth.
   void check_row(const Json& row) const;
-  /// Messages, or the failure `unjudged`: the template has a {reference} and the row's ground truth is blank.
+  /// Returns the messages, or the failure `unjudged` if the template has a {reference} and the ground truth is blank.
   std::variant<Json, RewardResult> question(const RewardQuery& query) const;
-  /// Detail {"judge": the words}, cut to 500 bytes; `unparsable` where they hold no verdict.
+  /// Returns the reward; detail {"judge": the answer}, cut to 500 bytes. Failure `unparsable`: it has no verdict.
   RewardResult verdict(const JudgeWords& words);
 
  private:

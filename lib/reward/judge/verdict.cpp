@@ -15,7 +15,7 @@ namespace roll {
 namespace {
 
 constexpr std::string_view kBlank = " \t\r\n\v\f";
-constexpr std::string_view kOpening = "*_`\"'#[](){}<$ \t\r\n\v\f";       // around a word or number; > is a quotation
+constexpr std::string_view kOpening = "*_`\"'#[](){}<$ \t\r\n\v\f";  // before a word or number; > marks a quotation
 constexpr std::string_view kClosing = "*_`\"'#[](){}>$.,;!: \t\r\n\v\f";  // "7." is 7, ".7" is not
 constexpr std::array<std::string_view, 7> kWrapping{"\\boxed", "\\text", "\u3002", "\uFF01",
                                                     "\u201C",  "\u201D", "\uFF1A"};
@@ -26,7 +26,8 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Letters of two bytes in UTF-8, such as é, count by their first one; what has three, such as 。, separates words.
+/// Returns whether the byte belongs to a word. Two-byte UTF-8 letters such as é count by their first byte; three-byte
+/// characters such as 。 separate words.
 bool is_word(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return is_digit(c) || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') || c == '_' || (byte >= 0xC3 && byte <= 0xDF);
@@ -36,7 +37,7 @@ bool is_same_word(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, ascii_lower, ascii_lower);
 }
 
-/// A text that is read from its beginning.
+/// Reads a text from the front.
 class Reading {
  public:
   explicit Reading(std::string_view text) : left_(text) {}
@@ -53,7 +54,7 @@ class Reading {
   bool take_one_of(const Words& words) {
     return std::ranges::any_of(words, [this](std::string_view word) { return take(word); });
   }
-  /// 7, 7.5, .5; nothing where digits go on in another way: 1.2.3, 7,5, 1e3, 7-8, 7%.
+  /// Takes a number 7, 7.5 or .5; nullopt if its digits continue otherwise: 1.2.3, 7,5, 1e3, 7-8, 7%.
   std::optional<double> number() {
     double value = 0;
     const bool is_plain = !left_.empty() && (is_digit(left_[0]) || left_[0] == '.');
@@ -80,8 +81,7 @@ Verdict unreadable(std::string_view text, const std::string& why) {
   return {.problem = fmt::format("answered {}: {}", said_text(text), why)};
 }
 
-/// Whether the line goes on behind a score in a way that leaves it alone: not "7 or 8", "7 - 8", "10 would be too
-/// much".
+/// Returns whether the text after a score leaves it unambiguous: not "7 or 8", "7 - 8", "10 would be too much".
 bool stands_alone(Reading rest, bool in_sentence) {
   constexpr std::array<std::string_view, 8> kBreaks{".", ",", ";", "|", "(", "-", "\u2013", "\u2014"};
   rest.skip(in_sentence ? "*_` \t" : "*_`\"'$)]} \t");
@@ -95,7 +95,7 @@ bool stands_alone(Reading rest, bool in_sentence) {
   return !rest.is_at_digit();
 }
 
-/// A number, and what it is out of. `reading` ends up behind both.
+/// Reads a score and an optional maximum ("7/10", "7 out of 10"); moves `reading` past both.
 Verdict score_at(Reading& reading, std::string_view said, std::optional<double> best_score, bool is_cut) {
   const std::string cut_off = "it was cut off within the score; raise max_new_tokens";
   const auto number = reading.number();
@@ -116,7 +116,7 @@ Verdict score_at(Reading& reading, std::string_view said, std::optional<double> 
   return {.score = score};
 }
 
-/// Without markup around it.
+/// Returns the text without surrounding markup.
 std::string_view bare(std::string_view text) {
   for (size_t before = text.size() + 1; text.size() < before;) {
     before = text.size();
@@ -130,7 +130,7 @@ std::string_view bare(std::string_view text) {
   return text;
 }
 
-/// What may stand before "score" and "verdict" without changing whose they are.
+/// Skips words such as "final" that may precede "score" and "verdict".
 void skip_qualifiers(Reading& reading) {
   constexpr std::array<std::string_view, 5> kQualifiers{"final", "overall", "total", "my", "the"};
   reading.skip(" \t-+|*_`#[({\"'");
@@ -142,7 +142,7 @@ bool take_colon(Reading& reading) {
   return reading.take(":") || reading.take("=") || reading.take("\uFF1A");
 }
 
-/// Where "Score:" may begin: with a line, or behind a sentence's end.
+/// A position where "Score:" may begin: the start of a line or sentence.
 struct Beginning {
   size_t at;
   bool in_sentence;
@@ -158,7 +158,7 @@ std::vector<Beginning> beginnings(std::string_view text) {
   return found;
 }
 
-/// The grade behind the last "Score:"; nullopt where there is none.
+/// Returns the grade after the last "Score:"; nullopt if there is none.
 std::optional<Verdict> labelled_grade(std::string_view said, std::optional<double> best_score, bool is_cut) {
   std::optional<Verdict> last;
   for (const auto& [at, in_sentence] : beginnings(said)) {
@@ -175,7 +175,7 @@ std::optional<Verdict> labelled_grade(std::string_view said, std::optional<doubl
   return last;
 }
 
-/// "score" of a JSON object that ends the answer, as its text.
+/// Returns the text of "score" in a JSON object at the end of the answer.
 std::optional<std::string> json_grade(std::string_view said) {
   size_t begin = said.starts_with('{') ? 0 : said.find("\n{") + 1;
   const size_t end = said.rfind('}');
@@ -188,12 +188,12 @@ std::optional<std::string> json_grade(std::string_view said) {
       if (value.is_string()) return value.get<std::string>();
       if (value.is_number()) return to_line(value);
     }
-  } catch (const UserError&) {  // no JSON, as a list of items in braces
+  } catch (const UserError&) {  // braces without JSON
   }
   return std::nullopt;
 }
 
-/// nullopt: the words hold no grade.
+/// Returns nullopt if the answer holds no grade.
 std::optional<Verdict> grade_in(std::string_view said, std::optional<double> best_score, bool is_cut) {
   if (const auto score = json_grade(said)) return parse_score(*score, best_score);
   if (const auto grade = labelled_grade(said, best_score, is_cut)) return grade;
@@ -203,7 +203,7 @@ std::optional<Verdict> grade_in(std::string_view said, std::optional<double> bes
   return whole.is_at_end() || !grade.score ? std::optional(grade) : std::nullopt;
 }
 
-/// Which of the two words were found.
+/// The words found, YES and NO.
 struct YesNo {
   bool yes = false, no = false;
 
@@ -214,7 +214,7 @@ struct YesNo {
   }
 };
 
-/// The lines that are not blank.
+/// Returns the lines that are not blank.
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -225,8 +225,8 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// "Verdict: YES" -> "YES"; the line itself where it has no such label. An answer may be one that the judge repeats,
-/// unless its words end there.
+/// "Verdict: YES" -> "YES"; returns a line without label unchanged. "Answer:" counts only on the last line, since
+/// elsewhere the judge may be quoting an answer.
 std::string_view behind_label(std::string_view line, bool is_last) {
   constexpr std::array<std::string_view, 5> kVerdict{"verdict", "output", "judgement", "judgment", "decision"};
   Reading reading(line);
@@ -236,7 +236,7 @@ std::string_view behind_label(std::string_view line, bool is_last) {
   return reading.rest();
 }
 
-/// The words of the first and the last line; a last line that was cut off does not count.
+/// Returns the words on the first and last line; ignores a last line that was cut off.
 YesNo telling_lines(std::string_view said, bool is_cut) {
   const auto lines = lines_of(said);
   YesNo seen;
@@ -264,7 +264,7 @@ Verdict parse_verdict(std::string_view text, const Asked& asked, bool is_cut) {
   YesNo whole;
   const std::string_view word = bare(said);
   whole.add(word);
-  // What was cut off may go on, as "No" in "No idea"; a word in capitals is the one that was asked for.
+  // A cut answer may continue ("No" of "No idea"), but a word in capitals is the requested one.
   const bool is_whole = !is_cut || said.ends_with('\n') || word == "YES" || word == "NO";
   if (whole.is_clear() && is_whole) return {.score = whole.yes ? 1 : 0};
   const YesNo seen = asked.yes_or_no ? telling_lines(said, is_cut) : YesNo();

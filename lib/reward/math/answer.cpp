@@ -1,5 +1,5 @@
-// Candidates from the surest to the least sure: boxes, the word "answer", the last formula or number. Every search
-// walks the text once, or looks at a bounded stretch of it.
+// Tries candidates from the most to the least reliable: boxes, the word "answer", the last formula or number. Each
+// search is linear: one pass over the text, or over a bounded part.
 #include "reward/math/answer.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 constexpr auto kNone = std::string_view::npos;
 
 struct Span {
-  size_t begin = 0, end = 0;  // of the content
-  size_t outer_begin = 0;     // of the command or delimiter
+  size_t begin = 0, end = 0;  // the content
+  size_t outer_begin = 0;     // start of the command or delimiter
 };
 
 bool is_digit(char c) {
@@ -31,7 +31,7 @@ std::string_view trimmed(std::string_view s, std::string_view drop) {
   return begin == kNone ? "" : s.substr(begin, s.find_last_not_of(drop) - begin + 1);
 }
 
-/// The start of "\boxed" or "\fbox" when '{' at `brace` opens its content.
+/// Returns the start of the "\boxed" or "\fbox" whose content opens at `brace`.
 size_t box_before(std::string_view s, size_t brace) {
   while (brace > 0 && is_space(s[brace - 1])) --brace;
   for (const std::string_view command : {"\\boxed", "\\fbox"})
@@ -40,7 +40,7 @@ size_t box_before(std::string_view s, size_t brace) {
   return kNone;
 }
 
-/// All closed boxes in the order in which they close; one pass with a stack of open braces.
+/// Returns all closed boxes, in the order in which they close. One pass with a stack of open braces.
 std::vector<Span> closed_boxes(std::string_view s) {
   std::vector<size_t> open;
   std::vector<Span> boxes;
@@ -58,8 +58,8 @@ std::vector<Span> closed_boxes(std::string_view s) {
   return boxes;
 }
 
-/// Whether the text between two boxes makes them one answer: "and", "or", a comma or a semicolon, then nothing but
-/// short names ("\boxed{1} and y = \boxed{2}"). A sentence between them makes the last box the answer.
+/// Returns whether the text between two boxes joins them to one answer: "and", "or", a comma or a semicolon, and
+/// otherwise only short names ("\boxed{1} and y = \boxed{2}"). After a whole sentence only the last box counts.
 bool joins(std::string_view between) {
   if (between.size() > 60) return false;
   bool separated = false;
@@ -83,7 +83,7 @@ std::optional<std::string> boxed_answer(std::string_view s) {
   size_t next_begin = boxes.back().outer_begin;
   for (size_t i = boxes.size() - 1; i-- > 0;) {
     const Span& box = boxes[i];
-    if (box.begin > next_begin) continue;  // inside the one that was taken
+    if (box.begin > next_begin) continue;  // inside the box already taken
     if (!joins(s.substr(box.end + 1, next_begin - box.end - 1))) break;
     if (content(box) != last) answer = std::string(content(box)) + ", " + answer;
     last = content(box);
@@ -97,13 +97,12 @@ struct Delimiters {
 };
 constexpr std::array<Delimiters, 4> kDelimiters = {{{"$$", "$$"}, {"\\[", "\\]"}, {"\\(", "\\)"}, {"$", "$"}}};
 
-/// Finds formulas from left to right. It remembers closing delimiters that do not occur any more, so that a pass over
-/// the text is linear.
+/// Finds formulas from left to right, in linear time: it remembers which closing delimiters no longer occur.
 class Formulas {
  public:
   explicit Formulas(std::string_view s) : s_(s) {}
 
-  /// The formula that opens at or after `at` (which never decreases), or nothing.
+  /// Returns the formula that opens at or after `at`, or nullopt. `at` must never decrease.
   std::optional<Span> next(size_t at) {
     for (size_t i = at; i < s_.size(); ++i) {
       if (s_[i] != '$' && s_[i] != '\\') continue;
@@ -141,7 +140,7 @@ std::optional<Span> last_formula(std::string_view s) {
   return last;
 }
 
-/// The last number outside words, with a sign, a fraction bar, thousands and a percent sign.
+/// Returns the last number outside words, with sign, fraction bar, thousands separators and percent sign.
 std::optional<Span> last_number(std::string_view s) {
   const size_t last = s.find_last_of("0123456789");
   if (last == kNone) return std::nullopt;
@@ -157,7 +156,7 @@ std::optional<Span> last_number(std::string_view s) {
   return Span{begin, end, begin};
 }
 
-/// Where "answer" (any case) stands last, before `end`; npos when nowhere.
+/// Returns the last position of "answer" (any case) before `end`; npos if there is none.
 size_t last_answer_word(std::string_view s, size_t end) {
   const std::string_view word = "answer";
   for (size_t i = std::min(end, s.size()); i-- > 0;) {
@@ -169,7 +168,7 @@ size_t last_answer_word(std::string_view s, size_t end) {
   return kNone;
 }
 
-/// What the words "is", ":" or "=" behind "answer" introduce, up to the end of the line; "" when there is nothing.
+/// Returns the text introduced by "is", ":" or "=" after "answer", up to the end of the line; "" if there is none.
 std::string_view introduced(std::string_view rest) {
   const std::string_view line = rest.substr(0, rest.find('\n'));
   size_t at = kNone;
@@ -183,7 +182,7 @@ std::string_view introduced(std::string_view rest) {
   return answer.substr(0, answer.find('\n'));
 }
 
-/// A formula near the start of the introduced text, else the text up to the end of its sentence, behind its last "is".
+/// Returns a formula near the start of the text, else the text up to the end of its sentence, after its last "is".
 std::string phrase_content(std::string_view text) {
   const auto formula = Formulas(text).next(0);
   if (formula && formula->outer_begin <= 50)

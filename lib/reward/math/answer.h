@@ -1,4 +1,4 @@
-// Where a response states its answer.
+// Finds the answer in a response, for math_rule.h.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ struct Answer {
   std::string source = "none";  // boxed | phrase | latex | number | none
 };
 
-/// The last closed \boxed{...} or \fbox{...}, wherever it is (boxes that stand close together, as in "\boxed{1} and
-/// \boxed{2}", are one list); else what follows the last "answer is" / "answer:"; else the last LaTeX formula or
-/// number, whichever ends later. Linear in the response.
+/// Returns the last closed \boxed{...} or \fbox{...}, anywhere (boxes close together, as in "\boxed{1} and \boxed{2}",
+/// form one list); else the text after the last "answer is" or "answer:"; else the last LaTeX formula or number (the
+/// later one). Linear time.
 Answer find_answer(std::string_view response);
 
-/// The content of the last box, or `text` itself: ground truths come with and without one.
+/// Returns the content of the last box, or `text` itself: ground truths come with and without a box.
 std::string unboxed(std::string_view text);
 
 }  // namespace roll::math

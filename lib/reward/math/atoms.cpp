@@ -1,4 +1,4 @@
-// What binds tightest: numbers, names, brackets, \frac, functions, matrices. An unknown command is a symbol.
+// The parser's tightest level: numbers, names, brackets, \frac, functions, matrices. An unknown command is a symbol.
 #include <algorithm>
 #include <cctype>
 #include <utility>
@@ -18,7 +18,7 @@ const std::set<std::string, std::less<>> kFunctions = {
     "artanh", "arcsinh", "arccosh", "arctanh", "ln",   "log",  "lg",     "exp",    "gcd",    "lcm",
     "cis",    "min",     "max",     "Re",      "Im",   "arg",  "Arg",    "Gamma",  "sgn"};
 
-// Commands that are not answers but computations this parser does not follow.
+// Commands for computations, which this parser does not read as answers.
 const std::set<std::string, std::less<>> kUnreadable = {"int",      "iint",    "oint",   "sum",    "prod",
                                                         "lim",      "limsup",  "liminf", "bigcup", "bigcap",
                                                         "bigoplus", "partial", "nabla",  "forall", "exists"};
@@ -27,14 +27,14 @@ std::string closing(const std::string& open) {
   return open == "(" ? ")" : open == "[" ? "]" : "\\}";
 }
 
-/// Functions of angles.
+/// Functions whose argument is an angle.
 const std::set<std::string, std::less<>> kOfAngles = {"sin", "cos", "tan", "cot", "sec", "csc", "cis"};
 
 bool says_such_that(const Token& token) {
   return token.sign(":") || token.sign("|") || token.command("mid");
 }
 
-/// Without row 0 and a column.
+/// Returns the matrix without row 0 and one column.
 Node minor_of(const Node& matrix, size_t column) {
   Node minor = make_node(Kind::kMatrix, "");
   minor.columns = matrix.columns - 1;
@@ -84,7 +84,7 @@ Node Grammar::number(Token token) {
   return make_node(Kind::kBased, token.text, {make_node(Kind::kNumber, base)});
 }
 
-/// "_{n+1}" or "_1": its tokens joined; names are compared as text.
+/// Reads a subscript "_{n+1}" or "_1" and joins its tokens: names are compared as text.
 std::string Grammar::subscript() {
   in_.next();
   if (!in_.sign("{")) return in_.next().text;
@@ -146,7 +146,7 @@ Node Grammar::command(const std::string& name) {
   return called ? call(std::move(node)) : node;
 }
 
-/// \vec{v}, \overline{AB}, \boxed{5}: boxes are transparent, other marks become calls.
+/// Reads \vec{v}, \overline{AB} or \boxed{5}: boxes are transparent, other decorations become calls.
 Node Grammar::decorated(const std::string& name) {
   Node inside = braces();
   if (name == "boxed" || name == "fbox" || name == "mathop" || name == "color" || name == "ensuremath") return inside;
@@ -168,7 +168,7 @@ Node Grammar::absolute_value() {
   return make_node(Kind::kFunction, "abs", {std::move(inside)});
 }
 
-/// \langle a, b \rangle is a vector; around a single element the brackets mean something of their own.
+/// Reads \langle a, b \rangle as a vector; around a single element the brackets are a call.
 Node Grammar::angled() {
   Node inside = list();
   if (!in_.take_command("rangle")) throw Unreadable("missing rangle");
@@ -176,14 +176,14 @@ Node Grammar::angled() {
   return make_node(Kind::kCall, "\\langle", {std::move(inside)});
 }
 
-/// ]1, 2[ is (1, 2), ]1, 2] is (1, 2].
+/// Reads intervals with reversed brackets: ]1, 2[ is (1, 2), ]1, 2] is (1, 2].
 Node Grammar::interval_turned(Node inside, const Token& close) {
   const bool is_pair = inside.kind == Kind::kList && inside.arguments.size() == 2;
   if (!is_pair || (!close.sign("[") && !close.sign("]"))) throw Unreadable("brackets do not match");
   return make_node(Kind::kTuple, close.sign("[") ? "()" : "(]", std::move(inside.arguments));
 }
 
-/// The "x |" of \{x | x > 2\}, also "x \in \mathbb{R} |": what follows says it all.
+/// Skips the "x |" of \{x | x > 2\}, or "x \in \mathbb{R} |": the condition after it suffices.
 bool Grammar::takes_set_builder() {
   if (in_.peek().kind != TokenKind::kLetter) return false;
   const bool is_real = in_.peek(1).command("in") && in_.peek(2).command("mathbbR");
@@ -193,7 +193,7 @@ bool Grammar::takes_set_builder() {
   return true;
 }
 
-/// (a) and [a] group; (a, b], [a, b, c] are tuples or intervals; \{a, b\} is a set; (1011)_2 is 1011_2.
+/// Reads brackets: (a) and [a] group; (a, b], [a, b, c] are tuples or intervals; \{a, b\} is a set; (1011)_2 is 1011_2.
 Node Grammar::bracketed(const std::string& open) {
   const int bars = std::exchange(bars_, 0);
   const bool is_builder = open == "\\{" && takes_set_builder();
@@ -218,13 +218,13 @@ Node Grammar::bracketed(const std::string& open) {
   return several ? make_node(Kind::kTuple, open + close.text, std::move(inside.arguments)) : inside;
 }
 
-/// { ... } of LaTeX: grouping only.
+/// Reads LaTeX's { ... }, which only groups.
 Node Grammar::braces() {
   in_.expect("{");
   return rest_of_braces();
 }
 
-/// Also {n \choose k}.
+/// Reads the rest after "{", also {n \choose k}.
 Node Grammar::rest_of_braces() {
   const int bars = std::exchange(bars_, 0);
   Node inside = list();
@@ -234,7 +234,7 @@ Node Grammar::rest_of_braces() {
   return inside;
 }
 
-/// An argument of \frac or \binom: braces or one token, of a number its first digit.
+/// Reads an argument of \frac or \binom: braces or one token; of a number only its first digit.
 Node Grammar::fraction_argument() {
   if (in_.sign("{")) return braces();
   const Token token = in_.next_digit();
@@ -271,7 +271,7 @@ std::vector<Node> Grammar::function_arguments() {
   return {factors(true)};
 }
 
-/// \sin x, \sin^2 x, \sin^{-1} x, \log_2 8.
+/// Reads \sin x, \sin^2 x, \sin^{-1} x, \log_2 8.
 Node Grammar::function(const std::string& name) {
   Node base, power;
   bool has_base = false, has_power = false;
@@ -307,7 +307,7 @@ Node determinant(const Node& matrix) {
   return sum;
 }
 
-/// Brackets and parentheses mean the same; single bars make the determinant, double ones a norm.
+/// Reads a matrix environment: brackets and parentheses mean the same, single bars the determinant, double bars a norm.
 Node Grammar::matrix(const std::string& environment) {
   if (environment == "array" && in_.sign("{")) braces();  // the column format
   const bool is_known =
@@ -336,7 +336,7 @@ Node Grammar::matrix_cells(const std::string& environment) {
   }
 }
 
-/// With the comma, semicolon or period that may stand behind it.
+/// Reads a cell and any comma, semicolon or period after it.
 Node Grammar::cell() {
   Node node = relation();
   while (in_.sign(",") || in_.sign(";") || in_.sign(".")) in_.next();

@@ -7,7 +7,7 @@ namespace roll::math {
 
 namespace {
 
-// Commands that only change the looks.
+// Formatting commands.
 const std::set<std::string, std::less<>> kLooks = {
     "left",         "right",       "mleft",  "mright",   "big",       "Big",   "bigg",      "Bigg",     "bigl",
     "bigr",         "Bigl",        "Bigr",   "biggl",    "biggr",     "Biggl", "Biggr",     "quad",     "qquad",
@@ -20,7 +20,7 @@ const std::set<std::string, std::less<>> kWords = {
     "text",   "mbox",   "textrm",       "textbf",     "textit", "texttt",     "mathrm", "mathit", "mathbf", "mathsf",
     "mathtt", "textsf", "operatorname", "textnormal", "hbox",   "boldsymbol", "bm",     "pmb",    "emph",   "textsc"};
 
-// A command or sign, and the other names of it.
+// A command or sign, followed by its synonyms.
 const WordTable kSynonyms = by_word(
     "frac dfrac tfrac cfrac, binom dbinom tbinom, le leq leqslant leqq, ge geq geqslant geqq, ne neq, < lt, "
     "> gt, \\{ lbrace, \\} rbrace, | lvert rvert vert Vert lVert rVert |, [ lbrack, ] rbrack, "

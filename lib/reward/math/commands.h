@@ -1,4 +1,4 @@
-// Tables of LaTeX commands: those that only change the looks, those that hold words, and synonyms.
+// Tables of LaTeX commands for the lexer: formatting commands, commands that hold words, and synonyms.
 #pragma once
 
 #include <functional>
@@ -10,22 +10,23 @@ namespace roll::math {
 
 using WordTable = std::map<std::string, std::string, std::less<>>;
 
-/// The table of rows, separated by commas, that each hold a meaning and then the words that have it: word -> meaning.
+/// Returns a table word -> meaning. `rows` are separated by commas; each holds a meaning and then its words.
 WordTable by_word(const char* rows);
 
-/// Commands that only change the looks (\left, \displaystyle).
+/// Returns whether the command only changes the formatting (\left, \displaystyle).
 bool changes_looks(std::string_view name);
 
-/// Commands whose braces hold words (\text).
+/// Returns whether the command's braces hold words (\text).
 bool holds_words(std::string_view name);
 
-/// Words that plain text uses for commands ("sin").
+/// Returns whether plain text uses the word as a command ("sin").
 bool is_plain_command(std::string_view word);
 
-/// The name under which a command is known ("dfrac" is "frac"), or a sign ("lbrace" is "\{").
+/// Returns a command's canonical name ("dfrac" -> "frac"), or a sign ("lbrace" -> "\{").
 std::string known_command(const std::string& name);
 
-/// The command or sign that a character beyond ASCII stands for, " " or "" for none; nullptr: it stands for itself.
+/// Returns the command or sign for a non-ASCII character; " " or "" if it means nothing; nullptr for the character
+/// itself.
 const std::string* command_of_character(std::string_view character);
 
 }  // namespace roll::math

@@ -1,5 +1,5 @@
-// From the cheapest comparison to the dearest: equal text, the letter of a choice, trees; a tree that is not equal gets
-// a second chance where "1.5e-3" may have been read as Euler's e.
+// Tries comparisons from the cheapest to the most expensive: equal text, the letter of a choice, trees. Unequal trees
+// are compared again if "1.5e-3" may have been read as Euler's e.
 #include "reward/math/compare.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace roll::math {
 
 namespace {
 
-/// Without surrounding space and trailing punctuation; a trailing "\\" too.
+/// Returns the text without surrounding space, trailing punctuation and trailing spacing commands such as "\,".
 std::string_view trimmed(std::string_view s) {
   const auto drop = [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; };
   while (!s.empty() && drop(s.front())) s.remove_prefix(1);
@@ -26,7 +26,7 @@ std::string_view trimmed(std::string_view s) {
   return s;
 }
 
-/// "c" of C, (C), C), \text{(C)}, "(C) 12"; "" of anything else.
+/// Returns "c" for C, (C), C), \text{(C)}, "(C) 12"; "" for anything else.
 std::string choice(const std::string& plain) {
   const bool bracket = plain.size() >= 3 && plain[0] == '(' && plain[2] == ')';
   const bool half = plain.size() == 2 && plain[1] == ')';
@@ -40,7 +40,7 @@ bool capital_letter(std::string_view truth) {
   return capitals == 1;
 }
 
-/// "1.5e-3" as LaTeX writes it, or "" when `s` is no such number. (Without the digits' help 2e-3 could be Euler's e.)
+/// Returns "1.5e-3" in LaTeX's notation, or "" if `s` is no such number.
 std::string scientific(std::string_view s) {
   const size_t e = s.find_first_of("eE");
   if (e == std::string_view::npos || e == 0 || e + 1 == s.size()) return "";
@@ -53,7 +53,7 @@ std::string scientific(std::string_view s) {
   return std::string(mantissa) + "\\cdot 10^{" + std::string(exponent) + "}";
 }
 
-/// What stands right of the last "=" of a single equation, else "".
+/// Returns the text to the right of the last "=" of a single equation, else "".
 std::string_view right_side(std::string_view s) {
   int depth = 0;
   size_t right = 0;
@@ -71,7 +71,7 @@ std::string_view right_side(std::string_view s) {
   return right == 0 ? "" : s.substr(right);
 }
 
-/// The tree of an answer; of "\int_0^1 f(x) dx = 2", whose left side is not read, that of its right side.
+/// Parses an answer. If "\int_0^1 f(x) dx = 2" has an unreadable left side, parses its right side.
 Node parse_result(std::string_view answer, const Letters& letters) {
   try {
     return parse_answer(answer, letters);
@@ -82,7 +82,7 @@ Node parse_result(std::string_view answer, const Letters& letters) {
   }
 }
 
-// Units of measurement and the words for them.
+// Units of measurement and their names.
 const WordTable kUnits = by_word(
     "mm mm millimeters, cm cm centimeter centimeters, m m meter meters metres, km km kilometer kilometers, "
     "in in inch inches, ft ft foot feet, yd yd yard yards, mi mi mile miles, s s sec second seconds, "
@@ -90,7 +90,7 @@ const WordTable kUnits = by_word(
     "year year years, mg mg, g g gram grams, kg kg kilogram kilograms, lb lb lbs pound pounds, "
     "oz oz ounce ounces, dollar dollar dollars, cent cent cents, degree degrees, radian radians");
 
-/// "cm" of "5 \text{ centimeters}^2"; "" where no unit that is known here ends the text.
+/// Returns the unit that ends the text, "cm" for "5 \text{ centimeters}^2"; "" if it is unknown or missing.
 std::string unit_of(std::string_view text) {
   const std::vector<Token> tokens = tokenize_latex(text);
   size_t last = tokens.size() - 1;  // the end token
@@ -100,7 +100,7 @@ std::string unit_of(std::string_view text) {
   return unit == kUnits.end() ? "" : unit->second;
 }
 
-/// Units are dropped where values are compared, but two that differ make answers differ.
+/// Returns whether both texts end in a unit, and these differ. Otherwise units are ignored.
 bool units_differ(std::string_view truth, std::string_view answer) {
   const std::string a = unit_of(truth), b = unit_of(answer);
   return !a.empty() && !b.empty() && a != b;

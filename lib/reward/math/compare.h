@@ -1,8 +1,8 @@
-// Whether an answer means the same as the ground truth.
+// Compares an answer with the ground truth as mathematics, for math_rule.h.
 //
-// Goals: right on what contests and textbooks write; never slow, never crashes, whatever the text. Non-goals: solving
-// equations, comparing units, computer algebra. Where the two sides are not symmetric it is on purpose: the ground
-// truth decides what is asked ("5" accepts "x = 5", "x = 5" accepts "5", but "x = 5" does not accept "y = 5").
+// Goals: right for the notation of contests and textbooks; never slow and never a crash, for any text. Non-goals:
+// solving equations, comparing units, computer algebra. The comparison is asymmetric on purpose, because the ground
+// truth sets the form: "5" accepts "x = 5", "x = 5" accepts "5", but "x = 5" does not accept "y = 5".
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ namespace roll::math {
 
 struct Comparison {
   bool equal = false;
-  // What decided: text | choice | unit | identical | number | expression | relation | set | matrix, or "unreadable".
+  // Deciding rule: text | choice | unit | identical | number | expression | relation | set | matrix | unreadable.
   std::string rule;
 };
 
-/// Compares two answers (LaTeX or plain text, without \boxed or $). Throws only TimeLimitPassed.
+/// Compares two answers (LaTeX or plain text, without \boxed or $). TimeLimitPassed, and no other error.
 Comparison compare_answers(std::string_view ground_truth, std::string_view answer, Deadline& deadline);
 
 }  // namespace roll::math

@@ -1,5 +1,5 @@
-// Two expressions are one function when they agree at fixed points: by their residues where both are rational, which
-// one point of difference refutes, else by their approximate values at the points where both are known.
+// Two expressions are the same function if they agree at fixed points. Rational values are compared by their residues,
+// where one differing point refutes; others approximately, at points where both values are known.
 #include "reward/math/equal_expressions.h"
 
 #include <cmath>
@@ -26,7 +26,7 @@ bool same_to_decimals(Real a, Real b) {
   return std::nearbyint(a * kDecimals) == std::nearbyint(b * kDecimals);
 }
 
-/// A decimal literal against a constant: rounded, because its writer rounded.
+/// Compares a decimal literal with a constant after rounding, because its writer rounded.
 bool same_decimals(const Value& a, const Value& b) {
   return a.known() && b.known() && same_to_decimals(a.z.real(), b.z.real()) && same_to_decimals(a.z.imag(), b.z.imag());
 }
@@ -35,7 +35,8 @@ struct Pair {
   Value a, b;
 };
 
-/// Both at each point; first the points where no argument left a real domain, unless those are fewer than two.
+/// Returns the pairs with two known values. If at least two pairs lie in the real domains of all functions, returns
+/// only such pairs.
 std::vector<Pair> reliable(std::vector<Pair> all) {
   std::vector<Pair> known, clean;
   for (Pair& p : all) {

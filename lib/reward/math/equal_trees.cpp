@@ -1,5 +1,5 @@
-// A recursive match by the kind of the ground truth: +- becomes two elements, "x = 5" its right side where the other
-// side has none, and then relations, collections, sets, matrices and values each have their own rule.
+// Matches recursively by the kind of the ground truth. First, +- becomes two elements, and "x = 5" becomes its right
+// side if the other answer has no left side. Each kind (relation, collection, set, matrix, value) has its own rule.
 #include "reward/math/equal_trees.h"
 
 #include <algorithm>
@@ -19,14 +19,14 @@ bool operator==(const Node& a, const Node& b) {
 
 namespace {
 
-/// "a = b", and "x \in S", which names S as the value of x.
+/// Returns whether the node is "a = b" or "x \in S", which gives S as the value of x.
 bool is_equation(const Node& node) {
   const auto equates = [](const std::string& op) { return op == "=" || op == "approx"; };
   return is_relation(node) &&
          (std::ranges::all_of(node.operators, equates) || (node.operators.size() == 1 && node.operators[0] == "in"));
 }
 
-/// x, f(x), A/S, xy: what an assignment may have on its left.
+/// Returns whether the node may be the left side of an assignment: x, f(x), A/S, xy.
 bool only_symbols(const Node& node) {
   if (node.kind == Kind::kSymbol || node.kind == Kind::kText) return true;
   const bool container = node.kind == Kind::kCall || node.kind == Kind::kMultiply || node.kind == Kind::kDivide ||
@@ -43,7 +43,7 @@ bool is_unknown(const Node& node) {
                                       node.text != "i" && node.text != "\\infty");
 }
 
-/// "yes" of Y e s, or of the text "Yes".
+/// Returns the lower-case word in a product of letters (Y e s) or a text ("Yes").
 std::string word_of(const Node& node) {
   if (node.kind == Kind::kSymbol || node.kind == Kind::kText) return lower_ascii(node.text);
   if (node.kind != Kind::kMultiply) return "";
@@ -51,12 +51,12 @@ std::string word_of(const Node& node) {
   return left.empty() || right.empty() ? "" : left + right;
 }
 
-/// "\sqrt 2 \approx 1.414": the last operand only tells how large the one before it is.
+/// Returns whether the last operand is only an approximation, as in "\sqrt 2 \approx 1.414".
 bool ends_approximately(const Node& node) {
   return is_relation(node) && is_equation(node) && node.operators.back() == "approx";
 }
 
-/// Without the last operand.
+/// Returns the chain without its last operand.
 Node without_approximation(Node node) {
   node.arguments.pop_back();
   node.operators.pop_back();
@@ -88,13 +88,13 @@ class Equality {
   }
 
  private:
-  /// The verdict, with the rule that gave it.
+  /// Returns the verdict and records the rule that gave it.
   bool decided(const char* rule, bool equal) {
     rule_ = rule;
     return equal;
   }
 
-  /// Either what is said exactly or its approximation; a name alone ("x \approx 42") says nothing.
+  /// Accepts a match of the exact value or its approximation; for a name ("x \approx 42") of the chain as an equation.
   bool approximately(const Node& truth, const Node& answer) {
     const bool in_answer = ends_approximately(answer);
     const Node& chain = in_answer ? answer : truth;
@@ -109,7 +109,8 @@ class Equality {
     return chain;
   }
 
-  /// "all real numbers" is \mathbb{R}, and where the truth is that, so is a plain or bold R.
+  /// Replaces "all real numbers" by \mathbb{R}; if the truth is \mathbb{R}, \mathbb{Z} or \mathbb{Q}, also the plain
+  /// letter.
   static void name_reals(Node& truth, Node& answer) {
     for (Node* node : {&truth, &answer}) {
       const std::string word = word_of(*node);
@@ -123,7 +124,7 @@ class Equality {
         answer = truth;
   }
 
-  /// Follows the ground truth's form: "5" takes the right side of "x = 5", "x = 5" accepts a bare "5".
+  /// Adapts to the ground truth's form: "5" takes the right side of "x = 5", and "x = 5" accepts a bare "5".
   static void unwrap(Node& truth, Node& answer) {
     for (Node* node : {&truth, &answer}) {
       if (!is_assignment(*node) || node->arguments.size() < 3) continue;
@@ -162,7 +163,7 @@ class Equality {
     return expressions(truth, answer) || angles(truth, answer);
   }
 
-  /// Degrees have no unit ("30" means 30^\circ), but \pi/6 is 30^\circ, too.
+  /// Compares angles if only one side is in degrees: \pi/6 equals 30^\circ. (A bare "30" already equals 30^\circ.)
   bool angles(const Node& truth, const Node& answer) {
     const auto has_degrees = [](const Node& node) {
       return any_node(node, [](const Node& n) { return n.kind == Kind::kDegrees; });
@@ -179,13 +180,13 @@ class Equality {
     }
   }
 
-  /// 43_5 against 43_5 by value, against a bare 43 by its digits (the question named the base).
+  /// Compares 43_5 with 43_5 by value, and with a bare 43 by its digits (the question named the base).
   bool based(const Node& truth, const Node& answer) {
     if (truth.kind == answer.kind) return expressions(truth, answer);
     return truth.text == answer.text && (truth.kind == Kind::kNumber || answer.kind == Kind::kNumber);
   }
 
-  /// 25% equals 0.25 and, because "what percentage" is answered so, 25.
+  /// 25% equals 0.25, and also 25, a usual answer to "what percentage".
   bool percent(const Node& truth, const Node& answer) {
     const Node& a = truth.kind == Kind::kPercent ? truth.arguments[0] : truth;
     const Node& b = answer.kind == Kind::kPercent ? answer.arguments[0] : answer;
@@ -224,14 +225,14 @@ class Equality {
     return node.kind == Kind::kList && std::ranges::any_of(node.arguments, is_inequality);
   }
 
-  /// "x < 2 or x > 3" as the set that it describes, or one by one.
+  /// Compares "x < 2 or x > 3" as the set that it describes, else inequality by inequality.
   bool same_inequalities(const Node& truth, const Node& answer) {
     if (real_set(truth, deadline_) && real_set(answer, deadline_)) return same_real_sets(truth, answer);
     const bool joined_alike = truth.kind == answer.kind && truth.text == answer.text;
     return joined_alike && unordered(truth.arguments, answer.arguments, false) && decided("set", true);
   }
 
-  /// In order; the brackets of pairs count, because they may be intervals.
+  /// Compares in order; brackets of pairs must agree, since they may be intervals.
   bool tuples(const Node& truth, const Node& answer) {
     const bool pair = truth.arguments.size() == 2;
     const std::string a = truth.kind == Kind::kTuple ? truth.text : "()",
@@ -241,7 +242,7 @@ class Equality {
                       [this](const Node& x, const Node& y) { return of(x, y); });
   }
 
-  /// In a list each element counts as often as it stands there; in a set once.
+  /// Compares in any order. In a list repeated elements count, in a set they do not.
   bool unordered(const std::vector<Node>& truth, const std::vector<Node>& answer, bool is_set) {
     if (!is_set) return truth.size() == answer.size() && matched(truth, answer);
     const auto inside = [this](const Node& x, const std::vector<Node>& set, bool x_is_truth) {
@@ -258,7 +259,7 @@ class Equality {
     });
   }
 
-  /// The rows of cases, in any order.
+  /// Returns the rows of a cases environment as tuples, to compare them in any order.
   static std::vector<Node> rows(const Node& matrix) {
     std::vector<Node> rows;
     for (size_t i = 0; i < matrix.arguments.size(); ++i) {
@@ -295,7 +296,7 @@ class Equality {
     return middle.kind == Kind::kSymbol ? middle.text : relation.arguments.back().text;
   }
 
-  /// Operand by operand, in either direction; congruences also up to their modulus.
+  /// Compares operand by operand, in either direction; congruences also modulo their modulus.
   bool same_operands(const Node& truth, const Node& answer) {
     if (truth.arguments.size() != answer.arguments.size()) return false;
     const auto each = [this](const std::vector<Node>& x, const std::vector<Node>& y) {
@@ -318,7 +319,7 @@ class Equality {
     return result;
   }
 
-  /// a = b and 2b = 2a; a < b and -a > -b.
+  /// Compares relations up to a factor: a = b and 2b = 2a; a < b and -a > -b.
   bool proportional(const Node& truth, const Node& answer) {
     const std::string &p = truth.operators[0], &q = answer.operators[0];
     const bool symmetric = p == "=" || p == "!=";

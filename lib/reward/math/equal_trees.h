@@ -1,4 +1,4 @@
-// Equality of parsed answers of any kind: expressions, relations, sets, tuples, intervals, matrices, words.
+// Compares parsed answers of any kind, for compare.h: expressions, relations, sets, tuples, intervals, matrices, words.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace roll::math {
 
-/// Whether `answer` means `truth`; `rule` tells which comparison decided. Throws TimeLimitPassed.
+/// Returns whether `answer` means `truth`, and sets `rule` to the deciding comparison. TimeLimitPassed: time is over.
 bool equal_trees(const Node& truth, const Node& answer, Deadline& deadline, std::string& rule);
 
 }  // namespace roll::math

@@ -1,5 +1,5 @@
-// One walk over the tree: arithmetic goes through Value, which also stays exact; functions are numeric, on the real
-// line by the real library, so that rounding leaves no imaginary part.
+// One walk over the tree. Arithmetic uses Value, which also stays exact. Functions are numeric; on the real line they
+// use the real library, so that rounding leaves no imaginary part.
 #include "reward/math/evaluate.h"
 
 #include <algorithm>
@@ -106,7 +106,7 @@ class Evaluator {
         return raised(a[0], a[1]);
       case Kind::kNegate:
         return -of(a[0]);
-      case Kind::kDegrees:  // dropped: where its unit matters, it is in radians already
+      case Kind::kDegrees:  // unit dropped: angles of functions were converted to radians before
         return of(a[0]);
       case Kind::kPercent:
         return of(a[0]) / integer_value(100);
@@ -128,7 +128,7 @@ class Evaluator {
     return number_value(node.text, base);
   }
 
-  /// e^x through exp, everything else through power.
+  /// Uses exp for e^x, and power for everything else.
   Value raised(const Node& base, const Node& exponent) {
     if (base.kind == Kind::kSymbol && base.text == "e") return numeric_function(of(exponent), kOneArgument.at("exp"));
     return power(of(base), of(exponent));
@@ -199,7 +199,7 @@ class Evaluator {
     return numeric_function(x, log_of) / numeric_function(base, log_of);
   }
 
-  /// The real root where there is one (odd roots of negative numbers too), else the principal one.
+  /// Returns the real root if there is one (also odd roots of negative numbers), else the principal one.
   static Value root(const Value& x, const Value& degree) {
     const auto n = degree.integer();
     if (n && *n % 2 != 0 && x.real() && x.z.real() < 0) return -root(-x, degree);
@@ -216,7 +216,7 @@ class Evaluator {
     return best;
   }
 
-  /// gcd and lcm of constant integers; of anything else an unknown symmetric function.
+  /// Returns gcd or lcm of constant integers; for other arguments the value of an unknown symmetric function.
   static Value divisors(const Node& node, const std::vector<Value>& x) {
     int64_t result = node.text == "gcd" ? 0 : 1;
     for (const Value& v : x) {
@@ -242,7 +242,7 @@ class Evaluator {
     return smooth("call " + node.text, x);
   }
 
-  /// An arbitrary function that only its name and arguments decide: smooth, so that rounding does not matter.
+  /// Returns an arbitrary value that depends only on name and arguments; smooth, because arguments are rounded.
   static Value smooth(const std::string& name, const std::vector<Value>& x) {
     Value r = integer_value(0);
     r.z = 1 + hash_unit(hash_text(name, 1));

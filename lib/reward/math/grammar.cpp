@@ -1,4 +1,4 @@
-// Lists, relations, sums, products and powers, one function for each level of binding.
+// Parser levels for lists, relations, sums, products and powers: one function per level.
 #include "reward/math/grammar.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ Node Grammar::answer() {
   return node;
 }
 
-/// "or", "and", "lor", "land" or ","; "" where the next token separates nothing.
+/// Returns "or", "and", "lor", "land" or ","; "" if the next token is no separator.
 std::string Grammar::separator() const {
   const Token& token = in_.peek();
   if (token.kind == TokenKind::kText) {
@@ -51,7 +51,7 @@ std::string Grammar::separator() const {
   return token.command("land") || token.command("wedge") ? "land" : "";
 }
 
-/// Whether there are any; `joined` becomes what all of the list's have in common.
+/// Takes separators and returns whether there were any; `joined` becomes the list's common word, or "mixed".
 bool Grammar::take_separators(std::string& joined) {
   std::string word;
   bool is_first = true;
@@ -63,7 +63,7 @@ bool Grammar::take_separators(std::string& joined) {
   return true;
 }
 
-/// Elements between commas, semicolons, "and", "or"; a single one stands for itself.
+/// Reads elements between commas, semicolons, "and", "or"; a single element is returned itself.
 Node Grammar::list() {
   const DepthGuard guard(depth_);
   std::vector<Node> elements = {relation()};
@@ -89,7 +89,7 @@ Node Grammar::relation() {
   return chain;
 }
 
-/// "\pmod{4}", "(mod 4)", "\bmod 4" behind a congruence: one more operand under the operator "mod".
+/// Reads "\pmod{4}", "(mod 4)" or "\bmod 4" after a congruence, as one more operand with the operator "mod".
 void Grammar::modulus(Node& relation) {
   const bool bracket = in_.sign("(") && is_modulus(in_.peek(1));
   if (bracket) in_.next();
@@ -154,7 +154,7 @@ Node Grammar::product() {
   }
 }
 
-/// 3:4 is a quotient; 3:4:5 is known by what its parts are of the first.
+/// Reads ratios: 3:4 is a quotient; 3:4:5 becomes the ratios of its later parts to the first.
 Node Grammar::ratio(Node first) {
   std::vector<Node> parts;
   while (in_.take_sign(":")) parts.push_back(signed_factors());
@@ -184,7 +184,7 @@ bool Grammar::factor_follows(bool function_argument) const {
   return !token.text.starts_with("end:") && !(function_argument && known_function(token.text));
 }
 
-/// Words behind a value are its unit, with their power: "\text{ cm}^2", "apples". Dropped.
+/// Drops words after a value, which are its unit, with their power: "\text{ cm}^2", "apples".
 bool Grammar::take_unit() {
   if (in_.peek().kind != TokenKind::kText || !separator().empty()) return false;
   in_.next();
@@ -193,13 +193,13 @@ bool Grammar::take_unit() {
   return true;
 }
 
-/// The "/ \mathrm{s}" of "5 \mathrm{m} / \mathrm{s}".
+/// Returns whether the unit goes on, as "/ \mathrm{s}" in "5 \mathrm{m} / \mathrm{s}".
 bool Grammar::unit_continues() const {
   const TokenKind next = in_.peek(1).kind;
   return in_.sign("/") && unit_end_ == in_.position() && (next == TokenKind::kText || next == TokenKind::kLetter);
 }
 
-/// Juxtaposed factors. As the argument of a function without brackets it ends before the next function or bracket.
+/// Reads juxtaposed factors. The argument of a function without brackets ends before the next function or bracket.
 Node Grammar::factors(bool function_argument) {
   const bool text_first = in_.peek().kind == TokenKind::kText;
   Node left = postfix();
@@ -219,7 +219,7 @@ Node Grammar::factors(bool function_argument) {
   return left;
 }
 
-/// "4\frac{5}{8}" and "4 5/8" are sums when the fraction is made of digits; "2 \frac{x}{3}" is a product.
+/// Reads "4\frac{5}{8}" and "4 5/8" as sums if the fraction consists of digits; "2 \frac{x}{3}" is a product.
 Node Grammar::mixed_number(Node whole) {
   if (in_.peek().kind == TokenKind::kNumber) {
     const bool fraction = in_.peek(1).sign("/") && in_.peek(2).kind == TokenKind::kNumber;
@@ -231,7 +231,7 @@ Node Grammar::mixed_number(Node whole) {
                      {std::move(whole), make_node(Kind::kDivide, "", {std::move(above), std::move(below)})});
   }
   Node factor = postfix();
-  if (factor.kind == Kind::kPercent || factor.kind == Kind::kDegrees)  // of all that stands before it
+  if (factor.kind == Kind::kPercent || factor.kind == Kind::kDegrees)  // applies to the whole mixed number
     return make_node(factor.kind, "", {mixed_number(std::move(whole), std::move(factor.arguments[0]))});
   return mixed_number(std::move(whole), std::move(factor));
 }
@@ -260,7 +260,7 @@ Node Grammar::postfix() {
   }
 }
 
-/// x^2; x^\circ and x^{\circ} are degrees; x^* and x^+ are names.
+/// Reads a power: x^2; x^\circ and x^{\circ} are degrees; x^* and x^+ are names.
 Node Grammar::with_power(Node base) {
   const DepthGuard guard(depth_);
   in_.next();
@@ -274,7 +274,7 @@ Node Grammar::with_power(Node base) {
   return make_node(Kind::kPower, "", {std::move(base), script()});
 }
 
-/// What stands in a superscript: braces, or one atom (a number whole: x^10 is meant as x^{10}), possibly with a sign.
+/// Reads a superscript: braces, or one atom (a whole number: x^10 means x^{10}), possibly with a sign.
 Node Grammar::script() {
   const DepthGuard guard(depth_);
   if (in_.take_sign("-")) return make_node(Kind::kNegate, "", {script()});

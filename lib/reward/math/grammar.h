@@ -1,7 +1,7 @@
-// The parser of answers: tokens to a tree, by recursive descent, with the habits of mathematical writing: juxtaposition
-// multiplies and binds tighter than "/" (1/2x = 1/(2x)), \frac 34 takes single digits, units and words behind a value
-// are dropped, 4\frac{5}{8} is a mixed number. Its functions are in grammar.cpp (lists, relations, sums, products,
-// powers) and atoms.cpp (numbers, names, brackets, \frac, functions, matrices).
+// Parser of answers: tokens to a tree, by recursive descent, with the conventions of mathematical writing.
+// Juxtaposition multiplies and binds tighter than "/" (1/2x = 1/(2x)); \frac 34 takes single digits; units and words
+// after a value are dropped; 4\frac{5}{8} is a mixed number. grammar.cpp has lists, relations, sums, products and
+// powers; atoms.cpp has numbers, names, brackets, \frac, functions and matrices.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +15,22 @@
 
 namespace roll::math {
 
-/// How letters are read. Both answers of a comparison must be parsed with the letters of both.
+/// How to read letters. Both answers of a comparison must be parsed with the Letters of both.
 struct Letters {
-  /// Those that stand directly before "(" in one of the answers and alone in none: f in f(0) is a function, n in n(n+1)
-  /// is a factor.
+  /// Letters directly before "(" in an answer and never alone: f in f(0) is a function, but n in n(n+1) is a factor.
   std::set<std::string> functions;
-  /// One of the answers has a letter in both cases, as R/r: then case counts, in which writers are careless otherwise.
+  /// One of the answers uses a letter in both cases, such as R and r: then case counts. Otherwise it is ignored, as
+  /// writers are careless.
   bool case_counts = false;
 };
 
+/// Returns how to read the letters of two answers.
 Letters letters_of(std::string_view a, std::string_view b);
 
-/// The tree of `text`. Throws Unreadable.
+/// Parses `text`. Unreadable: it is not mathematics that this parser reads, or too long or too deep.
 Node parse_answer(std::string_view text, const Letters& letters);
 
-/// The parser's position in its tokens.
+/// Tokens with a reading position.
 class TokenReader {
  public:
   explicit TokenReader(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
@@ -52,7 +53,7 @@ class TokenReader {
     if (!take_sign(s)) throw Unreadable("missing " + std::string(s));
   }
 
-  /// The first character of a number token (\frac 34), leaving the rest; other tokens whole.
+  /// Takes the first digit of a number token (\frac 34), leaving the rest; other tokens as a whole.
   Token next_digit() {
     Token& token = tokens_[at_];
     if (token.kind != Token::Kind::kNumber || token.text.size() == 1) return next();
@@ -68,7 +69,7 @@ class TokenReader {
   int taken_ = 0;
 };
 
-/// Counts nested calls; throws Unreadable when too deep.
+/// Counts nested calls. Unreadable: they are too deep.
 class DepthGuard {
  public:
   explicit DepthGuard(int& depth) : depth_(depth) {
@@ -142,14 +143,14 @@ class Grammar {
   TokenReader in_;
   const Letters& letters_;
   int depth_ = 0;
-  size_t unit_end_ = 0;  // where the last unit ended
-  int bars_ = 0;         // open |
+  size_t unit_end_ = 0;  // position after the last unit
+  int bars_ = 0;         // number of open |
 };
 
-/// The determinant of a square matrix, by its cofactors. Throws Unreadable beyond 4 x 4.
+/// Returns the determinant of a square matrix, by cofactors. Unreadable: it is larger than 4 x 4.
 Node determinant(const Node& matrix);
 
-/// Known functions of one or more arguments by their command names (sin, log, gcd, ...).
+/// Returns whether the command names a known function (sin, log, gcd, ...).
 bool known_function(std::string_view name);
 
 }  // namespace roll::math

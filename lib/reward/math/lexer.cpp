@@ -1,4 +1,4 @@
-// One run over the text, by the kind of each character; tables say which commands are only looks, words or other names.
+// One pass over the text, by the kind of each character; commands.h has the tables of commands and synonyms.
 #include "reward/math/lexer.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ bool space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/// The end (one past) of the braces that open at `at`, or npos.
+/// Returns the end (one past) of the braces that open at `at`, or npos.
 size_t closing_brace(std::string_view s, size_t at) {
   int depth = 0;
   for (size_t i = at; i < s.size(); ++i) {
@@ -46,7 +46,7 @@ size_t skip_spaces(std::string_view s, size_t at) {
   return at;
 }
 
-/// Length of a thousands separator at `at` that cannot be anything else, else 0; `comma` also takes a bare one.
+/// Returns the length of an unambiguous thousands separator at `at`, else 0; with `comma` also of a bare comma.
 size_t separator_length(std::string_view s, size_t at, bool comma) {
   for (const std::string_view x : {"{,}", ",\\!", "\\,", "\\!", "{\\,}"})
     if (s.substr(at).starts_with(x)) return x.size();
@@ -62,7 +62,7 @@ bool three_digits(std::string_view s, size_t at) {
          (at + 3 == s.size() || !digit(s[at + 3]));
 }
 
-/// Whether the comma at `at` has one to three digits before it (no leading zero) and three behind.
+/// Returns whether the comma at `at` has one to three digits before it (no leading zero) and three after it.
 bool thousands_comma(std::string_view s, size_t at) {
   size_t begin = at;
   while (begin > 0 && digit(s[begin - 1])) --begin;
@@ -72,7 +72,7 @@ bool thousands_comma(std::string_view s, size_t at) {
   return (first || later) && three_digits(s, at + 1);
 }
 
-/// Whether every comma outside brackets separates thousands (so that "1,000" is one number, "333, 333" are two).
+/// Returns whether every comma outside brackets separates thousands: "1,000" is one number, "333, 333" are two.
 bool commas_are_thousands(std::string_view s) {
   int depth = 0;
   for (size_t i = 0; i < s.size(); ++i) {
@@ -91,12 +91,12 @@ bool commas_are_thousands(std::string_view s) {
   return true;
 }
 
-/// Whether a single upright letter behind a number is a unit, which nobody would take for a variable.
+/// Returns whether a single upright letter after a number is a unit, which nobody would take for a variable.
 bool is_unit_letter(std::string_view text) {
   return text.size() == 1 && std::string_view("mgshLNJWVK").find(text[0]) != std::string_view::npos;
 }
 
-/// "~m/s^2".
+/// Returns whether the text is a compound unit such as "~m/s^2".
 bool is_compound_unit(std::string_view text) {
   const bool is_made_of_units = std::ranges::all_of(text, [](char c) {
     return letter(c) || digit(c) || std::string_view("~ /^{}-").find(c) != std::string_view::npos;
@@ -104,7 +104,7 @@ bool is_compound_unit(std::string_view text) {
   return is_made_of_units && text.find('/') != std::string_view::npos && !digit(text[0]);
 }
 
-/// One run over the text; each `take_*` appends tokens and moves on.
+/// Makes one pass over the text; each `take_*` appends tokens and advances.
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : s_(text), thousands_(commas_are_thousands(text)) {}
@@ -190,8 +190,7 @@ class Lexer {
     add(TokenKind::kNumber, std::move(digits));
   }
 
-  /// The digits that repeat, as "0.1(6)": under a bar, between dots, in brackets right behind the point, or before
-  /// "...".
+  /// Appends repeating digits as "0.1(6)": under a bar, between dots, in brackets after the point, or before "...".
   void take_period(std::string& digits) {
     const Period period = period_at(s_.substr(at_), digits);
     if (period.length == 0) return;
@@ -237,7 +236,7 @@ class Lexer {
     space_ = true;  // \, \! \; \: \$ \( \) \[ \] and "\ "
   }
 
-  /// The "[4pt]" of "\\[4pt]".
+  /// Skips the "[4pt]" of "\\[4pt]".
   void skip_row_gap() {
     if (!s_.substr(at_).starts_with('[')) return;
     const size_t unit = std::min(s_.find_first_not_of("-.0123456789 ", at_ + 1), s_.size());
@@ -294,7 +293,7 @@ class Lexer {
     add(TokenKind::kCommand, name + inside);
   }
 
-  /// A run of letters: a known word, "and"/"or", a unit behind a number, or single letters.
+  /// Takes a run of letters: a known word, "and"/"or", a unit after a number, or single letters.
   void take_letters() {
     const size_t begin = at_;
     while (at_ < s_.size() && letter(s_[at_])) ++at_;

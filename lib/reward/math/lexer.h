@@ -1,5 +1,4 @@
-// LaTeX (or plain text) to tokens.
-// What only changes the looks is dropped here: spaces, \left, \displaystyle, $, quotes.
+// Splits LaTeX or plain text into tokens, for grammar.h. Drops formatting: spaces, \left, \displaystyle, $, quotes.
 #pragma once
 
 #include <string>
@@ -11,7 +10,7 @@ namespace roll::math {
 struct Token {
   enum class Kind { kEnd, kNumber, kLetter, kCommand, kText, kSign };
   Kind kind = Kind::kEnd;
-  // Number: digits; command: its name without backslash; sign: one character, or "\\{", "\\}", "\\\\".
+  // kNumber: digits; kCommand: name without backslash; kSign: one character, or "\\{", "\\}", "\\\\".
   std::string text;
   bool space_before = false;
 
@@ -20,11 +19,11 @@ struct Token {
   bool command(std::string_view t) const { return is(Kind::kCommand, t); }
 };
 
-/// Tokens of `text`, the last one kEnd. Thousands separators are joined into the number: "10,\!080", "1{,}000" always,
-/// "1,000" when every comma outside brackets reads so. Throws Unreadable beyond the limits.
+/// Returns the tokens of `text`; the last one is kEnd. Joins thousands separators into the number: "10,\!080" and
+/// "1{,}000" always, "1,000" if every comma outside brackets can be one. Unreadable: the text exceeds the limits.
 std::vector<Token> tokenize_latex(std::string_view text);
 
-/// Lower-case text without looks: for the comparison of answers that are words, and of equal strings.
+/// Returns lower-case text without formatting, to compare answers that are words or equal strings.
 std::string plain_text(std::string_view text);
 
 }  // namespace roll::math

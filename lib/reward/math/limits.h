@@ -1,5 +1,5 @@
-// Limits on what a malformed answer may cost. A response is untrusted text: every loop over it is linear, every tree
-// bounded, every comparison has a deadline.
+// Limits on the cost of comparing an answer. A response is untrusted text: every loop over it is linear, every tree is
+// bounded, and every comparison has a deadline.
 #pragma once
 
 #include <chrono>
@@ -8,21 +8,21 @@
 
 namespace roll::math {
 
-constexpr size_t kMaxAnswerBytes = 2000;  // longer answers are only compared as text
+constexpr size_t kMaxAnswerBytes = 2000;  // longer answers are compared as text only
 constexpr int kMaxDepth = 60;
 constexpr int kMaxNodes = 1500;
 
-/// The answer is no mathematics that this parser reads, or too much of it. Never leaves compare.cpp.
+/// The answer is not mathematics that this parser reads, or too long. compare.cpp catches it.
 struct Unreadable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The time limit passed. Thrown by Deadline::check, reported as {"error": "timeout"}.
+/// The time limit passed. Thrown by Deadline::check(), reported as {"error": "timeout"}.
 struct TimeLimitPassed : std::runtime_error {
   TimeLimitPassed() : std::runtime_error("time limit") {}
 };
 
-/// A cooperative deadline: looks at the clock at every 64th check.
+/// A cooperative deadline: reads the clock at every 64th check. TimeLimitPassed: the time is over.
 class Deadline {
  public:
   explicit Deadline(double seconds)

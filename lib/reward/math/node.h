@@ -1,4 +1,4 @@
-// The tree of one mathematical answer. Small, owned by value, its depth bounded by the parser.
+// Tree of one mathematical answer: small, owned by value, with a depth bounded by the parser.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 namespace roll::math {
 
 enum class Kind {
-  kNumber,        // text: digits with at most one '.', those that repeat in brackets: 0.1(6)
+  kNumber,        // text: digits with at most one '.', repeating ones in brackets: 0.1(6)
   kBased,         // text: digits; arguments {base}: 43_5
   kSymbol,        // text: "x", "q_n", "\\pi", "\\infty", "i"
-  kText,          // text: words that are no mathematics
+  kText,          // text: words, not mathematics
   kAdd,           // a + b + ...
   kMultiply,      // a b ...
   kDivide,        // a / b
@@ -48,14 +48,14 @@ inline bool is_collection(const Node& node) {
   return node.kind == Kind::kTuple || node.kind == Kind::kSet || node.kind == Kind::kList;
 }
 
-/// "3.1 < x", "x \ne 2", and chains of such.
+/// Returns whether the node is an inequality: "3.1 < x", "x \ne 2", or a chain of these.
 inline bool is_inequality(const Node& node) {
   return is_relation(node) && std::ranges::all_of(node.operators, [](const std::string& op) {
            return op[0] == '<' || op[0] == '>' || op == "!=";
          });
 }
 
-/// Whether `test` holds for the node or anything below it.
+/// Returns whether `test` holds for the node or any node below it.
 template <class Test>
 bool any_node(const Node& node, const Test& test) {
   if (test(node)) return true;

@@ -17,7 +17,7 @@ size_t count_digits(std::string_view s) {
   return std::min(s.find_first_not_of(kDigits), s.size());
 }
 
-/// The digits of "\name{123}" or "\name 1"; `length` becomes what it takes.
+/// Returns the digits of "\name{123}" or "\name 1"; `length` becomes the number of bytes read.
 std::string marked_digits(std::string_view s, std::string_view name, size_t& length) {
   length = 0;
   if (!s.starts_with(name)) return "";
@@ -31,7 +31,7 @@ std::string marked_digits(std::string_view s, std::string_view name, size_t& len
   return std::string(s.substr(at, n));
 }
 
-/// "\dot{1}4285\dot{7}", "\dot{3}".
+/// Returns the digits of "\dot{1}4285\dot{7}" or "\dot{3}".
 std::string dotted_digits(std::string_view s, size_t& length) {
   std::string digits = marked_digits(s, "\\dot", length);
   if (digits.empty()) return "";
@@ -47,14 +47,15 @@ std::string dotted_digits(std::string_view s, size_t& length) {
   return digits + last;
 }
 
-/// "...", "\ldots" or the one character; 0: none.
+/// Returns the length of "...", "\ldots" or the ellipsis character; 0 if there is none.
 size_t ellipsis_length(std::string_view s) {
   for (const std::string_view dots : {"...", "\\ldots", "\\dots", "\\cdots", "\u2026"})
     if (s.starts_with(dots)) return dots.size();
   return 0;
 }
 
-/// How many digits at the end of `decimals` repeat the shortest period, which is seen twice, of one digit three times.
+/// Returns how many digits at the end of `decimals` repeat the shortest period. It must occur at least twice, a single
+/// digit three times.
 size_t repeated_tail(std::string_view decimals, size_t& period) {
   for (period = 1; period <= decimals.size() / 2; ++period) {
     size_t n = period;
@@ -74,7 +75,7 @@ Period behind_ellipsis(std::string_view number, size_t length) {
   return {.length = length, .begin = begin, .digits = std::string(number.substr(begin, period))};
 }
 
-/// The length of "am", "P.M.", "\text{ pm}" behind a time, with the space before it; 0: none.
+/// Returns the length of "am", "P.M." or "\text{ pm}" after a time, with the space before it; 0 if there is none.
 size_t half_of_day(std::string_view s) {
   size_t at = 0;
   while (at < s.size() && (s[at] == ' ' || s[at] == '~')) ++at;

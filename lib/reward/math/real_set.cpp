@@ -1,4 +1,5 @@
-// Disjoint sorted pieces: union sorts and joins, complement swaps pieces and gaps, and the rest follows from the two.
+// Works on disjoint sorted pieces: union sorts and joins, complement swaps pieces and gaps, and the other operations
+// use these two.
 #include "reward/math/real_set.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ bool empty(const Piece& p) {
   return p.low > p.high || (p.low == p.high && (p.low_open || p.high_open));
 }
 
-/// Sorted, overlapping and touching pieces joined.
+/// Sorts the pieces, and joins overlapping and touching ones.
 RealSet normal(RealSet pieces) {
   std::erase_if(pieces, empty);
   std::sort(pieces.begin(), pieces.end(),
@@ -117,7 +118,7 @@ class Reader {
     return intersection(*a, name == "cap" ? *b : complement(*b));
   }
 
-  /// Relations in one symbol between "or", or inequalities between "and".
+  /// Reads relations in one symbol joined by "or", or inequalities joined by "and".
   std::optional<RealSet> joined(const Node& list) {
     const bool is_or = list.text == "or" || list.text == "lor",
                is_and = list.text == "and" || list.text == "land" || std::ranges::all_of(list.arguments, excludes);
@@ -137,7 +138,7 @@ class Reader {
     return is_relation(node) && node.operators == std::vector<std::string>{"!="};
   }
 
-  /// x \ne 1, 2: the name stands before the first number only.
+  /// Returns whether the list is x \ne 1, 2, with the name before the first number only.
   static bool is_exclusion(const Node& list) {
     return excludes(list.arguments[0]) && std::none_of(list.arguments.begin() + 1, list.arguments.end(), is_relation) &&
            list.text != "mixed";
@@ -149,7 +150,7 @@ class Reader {
     return intersection(*rest, complement(points({list.arguments.begin() + 1, list.arguments.end()})));
   }
 
-  /// A chain in one symbol, which is one whole operand: x > 5, 1 < x \le 2, x \ne 0.
+  /// Reads a chain in one symbol, which is one whole operand: x > 5, 1 < x \le 2, x \ne 0.
   std::optional<RealSet> relation(const Node& node) {
     RealSet set = {{-kInfinity, kInfinity, true, true}};
     for (size_t i = 0; i < node.operators.size(); ++i) {
@@ -165,7 +166,7 @@ class Reader {
     return set;
   }
 
-  /// A symbol, or the distance |x + a| of one from a number.
+  /// Returns whether the node is a symbol, or its distance |x + a| from a number.
   static bool is_bounded(const Node& node) {
     if (node.kind == Kind::kSymbol) return node.text != "\\infty" && node.text != "\\pi" && node.text != "e";
     return node.kind == Kind::kFunction && node.text == "abs" && is_bounded(innermost(node));
@@ -181,7 +182,7 @@ class Reader {
     return symbol_ == node.text;
   }
 
-  /// |x + a| < b.
+  /// Reads |x + a| < b.
   std::optional<RealSet> distance(const std::string& op, bool on_left, const Node& unknown, const Node& bound) {
     const Node& inside = unknown.arguments[0];
     const long double centre = inside.kind == Kind::kAdd ? -real_constant(inside.arguments[1], deadline_) : 0;
@@ -204,7 +205,7 @@ class Reader {
   }
 
   Deadline& deadline_;
-  std::string symbol_;  // of all relations
+  std::string symbol_;  // the symbol of all relations
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Sets of real numbers with constant ends: (0, 9) \cup (9, 36), x > 5, \mathbb{R} \setminus \{0\}, \{1\} \cup [2, 3).
+// Sets of real numbers with constant bounds, for equal_trees.cpp: (0, 9) \cup (9, 36), x > 5, \mathbb{R} \setminus
+// \{0\}, \{1\} \cup [2, 3).
 #pragma once
 
 #include <optional>
@@ -17,10 +18,10 @@ struct Piece {
 /// Disjoint pieces in ascending order.
 using RealSet = std::vector<Piece>;
 
-/// The set that `node` writes, or nothing when it writes no such set (symbolic ends, several symbols, ...).
+/// Returns the set that `node` describes, or nullopt if it describes none (symbolic bounds, several symbols, ...).
 std::optional<RealSet> real_set(const Node& node, Deadline& deadline);
 
-/// Equal pieces; ends to 12 digits.
+/// Returns whether the pieces are equal, with bounds compared to 12 digits.
 bool same_set(const RealSet& a, const RealSet& b);
 
 }  // namespace roll::math

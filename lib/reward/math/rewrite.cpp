@@ -8,7 +8,7 @@ bool has_plus_minus(const Node& node) {
   return any_node(node, [](const Node& n) { return n.kind == Kind::kPlusMinus; });
 }
 
-/// Every +- taken as + (upper) or - (lower), every -+ the other way.
+/// Returns the node with every +- as + (upper) or - (lower), and every -+ the other way.
 Node with_sign(const Node& node, bool upper) {
   Node copy = node;
   for (Node& argument : copy.arguments) argument = with_sign(argument, upper);

@@ -1,5 +1,5 @@
-// Every operation carries both kinds of knowledge along: the bound of the approximation grows by the operands' errors
-// and one rounding, the residue is computed modulo the prime and lost (exact = false) where the result is not rational.
+// Every operation updates both representations. The error bound grows by the operands' errors and one rounding. The
+// residue is computed modulo the prime, and dropped (exact = false) if the result is not rational.
 #include "reward/math/value.h"
 
 #include <cmath>
@@ -29,7 +29,7 @@ uint64_t inverse_mod(uint64_t a) {
   return power_mod(a, kPrime - 2);
 }
 
-/// What two operands have in common; z, error and residue are the caller's.
+/// Combines the flags of two operands; callers set z, error and residue.
 Value combine(const Value& a, const Value& b) {
   Value r;
   r.exact = a.exact && b.exact;
@@ -45,7 +45,7 @@ Complex integer_power(Complex base, uint64_t n) {
   return result;
 }
 
-/// a^b; integer exponents exactly (a real base stays real), 0^0 = 1.
+/// Returns a^b; exact for integer exponents (a real base stays real), 0^0 = 1.
 Complex raise(Complex a, Complex b) {
   const bool integer = b.imag() == 0 && std::floor(b.real()) == b.real() && std::abs(b.real()) < 1e9L;
   if (a.imag() == 0 && b.imag() == 0 && (a.real() > 0 || integer)) return std::pow(a.real(), b.real());

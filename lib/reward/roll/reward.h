@@ -1,4 +1,4 @@
-// A reward of one's own for `roll train` and `roll score`: this header, a function, and one line that gives it a name.
+// Public header for reward plug-ins of `roll train` and `roll score`: write a function and one line that names it.
 //
 //   #include <roll/reward.h>
 //
@@ -8,16 +8,16 @@
 //   }
 //   ROLL_REWARD(short_and_right, short_and_right)
 //
-// Built as a shared library (find_package(roll) and roll_add_reward(mylib my_reward.cpp)) and named in the
+// Build it as a shared library (find_package(roll) and roll_add_reward(mylib my_reward.cpp)) and name it in the
 // configuration:
 //
 //   rewards:
 //     math: {type: plugin, library: build/libmylib.so, name: short_and_right, args: {per_token: 0.001}}
 //
-// The function is called once per response, from `world_size` threads at once: what it keeps must bear that. It cannot
-// be interrupted, so timeout_s does not hold for it. A response that it cannot judge is an exception, whose text is
-// reported; what becomes of such a response is on_reward_error's affair. What crashes it ends the run: untrusted code
-// belongs in a `type: command`.
+// The function is called once per response, from `world_size` threads at once, so it must be thread-safe. It cannot be
+// interrupted: timeout_s does not apply. For a response that it cannot judge it throws an exception, whose text is
+// reported; on_reward_error decides how the response counts. A crash ends the run: use `type: command` for untrusted
+// code.
 //
 // The library must be built with the C++ compiler family that roll was built with.
 #pragma once
@@ -31,10 +31,10 @@
 
 namespace roll {
 
-/// Raised when what stands below changes.
+/// Increased when the declarations below change.
 constexpr uint32_t kRewardAbiVersion = 1;
 
-/// What std::string and the exceptions that cross the boundary are made of.
+/// The C++ standard library ABI, on which std::string and exceptions across the boundary depend.
 #if defined(_LIBCPP_VERSION)
 constexpr const char* kRewardCxxAbi = "libc++";
 #elif _GLIBCXX_USE_CXX11_ABI
@@ -45,11 +45,11 @@ constexpr const char* kRewardCxxAbi = "libstdc++ with the ABI from before C++11"
 
 struct RewardOutput {
   double reward = 0;                                          // finite, within +-1,000,000
-  double score = 0;                                           // the verdict: 1 is right, 0 is wrong
-  std::vector<std::pair<std::string, std::string>> detail{};  // reasons, by name
+  double score = 0;                                           // verdict: 1 is right, 0 is wrong
+  std::vector<std::pair<std::string, std::string>> detail{};  // reasons: name, text
 };
 
-/// One response. All texts are UTF-8 as far as the model wrote such.
+/// One response. All texts are UTF-8, as far as the model wrote valid UTF-8.
 class RewardContext {
  public:
   virtual ~RewardContext() = default;
@@ -60,16 +60,17 @@ class RewardContext {
   virtual const std::string& tag() const = 0;
   virtual const std::string& domain() const = 0;
   virtual const std::string& finish_reason() const = 0;  // stop | length | stop_string | abort
-  virtual int64_t num_response_tokens() const = 0;       // that the model drew, in all turns
+  virtual int64_t num_response_tokens() const = 0;       // generated tokens, in all turns
 
-  /// A column of the data row: a string's text, anything else as JSON; nothing where it is missing or null.
+  /// Returns a column of the data row: a string's text, other types as JSON; nullopt if it is missing or null.
   virtual std::optional<std::string> column(const std::string& name) const = 0;
 
-  /// A key of `args` as it was written.
+  /// Returns the value of a key of `args` as written; nullopt if it is missing.
   virtual std::optional<std::string> arg(const std::string& key) const = 0;
 
-  // ---- made of the above
+  // ---- convenience functions
 
+  /// Returns a key of `args` as a number. std::invalid_argument: its text is not a number.
   double number(const std::string& key, double fallback) const {
     const auto text = arg(key);
     if (!text) return fallback;
@@ -85,7 +86,7 @@ class RewardContext {
   }
 };
 
-/// What a library exports under the symbol roll_reward_<name>. The first two members never move.
+/// The object that a library exports as roll_reward_<name>. The first two members never move.
 struct RewardExport {
   uint32_t abi_version;
   const char* cxx_abi;
