@@ -1,5 +1,5 @@
-// How long the responses to a prompt were when it was sampled before. Only a hint at what to start first: nothing that
-// is sampled depends on it, and a run that goes on does without.
+// Mean response length of each prompt in earlier steps, for RolloutWorker. It is only a hint at what to start first:
+// samples do not depend on it, and a resumed run starts without it.
 #pragma once
 
 #include <cstdint>
