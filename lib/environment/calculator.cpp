@@ -73,7 +73,7 @@ class Arithmetic {
     return value;
   }
 
-  /// Of the divisor's sign, as Python's.
+  /// Returns the remainder with the divisor's sign, as in Python.
   static double remainder(double value, double by) { return value - by * std::floor(value / by); }
 
   double signed_power() {
