@@ -6,7 +6,7 @@ namespace roll {
 
 namespace {
 
-constexpr double kWindow_s = 61;  // a minute, and how much earlier one request may arrive than another
+constexpr double kWindow_s = 61;  // a minute, plus one second for requests that arrive at different speeds
 
 }  // namespace
 
