@@ -39,6 +39,7 @@ class EnvironmentThreads {
   void begin(int64_t trajectory, const std::string& tag, uint64_t seed, std::string observation);
   /// Sends the model's message. One message at a time per trajectory.
   void step(int64_t trajectory, std::string message);
+  /// Ends the trajectory and frees its environment.
   void end(int64_t trajectory);
 
  private:

@@ -80,7 +80,7 @@ bool GroupQuota::has_what_is_allowed() const {
   return std::ranges::all_of(domains_, [](const Domain& domain) { return domain.num_kept >= domain.allowed; });
 }
 
-/// Number of prompts to start, `num_additional` of them ahead of need.
+/// Number of prompts to start, including `num_additional` ahead of need.
 int64_t GroupQuota::Domain::missing(int64_t num_additional) const {
   const int64_t lacking = allowed - std::ranges::count(verdicts, Verdict::kUseful);
   if (lacking <= 0) return 0;

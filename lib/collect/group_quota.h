@@ -43,8 +43,8 @@ class GroupQuota {
 
   /// Returns the prompts that should start now.
   std::vector<Prompt> next();
-  /// Limits what is sampled at once or kept to floor(share * owed) groups per domain, none ahead of need. share >= 1:
-  /// no limit.
+  /// Caps the groups that are sampled or kept at floor(share * owed) per domain, without prompts ahead of need. share
+  /// >= 1: no cap.
   void limit(double share);
   /// Returns true if each domain has kept all groups that the limit allows.
   bool has_what_is_allowed() const;
@@ -59,6 +59,7 @@ class GroupQuota {
   struct Counts {
     int64_t sampled = 0, dropped = 0, aborted = 0;  // groups: kept or dropped; dropped; started but not needed
   };
+  /// Returns the counts so far, by domain.
   std::map<std::string, Counts> counts() const;
   /// Returns, for a full step, the mean score of each group up to the last needed one, by domain and in prompt order;
   /// nullopt if no scores were awaited or none could be judged.

@@ -24,6 +24,7 @@ class PolicyEngine {
   /// Updates the sampler's copy of the weights, if it has one, and creates the engine. **Collective** over the world if
   /// trainer and sampler use different ranks.
   void open();
+  /// Destroys the engine and brings offloaded tensors back to the device.
   void close();
   /// Returns the engine; null if it is closed or this rank has no sampler.
   Engine* get() { return engine_ ? &*engine_ : nullptr; }

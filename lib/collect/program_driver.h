@@ -1,6 +1,5 @@
 // Drives the user's environment programs, for EnvironmentPool. Each program plays one level at a time; one thread talks
-// to all of them and handles answers in the order in which they come. Trajectories without a program wait here, and
-// nowhere else.
+// to all programs and takes answers as they come. Trajectories without a program wait here, and nowhere else.
 #pragma once
 
 #include <deque>

@@ -13,11 +13,13 @@ namespace roll {
 
 class PromptLengths {
  public:
+  /// `length`: tokens of one response.
   void add(const Row& row, int64_t length) {
     Sum& sum = sums_[row.origin];
     sum.tokens += length;
     ++sum.responses;
   }
+  /// Returns the mean length in tokens; nullopt if the prompt was never sampled.
   std::optional<double> mean(const Row& row) const {
     const auto found = sums_.find(row.origin);
     if (found == sums_.end()) return std::nullopt;

@@ -35,6 +35,7 @@ struct Packet {
   int64_t length = 0;  // length() of a question
 };
 using AnswerPackets = std::function<std::vector<Packet>(const std::vector<Packet>& questions)>;
+/// Does the work of request_answers(), on encoded messages. **Collective** over the role's world.
 std::vector<std::optional<Packet>> request_packets(const std::vector<Packet>& mine, RoleMesh& role,
                                                    const AssignRequests& share_out, const AnswerPackets& answer,
                                                    std::string_view name);

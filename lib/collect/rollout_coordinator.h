@@ -59,10 +59,12 @@ class RolloutCoordinator : public RequestSource {
   /// Waits for scores and takes everything out of `rewards`, so that another job may use it until this one begins
   /// again.
   void park();
+  /// Index of the first request of the current engine run.
   int64_t first_request() const { return first_request_; }
 
   /// Returns the sample of a request. Requests are numbered in the order in which this group received them.
   const SampleIndex& sample(int64_t request) const { return requests_.at(request).sample; }
+  /// Returns the key of the request's random numbers.
   uint64_t sequence_id(int64_t request) const { return requests_.at(request).sequence_id; }
   /// Returns the weight versions that drew the request's `num_tokens` tokens.
   std::vector<WeightsRun> weights_of(int64_t request, int64_t num_tokens) const;

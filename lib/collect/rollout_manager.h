@@ -29,7 +29,7 @@ class RolloutManager {
                  Communicator& world);
 
   /// Completes the step and returns what this rank sampled for it. `metrics`: gets metrics of all ranks. **Collective**
-  /// over the world. Stopped: a stop was requested, on all ranks. UserError: see GroupQuota::add().
+  /// over the world. Throws Stopped on all ranks if a stop was requested. UserError: see GroupQuota::add().
   std::vector<RolloutRecord> step(int64_t step, Metrics& metrics);
   /// Samples `count` rows of a validation set from row `first` on; returns this rank's records. **Collective** over the
   /// world. Stopped: see step().

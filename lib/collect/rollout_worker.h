@@ -77,12 +77,12 @@ class RolloutWorker {
   void run_ahead(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
                  const std::function<bool()>& should_pause);
   /// Samples with the weights meant for the job until it is complete. **Collective** over the world; ranks without a
-  /// sampler call attend_rollouts(). Stopped: a stop was requested, on all ranks.
+  /// sampler call attend_rollouts(). Throws Stopped on all ranks if a stop was requested.
   void complete(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer);
   /// Ends a complete job; call it once. Returns, on each group's leader, the records that the group sampled and whose
-  /// scores counted, group by group; group_index counts prompts in their given order. Warns once per domain and step of
-  /// failed rewards on this rank, and once per domain of time-outs in most responses. **Collective** over the sampler's
-  /// ranks. UserError: a domain's environment failed in all trajectories.
+  /// scores counted, group by group; group_index counts prompts in their given order. Warns once per domain and step
+  /// about failed rewards on this rank, and once per domain if most of them timed out. **Collective** over the
+  /// sampler's ranks. UserError: a domain's environment failed in all trajectories.
   std::vector<RolloutRecord> finish(RolloutJob& job);
 
  private:
@@ -111,7 +111,7 @@ class RolloutWorker {
 };
 
 /// Runs the judging models on ranks without a sampler, while the others are in RolloutWorker::complete().
-/// **Collective** over the world. Stopped: a stop was requested, on all ranks.
+/// **Collective** over the world. Throws Stopped on all ranks if a stop was requested.
 void attend_rollouts(RewardModels& models, RoleMesh& samplers, int64_t step);
 
 /// Returns the records of all ranks, in data order. **Collective**.

@@ -78,7 +78,7 @@ class TurnSource : public RequestSource {
   Trajectories& open_;
   OnOver on_over_;
   int64_t first_;                  // the coordinator's number of the first request here
-  std::vector<Request> requests_;  // by the coordinator's number, less the first
+  std::vector<Request> requests_;  // index: the coordinator's number minus first_
   std::vector<int64_t> owners_;    // by the engine's number
   std::vector<int64_t> ended_;     // the engine's numbers of ended turns; cancelling these frees their sequence ids
   std::vector<int64_t> waiting_;   // requests that await their environments' answers

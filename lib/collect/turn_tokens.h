@@ -41,6 +41,7 @@ class TurnTokens {
 
   /// Returns the prompt of a turn with its own context: `messages` and the generation prompt.
   std::vector<int64_t> prompt(const Json& messages) const;
+  /// Returns `text` changed so that it spells no special token.
   std::string disarmed(const std::string& text) const { return tokenizer_.disarmed(text); }
 
  private:

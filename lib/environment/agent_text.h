@@ -1,4 +1,4 @@
-// Turns what an environment shows into chat messages, for TurnSource and the data rows of levels.
+// Turns what an environment shows into chat messages, for TurnSource and train/environment_rows.
 #pragma once
 
 #include <cstdint>

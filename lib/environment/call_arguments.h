@@ -1,4 +1,4 @@
-// Types of tool-call arguments that a model writes bare, without JSON's quotes: the tool's schema says which are
+// Parser of tool-call arguments that a model writes bare, without JSON's quotes: the tool's schema says which are
 // strings. For tagged_calls.cpp.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Settings of environments, custom_envs.<tag>, with ROLL's keys. For the environments, RolloutWorker and the data rows.
+// Settings of environments, custom_envs.<tag>, with ROLL's keys. For the environments, lib/collect and lib/train.
 #pragma once
 
 #include <cstdint>

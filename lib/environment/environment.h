@@ -20,7 +20,7 @@
 
 namespace roll {
 
-/// First messages of a level.
+/// Instruction and first observation of a level.
 struct Opening {
   std::string instruction;  // said once, before the first observation; may be empty
   std::string observation;
@@ -53,7 +53,7 @@ constexpr double kLargestTurnReward = 1e6;
 /// Why an environment has no answer.
 enum class EnvironmentFault {
   kTimeout,   // no answer in time
-  kCrash,     // it ended or threw
+  kCrash,     // it exited or threw
   kGarbage,   // unreadable answer
   kFlood,     // answer too long
   kProtocol,  // readable answer that breaks the protocol

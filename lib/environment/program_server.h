@@ -1,6 +1,6 @@
 // Server of `roll serve-environment`: programs that play for trainers on other hosts, which connect through
-// remote_peer.h. Each connection that proves to know the secret gets one program, started at its first question and
-// stopped when it closes. One thread serves all.
+// remote_peer.h. Each client that proves to know the secret gets one program, started at its first question and stopped
+// with its connection. One thread serves all.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@ class ProgramServer {
   /// need too many descriptors. SystemError: the port is taken.
   ProgramServer(BoxedProgram program, bool is_boxed, const Endpoint& at, const JobSecret& secret, int64_t most);
   Endpoint endpoint() const { return door_.endpoint(); }
+  /// Serves until `should_stop` returns true.
   void run(const std::function<bool()>& should_stop);
 
  private:

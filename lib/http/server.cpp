@@ -359,7 +359,7 @@ struct HttpServer::Parts {
   std::condition_variable changed, look;  // look: wakes the check for slow connections
   ConnectionList connections;
   std::set<Exchange*> open;                             // requests that await an answer
-  size_t num_arriving_bytes = 0, num_handed_bytes = 0;  // bytes of bodies
+  size_t num_arriving_bytes = 0, num_handed_bytes = 0;  // bytes of bodies: arriving; at handlers
   size_t num_unsent_bytes = 0;                          // bytes of unread answers
   int num_answering = 0;                                // running handlers
   bool stops = false, drops_all = false, is_over = false;

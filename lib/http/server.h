@@ -4,7 +4,7 @@
 // One thread serves all connections. Each complete request is answered by its own thread, so handlers may block. Limits
 // apply to heads, bodies, unread streams, the time in which a request must arrive, and the number of connections. When
 // connections run out, those that have kept the server waiting longest are closed first. When bytes run out, the
-// request with most of them makes room. A request whose length is in doubt ends its connection.
+// largest request or answer makes room. A request whose length is in doubt ends its connection.
 //
 // Non-goals: TLS, compressed bodies, files, multipart forms.
 #pragma once

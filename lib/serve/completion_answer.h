@@ -20,6 +20,7 @@ class CompletionAnswer {
   /// Adds new tokens and returns the stream chunks for them, in order. Ignore the chunks if the request does not
   /// stream.
   std::vector<Json> hear(ChoiceNews news);
+  /// Returns true if all choices have ended.
   bool is_whole() const { return num_open_ == 0; }
 
   /// Returns the whole answer. Requires is_whole().

@@ -40,7 +40,9 @@ class PendingAnswer {
   std::vector<ChoiceNews> take(std::chrono::milliseconds patience);
 
   bool hears_tokens() const { return hears_tokens_; }
+  /// Adds news for take().
   void put(ChoiceNews news);
+  /// Makes take() throw Unavailable with `why`, after the news so far.
   void fail(const std::string& why);
 
  private:

@@ -134,7 +134,7 @@ RequestSource::Change RequestQueue::next(const Queue& queue) {
 
 void RequestQueue::drop_cancelled(Change& change) {
   for (const auto& answer : std::exchange(cancelled_, {})) {
-    drop_waiting(answer);  // also choices interrupted since
+    drop_waiting(answer);  // interrupted choices wait again
     std::erase_if(begun_, [&](const auto& entry) {
       if (entry.second.asked->answer != answer) return false;
       change.cancelled.push_back(entry.first);

@@ -18,7 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLook{200};     // interval of checks for clients that hung up
-constexpr double kSessionWait_s = 10;  // for an untaken session
+constexpr double kSessionWait_s = 10;  // wait for an untaken session
 constexpr size_t kLargeBody = 256 << 10;
 constexpr const char* kJson = "application/json";
 

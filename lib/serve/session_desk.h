@@ -1,5 +1,5 @@
 // Interface through which CompletionServer hands out agent sessions. A session is a series of requests and a final
-// reward; the agent that takes it makes all its requests, with its id.
+// reward; the agent that takes it makes all its requests, under the same name.
 #pragma once
 
 #include <chrono>

@@ -13,8 +13,7 @@ std::vector<TokenScore> score_tokens(const Transformer& model, const std::vector
                                      int64_t num_likeliest, double temperature) {
   const at::NoGradGuard no_grad;
   const double divisor = temperature > 0 ? temperature : 1;
-  const int64_t begin = first - 1,
-                count = std::ssize(ids) - first;  // position p predicts token p + 1
+  const int64_t begin = first - 1, count = std::ssize(ids) - first;  // position p predicts token p + 1
   if (count <= 0) return {};
   const PackedTokens tokens = pack_tokens({ids}, model.device());
   const at::Tensor wanted = at::zeros({std::ssize(ids)}, at::kFloat);
