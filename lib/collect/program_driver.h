@@ -48,7 +48,7 @@ class ProgramDriver {
     std::optional<TurnAnswer> failed{};  // answer to all further steps
   };
   struct Kind {
-    std::deque<int64_t> waiting{};  // trajectories
+    std::deque<int64_t> waiting{};  // trajectories without a program
     std::vector<std::unique_ptr<Seat>> seats{};
   };
   struct Trajectory {

@@ -15,13 +15,13 @@ namespace {
 
 constexpr int64_t kWord_bytes = 4;
 
-/// Packets of all ranks, numbered rank after rank.
+/// Packets of all ranks, rank 0's first.
 struct Packets {
   std::vector<int64_t> bytes, words, lengths;
   Distribution at;  // each rank is a group
 };
 
-/// **Collective**.
+/// Gathers the packet sizes of all ranks. **Collective**.
 Packets all_gather_packet_lengths(const std::vector<Packet>& mine, Communicator& world, std::string_view name) {
   PacketLengths own;
   for (const Packet& packet : mine)
@@ -40,7 +40,7 @@ Packets all_gather_packet_lengths(const std::vector<Packet>& mine, Communicator&
   return all;
 }
 
-/// **Collective**.
+/// Returns the packets that `to` gives this rank. **Collective**.
 std::vector<Packet> redistribute(const std::vector<Packet>& mine, const Packets& all, const Distribution& to,
                                  Communicator& world, std::string_view name) {
   std::string words;  // redistribute() moves columns of words

@@ -133,7 +133,7 @@ class RolloutCoordinator : public RequestSource {
   std::vector<int64_t> queues_;         // last reported queue length, by group
   std::optional<int64_t> told_length_;  // queue length last reported by this group
   int64_t first_request_ = 0;
-  int64_t num_expected_ = 0, num_finished_ = 0;  // responses, of all groups
+  int64_t num_expected_ = 0, num_finished_ = 0;  // responses of all groups
   bool has_begun_ = false, waits_for_models_ = false;
   std::map<std::string, std::map<int64_t, RewardQuery>> parked_;
   std::optional<StopKind> wish_;  // stop request of a rank of this group

@@ -23,8 +23,8 @@ struct RewardedResponses {
 
 /// Statistics of one rollout job.
 struct RolloutStatistics {
-  double generate_s = 0;                       // while this rank had something to sample
-  double wait_s = 0;                           // while only other ranks had something to sample
+  double generate_s = 0;                       // seconds in which this rank had something to sample
+  double wait_s = 0;                           // seconds in which only other ranks had
   double rewards_s = 0;                        // waiting for rewards, with nothing to sample
   SamplerCounts counts;                        // sums over ranks; most_pages: the largest
   std::map<std::string, RewardFaults> faults;  // by domain, over all ranks

@@ -38,7 +38,7 @@ struct Trajectory {
   int64_t session = -1;        // number in the leader's pool; -1: none
   bool awaits_answer = false;  // from the environment
   std::string observation{};   // shown to the next turn
-  Stopwatch watch{};           // since it began
+  Stopwatch watch{};           // time since the start
 };
 
 /// Returns the reward of a finished trajectory: the sum of its turns' rewards. The score is 1 or 0 if the environment

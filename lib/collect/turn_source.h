@@ -77,9 +77,9 @@ class TurnSource : public RequestSource {
   Limits limits_;
   Trajectories& open_;
   OnOver on_over_;
-  int64_t first_;                  // the coordinator's number of the first request here
+  int64_t first_;                  // the coordinator's number of this object's first request
   std::vector<Request> requests_;  // index: the coordinator's number minus first_
-  std::vector<int64_t> owners_;    // by the engine's number
+  std::vector<int64_t> owners_;    // request by the engine's number
   std::vector<int64_t> ended_;     // the engine's numbers of ended turns; cancelling these frees their sequence ids
   std::vector<int64_t> waiting_;   // requests that await their environments' answers
 };

@@ -12,7 +12,7 @@ namespace {
 constexpr int kMostDepth = 100;
 constexpr double kWhole = 9007199254740992;  // 2^53: below it whole numbers are exact
 
-/// Recursive descent; blanks are skipped behind each symbol.
+/// Recursive-descent parser; skips blanks after each symbol.
 class Arithmetic {
  public:
   explicit Arithmetic(const std::string& text) : text_(text) { skip(); }

@@ -11,7 +11,7 @@ namespace roll {
 
 struct ToolCall {
   std::string name;
-  std::string arguments;  // a JSON object, as text
+  std::string arguments;  // text of a JSON object
 };
 
 /// A text and the current position in it.

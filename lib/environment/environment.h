@@ -22,7 +22,7 @@ namespace roll {
 
 /// Instruction and first observation of a level.
 struct Opening {
-  std::string instruction;  // said once, before the first observation; may be empty
+  std::string instruction;  // shown once, before the first observation; may be empty
   std::string observation;
 };
 

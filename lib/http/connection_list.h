@@ -21,7 +21,7 @@ class ConnectionList {
 
   /// Returns true if nine tenths of the places are taken: close_slow() is due.
   bool is_crowded() const { return num_too_many() > 0; }
-  /// Closes slow connections. Returns the time at which the next one will be slow.
+  /// Closes slow connections. Returns when the next one will be slow.
   Clock::time_point close_slow();
   void close_all();
 

@@ -70,7 +70,7 @@ class RequestQueue : public RequestSource, public CompletionSink {
     const uint64_t number;  // identifies the request
     int64_t num_begun = 0;
     // Used by the engine's thread only.
-    std::deque<Begun> interrupted;  // choices to be begun again
+    std::deque<Begun> interrupted;  // choices to start again
     int64_t num_running = 0;
 
     const std::vector<int64_t>& prompt_of(int64_t choice) const;

@@ -12,7 +12,7 @@ namespace roll {
 
 struct ServerSettings {
   std::string host = "127.0.0.1";
-  int port = 8000;                  // 0: a free one
+  int port = 8000;                  // 0: a free port
   std::string port_key = "--port";  // name of the port in messages
   std::string api_key;              // "": no key needed
   int64_t max_body_bytes = 0;       // largest request body

@@ -81,7 +81,7 @@ struct EnvironmentSettings {
 /// How a level begins. All texts are UTF-8.
 struct EnvironmentOpening {
   std::string observation{};
-  std::string instruction{};  // said once, before the first observation; may be empty
+  std::string instruction{};  // shown once, before the first observation; may be empty
   std::string tools{};        // JSON: list for chat templates, [{"type": "function", "function": {"name", ...}}]
 };
 
