@@ -12,13 +12,13 @@ namespace {
 
 constexpr const char* kRule = "what was sampled stays as it was: send back what was answered, and add to it";
 
-/// Where two texts first differ.
+/// Describes the first difference of two texts.
 std::string text_difference(const std::string& before, const std::string& now) {
   const auto [at, was, is] = first_difference(before, now);
   return fmt::format("at character {} there was {} and is now {}", at, was, is);
 }
 
-/// Names and arguments of calls; what else clients write of them means nothing.
+/// Returns names and arguments of the tool calls; other fields do not matter.
 Json calls_of(const Json& message) {
   Json calls = Json::array();
   if (!message.contains("tool_calls")) return calls;
@@ -29,7 +29,7 @@ Json calls_of(const Json& message) {
   return calls;
 }
 
-/// How a message differs from the one that was there; nothing: it does not.
+/// Describes how a message differs from the earlier one; nullopt if it does not.
 std::optional<std::string> message_difference(const Json& before, const Json& now) {
   if (before["role"] != now["role"])
     return fmt::format("its role was {} and is now {}", to_line(before["role"]), to_line(now["role"]));

@@ -1,5 +1,6 @@
-// What was said in a session of an agent, and where in it a request goes on: nothing that was sampled becomes text and
-// tokens again, so a request must hold what was said before as it was, and only what it adds becomes tokens.
+// History of an agent session, for AgentSessions: a tree with one node per model turn. Finds the node that a request
+// continues. Sampled tokens are never decoded and tokenized again: a request must repeat the earlier conversation
+// unchanged; only its new part is tokenized.
 #pragma once
 
 #include <cstdint>
@@ -17,32 +18,32 @@
 
 namespace roll {
 
-/// All that was said up to the end of a turn of the model's; the first node: before any.
+/// The conversation up to the end of one model turn. The first node holds the conversation before any turn.
 struct AgentNode {
-  Json messages{};                    // of a chat
-  Json variables{};                   // of its template
-  std::vector<Json> answers{};        // lists of messages, between turns
-  std::optional<std::string> text{};  // of a text
+  Json messages{};                    // chat requests only
+  Json variables{};                   // variables of the chat template
+  std::vector<Json> answers{};        // messages added between turns, one list per gap
+  std::optional<std::string> text{};  // text requests only
   AgentTurn so_far{};
-  std::map<std::vector<int64_t>, int64_t> num_draws{};  // by the tokens between it and the turn
+  std::map<std::vector<int64_t>, int64_t> num_draws{};  // next turns started here; key: tokens in between
 };
 
-/// Behind which node a turn is drawn.
+/// Position in the tree at which a turn is sampled.
 struct AgentPlace {
   size_t node = 0;
-  Json added = Json::array();      // messages
-  std::vector<int64_t> between{};  // their tokens
+  Json added = Json::array();      // messages after the node
+  std::vector<int64_t> between{};  // tokens between the node and the turn
 };
 
-/// Before the first turn.
+/// Returns the first node: the conversation of the session's first request.
 AgentNode first_node(const CompletionRequest& request);
 
-/// Where a request of a session goes on that has such nodes. UserError: it tells otherwise what was said before, and
-/// where it first differs; it adds nothing; as TurnTokens::behind().
+/// Finds the node that `request` continues. UserError: the request changes earlier messages or tokens (names the first
+/// difference), adds nothing, or uses another endpoint than the session; or TurnTokens::behind() fails.
 AgentPlace place_of(const std::vector<AgentNode>& nodes, const CompletionRequest& request, const TurnTokens& tokens,
                     const Tokenizer& tokenizer);
 
-/// Once the model has said `text` there.
+/// Returns the node after the model's turn `text` at `place`; the caller sets so_far.
 AgentNode next_node(const AgentNode& before, const AgentPlace& place, const CompletionRequest& request,
                     const std::string& text, ToolCallForm form);
 

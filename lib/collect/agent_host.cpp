@@ -15,21 +15,20 @@ namespace {
 
 constexpr int64_t kMostBodyBytes = int64_t{16} << 20;
 constexpr double kAnswerTimeout_s = 7 * 86400;  // the policy may be training meanwhile
-constexpr double kLook_s = 0.05, kPause_s = 1;  // at programs; before one that came to nothing is started again
-constexpr int64_t kMostFutile = 3;              // of programs in a row
+constexpr double kLook_s = 0.05, kPause_s = 1;  // interval of checks; delay before a restart without a session
+constexpr int64_t kMostFutile = 3;              // programs in a row that ended before they took a session
 
 std::string random_key() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-/// Programs that take sessions. One that ends is started again, and its session is over; one whose
-/// session failed is ended.
+/// Agent programs. One that exits is restarted, and its session fails. One whose session failed is stopped.
 class AgentPrograms {
  public:
   AgentPrograms(const EnvironmentArgs& args, std::string base_url, std::string key, AgentSessions& sessions)
       : args_(args), base_url_(std::move(base_url)), key_(std::move(key)), sessions_(sessions) {
-    thread_ = std::thread([this] { watch(); });  // which starts them: they end when it does
+    thread_ = std::thread([this] { watch(); });  // starts the programs too: they end with the thread that started them
   }
   ~AgentPrograms() {
     is_ending_ = true;

@@ -1,5 +1,5 @@
-// Agents of one kind and what they ask: their sessions, the server that they reach these by, and the programs, if the
-// configuration has some, which are started, watched and started again.
+// Hosts the agents of one environment tag, for RolloutWorker: their sessions, the HTTP server through which they reach
+// the policy, and, if a command is configured, the agent programs, which it starts, watches and restarts.
 #pragma once
 
 #include <memory>
@@ -11,20 +11,20 @@
 
 namespace roll {
 
-/// What the policy is, to those who ask it.
+/// The policy, as the server needs it.
 struct AgentPolicy {
   const ChatTemplate& chat_template;
   const Tokenizer& tokenizer;
   const TurnTokens& tokens;
-  int64_t prompt_length = 0, response_length = 0;  // at most
+  int64_t prompt_length = 0, response_length = 0;  // limits, in tokens
 };
 
 class AgentHost {
  public:
-  /// `tag` names its keys in messages. `rank`: of those that sample. References must outlive it. UserError: the port is
-  /// taken.
+  /// `tag`: key in custom_envs, named in messages. `rank`: data-parallel rank of the sampler, added to the port.
+  /// References must outlive this object. UserError: the port is taken.
   AgentHost(const std::string& tag, const EnvironmentConfig& environment, AgentPolicy policy, int64_t rank, Log& log);
-  /// Ends the programs, and whoever waits hears that the run is over.
+  /// Stops the programs; requests that wait get the error "the run is over".
   ~AgentHost();
 
   AgentSessions& sessions();

@@ -12,10 +12,10 @@ namespace roll {
 
 namespace {
 
-constexpr size_t kMostWaiting = 64;        // turns of a session that wait for their draw
-constexpr int64_t kMostDrawsOfATurn = 16;  // mean of a session
-constexpr double kStartTimes = 10;         // timeout_s, in which some agent must come: programs take long to start
-constexpr int64_t kMostRefused = 20;       // requests of a session
+constexpr size_t kMostWaiting = 64;        // queued turns per session
+constexpr int64_t kMostDrawsOfATurn = 16;  // a mean: the limit for a session is max_steps times this
+constexpr double kStartTimes = 10;  // times timeout_s, within which an agent must take a session: programs start slowly
+constexpr int64_t kMostRefused = 20;  // rejected requests per session
 constexpr const char* kIsOver = "the session is over";
 
 void require_same(const Json& given, const char* key, double value) {
@@ -25,7 +25,7 @@ void require_same(const Json& given, const char* key, double value) {
                    value);
 }
 
-/// What an agent may not choose: gradients are those of the configuration's distribution.
+/// Rejects sampling settings other than the configured ones: gradients assume that distribution.
 void check_sampling_of(const CompletionRequest& request, const SamplingSettings& own) {
   for (const auto& [key, value] : {std::pair<const char*, double>("temperature", own.temperature),
                                    {"top_p", own.top_p},
@@ -40,7 +40,7 @@ void check_sampling_of(const CompletionRequest& request, const SamplingSettings&
     throw UserError("logit_bias: the policy is trained as it is sampled, without one; leave it out");
 }
 
-/// Of a draw that is not the first in its place, or has a seed of its own.
+/// Seed of a draw that is not the first at its place, or whose request has a seed.
 uint64_t seed_of_draw(uint64_t session, uint64_t own, bool is_given, int64_t number) {
   return random_bits({.seed = session ^ own,
                       .purpose = Purpose::kRetry,
@@ -85,7 +85,7 @@ AgentSessions::~AgentSessions() = default;
 
 void AgentSessions::begin(int64_t number, Terms terms) {
   const std::lock_guard lock(mutex_);
-  std::random_device random;  // so that no agent meets a session of another run under its name
+  std::random_device random;  // an agent of another run must not find a session under its old id
   const std::string id = fmt::format("{:08x}-{}", random(), number);
   sessions_[number] = {.id = id, .terms = std::move(terms)};
   by_id_[id] = number;
@@ -340,7 +340,7 @@ void AgentSessions::check_place(const Session& session, const AgentPlace& place)
         before.ids.size() + place.between.size(), session.terms.response_length);
 }
 
-/// A turn that is being drawn is drawn to its end: the tokens that another turn would have must not depend on it.
+/// Removes queued turns only. A turn being sampled is finished, because other turns' tokens must not depend on it.
 void AgentSessions::cancel(const std::string& id, const std::shared_ptr<PendingAnswer>& answer) {
   const std::lock_guard lock(mutex_);
   if (Session* const session = taken(id))

@@ -1,7 +1,7 @@
-// The sessions of agents: between their requests, each on a thread of the server, and the trajectories that the sampler
-// draws. A session is a tree, since an agent may ask again; its trajectory ends with the turn that was drawn last when
-// its reward comes. An agent that says nothing, dies, asks without end or breaks the rules ends its session as an
-// environment that fails: that is never a reward.
+// Agent sessions: connect the agents' HTTP requests, on server threads, with the trajectories that the sampler draws. A
+// session is a tree of turns, because an agent may ask again from an earlier point. Its trajectory ends with the turn
+// sampled last before its reward came. An agent that is silent, dies, asks without end or breaks the rules ends its
+// session as a failed environment, never with a reward.
 #pragma once
 
 #include <deque>
@@ -20,51 +20,51 @@
 
 namespace roll {
 
-/// What holds of all sessions.
+/// Settings of all sessions.
 struct SessionRules {
   const EnvironmentConfig& environment;
   const TurnTokens& tokens;
   const Tokenizer& tokenizer;
-  int64_t prompt_length = 0;  // of a session's first request, in tokens
+  int64_t prompt_length = 0;  // limit for a session's first request, in tokens
 };
 
 class AgentSessions : public SessionDesk {
  public:
-  /// All references must outlive it.
+  /// All references must outlive this object.
   explicit AgentSessions(SessionRules rules);
   ~AgentSessions() override;
 
-  // For the thread of the sampler.
+  // Called by the sampler's thread.
 
-  /// How a trajectory is drawn. `response_length`: tokens, the agent's between turns included.
+  /// Settings of a trajectory. `response_length`: limit in tokens, the agent's between turns included.
   struct Terms {
-    uint64_t seed = 0;  // of its level
+    uint64_t seed = 0;  // seed of the level
     int64_t response_length = 0;
-    SamplingSettings sampling{};  // of each turn
+    SamplingSettings sampling{};  // for every turn
   };
-  /// A session that an agent may take, for the trajectory of this number.
+  /// Opens a session for trajectory `number`, which an agent may then take.
   void begin(int64_t number, Terms terms);
-  /// What the agent asks, or how it ended, once one of them is there.
+  /// Returns the agent's next request, or how the session ended; nullopt while there is neither.
   std::optional<TurnAnswer> next(int64_t number);
-  /// While the turn is drawn that next() gave: all tokens since the prompt.
+  /// Streams new tokens of the current turn to the agent. `so_far`: all tokens since the prompt.
   void hear_token(int64_t number, const Generation& so_far);
-  /// It is drawn, and is the last of `turns`.
+  /// Answers the agent's request with the finished turn, the last of `turns`.
   void hear_turn(int64_t number, const Generation& said, const std::vector<Turn>& turns);
-  /// Its trajectory is over, or not wanted any more.
+  /// Removes the session; its trajectory is over or no longer needed.
   void end(int64_t number);
 
-  // For whoever watches the agents.
+  // Called by the watcher of the agent programs.
 
-  /// An agent that was known as `who` has ended. False: it had never taken a session.
+  /// Fails the session of agent `who`, which has exited. Returns false if it never took a session.
   bool agent_ended(const std::string& who, const std::string& why);
-  /// Whether a session of this agent failed while it ran: it is to be ended, and takes no other.
+  /// Returns true if a session of this agent failed while it ran: the agent must be stopped and gets no other.
   bool is_to_end(const std::string& who);
-  /// No agent can be had: sessions that nobody has taken are over.
+  /// Fails all sessions that no agent has taken; no agent can be started.
   void fail_untaken(EnvironmentFault fault, const std::string& why);
-  /// Who still waits is told so, and so is whoever comes.
+  /// Fails waiting and future requests: the run is over.
   void close();
 
-  // For agents.
+  // Called by the server for agents, see SessionDesk.
 
   std::optional<Json> take(const std::string& who, std::chrono::milliseconds patience) override;
   void give_back(const std::string& id) override;
@@ -80,7 +80,7 @@ class AgentSessions : public SessionDesk {
     AgentPlace place{};
     std::optional<uint64_t> seed{};
     int64_t num_given = 0;  // tokens of the response before this turn
-    int64_t num_heard = 0;  // of the turn
+    int64_t num_heard = 0;  // tokens of this turn already streamed
   };
   struct Session {
     std::string id;
@@ -88,16 +88,16 @@ class AgentSessions : public SessionDesk {
     std::string who{};
     bool is_taken = false;
     std::vector<AgentNode> nodes{};
-    size_t last = 0;  // node that was drawn last
+    size_t last = 0;  // index of the node sampled last
     std::deque<Draw> waiting{};
     std::optional<Draw> drawing{};
     std::optional<TurnAnswer> ending{};
     int64_t num_draws = 0, num_refused = 0;
-    Stopwatch since_taken{}, since_heard{};  // of it
+    Stopwatch since_taken{}, since_heard{};  // since it was taken; since the agent's last request or answer
   };
   std::shared_ptr<PendingAnswer> submit(const std::string& id, std::shared_ptr<const CompletionRequest> request);
   void cancel(const std::string& id, const std::shared_ptr<PendingAnswer>& answer);
-  Session* taken(const std::string& id);  // null: over, or none: only who takes one knows its id
+  Session* taken(const std::string& id);  // null: over or unknown; only the agent that took it knows its id
   void add_draws(Session& session, const std::shared_ptr<const CompletionRequest>& asked,
                  const std::shared_ptr<PendingAnswer>& answer);
   void check_place(const Session& session, const AgentPlace& place) const;
@@ -112,10 +112,10 @@ class AgentSessions : public SessionDesk {
   std::map<int64_t, Session> sessions_;  // by the trajectory's number
   std::map<std::string, int64_t> by_id_;
   std::deque<int64_t> untaken_;
-  std::map<std::string, int64_t> num_taken_;  // by who, since it began
-  std::set<std::string> failed_;              // agents that are to be ended
-  int64_t num_playing_ = 0;                   // that are taken and not over
-  Stopwatch since_free_;                      // since a session was first to be had, taken or over
+  std::map<std::string, int64_t> num_taken_;  // by agent, since it started
+  std::set<std::string> failed_;              // agents that must be stopped
+  int64_t num_playing_ = 0;                   // sessions taken and not over
+  Stopwatch since_free_;                      // since a session became available, was taken or ended
   std::string closed_;
 };
 

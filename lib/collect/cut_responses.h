@@ -1,5 +1,5 @@
-// Warns, once for each domain, when all responses of a step were cut off at the length limit: their rewards then say
-// nothing about the prompts.
+// Warns once per domain, for the training loop, when all responses of a step were cut off at the length limit: their
+// rewards then say nothing about the prompts.
 #pragma once
 
 #include <set>
@@ -14,22 +14,22 @@ namespace roll {
 
 class CutResponses {
  public:
-  /// `domains`: all; `max_new_tokens`: at which responses are cut off.
+  /// `domains`: all domains. `max_new_tokens`: the length limit of responses.
   CutResponses(std::vector<std::string> domains, int64_t max_new_tokens)
       : domains_(std::move(domains)), max_new_tokens_(max_new_tokens) {}
-  /// Of trajectories environment/cut says what cut them.
+  /// Watches nothing if the plan plays environments: their metric environment/cut names what cut them.
   explicit CutResponses(const SamplingPlan& plan) : max_new_tokens_(plan.training.max_new_tokens) {
     for (const auto& [domain, filter] : plan.filters)
       if (!plan.plays) domains_.push_back(domain);
   }
 
-  /// `metrics` has <domain>/rollout/truncated_ratio of all ranks.
+  /// `metrics` must hold <domain>/rollout/truncated_ratio of all ranks.
   void warn(const Metrics& metrics, int64_t step, Log& log);
 
  private:
   std::vector<std::string> domains_;
   int64_t max_new_tokens_;
-  std::set<std::string> said_;  // domains
+  std::set<std::string> said_;  // domains warned of
 };
 
 }  // namespace roll

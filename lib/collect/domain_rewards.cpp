@@ -24,7 +24,7 @@ void DomainRewards::submit(const std::string& domain, int64_t response, RewardQu
     its.open[its.pool->submit(std::move(query))] = response;
 }
 
-/// In the order of their names, which tells of no layout and keeps a prompt's responses together.
+/// Submits in the order of query names: it does not depend on the rank layout and keeps a prompt's responses together.
 void DomainRewards::release() {
   for (auto& [name, held] : std::exchange(held_, {})) {
     std::vector<std::pair<uint64_t, int64_t>> order;

@@ -106,7 +106,7 @@ void EnvironmentPool::wait(double seconds) {
   has_answer_.wait_for(lock, std::chrono::duration<double>(seconds));
 }
 
-/// What a program or a thread said, to whom still wants it.
+/// Stores the answer of a program or thread, unless its trajectory has ended.
 void EnvironmentPool::hear(int64_t number, TurnAnswer answer) {
   const std::lock_guard lock(mutex_);
   const auto found = trajectories_.find(number);

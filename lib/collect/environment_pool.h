@@ -1,5 +1,6 @@
-// The environments that a rank's trajectories are played in. Those of this program answer at once, or, where that takes
-// time, from threads (environment_threads.h); programs of the user are driven by one (program_driver.h).
+// Environments of one rank's trajectories, for TurnSource. Built-in ones answer at once or, if slow, on threads
+// (environment_threads.h). The user's programs are driven by one thread (program_driver.h), agents through HTTP
+// (agent_host.h).
 #pragma once
 
 #include <condition_variable>
@@ -23,35 +24,36 @@ using EnvironmentsByTag = std::map<std::string, EnvironmentConfig>;
 class EnvironmentPool {
  public:
   using Agents = std::map<std::string, std::unique_ptr<AgentHost>>;  // by tag
-  /// UserError: an environment that cannot be made. `environments` must outlive it.
+  /// UserError: an environment cannot be created. `environments` must outlive the pool.
   explicit EnvironmentPool(const EnvironmentsByTag& environments, Agents agents = {});
-  /// Ends the programs; waits for an answer of this program's own that is under way.
+  /// Stops the programs; waits for built-in environments that are computing an answer.
   ~EnvironmentPool() = default;
   EnvironmentPool(const EnvironmentPool&) = delete;
   EnvironmentPool& operator=(const EnvironmentPool&) = delete;
 
-  /// A trajectory of its own; it begins when there is an environment for it. `observation`: what the level must show.
+  /// Starts a trajectory, once an environment is free, and returns its number. `observation`: expected first
+  /// observation of the level.
   int64_t begin(const std::string& tag, uint64_t seed, std::string observation);
-  /// A trajectory of an agent's, who asks: take() gives the first turn.
+  /// Starts a trajectory driven by an agent; take() returns its first request.
   int64_t begin(const std::string& tag, AgentSessions::Terms terms);
-  /// The sessions of the agent whose trajectory it is.
+  /// Returns the agent sessions that hold the trajectory.
   AgentSessions& sessions(int64_t trajectory);
-  /// One at a time for each trajectory.
+  /// Sends the model's message. One message at a time per trajectory.
   void step(int64_t trajectory, std::string message);
-  /// The answer to the last step, once it is there.
+  /// Returns the answer to the last step; nullopt until it is there.
   std::optional<TurnAnswer> take(int64_t trajectory);
-  /// Its environment is free for others; once.
+  /// Ends the trajectory and frees its environment. Call it once.
   void end(int64_t trajectory);
-  /// Whether trajectories have begun that are not over.
+  /// Returns true if any trajectory has not ended.
   bool is_busy();
-  /// Until an answer comes, or this long.
+  /// Waits until an answer arrives or the time is over.
   void wait(double seconds);
 
  private:
   struct Trajectory {
     std::string tag;
     std::optional<TurnAnswer> answer{};
-    std::unique_ptr<Environment> own{};  // that answers at once
+    std::unique_ptr<Environment> own{};  // built-in and fast
   };
   bool is_program(const std::string& tag) const { return environments_.at(tag).env_type->is_program; }
   void hear(int64_t number, TurnAnswer answer);
@@ -61,10 +63,10 @@ class EnvironmentPool {
   std::mutex mutex_;
   std::condition_variable has_answer_;
   std::map<int64_t, Trajectory> trajectories_;
-  std::map<std::string, std::unique_ptr<Environment>> first_;  // by tag; what others are made after
+  std::map<std::string, std::unique_ptr<Environment>> first_;  // by tag; prototypes
   int64_t num_begun_ = 0;
   EnvironmentThreads threads_;
-  std::optional<ProgramDriver> programs_;  // where there are some
+  std::optional<ProgramDriver> programs_;  // unset without user programs
 };
 
 }  // namespace roll

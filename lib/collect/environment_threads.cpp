@@ -8,7 +8,7 @@ namespace roll {
 
 namespace {
 
-/// Why that went wrong.
+/// Runs `play`; returns its failure, or nullopt.
 template <class F>
 std::optional<TurnAnswer> fault_of(F&& play) {
   try {
@@ -76,7 +76,7 @@ void EnvironmentThreads::work(Kind& kind) {
   }
 }
 
-/// What the trajectory wants, until it wants nothing.
+/// Does the trajectory's work until nothing is left to do.
 void EnvironmentThreads::play(int64_t number, Kind& kind, Lock& lock) {
   Trajectory& its = trajectories_.at(number);
   while (!is_ending_) {

@@ -1,5 +1,5 @@
-// Environments within this process whose answers take time: threads that play all of them, `world_size` for each kind,
-// so that nothing which an environment does holds up who asks.
+// Runs slow built-in environments on threads, `world_size` per kind, for EnvironmentPool: the caller never waits for an
+// environment.
 #pragma once
 
 #include <condition_variable>
@@ -21,47 +21,48 @@ namespace roll {
 
 class EnvironmentThreads {
  public:
-  /// On a thread: the answer to a step.
+  /// Called on a worker thread with the answer to a step.
   using OnAnswer = std::function<void(int64_t trajectory, TurnAnswer answer)>;
   explicit EnvironmentThreads(OnAnswer on_answer) : on_answer_(std::move(on_answer)) {}
-  /// Waits for what is under way.
+  /// Waits for environments that are computing an answer.
   ~EnvironmentThreads();
   EnvironmentThreads(const EnvironmentThreads&) = delete;
   EnvironmentThreads& operator=(const EnvironmentThreads&) = delete;
 
-  /// Before trajectories of that tag begin. `first`: what others are made after, which is ready to be played.
-  /// UserError.
+  /// Adds a kind of environment, before trajectories of that tag begin. `first`: prototype of the others; is prepared
+  /// here. UserError: Environment::prepare() fails.
   void add(const std::string& tag, int64_t num_threads, std::unique_ptr<Environment> first);
   bool has(const std::string& tag) const { return kinds_.contains(tag); }
 
-  /// Each trajectory has an environment of its own, which may have played others. `observation`: what the level must
-  /// show.
+  /// Starts a trajectory; it gets an environment for itself, new or reused. `observation`: expected first observation
+  /// of the level.
   void begin(int64_t trajectory, const std::string& tag, uint64_t seed, std::string observation);
-  /// One at a time for each trajectory.
+  /// Sends the model's message. One message at a time per trajectory.
   void step(int64_t trajectory, std::string message);
+  /// Ends the trajectory and frees its environment.
   void end(int64_t trajectory);
 
  private:
   struct Kind {
     std::unique_ptr<Environment> first;
     std::vector<std::unique_ptr<Environment>> free{};
-    std::deque<int64_t> waiting{};  // trajectories that want something
+    std::deque<int64_t> waiting{};  // trajectories with work for a thread
     std::vector<std::thread> threads{};
   };
   struct Trajectory {
     std::string tag;
     uint64_t seed = 0;
     std::string observation;
-    std::unique_ptr<Environment> own{};    // once it has begun
-    std::optional<std::string> message{};  // that waits
+    std::unique_ptr<Environment> own{};    // set when opened
+    std::optional<std::string> message{};  // not answered yet
     bool is_over = false;
-    bool is_taken = false;               // it waits for a thread, or has one
-    std::optional<TurnAnswer> failed{};  // what is said to all further steps
+    bool is_taken = false;               // queued, or on a thread
+    std::optional<TurnAnswer> failed{};  // answer to all further steps
   };
   void want(int64_t number, Trajectory& trajectory);
   void work(Kind& kind);
 
-  // They unlock it while an environment is asked.
+  // These release the lock while an environment runs.
   using Lock = std::unique_lock<std::mutex>;
   void play(int64_t number, Kind& kind, Lock& lock);
   void open(Trajectory& its, Kind& kind, Lock& lock);

@@ -9,7 +9,7 @@ namespace roll {
 
 namespace {
 
-/// Of those that could be judged.
+/// Mean of the scores that are set; nullopt if none is.
 std::optional<double> mean_of(GroupScores scores) {
   double sum = 0, count = 0;
   for (const auto& score : scores)
@@ -80,7 +80,7 @@ bool GroupQuota::has_what_is_allowed() const {
   return std::ranges::all_of(domains_, [](const Domain& domain) { return domain.num_kept >= domain.allowed; });
 }
 
-/// How many prompts to start, with so many ahead.
+/// Number of prompts to start, including `num_additional` ahead of need.
 int64_t GroupQuota::Domain::missing(int64_t num_additional) const {
   const int64_t lacking = allowed - std::ranges::count(verdicts, Verdict::kUseful);
   if (lacking <= 0) return 0;
@@ -97,7 +97,7 @@ void GroupQuota::add(int64_t index, GroupScores scores) {
   domain.look();
 }
 
-/// Goes on to the next prompt whose group is not known.
+/// Advances to the first prompt whose group is not known, and counts the groups on the way.
 void GroupQuota::Domain::look() {
   int64_t useful = 0;
   for (int64_t i = 0; i < std::ssize(verdicts) && useful < owed; ++i)
@@ -149,7 +149,7 @@ std::vector<RolloutRecord> GroupQuota::take(std::vector<RolloutRecord> records) 
   for (const auto& [name, count] : counts())
     if (count.aborted > 0) unneeded[name] = count.aborted;
   stream_.take_back(unneeded);
-  std::vector<int64_t> first;  // group of each domain
+  std::vector<int64_t> first;  // group index of each domain
   int64_t num_groups = 0;
   for (const Domain& domain : domains_) first.push_back(num_groups), num_groups += domain.owed;
   std::vector<RolloutRecord> kept;

@@ -1,7 +1,7 @@
-// Dynamic sampling: a step trains on groups from which something can be learnt. Every domain owes the step its share of
-// groups and keeps the first useful ones in the order of its prompts, whatever is known of later ones by then. For each
-// that query_filter_config drops another prompt starts while others still run, and some more ahead of that where
-// wanted; in the end the stream stands right behind the last prompt that was needed.
+// Dynamic sampling, for RolloutManager: a step trains only on groups from which the policy can learn. Each domain owes
+// the step its share of groups and keeps the first useful ones in prompt order, even if later prompts are scored
+// earlier. For each group that query_filter_config drops, another prompt starts while others still run; more may start
+// ahead of need. In the end the prompt stream continues right after the last prompt that was needed.
 #pragma once
 
 #include <cstdint>
@@ -19,53 +19,53 @@
 
 namespace roll {
 
-/// Scores of a group; none: it could not be judged.
+/// Scores of a group; nullopt: the response could not be judged.
 using GroupScores = std::span<const std::optional<double>>;
 
-/// Whether the filter keeps a group, by the scores that there are: mean_filter where threshold_down < mean <
-/// threshold_up, std_filter where the deviation (n - 1) is above std_threshold. Without a score it keeps none.
+/// Returns true if the filter keeps a group. mean_filter: threshold_down < mean < threshold_up. std_filter: standard
+/// deviation (n - 1) above std_threshold. Missing scores are ignored; both filters drop a group without any score.
 bool is_useful(GroupScores scores, const QueryFilterConfig& filter);
 
 /// A prompt to sample.
 struct Prompt {
   std::shared_ptr<const Row> row{};
-  uint64_t number = 0;         // in its step, whatever else runs: names its random numbers
-  bool awaits_scores = false;  // they decide whether it is kept, or which rows are drawn later
-  bool is_ahead = false;       // the step can do without, if others are kept
+  uint64_t number = 0;         // index in its step; key of its random numbers
+  bool awaits_scores = false;  // scores decide if it is kept, or which rows come later
+  bool is_ahead = false;       // started ahead of need
 };
 
 class GroupQuota {
  public:
-  /// `owed`: groups of each domain; `num_additional`: how many prompts of a domain with a filter may run beyond those
+  /// `owed`: groups of each domain. `num_additional`: prompts that a domain with a filter may run beyond the groups
   /// that it still lacks. All references must outlive the quota.
   GroupQuota(const std::map<std::string, int64_t>& owed, PromptStream& stream,
              const std::map<std::string, QueryFilterConfig>& filters, int64_t num_additional = 0);
 
-  /// What should start now.
+  /// Returns the prompts that should start now.
   std::vector<Prompt> next();
-  /// From now on no more than this share of what each domain owes, rounded down, is sampled at once or kept, and no
-  /// prompt ahead of that; 1 or more: all.
+  /// Caps the groups that are sampled or kept at floor(share * owed) per domain, without prompts ahead of need. share
+  /// >= 1: no cap.
   void limit(double share);
-  /// Whether all groups that the limit allows are known.
+  /// Returns true if each domain has kept all groups that the limit allows.
   bool has_what_is_allowed() const;
-  /// The scores of a prompt that awaits them; `index` counts all that next() gave. UserError: a domain that lacks
-  /// groups lost as many in a row as its data has prompts (and at least what it owes): there is no hope for better
-  /// ones.
+  /// Records the scores of a prompt that awaits them. `index`: counts the prompts from next(). UserError: a domain that
+  /// lacks groups dropped as many in a row as its data has prompts, and at least as many as it owes.
   void add(int64_t index, GroupScores scores);
-  /// False: whatever it gives, the step is full before its turn.
+  /// Returns false if the step is full before this prompt's turn, whatever its scores.
   bool needs(int64_t index) const;
-  /// Whether all groups of the step are known.
+  /// Returns true if all groups of the step are known.
   bool is_full() const;
 
   struct Counts {
-    int64_t sampled = 0, dropped = 0, aborted = 0;  // groups: kept or dropped; dropped; started, but not needed
+    int64_t sampled = 0, dropped = 0, aborted = 0;  // groups: kept or dropped; dropped; started but not needed
   };
+  /// Returns the counts so far, by domain.
   std::map<std::string, Counts> counts() const;
-  /// When it is full: of each domain the mean score of each group up to the last that was needed, in the order of its
-  /// prompts; nothing where none was awaited or none could be judged.
+  /// Returns, for a full step, the mean score of each group up to the last needed one, by domain and in prompt order;
+  /// nullopt if no scores were awaited or none could be judged.
   std::map<std::string, std::vector<std::optional<double>>> mean_scores() const;
-  /// When it is full: gives prompts that were not needed back to the stream, and of `records`, whose group_index is the
-  /// prompt's, those that are kept, domain after domain; group_index numbers the groups anew.
+  /// Ends a full step. Gives unneeded prompts back to the stream. Returns the kept `records`, domain by domain. Their
+  /// group_index is the prompt's index before, and counts the kept groups from 0 after.
   std::vector<RolloutRecord> take(std::vector<RolloutRecord> records);
 
  private:
@@ -73,13 +73,13 @@ class GroupQuota {
   struct Domain {
     std::string name;
     int64_t owed = 0, num_prompts = 0;
-    int64_t allowed = owed;  // of those
+    int64_t allowed = owed;  // limit on the groups kept
     const QueryFilterConfig* filter = nullptr;
-    std::vector<Verdict> verdicts{};                   // of the prompts that were started, in their order
-    std::vector<std::optional<double>> mean_scores{};  // of these
-    int64_t num_known = 0;                             // before the first that is open, or the step is full
-    int64_t num_kept = 0, num_lost = 0;                // of those; lost in a row
-    // Behind as many useful groups as are owed, as far as is known: it can only come nearer.
+    std::vector<Verdict> verdicts{};                   // per started prompt, in order
+    std::vector<std::optional<double>> mean_scores{};  // per started prompt
+    int64_t num_known = 0;                             // prompts before the first open one, or up to the last needed
+    int64_t num_kept = 0, num_lost = 0;                // groups kept so far; consecutive dropped groups
+    // One past the prompt that completes the useful groups, as known so far; can only decrease.
     int64_t end = std::numeric_limits<int64_t>::max();
 
     int64_t missing(int64_t num_additional) const;
@@ -94,8 +94,8 @@ class GroupQuota {
 
   PromptStream& stream_;
   int64_t num_additional_;
-  std::vector<Domain> domains_;  // by name
-  std::vector<Place> places_;    // of the prompts that next() gave
+  std::vector<Domain> domains_;  // sorted by name
+  std::vector<Place> places_;    // one per prompt from next()
 };
 
 }  // namespace roll

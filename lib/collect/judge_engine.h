@@ -1,5 +1,5 @@
-// A judge in this program: a language model of its own on the ranks of the run. Its questions are shared out over the
-// groups of ranks that hold it, whoever asks them.
+// LLM judge in this program, for RewardModels: a separate language model on ranks of the run. The questions of all
+// ranks are distributed over the rank groups that hold the model.
 #pragma once
 
 #include <optional>
@@ -20,15 +20,16 @@ namespace roll {
 
 class JudgeEngine {
  public:
-  /// `roles`: whose frozen weights the judge shares where they are its own. **Collective**. UserError of the loaders.
+  /// `roles`: may share frozen weights with the judge, if its model folder is the same. **Collective**. UserError: the
+  /// model, tokenizer or chat template cannot be loaded.
   JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshes, at::Device device, const Roles& roles);
 
   struct Question {
     Json messages;
-    uint64_t name = 0;  // names its random numbers
+    uint64_t name = 0;  // key of its random numbers
   };
-  /// In the order of this rank's questions; nullopt where a question leaves no room for an answer. What is drawn
-  /// depends on neither the ranks nor their order. **Collective** over the world, on some ranks of which it lives.
+  /// Returns the answers to this rank's questions, in order; nullopt if a question leaves no room for an answer.
+  /// Answers do not depend on the ranks or their order. **Collective** over the world.
   std::vector<std::optional<JudgeWords>> ask(const std::vector<Question>& mine, int64_t step);
 
  private:
@@ -40,7 +41,7 @@ class JudgeEngine {
   uint64_t seed_;
   RoleMesh& mesh_;
   ModelSpec spec_;
-  std::optional<Transformer> model_;  // on its ranks
+  std::optional<Transformer> model_;  // set on the judge's ranks
   Tokenizer tokenizer_;
   ChatTemplate chat_template_;
 };

@@ -1,6 +1,6 @@
-// What groups of ranks tell each other while they sample, without anybody waiting who has work: each group's leader
-// posts its news and goes on; once all have posted, each gets the news of all. So all groups hear the same things in
-// the same order, and can decide alike. The ranks of a group hear them before the same step.
+// Asynchronous all-gather of news between the rank groups that sample, for RolloutCoordinator. The leader of each group
+// posts its news and goes on sampling. Once all have posted, every group receives the news of all: the same news in the
+// same order, so all decide alike. The ranks of one group receive it before the same engine step.
 #pragma once
 
 #include <memory>
@@ -17,16 +17,17 @@ class NewsExchange {
  public:
   explicit NewsExchange(Mesh& mesh) : mesh_(mesh) {}
 
-  /// Whether this rank has posted news and not yet got everybody's.
+  /// Returns true if this rank has posted news and not yet received everybody's.
   bool is_posted() const { return pending_ != nullptr; }
-  /// For leaders; **collective** over them.
+  /// Starts sending this group's news. Leaders only; **collective** over the leaders.
   void post(const SamplingNews& news);
 
   struct Heard {
-    std::vector<SamplingNews> news;  // by group; none where they are not all there yet
-    std::optional<StopKind> wish;    // to stop, of the ranks of this group, the leader excepted
+    std::vector<SamplingNews> news;  // by group; empty until all have posted
+    std::optional<StopKind> wish;    // strongest stop request of the group's ranks other than the leader
   };
-  /// **Collective** over the group. `waits`: until all have posted. Errors as the collective's own.
+  /// Returns the news of all groups, if all have posted. `waits`: blocks until they have. `wish`: this rank's stop
+  /// request. Throws the errors of the all-gather. **Collective** over the group.
   Heard look(bool waits, std::optional<StopKind> wish);
 
  private:

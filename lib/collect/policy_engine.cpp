@@ -6,7 +6,7 @@ namespace roll {
 
 namespace {
 
-/// Slots for what a group of ranks samples at once, where the groups share prompts out evenly.
+/// Number of slots for what one rank group samples at once, with prompts shared evenly.
 int64_t num_slots(const SamplingPlan& plan, const std::vector<std::pair<int64_t, int64_t>>& validations,
                   int64_t num_groups) {
   const auto share_of = [&](int64_t prompts, int64_t samples) {

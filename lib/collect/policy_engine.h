@@ -1,5 +1,5 @@
-// The sampler's engine over the trainer's weights as they are: open while something is sampled, closed before anything
-// else happens on the devices.
+// Inference engine with the trainer's current weights, for RolloutManager. It is open while responses are sampled, and
+// closed before anything else uses the devices.
 #pragma once
 
 #include <optional>
@@ -16,16 +16,17 @@ namespace roll {
 
 class PolicyEngine {
  public:
-  /// `validations`: prompts and samples of each that are sampled at once. `offload`: null where nothing is trained. All
-  /// references must outlive it.
+  /// `validations`: for each validation sampled at once, its number of prompts and of samples per prompt. `offload`:
+  /// null if nothing is trained. All references must outlive the engine.
   PolicyEngine(const SamplingPlan& plan, const std::vector<std::pair<int64_t, int64_t>>& validations,
                const Tokenizer& tokenizer, Roles& roles, const RoleMeshes& meshes, Offload* offload, Traffic& traffic);
 
-  /// Brings the trainer's weights to where the sampler has copies. **Collective** over the world, where trainer and
-  /// sampler are apart.
+  /// Updates the sampler's copy of the weights, if it has one, and creates the engine. **Collective** over the world if
+  /// trainer and sampler use different ranks.
   void open();
+  /// Destroys the engine and brings offloaded tensors back to the device.
   void close();
-  /// Null: closed, or the sampler does not live here.
+  /// Returns the engine; null if it is closed or this rank has no sampler.
   Engine* get() { return engine_ ? &*engine_ : nullptr; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
   RoleMesh& ranks() const { return meshes_.sampler; }
@@ -36,7 +37,7 @@ class PolicyEngine {
   const RoleMeshes& meshes_;
   Offload* offload_;
   Traffic& traffic_;
-  EngineLimits limits_;  // of this rank
+  EngineLimits limits_;  // for this rank
   CacheSettings cache_;
   std::optional<Engine> engine_;
   bool is_open_ = false;

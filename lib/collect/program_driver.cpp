@@ -75,7 +75,7 @@ void ProgramDriver::post(std::function<void()> news) {
     const std::lock_guard lock(mutex_);
     news_.push_back(std::move(news));
   }
-  [[maybe_unused]] const ssize_t n = ::write(wake_.write_end.get(), "", 1);  // one that is full wakes as well
+  [[maybe_unused]] const ssize_t n = ::write(wake_.write_end.get(), "", 1);  // a full pipe wakes the thread, too
 }
 
 void ProgramDriver::run() {
@@ -86,12 +86,12 @@ void ProgramDriver::run() {
       news.swap(news_);
     }
     for (const auto& hear : news) hear();
-    if (is_ending_) return kinds_.clear();  // whoever started a program must end it, or it ends with the thread, alone
+    if (is_ending_) return kinds_.clear();  // the thread that started the programs must stop them: they end with it
     for (Seat* seat : wait()) go_on(*seat);
   }
 }
 
-/// For whichever is first: news, an answer, a time that is over. Who is ready.
+/// Waits until there is news, an answer or a timeout. Returns the seats that are ready.
 std::vector<ProgramDriver::Seat*> ProgramDriver::wait() {
   PollSet<Seat> polls;
   polls.others().push_back({wake_.read_end.get(), POLLIN, 0});
@@ -119,7 +119,7 @@ void ProgramDriver::seat_next(Seat& seat) {
   seat.at = At::kReset;
 }
 
-/// To an answer.
+/// Continues the program's current operation; handles its answer once complete.
 void ProgramDriver::go_on(Seat& seat) {
   TurnAnswer answer;
   try {
@@ -140,7 +140,7 @@ void ProgramDriver::go_on(Seat& seat) {
   react(seat);
 }
 
-/// To what its trajectory wants, between two answers.
+/// Starts what the trajectory needs next, if the program is idle.
 void ProgramDriver::react(Seat& seat) {
   if (seat.at != At::kTurn) return;
   if (seat.trajectory == kNobody) {

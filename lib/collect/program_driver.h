@@ -1,5 +1,5 @@
-// Programs of the user that play, each a level at a time, and one thread that asks all of them and waits for whichever
-// answers first. Trajectories beyond the programs wait here, and nowhere else.
+// Drives the user's environment programs, for EnvironmentPool. Each program plays one level at a time; one thread talks
+// to all programs and takes answers as they come. Trajectories without a program wait here, and nowhere else.
 #pragma once
 
 #include <deque>
@@ -20,34 +20,35 @@ namespace roll {
 
 class ProgramDriver {
  public:
-  /// On the thread: the answer to a step.
+  /// Called on the driver's thread with the answer to a step.
   using OnAnswer = std::function<void(int64_t trajectory, TurnAnswer answer)>;
-  /// `kinds`: by tag; what they hold must outlive it. UserError: more programs than this process may have descriptors.
+  /// `kinds`: settings by tag; they must outlive the driver. UserError: the programs need more descriptors than this
+  /// process may have.
   ProgramDriver(const std::map<std::string, const EnvironmentArgs*>& kinds, OnAnswer on_answer);
-  /// Ends the programs, whatever they are at.
+  /// Stops the programs, even in the middle of a step.
   ~ProgramDriver();
   ProgramDriver(const ProgramDriver&) = delete;
   ProgramDriver& operator=(const ProgramDriver&) = delete;
 
-  /// A trajectory gets a program when one is free. `observation`: what the level must show.
+  /// Starts a trajectory as soon as a program is free. `observation`: expected first observation of the level.
   void begin(int64_t trajectory, const std::string& tag, uint64_t seed, std::string observation);
-  /// One at a time for each trajectory.
+  /// Sends the model's message. One message at a time per trajectory.
   void step(int64_t trajectory, std::string message);
-  /// Its program is free for others.
+  /// Ends the trajectory and frees its program.
   void end(int64_t trajectory);
 
  private:
-  enum class At { kFree, kReset, kTurn, kStep, kClose };  // what a program does, or waits for
+  enum class At { kFree, kReset, kTurn, kStep, kClose };  // state of a program
   static constexpr int64_t kNobody = -1;
   struct Seat {
     std::string tag;
     CommandPlayer player;
     int64_t trajectory = kNobody;
     At at = At::kFree;
-    std::optional<TurnAnswer> failed{};  // what is said to all further steps
+    std::optional<TurnAnswer> failed{};  // answer to all further steps
   };
   struct Kind {
-    std::deque<int64_t> waiting{};  // trajectories
+    std::deque<int64_t> waiting{};  // trajectories without a program
     std::vector<std::unique_ptr<Seat>> seats{};
   };
   struct Trajectory {
@@ -55,7 +56,7 @@ class ProgramDriver {
     uint64_t seed = 0;
     std::string observation;
     Seat* seat = nullptr;
-    std::optional<std::string> message{};  // that waits
+    std::optional<std::string> message{};  // not sent yet
   };
   void post(std::function<void()> news);
   void run();
@@ -67,9 +68,9 @@ class ProgramDriver {
   const OnAnswer on_answer_;
   Pipe wake_;
   std::mutex mutex_;
-  std::vector<std::function<void()>> news_;  // for the thread
+  std::vector<std::function<void()>> news_;  // tasks for the thread
 
-  // The thread's own.
+  // Used by the thread only.
   bool is_ending_ = false;
   std::map<std::string, Kind> kinds_;
   std::map<int64_t, Trajectory> trajectories_;
@@ -77,7 +78,7 @@ class ProgramDriver {
   std::thread thread_;
 };
 
-/// The level of that seed begins as it is known to. EnvironmentFailed.
+/// Checks that the level of `seed` begins with `observation`. EnvironmentFailed: it begins otherwise.
 void check_opening(const Opening& opening, uint64_t seed, const std::string& observation);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// How long the responses to a prompt were when it was sampled before. Only a hint at what to start first: nothing that
-// is sampled depends on it, and a run that goes on does without.
+// Mean response length of each prompt in earlier steps, for RolloutWorker. It is only a hint at what to start first:
+// samples do not depend on it, and a resumed run starts without it.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,13 @@ namespace roll {
 
 class PromptLengths {
  public:
+  /// `length`: tokens of one response.
   void add(const Row& row, int64_t length) {
     Sum& sum = sums_[row.origin];
     sum.tokens += length;
     ++sum.responses;
   }
+  /// Returns the mean length in tokens; nullopt if the prompt was never sampled.
   std::optional<double> mean(const Row& row) const {
     const auto found = sums_.find(row.origin);
     if (found == sums_.end()) return std::nullopt;

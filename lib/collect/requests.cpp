@@ -15,13 +15,13 @@ namespace {
 
 constexpr int64_t kWord_bytes = 4;
 
-/// Packets of all ranks, numbered rank after rank.
+/// Packets of all ranks, rank 0's first.
 struct Packets {
   std::vector<int64_t> bytes, words, lengths;
-  Distribution at;  // each rank in a group of its own
+  Distribution at;  // each rank is a group
 };
 
-/// **Collective**.
+/// Gathers the packet sizes of all ranks. **Collective**.
 Packets all_gather_packet_lengths(const std::vector<Packet>& mine, Communicator& world, std::string_view name) {
   PacketLengths own;
   for (const Packet& packet : mine)
@@ -40,10 +40,10 @@ Packets all_gather_packet_lengths(const std::vector<Packet>& mine, Communicator&
   return all;
 }
 
-/// **Collective**.
+/// Returns the packets that `to` gives this rank. **Collective**.
 std::vector<Packet> redistribute(const std::vector<Packet>& mine, const Packets& all, const Distribution& to,
                                  Communicator& world, std::string_view name) {
-  std::string words;  // routes have columns of words
+  std::string words;  // redistribute() moves columns of words
   for (const Packet& packet : mine) {
     words += packet.bytes;
     words.resize((words.size() + kWord_bytes - 1) / kWord_bytes * kWord_bytes);
@@ -74,7 +74,7 @@ std::vector<std::optional<Packet>> request_packets(const std::vector<Packet>& mi
 
   const std::string what = fmt::format("answers: {}", name);
   const Packets given = all_gather_packet_lengths(answers, world, what);
-  std::vector<int64_t> answer_to(asked.lengths.size(), -1);  // [Q] its number
+  std::vector<int64_t> answer_to(asked.lengths.size(), -1);  // [Q] index of the answer; -1: none
   for (size_t group = 0; group < answering_groups.ranks.size(); ++group) {
     const std::vector<int64_t>& numbers = given.at.shares[answering_groups.ranks[group].front()];
     ROLL_CHECK_EQ(numbers.size(), answering_groups.shares[group].size(), "every question gets an answer");

@@ -1,5 +1,6 @@
-// Questions that any rank may have for the ranks of a role: each goes straight to those that answer it, and its answer
-// straight back. Nobody holds all of them. Questions and answers are messages (base/message.h).
+// Distributed requests, for RewardModels and JudgeEngine: any rank may have questions, which the ranks of a role
+// answer. Each question goes straight to the group that answers it, and its answer straight back; no rank holds all of
+// them. Questions and answers are messages (base/message.h).
 #pragma once
 
 #include <cstdint>
@@ -16,30 +17,31 @@
 
 namespace roll {
 
-/// [group of the role] which questions it answers; none may be in two groups, some may be in none. `lengths` [Q]: what
-/// the questions of all ranks say of themselves, those of rank 0 first. It must return the same on every rank.
+/// Returns the indices of the questions that each group of the role answers. A question may be in one group or in none.
+/// `lengths` [Q]: length() of the questions of all ranks, rank 0's first. It must return the same on every rank.
 using AssignRequests = std::function<Partition(const std::vector<int64_t>& lengths)>;
 
 template <class Question, class Answer>
 struct RequestHandler {
   AssignRequests share_out;
-  /// Of the questions that are for this rank's group, in the order of its share. Called on all of the role's ranks;
-  /// what a group's first rank says counts.
+  /// Answers the questions of this rank's group, in the order of its share. Called on all of the role's ranks; the
+  /// answers of a group's first rank count.
   std::function<std::vector<Answer>(const std::vector<Question>& questions)> answer;
 };
 
-/// A question or an answer as it travels.
+/// An encoded question or answer.
 struct Packet {
   std::string bytes;
-  int64_t length = 0;  // of a question
+  int64_t length = 0;  // length() of a question
 };
 using AnswerPackets = std::function<std::vector<Packet>(const std::vector<Packet>& questions)>;
+/// Does the work of request_answers(), on encoded messages. **Collective** over the role's world.
 std::vector<std::optional<Packet>> request_packets(const std::vector<Packet>& mine, RoleMesh& role,
                                                    const AssignRequests& share_out, const AnswerPackets& answer,
                                                    std::string_view name);
 
-/// Answers to this rank's questions, in their order; nullopt where no group answers. `name` is for errors. A question
-/// has a length(). **Collective** over the role's world.
+/// Returns the answers to this rank's questions, in order; nullopt if no group answers. `name`: for error messages. A
+/// question must have a length(). **Collective** over the role's world.
 template <class Question, class Answer>
 std::vector<std::optional<Answer>> request_answers(const std::vector<Question>& mine, RoleMesh& role,
                                                    const RequestHandler<Question, Answer>& answering,

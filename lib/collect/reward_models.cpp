@@ -18,7 +18,7 @@ namespace roll {
 
 namespace {
 
-/// Sequences without a response: only their values are wanted.
+/// Returns a batch of sequences without responses, for their values only.
 Batch batch_of(const std::vector<ScorePrompt>& sequences) {
   StepFacts step;
   std::vector<int64_t> ids;
@@ -90,7 +90,7 @@ void RewardModels::score(Scorer& scorer, Held& held) {
     asking.push_back(&query);
   }
   const Stopwatch watch;
-  std::vector<Partition> plans;  // of each data rank
+  std::vector<Partition> plans;  // by data-parallel rank
   const auto share_out = [&](const std::vector<int64_t>& lengths) {
     if (lengths.empty()) return Partition(static_cast<size_t>(scorer.mesh.dp_size()));
     BatchRule rule = scorer.rule;
@@ -128,7 +128,7 @@ void RewardModels::ask(Judge& judge, Held& held, int64_t step) {
   std::vector<RewardQuery*> asking;
   for (auto& [response, query] : held) {
     auto question = judge.rule.question(query);
-    if (std::holds_alternative<RewardResult>(question)) continue;  // its reward says why
+    if (std::holds_alternative<RewardResult>(question)) continue;  // it cannot be asked; the reward says why
     questions.push_back({.messages = std::get<Json>(std::move(question)), .name = query.name});
     asking.push_back(&query);
   }

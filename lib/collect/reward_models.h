@@ -1,6 +1,6 @@
-// The models of a run that judge responses: reward models, which give a number, and judges, which write. Each is shared
-// out over the ranks like any other model, so they all work together, while nothing is left to sample: responses wait
-// in DomainRewards until then.
+// Models of a run that judge responses, for RolloutWorker: reward models return a number, judges write text. Each is
+// distributed over ranks like any other model, so all ranks run it together once nothing is left to sample; responses
+// wait in DomainRewards until then.
 #pragma once
 
 #include <map>
@@ -22,14 +22,14 @@ namespace roll {
 
 class RewardModels {
  public:
-  /// A reward model is HF's sequence classification with one label; `seed` is that of what judges write.
-  /// **Collective**. UserError of the loaders.
+  /// A reward model is Hugging Face's sequence classification with one label. `seed`: for the judges' sampling.
+  /// **Collective**. UserError: a model cannot be loaded.
   RewardModels(const std::vector<JudgingModel>& models, uint64_t seed, Meshes& meshes, at::Device device,
                const Roles& roles, Log& log);
 
   bool empty() const { return scorers_.empty() && judges_.empty(); }
-  /// Has what is held on any rank judged, by domain and response: each query gets what its model says. A reward model's
-  /// number is that of the last token of the conversation with the response as its last message. **Collective** over
+  /// Judges the held queries of all ranks, given by domain and response, and stores the result in each query. A reward
+  /// model's score is its value at the last token of the conversation that ends with the response. **Collective** over
   /// the world.
   void judge(std::map<std::string, std::map<int64_t, RewardQuery>>& held, int64_t step);
 
@@ -38,12 +38,12 @@ class RewardModels {
     RoleMesh& mesh;
     ModelSpec spec;
     BatchRule rule;
-    std::optional<ValueModel> model;  // on its ranks
+    std::optional<ValueModel> model;  // set on the model's ranks
     Tokenizer tokenizer;
     ChatTemplate chat_template;
   };
   struct Judge {
-    std::shared_ptr<JudgeEngine> engine;  // of several domains, under judge_model_type: cluster
+    std::shared_ptr<JudgeEngine> engine;  // shared by domains under judge_model_type: cluster
     JudgeRule rule;
   };
   using Held = std::map<int64_t, RewardQuery>;

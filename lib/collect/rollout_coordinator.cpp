@@ -12,8 +12,8 @@ namespace roll {
 namespace {
 
 constexpr useconds_t kScoreWait_us = 1000;
-constexpr uint64_t kBaselines = uint64_t{1}
-                                << 47;  // their names begin here, so that the others' are what they are without
+// First sequence id of the baselines, so that other ids do not depend on them.
+constexpr uint64_t kBaselines = uint64_t{1} << 47;
 
 int64_t length_of(const RequestSource::Queue& queue) {
   return queue.waiting.empty() ? -queue.num_free_slots : std::ssize(queue.waiting);
@@ -54,7 +54,7 @@ void RolloutCoordinator::end(const std::vector<Generation>& generations) {
 std::vector<WeightsRun> RolloutCoordinator::weights_of(int64_t request, int64_t num_tokens) const {
   std::vector<WeightsRun> weights;
   for (WeightsRun run : requests_.at(request).weights) {
-    run.num_tokens = std::min(run.num_tokens, num_tokens);  // an agent may have gone back
+    run.num_tokens = std::min(run.num_tokens, num_tokens);  // an agent may have gone back to an earlier turn
     if (run.num_tokens > 0) weights.push_back(run);
     num_tokens -= run.num_tokens;
   }
@@ -75,7 +75,7 @@ void RolloutCoordinator::expect(int64_t responses) {
   if (terms_.progress) terms_.progress->expect(responses);
 }
 
-/// One step of this group: its news go out when the last ones are back, and what all have said is acted upon.
+/// One step of this group: posts its news once the last exchange is complete, and acts on the news of all groups.
 RequestSource::Change RolloutCoordinator::next(const Queue& queue) {
   Change change;
   if (!has_begun_) {
@@ -198,7 +198,7 @@ void RolloutCoordinator::look_whether_to_end(Change& change) {
   change.is_last = stopped_ || is_complete() || waits_for_models_;
 }
 
-/// True: it decides over a group.
+/// Returns true if the response completes a group that awaited its scores.
 bool RolloutCoordinator::hear_of(const Finished& finished) {
   const auto& [sample, score] = finished;
   PromptState& state = prompts_.at(sample.prompt);
@@ -228,7 +228,7 @@ void RolloutCoordinator::give_up_unneeded(Change& change) {
   }
 }
 
-/// Those that would start last.
+/// Puts back `count` waiting samples, the last to start first.
 void RolloutCoordinator::put_back(int64_t count, const Queue& queue, Change& change) {
   for (auto waiting = queue.waiting.rbegin(); waiting != queue.waiting.rend() && count > 0; ++waiting) {
     const int64_t request = first_request_ + *waiting;
@@ -263,7 +263,7 @@ void RolloutCoordinator::park() {
   parked_ = std::exchange(rewards_.held(), {});
 }
 
-/// Requests of earlier servings have ended.
+/// Cancels a request, unless an earlier engine run had it: those have ended.
 void RolloutCoordinator::cancel(int64_t request, Change& change) const {
   if (request >= first_request_) change.cancelled.push_back(request - first_request_);
 }

@@ -1,9 +1,8 @@
-// The scheduling of one rollout job over all groups of ranks that sample: which prompts are sampled, by whom, what is
-// known of them, and when all that is needed is there, scores included, so that a wish to stop is heard while scores
-// are waited for. Every rank
-// decides from the same news (news_exchange.h), so all know the same prompts by the same indices; responses and their
-// rewards stay where they were sampled until the end. A collection may be paused, and go on with other weights: a
-// response that was begun keeps its tokens, and what is known of each is which weights drew it.
+// Schedules one rollout job over all rank groups that sample, for RolloutWorker: which prompts are sampled, by which
+// group, and when the job is complete, scores included. A stop request is noticed even while scores are awaited. All
+// ranks decide from the same news (news_exchange.h), so prompts have the same indices everywhere. Responses and their
+// rewards stay where they were sampled until the end. A job may be paused and go on with other weights: begun responses
+// keep their tokens, and their weight versions are recorded.
 #pragma once
 
 #include <functional>
@@ -25,57 +24,59 @@ namespace roll {
 class RolloutCoordinator : public RequestSource {
  public:
   struct Plan {
-    std::vector<Prompt> prompts{};  // all of them, or else
-    GroupQuota* quota = nullptr;    // which says when which ones start
+    std::vector<Prompt> prompts{};  // all prompts, if there is no quota
+    GroupQuota* quota = nullptr;    // decides which prompts start when
     int64_t num_samples = 1;
-    std::optional<SamplingSettings>
-        baseline{};        // of one response more to each prompt, the last, on which no filter looks
-    bool may_stop = true;  // a wish to stop ends it
+    /// Sampling of one extra response per prompt, the last one; filters ignore it.
+    std::optional<SamplingSettings> baseline{};
+    bool may_stop = true;  // a stop request ends the job
     std::function<std::optional<double>(const Prompt&)> expected_length;
   };
-  /// How it is served.
+  /// Settings of one engine run.
   struct Terms {
     Progress* progress = nullptr;
-    int64_t version = 0;                   // of the sampler's weights
-    std::function<bool()> should_pause{};  // asked on leaders: all groups pause once one says so
+    int64_t version = 0;                   // version of the sampler's weights
+    std::function<bool()> should_pause{};  // called on leaders; all groups pause once one returns true
   };
-  /// All references must outlive it.
+  /// All references must outlive the coordinator.
   RolloutCoordinator(Mesh& mesh, DomainRewards& rewards, Plan plan);
 
-  /// Before it is served, also again: its requests are numbered anew from first_request(), and those that a pause
-  /// left unfinished come again with what they have.
+  /// Prepares an engine run, the first or a later one. Its requests are numbered from first_request(); those that a
+  /// pause left unfinished come again with their tokens.
   void begin(Terms terms);
   Change next(const Queue& queue) override;
-  /// After the engine has served it; `generations` is what Engine::serve() returned.
+  /// Stores the unfinished responses of an engine run. `generations`: result of Engine::serve().
   void end(const std::vector<Generation>& generations);
-  /// For leaders: the response of one of this group's requests is there.
+  /// Submits the finished response of a request of this group for scoring. Leaders only.
   void finished(int64_t request, RewardQuery query);
 
-  /// Whether it stopped only because all that is missing are scores of responses that are held (domain_rewards.h).
+  /// Returns true if the job stopped only because held responses have no scores yet (domain_rewards.h).
   bool waits_for_models() const { return waits_for_models_; }
-  /// Goes on sampling once those have been released (DomainRewards::release).
+  /// Continues the job after held responses have been released (DomainRewards::release).
   void go_on();
-  /// Whether all that may be sampled is there, scores included.
+  /// Returns true if all responses that may be sampled are there, with scores.
   bool is_complete() const;
-  /// Takes all that is in `rewards` out of them, which waits for scores, so that another collection may use them until
-  /// this one begins again.
+  /// Waits for scores and takes everything out of `rewards`, so that another job may use it until this one begins
+  /// again.
   void park();
+  /// Index of the first request of the current engine run.
   int64_t first_request() const { return first_request_; }
 
-  /// By request, in the order in which this group was given them.
+  /// Returns the sample of a request. Requests are numbered in the order in which this group received them.
   const SampleIndex& sample(int64_t request) const { return requests_.at(request).sample; }
+  /// Returns the key of the request's random numbers.
   uint64_t sequence_id(int64_t request) const { return requests_.at(request).sequence_id; }
-  /// Which weights drew its tokens, of which there are so many.
+  /// Returns the weight versions that drew the request's `num_tokens` tokens.
   std::vector<WeightsRun> weights_of(int64_t request, int64_t num_tokens) const;
   const Prompt& prompt(int64_t request) const { return prompts_.at(sample(request).prompt).prompt; }
-  /// By index, which is SampleIndex's.
+  /// Returns a prompt by index (SampleIndex::prompt).
   const Prompt& prompt_at(int64_t index) const { return prompts_.at(index).prompt; }
 
-  /// When it is over: the rewards of this group's responses that are needed, by request; waits for them.
+  /// Ends the job: waits for the rewards of this group's needed responses and returns them by request.
   std::map<int64_t, RewardResult> take_results();
-  /// What ended it, if not the last response.
+  /// The stop request that ended the job, if any.
   std::optional<StopKind> stopped() const { return stopped_; }
-  /// How long this group had nothing to sample: while scores of its own were missing, and while others worked.
+  /// Seconds in which this group had nothing to sample while its own scores were missing, or while others worked.
   double waited_for_scores_s() const { return waited_for_scores_s_; }
   double waited_for_others_s() const { return waited_for_others_s_; }
 
@@ -84,14 +85,14 @@ class RolloutCoordinator : public RequestSource {
     Prompt prompt;
     std::vector<std::optional<double>> scores;
     int64_t num_finished = 0;
-    int64_t num_held = 0;  // sampled, but not to be scored before a model has seen them
+    int64_t num_held = 0;  // sampled, but a model must judge them before they are scored
     bool is_needed = true;
   };
   struct Request {
     SampleIndex sample;
     uint64_t sequence_id = 0;
-    bool is_given_up = false;           // unneeded or put back
-    std::vector<WeightsRun> weights{};  // of the tokens that it began with
+    bool is_given_up = false;           // not needed, or put back
+    std::vector<WeightsRun> weights{};  // versions that drew the tokens it resumed with
   };
   struct Unfinished {
     Request request;
@@ -118,24 +119,24 @@ class RolloutCoordinator : public RequestSource {
   DomainRewards& rewards_;
   Plan plan_;
   Terms terms_;
-  int64_t num_samples_;  // baseline included
+  int64_t num_samples_;  // per prompt, baseline included
   NewsExchange news_exchange_;
   SampleScheduler scheduler_;
   std::vector<PromptState> prompts_;
-  std::vector<Request> requests_;            // of this group
-  std::vector<Unfinished> unfinished_;       // of those, as the last pause left them
+  std::vector<Request> requests_;            // this group's
+  std::vector<Unfinished> unfinished_;       // requests that the last pause left unfinished
   std::set<int64_t> awaited_;                // requests whose scores are missing
   std::map<int64_t, RewardResult> results_;  // by request
   std::vector<Finished> new_finished_;
   std::vector<SampleIndex> new_held_;
   std::vector<SampleIndex> new_put_back_;
-  std::vector<int64_t> queues_;         // of all groups, as they last said
-  std::optional<int64_t> told_length_;  // of this group's
+  std::vector<int64_t> queues_;         // last reported queue length, by group
+  std::optional<int64_t> told_length_;  // queue length last reported by this group
   int64_t first_request_ = 0;
-  int64_t num_expected_ = 0, num_finished_ = 0;  // responses, of all groups
+  int64_t num_expected_ = 0, num_finished_ = 0;  // responses of all groups
   bool has_begun_ = false, waits_for_models_ = false;
   std::map<std::string, std::map<int64_t, RewardQuery>> parked_;
-  std::optional<StopKind> wish_;  // to stop, of a rank of this group
+  std::optional<StopKind> wish_;  // stop request of a rank of this group
   std::optional<StopKind> stopped_;
   double waited_for_scores_s_ = 0, waited_for_others_s_ = 0;
 };

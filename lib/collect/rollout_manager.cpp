@@ -49,7 +49,7 @@ std::vector<RolloutRecord> RolloutManager::step(int64_t step, Metrics& metrics) 
   Stopwatch watch;
   Metrics of_sampling;
   engine_.open();
-  of_sampling.add("time/step_model_update", watch.seconds());  // with the engine's making, where it is made
+  of_sampling.add("time/step_model_update", watch.seconds());  // includes creating the engine
   world_.traffic().set_phase("generate");
   RoleMesh& samplers = engine_.ranks();
   std::vector<RolloutRecord> records;
@@ -94,8 +94,8 @@ RolloutManager::Ahead& RolloutManager::begun(int64_t step) {
   return ahead;
 }
 
-/// The stream goes back behind the step's last prompt, where the next one begins, and hears how it was answered: no
-/// later step has begun, so that each knows all before it.
+/// Rewinds the stream to right after the step's last prompt, and gives it the mean scores. No later step has begun, so
+/// every step knows the scores of all before it.
 void RolloutManager::finish(Ahead& ahead) {
   if (ahead.records) return;
   ahead.records = ahead.quota.take(worker_->finish(*ahead.job));
@@ -120,7 +120,7 @@ std::vector<RolloutRecord> RolloutManager::validation(int64_t step, const SetPla
                          .sequence_length = plan_.val_sequence_length,
                          .sampling = params_for(Purpose::kValidate, step, set.sampling),
                          .phase = fmt::format("step {}: validate{}{}", step, set.name.empty() ? "" : " ", set.name),
-                         .may_stop = step == 0};  // else the step's weights are changed already: it is finished
+                         .may_stop = step == 0};  // later, the update is already done, so the step is finished
   for (int64_t row = first; row < first + count; ++row)
     request.rows.push_back(std::make_shared<const Row>(rows_of(set).at(row)));
   const auto job = worker_->begin(std::move(request));
@@ -143,7 +143,7 @@ void RolloutManager::run_ahead(int64_t step) {
     worker_->run_ahead(*ahead.job, *engine_.get(), engine_.tokenizer(), step - 1,
                        [&] { return have_trained->is_done(); });
     const bool all_is_there =
-        ahead.quota.is_full() && ahead.job->coordinator.is_complete() && reward_models_.empty();  // which judge later
+        ahead.quota.is_full() && ahead.job->coordinator.is_complete() && reward_models_.empty();  // models judge later
     if (!all_is_there) break;
     finish(ahead);
   }

@@ -1,7 +1,7 @@
-// Where a step's responses come from: the sampler with the trainer's weights, the prompts, and what is sampled while
-// others train. Version v of the weights is that after v steps, so version s - 1 is meant to sample step s; with
-// async_generation_ratio r, while version v trains on, what samples may begin the first r steps' worth of groups that
-// it is not meant for. What was begun is paused when newer weights are there, and goes on with them.
+// Samples the responses of each step, for the training pipelines: owns the prompt stream, opens the sampler with the
+// trainer's weights, and samples ahead while others train. Version v is the weights after v steps; step s is meant to
+// use version s-1. With async_generation_ratio r, the sampler may begin up to r steps' worth of later groups with the
+// same version while the next one is trained. These are paused when newer weights arrive, and go on with them.
 #pragma once
 
 #include <map>
@@ -19,42 +19,43 @@ namespace roll {
 class RolloutManager {
  public:
   struct Data {
-    std::optional<PromptStream> prompts;  // none under rollout_replay
+    std::optional<PromptStream> prompts;  // unset under rollout_replay
     int64_t prompts_per_step = 0;
-    std::map<std::string, RowStore> validations;  // of each set of the plan
+    std::map<std::string, RowStore> validations;  // rows of each validation set in the plan
   };
-  /// `worker`: null where the sampler does not live. **Collective** over the world. All references must outlive it.
+  /// `worker`: null if this rank has no sampler. **Collective** over the world. All references must outlive the
+  /// manager.
   RolloutManager(SamplingPlan plan, Data data, PolicyEngine& engine, RolloutWorker* worker, RewardModels& reward_models,
                  Communicator& world);
 
-  /// What this rank sampled for the step, which is complete then; metrics of all. **Collective** over the world.
-  /// Stopped, on all ranks, when one was asked to; UserError as GroupQuota's.
+  /// Completes the step and returns what this rank sampled for it. `metrics`: gets metrics of all ranks. **Collective**
+  /// over the world. Throws Stopped on all ranks if a stop was requested. UserError: see GroupQuota::add().
   std::vector<RolloutRecord> step(int64_t step, Metrics& metrics);
-  /// What this rank sampled of a set of the plan, of `count` of its rows from `first` on. **Collective** over the
-  /// world. Stopped as step().
+  /// Samples `count` rows of a validation set from row `first` on; returns this rank's records. **Collective** over the
+  /// world. Stopped: see step().
   std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set, int64_t first, int64_t count);
   std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set) {
     return validation(step, set, 0, rows_of(set).size());
   }
   const RowStore& rows_of(const SetPlan& set) const { return validations_.at(set.name); }
-  /// Ranks that only sample begin later steps while others train on `step`, which call this when they have trained.
+  /// Samples later steps on ranks that only sample, while others train on `step`; the others call this after training.
   /// **Collective** over the world.
   void run_ahead(int64_t step);
-  /// Ends sampling, to be called before anything else happens on the devices.
+  /// Ends sampling; must be called before anything else uses the devices.
   void close() { engine_.close(); }
 
-  /// Where the prompts of the step stand that comes next, whatever runs ahead; null where there are none.
+  /// State of the prompt stream at the start of the next step, whatever runs ahead; null without prompts.
   const Json& prompts_state() const { return prompts_state_; }
   void load_prompts_state(const Json& state);
 
  private:
-  /// A step under way.
+  /// A step in progress.
   struct Ahead {
     GroupQuota quota;
     std::unique_ptr<RolloutJob> job{};
-    std::optional<std::vector<RolloutRecord>> records{};  // once all is there
-    Json prompts_state{};                                 // then, as
-    std::map<std::string, int64_t> passed_over{};         // rows of each domain
+    std::optional<std::vector<RolloutRecord>> records{};  // set when complete
+    Json prompts_state{};                                 // set when complete
+    std::map<std::string, int64_t> passed_over{};         // rows skipped, by domain
   };
   Ahead& begun(int64_t step);
   void finish(Ahead& ahead);
@@ -71,7 +72,7 @@ class RolloutManager {
   std::optional<PromptStream> prompts_;
   Json prompts_state_;
   std::map<int64_t, Ahead> ahead_;                // by step
-  std::unique_ptr<Communicator> training_ended_;  // rung by those that have trained; only where sampling runs ahead
+  std::unique_ptr<Communicator> training_ended_;  // signals the end of training; set only with async rollout
 };
 
 }  // namespace roll

@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-/// Every reason that there may be, so that its curve is there from the first step.
+/// Adds every possible reason, so that each curve exists from the first step.
 void add_finish_reason(const std::string& prefix, const std::string& reason, Metrics& metrics) {
   for (const char* known : {"stop", "length", "stop_string", "abort"})
     metrics.add(fmt::format("{}rollout/finish_reason/{}@mean", prefix, known), reason == known);
@@ -41,7 +41,7 @@ void add_passed_over(const std::map<std::string, int64_t>& rows, Metrics& metric
   }
 }
 
-/// Of trajectories; of those whose environment failed, that alone.
+/// Adds the metrics of a trajectory; if its environment failed, only the failure.
 void add_trajectory(const std::string& prefix, const RolloutRecord& record, Metrics& metrics) {
   const std::string of = prefix + "environment/";
   for (const auto& [fault, name] : names_of(EnvironmentFault()))
@@ -85,7 +85,7 @@ Metrics staleness_metrics(const std::vector<RolloutRecord>& records) {
     for (const auto& [version, num_tokens] : runs) {
       const int64_t drawn = record.num_model_tokens(begin, begin + num_tokens);
       begin += num_tokens;
-      if (drawn == 0) continue;  // all of them are an environment's
+      if (drawn == 0) continue;  // environment tokens only
       const auto age = static_cast<double>(record.step - 1 - version), weight = static_cast<double>(drawn);
       metrics.add("rollout/staleness/mean@mean", age, weight);
       metrics.add("rollout/staleness/max@max", age);

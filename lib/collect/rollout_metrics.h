@@ -1,4 +1,4 @@
-// Metrics of scored responses, before anything is trained on them.
+// Rollout and validation metrics of scored responses, for the training pipelines.
 #pragma once
 
 #include <vector>
@@ -10,32 +10,32 @@
 
 namespace roll {
 
-/// rollout/finish_reason/{stop,length,stop_string,abort}: the share of a step's responses that ended so; the same of
-/// each domain, <domain>/rollout/... Of baselines only rollout/baseline_score, their mean, and <domain>/rollout/...
+/// Returns rollout/finish_reason/{stop,length,stop_string,abort}, the share of responses that ended so; also as
+/// <domain>/rollout/... Baselines count only in [<domain>/]rollout/baseline_score, their mean score.
 Metrics rollout_metrics(const std::vector<RolloutRecord>& records);
 
-/// rollout/staleness/{mean,max}: by how many versions the weights that drew a token were older than those that are
-/// meant to sample the step; rollout/stale_tokens: the share of tokens of which they were. Baselines not counted.
+/// Returns rollout/staleness/{mean,max}: versions by which the weights that drew a token were older than those meant
+/// for the step; and rollout/stale_tokens: the share of tokens drawn by older weights. Skips baselines.
 Metrics staleness_metrics(const std::vector<RolloutRecord>& records);
 
-/// rollout/groups_{sampled,dropped,aborted}, each also as <domain>/...
+/// Adds rollout/groups_{sampled,dropped,aborted}, each also as <domain>/...
 void add_group_metrics(const std::map<std::string, GroupQuota::Counts>& counts, Metrics& metrics);
 
-/// rollout/rows_passed_over, also as <domain>/...
+/// Adds rollout/rows_passed_over, also as <domain>/...
 void add_passed_over(const std::map<std::string, int64_t>& rows, Metrics& metrics);
 
-/// val_correct/{all,<tag>}/mean: the share of right responses, those with a score of 1 or more; val_score/{all,<tag>}/
-/// mean: their mean score, each tag as tag_in_metric writes it; val_response_length/mean.
+/// Returns val_correct/{all,<tag>}/mean: share of correct responses (score >= 1); val_score/{all,<tag>}/mean: mean
+/// score; val_response_length/mean. Tags are written as by tag_in_metric().
 Metrics validation_metrics(const std::vector<RolloutRecord>& records);
 
-/// What an evaluation needs to know of a response.
+/// Returns the facts of a response that an evaluation needs.
 JudgedSample judged_sample(const RolloutRecord& record);
 
-/// val_correct/{all,<tag>}/se and val_score/{all,<tag>}/se: the standard errors of validation_metrics()' means, from
-/// the judged samples of all ranks.
+/// Returns val_correct/{all,<tag>}/se and val_score/{all,<tag>}/se: standard errors of the means from
+/// validation_metrics(). `samples`: of all ranks.
 Metrics validation_errors(const std::vector<JudgedSample>& samples);
 
-/// The value of a metric; NaN where it is not there.
+/// Returns the value of a metric; NaN if it is missing.
 double value_of(const Metrics& metrics, const std::string& name);
 
 }  // namespace roll

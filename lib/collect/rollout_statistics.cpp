@@ -8,7 +8,7 @@ namespace roll {
 
 namespace {
 
-/// How many retries a reward needed.
+/// Returns how many retries a reward needed.
 int64_t retries_of(const Json& detail) {
   const auto retries = detail.find("retries");
   return retries != detail.end() && retries->is_number_integer() ? retries->get<int64_t>() : 0;

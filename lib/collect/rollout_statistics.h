@@ -1,4 +1,4 @@
-// What it took to collect the responses of a step, as its metrics.
+// Times, sampler counts and reward failures of a rollout job, for RolloutWorker, and their metrics.
 #pragma once
 
 #include <cstdint>
@@ -18,31 +18,31 @@ namespace roll {
 struct RewardedResponses {
   int64_t all = 0;
   int64_t rewarded = 0;
-  int64_t without_environment = 0;  // it failed
+  int64_t without_environment = 0;  // environment failed
 };
 
-/// What collecting took, and which rewards failed.
+/// Statistics of one rollout job.
 struct RolloutStatistics {
-  double generate_s = 0;                       // while this rank had something to sample
-  double wait_s = 0;                           // while only others had
-  double rewards_s = 0;                        // for rewards, while nothing was to be sampled
-  SamplerCounts counts;                        // of all ranks, most_pages of the one that held most
-  std::map<std::string, RewardFaults> faults;  // by domain, of all ranks
-  std::map<std::string, int64_t> retries;      // likewise
-  std::map<std::string, RewardUse> use;        // likewise
+  double generate_s = 0;                       // seconds in which this rank had something to sample
+  double wait_s = 0;                           // seconds in which only other ranks had
+  double rewards_s = 0;                        // waiting for rewards, with nothing to sample
+  SamplerCounts counts;                        // sums over ranks; most_pages: the largest
+  std::map<std::string, RewardFaults> faults;  // by domain, over all ranks
+  std::map<std::string, int64_t> retries;      // by domain, over all ranks
+  std::map<std::string, RewardUse> use;        // by domain, over all ranks
 
-  /// Adds what the sampler did on all groups of ranks, of which `mine` is this one's. **Collective** over the sampler's
-  /// ranks.
+  /// Adds the sampler counts of all rank groups. `mine`: this group's counts. **Collective** over the sampler's ranks.
   void add_counts(const SamplerCounts& mine, Mesh& mesh);
-  /// Adds failures, retries and use of a domain's rewards on all ranks: `mine` are this rank's records of all domains.
+  /// Adds failures, retries and usage of a domain's rewards over all ranks. `mine`: this rank's records of all domains.
+  /// **Collective** over the sampler's ranks.
   RewardedResponses add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine,
                                 const RewardUse& of_mine, Mesh& mesh);
 
-  /// time/step_generate, time/step_generate_wait, time/step_rewards; reward/timeouts,
-  /// reward/errors, reward/retries, each also as <domain>/...; <domain>/reward/seconds/{mean,max} (of one response, its
-  /// retries included) and <domain>/reward/waiting (the most that waited for a worker at once); and of the sampler
-  /// rollout/tokens_per_s, rollout/slots_busy (share of slots, over all steps), rollout/kv_pages_used (the most at
-  /// once, as a share), rollout/prefix_hits (share of prompt tokens that others had computed), rollout/evictions.
+  /// Adds time/step_{generate,generate_wait,rewards}; reward/{timeouts,errors,retries}, each also as <domain>/...;
+  /// <domain>/reward/seconds/{mean,max} (per response, retries included) and <domain>/reward/waiting (most responses
+  /// that waited for a worker at once); and of the sampler rollout/tokens_per_s, rollout/slots_busy (share of slots
+  /// over all steps), rollout/kv_pages_used (largest share at once), rollout/prefix_hits (share of prompt tokens from
+  /// the prefix cache), rollout/evictions.
   void add_to(Metrics& metrics) const;
 };
 

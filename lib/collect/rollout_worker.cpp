@@ -39,7 +39,7 @@ std::unique_ptr<EnvironmentPool> RolloutWorker::make_pool(const Tokenizer& token
   return std::make_unique<EnvironmentPool>(games_.environments, std::move(agents));
 }
 
-/// Trajectories that are paused keep their environments, without which a validation would wait for ever.
+/// Paused trajectories keep their environments: a validation in the same pool would wait for ever.
 EnvironmentPool& RolloutWorker::pool_for(const RolloutRequest& request, const Tokenizer& tokenizer) {
   const bool is_shared = std::ranges::any_of(games_.environments, [](const auto& entry) {
     const EnvironmentArgs& args = entry.second.env_config;
@@ -100,7 +100,7 @@ RewardQuery query_of(const Row& row, const RolloutRecord& record, uint64_t name)
           .name = name};
 }
 
-/// Why the environment failed in the first of these, where one of the domain is among them.
+/// Describes the first environment failure of a domain; empty if it has no record here.
 std::string first_failure(const std::vector<RolloutRecord>& records, const std::string& domain) {
   for (const RolloutRecord& record : records)
     if (record.domain == domain)
@@ -156,7 +156,7 @@ std::vector<RolloutRecord> RolloutWorker::finish(RolloutJob& job) {
   return mine;
 }
 
-/// How long responses were, which decides who starts first the next time.
+/// Shares response lengths among all ranks; they decide which prompts start first in later steps.
 void RolloutWorker::all_gather_lengths(const std::vector<RolloutRecord>& mine, const RolloutCoordinator& collection) {
   ResponseLengths own;
   for (const RolloutRecord& record : mine)
@@ -221,7 +221,7 @@ void RolloutWorker::serve(RolloutJob& job, Engine& engine, const Tokenizer& toke
   statistics.add_counts(counts, mesh_);
 }
 
-/// What Engine::serve() gives of the job's requests.
+/// Runs the engine on the job; returns Engine::serve()'s result by request of the job.
 std::vector<Generation> RolloutWorker::sample(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer,
                                               SamplerCounts& counts, const TurnSource::OnOver& on_over) {
   RolloutCoordinator& collection = job.coordinator;
@@ -246,11 +246,11 @@ bool RolloutWorker::has_agents() const {
   return std::ranges::any_of(games_.environments, [](const auto& entry) { return entry.second.env_type->is_agent; });
 }
 
-/// Models score when nothing is left to sample, and what they say may want more samples.
+/// Models score when nothing is left to sample; their scores may require more samples.
 void RolloutWorker::complete(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer) {
   while (true) {
     serve(job, engine, tokenizer, job.request.version, {});
-    if (models_.empty() && !job.coordinator.stopped()) {  // what is held waits for nobody else
+    if (models_.empty() && !job.coordinator.stopped()) {  // held responses wait for no model
       rewards_.release();
       if (job.coordinator.waits_for_models()) {
         job.coordinator.go_on();

@@ -1,5 +1,6 @@
-// Prompts -> scored responses: the groups of ranks that share the sampler's weights share the samples out among them
-// while they run (rollout_coordinator.h), rewards start as each response ends; what was sampled stays where it was.
+// Turns prompts into scored responses, for RolloutManager: the rank groups that hold the sampler's weights share the
+// samples while they run (rollout_coordinator.h). Rewards start as each response ends. Records stay where they were
+// sampled.
 #pragma once
 
 #include <functional>
@@ -27,21 +28,21 @@
 namespace roll {
 
 struct RolloutRequest {
-  std::vector<std::shared_ptr<const Row>> rows{};  // all prompts, or else
-  uint64_t first_prompt = 0;                       // which names the first of them
-  GroupQuota* quota = nullptr;                     // which gives them
+  std::vector<std::shared_ptr<const Row>> rows{};  // all prompts, if there is no quota
+  uint64_t first_prompt = 0;                       // random-number key of the first prompt
+  GroupQuota* quota = nullptr;                     // supplies the prompts
   int64_t num_samples = 1;                         // responses per prompt
-  bool with_baseline = false;                      // and a greedy one more
+  bool with_baseline = false;                      // adds one greedy response per prompt
   int64_t step = 0;
-  int64_t version = 0;          // of the weights that are meant to sample it
-  int64_t response_length = 0;  // tokens of a response in an environment, all turns together
-  int64_t sequence_length = 0;  // there, of a turn with a context of its own and its prompt
+  int64_t version = 0;          // weights meant to sample it
+  int64_t response_length = 0;  // tokens of a trajectory, all turns together
+  int64_t sequence_length = 0;  // trajectories: tokens of a prompt and its turn, if each turn has its own context
   SamplingParams sampling{};
-  std::string phase = "generate";  // of the progress line
-  bool may_stop = true;            // a wish to stop ends it
+  std::string phase = "generate";  // label of the progress line
+  bool may_stop = true;            // a stop request ends the job
 };
 
-/// Sampling under way: it may be paused and taken up again.
+/// A rollout in progress; it may be paused and resumed.
 struct RolloutJob {
   RolloutJob(RolloutRequest request_, Mesh& mesh, DomainRewards& rewards, RolloutCoordinator::Plan plan)
       : request(std::move(request_)), coordinator(mesh, rewards, std::move(plan)) {}
@@ -49,37 +50,39 @@ struct RolloutJob {
   RolloutCoordinator coordinator;
   RolloutStatistics statistics;
   std::map<int64_t, RolloutRecord> records;  // by request; on leaders
-  Trajectories trajectories;                 // that are under way
+  Trajectories trajectories;                 // unfinished ones
 };
 
-/// What rows are played in whose domain is one of these.
+/// Environments, by the domains whose rows are played in them.
 struct Games {
   EnvironmentsByTag environments{};
-  std::optional<TurnTokens> tokens{};  // where there are some
+  std::optional<TurnTokens> tokens{};  // set if there are environments
   std::optional<ChatTemplate> chat_template{};
-  int64_t prompt_length = 0;  // of what agents begin with
+  int64_t prompt_length = 0;  // limit for an agent's first request, tokens
 };
 
 class RolloutWorker {
  public:
-  /// `tokenizer`, for environments, must outlive it. UserError: a reward or an environment that cannot be made.
+  /// `tokenizer`: needed for environments; must outlive the worker. UserError: a reward or an environment cannot be
+  /// created.
   RolloutWorker(const RewardsByDomain& rewards, int64_t response_length, RewardModels& models, RoleMesh& ranks,
                 Log& log, Games games = {}, const Tokenizer* tokenizer = nullptr);
 
-  /// Random numbers are named by prompt and sample, so the responses do not depend on who samples them beside what.
+  /// Creates a job. Random numbers are keyed by prompt and sample, so responses depend neither on the rank nor on the
+  /// batch.
   std::unique_ptr<RolloutJob> begin(RolloutRequest request);
-  /// Samples on, with weights of this version, until all that the quota allows is there, models have to score, or a
-  /// leader finds that it should pause. What was begun is kept. The engine's tensor ranks draw the same tokens in
-  /// lock-step. **Collective** over the sampler's ranks. UserError as GroupQuota's.
+  /// Samples with weights `version` until everything that the quota allows is there, models have to score, or
+  /// `should_pause` returns true on a leader. Keeps unfinished responses. Tensor-parallel ranks draw the same tokens in
+  /// lock-step. **Collective** over the sampler's ranks. UserError: see GroupQuota::add().
   void run_ahead(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
                  const std::function<bool()>& should_pause);
-  /// Samples on until the job is complete, with the weights that are meant to sample it. **Collective** over the world,
-  /// whose other ranks are in attend_rollouts(). Stopped, on all ranks, when one was asked to.
+  /// Samples with the weights meant for the job until it is complete. **Collective** over the world; ranks without a
+  /// sampler call attend_rollouts(). Throws Stopped on all ranks if a stop was requested.
   void complete(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer);
-  /// Once, when all is there: the records of the responses whose scores counted and that this group of ranks sampled,
-  /// on its leader, group after group; group_index counts the prompts as they were given. **Collective** over the
-  /// sampler's ranks. Warns once per domain and step of the rewards that failed on this rank, and once per domain what
-  /// to do when most timed out.
+  /// Ends a complete job; call it once. Returns, on each group's leader, the records that the group sampled and whose
+  /// scores counted, group by group; group_index counts prompts in their given order. Warns once per domain and step
+  /// about failed rewards on this rank, and once per domain if most of them timed out. **Collective** over the
+  /// sampler's ranks. UserError: a domain's environment failed in all trajectories.
   std::vector<RolloutRecord> finish(RolloutJob& job);
 
  private:
@@ -98,20 +101,20 @@ class RolloutWorker {
   Mesh& mesh_;
   Log& log_;
   std::vector<std::string> domains_;
-  std::set<std::string> played_;  // of those, the ones of which a trajectory has come to its end
+  std::set<std::string> played_;  // domains in which a trajectory has ended without failure
   DomainRewards rewards_;
-  std::map<std::string, int64_t> warned_;  // the last step, by domain
-  std::set<std::string> advised_;          // domains of whose time-outs was said what to do
+  std::map<std::string, int64_t> warned_;  // last step with a warning, by domain
+  std::set<std::string> advised_;          // domains warned of time-outs
   PromptLengths lengths_;
   Games games_;
-  std::unique_ptr<EnvironmentPool> pool_, validation_pool_;  // where there are some
+  std::unique_ptr<EnvironmentPool> pool_, validation_pool_;  // set if there are environments
 };
 
-/// What ranks without a sampler do while others collect: the models there judge. **Collective** over the world, of
-/// whose other ranks each is in RolloutWorker::complete. Stopped as there.
+/// Runs the judging models on ranks without a sampler, while the others are in RolloutWorker::complete().
+/// **Collective** over the world. Throws Stopped on all ranks if a stop was requested.
 void attend_rollouts(RewardModels& models, RoleMesh& samplers, int64_t step);
 
-/// All records of the world's ranks, in data order. **Collective**.
+/// Returns the records of all ranks, in data order. **Collective**.
 std::vector<RolloutRecord> exchange_rollouts(std::vector<RolloutRecord> mine, Communicator& world);
 
 }  // namespace roll

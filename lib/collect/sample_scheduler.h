@@ -1,7 +1,7 @@
-// Which group of ranks samples what. All ranks deal alike from what they all were told, so nobody is asked and nothing
-// is sampled twice. Prompts are assigned whole, for their responses share the prompt's pages; where there are fewer
-// than groups left, their responses are assigned one by one, as those are that a group puts back because another has
-// nothing to wait for. What a response is does not depend on who samples it.
+// Decides which rank group samples what, for RolloutCoordinator. All ranks compute the same assignment from the same
+// news, so nobody asks and nothing is sampled twice. Prompts are assigned whole, because their responses share the
+// prompt's pages. If fewer prompts than groups are left, their responses are assigned one by one, and so are those that
+// a group puts back because another is idle. A response does not depend on who samples it.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@
 
 namespace roll {
 
-/// The samples that each group is to start, in this order.
+/// Samples that each group starts, in this order.
 using SampleAssignment = std::vector<std::vector<SampleIndex>>;
 
 class SampleScheduler {
  public:
-  /// `num_samples`: of a prompt.
+  /// `num_samples`: per prompt.
   SampleScheduler(int64_t num_groups, int64_t num_samples) : num_groups_(num_groups), num_samples_(num_samples) {}
 
-  /// A prompt that is to be sampled, and how long its responses are, as far as that is known: the longest start first,
-  /// and before them those of which nothing is known, which may be longer. `is_ahead`: behind all that are not.
+  /// Adds a prompt. `expected_length`: the longest start first, and before them prompts of unknown length, which may be
+  /// longer. `is_ahead`: starts after all prompts that are not ahead.
   void add(int64_t prompt, std::optional<double> expected_length, bool is_ahead = false);
   void put_back(SampleIndex sample) { samples_.push_back(sample); }
-  /// Its samples need not be assigned.
+  /// Removes a prompt's samples that are not assigned yet.
   void drop(int64_t prompt);
 
-  /// Deals all there is, to the shortest queues: `queues`, by group, is how many samples wait there, or minus the free
-  /// slots where none does; raised by what is assigned.
+  /// Assigns everything to the shortest queues. `queues`: by group, the number of waiting samples, or minus the free
+  /// slots if none waits; raised by the assigned samples.
   SampleAssignment assign(std::vector<int64_t>& queues);
 
  private:
@@ -44,8 +44,8 @@ class SampleScheduler {
   std::vector<SampleIndex> samples_;
 };
 
-/// How many of its waiting samples a group puts back: as many as make the queues even where another group has free
-/// slots and nothing that waits.
+/// Returns how many waiting samples a group puts back: as many as even out the queues if another group has free slots
+/// and no waiting samples.
 int64_t num_to_put_back(std::span<const int64_t> queues, int64_t group);
 
 }  // namespace roll

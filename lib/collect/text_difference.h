@@ -1,4 +1,4 @@
-// Where two texts that should be one part ways, for messages that name it.
+// First difference of two texts that should be equal, for error messages of agent_history and turn_tokens.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 namespace roll {
 
 struct TextDifference {
-  size_t at = 0;              // characters that are alike
-  std::string before, after;  // what each has there, as JSON, or "its end"
+  size_t at = 0;              // bytes in common at the start
+  std::string before, after;  // following text of each, as JSON, or "its end"
 };
 
 TextDifference first_difference(const std::string& before, const std::string& after);

@@ -1,4 +1,4 @@
-// A response in an environment while it is sampled, turn by turn.
+// A multi-turn response in an environment while it is sampled, for TurnSource.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace roll {
 
-/// What ended a trajectory before its environment did.
+/// Limit that ended a trajectory before its environment did.
 enum class TrajectoryCut { kTurns, kTokens, kTime };
 constexpr auto names_of(TrajectoryCut) {
   return std::to_array<Named<TrajectoryCut>>(
@@ -24,25 +24,25 @@ constexpr auto names_of(TrajectoryCut) {
 }
 
 struct Trajectory {
-  Generation said{};                 // all of its tokens, the environment's with log-probs of 0
-  std::vector<Turn> turns{};         // the last one may be under way
-  std::vector<PastTurn> past{};      // as later turns are told of them, where each has a context of its own
-  std::vector<int64_t> prompt{};     // there, of the turn under way; empty: the row's
-  std::optional<AgentTurn> agent{};  // what its agent last asked
-  std::vector<Json> answers{};       // of the environment, between them, as lists of messages
+  Generation said{};                 // all tokens; environment tokens have log-prob 0
+  std::vector<Turn> turns{};         // the last one may be unfinished
+  std::vector<PastTurn> past{};      // shown to later turns, if each turn has its own context
+  std::vector<int64_t> prompt{};     // prompt of the current turn in its own context; empty: the row's
+  std::optional<AgentTurn> agent{};  // the agent's last request
+  std::vector<Json> answers{};       // the environment's messages between turns, one list per gap
   std::optional<bool> succeeded{};
-  std::optional<ToolCounts> tools{};  // of all turns, where there are tools
+  std::optional<ToolCounts> tools{};  // over all turns; unset without tools
   bool is_done = false;
   std::optional<TrajectoryCut> cut{};
   std::optional<TurnAnswer> failed{};
-  int64_t session = -1;        // in the pool of the leader; -1: none
-  bool awaits_answer = false;  // of its environment
-  std::string observation{};   // with which the turn to come begins
-  Stopwatch watch{};           // since it began
+  int64_t session = -1;        // number in the leader's pool; -1: none
+  bool awaits_answer = false;  // from the environment
+  std::string observation{};   // shown to the next turn
+  Stopwatch watch{};           // time since the start
 };
 
-/// The reward of one that is over: the sum of its turns' rewards; the score is 1 or 0 where the environment says
-/// whether it succeeded, else the reward. One whose environment failed has neither.
+/// Returns the reward of a finished trajectory: the sum of its turns' rewards. The score is 1 or 0 if the environment
+/// reports success or failure, else the reward. A trajectory whose environment failed has neither.
 RewardResult result_of(const Trajectory& trajectory);
 
 }  // namespace roll

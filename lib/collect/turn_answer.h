@@ -1,4 +1,4 @@
-// What lies between two turns of a trajectory, as whoever asked for it hears it.
+// Answer of an environment or an agent between two turns of a trajectory, for TurnSource.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace roll {
 
-/// An answer to a message, or why there is none.
+/// An answer to the model's message, or the reason why there is none.
 struct TurnAnswer {
   Reaction reaction{};
   std::optional<EnvironmentFault> fault{};
-  std::string why{};                 // of a fault
-  bool is_late = false;              // its trajectory has had its time
-  std::optional<AgentTurn> agent{};  // what an agent asks; with a fault or at the end, all that there was
+  std::string why{};                 // describes the fault
+  bool is_late = false;              // the trajectory's max_seconds are over
+  std::optional<AgentTurn> agent{};  // an agent's next request; with a fault or at the end, its last state
 };
 
 inline TurnAnswer fault_answer(const EnvironmentFailed& failure) {

@@ -57,10 +57,10 @@ void append(Generation& said, const std::vector<int64_t>& ids) {
   said.processed_log_probs.resize(said.ids.size());
 }
 
-/// `more`: what was drawn behind a prompt of its own.
+/// Appends `more`, a turn sampled from a new prompt.
 void append(Generation& said, const Generation& more, int64_t prompt_length) {
   const auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-  if (!said.routed_experts.empty() && !more.ids.empty()) {  // nothing was drawn from the last token before the prompt
+  if (!said.routed_experts.empty() && !more.ids.empty()) {  // the last token before the prompt has no experts
     const auto width = more.routed_experts.size() / (prompt_length + more.ids.size() - 1);
     said.routed_experts.resize(said.routed_experts.size() + width, -1);
   }
@@ -70,7 +70,7 @@ void append(Generation& said, const Generation& more, int64_t prompt_length) {
   add(said.routed_experts, more.routed_experts);
 }
 
-/// What lies behind the first `count` tokens.
+/// Returns the part after the first `count` tokens.
 Generation rest_behind(const Generation& all, int64_t count) {
   Generation rest;
   if (std::ssize(all.ids) <= count) return rest;
@@ -80,7 +80,7 @@ Generation rest_behind(const Generation& all, int64_t count) {
   return rest;
 }
 
-/// Where an agent's request goes on, or its trajectory ends.
+/// Resets the trajectory to where an agent's request continues, or where it ends.
 void go_back_to(Trajectory& trajectory, const AgentTurn& turn) {
   trajectory.said.ids = turn.ids;
   trajectory.said.log_probs = turn.log_probs;
@@ -109,7 +109,7 @@ const EnvironmentConfig& TurnSource::environment(int64_t request) const {
   return game_.environments.at(row(request).domain);
 }
 
-/// Trajectories that have begun run, as the coordinator sees it.
+/// Reports trajectories that have begun to the coordinator as running.
 RequestSource::Change TurnSource::next(const Queue& queue) {
   std::deque<int64_t> fresh;
   int64_t num_begun = std::ssize(waiting_);
@@ -140,7 +140,7 @@ void TurnSource::start(GenerationRequest asked, Change& change) {
   const auto [found, is_new] = open_.try_emplace(coordinator_.sample(first_ + request));
   Trajectory& its = found->second;
   if (is_new) begin(request, its);
-  if (its.awaits_answer) return waiting_.push_back(request);  // a pause came between
+  if (its.awaits_answer) return waiting_.push_back(request);  // a pause came in between
   draw_turn(request, change);
 }
 
@@ -159,13 +159,13 @@ void TurnSource::begin(int64_t request, Trajectory& its) {
           : game_.pool.begin(tag, seed, observation);
 }
 
-/// Of the context of the turn under way.
+/// Prompt of the current turn's context.
 const std::vector<int64_t>& TurnSource::prompt(int64_t request) {
   const Trajectory& its = trajectory(request);
   return its.prompt.empty() ? row(request).prompt_ids : its.prompt;
 }
 
-/// Tokens that the turn to come may have.
+/// Most tokens that the next turn may have.
 int64_t TurnSource::room(int64_t request) {
   if (has_contexts(request)) return limits_.sequence_length - std::ssize(prompt(request));
   return limits_.response_length - std::ssize(trajectory(request).said.ids);
@@ -177,7 +177,7 @@ void TurnSource::send(int64_t request, GenerationRequest asked, Change& change) 
   change.requests.push_back(std::move(asked));
 }
 
-/// The next turn, or what a pause left of it.
+/// Sends the next turn to the engine, or the rest of one that was paused.
 void TurnSource::draw_turn(int64_t request, Change& change) {
   const Trajectory& its = trajectory(request);
   GenerationRequest asked = requests_[request].asked;
@@ -245,7 +245,7 @@ void TurnSource::drew(int64_t served, const Generation& so_far) {
   if (!its.failed) game_.pool.sessions(its.session).hear_token(its.session, so_far);
 }
 
-/// **Collective** over the group, where some wait.
+/// Handles new answers of environments. **Collective** over the group if requests wait.
 void TurnSource::hear_answers(Change& change) {
   if (waiting_.empty()) return;
   std::map<int64_t, TurnAnswer> answers;
@@ -277,11 +277,11 @@ void TurnSource::hear(int64_t request, TurnAnswer answer, Change& change) {
   if (answer.fault) {
     its.failed = std::move(answer);
     if (!its.turns.empty()) return finish(request);
-    if (its.agent) its.agent->max_new_tokens = 1;  // a trajectory has a token
+    if (its.agent) its.agent->max_new_tokens = 1;  // a trajectory needs a token
     return draw_turn(request, change);
   }
   if (answer.agent && !answer.reaction.is_done) {
-    requests_[request].asked.begun = {};  // which may be of a branch that was left
+    requests_[request].asked.begun = {};  // may belong to an abandoned branch
     return draw_turn(request, change);
   }
   const Reaction& reaction = answer.reaction;
@@ -313,7 +313,7 @@ void TurnSource::hear(int64_t request, TurnAnswer answer, Change& change) {
   draw_turn(request, change);
 }
 
-/// The tokens behind the last turn, which is told of an answer.
+/// Returns the tokens after the last turn, with the environment's answer.
 std::vector<int64_t> TurnSource::between_turns(int64_t request, const Reaction& reaction) {
   Trajectory& its = trajectory(request);
   const Json answer =
@@ -324,7 +324,7 @@ std::vector<int64_t> TurnSource::between_turns(int64_t request, const Reaction& 
   return ids;
 }
 
-/// The prompt of the turn to come, where it has a context of its own.
+/// Returns the prompt of the next turn, if each turn has its own context.
 std::vector<int64_t> TurnSource::prompt_of_turn(int64_t request, const Reaction& reaction) {
   Trajectory& its = trajectory(request);
   const auto harmless = [&](const std::string& text) { return game_.tokens.disarmed(text); };

@@ -1,8 +1,8 @@
-// Trajectories between who decides what is sampled (rollout_coordinator.h) and the engine. To the first a trajectory is
-// one request that runs; to the engine each turn is one, which goes on behind all tokens so far, whose pages it finds
-// again, or begins anew with a prompt of its own, where the environment's manager shows it no more. While an
-// environment thinks, the trajectory has no slot. The ranks of a group do the same things in the same order: their
-// leader tells them what environments say.
+// Turns trajectories into engine requests, between RolloutCoordinator and the engine. To the coordinator, a trajectory
+// is one running request. To the engine, each turn is a request: it continues after all tokens so far, whose pages it
+// reuses, or has a new prompt if the environment's manager shows only part of the history. While an environment
+// computes, its trajectory has no slot. The ranks of a group act alike, because their leader broadcasts what
+// environments answer.
 #pragma once
 
 #include <functional>
@@ -15,41 +15,41 @@
 
 namespace roll {
 
-/// Those of a rollout job that have begun and are not over.
+/// Trajectories of a rollout job that have begun and are not over.
 using Trajectories = std::map<SampleIndex, Trajectory>;
 
 class TurnSource : public RequestSource {
  public:
   struct Game {
-    const EnvironmentsByTag& environments;  // rows whose domain is none of these are sampled once, as ever
-    EnvironmentPool& pool;                  // of leaders
+    const EnvironmentsByTag& environments;  // rows of other domains have one turn
+    EnvironmentPool& pool;                  // used on leaders
     const TurnTokens& tokens;
   };
-  /// How many tokens a response may have, and how turns are drawn.
+  /// Token limits of a response, and sampling of its turns.
   struct Limits {
     int64_t response_length = 0;
-    int64_t sequence_length = 0;  // of a prompt and what follows it in one context
+    int64_t sequence_length = 0;  // tokens of a prompt and its response in one context
     SamplingSettings generating{};
   };
-  /// A response is over: `trajectory` is null where its row has no environment.
+  /// Called when a response is over. `trajectory`: null if its row has no environment.
   using OnOver = std::function<void(int64_t request, const Generation& said, const Trajectory* trajectory)>;
 
-  /// For one serving of the coordinator, which has begun; its requests are meant where a request's number is given.
-  /// All references must outlive it.
+  /// For one engine run of the coordinator, after its begin(). `request`: the coordinator's number; `served`: the
+  /// engine's. All references must outlive this object.
   TurnSource(RolloutCoordinator& coordinator, Mesh& mesh, Game game, Limits limits, Trajectories& open, OnOver on_over);
 
   Change next(const Queue& queue) override;
-  /// For the engine, as a response or a turn ends.
+  /// Engine callback: a response or a turn has ended.
   void generated(int64_t served, const Generation& generation);
-  /// For the engine, with every token.
+  /// Engine callback for every token.
   void drew(int64_t served, const Generation& so_far);
-  /// What the engine gave back, as the coordinator would have had it without turns.
+  /// Returns the engine's generations by request of the coordinator.
   std::vector<Generation> by_request(std::vector<Generation> generations);
 
  private:
   struct Request {
     GenerationRequest asked{};
-    int64_t in_engine = -1;  // the engine's last number for it
+    int64_t in_engine = -1;  // the engine's last number for it; -1: none
     bool is_over = false;
   };
   bool is_played(int64_t request) const;
@@ -77,11 +77,11 @@ class TurnSource : public RequestSource {
   Limits limits_;
   Trajectories& open_;
   OnOver on_over_;
-  int64_t first_;                  // the coordinator's number of the first request here
-  std::vector<Request> requests_;  // by the coordinator's number, less the first
-  std::vector<int64_t> owners_;    // by the engine's number
-  std::vector<int64_t> ended_;     // the engine's numbers of turns whose names are to be free again
-  std::vector<int64_t> waiting_;   // requests whose environments are to answer
+  int64_t first_;                  // the coordinator's number of this object's first request
+  std::vector<Request> requests_;  // index: the coordinator's number minus first_
+  std::vector<int64_t> owners_;    // request by the engine's number
+  std::vector<int64_t> ended_;     // the engine's numbers of ended turns; cancelling these frees their sequence ids
+  std::vector<int64_t> waiting_;   // requests that await their environments' answers
 };
 
 }  // namespace roll

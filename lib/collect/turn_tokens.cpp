@@ -23,8 +23,8 @@ bool is_of_tool(const Json& message) {
   return message["role"] == "tool";
 }
 
-/// A turn, and what was answered: one that calls as many tools as there are answers of tools. Ids differ within the
-/// conversation, and have nine characters, as Mistral's templates demand.
+/// Appends a turn and its answers. `calls`: the turn has one call per tool answer. Call ids are unique within the
+/// conversation and have nine characters, as Mistral's templates demand.
 void add_exchange(Json& messages, const Json& answer, bool calls) {
   Json turn = message("assistant", kTurn), answers = answer;
   if (calls && std::ranges::any_of(answer, is_of_tool))
@@ -46,7 +46,7 @@ Json first_messages() {
   return Json::array({message("user", "a level")});
 }
 
-/// `after` without `before`, with which it must begin.
+/// Returns `after` without its prefix `before`. UserError: it does not begin with `before`.
 std::string rest_behind(const std::string& before, const std::string& after) {
   if (after.starts_with(before)) return after.substr(before.size());
   const auto [at, first, then] = first_difference(before, after);
@@ -115,8 +115,8 @@ void TurnTokens::check(const char* role, const Json& tools) const {
           name);
 }
 
-/// A turn that is the message's text and what the template writes around it, in the model's place: with the marks of a
-/// thought, perhaps. Empty: the template's opening says that this cannot be sampled, as one that closes a thought.
+/// Returns a stand-in whose text is what the template writes for `message`, perhaps with thinking tags. nullopt: it
+/// cannot be sampled after the template's opening, e.g. because that closes a thought.
 std::optional<TurnTokens::StandIn> TurnTokens::written(const Json& message, const Json& variables) const {
   Json messages = first_messages();
   const std::string opening = template_.render(messages, /*add_generation_prompt=*/true, variables);
@@ -133,7 +133,7 @@ std::optional<TurnTokens::StandIn> TurnTokens::thoughtful(const Json& variables)
   messages.push_back(thought);
   if (template_.render(messages, /*add_generation_prompt=*/false, variables).find(kThought) != std::string::npos)
     return written(thought, variables);
-  const std::string said = fmt::format("<think>\n{}\n</think>\n\n{}", kThought, kTurn);  // the template has no marks
+  const std::string said = fmt::format("<think>\n{}\n</think>\n\n{}", kThought, kTurn);  // the template has no tags
   auto turn = written(message("assistant", said), variables);
   return turn && turn->said.ends_with(said) ? turn : StandIn{message("assistant", said), said};
 }
@@ -160,7 +160,7 @@ std::string TurnTokens::text_between(const Before& before, const Json& answer, c
   return text_behind(std::move(messages), turn, answer, before.variables);
 }
 
-/// The turn ends where the template writes an end token.
+/// Returns the text after a turn with tool calls, from the template's end token on.
 std::string TurnTokens::text_behind_calls(const Before& before, const Json& answer) const {
   Json messages = before.first;
   for (const Json& earlier : before.answers) add_exchange(messages, earlier, /*calls=*/true);
@@ -175,7 +175,7 @@ std::string TurnTokens::text_behind_calls(const Before& before, const Json& answ
   return text.substr(end);
 }
 
-/// Behind the first turn that this template leaves as it is.
+/// Uses the first stand-in that the template leaves unchanged.
 std::string TurnTokens::text_between(const Before& before, const Json& answer) const {
   if (needs_calls_ && std::ranges::any_of(answer, is_of_tool)) return text_behind_calls(before, answer);
   try {
@@ -185,7 +185,7 @@ std::string TurnTokens::text_between(const Before& before, const Json& answer) c
       if (!turn) continue;
       try {
         return text_between(before, answer, *turn);
-      } catch (const UserError&) {  // the first fault is told
+      } catch (const UserError&) {  // report the first error instead
       }
     }
     throw;
@@ -196,7 +196,7 @@ std::vector<int64_t> TurnTokens::behind(const Before& before, Json answer, int64
   for (Json& part : answer) part["content"] = tokenizer_.disarmed(part["content"]);
   const auto& ends = tokenizer_.eos_ids();
   const bool is_ended = std::ranges::find(ends, last_id) != ends.end();
-  // The template writes an end token, too, so its text goes on behind what the model said before that one.
+  // The template writes an end token, too, so its text continues what the model said before its own.
   constexpr int64_t kOrdinary = -1;
   std::vector<int64_t> ids =
       tokenizer_.encode_behind(std::array{is_ended ? kOrdinary : last_id}, text_between(before, answer));

@@ -1,6 +1,6 @@
-// The tokens between two turns of a model: what its chat template puts around an environment's answer. Nothing that was
-// sampled becomes text and tokens again: what follows a turn is rendered behind a stand-in for it, which a template
-// must leave as it is.
+// Tokens between two turns of a model, for TurnSource and AgentSessions: an environment's answer in the chat template.
+// Sampled tokens are never decoded and tokenized again: the text after a turn is rendered after a stand-in for it,
+// which the template must leave unchanged.
 #pragma once
 
 #include <cstdint>
@@ -15,37 +15,37 @@
 
 namespace roll {
 
-/// The template's variables that say which tools there are; null: none.
+/// Returns the template's variables for the tools; none if `tools` is null.
 Json tool_variables(const Json& tools);
 
 class TurnTokens {
  public:
   TurnTokens(ChatTemplate chat_template, const Tokenizer& tokenizer);
 
-  /// Whose messages lie between turns: the user's, or those of tools, with their schemas (null: they are not shown).
-  /// UserError: a template that changes what was said before, which names the first difference; one that leaves the
-  /// messages or the tools out. One that trims turns is taken: what was sampled stays with its blanks. Tried are the
-  /// turns that can be sampled behind this template's opening: with a thought, but where it has closed that already,
-  /// and without one, but where it has begun it. Where answers of tools show only behind a turn that calls some, it is
-  /// that one.
+  /// Checks that the template keeps earlier turns. `role`: of the messages between turns, user or tool. `tools`: their
+  /// schemas; null: not shown. UserError: the template changes earlier text (names the first difference), or leaves out
+  /// the messages or the tools. Trimming turns is fine: sampled tokens keep their blanks. Tries the turns that can be
+  /// sampled after the template's opening: with a thought, unless it has closed one, and without, unless it has opened
+  /// one. If tool answers appear only after a turn with tool calls, tries such a turn.
   void check(const char* role, const Json& tools) const;
 
-  /// What was before a turn, beside the model's own turns.
+  /// The conversation before a turn, without the model's own turns.
   struct Before {
     const Json& first;                 // messages before its first turn
-    const Json& variables;             // of the template, with tools where there are some
-    const std::vector<Json>& answers;  // lists of messages, between turns
+    const Json& variables;             // template variables, with tools if there are any
+    const std::vector<Json>& answers;  // messages between turns, one list per gap
   };
-  /// The tokens from the end of the model's turn to where it speaks again, with a list of messages between.
-  /// `last_id`: of the turn, which may be the token that the template ends it with. UserError as check().
+  /// Returns the tokens from the end of the model's turn to its next one, with the messages `answer` between.
+  /// `last_id`: last token of the turn, possibly the template's end token. UserError: see check().
   std::vector<int64_t> behind(const Before& before, Json answer, int64_t last_id) const;
 
-  /// The prompt of a turn with a context of its own: these messages and where the model speaks.
+  /// Returns the prompt of a turn with its own context: `messages` and the generation prompt.
   std::vector<int64_t> prompt(const Json& messages) const;
+  /// Returns `text` changed so that it spells no special token.
   std::string disarmed(const std::string& text) const { return tokenizer_.disarmed(text); }
 
  private:
-  /// A turn that stands for any: what was sampled, and the message that the template is given for it.
+  /// Stand-in for any sampled turn: the message for the template, and the text that the model would sample.
   struct StandIn {
     Json message;
     std::string said;
@@ -61,7 +61,7 @@ class TurnTokens {
 
   ChatTemplate template_;
   const Tokenizer& tokenizer_;
-  const bool needs_calls_;  // answers of tools show only behind a turn that calls some
+  const bool needs_calls_;  // the template shows tool answers only after a turn with tool calls
 };
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// The action in a model's message, as ROLL finds it: the last group of a pattern, without the space around it, which
-// must be a name that is known, in either case.
+// Finds the action in a model's message as ROLL does, for the built-in games: the last group of a pattern, trimmed. It
+// must be a known name, in either case.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ using Names = std::map<int64_t, std::string>;
 
 class ActionText {
  public:
-  /// `where` opens the UserError of a pattern that does not compile or has no group.
+  /// `where`: start of the UserError if the pattern does not compile or has no group.
   ActionText(const std::string& pattern, const std::string& where);
 
-  /// What the message says; nothing where it does not match, or matching costs too much.
+  /// Returns the action; nullopt if the pattern does not match, or matching costs too much.
   std::optional<std::string> find(std::string_view message);
-  /// The number of the name that it says.
+  /// Returns the number of the named action; nullopt if there is none.
   std::optional<int64_t> find(std::string_view message, const Names& names);
 
  private:
@@ -29,13 +29,14 @@ class ActionText {
   MatchMemory memory_;
 };
 
-/// `own`, with what is given by number in its place. UserError "where key": a number that `own` lacks.
+/// Returns `own` with names replaced by those in `given`, whose keys are numbers. UserError, starting with `where`:
+/// `own` lacks a number, or a name is empty.
 Names renamed(const Names& own, const std::map<std::string, std::string>& given, const std::string& where);
 
-/// "#: wall, _: empty": each symbol with its meaning; `meanings` by number, `given` by symbol.
+/// Returns "#: wall, _: empty": each symbol with its meaning, from `given` by symbol, else from `meanings` by number.
 std::string vocabulary(const Names& symbols, const Names& meanings, const std::map<std::string, std::string>& given);
 
-/// ROLL's words around the rules of a game on a grid; none around none.
+/// Returns ROLL's instruction for a grid game; "" if `rules` is empty.
 std::string grid_instruction(const std::string& rules, const std::string& symbols, const Names& actions);
 
 }  // namespace roll

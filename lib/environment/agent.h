@@ -1,5 +1,5 @@
-// An environment that is a program of the user which asks: an agent, for whom the policy is a server of OpenAI's API.
-// Who serves it: collect/agent_host.h.
+// Environment type `openai`: an agent, i.e. a program of the user that asks the policy through OpenAI's API. The server
+// is collect/agent_host.h.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,11 @@
 
 namespace roll {
 
-/// Its levels are seeds, all else is the agent's; it is never stepped. UserError: neither a program nor a key for
-/// agents that run elsewhere.
+/// Creates the environment. A level is only a seed, and is never stepped. UserError: neither a program nor an api_key
+/// for agents that run elsewhere.
 std::unique_ptr<Environment> make_agent_environment(const EnvironmentArgs& args, const std::string& where);
 
-/// UserError: a program that is not there, or may not be executed.
+/// UserError: the program is missing or not executable.
 void check_agent(const EnvironmentArgs& args, const std::string& where);
 
 }  // namespace roll

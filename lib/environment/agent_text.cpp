@@ -14,7 +14,7 @@ namespace roll {
 
 namespace {
 
-/// Python's str.format: {name} is replaced, {{ and }} are braces.
+/// Like Python's str.format: {name} is replaced, {{ and }} are braces.
 template <class F>
 std::string formatted(const std::string& text, const F& value_of) {
   std::string out;
@@ -42,7 +42,7 @@ std::string told(const PastTurn& turn, int64_t number) {
                      turn.is_valid ? "" : " (no valid action: keep to the output format)", turn.reward);
 }
 
-/// The last `count` of them.
+/// Returns the text of the last `count` turns.
 std::string history_of(const std::vector<PastTurn>& past, int64_t count, EnvManager manager) {
   std::vector<std::string> texts;
   for (int64_t k = std::ssize(past) - count; k < std::ssize(past); ++k)
@@ -52,7 +52,7 @@ std::string history_of(const std::vector<PastTurn>& past, int64_t count, EnvMana
 
 using Values = std::map<std::string, std::string>;
 
-/// What agent_template may name, after so many turns.
+/// Returns the values that agent_template may name after `num_turns` turns.
 Values values_of(const EnvironmentConfig& config, const std::string& observation, int64_t num_turns) {
   return {{"observation", observation},
           {"turn_idx", std::to_string(num_turns + 1)},

@@ -1,4 +1,4 @@
-// What an environment shows, as the messages that a model is shown.
+// Turns what an environment shows into chat messages, for TurnSource and train/environment_rows.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,27 @@
 
 namespace roll {
 
-/// UserError "where agent_template": a {name} that is none of those in config.h.
+/// UserError "<where>agent_template": it has a {name} that config.h does not list.
 void check_agent_template(const EnvironmentConfig& config, const std::string& where);
 
-/// [{"role": "system", ...}, {"role": "user", ...}] of a level that begins.
+/// Returns [{"role": "system", ...}, {"role": "user", ...}] for the beginning of a level.
 Json first_messages(const EnvironmentConfig& config, const Opening& opening);
 
-/// A turn that is over, as later ones are told of it.
+/// A finished turn, as shown to later ones.
 struct PastTurn {
   std::string observation, action;
   bool is_valid = true;
   double reward = 0;
 };
-/// Likewise of a turn with a context of its own, which is shown the last of those before it.
+/// Returns the messages of a turn with its own context, which shows the last of the `past` turns.
 Json messages_of_turn(const EnvironmentConfig& config, const Opening& now, const std::vector<PastTurn>& past);
 
-/// What lies behind `turn` turns of the model, of which the last said `said`: the answers of tools, by name where the
-/// call was of one of `tools` (schemas; null: they are not known), or the user's message.
+/// Returns the messages after turn number `turn` of the model, in which it said `said`: the tool answers, each with its
+/// tool's name if `tools` has it (schemas; null: unknown), or the user's message.
 Json messages_between(const EnvironmentConfig& config, const Reaction& reaction, int64_t turn, const std::string& said,
                       const Json& tools);
 
-/// The user's message after `turn` turns of the model.
+/// Returns the user's message after `turn` turns of the model.
 std::string turn_text(const EnvironmentConfig& config, const std::string& observation, int64_t turn);
 
 }  // namespace roll

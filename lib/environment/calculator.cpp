@@ -12,7 +12,7 @@ namespace {
 constexpr int kMostDepth = 100;
 constexpr double kWhole = 9007199254740992;  // 2^53: below it whole numbers are exact
 
-/// Recursive descent; blanks are skipped behind each symbol.
+/// Recursive-descent parser; skips blanks after each symbol.
 class Arithmetic {
  public:
   explicit Arithmetic(const std::string& text) : text_(text) { skip(); }
@@ -73,7 +73,7 @@ class Arithmetic {
     return value;
   }
 
-  /// Of the divisor's sign, as Python's.
+  /// Returns the remainder with the divisor's sign, as in Python.
   static double remainder(double value, double by) { return value - by * std::floor(value / by); }
 
   double signed_power() {

@@ -1,4 +1,4 @@
-// Arithmetic on numbers as a tool: + - * / % ** and ( ), with Python's precedence.
+// Tool `calculator`: arithmetic with + - * / % ** and ( ), with Python's precedence.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace roll {
 
-/// Whole results are written without a point, others with up to 15 digits. ToolError: no arithmetic (with the place), a
-/// division by 0, a result that is no number.
+/// Returns the result: integers without a point, others with up to 15 digits. ToolError: the expression is no
+/// arithmetic (names the place), divides by 0, or has no finite result.
 std::string calculate(const std::string& expression);
 
 std::unique_ptr<Tool> make_calculator();

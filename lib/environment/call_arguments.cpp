@@ -14,14 +14,14 @@ namespace roll {
 
 namespace {
 
-/// null where it is not there, which clients may also write.
+/// Returns a member; null if it is missing.
 const Json& member(const Json& object, const std::string& key) {
   static const Json null;
   const auto found = object.is_object() ? object.find(key) : object.end();
   return found == object.end() ? null : *found;
 }
 
-/// The function of this name; null: there is none.
+/// Returns the function of this name; null if there is none.
 const Json& function_of(const Json& tools, const std::string& name) {
   static const Json null;
   for (const Json& tool : tools) {
@@ -56,7 +56,7 @@ std::optional<Json> number_of(const Json& value, bool is_whole, std::string_view
   return is_whole ? std::nullopt : std::optional(value);
 }
 
-/// The value as one of this type, if it can be one.
+/// Returns the value as this type, if it fits.
 std::optional<Json> value_as(const std::string& type, std::string_view text) {
   std::string word(trimmed_text(text));
   if (type == "null" && (word == "null" || word == "None")) return Json();

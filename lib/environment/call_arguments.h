@@ -1,4 +1,5 @@
-// Arguments of a call that a model writes bare, without JSON's quotes: the tool's schema says which of them are texts.
+// Parser of tool-call arguments that a model writes bare, without JSON's quotes: the tool's schema says which are
+// strings. For tagged_calls.cpp.
 #pragma once
 
 #include <string>
@@ -8,12 +9,12 @@
 
 namespace roll {
 
-/// The argument `key` of the tool `name`, which was written as `text`. `tools`: schemas as chat templates take them.
-/// Read as transformers' parse_response() reads it: as the first of the types in the schema that it can be, else a
-/// text. Of an unknown argument what is JSON is JSON, but for quoted texts, as templates write texts without quotes.
+/// Returns the argument `key` of the tool `name`, written as `text`. `tools`: schemas as chat templates take them. Like
+/// transformers' parse_response(), it takes the first type in the schema that fits, else a string. An argument without
+/// a type is parsed as JSON, unless that is a quoted string: templates write strings without quotes.
 Json argument_value(std::string_view text, const std::string& name, const std::string& key, const Json& tools);
 
-/// Whether there is such a tool, as far as the schemas are known.
+/// Returns true if `tools` has this tool, or is empty because schemas are unknown.
 bool may_be_tool(const Json& tools, const std::string& name);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// What readers of calls share: a call, and a text that is read from its beginning on.
+// ToolCall, and a text cursor, for the parsers of tool calls.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@ namespace roll {
 
 struct ToolCall {
   std::string name;
-  std::string arguments;  // a JSON object, as text
+  std::string arguments;  // text of a JSON object
 };
 
-/// A text and the place in it that is read next.
+/// A text and the current position in it.
 class CallText {
  public:
   CallText(std::string_view text, size_t at) : text_(text), at_(at) {}
@@ -33,7 +33,7 @@ class CallText {
     at_ += word.size();
     return true;
   }
-  /// What stands before the next `word`, which is passed over; nothing is read where there is none.
+  /// Returns the text before the next `word` and moves past the word; nullopt, without moving, if there is none.
   std::optional<std::string> up_to(std::string_view word) {
     const size_t end = text_.find(word, at_);
     if (end == std::string_view::npos) return std::nullopt;
@@ -41,13 +41,13 @@ class CallText {
     at_ = end + word.size();
     return found;
   }
-  /// The name of a tool, which is passed over; "" where none stands here.
+  /// Takes the name of a tool; "" if there is none here.
   std::string take_name() {
     std::string name(rest().substr(0, rest().find_first_of(kNotInNames)));
     at_ += name.size();
     return name;
   }
-  /// Characters that no tool's name has.
+  /// Characters that no tool name has.
   static constexpr std::string_view kNotInNames = " \t\r\n<>(){}[]\"'=,;:";
 
  private:

@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-/// Waits for answers.
+/// Environment of type `command` that blocks until its program answers.
 class CommandEnvironment : public Environment {
  public:
   CommandEnvironment(const EnvironmentArgs& args, const std::string& where)
@@ -56,7 +56,7 @@ void check_boxed(const EnvironmentArgs& args, const std::string& where) {
   std::optional<std::string> why;
   try {
     why = why_not_boxed(program_of(args));
-  } catch (const UserError& error) {  // a Python that no sandbox can show
+  } catch (const UserError& error) {  // the sandbox cannot show this Python
     throw user_error("{}{} = {}; give another Python", where, program_key(args), error.what());
   }
   if (why) throw user_error("{}sandbox = true: {}", where, *why);

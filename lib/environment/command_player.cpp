@@ -19,10 +19,10 @@ namespace roll {
 namespace {
 
 constexpr size_t kLongestObservation = 1 << 18;  // bytes
-// Descriptors: its input, output, errors and end; and its watcher's leash, or what a sandbox's keeper says.
+// Descriptors per program: input, output, errors, exit, and the pipe of its watcher or sandbox.
 constexpr int64_t kOfProgram = 5;
 
-/// An answer's fields.
+/// Reads and checks the fields of an answer.
 class Answer {
  public:
   Answer(std::string_view line, int64_t id) : line_(line) {
@@ -47,7 +47,7 @@ class Answer {
   std::optional<bool> flag_or_none(const char* key) const {
     return json_.contains(key) ? std::optional(flag(key)) : std::nullopt;
   }
-  /// One for each of `count` calls.
+  /// Reads a list of `count` texts, one per call.
   std::vector<std::string> texts(const char* key, size_t count) const {
     const Json& value = at(key);
     if (!value.is_array() || value.size() != count)
@@ -56,7 +56,7 @@ class Answer {
     for (const Json& one : value) texts.push_back(text_of(one, key));
     return texts;
   }
-  /// A list of {"type": "function", "function": {"name", ...}}, or null where there is none.
+  /// Reads a list of {"type": "function", "function": {"name", ...}}; null if it is missing.
   Json tools(const char* key) const {
     if (!has(key)) return nullptr;
     const auto is_tool = [](const Json& one) {
@@ -138,7 +138,7 @@ void CommandPlayer::ask(Asked asked, const Json& question) {
   peer_->begin(to_line(line), args_.timeout_s);
 }
 
-/// Errors in their places between the program's answers, and all counted.
+/// Inserts the errors between the program's answers, in call order, and counts both.
 void CommandPlayer::add_errors(Reaction& reaction) const {
   reaction.tools = ToolCounts{.calls = std::ssize(errors_)};
   if (reaction.is_done && reaction.answers.empty()) return;  // nothing follows

@@ -1,4 +1,5 @@
-// The rules of environments of the user's: what is asked, and how an answer is read. Nobody waits for one.
+// Protocol of the user's environments (command.h), without blocking: writes questions and reads answers. For
+// ProgramDriver and the environments of type command and plugin.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +15,26 @@
 
 namespace roll {
 
-/// To reset(), step() and close().
+/// Answers to reset(), step() and close().
 using CommandAnswer = std::variant<Opening, Reaction, std::monostate>;
 
 class CommandPlayer {
  public:
-  /// `where` stands before a key in errors. `args` must outlive it. UserError: a tool_pattern that does not compile.
+  /// `where`: prefix of keys in errors. `args` must outlive it. UserError: tool_pattern does not compile or has not two
+  /// groups.
   CommandPlayer(const EnvironmentArgs& args, const std::string& where, std::unique_ptr<LinePeer> peer);
 
-  /// Those that the level declares and the model is shown, as Environment::tools() has them.
+  /// Returns the tools that the level declares, if the model is shown them; see Environment::tools().
   Json tools() const { return args_.show_tools ? tools_ : Json(); }
 
-  // Questions, one at a time.
+  // Ask a question; one at a time.
 
   void reset(uint64_t seed);
   void step(const std::string& message);
   void close();
 
-  /// The answer, once it is there: to be asked for whenever one of `polls` is ready or next_look() has come.
-  /// EnvironmentFailed: there will be none; whoever answered is gone, and is started again at the next reset.
+  /// Returns the answer once it is there. Call it when a descriptor of add_polls() is ready or next_look() has come.
+  /// EnvironmentFailed: there is no answer; the program is stopped, and starts again at the next reset().
   std::optional<CommandAnswer> go_on();
   void add_polls(std::vector<pollfd>& polls) const { peer_->add_polls(polls); }
   LinePeer::Clock::time_point next_look() const { return unasked_ ? LinePeer::Clock::now() : peer_->next_look(); }
@@ -46,20 +48,21 @@ class CommandPlayer {
   const EnvironmentArgs& args_;
   ToolCallReader calls_;
   std::unique_ptr<LinePeer> peer_;
-  Json tools_ = nullptr;             // of the level
-  std::vector<std::string> errors_;  // of a message's calls, why each is not asked; empty: it is
-  bool unasked_ = false;             // the answer is there: errors alone
+  Json tools_ = nullptr;             // tools of the level
+  std::vector<std::string> errors_;  // error of each call in the message; empty: valid, so the program is asked
+  bool unasked_ = false;             // the answer is errors only; nobody is asked
   Asked asked_ = Asked::kReset;
   int64_t id_ = 0;
 };
 
-/// That its keys name.
+/// Returns the program that the keys name.
 BoxedProgram program_of(const EnvironmentArgs& args);
 
-/// A program, here or at an address; `number`: of those that share the work. UserError: an address that is none.
+/// Creates a local program or a connection to a remote one. `number` selects the address, in turn. UserError: an
+/// address is not host:port.
 std::unique_ptr<LinePeer> make_peer(const EnvironmentArgs& args, const std::string& where, int64_t number = 0);
 
-/// That all of this kind take.
+/// Returns how many descriptors all programs of this kind take.
 int64_t num_descriptors(const EnvironmentArgs& args);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Keys of environments: custom_envs.<tag> as ROLL writes them.
+// Settings of environments, custom_envs.<tag>, with ROLL's keys. For the environments, lib/collect and lib/train.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ constexpr auto names_of(ToolKind) {
       {{ToolKind::kCalculator, "calculator"}, {ToolKind::kPython, "python"}, {ToolKind::kSearch, "search"}});
 }
 
-/// ROLL's classes that play environments, by what a turn is shown.
+/// ROLL's classes that play environments: what the prompt of a turn shows.
 enum class EnvManager {
-  kTurns,        // all that was said before it: a trajectory is one sequence
-  kSteps,        // a prompt of its own: agent_template with the last observations and actions
-  kStepsConcat,  // likewise, with the last observations alone
+  kTurns,        // the whole conversation: a trajectory is one sequence
+  kSteps,        // a new prompt per turn: agent_template with the last observations and actions
+  kStepsConcat,  // a new prompt per turn, with the last observations only
 };
 constexpr auto names_of(EnvManager) {
   return std::to_array<Named<EnvManager>>({{EnvManager::kTurns, "TrajEnvManager"},
@@ -33,7 +33,7 @@ constexpr auto names_of(EnvManager) {
                                            {EnvManager::kStepsConcat, "StepConcatEnvManager"}});
 }
 
-/// Of one kind of environment: each type reads its own.
+/// Settings of one environment; each type reads its own keys.
 struct EnvironmentArgs {
   std::optional<std::string> env_instruction;
   std::string action_pattern = "<answer>(.*?)</answer>";
@@ -74,7 +74,7 @@ struct EnvironmentArgs {
   void program_fields(Keys& v);
 };
 
-/// What a trajectory is made of, by tag.
+/// Settings of one tag's trajectories.
 struct EnvironmentConfig {
   Chosen<EnvironmentType> env_type = "frozen_lake";
   std::optional<std::string> env_manager_cls;
@@ -86,15 +86,15 @@ struct EnvironmentConfig {
   std::string agent_template = "{observation}";
   EnvironmentArgs env_config;
 
-  /// What env_manager_cls ends with; none: it is not known.
+  /// Returns the manager that env_manager_cls ends with; nullopt if it is unknown.
   std::optional<EnvManager> manager() const;
-  /// Each turn is asked with a prompt of its own.
+  /// Returns true if each turn has a new prompt.
   bool has_contexts() const { return manager() != EnvManager::kTurns; }
 
   void fields(Keys& v);
 };
 
-/// What the tag plays; errors name its keys. UserError: arguments that are no use.
+/// Creates the environment of a tag; errors name its keys. UserError: invalid arguments.
 std::unique_ptr<Environment> make_environment(const EnvironmentConfig& config, const std::string& tag);
 
 }  // namespace roll

@@ -1,10 +1,10 @@
-// What a policy acts in, turn by turn: a level begins, the model says something, the environment answers with what is
-// to be seen then and a reward, until it is over.
+// Interface of environments, in which a policy acts turn by turn: a level begins, the model says something, the
+// environment answers with an observation and a reward, until the level is over.
 //
 //   make_environment(EnvironmentConfig, tag)  ->  reset(seed)  ->  step(message) ...  ->  close()
 //
-// Goal: the same seed and messages give the same answers, wherever and beside whatever they are played. An environment
-// that fails says so by EnvironmentFailed: that is never a reward.
+// Goal: the same seed and messages give the same answers, wherever they are played. An environment that fails throws
+// EnvironmentFailed: a failure is never a reward.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@
 
 namespace roll {
 
-/// What is to be seen when a level begins.
+/// Instruction and first observation of a level.
 struct Opening {
-  std::string instruction;  // said once, before the first observation; may be empty
+  std::string instruction;  // shown once, before the first observation; may be empty
   std::string observation;
 };
 
-/// Of tools that a model calls.
+/// Counts of tool calls.
 struct ToolCounts {
-  int64_t calls = 0, errors = 0;  // all of them; those that were answered by an error
+  int64_t calls = 0, errors = 0;  // all calls; those answered by an error
   template <class F>
   void fields(F& field) {
     field("calls", calls), field("errors", errors);
@@ -41,22 +41,22 @@ struct Reaction {
   double reward = 0;
   bool is_done = false;
   bool is_valid = true;                // the message held an action
-  std::optional<bool> succeeded{};     // none: the rewards say it
-  std::optional<ToolCounts> tools{};   // where there are some
-  std::vector<std::string> answers{};  // of tools, one for each call; none: the observation is the user's
-  std::string action{};                // what the message was taken for; empty: all of it
+  std::optional<bool> succeeded{};     // unset: only rewards tell
+  std::optional<ToolCounts> tools{};   // unset without tools
+  std::vector<std::string> answers{};  // tool answers, one per call; none: the observation is the user's message
+  std::string action{};                // action in the message; empty: the whole message
 };
 
-/// Rewards are numbers within this, as those of responses.
+/// Largest absolute reward of a turn; the limit is that of responses.
 constexpr double kLargestTurnReward = 1e6;
 
 /// Why an environment has no answer.
 enum class EnvironmentFault {
-  kTimeout,   // none within its time
-  kCrash,     // it ended
-  kGarbage,   // what it said could not be read
-  kFlood,     // it said more than fits
-  kProtocol,  // it was read, and breaks the rules
+  kTimeout,   // no answer in time
+  kCrash,     // it exited or threw
+  kGarbage,   // unreadable answer
+  kFlood,     // answer too long
+  kProtocol,  // readable answer that breaks the protocol
 };
 constexpr auto names_of(EnvironmentFault) {
   return std::to_array<Named<EnvironmentFault>>({{EnvironmentFault::kTimeout, "timeout"},
@@ -75,17 +75,19 @@ struct EnvironmentFailed : std::runtime_error {
 class Environment {
  public:
   virtual ~Environment() = default;
-  /// Loads what it plays with, for all that another() makes of it; a first reset() does it, too. UserError.
+  /// Loads data that copies from another() share; otherwise the first reset() does. UserError: the data cannot be
+  /// loaded.
   virtual void prepare() {}
-  /// Begins the level of this seed, whatever became of the one before. EnvironmentFailed.
+  /// Begins the level of this seed, whatever the state of the last one. EnvironmentFailed: it cannot begin.
   virtual Opening reset(uint64_t seed) = 0;
-  /// After a reset() and no Reaction with is_done. EnvironmentFailed: only a reset() may follow.
+  /// Answers a message. Call it after reset(), while no Reaction had is_done. EnvironmentFailed: no answer; only
+  /// reset() may follow.
   virtual Reaction step(const std::string& message) = 0;
-  /// Of the tools that may be called, a list as chat templates take it; null: nothing is said of them.
+  /// Returns the tools that may be called, as a list for chat templates; null: the prompt shows none.
   virtual Json tools() const { return nullptr; }
-  /// One more of this kind, which shares what is large; null: it is made as the first was.
+  /// Returns another environment of this kind, which shares large data; null: create it like the first.
   virtual std::unique_ptr<Environment> another() const { return nullptr; }
-  /// The level will not go on. EnvironmentFailed as step().
+  /// Called when the level will not go on. EnvironmentFailed: see step().
   virtual void close() {}
 };
 

@@ -1,4 +1,4 @@
-// ROLL's environments that are Python classes, GEM's among them: what is there in their place.
+// Replacements for ROLL's environments that are Python classes, GEM's among them.
 #include "environment/types.h"
 
 #include <array>
@@ -27,10 +27,10 @@ constexpr const char* kAgent =
     "of your own)";
 
 struct ForeignType {
-  std::string_view begin;  // of the name
+  std::string_view begin;  // start of the name
   const char* reason;
 };
-// The first that fits decides.
+// The first match decides.
 constexpr auto kForeignTypes = std::to_array<ForeignType>(
     {{"game:GuessTheNumber", "is a game in Python, which here is built in: env_type: guess_the_number"},
      {"rg:sokoban", kSokoban},

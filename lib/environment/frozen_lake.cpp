@@ -23,7 +23,7 @@ const Names kActions{{kLeft, "Left"}, {kDown, "Down"}, {kRight, "Right"}, {kUp, 
 constexpr const char* kRules =
     "You are solving the FrozenLake puzzle. Forbid the whole and go to the target. You may move to the unintended "
     "direction due to the slippery ice. The answer must be one of action in a turn, format is <answer>Right</answer>";
-constexpr uint32_t kMap = 0, kIce = 1;  // steps of the random numbers' names
+constexpr uint32_t kMap = 0, kIce = 1;  // random-number keys (step): the map, and slips
 
 class FrozenLake : public Environment {
  public:
@@ -65,7 +65,7 @@ class FrozenLake : public Environment {
                            .position = static_cast<uint32_t>(position)});
   }
 
-  /// Whether the goal of this lake can be reached.
+  /// Returns true if the goal of this lake can be reached.
   bool draw(uint64_t attempt) {
     const int64_t count = args_.size * args_.size;
     cells_.assign(count, kFrozen);
@@ -96,7 +96,7 @@ class FrozenLake : public Environment {
     return false;
   }
 
-  /// The cell on that side, or at the edge the same one.
+  /// Returns the cell on that side, or the same one at the edge.
   int64_t behind(int64_t at, int64_t move) const {
     const int64_t row = at / args_.size, column = at % args_.size, last = args_.size - 1;
     if (move == kLeft) return column > 0 ? at - 1 : at;

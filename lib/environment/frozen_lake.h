@@ -1,4 +1,4 @@
-// FrozenLake on text, as ROLL's: a lake with holes, start and goal anywhere, actions in words.
+// FrozenLake as text, as in ROLL: a lake with holes, start and goal anywhere, actions in words.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace roll {
 
-/// Reward 1 on the goal, 0 elsewhere, format_penalty for a message without an action; over on the goal or in a hole.
+/// Reward 1 on the goal, else 0; format_penalty for a message without an action. Ends on the goal or in a hole.
 /// UserError: see ActionText and renamed().
 std::unique_ptr<Environment> make_frozen_lake(const EnvironmentArgs& args, const std::string& where);
 

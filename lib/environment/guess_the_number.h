@@ -1,4 +1,4 @@
-// A secret number that is to be guessed, with hints.
+// Game in which the model guesses a secret number, with hints.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace roll {
 
-/// Reward 1 for the secret, 0 for another number, format_penalty for a message without one; over when it is found.
-/// UserError: an empty range, and as ActionText.
+/// Reward 1 for the secret, 0 for another number, format_penalty for a message without one. Ends when the secret is
+/// found. UserError: an empty range; see also ActionText.
 std::unique_ptr<Environment> make_guess_the_number(const EnvironmentArgs& args, const std::string& where);
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// Who answers a line with a line, in its own time: nobody waits for it, so that one thread has as many as it likes.
+// Interface of a peer that answers each line with a line, without blocking, so that one thread can serve many. For
+// CommandPlayer and ProgramServer.
 #pragma once
 
 #include <poll.h>
@@ -15,14 +16,16 @@ class LinePeer {
  public:
   using Clock = ChildProcess::Clock;
   virtual ~LinePeer() = default;
-  /// Asks; a peer that is not there is started.
+  /// Sends a question; starts the peer if it is not running.
   virtual void begin(const std::string& line, double timeout_s) = 0;
-  /// The answer, once it is there: to be asked for whenever one of `polls` is ready or next_look() has come.
-  /// EnvironmentFailed: there will be none, and the peer is gone, with all that it had started.
+  /// Returns the answer once it is there. Call it when a descriptor of add_polls() is ready or next_look() has come.
+  /// EnvironmentFailed: there is no answer; the peer and all that it started are stopped.
   virtual std::optional<std::string> go_on() = 0;
+  /// Adds the descriptors to wait for.
   virtual void add_polls(std::vector<pollfd>& polls) const = 0;
+  /// Returns when go_on() is due even if no descriptor is ready.
   virtual Clock::time_point next_look() const = 0;
-  /// It has broken the rules. What it said about that, if anything.
+  /// Stops a peer that broke the protocol. Returns its last error output, if any.
   virtual std::string drop() = 0;
 };
 

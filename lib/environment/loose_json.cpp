@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::string_view kOpenBrackets = "{[(", kCloseBrackets = "}])";
 
-/// Between two of the mark that was taken.
+/// Takes a string up to the closing `mark`; the opening one has been taken.
 std::optional<std::string> take_raw_text(CallText& in, std::string_view mark) {
   const auto text = in.up_to(mark);
   return text ? std::optional(to_line(Json(*text))) : std::nullopt;
 }
 
-/// Between two of the quote that stands here.
+/// Takes a string in the quotes that begin here.
 std::optional<std::string> take_escaped_text(CallText& in) {
   const std::string_view text = in.rest();
   std::string json = "\"";
@@ -66,7 +66,7 @@ std::string take_word(CallText& in) {
 }  // namespace
 
 std::optional<std::string> take_loose_json(CallText& in) {
-  std::string json, closes, means;  // what closes the brackets that are open, and what that is in JSON
+  std::string json, closes, means;  // closing brackets of the open ones, as written and in JSON
   do {
     if (in.skip_blanks().is_at_end()) return std::nullopt;
     const char c = in.rest().front();

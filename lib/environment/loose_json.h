@@ -1,4 +1,5 @@
-// Values as models write them that do not write JSON: Gemma's {key:<|"|>text<|"|>,n:1}, and Python's (key='text', n=1).
+// Parser of the values of models that do not write JSON: Gemma's {key:<|"|>text<|"|>,n:1}, and Python's (key='text',
+// n=1). For marked_calls.cpp.
 #pragma once
 
 #include <optional>
@@ -8,10 +9,10 @@
 
 namespace roll {
 
-/// The object that begins here, as JSON text; empty where it does not end. Keys need no quotes, and stand before : or
-/// =. Texts stand between " or ', with a backslash before what does not mean itself, or between two <|"|> or <escape>,
-/// where all means itself; other words that are no number, true, false, null or Python's True, False and None are
-/// texts, too. Outermost ( ) are { }, inner ones a list. Whether the outcome is JSON is left to whoever parses it.
+/// Takes the object that begins here and returns it as JSON text; nullopt if it does not end. Keys need no quotes; : or
+/// = follows them. Strings are in " or ' with backslash escapes, or in <|"|> or <escape> without escapes. Other words
+/// are strings, too, unless they are a number, true, false, null, True, False or None. The outermost ( ) are { }, inner
+/// ones a list. The caller must check that the result is valid JSON.
 std::optional<std::string> take_loose_json(CallText& in);
 
 }  // namespace roll

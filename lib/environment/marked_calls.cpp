@@ -16,7 +16,7 @@ std::vector<ToolCall> list_of(std::optional<ToolCall> call) {
   return call ? std::vector{*std::move(call)} : std::vector<ToolCall>();
 }
 
-/// The JSON object or list that begins here, braces and quotes counted; empty where it does not end.
+/// Takes the JSON object or list that begins here, by counting brackets outside strings; "" if it does not end.
 std::string_view take_json(CallText& in) {
   const std::string_view text = in.rest();
   int64_t depth = 0;
@@ -49,7 +49,7 @@ std::optional<ToolCall> call_in(const Json& json) {
   return {};
 }
 
-/// An object, or a list of some, each of which must be a call.
+/// Takes one call object, or a list of call objects only.
 std::vector<ToolCall> take_json_calls(CallText& in, const Json&) {
   if (in.sees("{")) return list_of(take_json_call(in));
   if (!in.sees("[")) return {};
@@ -112,7 +112,7 @@ FoundMark find_mark(std::string_view text, size_t from) {
 MarkedCalls read_marked_calls(std::string_view text, size_t begin, const CallMark& mark, const Json& tools) {
   CallText in(text, begin);
   std::vector<ToolCall> calls = mark.take(in.skip_blanks(), tools);
-  // A special token ends a turn, too.
+  // A special token may end the turn before the closing mark.
   const bool is_closed = in.skip_blanks().take(mark.closes) || in.is_at_end() || in.sees("<|");
   if (!calls.empty() && is_closed) return {std::move(calls), in.at()};
   const size_t close = text.find(mark.closes, begin);

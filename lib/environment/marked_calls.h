@@ -1,4 +1,5 @@
-// Calls that a mark opens, each family's own, and what stands behind the mark:
+// Parser of tool calls that begin with a mark, for tool_calls.h. The marks of the model families, and what follows
+// each:
 //   <tool_call>            {"name": "add", "arguments": {"a": 1}}, or tags (tagged_calls.h): Qwen, Hermes, SmolLM3,
 //                          Granite 4, GLM-4.5
 //   [TOOL_CALLS]           [{"name": "add", "arguments": {"a": 1}, "id": "1"}], or add[ARGS]{"a": 1} with a mark for
@@ -19,34 +20,34 @@
 namespace roll {
 
 struct CallMark {
-  std::string_view opens, closes;  // closes: empty where nothing does; it may be missing at the end of the turn
-  std::vector<ToolCall> (*take)(CallText& in, const Json& tools);  // empty: what stands here is no call
+  std::string_view opens, closes;  // closes: may be empty; it may be missing at the end of the turn
+  std::vector<ToolCall> (*take)(CallText& in, const Json& tools);  // returns none if there is no call
 };
 
 struct MarkedCalls {
-  std::vector<ToolCall> calls;  // empty: it was meant as one and is none
-  size_t end = 0;               // where what follows begins, behind what closes the calls
+  std::vector<ToolCall> calls;  // empty: there is no valid call after the mark
+  size_t end = 0;               // offset after the calls and their closing mark
 };
 
 struct FoundMark {
-  size_t at;             // the text's end where there is none
-  const CallMark* mark;  // null where there is none, or only its beginning at the text's end
+  size_t at;             // offset; the text's end if there is none
+  const CallMark* mark;  // null: none, or only its beginning at the text's end
 };
 
-/// The next mark at or behind `from`, or what may become one at the end of a text that grows.
+/// Returns the next mark at or after `from`, or the beginning of a possible one at the end of a growing text.
 FoundMark find_mark(std::string_view text, size_t from);
 
-/// The calls behind this mark, which ends at `begin`. `tools`: schemas, by which arguments that are written bare get
-/// their types (call_arguments.h).
+/// Reads the calls after a mark that ends at `begin`. `tools`: schemas, which give the types of bare arguments
+/// (call_arguments.h).
 MarkedCalls read_marked_calls(std::string_view text, size_t begin, const CallMark& mark, const Json& tools);
 
-/// {"name": ..., "arguments" or "parameters": {...}}, which is passed over; empty where it is none.
+/// Takes {"name": ..., "arguments" or "parameters": {...}}; nullopt if there is no such call.
 std::optional<ToolCall> take_json_call(CallText& in);
 
-/// add{"a": 1}, with [CALL_ID], an id and [ARGS] between the two or a line's end; passed over; empty where it is none.
+/// Takes add{"a": 1}, with [CALL_ID], an id and [ARGS], or a line end, before the arguments; nullopt if there is none.
 std::optional<ToolCall> take_named_json(CallText& in);
 
-/// A call whose arguments are this JSON object; empty where they are none.
+/// Returns the call with this JSON object; nullopt if the name is empty or `arguments` is no object.
 std::optional<ToolCall> call_of(std::string_view name, std::string_view arguments);
 
 }  // namespace roll

@@ -27,7 +27,7 @@ PluginExport wanted(const EnvironmentArgs& args, const std::string& where) {
           .abi_version = kEnvironmentAbiVersion};
 }
 
-/// What objects are made by, once it is loaded.
+/// Creates objects of the class, once its library is loaded.
 struct PluginMaker {
   PluginExport file;
   EnvironmentSettings settings;
@@ -71,7 +71,7 @@ Json json_of(const EnvironmentReaction& reaction) {
   return answer;
 }
 
-/// An object of the class, which is asked when its answer is wanted.
+/// Peer that calls an object of the class when its answer is read.
 class PluginPeer : public LinePeer {
  public:
   explicit PluginPeer(std::shared_ptr<PluginMaker> maker) : maker_(std::move(maker)) {}
@@ -84,7 +84,7 @@ class PluginPeer : public LinePeer {
     } catch (const EnvironmentFailed&) {
       drop();
       throw;
-    } catch (const UserError&) {  // the library's
+    } catch (const UserError&) {  // from load()
       throw;
     } catch (const std::exception& error) {
       fail(error.what());
@@ -122,7 +122,7 @@ class PluginPeer : public LinePeer {
                             fmt::format("threw at {}: {}", question_.at("method").get<std::string>(), what));
   }
 
-  const std::shared_ptr<PluginMaker> maker_;  // holds the library open for longer than the object
+  const std::shared_ptr<PluginMaker> maker_;  // keeps the library loaded longer than the object
   std::unique_ptr<EnvironmentPlugin> object_;
   Json question_;
 };

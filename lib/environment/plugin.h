@@ -1,4 +1,4 @@
-// An environment that is a class in a shared library of the user's (roll/environment.h). The rules are those of
+// Environment type `plugin`: a class in a shared library of the user (roll/environment.h). The rules are those of
 // programs (command_player.h).
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace roll {
 
-/// An exception of the class is a crash of the level, and its object is made again at the next; answers against the
-/// rules are failures of the same kinds as those of programs. UserError: no library or name; prepare(): those of
-/// process/plugin_file.h, and another C++ library than this program's.
+/// An exception of the class fails the level as a crash, and the next level gets a new object. Invalid answers fail
+/// like those of programs. UserError: library or name is missing; prepare(): see process/plugin_file.h, or the library
+/// uses another C++ standard library.
 std::unique_ptr<Environment> make_plugin_environment(const EnvironmentArgs& args, const std::string& where);
 
-/// Without loading it. UserError: those of process/plugin_file.h.
+/// Checks the library without loading it. UserError: see process/plugin_file.h.
 void check_plugin_environment(const EnvironmentArgs& args, const std::string& where);
 
 }  // namespace roll

@@ -86,7 +86,7 @@ class ProgramPeer : public LinePeer {
   const BoxedProgram program_;
   const bool is_boxed_;
   std::optional<ChildProcess> child_;
-  std::optional<Clock::time_point> ends_;  // it will end by then, or is ended
+  std::optional<Clock::time_point> ends_;  // set once output is closed: when the program is killed
   std::optional<EnvironmentFailed> failure_;
   double timeout_s_ = 0;
 };

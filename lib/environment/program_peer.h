@@ -1,4 +1,4 @@
-// A program that answers lines.
+// Peer (line_peer.h) that is a local program.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace roll {
 
-/// `is_boxed`: in a sandbox; otherwise its memory is its own affair.
+/// `is_boxed`: runs it in a sandbox; otherwise memory_mb does not apply.
 std::unique_ptr<LinePeer> make_program_peer(const BoxedProgram& program, bool is_boxed);
 
-/// What was said, on one line and not too long.
+/// Returns an answer for a message: on one line, shortened if it is long.
 std::string shown_answer(std::string_view said);
 
 }  // namespace roll

@@ -13,9 +13,9 @@
 namespace roll {
 
 namespace {
-constexpr std::chrono::milliseconds kLook{200};     // at whether to stop
+constexpr std::chrono::milliseconds kLook{200};     // interval between calls of should_stop
 constexpr size_t kLongestQuestion = 16 << 20;       // bytes
-constexpr int64_t kOfPlayer = 6, kOfCallers = 256;  // descriptors: a socket and a program's pipes; the door's
+constexpr int64_t kOfPlayer = 6, kOfCallers = 256;  // descriptors: a player's socket and program pipes; the door's
 }  // namespace
 
 ProgramServer::ProgramServer(BoxedProgram program, bool is_boxed, const Endpoint& at, const JobSecret& secret,
@@ -46,10 +46,10 @@ void ProgramServer::run(const std::function<bool()>& should_stop) {
     for (const Player& player : players_) num_programs_ -= player.is_gone && player.program ? 1 : 0;
     std::erase_if(players_, [](const Player& player) { return player.is_gone; });
   }
-  players_.clear();  // on the thread that started their programs, which else end with it, alone
+  players_.clear();  // this thread started the programs and must stop them: they end with it
 }
 
-/// As far as it goes now. ConnectionLost: it is over.
+/// Serves a player as far as possible without waiting. ConnectionLost: the connection is over.
 void ProgramServer::serve(Player& player) {
   receive_into(player.heard, player.socket, kLongestQuestion);
   if (player.heard.size() >= kLongestQuestion) throw ConnectionLost("a question without end");

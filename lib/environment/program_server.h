@@ -1,5 +1,6 @@
-// Programs that play for trainers elsewhere, who ask them through remote_peer.h: one for each who has proved to know
-// the secret, started with the first question and ended with the connection. One thread has them all.
+// Server of `roll serve-environment`: programs that play for trainers on other hosts, which connect through
+// remote_peer.h. Each client that proves to know the secret gets one program, started at its first question and stopped
+// with its connection. One thread serves all.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,11 @@ namespace roll {
 
 class ProgramServer {
  public:
-  /// `most`: programs at once; `is_boxed`: in sandboxes. UserError: a program that cannot be started, or more of them
-  /// than there may be descriptors. SystemError: the port is taken.
+  /// `most`: programs at once. `is_boxed`: runs them in sandboxes. UserError: the program cannot be started, or so many
+  /// need too many descriptors. SystemError: the port is taken.
   ProgramServer(BoxedProgram program, bool is_boxed, const Endpoint& at, const JobSecret& secret, int64_t most);
   Endpoint endpoint() const { return door_.endpoint(); }
+  /// Serves until `should_stop` returns true.
   void run(const std::function<bool()>& should_stop);
 
  private:

@@ -1,5 +1,5 @@
-// An environment that is a class in a Python file of the user's: played by a program of ours (python_class.py) as one
-// of type command.
+// Environment type `python`: a class in a Python file of the user, which our program python_class.py plays as one of
+// type `command`.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@ namespace roll {
 /// UserError: `python_class` names no class.
 std::unique_ptr<Environment> make_python_environment(const EnvironmentArgs& args, const std::string& where);
 
-/// UserError: a file that is not there, and as check_command().
+/// UserError: the file is missing; see also check_command().
 void check_python_environment(const EnvironmentArgs& args, const std::string& where);
 
-/// What the interpreter runs.
+/// Returns the program that the Python interpreter runs.
 std::string_view python_class_text();
 
 }  // namespace roll

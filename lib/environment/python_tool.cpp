@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kShownOutput = 4000, kShownErrors = 400;
 
-/// This thread's, which a failure ends.
+/// Sandboxes of this thread; a failure removes one.
 std::map<std::string, Box>& boxes() {
   thread_local std::map<std::string, Box> own;
   return own;
@@ -22,7 +22,7 @@ std::map<std::string, Box>& boxes() {
 
 std::string last_of(const std::string& text, size_t bytes) {
   size_t from = text.size() - std::min(text.size(), bytes);
-  while (from < text.size() && (text[from] & 0xC0) == 0x80) ++from;  // within a character
+  while (from < text.size() && (text[from] & 0xC0) == 0x80) ++from;  // inside a UTF-8 character
   return text.substr(from);
 }
 

@@ -1,4 +1,4 @@
-// Python in the sandbox (sandbox/box.h) as a tool: a program of the model's is run, and what it prints is the answer.
+// Tool `python`: runs a Python program of the model in a sandbox (sandbox/box.h); its output is the answer.
 #pragma once
 
 #include <memory>
@@ -8,11 +8,11 @@
 
 namespace roll {
 
-/// A call takes at most `timeout_s`. Each thread that calls has a sandbox of its own, from its first call on.
-/// ToolError: the program did not end well, with the last that it said.
+/// A call takes at most `timeout_s`. Each calling thread gets its own sandbox at its first call. ToolError: the program
+/// failed; the message is the end of its error output.
 std::unique_ptr<Tool> make_python_tool(const std::string& python, double timeout_s);
 
-/// UserError "where...": no such Python, or a machine that cannot isolate programs.
+/// UserError, starting with `where`: there is no such Python, or this machine cannot isolate programs.
 void check_python_tool(const std::string& python, const std::string& where);
 
 }  // namespace roll

@@ -24,7 +24,7 @@ std::string text_of(const Json& row, const char* key, const std::string& origin)
                    row.contains(key) ? to_line(row[key]) : "(missing)");
 }
 
-/// Commas between digits are passed over, as in 1,813.
+/// Ignores commas between digits, as in 1,813.
 std::optional<double> number_of(std::string text) {
   std::erase(text, ',');
   double number = 0;

@@ -1,4 +1,4 @@
-// Questions with known answers, one for each seed: arithmetic, or those of a file.
+// Questions with known answers, one per seed, for tool_use: arithmetic, or from a file.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,14 @@ struct Question {
   std::string text, answer;
 };
 
-/// JSON lines with "question" and "answer", both texts or numbers. UserError: no such file, a line without them, none.
+/// Loads JSON lines with "question" and "answer", both strings or numbers. UserError: the file is missing or has no
+/// questions, or a line lacks a field.
 std::vector<Question> load_questions(const std::filesystem::path& file);
 
-/// "What is 37 * 49 + 12?": three numbers of this range, and two of + - *.
+/// Returns a question like "What is 37 * 49 + 12?": three numbers in [least, greatest], and two of + - *.
 Question arithmetic_question(uint64_t seed, int64_t least, int64_t greatest);
 
-/// Numbers by their value, other texts without the blanks around them and in either case.
+/// Returns true if `said` is the answer: numbers by value, other texts without outer blanks and in either case.
 bool is_answer(const std::string& said, const std::string& answer);
 
 }  // namespace roll

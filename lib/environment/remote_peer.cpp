@@ -15,8 +15,8 @@ namespace roll {
 
 namespace {
 
-constexpr std::chrono::seconds kGrace{5};  // there it is counted from the question's arrival
-constexpr size_t kLongestAnswer = ChildProcess::kLongestLine + (1 << 16);  // with the word before it
+constexpr std::chrono::seconds kGrace{5};  // extra time, as the server's limit starts when the question arrives
+constexpr size_t kLongestAnswer = ChildProcess::kLongestLine + (1 << 16);  // including the word before it
 
 constexpr const char* kNotLetIn = "; is ROLL_JOB_SECRET the same there?";
 
@@ -96,7 +96,7 @@ class RemotePeer : public LinePeer {
  private:
   enum class Stage { kNone, kConnects, kProves, kReady };
 
-  /// Whether the peer can be asked.
+  /// Advances the connection. Returns true if the peer can be asked.
   bool connect() {
     if (stage_ == Stage::kConnects && is_connected(socket_)) {
       visit_.emplace(std::move(socket_), *secret_, Hello{});
@@ -142,7 +142,7 @@ class RemotePeer : public LinePeer {
 
   const std::string address_;
   const HostAndPort where_;
-  std::optional<Endpoint> endpoint_;  // once it is needed
+  std::optional<Endpoint> endpoint_;  // set at first use
   std::optional<JobSecret> secret_;
   Stage stage_ = Stage::kNone;
   Socket socket_;                   // while it connects, and once it is ready

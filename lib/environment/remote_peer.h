@@ -1,6 +1,6 @@
-// A program on another host, run there by `roll serve-environment` (program_server.h): lines over TCP, once both sides
-// have proved to each other that they know the job's secret (ROLL_JOB_SECRET). A question is its time limit, a space
-// and the line; an answer is "ok" or the name of a fault, a space, and the program's line or why there is none.
+// Peer (line_peer.h) that is a program on another host, run by `roll serve-environment` (program_server.h). Lines go
+// over TCP, once both sides have proved that they know the job's secret (ROLL_JOB_SECRET). A question is its time
+// limit, a space and the line. An answer is "ok" or the name of a fault, a space, and the program's line or the reason.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,14 @@
 
 namespace roll {
 
-/// UserError, which `key` opens: no "host:port".
+/// UserError, starting with `key`: the address is not "host:port".
 std::unique_ptr<LinePeer> make_remote_peer(const std::string& address, const std::string& key);
 
-/// UserError, which `key` opens: no such host, or no secret.
+/// UserError, starting with `key`: the host is unknown, or the secret is not set.
 void check_remote(const std::string& address, const std::string& key);
 
-/// What opens the doors of programs, and no others. UserError, which `who` opens: ROLL_JOB_SECRET is not set.
+/// Returns the secret of program servers, derived from the job's. UserError, starting with `who`: ROLL_JOB_SECRET is
+/// not set.
 JobSecret environment_secret(const std::string& who);
 
 }  // namespace roll

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kSaturation = 1.2, kLengthShare = 0.75;  // k1 and b of Robertson and Zaragoza, 2009
 
-/// Runs of letters and digits, small; bytes beyond ASCII are letters.
+/// Returns runs of letters and digits, in lower case; non-ASCII bytes count as letters.
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words{""};
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// Okapi BM25 over documents of this machine: which of them a query is about.
+// Okapi BM25 index of local documents, for the tool `search`.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,12 @@ namespace roll {
 /// Immutable; may be used from several threads.
 class SearchIndex {
  public:
-  /// JSON lines with "text", and "title" where there is one. UserError: no such file, a line without text, none at all.
+  /// Loads JSON lines with "text", and "title" if there is one. UserError: the file is missing or empty, or a line has
+  /// no text.
   static std::shared_ptr<const SearchIndex> load(const std::filesystem::path& file);
   explicit SearchIndex(std::vector<std::string> documents);
 
-  /// Numbers of the best documents that have a word of the query, the best first; ties by number.
+  /// Returns the numbers of the best documents that have a word of the query, best first; ties by number.
   std::vector<int64_t> find(const std::string& query, int64_t most) const;
   const std::string& document(int64_t number) const { return documents_.at(number); }
 
@@ -26,7 +27,7 @@ class SearchIndex {
     int64_t document, count;
   };
   std::vector<std::string> documents_;
-  std::vector<double> lengths_;  // words, over their mean
+  std::vector<double> lengths_;  // number of words, divided by the mean
   std::map<std::string, std::vector<Entry>, std::less<>> entries_;
 };
 

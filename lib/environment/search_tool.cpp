@@ -6,7 +6,7 @@ namespace {
 
 std::string beginning(const std::string& text, size_t bytes) {
   if (text.size() <= bytes) return text;
-  while (bytes > 0 && (text[bytes] & 0xC0) == 0x80) --bytes;  // within a character
+  while (bytes > 0 && (text[bytes] & 0xC0) == 0x80) --bytes;  // inside a UTF-8 character
   return text.substr(0, bytes) + "...";
 }
 

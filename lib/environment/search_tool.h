@@ -1,4 +1,4 @@
-// A search over documents (search_index.h) as a tool.
+// Tool `search`: searches documents (search_index.h).
 #pragma once
 
 #include <memory>
@@ -8,7 +8,8 @@
 
 namespace roll {
 
-/// Gives the best `num_results` documents, each cut to `length` bytes. ToolError: no document has a word of the query.
+/// The answer is the best `num_results` documents, each cut to `length` bytes. ToolError: no document has a word of the
+/// query.
 std::unique_ptr<Tool> make_search_tool(std::shared_ptr<const SearchIndex> index, int64_t num_results, int64_t length);
 
 }  // namespace roll

@@ -22,7 +22,7 @@ constexpr const char* kPushRules =
     "You are solving the Sokoban puzzle. You are the player and you need to push all boxes to targets. When you are "
     "right next to a box, you can push it by moving in the same direction. You cannot push a box through a wall, and "
     "you cannot pull a box. The answer must be one of action in a turn, format is <answer>Right</answer>.";
-constexpr double kWallShare = 0.15;  // of the cells inside
+constexpr double kWallShare = 0.15;  // share of the inner cells
 constexpr double kTurn = -0.1, kBoxOn = 1, kBoxOff = -1, kAllOn = 10;
 
 class Sokoban : public Environment {
@@ -90,7 +90,8 @@ class Sokoban : public Environment {
     if (is_free(next)) player_ = next;
   }
 
-  /// Walls, then boxes on their targets, then the player pulls them away. False: none was moved off its target.
+  /// Places walls, then boxes on their targets; then the player pulls the boxes away. Returns false if any is still on
+  /// a target, or there is too little floor.
   bool make_level(uint64_t attempt) {
     attempt_ = attempt;
     num_drawn_ = 0;
@@ -119,7 +120,7 @@ class Sokoban : public Environment {
     return num_on_target() == 0;
   }
 
-  /// The player steps back, and takes the box before it along where there is one.
+  /// Moves the player back, with the box in front if there is one.
   void pull(int64_t by) {
     const int64_t behind = player_ - by, ahead = player_ + by;
     if (!is_free(behind)) return;

@@ -1,4 +1,4 @@
-// Sokoban on text, as ROLL's: boxes are pushed onto targets.
+// Sokoban as text, as in ROLL: the player pushes boxes onto targets.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,10 @@
 
 namespace roll {
 
-/// Rewards as gym_sokoban's: -0.1 a turn, 1 for a box on a target, -1 for one that leaves it, 10 more when all are
-/// there; a message without an action costs the turn and format_penalty. Over when all boxes are on targets. Levels are
-/// played backwards from their end, so that each can be solved.
-/// UserError: a room too small for its boxes, and as ActionText and renamed().
+/// Rewards are those of gym_sokoban: -0.1 per turn, 1 for a box pushed onto a target, -1 for one pushed off, 10 more
+/// when all are on targets, which ends the level. A message without an action gets -0.1 plus format_penalty. Levels are
+/// made by playing backwards from the solved room, so that each can be solved. UserError: the room is too small for its
+/// boxes; see also ActionText and renamed().
 std::unique_ptr<Environment> make_sokoban(const EnvironmentArgs& args, const std::string& where);
 
 }  // namespace roll

@@ -10,10 +10,9 @@ namespace roll {
 namespace {
 
 constexpr auto kNowhere = std::string_view::npos;
-constexpr size_t kMostArguments = 1000;  // looking one up takes time linear in them
+constexpr size_t kMostArguments = 1000;  // lookup takes linear time
 
-/// How a way of writing writes: what closes an argument's value, what opens the next argument, and what, if anything,
-/// stands before the call's closing tag.
+/// Tags of one call format: closing a value, opening the next argument, and, if any, before the call's closing tag.
 struct Way {
   std::string_view value_closes, next_opens, body_closes;
 };
@@ -22,7 +21,8 @@ constexpr Way kKeyTags{"</arg_value>", "<arg_key>", ""};
 
 enum class Follows { kNothingThatFits, kRestOfCall, kRestOfTurn };
 
-/// What stands here: the rest of a call, and behind it nothing, another call or a special token, as templates write?
+/// Checks if the text continues as templates write it after a value: the rest of the call, and then the end, another
+/// call or a special token.
 Follows what_follows(CallText in, const Way& way) {
   if (in.skip_blanks().sees(way.next_opens)) return Follows::kRestOfTurn;
   if (!in.take(way.body_closes)) return Follows::kNothingThatFits;
@@ -31,8 +31,8 @@ Follows what_follows(CallText in, const Way& way) {
   return in.is_at_end() || in.sees(kCallOpens) || in.sees("<|") ? Follows::kRestOfTurn : Follows::kRestOfCall;
 }
 
-/// A value up to the tag that closes it: the first behind which call and turn go on as templates write them, before
-/// another call opens, else the first behind which the call does.
+/// Takes a value up to its closing tag: the first one, before the next call, after which call and turn continue as
+/// templates write them; else the first one after which the call does.
 std::optional<std::string_view> take_value(CallText& in, const Way& way) {
   const std::string_view text = in.rest();
   size_t end = kNowhere, next_call = kNowhere;
@@ -52,14 +52,14 @@ std::optional<std::string_view> take_value(CallText& in, const Way& way) {
   return text.substr(0, end);
 }
 
-/// The template puts the value on lines of its own.
+/// Removes the line ends that the template puts around a value.
 std::string_view without_line_ends(std::string_view value) {
   if (value.starts_with('\n')) value.remove_prefix(1);
   if (value.ends_with('\n')) value.remove_suffix(1);
   return value;
 }
 
-/// `in` stands behind "<function=".
+/// Takes a call after "<function=".
 std::optional<ToolCall> take_function_tags(CallText& in, const Json& tools) {
   const std::string name = in.take_name();
   if (name.empty() || !in.take(">")) return std::nullopt;
@@ -74,7 +74,7 @@ std::optional<ToolCall> take_function_tags(CallText& in, const Json& tools) {
   return ToolCall{name, to_line(arguments)};
 }
 
-/// A word between the tags is a call without arguments, but of no other tool than there is.
+/// Takes a call with <arg_key> tags. A bare word is a call without arguments, if there may be such a tool.
 std::optional<ToolCall> take_key_tags(CallText& in, const Json& tools) {
   const std::string name = in.take_name();
   if (name.empty()) return std::nullopt;

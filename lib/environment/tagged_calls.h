@@ -1,4 +1,4 @@
-// What stands between <tool_call> and </tool_call> where it is no JSON:
+// Parser of tool calls without JSON between <tool_call> and </tool_call>, for marked_calls.h:
 //   <function=add>, a line <parameter=a>, the value's lines, </parameter>, ... </function>          Qwen3.5, 3.6, Coder
 //   add, and for each argument <arg_key>a</arg_key> and <arg_value>1</arg_value>                              GLM-4.5
 // An argument may hold the closing tags: a tag closes only where the rest of the call follows it.
@@ -13,8 +13,8 @@ namespace roll {
 
 constexpr std::string_view kCallOpens = "<tool_call>", kCallCloses = "</tool_call>";
 
-/// The call that stands here, up to its closing tag; empty where it is none. `tools`: schemas, by which arguments get
-/// their types, as they are written bare (call_arguments.h).
+/// Takes the call here, up to its closing tag; nullopt if there is none. `tools`: schemas, which give the types of the
+/// bare arguments (call_arguments.h).
 std::optional<ToolCall> take_tagged_call(CallText& in, const Json& tools);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// A tool that a model calls from its turn: what it says of itself to the chat template, and its answer to a call.
+// Interface of tools that a model calls, for tool_use: the description for the chat template, and the answer to a call.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace roll {
 
-/// A call that has no answer; what() is told to the model as the tool's error.
+/// A call failed; the model is shown what() as the tool's error.
 struct ToolError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -21,14 +21,14 @@ class Tool {
   virtual ~Tool() = default;
   virtual std::string name() const = 0;
   virtual std::string description() const = 0;
-  /// The only argument's name and meaning; it is a text.
+  /// Returns the name of the only argument, a string.
   virtual std::string argument() const = 0;
   virtual std::string argument_description() const = 0;
-  /// Throws ToolError. EnvironmentFailed: the tool itself is broken, whatever it is asked.
+  /// Returns the answer. ToolError: the call failed. EnvironmentFailed: the tool itself is broken.
   virtual std::string call(const std::string& argument) = 0;
 };
 
-/// As OpenAI's API and the templates of models know it: {"type": "function", "function": {...}}.
+/// Returns the schema as in OpenAI's API and chat templates: {"type": "function", "function": {...}}.
 inline Json schema_of(const Tool& tool) {
   const Json text{{"type", "string"}, {"description", tool.argument_description()}};
   const Json parameters{

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::string_view kPythonTag = "<|python_tag|>";
 
-/// Blanks around calls say nothing.
+/// Fills in the calls, and removes blanks at the end of the content.
 SpokenAndCalled finished(SpokenAndCalled parts) {
   for (const auto& attempt : parts.attempts)
     if (attempt) parts.calls.push_back(*attempt);
@@ -27,7 +27,7 @@ SpokenAndCalled finished(SpokenAndCalled parts) {
 }
 
 SpokenAndCalled split_marked(const std::string& text, const Json& tools) {
-  constexpr size_t kMostFaults = 64;  // each may cost a look at all that follows
+  constexpr size_t kMostFaults = 64;  // each may scan the whole rest
   SpokenAndCalled parts;
   const size_t closed = text.find("</think>"), thought = closed == std::string::npos ? 0 : closed;
   size_t at = 0, num_faults = 0;
@@ -37,7 +37,7 @@ SpokenAndCalled split_marked(const std::string& text, const Json& tools) {
     const size_t begin = open + mark->opens.size();
     const auto [calls, end] = read_marked_calls(text, begin, *mark, tools);
     if (calls.empty()) ++num_faults;
-    const bool is_thought = open < thought && (calls.empty() || end <= thought);  // which only speaks of calls
+    const bool is_thought = open < thought && (calls.empty() || end <= thought);  // a thought only mentions calls
     const size_t after = is_thought ? begin : end;
     parts.content += text.substr(at, (is_thought || calls.empty() ? after : open) - at);
     at = after;
@@ -49,10 +49,10 @@ SpokenAndCalled split_marked(const std::string& text, const Json& tools) {
   return finished(std::move(parts));
 }
 
-/// A turn that is nothing but calls.
+/// Form of a turn that is nothing but calls.
 struct UnmarkedForm {
-  std::string_view opens;    // may stand before the calls, and says that they follow
-  std::string_view between;  // two calls
+  std::string_view opens;    // optional; calls follow it
+  std::string_view between;  // separates calls
   bool (*is_begun)(CallText in, const Json& tools);
   std::optional<ToolCall> (*take)(CallText& in);
 };
@@ -83,7 +83,7 @@ SpokenAndCalled split_unmarked(const std::string& text, const UnmarkedForm& form
   return finished(std::move(parts));
 }
 
-/// Whether a turn that begins so may be calls.
+/// Returns true if a turn that begins with `said` may be calls.
 bool may_be_unmarked(std::string_view said, ToolCallForm form) {
   if (form == ToolCallForm::kLlama3)
     return said.starts_with('{') || kPythonTag.starts_with(said.substr(0, kPythonTag.size()));
@@ -92,7 +92,7 @@ bool may_be_unmarked(std::string_view said, ToolCallForm form) {
   return behind_name.empty() || (behind_name.starts_with('\n') && (arguments.empty() || arguments.starts_with('{')));
 }
 
-/// The special token that ends a turn, as <|im_end|>; "" where none does.
+/// Returns the special token that ends a turn, like <|im_end|>; "" if there is none.
 std::string_view end_token(std::string_view turn) {
   const size_t begin = turn.rfind("<|");
   if (!turn.ends_with("|>") || begin == std::string_view::npos) return "";

@@ -1,4 +1,4 @@
-// Calls of tools as models write them into their text.
+// Parser of tool calls in a model's text, for environments, agent sessions and the server.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@
 
 namespace roll {
 
-/// kMarked: behind the marks of marked_calls.h, which say how a call is written, any number of them around what is
-/// said, but none in a thought, before </think>. The others have no mark, and are all of a turn. kLlama3: {"name": ...,
-/// "parameters": {...}}, or several with a ; between; <|python_tag|> may stand before, which says that a call follows.
-/// kGlm4: a tool's name, and on the next line its arguments as JSON, once or several times.
+/// How a model writes calls. kMarked: after the marks of marked_calls.h, anywhere in the text except in a thought,
+/// before </think>. The other forms have no mark, and the whole turn must be calls. kLlama3: {"name": ...,
+/// "parameters": {...}}, several with a ; between, and <|python_tag|> may come first. kGlm4: a tool's name, and on the
+/// next line its arguments as JSON, once or several times.
 enum class ToolCallForm { kMarked, kLlama3, kGlm4 };
 
 constexpr auto names_of(ToolCallForm) {
@@ -27,22 +27,22 @@ constexpr auto names_of(ToolCallForm) {
 }
 
 struct SpokenAndCalled {
-  std::string content;  // what is said beside the calls
+  std::string content;  // text outside the calls
   std::vector<ToolCall> calls;
-  std::vector<std::optional<ToolCall>> attempts{};  // the calls, and in their places what was meant as one and is none
+  std::vector<std::optional<ToolCall>> attempts{};  // the calls in order; nullopt: an invalid one
 };
 
-/// A call that is no JSON, or has no name or arguments, is content like any other text: nothing is lost. `tools`:
-/// schemas as chat templates take them, by which arguments that are written without quotes get their types; null: none
-/// are known.
+/// Splits a text into content and calls. An invalid call, without JSON, name or arguments, stays in the content:
+/// nothing is lost. `tools`: schemas as chat templates take them, which give the types of bare arguments; null:
+/// unknown.
 SpokenAndCalled split_tool_calls(const std::string& text, ToolCallForm form, const Json& tools);
 
-/// A form of one's own: every match of an expression is a call, whose first group is the name and second the arguments.
+/// A custom form: every match of a regular expression is a call; its groups are the name and the arguments.
 class ToolCallPattern {
  public:
-  /// `key` opens the UserError of an expression that does not compile or has not two groups.
+  /// `key`: start of the UserError if the expression does not compile or has not two groups.
   ToolCallPattern(const std::string& pattern, const std::string& key);
-  /// As split_tool_calls(). Matching that costs too much finds no more.
+  /// Like split_tool_calls(). Finds no calls if matching costs too much.
   SpokenAndCalled split(const std::string& text);
 
  private:
@@ -50,13 +50,13 @@ class ToolCallPattern {
   MatchMemory memory_;
 };
 
-/// How an environment's model calls.
+/// Reads the calls of an environment's model.
 class ToolCallReader {
  public:
-  /// `pattern`: in its place, as ToolCallPattern takes it with `key`.
+  /// `pattern`: replaces `form` if it is set; `key`: see ToolCallPattern.
   ToolCallReader(ToolCallForm form, const std::optional<std::string>& pattern, const std::string& key);
-  /// Of a turn, behind which the token that ends it may stand. `tools`: as for split_tool_calls(). Calls beyond
-  /// kMostCalls are not made.
+  /// Reads the calls of a turn, without the special token that may end it. `tools`: see split_tool_calls(). Returns at
+  /// most kMostCalls attempts.
   SpokenAndCalled read(const std::string& turn, const Json& tools);
 
  private:
@@ -65,10 +65,10 @@ class ToolCallReader {
   std::optional<ToolCallPattern> pattern_;
 };
 
-/// Why no such call can be made where there are these tools; "": it can.
+/// Returns why the call cannot be made with these tools; "" if it can.
 std::string fault_of(const std::optional<ToolCall>& call, const std::vector<std::string>& tools);
 
-/// How many bytes at the beginning of a growing text are content whatever comes; `from` are so already.
+/// Returns how many leading bytes of a growing text are content whatever follows; the first `from` are known to be.
 size_t sure_content(std::string_view text, size_t from, ToolCallForm form);
 
 }  // namespace roll

@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kToolRules =
     "Answer the question. You may call tools first. When you know the answer, write it as <answer>42</answer>.";
 
-/// What all levels of a tag share.
+/// Data that all levels of a tag share.
 struct Library {
   std::vector<Question> questions{};
   std::shared_ptr<const SearchIndex> documents{};

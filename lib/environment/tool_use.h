@@ -1,5 +1,5 @@
-// Questions that are answered with tools: a turn that calls some is answered by them, one after the other; the first
-// that calls none holds the answer.
+// Environment type `tools`: questions to answer with tools. The calls of a turn are answered one after the other; the
+// first turn without calls holds the answer.
 #pragma once
 
 #include <memory>
@@ -9,13 +9,12 @@
 
 namespace roll {
 
-/// 1 for the right answer in action_pattern's last group, else 0; format_penalty where there is none, which ends the
-/// level too. A call that is none, of a tool that is not there, or with other arguments is answered by "Error: ...",
-/// and counted. UserError: no tools or one that is not known, a file that cannot be read, expressions that do not
-/// compile.
+/// Reward 1 for the right answer in action_pattern's last group, else 0; format_penalty if there is none, which ends
+/// the level, too. An invalid call, one of an unknown tool or with other arguments is answered "Error: ...", and
+/// counted. UserError: no tools, a file that cannot be read, or a pattern that does not compile.
 std::unique_ptr<Environment> make_tool_use(const EnvironmentArgs& args, const std::string& where);
 
-/// UserError: a machine whose programs cannot be isolated, where Python is one of the tools.
+/// UserError: Python is one of the tools, and this machine cannot isolate programs.
 void check_tool_use(const EnvironmentArgs& args, const std::string& where);
 
 }  // namespace roll

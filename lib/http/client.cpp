@@ -14,7 +14,7 @@ namespace roll {
 
 namespace {
 
-constexpr double kLongestWait_s = 1;  // between two looks at the clock
+constexpr double kLongestWait_s = 1;  // interval of clock checks
 
 struct FreeUrl {
   void operator()(CURLU* url) const { curl_url_cleanup(url); }
@@ -34,7 +34,7 @@ void start_curl() {
   if (started != CURLE_OK) throw system_error("libcurl cannot be started ({})", curl_easy_strerror(started));
 }
 
-/// What has come of an answer so far.
+/// The part of an answer received so far.
 struct Received {
   std::string body;
   size_t num_bytes = 0, max_bytes = 0;
@@ -143,7 +143,7 @@ struct HttpClient::Parts {
     set(e, CURLOPT_ERRORBUFFER, error);
   }
 
-  /// nullopt: cancelled.
+  /// Runs the transfer; nullopt if it is cancelled.
   std::optional<CURLcode> run(const Cancellation& ending) {
     int still_running = 1;
     while (still_running > 0) {
@@ -185,14 +185,14 @@ HttpClient::HttpClient(const std::string& url, const std::string& bearer_token) 
   if (!parts_->easy || !parts_->multi) throw system_error("libcurl cannot be started");
   parts_->add_header("Content-Type: application/json");
   parts_->add_header("Accept: application/json");
-  parts_->add_header("Expect:");  // the body goes out at once
+  parts_->add_header("Expect:");  // send the body at once, without waiting for 100 Continue
   if (!bearer_token.empty()) parts_->add_header("Authorization: Bearer " + bearer_token);
   parts_->set_up(url);
 }
 
 HttpClient::HttpClient(HttpClient&&) noexcept = default;
 HttpClient::~HttpClient() {
-  const PipeSignalBlocked blocked;  // TLS says goodbye
+  const PipeSignalBlocked blocked;  // closing TLS writes to the socket
   parts_.reset();
 }
 

@@ -1,5 +1,5 @@
-// The connections of a server and what each owes it. One that owes something for too long is closed; when places run
-// out, so are those that have owed something for longest.
+// Connections of HttpServer, and what each owes it. A connection that owes something for too long is closed; when
+// places run out, so are those that have owed something for longest.
 #pragma once
 
 #include <chrono>
@@ -10,18 +10,18 @@ namespace roll {
 class ConnectionList {
  public:
   using Clock = std::chrono::steady_clock;
-  enum class Owes { kRequest, kReading, kNothing };  // kReading: it has to read an answer
+  enum class Owes { kRequest, kReading, kNothing };  // kReading: its client must read an answer
 
   /// `patience`: how long a connection may owe something.
   ConnectionList(int num_places, Clock::duration patience) : num_places_(num_places), patience_(patience) {}
 
-  /// From now on this connection owes `what`. The descriptor `fd` must be open until remove().
+  /// Records that the connection now owes `what`. The descriptor `fd` must stay open until remove().
   void set(int fd, Owes what) { connections_[fd] = {.since = Clock::now(), .owes = what}; }
   void remove(int fd) { connections_.erase(fd); }
 
-  /// True if nine tenths of the places are taken: close_slow() is due.
+  /// Returns true if nine tenths of the places are taken: close_slow() is due.
   bool is_crowded() const { return num_too_many() > 0; }
-  /// Closes slow connections. Returns the time at which the next one will be slow.
+  /// Closes slow connections. Returns when the next one will be slow.
   Clock::time_point close_slow();
   void close_all();
 
@@ -37,7 +37,7 @@ class ConnectionList {
   std::map<int, Connection> connections_;  // by descriptor
 };
 
-/// True if the client has closed its side of the connection.
+/// Returns true if the client has closed its side of the connection.
 bool has_hung_up(int fd);
 
 }  // namespace roll

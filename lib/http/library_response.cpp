@@ -8,14 +8,14 @@ MHD_Result queue(MHD_Connection* connection, ResponseHandle response, const Http
   if (!response) return MHD_NO;
   if (!words.type.empty()) MHD_add_response_header(response.get(), MHD_HTTP_HEADER_CONTENT_TYPE, words.type.c_str());
   for (const auto& [name, value] : words.headers)
-    MHD_add_response_header(response.get(), name.c_str(), value.c_str());  // not if it has line breaks
+    MHD_add_response_header(response.get(), name.c_str(), value.c_str());  // fails if the value has line breaks
   return MHD_queue_response(connection, static_cast<unsigned>(words.status), response.get());
 }
 
 MHD_Result queue_whole(MHD_Connection* connection, const HttpResponse& words) {
   auto held = std::make_unique<std::shared_ptr<const std::string>>(words.body);
   const std::string& body = **held;
-  // The library takes bytes that it only reads as void*.
+  // The library wants void*, but only reads the bytes.
   ResponseHandle response(MHD_create_response_from_buffer_with_free_callback_cls(
       body.size(), const_cast<char*>(body.data()),
       [](void* text) { delete static_cast<std::shared_ptr<const std::string>*>(text); }, held.get()));

@@ -1,4 +1,4 @@
-// Responses as libmicrohttpd takes them.
+// Conversion of HttpResponse to libmicrohttpd, for HttpServer.
 #pragma once
 
 #include <microhttpd.h>
@@ -14,7 +14,8 @@ struct FreeResponse {
 };
 using ResponseHandle = std::unique_ptr<MHD_Response, FreeResponse>;
 
-/// Queues `response` with the status and headers of `words`. MHD_NO, which ends the connection, if memory ran out.
+/// Queues `response` with the status and headers of `words`. Returns MHD_NO, which ends the connection, if memory ran
+/// out.
 MHD_Result queue(MHD_Connection* connection, ResponseHandle response, const HttpResponse& words);
 MHD_Result queue_whole(MHD_Connection* connection, const HttpResponse& words);
 

@@ -1,11 +1,12 @@
-// The socket on which a server waits for clients.
+// Listening sockets, for HttpServer.
 #pragma once
 
 #include <string>
 
 namespace roll {
 
-/// A listening socket; `port` 0 takes a free one. -1 with errno if no address of `host` can be listened on.
+/// Returns a listening socket; `port` 0 takes a free one. Returns -1 with errno if no address of `host` can be listened
+/// on.
 int listen_on(const std::string& host, int port);
 
 struct ListeningAddress {
@@ -13,10 +14,10 @@ struct ListeningAddress {
   bool is_v6 = false;
 };
 
-/// Where a socket that listen_on() gave listens.
+/// Returns the address of a socket from listen_on().
 ListeningAddress address_of(int fd);
 
-/// Descriptors that this process may have. Raises the limit first, as far as a thousand connections need it.
+/// Returns how many descriptors this process may have, at most 4096. Raises its limit up to that first.
 int places_for_descriptors();
 
 }  // namespace roll

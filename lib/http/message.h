@@ -1,4 +1,4 @@
-// A request to an HTTP server of ours, and its response.
+// Request to HttpServer, and its response.
 #pragma once
 
 #include <map>
@@ -13,25 +13,25 @@ struct HttpRequest {
   std::map<std::string, std::string> headers;  // names in lower case; values of a repeated header are joined by ", "
   std::string body;
 
-  /// Value of a header, "" if absent. `name` in lower case.
+  /// Returns the value of a header, "" if absent. `name`: in lower case.
   const std::string& header(const std::string& name) const;
   void add_header(std::string name, const std::string& value);
-  size_t content_length() const;  // as the client announced it; 0 if it did not
-  /// Why the body's length is in doubt, "" if it is not. A proxy before the server could read the length in another way
-  /// and take the rest of one client's body for a request of another client.
+  size_t content_length() const;  // announced by the client; else 0
+  /// Returns why the body's length is in doubt, "" if it is not. A proxy before the server could read the length in
+  /// another way and take the rest of one client's body for a request of another client.
   std::string framing_fault() const;
 };
 
 struct HttpResponse {
   int status = 200;
   std::string type;                            // content type; "" for none
-  std::shared_ptr<const std::string> body;     // shared, so that a page sent to many clients is in memory once
-  std::map<std::string, std::string> headers;  // further ones
+  std::shared_ptr<const std::string> body;     // shared: a page sent to many clients is in memory once
+  std::map<std::string, std::string> headers;  // additional headers
 
   static HttpResponse of(int status, std::string type, std::string body);
 };
 
-/// True if a Host header names this machine. A page of another site, whose DNS name was pointed here, does not.
+/// Returns true if a Host header names this machine. A page of another site, whose DNS name was pointed here, does not.
 bool names_this_machine(std::string_view host);
 
 }  // namespace roll

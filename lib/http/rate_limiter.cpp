@@ -6,7 +6,7 @@ namespace roll {
 
 namespace {
 
-constexpr double kWindow_s = 61;  // a minute, and how much earlier one request may arrive than another
+constexpr double kWindow_s = 61;  // a minute, plus 1 s because requests take different times to arrive
 
 }  // namespace
 

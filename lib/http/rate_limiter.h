@@ -1,8 +1,8 @@
-// How often a server may be asked: no minute holds more requests, or more tokens, than its owner allows. What was sent
-// within the last minute is remembered, so that a pause is made up for by a burst and the limit holds all the same
-// (a token bucket that allows such bursts lets through twice the limit in its first minute).
+// Rate limiter for API judges and remote rewards: no minute has more requests, or more tokens, than allowed. It
+// remembers the requests of the last minute. So a burst may follow a pause, and the limit still holds (a token bucket
+// that allows such bursts lets through twice the limit in its first minute).
 //
-// Knows no clock: the caller says what time it is, and waits.
+// It has no clock: the caller passes the time, and waits.
 #pragma once
 
 #include <cstdint>
@@ -26,19 +26,19 @@ struct RateLimits {
   }
 };
 
-/// Any thread.
+/// Thread-safe.
 class RateLimiter {
  public:
   explicit RateLimiter(const RateLimits& limits) : limits_(limits) {}
 
   struct Turn {
     int64_t number = 0;
-    double start_s = 0;  // when the request may be sent; now or later
+    double start_s = 0;  // time at which the request may be sent, now or later
   };
-  /// The next request, of `tokens` as far as is known, is accounted for. One that alone passes the limit has a minute
-  /// for itself.
+  /// Reserves the next request, of `tokens` as far as known. A request that alone exceeds the limit has a minute for
+  /// itself.
   Turn take_turn(int64_t tokens, double now_s);
-  /// What the request took in truth.
+  /// Corrects the number of tokens after the request.
   void settle(int64_t number, int64_t tokens);
 
  private:
@@ -50,8 +50,8 @@ class RateLimiter {
 
   RateLimits limits_;
   std::mutex mutex_;
-  std::deque<Sent> sent_;      // in the order of their times
-  int64_t num_forgotten_ = 0;  // before sent_[0]
+  std::deque<Sent> sent_;      // in order of time
+  int64_t num_forgotten_ = 0;  // requests removed before sent_[0]
 };
 
 }  // namespace roll

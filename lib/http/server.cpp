@@ -25,9 +25,9 @@ namespace {
 using Clock = ConnectionList::Clock;
 using Owes = ConnectionList::Owes;
 
-constexpr size_t kMaxHeadBytes = 32 << 10;       // memory of a connection, in which the library also sends
-constexpr size_t kSendBytes = 16 << 10;          // of a stream at a time
-constexpr size_t kMaxSwallowedBytes = 64 << 20;  // of a refused body, read so that the client reads the refusal
+constexpr size_t kMaxHeadBytes = 32 << 10;       // memory per connection, also used for sending
+constexpr size_t kSendBytes = 16 << 10;          // sent from a stream at a time
+constexpr size_t kMaxSwallowedBytes = 64 << 20;  // refused body, read so that the client reads the refusal
 
 int fd_of(MHD_Connection* connection) {
   return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
@@ -57,7 +57,7 @@ struct HttpServer::Parts {
       const std::lock_guard lock(server.mutex);
       if (whole || streams || !connection) return;
       whole = std::move(response);
-      const size_t bytes = whole->body.use_count() == 1 ? whole->body->size() : 0;  // others keep a shared one anyway
+      const size_t bytes = whole->body.use_count() == 1 ? whole->body->size() : 0;  // a shared body is in memory anyway
       if (bytes <= server.limits.max_unsent_bytes)
         count_unsent(bytes);
       else
@@ -91,7 +91,7 @@ struct HttpServer::Parts {
       if (connection && std::exchange(is_suspended, false)) MHD_resume_connection(connection);
     }
 
-    /// The next part of the stream, asked for when the connection can send.
+    /// Returns the next part of the stream; called when the connection can send.
     ssize_t read(char* to, size_t size) {
       const std::lock_guard lock(server.mutex);
       if (server.drops_all) return MHD_CONTENT_READER_END_WITH_ERROR;
@@ -112,17 +112,17 @@ struct HttpServer::Parts {
     }
 
     Parts& server;
-    MHD_Connection* connection;  // null: it has closed, or serves its next request
+    MHD_Connection* connection;  // null: closed, or serving its next request
     const int fd;
     HttpRequest request;
     Admission admission;
     size_t body_bytes = 0, swallowed_bytes = 0;
-    bool is_handed_over = false, is_answered = false;  // to a handler; by it
+    bool is_handed_over = false, is_answered = false;  // handed to a handler; the handler has returned
     bool is_suspended = false, streams = false;
     std::optional<HttpResponse> whole;
     std::string stream_type;
     UnsentText unsent;
-    size_t unsent_bytes = 0;  // of the answer, as far as it is there and counted
+    size_t unsent_bytes = 0;  // bytes of the answer that count against max_unsent_bytes
   };
   using Held = std::shared_ptr<Exchange>;
 
@@ -132,7 +132,7 @@ struct HttpServer::Parts {
         num_places(std::min(limits.max_connections, places_for_descriptors() / 2)),
         connections(num_places, seconds(limits.request_s)) {}
 
-  /// With poll, since the library's epoll loses the end of a connection that comes together with its last bytes.
+  /// Uses poll: the library's epoll loses the end of a connection that comes together with its last bytes.
   void start(int listener, bool is_v6) {
     daemon = MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (is_v6 ? MHD_USE_IPv6 : 0), 0,
                               nullptr, nullptr, &on_request, this, MHD_OPTION_LISTEN_SOCKET, listener,
@@ -155,12 +155,12 @@ struct HttpServer::Parts {
       auto& server = *static_cast<Parts*>(self);
       if (!*context) return server.begin(connection, path, method, context);
       return server.go_on(*static_cast<Held*>(*context), std::string_view(data, *size), *size);
-    } catch (const std::exception&) {  // no memory: this connection ends, the others go on
+    } catch (const std::exception&) {  // out of memory: end this connection only
       return MHD_NO;
     }
   }
 
-  /// The answer is sent, or the connection is closed.
+  /// Called when the answer is sent or the connection is closed.
   static void on_completed(void* self, MHD_Connection*, void** context, MHD_RequestTerminationCode) {
     const std::unique_ptr<Held> held(static_cast<Held*>(std::exchange(*context, nullptr)));
     if (!held) return;
@@ -189,7 +189,7 @@ struct HttpServer::Parts {
 
   static void free_stream(void* held) { const std::unique_ptr<Held> owner(static_cast<Held*>(held)); }
 
-  /// The head has arrived.
+  /// Called when the head of a request has arrived.
   MHD_Result begin(MHD_Connection* connection, const char* path, const char* method, void** context) {
     const auto exchange = std::make_shared<Exchange>(*this, connection, fd_of(connection));
     *context = new Held(exchange);  // NOLINT: on_completed takes it
@@ -199,7 +199,7 @@ struct HttpServer::Parts {
     request.method = method;
     request.path = path;
     MHD_get_connection_values(connection, MHD_HEADER_KIND, &keep_header, &request);
-    // An answer before the body is read is the connection's last one.
+    // An answer before the body is read ends the connection.
     if (const std::string fault = request.framing_fault(); !fault.empty())
       return queue_whole(connection, handlers.refuse(400, fault));
     Admission& admission = exchange->admission = handlers.admit(request);
@@ -207,7 +207,7 @@ struct HttpServer::Parts {
     if (!admission.response && !coding.empty() && coding != "identity")
       admission.response = handlers.refuse(415, "compressed bodies are not read");
     if (!admission.response && request.content_length() > admission.max_body) admission.response = too_large(*exchange);
-    // A client that asks before it sends the body need not send it.
+    // A client that asks with Expect need not send the body.
     if (admission.response && !request.header("expect").empty()) return queue_whole(connection, *admission.response);
     return MHD_YES;
   }
@@ -216,7 +216,7 @@ struct HttpServer::Parts {
     return handlers.refuse(413, fmt::format("the body is larger than {} bytes", exchange.admission.max_body));
   }
 
-  /// More of the body has arrived, or all of it, or the handler has answered.
+  /// Called when part of the body or its end has arrived, or the handler has answered.
   MHD_Result go_on(const Held& exchange, std::string_view data, size_t& size) {
     const std::lock_guard lock(mutex);
     if (drops_all) return MHD_NO;
@@ -237,13 +237,13 @@ struct HttpServer::Parts {
     return MHD_YES;
   }
 
-  /// True if handlers may have so many bytes more. Bodies of an equal share or less always fit.
+  /// Returns true if handlers may get `bytes` more. Bodies up to an equal share always fit.
   bool has_room_for(size_t bytes) const {
     return num_handed_bytes + bytes <= limits.max_body_bytes ||
            bytes <= limits.max_body_bytes / static_cast<size_t>(limits.max_answering);
   }
 
-  /// Keeps the next part of a body, or drops it where the request is refused. False: the connection must end.
+  /// Stores the next part of a body, or drops it if the request is refused. Returns false if the connection must end.
   bool take(Exchange& exchange, std::string_view data) {
     std::optional<HttpResponse>& refusal = exchange.admission.response;
     if (!refusal && exchange.body_bytes + data.size() > exchange.admission.max_body) {
@@ -255,7 +255,7 @@ struct HttpServer::Parts {
     exchange.body_bytes += data.size();
     num_arriving_bytes += data.size();
     std::string& body = exchange.request.body;
-    // Never more than was announced, nor by a quarter more than has come.
+    // Reserves at most the announced length, and at most a quarter more than has arrived.
     if (body.capacity() < exchange.body_bytes)
       body.reserve(std::clamp(exchange.request.content_length(), exchange.body_bytes, exchange.body_bytes * 5 / 4));
     body.append(data);
@@ -267,7 +267,7 @@ struct HttpServer::Parts {
     exchange.request.body = std::string();
   }
 
-  /// Bodies take too much together: the largest that still arrives makes room.
+  /// Refuses the request with the largest arriving body, because bodies take too much memory.
   void refuse_largest() {
     Exchange* largest = nullptr;
     for (Exchange* each : open)
@@ -276,7 +276,7 @@ struct HttpServer::Parts {
     drop_body(*largest);
   }
 
-  /// Answers that nobody reads take too much together: the connection of the largest ends.
+  /// Closes the connection with the largest unread answer, because these take too much memory.
   void close_largest() {
     Exchange& largest = **std::ranges::max_element(open, {}, &Exchange::unsent_bytes);
     largest.forget_unsent(largest.unsent_bytes);
@@ -285,7 +285,7 @@ struct HttpServer::Parts {
   }
 
   void hand_over(const Held& exchange) {
-    std::thread([this, exchange] {  // its end waits for the mutex
+    std::thread([this, exchange] {  // the thread waits for the mutex before it ends
       try {
         exchange->admission.handler(exchange->request, *exchange);
       } catch (const std::exception& error) {
@@ -302,7 +302,7 @@ struct HttpServer::Parts {
     ++num_answering;
   }
 
-  /// The handler has returned. Its thread uses nothing of the server after this.
+  /// Called when the handler has returned. Its thread uses nothing of the server after this.
   void end(Exchange& exchange) {
     const std::lock_guard lock(mutex);
     if (!exchange.whole && !exchange.streams) exchange.whole = handlers.refuse(500, "the request was not answered");
@@ -354,14 +354,14 @@ struct HttpServer::Parts {
 
   const ServerLimits limits;
   const HttpHandlers handlers;
-  const int num_places;  // for connections
+  const int num_places;  // most connections
   std::mutex mutex;
-  std::condition_variable changed, look;  // look: for slow connections
+  std::condition_variable changed, look;  // look: wakes the check for slow connections
   ConnectionList connections;
-  std::set<Exchange*> open;                             // requests whose connection waits for an answer
-  size_t num_arriving_bytes = 0, num_handed_bytes = 0;  // of bodies
-  size_t num_unsent_bytes = 0;                          // of streams
-  int num_answering = 0;                                // handlers that run
+  std::set<Exchange*> open;                             // requests that await an answer
+  size_t num_arriving_bytes = 0, num_handed_bytes = 0;  // bytes of bodies: arriving; at handlers
+  size_t num_unsent_bytes = 0;                          // bytes of unread answers
+  int num_answering = 0;                                // running handlers
   bool stops = false, drops_all = false, is_over = false;
   MHD_Daemon* daemon = nullptr;
   std::thread watching;

@@ -1,4 +1,5 @@
-// What a stream has written and its client has not read yet, in blocks so large that a freed one is the system's again.
+// Text of a stream that its client has not read yet, for HttpServer. Blocks are large, so that the system gets freed
+// ones back.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +40,7 @@ class UnsentText {
  private:
   static constexpr size_t kBlockBytes = 256 << 10;
   std::deque<std::string> blocks_;
-  size_t num_taken_ = 0;  // of the first block
+  size_t num_taken_ = 0;  // bytes taken from the first block
 };
 
 }  // namespace roll

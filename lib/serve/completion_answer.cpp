@@ -11,13 +11,13 @@ namespace roll {
 
 namespace {
 
-/// OpenAI's words.
+/// Returns OpenAI's name of a finish reason.
 std::string finish_word(FinishReason reason, bool calls) {
   if (calls) return "tool_calls";
   return reason == FinishReason::kLength ? "length" : "stop";
 }
 
-/// Ids of nine letters and digits, which Mistral's templates demand; they differ within a conversation.
+/// Returns calls as JSON. Ids are unique in a conversation and have nine characters, as Mistral's templates demand.
 Json calls_json(const std::vector<ToolCall>& calls, const std::string& id, bool is_chunk) {
   Json list = Json::array();
   for (size_t i = 0; i < calls.size(); ++i) {
@@ -69,7 +69,7 @@ std::vector<Json> CompletionAnswer::hear(ChoiceNews news) {
   return chunks;
 }
 
-/// What of the shown text is new and, where tools may be called, no part of a call.
+/// Returns the new part of the text that is certainly not part of a tool call.
 std::string CompletionAnswer::newly_said(Choice& choice) {
   const size_t end =
       request_.has_tools ? sure_content(choice.shown, choice.num_told, model_.tool_call_form) : choice.shown.size();
@@ -169,13 +169,13 @@ const std::vector<int64_t>& CompletionAnswer::prompt_of(size_t index) const {
   return request_.prompts[index / static_cast<size_t>(request_.num_choices)];
 }
 
-/// The prompt as it was asked; of ids their text.
+/// Returns the prompt's text; decodes a prompt of token ids.
 std::string CompletionAnswer::echo(size_t index) const {
   const size_t prompt = index / static_cast<size_t>(request_.num_choices);
   return request_.texts.empty() ? model_.tokenizer.decode(prompt_of(index)) : request_.texts.at(prompt);
 }
 
-/// Those of a choice that has ended, behind those of its prompt where that is echoed.
+/// Returns the tokens of a finished choice, after those of its prompt if that is echoed.
 std::vector<CompletionAnswer::Told> CompletionAnswer::told_tokens(size_t index) const {
   const Choice& choice = choices_[index];
   const std::vector<int64_t>& prompt = prompt_of(index);
@@ -212,7 +212,7 @@ Json CompletionAnswer::log_probs(const std::vector<Told>& tokens) const {
     lists["tokens"].push_back(text(token.id));
     lists["token_logprobs"].push_back(token.log_prob ? json_float(*token.log_prob) : Json());
     if (request_.num_likeliest == 0) continue;
-    Json likeliest;  // by their texts, the drawn one among them
+    Json likeliest;  // by token text, including the sampled token
     if (token.score)
       for (const auto& [id, log_prob] : token.score->likeliest) likeliest.emplace(text(id), json_float(log_prob));
     if (token.score) likeliest.emplace(text(token.id), json_float(*token.log_prob));

@@ -1,4 +1,4 @@
-// Answers in the form of OpenAI's API: whole, or in chunks while they are drawn.
+// Answers in the form of OpenAI's API, for CompletionServer: whole, or in chunks while tokens are sampled.
 #pragma once
 
 #include <string>
@@ -12,34 +12,36 @@ namespace roll {
 
 class CompletionAnswer {
  public:
-  /// `id`: its name; `created`: seconds since 1970. The first two must outlive it.
+  /// `id`: of the answer. `created`: seconds since 1970. `request` and `model` must outlive it.
   CompletionAnswer(const CompletionRequest& request, const ServedModel& model, std::string id, int64_t created);
   CompletionAnswer(const CompletionAnswer&) = delete;
   CompletionAnswer& operator=(const CompletionAnswer&) = delete;
 
-  /// Takes news in: chunks that tell them, in order. Bodies that are not streamed need none of them.
+  /// Adds new tokens and returns the stream chunks for them, in order. Ignore the chunks if the request does not
+  /// stream.
   std::vector<Json> hear(ChoiceNews news);
+  /// Returns true if all choices have ended.
   bool is_whole() const { return num_open_ == 0; }
 
-  /// The whole answer, once it is.
+  /// Returns the whole answer. Requires is_whole().
   Json whole() const;
-  /// The last chunk of a stream, where it was asked for.
+  /// Returns the usage chunk that ends a stream, if the request asked for it.
   std::vector<Json> usage_chunk() const;
 
  private:
   struct Choice {
     TextStream text;
     std::vector<int64_t> ids{};
-    std::string shown{};  // of the text, what may be a call included
-    size_t num_told = 0;  // bytes of it
+    std::string shown{};  // text so far, including possible tool calls
+    size_t num_told = 0;  // bytes of `shown` already sent
     bool has_begun = false;
     std::optional<Generation> ended;
     std::vector<TokenScore> scores{};
   };
-  /// A token as `logprobs` tells it.
+  /// A token of `logprobs`.
   struct Told {
     int64_t id = 0;
-    std::optional<float> log_prob;  // of a prompt's first token there is none
+    std::optional<float> log_prob;  // nats; unset for the first token of a prompt
     const TokenScore* score = nullptr;
   };
   Json frame(bool is_chunk) const;

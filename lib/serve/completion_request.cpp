@@ -16,19 +16,19 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kTextTokens = 16;  // OpenAI's own, of texts
+constexpr int64_t kTextTokens = 16;  // OpenAI's default for text completions
 constexpr size_t kMostStops = 16, kMostStopBytes = 64 << 10, kMostPrompts = 1024;
 constexpr int64_t kMostChoices = 1024, kMostLikeliest = 20;
-constexpr int64_t kMostEchoed = 1 << 19;  // tokens of prompts in an answer, with their likeliest ones
+constexpr int64_t kMostEchoed = 1 << 19;  // prompt tokens in an answer, each with its likeliest ones
 
-/// What says nothing about the answer here: names for the operator's books, and hints.
+/// Fields that do not change the answer here: names for the operator's records, and hints.
 const std::set<std::string>& passed_over() {
   static const std::set<std::string> keys = {
       "user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention"};
   return keys;
 }
 
-/// Fields that ask for what is not done, the values that ask for nothing, and what is said.
+/// Unsupported fields, their values without effect, and the error message.
 struct Undone {
   std::string key;
   std::vector<Json> harmless;
@@ -53,7 +53,7 @@ const std::vector<Undone>& undone() {
   return all;
 }
 
-/// The fields that are numbers and flags.
+/// Fields that are numbers or flags.
 struct Fields {
   GeneratingArgs sampling{.temperature = 1, .top_p = 1, .top_k = 0, .include_stop_str_in_output = false};
   std::optional<int64_t> max_tokens, max_completion_tokens, seed;
@@ -89,7 +89,7 @@ std::string brief(const Json& value) {
   return line.size() <= kMost ? line : line.substr(0, kMost) + "...";
 }
 
-/// The body's members, but for those that are null or passed over: absent ones.
+/// Members of the body. Those that are null or ignored count as absent.
 class Body {
  public:
   Body(CompletionKind kind, Json body) {
@@ -108,7 +108,7 @@ class Body {
     }
   }
 
-  /// null where it is absent.
+  /// Returns a member; null if absent.
   const Json& operator[](const char* key) const {
     static const Json null;
     const auto found = structured_.find(key);
@@ -161,7 +161,7 @@ bool usage_of(const Json& options) {
   return with_usage;
 }
 
-/// Of a chat true or false, beside top_logprobs; of a text the number of the likeliest tokens.
+/// Reads `logprobs`: true or false for a chat, with top_logprobs; the number of likeliest tokens for a text.
 void read_log_probs(const Json& value, int64_t top_logprobs, const ServedModel& model, CompletionRequest& request) {
   const bool is_chat = request.kind == CompletionKind::kChat;
   if (top_logprobs > 0 && (!is_chat || value != Json(true)))
@@ -176,7 +176,7 @@ void read_log_probs(const Json& value, int64_t top_logprobs, const ServedModel& 
     if (!is_number) fail_type("logprobs", value, is_chat ? "true or false" : "a whole number of 0 to 20");
     request.num_likeliest = value.get<int64_t>();
   }
-  // Whoever keeps only drawn tokens' log-probs answers 1 as 0: these alone, without top_logprobs.
+  // Without token scores, 1 is answered like 0: the sampled tokens only, without top_logprobs.
   if (!model.scores_tokens && !is_chat && request.num_likeliest == 1) request.num_likeliest = 0;
   if (request.echoes && is_chat) throw UserError("echo = true: only texts are given back, at /v1/completions");
   if (!model.scores_tokens && request.needs_scores())
@@ -186,7 +186,7 @@ void read_log_probs(const Json& value, int64_t top_logprobs, const ServedModel& 
                                                                                                   : "logprobs above 0");
 }
 
-/// The ids, if all are such numbers.
+/// Returns the token ids; nullopt if an element is no integer.
 std::optional<std::vector<int64_t>> ids_of(const Json& list) {
   std::vector<int64_t> ids;
   for (const Json& id : list) {
@@ -198,7 +198,7 @@ std::optional<std::vector<int64_t>> ids_of(const Json& list) {
 
 /// Refuses a text that cannot fit, before tokenising it takes time and memory.
 void check_text_size(const char* key, const std::string& text, const ServedModel& model) {
-  constexpr size_t kMostTokenBytes = 64;  // in the mean
+  constexpr size_t kMostTokenBytes = 64;  // mean over the text
   if (text.size() > kMostTokenBytes * static_cast<size_t>(model.max_length))
     throw user_error("{}: has {} bytes, more than {} tokens can hold", key, text.size(), model.max_length);
 }
@@ -234,7 +234,7 @@ std::string joined_text(const std::string& key, const Json& parts) {
   return text;
 }
 
-/// Templates write arguments as JSON, and clients send them as the text of it.
+/// Parses the arguments of calls, which clients send as text: templates write them as JSON.
 void open_arguments(const std::string& key, Json& calls) {
   if (!calls.is_array()) fail_type(key, calls, "a list of calls");
   for (size_t i = 0; i < calls.size(); ++i) {
@@ -268,7 +268,7 @@ Json messages_of(Json messages) {
   return messages;
 }
 
-/// Whether there are tools that may be called; puts them among the template's variables.
+/// Returns true if tools may be called, and adds them to the template's variables.
 bool read_tools(const Body& body, Json& variables) {
   const Json &tools = body["tools"], &choice = body["tool_choice"];
   const bool requires_one = choice == "required" || choice.is_object();
@@ -286,7 +286,7 @@ bool read_tools(const Body& body, Json& variables) {
   return true;
 }
 
-/// Tools of which one must be called; none: none must.
+/// Returns the tools that a required call may use; empty if no call is required.
 Json required_tools(const Json& tools, const Json& choice) {
   if (choice == "required") return tools;
   if (!choice.is_object()) return Json::array();
@@ -328,7 +328,7 @@ void check_prompts(const CompletionRequest& request, const ServedModel& model) {
   }
 }
 
-/// A prompt that is echoed n times makes an answer as much larger than the request.
+/// Limits the size of an answer that echoes its prompts n times.
 void check_echo(const CompletionRequest& request) {
   int64_t echoed = 0;
   for (const auto& ids : request.prompts) echoed += std::ssize(ids) * request.num_choices * (1 + request.num_likeliest);

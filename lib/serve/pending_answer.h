@@ -1,4 +1,4 @@
-// Between those who ask, each on a thread of its own, and whoever answers: the responses to a request, as they come.
+// Responses to a request while they are sampled, between server threads that ask and the thread that answers.
 #pragma once
 
 #include <chrono>
@@ -16,32 +16,33 @@
 
 namespace roll {
 
-/// What has been drawn since one last looked, of one choice.
+/// New tokens of one choice since the last look.
 struct ChoiceNews {
   size_t choice = 0;
   std::vector<int64_t> ids;
   std::vector<float> log_probs;
-  std::optional<Generation> ended;      // whole
-  std::vector<TokenScore> scores = {};  // with that, where they are asked for: of the prompt's tokens but the first,
-                                        // and of the response's
+  std::optional<Generation> ended;      // the whole response
+  std::vector<TokenScore> scores = {};  // with `ended`, if requested: of all tokens but the prompt's first
 };
 
-/// The request cannot be answered; 503, or after a while.
+/// The request cannot be answered (any more). The server answers 503.
 struct Unavailable : SystemError {
   using SystemError::SystemError;
 };
 
-/// The responses to one request, as they come. Any thread.
+/// Responses to one request. Thread-safe.
 class PendingAnswer {
  public:
-  /// `hears_tokens`: news come with every token, else only at the end of each choice.
+  /// `hears_tokens`: news come with every token, otherwise only at the end of each choice.
   explicit PendingAnswer(bool hears_tokens) : hears_tokens_(hears_tokens) {}
 
-  /// All news; none if nothing came within `patience`. Unavailable: there will be no more.
+  /// Returns all news; empty if nothing came within `patience`. Unavailable: there will be no more.
   std::vector<ChoiceNews> take(std::chrono::milliseconds patience);
 
   bool hears_tokens() const { return hears_tokens_; }
+  /// Adds news for take().
   void put(ChoiceNews news);
+  /// Makes take() throw Unavailable with `why`, after the news so far.
   void fail(const std::string& why);
 
  private:
@@ -52,14 +53,14 @@ class PendingAnswer {
   std::string failure_;
 };
 
-/// Who answers requests. Any thread.
+/// Interface of what answers requests. Thread-safe.
 class CompletionSink {
  public:
   virtual ~CompletionSink() = default;
-  /// One choice after the other of each prompt. Null: too many wait already. Unavailable: nobody answers any more.
-  /// UserError: this one cannot be answered.
+  /// Submits a request. Choices are numbered prompt by prompt. Returns null if too many wait already. Unavailable:
+  /// nobody answers any more. UserError: this request cannot be answered.
   virtual std::shared_ptr<PendingAnswer> submit(std::shared_ptr<const CompletionRequest> request) = 0;
-  /// Nobody waits for it any more.
+  /// Cancels a request whose client is gone.
   virtual void cancel(const std::shared_ptr<PendingAnswer>& answer) = 0;
 };
 

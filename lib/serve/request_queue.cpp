@@ -7,17 +7,17 @@ namespace roll {
 
 namespace {
 
-constexpr std::chrono::milliseconds kIdle{50};  // between two looks for a wish to stop
-/// Samplers keep what they did until they end; one that never ended would grow for ever.
+constexpr std::chrono::milliseconds kIdle{50};  // interval of should_stop checks
+/// Limits per engine run: samplers keep finished requests until they end, and would grow for ever.
 constexpr int64_t kMostEnded = 4096, kMostEndedTokens = 1 << 20;
-constexpr size_t kMostBytes = 32 << 20;       // of requests
-constexpr size_t kMostBegunBytes = 16 << 20;  // of choices in the engine, each with its own prompt and settings
-constexpr int64_t kMostReading = 4096;  // tokens of prompts that are computed beside each other, but for short ones
+constexpr size_t kMostBytes = 32 << 20;       // all requests together
+constexpr size_t kMostBegunBytes = 16 << 20;  // choices in the engine, each with its own prompt and settings
+constexpr int64_t kMostReading = 4096;        // prompt tokens computed at once, apart from short prompts
 constexpr int64_t kShortPrompt = 512;
 constexpr const char* kStops = "the server stops";
 
 size_t bytes_of(const SamplingSettings& sampling) {
-  constexpr size_t kBiasBytes = 64;  // a node of the map
+  constexpr size_t kBiasBytes = 64;  // per map node
   size_t bytes = sampling.logit_bias.size() * kBiasBytes;
   for (const std::string& stop : sampling.stop_strings) bytes += stop.size();
   return bytes;
@@ -123,7 +123,7 @@ RequestSource::Change RequestQueue::next(const Queue& queue) {
     if (num_free-- <= 0) break;
     starting.push_back(begin(asked));
   }
-  // Choices of a prompt that start together share its computation.
+  // Choices of a prompt that start together share its prefill.
   std::ranges::stable_sort(starting, {}, [](const Sample& sample) { return sample.asked->number; });
   for (Sample& sample : starting) {
     change.requests.push_back(sample.request());
@@ -134,7 +134,7 @@ RequestSource::Change RequestQueue::next(const Queue& queue) {
 
 void RequestQueue::drop_cancelled(Change& change) {
   for (const auto& answer : std::exchange(cancelled_, {})) {
-    drop_waiting(answer);  // what was interrupted since
+    drop_waiting(answer);  // interrupted choices wait again
     std::erase_if(begun_, [&](const auto& entry) {
       if (entry.second.asked->answer != answer) return false;
       change.cancelled.push_back(entry.first);
@@ -145,7 +145,7 @@ void RequestQueue::drop_cancelled(Change& change) {
   }
 }
 
-/// Of the requests of which a choice may begin, the first with the fewest running; null if there is none.
+/// Returns the first request with the fewest running choices, among those that may start one; null if there is none.
 std::shared_ptr<RequestQueue::Asked> RequestQueue::next_asked() const {
   std::shared_ptr<Asked> next;
   for (const auto& asked : waiting_)
@@ -180,7 +180,7 @@ RequestQueue::Sample RequestQueue::begin(const std::shared_ptr<Asked>& asked) {
   return sample;
 }
 
-/// A choice waits again, before those of its request that have not begun.
+/// Puts a choice back to wait, before the choices of its request that have not started.
 void RequestQueue::interrupt(int64_t index) {
   Sample sample = std::move(begun_.at(index));
   begun_.erase(index);
@@ -190,7 +190,7 @@ void RequestQueue::interrupt(int64_t index) {
   asked.interrupted.push_back(std::move(sample.begun));
 }
 
-/// Interrupts the choice that began last of the request that has most.
+/// Interrupts the last started choice of the request that runs most. Returns false if none runs two.
 bool RequestQueue::take_slot_back(Change& change) {
   int64_t last = -1, most = 2;
   for (const auto& [index, sample] : begun_)
@@ -237,7 +237,7 @@ void RequestQueue::hear_end(int64_t index, const Generation& generation) {
         {.choice = static_cast<size_t>(sample.begun.choice), .ids = {}, .log_probs = {}, .ended = generation});
 }
 
-/// Scores one choice. While others are sampled, scores take no more than half of the time.
+/// Scores one choice. While others are sampled, scoring takes at most half of the time.
 void RequestQueue::score_one(bool is_idle) {
   if (unscored_.empty() || (!is_idle && since_scored_.seconds() < scoring_s_)) return;
   const Stopwatch watch;

@@ -1,10 +1,10 @@
-// Between those who ask, each on a thread of its own, and the engine, which answers all on one: requests in, what is
-// drawn for them out.
+// Request queue of `roll serve`, between server threads, one per client, and the engine's thread: requests go in,
+// sampled tokens come out.
 //
-// Goal: nobody waits behind a request for many responses. Choices are given to the engine only when it has slots for
-// them, those of the request that has the fewest slots first, and a request that has none takes one from the request
-// that has most. So choices that wait cost little memory. Prompts and scores of a request are computed a part at a
-// time, too. Non-goal: fairness between clients that send many requests; no request says who sent it.
+// Goal: nobody waits behind a request for many responses. The engine gets a choice only when it has a slot for it,
+// first from the request with the fewest slots; a request without any takes one from the request with most. Waiting
+// choices therefore cost little memory. A request's prompts and scores are computed piece by piece, too. Non-goal:
+// fairness between clients that send many requests; no request says who sent it.
 #pragma once
 
 #include <atomic>
@@ -27,29 +27,29 @@ namespace roll {
 
 class RequestQueue : public RequestSource, public CompletionSink {
  public:
-  /// score_tokens() of the model that answers; called by the engine's thread.
+  /// Calls score_tokens() with the served model; runs on the engine's thread.
   using Score = std::function<std::vector<TokenScore>(const std::vector<int64_t>& ids, int64_t first,
                                                       int64_t num_likeliest, double temperature)>;
-  /// `max_waiting`: choices that wait for a slot. When they are so many, submit() still takes a request for no more
-  /// than an equal share of them. It throws UserError for a request of more than all, or of too many bytes. Without
-  /// `score`, requests that need scores must not come.
+  /// `max_waiting`: choices that may wait for a slot. If more wait, submit() accepts only requests of up to an equal
+  /// share. submit() throws UserError if a request alone exceeds `max_waiting` or the byte limit. Without `score`, no
+  /// request may need scores.
   explicit RequestQueue(int64_t max_waiting, Score score = {}) : max_waiting_(max_waiting), score_(std::move(score)) {}
 
-  // For those who ask.
+  // Called by the threads of clients.
 
   std::shared_ptr<PendingAnswer> submit(std::shared_ptr<const CompletionRequest> request) override;
   void cancel(const std::shared_ptr<PendingAnswer>& answer) override;
 
-  // For the thread of the engine.
+  // Called by the engine's thread.
 
-  /// Answers what comes until `should_stop`, or an error, which all who wait hear of and which is thrown on. Closes the
-  /// queue. `serve` is Engine::serve.
+  /// Answers requests until `should_stop` returns true or an error occurs, which fails all waiting requests and is
+  /// rethrown. Closes the queue. `serve`: Engine::serve().
   using Serve = std::function<std::vector<Generation>(RequestSource&, const OnGenerated& on_done, const SamplerHooks&)>;
   void run(const Serve& serve, const std::function<bool()>& should_stop);
   Change next(const Queue& queue) override;
 
  private:
-  /// A choice as far as it has been drawn.
+  /// A choice and its tokens so far.
   struct Begun {
     int64_t choice = 0;
     uint64_t sequence_id = 0;
@@ -65,24 +65,24 @@ class RequestQueue : public RequestSource, public CompletionSink {
     RequestQueue& queue;
     const std::shared_ptr<const CompletionRequest> request;
     const std::shared_ptr<PendingAnswer> answer;
-    const int64_t num_choices;  // of all prompts, one after the other
+    const int64_t num_choices;  // over all prompts, prompt by prompt
     const size_t num_bytes;
-    const uint64_t number;  // of the request
+    const uint64_t number;  // identifies the request
     int64_t num_begun = 0;
-    // The engine's thread alone uses these.
-    std::deque<Begun> interrupted;  // choices to be begun again
+    // Used by the engine's thread only.
+    std::deque<Begun> interrupted;  // choices to start again
     int64_t num_running = 0;
 
     const std::vector<int64_t>& prompt_of(int64_t choice) const;
-    size_t bytes_of(int64_t choice) const;  // in the engine
+    size_t bytes_of(int64_t choice) const;  // memory of a choice in the engine
     bool waits() const { return num_begun < num_choices || !interrupted.empty(); }
   };
-  /// A choice that the engine has.
+  /// A choice in the engine.
   struct Sample {
     std::shared_ptr<Asked> asked;
     Begun begun;
 
-    /// True while the prompt is computed that the request's other choices of it share.
+    /// Returns true while it computes the prompt that other choices of the request share.
     bool reads_prompt() const;
     GenerationRequest request() const;
   };
@@ -106,25 +106,25 @@ class RequestQueue : public RequestSource, public CompletionSink {
 
   const int64_t max_waiting_;
   const Score score_;
-  std::atomic<int64_t> num_asked_ = 0;  // requests that have not ended
-  std::atomic<size_t> num_bytes_ = 0;   // of them
+  std::atomic<int64_t> num_asked_ = 0;  // requests not finished
+  std::atomic<size_t> num_bytes_ = 0;   // bytes of these requests
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::shared_ptr<Asked>> waiting_;  // requests with choices that the engine does not have
-  int64_t num_waiting_ = 0;                     // choices that have never begun
+  std::deque<std::shared_ptr<Asked>> waiting_;  // requests with choices outside the engine
+  int64_t num_waiting_ = 0;                     // choices never started
   uint64_t last_number_ = 0;
   std::vector<std::shared_ptr<PendingAnswer>> cancelled_;
-  std::string closed_;  // why; empty: it is not
+  std::string closed_;  // reason; empty: open
 
-  // The engine's thread alone uses these.
-  std::map<int64_t, Sample> begun_;               // by their number in this run of the engine
-  std::deque<Unscored> unscored_;                 // ended choices
-  int64_t num_begun_ = 0, num_ended_tokens_ = 0;  // in this run
+  // Used by the engine's thread only.
+  std::map<int64_t, Sample> begun_;               // by their index in this engine run
+  std::deque<Unscored> unscored_;                 // finished choices without scores
+  int64_t num_begun_ = 0, num_ended_tokens_ = 0;  // in this engine run
   size_t num_begun_bytes_ = 0;
-  int64_t num_reading_ = 0;  // tokens of prompts whose computation has begun and not ended
+  int64_t num_reading_ = 0;  // prompt tokens being computed
   uint64_t last_name_ = 0;
   Stopwatch since_scored_;
-  double scoring_s_ = 0;  // that the last scores took
+  double scoring_s_ = 0;  // time of the last scoring
   std::function<bool()> should_stop_;
 };
 

@@ -1,5 +1,5 @@
-// The form that a request gives its response: JSON, JSON of a schema, or a call of a tool. The sampler draws only
-// tokens that keep to it.
+// Response formats, for read_completion(): JSON, JSON of a schema, or a tool call. The sampler draws only tokens that
+// fit.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace roll {
 
-/// `format`: {"type": "text"}, {"type": "json_object"} or {"type": "json_schema", "json_schema": {name, schema,
-/// strict}}. UserError, GrammarsBusy.
+/// Reads `format` into the request's sampling constraint: {"type": "text"}, {"type": "json_object"} or {"type":
+/// "json_schema", "json_schema": {name, schema, strict}}. UserError: the format or its schema is not supported.
+/// GrammarsBusy: see grammar/grammars.h.
 void read_response_format(const Json& format, const ServedModel& model, CompletionRequest& request);
 
-/// The response is one call of one of `tools`, in the form that `prompt`, which a template has written, asks for.
-/// UserError: the form is not known; a schema of parameters that is not. GrammarsBusy.
+/// Requires the response to be one call of one of `tools`, in the form that the rendered `prompt` asks for. UserError:
+/// the form or a parameter schema is not supported. GrammarsBusy: see grammar/grammars.h.
 void require_call(const Json& tools, const std::string& prompt, const ServedModel& model, CompletionRequest& request);
 
 }  // namespace roll

@@ -17,12 +17,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLook{200};     // for a client that has hung up
-constexpr double kSessionWait_s = 10;  // for a session that may be taken
+constexpr milliseconds kLook{200};     // interval of checks for clients that hung up
+constexpr double kSessionWait_s = 10;  // wait for an untaken session
 constexpr size_t kLargeBody = 256 << 10;
 constexpr const char* kJson = "application/json";
 
-/// What becomes an answer with that status.
+/// An error response with this status.
 struct Refusal {
   int status;
   const char* type;
@@ -44,12 +44,12 @@ HttpResponse response_of(const Refusal& refusal) {
   return response;
 }
 
-/// Refusals that the HTTP server decides on.
+/// Error responses of the HTTP server itself.
 HttpResponse response_of(int status, const std::string& why) {
   return response_of(Refusal{status, status >= 500 ? "server_error" : "invalid_request_error", why});
 }
 
-/// In a time that says nothing of where they differ.
+/// Compares in constant time, so that timing does not reveal the key.
 bool are_same(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned different = 0;
@@ -65,7 +65,7 @@ std::string event(const Json& chunk) {
   return "data: " + to_line(chunk) + "\n\n";
 }
 
-/// One request on its way to its answer. Takes itself back where it ends early.
+/// A request being answered. Its destructor cancels an unfinished one.
 class Asked {
  public:
   Asked(std::shared_ptr<const CompletionRequest> request, const ServedModel& model,
@@ -85,7 +85,7 @@ class Asked {
   bool streams() const { return request_->streams; }
   const CompletionAnswer& answer() const { return answer_; }
 
-  /// What is new; waits a little. Throws Refusal, Unavailable.
+  /// Waits briefly and returns new chunks. Refusal: the answer took too long. Unavailable: nobody answers any more.
   std::vector<Json> hear() {
     std::vector<Json> chunks;
     for (ChoiceNews& news : pending_->take(kLook))
@@ -118,7 +118,7 @@ ServerSettings checked(ServerSettings settings) {
   return settings;
 }
 
-/// Sends what is drawn while it is drawn. An error ends the stream as an event.
+/// Streams tokens while they are sampled. An error is sent as the last event.
 void stream(Asked& asked, HttpReply& reply) {
   reply.begin_stream("text/event-stream");
   try {
@@ -139,13 +139,13 @@ void stream(Asked& asked, HttpReply& reply) {
 
 enum class Action { kHealth, kModels, kModel, kChat, kText, kSession, kReward };
 
-/// What a path asks for, and of which session or model.
+/// The action of a request's path, with its session or model.
 struct Route {
   Action action;
   std::string session{}, model{};
 };
 
-/// Paths behind /v1, or behind a session's. nullopt: there is no such path.
+/// Parses the path after /v1, or after the session. nullopt: the path is unknown.
 std::optional<Route> route_behind(const std::string& method, std::string_view path, std::string session) {
   constexpr std::string_view kModels = "/models";
   if (method == "POST" && path == "/chat/completions") return Route{Action::kChat, std::move(session)};
@@ -186,7 +186,7 @@ struct CompletionServer::Parts {
                {.admit = [this](const HttpRequest& head) { return admit(head); },
                 .refuse = [](int status, const std::string& why) { return response_of(status, why); }}) {}
 
-  /// Decides by a request's head, the key first.
+  /// Decides on a request by its head; checks the key first.
   Admission admit(const HttpRequest& head) {
     try {
       const std::optional<Route> route = route_of(head, desk);
@@ -202,7 +202,7 @@ struct CompletionServer::Parts {
     }
   }
 
-  /// Answers that need no handler.
+  /// Returns answers that need no handler.
   std::optional<HttpResponse> known_answer(const Route& route) const {
     switch (route.action) {
       case Action::kHealth:
@@ -217,7 +217,7 @@ struct CompletionServer::Parts {
     }
   }
 
-  /// The name behind the key and a point, mostly "". Refusal if the client may not ask.
+  /// Returns the name after the key and a dot, mostly "". Refusal: the client may not ask.
   std::string who_asks(const HttpRequest& request) const {
     if (settings.api_key.empty()) {
       if (!names_this_machine(request.header("host")))
@@ -283,7 +283,7 @@ struct CompletionServer::Parts {
   }
 
   CompletionRequest read(CompletionKind kind, const std::string& body) {
-    // Large bodies are read one at a time, as what they are parsed into may be much larger.
+    // Parses large bodies one at a time, because the parsed form may be much larger.
     std::unique_lock lock(large_body, std::defer_lock);
     if (body.size() > kLargeBody) lock.lock();
     CompletionRequest request = read_completion(kind, parse_strangers_json(body, "the body"), model);
@@ -322,13 +322,13 @@ struct CompletionServer::Parts {
 
   const ServedModel& model;
   const std::shared_ptr<CompletionSink> sink;
-  SessionDesk* const desk;  // null: there are no sessions
+  SessionDesk* const desk;  // null: no sessions
   const ServerSettings settings;
   const double start_s = wall_clock_s();
   const uint64_t start = static_cast<uint64_t>(start_s * 1e6);
   std::atomic<uint32_t> num_asked = 0;
   std::mutex large_body;
-  HttpServer server;  // last: its handlers use all of the above
+  HttpServer server;  // declared last: its handlers use all of the above
 };
 
 CompletionServer::CompletionServer(const ServedModel& model, CompletionSink& sink, const ServerSettings& settings)

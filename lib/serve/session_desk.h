@@ -1,5 +1,5 @@
-// Sessions of agents: requests that belong together, and in the end what they were worth. Whoever takes a session asks
-// for all of it, under its name.
+// Interface through which CompletionServer hands out agent sessions. A session is a series of requests and a final
+// reward; the agent that takes it makes all its requests, under the same name.
 #pragma once
 
 #include <chrono>
@@ -12,18 +12,19 @@
 
 namespace roll {
 
-/// Any thread.
+/// Thread-safe.
 class SessionDesk {
  public:
   virtual ~SessionDesk() = default;
-  /// The next session that nobody has taken: an object with its "id"; none within `patience`. `who` takes it, as the
-  /// server knows them. Unavailable: there will be no more.
+  /// Takes the next free session: an object with its "id"; nullopt if none comes within `patience`. `who`: the agent's
+  /// name, as the server knows it. Unavailable: there will be no more.
   virtual std::optional<Json> take(const std::string& who, std::chrono::milliseconds patience) = 0;
-  /// The agent that took it has gone before it heard of it: another may take it.
+  /// Frees a session whose agent hung up before it received the session.
   virtual void give_back(const std::string& id) = 0;
-  /// Null if `who` has taken no such session, or it is over.
+  /// Returns the sink of a session; null if `who` has not taken it or it is over.
   virtual std::shared_ptr<CompletionSink> find(const std::string& id, const std::string& who) = 0;
-  /// The agent says how its session ended. False if find() is null. UserError if `body` does not say it.
+  /// Ends a session with the agent's reward. Returns false if find() would return null. UserError: `body` has no valid
+  /// reward.
   virtual bool end(const std::string& id, const std::string& who, const Json& body) = 0;
 };
 

@@ -13,7 +13,7 @@ std::vector<TokenScore> score_tokens(const Transformer& model, const std::vector
                                      int64_t num_likeliest, double temperature) {
   const at::NoGradGuard no_grad;
   const double divisor = temperature > 0 ? temperature : 1;
-  const int64_t begin = first - 1, count = std::ssize(ids) - first;  // a token's log-prob stands at the one before it
+  const int64_t begin = first - 1, count = std::ssize(ids) - first;  // position p predicts token p + 1
   if (count <= 0) return {};
   const PackedTokens tokens = pack_tokens({ids}, model.device());
   const at::Tensor wanted = at::zeros({std::ssize(ids)}, at::kFloat);
@@ -28,7 +28,7 @@ std::vector<TokenScore> score_tokens(const Transformer& model, const std::vector
   const int64_t k = std::min(num_likeliest, model.spec().vocab_size);
   if (k == 0) return scores;
   const TopLogits top = token_top_logits(model, tokens, k, model.spec().vocab_size, wanted);
-  // The normaliser is known from the token that is there: log-probs differ as logits do.
+  // Log-probs differ as logits do, so the given token's log-prob yields the normaliser.
   const at::Tensor likeliest =
       ((part(top.logits) - part(own.of_choices)) / divisor + log_probs.unsqueeze(1)).to(at::kFloat).contiguous();
   const at::Tensor top_ids = part(top.ids).to(at::kLong);

@@ -1,5 +1,5 @@
-// Log-probs of tokens that are there, and of the likeliest in their place, by a forward of the model: what the sampler
-// does not keep, of prompts (`echo`) and of tokens that were not drawn (`top_logprobs`).
+// Log-probs of given tokens and of the likeliest alternatives, by a forward pass, for RequestQueue. The sampler does
+// not keep them for prompts (`echo`) or for tokens that were not sampled (`top_logprobs`).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct TokenScore {
   std::vector<std::pair<int64_t, float>> likeliest{};  // ids and their log-probs, descending
 };
 
-/// Of ids[first] and those behind it; first >= 1. `temperature`: 0 counts as 1, as of greedy draws.
+/// Returns the scores of ids[first] and all later ones; first >= 1. `temperature`: 0 counts as 1.
 std::vector<TokenScore> score_tokens(const Transformer& model, const std::vector<int64_t>& ids, int64_t first,
                                      int64_t num_likeliest, double temperature);
 

@@ -1,15 +1,15 @@
-// An environment of one's own for `roll train`: this header, a class, and one line that gives it a name.
+// C++ API of the user's environments for `roll train`: include this header, write a class, and name it in one line.
 //
 //   #include <roll/environment.h>
 //
 //   using Calls = std::vector<roll::EnvironmentCall>;
-//   struct Counting : roll::EnvironmentPlugin {  // a digit is to be said, `most` times
+//   struct Counting : roll::EnvironmentPlugin {  // say a digit, `most` times
 //     explicit Counting(const roll::EnvironmentSettings& settings) : most(int(settings.number("most", 3))) {}
 //     roll::EnvironmentOpening reset(uint64_t seed) override {  // begins a level
 //       turns = 0, digit = std::to_string(seed % 10);
 //       return {.observation = "Say " + digit};
 //     }
-//     roll::EnvironmentReaction step(const std::string& message, const Calls&) override {  // the model said that
+//     roll::EnvironmentReaction step(const std::string& message, const Calls&) override {  // the model's message
 //       return {.observation = "Again", .reward = double(message == digit), .done = ++turns == most};
 //     }
 //     int most, turns = 0;
@@ -23,12 +23,12 @@
 //   custom_envs:
 //     Count: {env_type: plugin, env_config: {library: build/libmylib.so, name: counting, config: {most: 5}}}
 //
-// An object plays a level at a time and is kept for further ones; there are as many as trajectories at once. They are
-// made and asked by `world_size` threads on each rank that samples, so that one that takes its time holds no slot of
-// the sampler: an object by one of them at a time, several objects at once, and what they share must bear that. The
-// same seed and messages must give the same answers. A step cannot be interrupted, so timeout_s does not hold for it.
-// An exception fails the level, which is counted and never a reward, and costs the object. What crashes it ends the
-// run: untrusted code belongs in an `env_type: command`.
+// An object plays one level at a time and is reused; there are as many objects as trajectories at once. `world_size`
+// threads on each sampling rank create and call them, so a slow object holds no slot of the sampler. One thread at a
+// time calls an object, but several objects run at once: data that they share must be thread-safe. The same seed and
+// messages must give the same answers. A step cannot be interrupted, so timeout_s does not apply. An exception fails
+// the level, which is counted and never a reward, and destroys the object. A crash ends the run: untrusted code belongs
+// in an `env_type: command`.
 //
 // The library must be built with the C++ compiler family that roll was built with.
 #pragma once
@@ -43,10 +43,10 @@
 
 namespace roll {
 
-/// Raised when what stands below changes.
+/// Raised when the declarations below change.
 constexpr uint32_t kEnvironmentAbiVersion = 1;
 
-/// What std::string and the exceptions that cross the boundary are made of.
+/// C++ ABI of std::string and of exceptions that cross the boundary.
 #if defined(_LIBCPP_VERSION)
 constexpr const char* kEnvironmentCxxAbi = "libc++";
 #elif _GLIBCXX_USE_CXX11_ABI
@@ -55,7 +55,7 @@ constexpr const char* kEnvironmentCxxAbi = "libstdc++";
 constexpr const char* kEnvironmentCxxAbi = "libstdc++ with the ABI from before C++11";
 #endif
 
-/// The keys of `config` as they were written.
+/// The keys of `config`, as written.
 struct EnvironmentSettings {
   std::map<std::string, std::string> config;
 
@@ -81,11 +81,11 @@ struct EnvironmentSettings {
 /// How a level begins. All texts are UTF-8.
 struct EnvironmentOpening {
   std::string observation{};
-  std::string instruction{};  // said once, before the first observation; may be empty
-  std::string tools{};  // JSON: a list as chat templates take it, [{"type": "function", "function": {"name", ...}}]
+  std::string instruction{};  // shown once, before the first observation; may be empty
+  std::string tools{};        // JSON: list for chat templates, [{"type": "function", "function": {"name", ...}}]
 };
 
-/// A call of one of its tools that the model has made, behind which the arguments are a JSON object.
+/// A call that the model made of one of the tools; `arguments` is a JSON object.
 struct EnvironmentCall {
   std::string name, arguments;
 };
@@ -95,22 +95,22 @@ struct EnvironmentReaction {
   double reward = 0;  // finite, within +-1,000,000
   bool done = false;
   bool valid = true;                   // the message held an action
-  std::optional<bool> success{};       // none: the rewards say it
-  std::vector<std::string> answers{};  // to calls: one for each, unless it is done; the observation is none then
+  std::optional<bool> success{};       // unset: only rewards tell
+  std::vector<std::string> answers{};  // one per call, unless `done`; replace the observation
 };
 
 class EnvironmentPlugin {
  public:
   virtual ~EnvironmentPlugin() = default;
-  /// Begins the level of this seed, whatever became of the one before.
+  /// Begins the level of this seed, whatever the state of the last one.
   virtual EnvironmentOpening reset(uint64_t seed) = 0;
-  /// To what the model said, and the calls in it that can be made.
+  /// Answers the model's message, and the valid calls in it.
   virtual EnvironmentReaction step(const std::string& message, const std::vector<EnvironmentCall>& calls) = 0;
-  /// The level will not go on.
+  /// Called when the level will not go on.
   virtual void close() {}
 };
 
-/// What a library exports under the symbol roll_environment_<name>. The first two members never move.
+/// Exported by a library as roll_environment_<name>. The first two members never move.
 struct EnvironmentExport {
   uint32_t abi_version;
   const char* cxx_abi;
