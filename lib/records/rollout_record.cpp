@@ -61,9 +61,9 @@ Json to_json(const RolloutRecord& r) {
 
 namespace {
 
-constexpr double kRounding = 1e-3;  // how far above 0 a kernel may round the log-prob of a sure token
+constexpr double kRounding = 1e-3;  // tolerance: a kernel may round the log-prob of a certain token above 0
 
-/// Typed access to the fields of one line, with located errors.
+/// Typed access to the fields of a line; errors name file and line.
 class Fields {
  public:
   Fields(const Json& json, const std::string& origin) : json_(json), origin_(origin) {}
@@ -108,7 +108,7 @@ class Fields {
     if (rest != 0) throw bad(key, array(key), kWhat);
     return runs;
   }
-  /// `least`: 0, or -1 where contexts end before the response does.
+  /// `least`: smallest allowed expert index: 0, or -1 if the response has several contexts.
   std::vector<int16_t> routed_experts(const char* key, int64_t num_tokens, int64_t least) const {
     std::vector<int16_t> experts;
     for (const Json& token : array(key)) {
