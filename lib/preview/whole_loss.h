@@ -1,5 +1,5 @@
-// The loss of a mini-batch by its definition: in one batch, on one rank and in float64. The reference of `roll
-// check-loss`, so it shares no code with the trainer's distribution (step/step_index.h, step/updates.h, communicators).
+// Reference loss for `roll check-loss`: one batch, one rank, float64. Shares no code with the trainer's distribution
+// (step/step_index.h, step/updates.h, communicators).
 #pragma once
 
 #include "experience/experience.h"
@@ -15,10 +15,10 @@ struct LossAndGradient {
 
 class WholeLoss {
  public:
-  /// UserError: a plug-in that cannot be opened.
+  /// UserError: a plug-in cannot be opened.
   WholeLoss(const LossStep& step, const Config& config);
 
-  /// Loss and gradient of these sequences of the step. UserError: those of the losses; no token counts.
+  /// Return loss and gradient of these sequences of the step. UserError: from the losses; no token counts.
   LossAndGradient actor(const std::vector<int64_t>& mini_batch) const;
   LossAndGradient critic(const std::vector<int64_t>& mini_batch) const;
 

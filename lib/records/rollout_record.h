@@ -54,8 +54,7 @@ struct RolloutRecord {
   std::vector<int64_t> response_ids;  // model and environment tokens, interleaved
   std::vector<float> log_probs;       // from the sampler, one per response token, nats; 0 for environment tokens
   std::vector<Turn> turns{};          // partition of response_ids; JSON key only for environment rollouts
-  std::vector<WeightsRun>
-      weights{};  // weights that sampled the tokens; empty: those at the start of the step (no JSON key)
+  std::vector<WeightsRun> weights{};  // per token run; empty: those of the step's start (no JSON key)
   /// MoE experts chosen per token of prompt and response, except the last token: see Generation::routed_experts. -1 for
   /// the last token of a context that another context follows. JSON key only if recorded.
   std::vector<int16_t> routed_experts{};
@@ -115,7 +114,7 @@ std::filesystem::path numbered(const std::filesystem::path& folder, const std::s
 /// UserError "origin: group ...": a token id is outside the vocabulary.
 void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_size, const std::string& origin);
 
-/// UserError "origin: group ...": a record has no routed_experts, not `width` of them per token, or an expert index >=
+/// UserError "origin: group ...": a record has no routed_experts, not `width` entries per token, or an expert index >=
 /// `num_experts`.
 void check_routed_experts(const std::vector<RolloutRecord>& records, int64_t width, int64_t num_experts,
                           const std::string& origin);

@@ -11,7 +11,7 @@ namespace roll {
 
 namespace {
 
-/// Returns the running sum of these metrics over the steps that have any of them.
+/// Returns the running sum of these metrics over the steps with any of these metrics.
 Series summed(const std::map<std::string, Series>& metrics, const std::vector<std::string>& names, double unit) {
   std::map<int64_t, double> by_step;
   for (const std::string& name : names)

@@ -1,5 +1,5 @@
 // Selects the responses on the report page: the most informative groups of some steps, with a few responses each. A run
-// samples gigabytes, and the page must open fast. The page says what is left out.
+// samples gigabytes, and the page must open fast. The page mentions omissions.
 #pragma once
 
 #include <cstdint>
