@@ -17,7 +17,7 @@ struct AddedToken {
   std::string content;
   int32_t id = 0;
   bool special = false;                 // can be treated as plain text, and omitted when decoding
-  bool normalized = false;              // its normalized form is searched in the normalized text
+  bool normalized = false;              // the normalized text is searched for its normalized form
   bool single_word = false;             // only without adjacent word characters
   bool lstrip = false, rstrip = false;  // absorbs white space on that side
 };

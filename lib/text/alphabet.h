@@ -30,7 +30,7 @@ std::optional<unsigned char> byte_of_token(std::string_view spelling);
 
 struct AlphabetRules {
   SymbolKind kind = SymbolKind::kBytes;
-  bool byte_fallback = false;  // unknown characters become byte tokens, if all of them exist
+  bool byte_fallback = false;  // unknown characters become byte tokens, if all their bytes have one
   std::string unk_token = {};  // token for other unknown symbols; dropped if it is missing
   bool fuse_unk = false;       // consecutive unknown symbols become one unk_token
 };

@@ -118,7 +118,7 @@ void BytePairs::add_merge(int32_t left, int32_t right, uint32_t rank, int32_t id
   const uint64_t pair = pair_of(left, right);
   size_t i = mix(pair) & (merges_.size() - 1);
   while (merges_[i].pair != kNoPair && merges_[i].pair != pair) i = (i + 1) & (merges_.size() - 1);
-  merges_[i] = {pair, rank, id};  // of duplicate pairs the last counts, as in HF
+  merges_[i] = {pair, rank, id};  // the last of duplicate pairs counts, as in HF
 }
 
 const BytePairs::Merge* BytePairs::find_merge(int32_t left, int32_t right) const {

@@ -30,7 +30,7 @@ class TokenDecoder {
 
  private:
   struct Call {
-    bool is_start;  // of the whole text
+    bool is_start;  // true: the tokens start the text
     bool goes_on;
   };
   using Step = std::function<void(std::vector<std::string>& tokens, const Call& call)>;
