@@ -9,6 +9,7 @@
 
 namespace roll {
 
+/// A decompressed stream of bytes.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;

@@ -32,6 +32,7 @@ bool starts_with(const Json& chat, const Json& beginning);
 /// Returns the messages in [begin, end).
 Json some_messages(const Json& chat, size_t begin, size_t end);
 
+/// Returns the concatenation of two message lists.
 Json joined(Json chat, const Json& more);
 
 /// Returns a row's template variables: the schemas in its column tools, and everything in its column

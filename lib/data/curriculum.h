@@ -10,6 +10,7 @@
 
 namespace roll {
 
+/// Sampling rule and scheduled shares.
 struct Curriculum {
   DataSampler sampler = DataSampler::kShuffled;
   double floor = 0.1;                       // sampler_floor

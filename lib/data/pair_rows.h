@@ -11,6 +11,7 @@
 
 namespace roll {
 
+/// A tokenized preference pair.
 struct PairRow {
   std::string id, origin;
   std::vector<int64_t> prompt_ids{}, chosen_ids{}, rejected_ids{};  // not empty; responses end with the end token

@@ -16,6 +16,7 @@ struct ColumnText {
   std::string name, text;
 };
 
+/// The prompt columns of a row; several may be present.
 struct AskedColumns {
   std::optional<ColumnChat> messages;  // column messages or conversations
   std::optional<ColumnChat> prompt;    // column prompt, if it is a list
@@ -38,6 +39,7 @@ AskedColumns find_asked(const Row& row, const RowColumns& columns, LearntRows ki
 /// Returns true if the message is the user's and equals `text` up to surrounding blanks.
 bool is_question(const Json& message, const std::string& text);
 
+/// Makes the error for a row without a prompt; lists its columns and the nearest layout.
 UserError no_prompt(const Row& row, const RowColumns& columns);
 
 }  // namespace roll

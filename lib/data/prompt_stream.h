@@ -28,6 +28,7 @@ namespace roll {
 /// do not sum to 1 (within 1e-6).
 std::map<std::string, int64_t> split_by_share(const std::map<std::string, double>& shares, int64_t count);
 
+/// Draws rows for each step and saves its own state.
 class PromptStream {
  public:
   /// `rows` must have domains. `shares` is domain_interleave_probs; if empty, shares are proportional to the rows.

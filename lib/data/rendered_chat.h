@@ -21,6 +21,7 @@ struct ChatRenderer {
 /// continues it.
 size_t common_beginning(const std::string& asked, const std::string& whole, const SftEncoder& encoder);
 
+/// A rendered conversation and its assistant turns.
 struct RenderedChat {
   std::string text;
   std::vector<std::pair<size_t, size_t>> turns;  // [begin, end) of each assistant turn, after the generation prompt

@@ -23,6 +23,7 @@ struct RowColumns {
   bool operator==(const RowColumns&) const = default;
 };
 
+/// Returns the configured columns.
 RowColumns columns_of(const DataArgs& data);
 
 /// Formats the keys of data_args: "messages: prompt, ground_truth: reward_model.ground_truth".

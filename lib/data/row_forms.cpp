@@ -294,9 +294,7 @@ PairForm pair_form(const Row& row, const PairColumns& columns) {
 }
 
 size_t common_prompt(const std::string& chosen, const std::string& rejected) {
-  const auto is_inside = [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-  };  // UTF-8 continuation byte
+  const auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };  // UTF-8 tail byte
   const size_t shorter = std::min(chosen.size(), rejected.size());
   const size_t differs =
       std::mismatch(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(shorter), rejected.begin()).first -

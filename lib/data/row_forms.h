@@ -12,10 +12,12 @@
 
 namespace roll {
 
+/// Configured columns of fine-tuning rows.
 struct SftColumns {
   RowColumns prompt{};
   std::optional<std::string> response{};  // unset: response or completion, if present
 };
+/// Configured columns of preference rows.
 struct PairColumns {
   RowColumns prompt{};
   std::string chosen = "chosen", rejected = "rejected";
@@ -28,6 +30,7 @@ enum class Learnt {
   kTurns        // every assistant turn
 };
 
+/// Content of a fine-tuning row.
 struct SftForm {
   Learnt learnt = Learnt::kCompletion;
   Json prompt{}, completion{};                   // messages; kTurns: all in `prompt`; null: raw text
@@ -36,6 +39,7 @@ struct SftForm {
   bool is_chat() const { return prompt.is_array(); }
 };
 
+/// Content of a preference row.
 struct PairForm {
   Json prompt{}, chosen{}, rejected{};  // messages, or raw texts
   Json variables = Json::object();

@@ -16,6 +16,7 @@ struct BadRow : UserError {
   using UserError::UserError;
 };
 
+/// Iterates over the rows of a file.
 class RowReader {
  public:
   virtual ~RowReader() = default;
@@ -23,7 +24,7 @@ class RowReader {
   /// Reads the next row, a JSON object; false at the end. BadRow "file:N: ...": the row is malformed. UserError: the
   /// file cannot be read further.
   virtual bool next(Json& row) = 0;
-  /// Returns the position of the last row, from 1: its first line in texts, else its index.
+  /// Returns the position of the last row, from 1: its first line in line-based files, else its index.
   virtual int64_t number() const = 0;
 };
 

@@ -18,6 +18,7 @@ namespace roll {
 /// Bytes of rows kept in memory.
 constexpr int64_t kRowsInMemory = int64_t{64} << 20;
 
+/// Append-only list of prompt rows, grouped by domain.
 class RowStore {
  public:
   explicit RowStore(int64_t bytes_in_memory = kRowsInMemory) : bytes_(bytes_in_memory) {}

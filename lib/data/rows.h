@@ -21,6 +21,7 @@ namespace roll {
 /// Place of the row's text in DataArgs::prompt_template.
 constexpr std::string_view kPromptMark = "{prompt}";
 
+/// A checked data row.
 struct Row {
   std::string id;                   // column `id` (numbers as text); else "file name:line"
   std::string origin;               // "file:line" ("file:row" for Parquet and arrays), for errors

@@ -23,6 +23,7 @@ inline uint64_t hash_ids(const std::vector<int64_t>& ids, uint64_t before) {
   return fnv1a({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(int64_t)}, before);
 }
 
+/// A tokenized fine-tuning row.
 struct SftRow {
   std::string id, origin;
   std::vector<int64_t> ids{};

@@ -7,6 +7,7 @@
 
 namespace roll {
 
+/// Counts of dropped rows by reason.
 struct DroppedRows {
   int64_t empty = 0, too_long = 0;
   int64_t total() const { return empty + too_long; }

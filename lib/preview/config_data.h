@@ -9,6 +9,7 @@
 
 namespace roll {
 
+/// Findings about the data of a configuration.
 struct ConfigData {
   std::vector<std::string> lines;     // one per data set and domain
   std::vector<std::string> warnings;  // each with a remedy

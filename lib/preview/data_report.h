@@ -22,6 +22,7 @@ struct DataQuestion {
   Log* log = nullptr;                       // shows progress; null: no progress
 };
 
+/// Findings about data rows.
 struct DataReport {
   int64_t num_lines = 0;               // non-blank lines
   std::vector<std::string> bad;        // "file:line: column = value: rule; remedy", one per unusable line

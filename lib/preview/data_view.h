@@ -13,6 +13,7 @@
 
 namespace roll {
 
+/// Statistics of one domain.
 struct DomainView {
   std::string domain;
   int64_t num_rows = 0;

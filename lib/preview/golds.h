@@ -10,6 +10,7 @@
 
 namespace roll {
 
+/// Counts of scored golds.
 struct Golds {
   int64_t asked = 0, right = 0;
   std::vector<std::string> wrong;  // the first few: "file:line: gold: scored 0"

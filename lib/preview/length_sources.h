@@ -28,6 +28,7 @@ struct StepLengths {
   }
 };
 
+/// Sequence lengths of some steps, and a description of their source.
 struct LengthSource {
   std::string text;                // description of the source
   std::vector<std::string> notes;  // assumptions and omissions

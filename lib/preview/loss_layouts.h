@@ -11,6 +11,7 @@
 
 namespace roll {
 
+/// Deviation of a layout from the reference loss.
 struct LayoutDeviation {
   std::string role;     // "actor" or "critic"
   std::string layout;   // "ranks 2, micro-batches of 3 sequences, shuffle 1"

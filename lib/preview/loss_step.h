@@ -18,6 +18,7 @@ struct TokenTables {
   at::Tensor log_probs, entropy, values;  // outputs of the models in training; they get gradients
 };
 
+/// A step of responses with the model outputs for them.
 struct LossStep {
   std::vector<RolloutRecord> records;  // data order, with baselines; a token's id is its number in the step
   int64_t mini_batch = 0;              // sequences

@@ -1,5 +1,5 @@
-// Plans the packing of a run for `roll pack-stats`, with the trainer's own functions, so that the numbers match those
-// that a training reports on the same sequences.
+// Plans the packing of a run for `roll pack-stats`. It uses the trainer's own functions, so the numbers match those of
+// a training on the same sequences.
 #pragma once
 
 #include <optional>

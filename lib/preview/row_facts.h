@@ -11,6 +11,7 @@
 
 namespace roll {
 
+/// Counts over data rows.
 struct RowFacts {
   std::map<std::string, int64_t> columns;  // rows with a value in the column
   std::map<std::string, int64_t> tags, domains;

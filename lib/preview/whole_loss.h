@@ -13,6 +13,7 @@ struct LossAndGradient {
   at::Tensor gradient;  // float64, with respect to the role's tables: log_probs and entropy, or values
 };
 
+/// Computes loss and gradient of a mini-batch of the step, by role.
 class WholeLoss {
  public:
   /// UserError: a plug-in cannot be opened.

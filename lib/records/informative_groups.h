@@ -22,6 +22,7 @@ struct GroupSummary {
   size_t best = 0, worst = 0;    // indices of responses
   std::vector<size_t> places{};  // indices of the judged responses
 };
+/// Returns a summary per group with a judged response, ordered by group.
 std::vector<GroupSummary> group_scores(const std::vector<ScoredResponse>& responses);
 
 /// Indices into the list of groups; ties go to the first.

@@ -40,6 +40,7 @@ struct Turn {
   bool operator==(const Turn&) const = default;
 };
 
+/// A response with its prompt, tokens, log-probs and rewards.
 struct RolloutRecord {
   int64_t step = 0;
   std::string domain;
@@ -97,6 +98,7 @@ struct RolloutRecord {
 /// Rounds a number as the file format does. Bug: it is not finite.
 double as_written(double x);
 
+/// Returns the JSON object of a line in a rollout file.
 Json to_json(const RolloutRecord& record);
 
 /// Parses a record; `origin` is file:line. UserError: a field is missing or mistyped; prompt or response is empty; an
@@ -106,6 +108,7 @@ RolloutRecord record_from_json(const Json& json, const std::string& origin);
 
 /// Writes one line per record.
 std::string to_lines(const std::vector<RolloutRecord>& records);
+/// Parses such lines. UserError: as record_from_json().
 std::vector<RolloutRecord> records_from_lines(const std::string& lines, const std::string& origin);
 /// Returns e.g. rollouts/step_000012.jsonl for prefix "step_" and number 12.
 std::filesystem::path numbered(const std::filesystem::path& folder, const std::string& prefix, int64_t number,

@@ -10,6 +10,7 @@
 
 namespace roll {
 
+/// Arguments of `roll report`.
 struct ReportWish {
   std::vector<std::filesystem::path> runs;  // at least one
   std::vector<int64_t> steps{};             // steps to show in addition to the page's own choice

@@ -14,6 +14,7 @@
 
 namespace roll {
 
+/// Everything that the page needs from a run folder, except rollouts.
 struct RunRecord {
   std::filesystem::path folder;
   bool is_at_work = false;   // a process holds the folder's lock

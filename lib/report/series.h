@@ -11,11 +11,13 @@
 
 namespace roll {
 
+/// Values of a metric by step.
 struct Series {
   std::vector<int64_t> steps;  // ascending
   std::vector<double> values;  // NaN: null or not finite in the file
 };
 
+/// A bucket of neighbouring steps.
 struct StepSpan {
   int64_t first_step = 0, last_step = 0;
   double mean = 0, lowest = 0, highest = 0;  // over finite values; NaN if there are none

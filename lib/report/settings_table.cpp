@@ -19,8 +19,7 @@ std::string shown(const Node& node) {
 /// Adds every value except mappings, under its path.
 void add_leaves(const Node& node, const std::string& path, std::vector<Setting>& settings) {
   if (node.kind != Node::Kind::kMap || node.map.empty()) {
-    const bool is_empty =
-        node.kind != Node::Kind::kScalar && node.list.empty();  // an empty list or map is its own default
+    const bool is_empty = node.kind != Node::Kind::kScalar && node.list.empty();  // equals the default
     settings.push_back({path, shown(node), is_empty ? std::optional(shown(node)) : std::nullopt});
     return;
   }

@@ -7,6 +7,7 @@
 
 namespace roll {
 
+/// A configuration key with its value and default.
 struct Setting {
   std::string key;  // "actor_train.training_args.learning_rate"
   std::string value;
@@ -26,6 +27,7 @@ struct Difference {
   std::string key;
   std::vector<std::optional<std::string>> values;  // [run]; unset: the run lacks the key
 };
+/// Returns the keys whose values are not equal in all runs, ordered by first occurrence.
 std::vector<Difference> differences(const std::vector<std::vector<Setting>>& runs);
 
 }  // namespace roll

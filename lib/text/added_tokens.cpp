@@ -106,8 +106,7 @@ void AddedTokens::split(std::string_view text, bool normalized, bool parse_speci
     if (token.special && !parse_special) continue;
     if (token.single_word && (word_before(text, match.begin) || word_after(text, match.end))) continue;
     const size_t begin = token.lstrip ? std::max(space_start(text, match.begin, done), done) : match.begin;
-    const size_t end =
-        token.rstrip ? space_end(text, std::max(match.end, done)) : match.end;  // only white space up to `done`
+    const size_t end = token.rstrip ? space_end(text, std::max(match.end, done)) : match.end;  // blank up to `done`
     if (begin > done) segments.push_back({done, begin, -1});
     segments.push_back({begin, end, token.id});
     done = end;

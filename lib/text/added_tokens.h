@@ -13,6 +13,7 @@
 
 namespace roll {
 
+/// An added token and its options, as in HF.
 struct AddedToken {
   std::string content;
   int32_t id = 0;
@@ -57,6 +58,7 @@ struct Segment {
   int32_t id;
 };
 
+/// Splits texts at added tokens.
 class AddedTokens {
  public:
   AddedTokens() = default;

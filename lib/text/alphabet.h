@@ -35,6 +35,7 @@ struct AlphabetRules {
   bool fuse_unk = false;       // consecutive unknown symbols become one unk_token
 };
 
+/// Splits words into initial symbols.
 class Alphabet {
  public:
   Alphabet() = default;

@@ -36,6 +36,7 @@ class WordCache {
   std::vector<Slot> slots_;
 };
 
+/// The BPE model of a tokenizer.json.
 class BytePairs {
  public:
   /// Reads the `model` section. UserError: the type is not BPE, dropout or subword affixes are set, an id is used

@@ -31,7 +31,7 @@ class ChatTemplate {
   /// "..."}, which is joined. Like transformers, drops null keys and accepts `thinking` or `reasoning` as
   /// reasoning_content; other keys reach the template unchanged. `variables`: template variables, e.g.
   /// {"enable_thinking": false} or {"tools": [...]}. UserError: malformed messages, the template's raise_exception or a
-  /// failing construct (with line), or no template without tools.
+  /// failing construct (with line), or only a tool_use template without tools.
   std::string render(const Json& messages, bool add_generation_prompt, const Json& variables) const;
   std::string render(const Json& messages, bool add_generation_prompt) const;
 

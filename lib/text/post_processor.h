@@ -8,6 +8,7 @@
 
 namespace roll {
 
+/// Ids added before and after a text.
 struct PostProcessor {
   std::vector<int64_t> before, after;
 };

@@ -11,6 +11,7 @@
 
 namespace roll {
 
+/// A special token with a name.
 struct NamedToken {
   std::string name, spelling;  // e.g. bos_token, <s>
   std::string place;           // "file: bos_token"
@@ -20,6 +21,7 @@ struct NamedToken {
 /// the latter has added_tokens_decoder. A null value removes a name. UserError: a file is malformed.
 std::vector<NamedToken> read_named_tokens(const std::filesystem::path& folder);
 
+/// End tokens and added tokens of a model folder.
 struct SpecialTokens {
   /// Spelling of eos_token from read_named_tokens(), else from special_tokens_map.json.
   std::optional<std::string> eos;

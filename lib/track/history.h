@@ -20,6 +20,7 @@ struct MetricPoint {
 };
 using MetricPoints = std::span<const MetricPoint>;
 
+/// All metrics of a run, as points by step.
 class MetricHistory {
  public:
   /// Adds a step; steps must ascend. Non-finite values are skipped.
@@ -37,6 +38,7 @@ class MetricHistory {
   std::map<std::string, std::vector<MetricPoint>, std::less<>> points_;
 };
 
+/// Returns the mean value; NaN without points.
 double mean_of(MetricPoints points);
 
 /// Reads a file of make_jsonl_sink() step by step; does nothing if it is missing. UserError "file:line": a line is

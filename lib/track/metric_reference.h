@@ -7,6 +7,7 @@
 
 namespace roll {
 
+/// Description of a metric, or of a pattern of metrics.
 struct MetricWords {
   const char* name;   // '*' matches any characters except '/'
   const char* unit;   // "" for dimensionless numbers

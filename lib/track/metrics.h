@@ -20,6 +20,7 @@ namespace roll {
 /// (shown name, value), sorted by name.
 using MetricValues = std::vector<std::pair<std::string, double>>;
 
+/// Accumulates values by metric name.
 class Metrics {
  public:
   enum class Kind : uint8_t { kMean, kSum, kMax, kMin, kStd, kP50, kP99 };

@@ -16,6 +16,7 @@ struct MlflowRun {
   std::string name;             // display name
 };
 
+/// Returns the run's folder in the store.
 std::filesystem::path mlflow_run_folder(const MlflowRun& run);
 
 /// Creates experiment and run if missing. MLflow groups metrics by the part before the first '/'; further '/' become

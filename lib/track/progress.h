@@ -20,6 +20,7 @@ struct Phase {
   std::string name;
 };
 
+/// Shows progress from construction to destruction.
 class Progress {
  public:
   /// Starts the display on ranks whose log shows progress. `phase` e.g. "generate", `unit` e.g. "responses"; `total` 0:

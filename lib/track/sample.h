@@ -7,6 +7,7 @@
 
 namespace roll {
 
+/// A prompt and response for the screen and the log.
 struct ShownSample {
   int64_t step = 0;
   bool is_validation = false;

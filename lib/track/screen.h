@@ -24,6 +24,7 @@ struct ScreenOptions {
   bool in_colour = true;
 };
 
+/// The screen; thread-safe.
 class RunScreen : public LogView {
  public:
   explicit RunScreen(ScreenOptions options);

@@ -21,6 +21,7 @@ struct RunFace {
   std::vector<Shown> curves;  // up to four
 };
 
+/// Everything that a frame shows.
 struct ScreenState {
   RunFace face;
   int64_t step = 0, last_step = 0;

@@ -20,6 +20,7 @@
 
 namespace roll {
 
+/// A destination of metrics.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -65,6 +66,7 @@ struct TrackerOptions {
   Json config{};          // shown by W&B
 };
 
+/// Writes metrics to all sinks and keeps their history.
 class Tracker {
  public:
   /// Starts with the history that output_dir holds from earlier steps. UserError: metrics.jsonl is malformed.

@@ -65,8 +65,7 @@ class WandbSink : public Sink {
     }
     if (is_there(file_)) take_up();
     out_ = open_to_append(file_);
-    num_records_ > 0 ? append(bytes(kConfig, config_items(run.config)))
-                     : begin(run);  // the configuration may have changed
+    num_records_ > 0 ? append(bytes(kConfig, config_items(run.config))) : begin(run);  // config may differ
   }
 
   void write(int64_t step, const MetricValues& values) override {

@@ -8,6 +8,7 @@
 
 namespace roll {
 
+/// A rule that detects one problem.
 struct WarningRule {
   const char* name;
   const char* remedy;  // names the key to change
@@ -15,6 +16,7 @@ struct WarningRule {
   std::string (*finding)(const MetricHistory& history);
 };
 
+/// Returns all rules.
 const std::vector<WarningRule>& warning_rules();
 
 /// A raised warning: its first step and its text.
