@@ -35,8 +35,8 @@ class LearntFile {
   bool is_first_ = true;
 };
 
-/// Passes the rows of all files on in batches, each from one file. UserError: as expand_files() and LearntFile; a file
-/// has no rows.
+/// Calls `take` with batches of rows, each from one file. UserError: as expand_files() and LearntFile; a file has no
+/// rows.
 void read_learnt_rows(const DataArgs& data, LearntRows kind,
                       const std::function<void(std::vector<Row>& rows, const RowColumns& columns)>& take);
 

@@ -43,7 +43,7 @@ class RowFile {
   bool is_waiting_ = false;  // json_ was read ahead
 };
 
-/// Passes all rows of all files on. UserError: as RowFile, including BadRow; a file has no rows.
+/// Calls `take` for every row of all files. UserError: as RowFile, including BadRow; a file has no rows.
 void for_each_row(const std::vector<std::filesystem::path>& files, const RowColumns& columns,
                   const std::function<void(Row row, const RowFile& file)>& take);
 
@@ -54,7 +54,7 @@ struct RowSink {
   std::function<void(const BadRow& bad)> refuse{};           // unset: throws
 };
 
-/// UserError: as for_each_row(); with `refuse`, files may have no rows.
+/// Passes all rows to `sink` in batches. UserError: as for_each_row(); with `refuse`, files may have no rows.
 void read_batches(const DataArgs& data, const RowSink& sink);
 
 }  // namespace roll

@@ -63,8 +63,8 @@ struct ResponseModel {
 /// Draws a response length in 1..`longest` with the random numbers of `name`.
 int64_t modelled_length(const ResponseModel& model, int64_t longest, const RandomName& name);
 
-/// Takes the prompts of the first `num_steps` training steps, a group of modelled responses each. UserError: rows or
-/// tokenizer that training would refuse.
+/// Combines the prompts of the first `num_steps` training steps with a group of modelled responses each. UserError:
+/// rows or tokenizer that training would refuse.
 LengthSource modelled_lengths(const Config& config, const std::filesystem::path& model_folder, ResponseModel responses,
                               int64_t num_steps, Log& log);
 
