@@ -34,7 +34,7 @@ class Tokenizer {
   std::vector<int64_t> encode(std::string_view text, bool parse_special = true, bool add_special = true) const;
 
   /// Returns the token ids of a text that continues `before`. Special tokens are parsed; the post-processor adds none.
-  /// The prefix space (SentencePiece's "▁") is added only after an added token, as in HF.
+  /// The prefix space (SentencePiece's "▁") is added only if `before` is empty or ends in an added token, as in HF.
   std::vector<int64_t> encode_behind(std::span<const int64_t> before, std::string_view text) const;
 
   /// Returns `text` with a space inserted after the first character of each special token. Untrusted text can then be
