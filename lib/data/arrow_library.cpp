@@ -15,7 +15,7 @@ const ArrowLibrary& arrow_library(const std::string& file) {
         "scripts/setup.sh "
         "and build it again",
         file);
-  // Stays loaded; a second call finds it.
+  // The library stays loaded; another call gets the same handle.
   void* const handle = ::dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (!handle)
     throw user_error(

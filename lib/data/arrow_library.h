@@ -1,6 +1,5 @@
-// Apache Arrow's C++ libraries, which read Parquet and compressed files. They are linked with a library of their own,
-// libroll_arrow.so beside the program, that is loaded where such a file is named first: other processes are spared 60
-// MB of libraries.
+// Loads Apache Arrow's C++ libraries, which read Parquet and compressed files. Only libroll_arrow.so links them. It is
+// loaded when the first such file is opened, so that other processes save 60 MB of libraries.
 #pragma once
 
 #include <memory>
@@ -10,22 +9,23 @@
 
 namespace roll {
 
+/// A decompressed stream of bytes.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  /// Up to `size` bytes; 0 only at the end. UserError: damaged.
+  /// Reads up to `size` bytes; returns 0 only at the end. UserError: the file is damaged.
   virtual size_t read(char* out, size_t size) = 0;
 };
 
-/// What that library exports, as the object `roll_arrow_library`.
+/// Functions that libroll_arrow.so exports as the object `roll_arrow_library`.
 struct ArrowLibrary {
-  /// UserError: damaged, encrypted, a column that no row can hold.
+  /// UserError: the file is damaged or encrypted, or has an unsupported column type.
   std::unique_ptr<RowReader> (*open_parquet)(const std::string& file);
-  /// `codec`: gzip or zstd. UserError.
+  /// `codec`: gzip or zstd. UserError: the file is damaged.
   std::unique_ptr<ByteStream> (*open_compressed)(const std::string& file, const char* codec);
 };
 
-/// Loads it. UserError "file: ...", with the remedy, where it cannot be.
+/// Loads the library. UserError "file: ...", with the remedy: it cannot be loaded.
 const ArrowLibrary& arrow_library(const std::string& file);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// libroll_arrow.so: the only source that sees Arrow's headers.
+// Source of libroll_arrow.so; the only one that includes Arrow's headers.
 #include <arrow/api.h>
 #include <arrow/io/compressed.h>
 #include <arrow/io/file.h>
@@ -25,8 +25,8 @@ namespace roll {
 
 namespace {
 
-/// What is read of a file at once, a page of each column or a batch of rows, takes at most: damaged files ask for
-/// anything. Pages mostly have 1 MB; where rows are large, writers may put hundreds into one.
+/// Memory limit of a read (a page per column, or a batch of rows), since damaged files can request any size. Typical
+/// pages have 1 MB; with large rows, writers may produce hundreds.
 constexpr int64_t kMaxArrowBytes = int64_t{2} << 30;
 constexpr int64_t kMostRowsOfBatch = 256, kBytesOfBatch = 16 << 20;
 constexpr int64_t kColumnBuffer = 1 << 18;  // bytes read ahead of each column
@@ -36,7 +36,7 @@ std::string first_line(const std::string& text) {
   return text.substr(0, std::min(text.find('\n'), size_t{200}));
 }
 
-/// `place` opens the message.
+/// `place` starts the message.
 void require(const arrow::Status& status, const std::string& place) {
   if (status.ok()) return;
   if (status.IsOutOfMemory())
@@ -73,7 +73,7 @@ Json text_value(std::string_view text) {
   return std::string(text);
 }
 
-/// No string, so that nobody takes it for a text.
+/// Encodes bytes as an object, so that they are not mistaken for text.
 Json binary_value(std::string_view bytes) {
   return {{"base64", arrow::util::base64_encode(bytes)}};
 }
@@ -92,7 +92,7 @@ Json struct_value(const arrow::StructArray& array, int64_t i) {
   return object;
 }
 
-/// As RFC 3339 writes it, with the digits of its unit; an instant with Z.
+/// Formats times as RFC 3339 with the digits of their unit; instants end in Z.
 template <class Type>
 Json time_value(const arrow::Array& array, int64_t i) {
   arrow::internal::StringFormatter<Type> format(array.type().get());
@@ -102,7 +102,7 @@ Json time_value(const arrow::Array& array, int64_t i) {
   return text;
 }
 
-/// What is neither number nor nested.
+/// Converts types that are neither numbers nor nested.
 Json text_like_value(const arrow::Array& array, int64_t i) {
   using arrow::Type;
   switch (array.type_id()) {
@@ -228,7 +228,7 @@ void check_fields(const arrow::FieldVector& fields, const std::string& file, int
     throw user_error("{}: names the column '{}' twice; rename one", file, *twice);
 }
 
-/// As the footer says how large rows are, which may be wrong.
+/// Returns the rows per batch from the footer's row sizes, which may be wrong.
 int64_t rows_of_batch(const parquet::FileMetaData& metadata) {
   int64_t row_bytes = 1;
   for (int g = 0; g < metadata.num_row_groups(); ++g) {
@@ -245,7 +245,7 @@ class ParquetRows : public RowReader {
     const auto bytes = open_file(file, &pool_);
     located([&] {
       parquet::ReaderProperties reading(&pool_);
-      reading.enable_buffered_stream();  // else a column is read for a whole row group, which may be the whole file
+      reading.enable_buffered_stream();  // else a column is read for a whole row group, maybe the whole file
       reading.set_buffer_size(kColumnBuffer);
       reading.set_page_checksum_verification(true);
       parquet::ArrowReaderProperties converting(/*use_threads=*/false);
@@ -277,7 +277,7 @@ class ParquetRows : public RowReader {
   int64_t number() const override { return number_; }
 
  private:
-  /// Whatever is thrown says where.
+  /// Adds the location to all exceptions.
   template <class F>
   void located(const F& read) {
     try {
@@ -290,7 +290,8 @@ class ParquetRows : public RowReader {
   }
   std::string place() const { return number_ == 0 ? file_ : fmt::format("{}:{}", file_, number_ + 1); }
 
-  /// One row group after the other, as across them Arrow cannot read nested dictionaries. False at the end.
+  /// Reads the next batch; false at the end. Reads single row groups, since Arrow cannot read nested dictionaries
+  /// across them.
   bool read_batch() {
     batch_ = nullptr;
     at_ = 0;
@@ -304,10 +305,10 @@ class ParquetRows : public RowReader {
   }
 
   std::string file_;
-  arrow::CappedMemoryPool pool_{arrow::default_memory_pool(), kMaxArrowBytes};  // outlives what is allocated in it
+  arrow::CappedMemoryPool pool_{arrow::default_memory_pool(), kMaxArrowBytes};  // must outlive all its allocations
   std::unique_ptr<parquet::arrow::FileReader> reader_;
   int next_group_ = 0;
-  std::shared_ptr<arrow::RecordBatchReader> batches_;  // of the row group before next_group_; none: it is read
+  std::shared_ptr<arrow::RecordBatchReader> batches_;  // current row group; null: finished
   std::shared_ptr<arrow::RecordBatch> batch_;
   int64_t at_ = 0, number_ = 0;
 };

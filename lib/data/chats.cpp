@@ -123,10 +123,10 @@ std::string render_row(const std::function<std::string(const Json& variables)>& 
   }
   if (!variables.contains("tools")) return text;
   Json others = variables;
-  others["tools"] = Json::array();  // not null: a template that is for tools alone can write this, too
+  others["tools"] = Json::array();  // not null, which tools-only templates could not render
   try {
     if (render(others) != text) return text;
-  } catch (const UserError&) {  // it reads the tools
+  } catch (const UserError&) {  // the template reads the tools
     return text;
   }
   throw user_error("{}: tools: the chat template does not show them; name one that does, or leave the column out",

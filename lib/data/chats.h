@@ -1,4 +1,4 @@
-// Messages as rows hold them, in the one shape that templates read.
+// Normalizes the messages of data rows into the form that chat templates read.
 #pragma once
 
 #include <functional>
@@ -8,37 +8,38 @@
 
 namespace roll {
 
-/// template_message() (base/chat_message.h), where ShareGPT's {from, value} is {role, content}.
+/// Applies template_message() (base/chat_message.h) and renames ShareGPT's {from, value} to {role, content}.
 Json normal_message(const Json& message);
 
-/// A list of messages to learn from, each made normal; a string is parsed as JSON first. A content is a text or a list
-/// of text parts; an assistant that calls tools needs none. UserError "origin: column[i]...": another shape, no
-/// message.
+/// Parses a conversation to train on and normalizes each message; a string is parsed as JSON first. content must be a
+/// string or a list of text parts; it may be missing in a message with tool calls. UserError "origin: column[i]...":
+/// malformed or empty.
 Json parse_chat(const Json& value, const std::string& origin, const std::string& column);
 
-/// A message's text; its parts one behind the other, "" where it only calls tools.
+/// Returns a message's text with its parts concatenated; "" if it has only tool calls.
 std::string content_text(const Json& message);
 
 bool is_assistant(const Json& message);
-/// A message of the role system, or developer, as OpenAI's newer models call it.
+/// Returns true for the roles system and developer (OpenAI's newer name).
 bool is_system(const Json& message);
 
-/// Equality that does not ask for the order of keys.
+/// Compares without regard to the order of keys.
 bool is_same(const Json& a, const Json& b);
 
-/// True where `chat` begins with all of `beginning`.
+/// Returns true if `chat` begins with all of `beginning`.
 bool starts_with(const Json& chat, const Json& beginning);
 
-/// Those in [begin, end).
+/// Returns the messages in [begin, end).
 Json some_messages(const Json& chat, size_t begin, size_t end);
 
+/// Returns the concatenation of two message lists.
 Json joined(Json chat, const Json& more);
 
-/// A template gets these of a row, beside its messages: the schemas in its column tools, and all that its column
-/// chat_template_kwargs holds. UserError "origin: ...": one of another shape.
+/// Returns a row's template variables: the schemas in its column tools, and everything in its column
+/// chat_template_kwargs. UserError "origin: ...": a column is malformed.
 Json template_variables(const Json& row, const std::string& origin);
 
-/// A conversation rendered with a row's variables. UserError "origin: ...": the template's; it does not show the row's
+/// Renders a conversation with a row's variables. UserError "origin: ...": the template fails, or ignores the row's
 /// tools.
 std::string render_row(const std::function<std::string(const Json& variables)>& render, const Json& variables,
                        const std::string& origin);

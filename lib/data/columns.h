@@ -1,4 +1,4 @@
-// Columns of a JSON line, as every reader of rows takes them: a run, `roll data check` and `roll score` alike.
+// Reads typed columns of a JSON row; shared by training, `roll data check` and `roll score`.
 #pragma once
 
 #include <string>
@@ -8,19 +8,19 @@
 
 namespace roll {
 
-/// UserError "origin: key = value: must be NEEDED, not TYPE".
+/// Makes the error "origin: key = value: must be NEEDED, not TYPE".
 UserError wrong_column(const std::string& origin, const std::string& key, const Json& value, const char* needed);
 
-/// nullptr where the line lacks it, or has null.
+/// Returns the column; nullptr if it is missing or null.
 const Json* column(const Json& line, const std::string& name);
 
-/// "" where there is none. UserError: it is no string.
+/// Returns a string column; "" if absent. UserError: it is no string.
 std::string string_column(const Json& line, const std::string& name, const std::string& origin);
 
-/// A string, or a number's text. UserError: neither.
+/// Returns a string, or a number as text; "" if absent. UserError: it is neither.
 std::string text_column(const Json& line, const std::string& name, const std::string& origin);
 
-/// The column ground_truth: also an object, as its JSON, for ROLL's instruction rows hold one, mostly within a string.
+/// Returns the column ground_truth. An object (ROLL's instruction rows) is returned as JSON text.
 std::string ground_truth_column(const Json& line, const std::string& origin);
 
 }  // namespace roll

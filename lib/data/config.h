@@ -1,4 +1,4 @@
-// Keys of a data set: its files, columns, and the share of each domain.
+// Configuration keys of a data set: files, columns, and domain shares.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ constexpr auto names_of(GroundTruthPart) {
                                                 {GroundTruthPart::kLastBoxed, "last_boxed"}});
 }
 
-/// Which rows of a domain come next (prompt_stream.h).
+/// The order of a domain's rows (prompt_stream.h).
 enum class DataSampler { kShuffled, kDifficulty, kPassRate };
 constexpr auto names_of(DataSampler) {
   return std::to_array<Named<DataSampler>>({{DataSampler::kShuffled, "shuffled"},
@@ -29,7 +29,7 @@ constexpr auto names_of(DataSampler) {
                                             {DataSampler::kPassRate, "pass_rate"}});
 }
 
-/// What the domains' shares are at a step.
+/// Domain shares from a step on.
 struct ScheduledShares {
   int64_t step = 1;
   std::map<std::string, double> probs;

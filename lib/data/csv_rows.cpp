@@ -60,7 +60,7 @@ class CsvRows : public RowReader {
     return c;
   }
 
-  /// False at the end of the file.
+  /// Reads a record; false at the end of the file.
   bool read_record() {
     fields_.clear();
     number_ = line_;
@@ -125,9 +125,9 @@ class CsvRows : public RowReader {
   std::string file_, why_;
   char separator_;
   std::vector<std::string> names_;
-  std::vector<std::optional<std::string>> fields_;  // of the last record; none: null
+  std::vector<std::optional<std::string>> fields_;  // last record; unset: null
   int64_t line_ = 1, number_ = 1;
-  size_t num_bytes_ = 0;  // of this record
+  size_t num_bytes_ = 0;  // size of the current record
 };
 
 }  // namespace

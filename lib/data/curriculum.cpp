@@ -8,7 +8,7 @@ namespace roll {
 namespace {
 
 constexpr char kUnknown = '~', kNoneRight = '#';
-constexpr int kParts = 56;  // groups of 2, 4, 7 and 8 divide it
+constexpr int kParts = 56;  // divisible by group sizes 2, 4, 7 and 8
 
 bool is_rate(char part) {
   return part == kUnknown || (part >= kNoneRight && part <= kNoneRight + kParts);

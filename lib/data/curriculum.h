@@ -1,4 +1,4 @@
-// What decides beside chance which rows come next: how well they were answered, and the domains' shares that change.
+// Curriculum: row sampling by pass rate, and domain shares that change over steps.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 namespace roll {
 
+/// Sampling rule and scheduled shares.
 struct Curriculum {
   DataSampler sampler = DataSampler::kShuffled;
   double floor = 0.1;                       // sampler_floor
@@ -17,25 +18,24 @@ struct Curriculum {
 };
 Curriculum curriculum_of(const DataArgs& data);
 
-/// The shares of a step: `first` in step 1, in a straight line to those of the schedule, behind its last ones these. A
-/// domain that is not named has none. They sum to 1 where the given ones do.
+/// Returns the shares of a step. They start with `first` at step 1, are interpolated linearly between schedule entries,
+/// and stay constant after the last. Unnamed domains have share 0. The result sums to 1 if all inputs do.
 std::map<std::string, double> shares_at(const std::map<std::string, double>& first,
                                         const std::vector<ScheduledShares>& schedule, int64_t step);
 
-/// How many of the last responses to each row of a domain were right, as one character a row: '#' for none to '[' for
-/// all, in 56 parts, and '~' while nothing is known.
+/// Pass rate of the latest responses to each row of a domain, stored as one character per row: '#' (0) to '[' (1) in 56
+/// steps, and '~' if unknown.
 class PassRates {
  public:
   PassRates() = default;
   explicit PassRates(int64_t num_rows) : parts_(static_cast<size_t>(num_rows), '~') {}
-  /// Takes what text() gave. False: it is none of so many rows.
+  /// Restores text(). False: it does not fit the number of rows, or has invalid characters.
   bool load(const std::string& text);
   const std::string& text() const { return parts_; }
 
-  /// `rate`: 0..1; what is beyond counts as that.
+  /// Sets the pass rate; `rate` is clamped to 0..1.
   void set(int64_t row, double rate);
-  /// How often a row is drawn against one that is right half of the time, or not known: 4 p (1 - p), but at least
-  /// `floor`.
+  /// Returns the sampling weight 4 p (1 - p), at least `floor`; 1 if unknown, as for p = 0.5.
   double weight(int64_t row, double floor) const;
 
  private:

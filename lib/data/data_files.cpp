@@ -1,4 +1,4 @@
-// Which files a name stands for.
+// Expands paths, globs, folders and Hub data sets to files.
 #include <glob.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ constexpr std::array<std::string_view, 6> kDataEndings = {".jsonl", ".json", ".n
 
 struct FileInFolder {
   fs::path file;
-  std::string split;   // "" where its name says none
-  std::string folder;  // within the one that was named, without the split's own
+  std::string split;   // "" if the name shows no split
+  std::string folder;  // relative to the named folder, without the split's folder
 };
 
 bool is_data_file(fs::path file) {
@@ -31,7 +31,7 @@ bool is_data_file(fs::path file) {
   return std::ranges::find(kDataEndings, file.extension().string()) != kDataEndings.end();
 }
 
-/// "train" of train-00000-of-00002.parquet, train.jsonl and train_1.csv.
+/// Returns "train" for train-00000-of-00002.parquet, train.jsonl and train_1.csv.
 std::string split_of(const std::string& name) {
   const std::string word = name.substr(0, name.find_first_of("-_."));
   return std::ranges::find(kSplits, word) == kSplits.end() ? "" : word;
@@ -59,7 +59,7 @@ void add_files(const fs::path& root, const fs::path& folder, int depth, std::vec
   }
 }
 
-/// "a, b" of what files are told apart by.
+/// Lists the distinct values of a part of the files as "a, b".
 template <class F>
 std::string all_of(const std::vector<FileInFolder>& files, const F& part) {
   std::set<std::string> names;
@@ -69,7 +69,7 @@ std::string all_of(const std::vector<FileInFolder>& files, const F& part) {
   return text;
 }
 
-/// `name`: as it was given.
+/// `name`: as the user wrote it, for errors.
 std::vector<fs::path> files_of_folder(const fs::path& folder, const std::string& name,
                                       const std::optional<std::string>& split) {
   std::vector<FileInFolder> found;
@@ -94,7 +94,7 @@ std::vector<fs::path> files_of_folder(const fs::path& folder, const std::string&
   return files;
 }
 
-/// What a path or glob names; nothing where there is nothing. A path that is there is no glob, whatever its letters.
+/// Expands a path or glob; empty if nothing matches. An existing path is never a glob, whatever its characters.
 std::vector<fs::path> expand_glob(const std::string& pattern) {
   if (is_there(pattern)) return {pattern};
   glob_t found{};

@@ -1,4 +1,4 @@
-// Which reward domain a row belongs to.
+// Assigns data rows to reward domains.
 #pragma once
 
 #include <map>
@@ -10,13 +10,12 @@
 
 namespace roll {
 
-/// tag_included of each domain (the names of `rewards`).
+/// tag_included by domain (the names of `rewards`).
 using DomainTags = std::map<std::string, std::vector<std::string>>;
 
-/// Sets row.domain: the row's own `domain` column, else the domain whose tag_included lists the row's tag. A single
-/// domain without tag_included takes every row that has no domain of its own.
-/// UserError names file, line and tag: an unknown domain, a tag that no domain lists (or the row has none), a tag that
-/// two domains list.
+/// Sets row.domain from the row's `domain` column, or else to the domain whose tag_included lists the row's tag. A
+/// single domain without tag_included takes all remaining rows. UserError (file, line, tag): an unknown domain, a
+/// missing tag, a tag in no domain, or a tag in two domains.
 void assign_domains(std::span<Row> rows, const DomainTags& domains);
 
 }  // namespace roll

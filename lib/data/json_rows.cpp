@@ -40,7 +40,7 @@ class JsonLines : public RowReader {
   int64_t number() const override { return line_; }
 
  private:
-  /// The next one that is not blank.
+  /// Reads the next non-blank line.
   bool read_line() {
     while (next_line(*in_, text_, file_, ++line_))
       if (!is_blank(text_)) return true;
@@ -75,7 +75,7 @@ class JsonArray : public RowReader {
     return c;
   }
 
-  /// Up to the comma or bracket behind it, which is taken too.
+  /// Reads up to and including the next comma or bracket.
   void read_element() {
     text_.clear();
     bool is_string = false;

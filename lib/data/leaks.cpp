@@ -21,7 +21,7 @@ namespace {
 constexpr std::array<std::string_view, 8> kRoles = {"system", "developer", "user",    "assistant",
                                                     "tool",   "function",  "ipython", "environment"};
 
-constexpr int kRoleColumns = 40;  // of what a row says
+constexpr int kRoleColumns = 40;  // maximum width of a shown role
 
 const std::string& role_of(const Json& message) {
   return message["role"].get_ref<const std::string&>();
@@ -99,7 +99,7 @@ uint64_t prompt_key(const Row& row) {
   std::string key;
   for (const Json& message : *row.messages) {
     const std::string& role = role_of(message);
-    // What the row shows of the answer, or how the task is introduced, makes no other question of it.
+    // System messages and a shown answer do not change the question.
     if (role == "system" || (role == "assistant" && &message == &row.messages->back())) continue;
     key += fmt::format("{}{}", key.empty() ? "" : "\n", trimmed_text(content_text(message)));
   }
@@ -108,7 +108,7 @@ uint64_t prompt_key(const Row& row) {
 
 std::string warning_of_shared(const AskedPrompts& training, const AskedPrompts& validation, size_t most) {
   constexpr int64_t kNobody = -1;
-  std::unordered_map<uint64_t, int64_t> first_of;  // the training row that asks it
+  std::unordered_map<uint64_t, int64_t> first_of;  // first training row with that question
   for (const uint64_t key : validation.keys) first_of.emplace(key, kNobody);
   for (size_t row = 0; row < training.keys.size() && !first_of.empty(); ++row)
     if (const auto found = first_of.find(training.keys[row]); found != first_of.end() && found->second == kNobody)

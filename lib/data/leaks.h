@@ -1,5 +1,5 @@
-// What a run would take without a word and nobody wants: rows that show the answer, roles that no template knows,
-// validation rows that are trained on.
+// Warns of data mistakes that training would accept silently: prompts that contain the answer, roles unknown to chat
+// templates, validation rows that are also training rows.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace roll {
 
-/// Origins that a warning lists; further ones are counted.
+/// Number of origins that a warning lists; the rest is counted.
 constexpr size_t kShownOrigins = 5;
 
-/// Of many rows the first few, as "a.jsonl:3, a.jsonl:9 and 4 more".
+/// Collects origins and prints the first few: "a.jsonl:3, a.jsonl:9 and 4 more".
 class Origins {
  public:
   explicit Origins(size_t most = kShownOrigins) : most_(most) {}
@@ -29,22 +29,22 @@ class Origins {
   std::vector<std::string> first_;
 };
 
-/// What is wrong with prompts, of rows that come one by one.
+/// Collects warnings about prompts, row by row.
 class PromptWarnings {
  public:
-  /// Where it is not known that the rows are sampled from (`are_sampled`), those without a ground truth may be for
-  /// fine-tuning, and may end with an answer.
+  /// `are_sampled`: all rows are prompts to sample from. Otherwise rows without a ground truth may be fine-tuning data,
+  /// which may end with an answer.
   explicit PromptWarnings(size_t most = kShownOrigins, bool are_sampled = true)
       : are_sampled_(are_sampled), showing_(most), ending_(most), odd_(most) {}
   void add(const Row& row);
 
-  /// Rows to sample from whose last message is the assistant's: those where it holds the ground truth show the answer,
-  /// the others begin behind a finished turn. "" where there are none.
+  /// Warns of prompts whose last message is the assistant's: they show the ground truth, or the response would follow a
+  /// finished turn. "" if there are none.
   std::string of_answers() const;
-  /// A message role that the models' templates do not know: they write it into the prompt as it is. "" where there is
-  /// none; the warning names lines.
+  /// Warns of roles that chat templates do not know, and lists lines; templates copy such roles into the prompt. "" if
+  /// there are none.
   std::string of_roles() const;
-  /// Both, where there are some.
+  /// Returns the non-empty warnings.
   std::vector<std::string> all() const;
 
  private:
@@ -53,16 +53,16 @@ class PromptWarnings {
   std::set<std::string> roles_;
 };
 
-/// What a prompt says, whatever column it is in, as a hash: equal for rows that ask the same.
+/// Hashes the question of a prompt; equal for rows with the same question, in whatever column.
 uint64_t prompt_key(const Row& row);
 
-/// What rows ask that are kept somewhere.
+/// Question hashes of stored rows.
 struct AskedPrompts {
   std::span<const uint64_t> keys;  // prompt_key()
   std::function<std::string(int64_t row)> origin;
 };
 
-/// Names validation rows that ask what a training row asks; "" where none does.
+/// Lists validation rows that ask the same as a training row; "" if there are none.
 std::string warning_of_shared(const AskedPrompts& training, const AskedPrompts& validation,
                               size_t most = kShownOrigins);
 

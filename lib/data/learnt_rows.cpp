@@ -11,7 +11,7 @@ namespace roll {
 
 namespace {
 
-constexpr size_t kMostRows = 1024, kMostBytes = 32 << 20;  // at once
+constexpr size_t kMostRows = 1024, kMostBytes = 32 << 20;  // per batch
 
 bool has_form(const Json& row) {
   return std::ranges::any_of(std::array{"messages", "conversations", "prompt", "text"},

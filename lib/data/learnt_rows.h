@@ -1,4 +1,4 @@
-// Rows to learn from, as they stand in files: what they hold is found by row_forms.h.
+// Reads fine-tuning and preference rows from files; row_forms.h interprets them.
 #pragma once
 
 #include <filesystem>
@@ -12,18 +12,18 @@
 
 namespace roll {
 
-/// Responses are learnt, or which of two is better.
+/// Training target: responses, or which of two responses is better.
 enum class LearntRows { kResponses, kPairs };
 
-/// Does as parse_row(), but for the prompt, which stays where it is.
+/// Parses a row like parse_row(), but leaves the prompt columns unparsed.
 Row parse_learnt_row(const Json& line, const std::string& origin, const RowColumns& columns);
 
-/// A file's rows, read on demand, and the columns in which they are: those that `data` names, or a layout that is
-/// recognised by the first row where that has no form of row_forms.h. UserError: open_rows(), recognise_layout().
+/// Reads a file's rows on demand. Columns are those that `data` names, or a layout recognised by the first row if that
+/// has no form of row_forms.h. UserError: as open_rows() and recognise_layout().
 class LearntFile {
  public:
   LearntFile(const std::filesystem::path& file, const DataArgs& data, LearntRows kind);
-  /// False behind the last row. UserError: the row is not usable.
+  /// Reads the next row; false at the end. UserError: the row is not usable.
   bool next(Row& row);
   const RowColumns& columns() const { return columns_; }
 
@@ -35,11 +35,12 @@ class LearntFile {
   bool is_first_ = true;
 };
 
-/// Rows of all files, some of one file at a time. UserError: expand_files(), LearntFile; a file without rows.
+/// Calls `take` with batches of rows, each from one file. UserError: as expand_files() and LearntFile; a file has no
+/// rows.
 void read_learnt_rows(const DataArgs& data, LearntRows kind,
                       const std::function<void(std::vector<Row>& rows, const RowColumns& columns)>& take);
 
-/// The columns of a file whose first row is `row`.
+/// Returns the columns of a file whose first row is `row`.
 RowColumns learnt_columns(const Json& row, const std::string& file, LearntRows kind);
 
 }  // namespace roll

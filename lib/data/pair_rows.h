@@ -1,4 +1,4 @@
-// Rows of preferences: a prompt, a response that was chosen and one that was rejected.
+// Preference rows: a prompt, a chosen and a rejected response.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,11 @@
 
 namespace roll {
 
+/// A tokenized preference pair.
 struct PairRow {
   std::string id, origin;
-  std::vector<int64_t> prompt_ids{}, chosen_ids{}, rejected_ids{};  // at least one each; responses with their end token
-  bool is_rewritten = false;  // the template renders the prompt differently with a response behind it
+  std::vector<int64_t> prompt_ids{}, chosen_ids{}, rejected_ids{};  // not empty; responses end with the end token
+  bool is_rewritten = false;  // with a response, the template renders the prompt differently
 
   static constexpr MessageKind kMessage{"PAIR", 2, "a row of a preference optimisation"};
   static constexpr LearntRows kLearnt = LearntRows::kPairs;
@@ -28,14 +29,14 @@ struct PairRow {
   int64_t longest() const {
     return static_cast<int64_t>(prompt_ids.size() + std::max(chosen_ids.size(), rejected_ids.size()));
   }
-  uint64_t hash(uint64_t before) const {  // of the tokens
+  uint64_t hash(uint64_t before) const {  // over the tokens
     return hash_ids(rejected_ids, hash_ids(chosen_ids, hash_ids(prompt_ids, before)));
   }
 };
 
-/// A pair of row_forms.h as tokens, as TRL has it: all that the template makes of a response is scored, what it writes
-/// behind the end token, too. Prompt and response are tokenised apart. Fills row.messages or row.prompt with the
-/// prompt. UserError (row.origin): pair_form()'s; no end token known for a raw response, a template that fails.
+/// Tokenizes a preference pair (row_forms.h) like TRL: everything that the template renders for a response is scored,
+/// including text after the end token. Prompt and response are tokenized separately. Sets row.messages or row.prompt to
+/// the prompt. UserError (row.origin): as pair_form(); no end token for a raw response; the template fails.
 PairRow encode_pair_row(Row& row, const PairColumns& columns, const SftEncoder& encoder);
 
 }  // namespace roll

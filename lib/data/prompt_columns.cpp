@@ -30,7 +30,7 @@ std::string text_in(const Row& row, const std::string& path, const Json& value) 
   return value.get<std::string>();
 }
 
-/// messages and ShareGPT's conversations, one of which stands for both.
+/// Reads messages or ShareGPT's conversations; both must agree if present.
 std::optional<ColumnChat> find_chat(const Row& row) {
   std::optional<ColumnChat> found;
   for (const char* name : {"messages", "conversations"})

@@ -1,4 +1,4 @@
-// Columns of a row to learn from that say what was asked.
+// Finds the prompt in the columns of fine-tuning and preference rows.
 #pragma once
 
 #include <optional>
@@ -16,28 +16,30 @@ struct ColumnText {
   std::string name, text;
 };
 
+/// The prompt columns of a row; several may be present.
 struct AskedColumns {
-  std::optional<ColumnChat> messages;  // of messages or conversations
-  std::optional<ColumnChat> prompt;    // a list in the column prompt
-  std::optional<ColumnText> question;  // a message of the user's
-  std::optional<ColumnText> text;      // a raw prompt
+  std::optional<ColumnChat> messages;  // column messages or conversations
+  std::optional<ColumnChat> prompt;    // column prompt, if it is a list
+  std::optional<ColumnText> question;  // text of a user message
+  std::optional<ColumnText> text;      // raw prompt
 
   bool is_empty() const { return !messages && !prompt && !question && !text; }
-  std::string names() const;  // "messages and prompt"
-  /// The prompt as messages; nothing where it is raw, unless `is_chat`: then that is the user's message.
+  std::string names() const;  // e.g. "messages and prompt"
+  /// Returns the prompt as messages; nullopt if it is raw, unless `is_chat` makes it a user message.
   std::optional<Json> prompt_chat(bool is_chat) const;
-  /// UserError (row.origin): two of them ask differently. `is_answered`: what follows is in another column, so that a
-  /// text must be the last that the user says.
+  /// UserError (row.origin): two columns hold different prompts. `is_answered`: the response is in another column, so a
+  /// text must be the last user message.
   void require_agreement(const Row& row, bool is_answered) const;
 };
 
-/// The columns that `columns` name; without names messages, conversations, and prompt as a text or a list, of pairs
-/// ROLL's instruction, too. UserError: one of another type.
+/// Reads the columns that `columns` names. By default: messages or conversations, prompt as text or list, and ROLL's
+/// instruction for pairs. UserError: a column has the wrong type.
 AskedColumns find_asked(const Row& row, const RowColumns& columns, LearntRows kind);
 
-/// True where the user asks `text` in that message, but for blanks around it.
+/// Returns true if the message is the user's and equals `text` up to surrounding blanks.
 bool is_question(const Json& message, const std::string& text);
 
+/// Makes the error for a row without a prompt; lists its columns and the nearest layout.
 UserError no_prompt(const Row& row, const RowColumns& columns);
 
 }  // namespace roll

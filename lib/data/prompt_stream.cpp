@@ -14,7 +14,7 @@ namespace roll {
 
 namespace {
 
-/// Gives the sum, so that a split of many prompts does not feel the 1e-6 that is allowed.
+/// Returns the sum, so that callers can normalize away the tolerance of 1e-6.
 double check_shares(const std::map<std::string, double>& shares) {
   double sum = 0;
   for (const auto& [domain, share] : shares) {
@@ -34,7 +34,7 @@ std::map<std::string, int64_t> split_by_share(const std::map<std::string, double
   std::vector<std::pair<double, std::string>> remainders;
   int64_t left = count;
   for (const auto& [domain, share] : shares) {
-    // The tiny term keeps 0.29 x 100 = 28.999999999999996 at 29.
+    // The epsilon keeps 0.29 x 100 = 28.999999999999996 at 29.
     const double exact = share / sum * static_cast<double>(count);
     split[domain] = static_cast<int64_t>(std::floor(exact + 1e-9));
     left -= split[domain];
@@ -135,7 +135,7 @@ std::vector<std::shared_ptr<const Row>> PromptStream::next(const std::map<std::s
   return step;
 }
 
-/// The next row of the domain that is not passed over.
+/// Draws the next row of the domain that is not skipped.
 int64_t PromptStream::draw(const std::string& name, Domain& domain) const {
   for (;;) {
     if (domain.position == std::ssize(domain.order)) {

@@ -18,7 +18,7 @@ size_t common_bytes(std::string_view a, std::string_view b) {
       std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(shorter), b.begin()).first - a.begin());
 }
 
-/// The largest length of `text`, but no more than `length`, behind which one of its tokens ends.
+/// Returns the largest token boundary of `text` that is at most `length`.
 size_t token_border(std::string_view text, size_t length, const SftEncoder& encoder) {
   const std::vector<int64_t> all = encoder.encode(text, false);
   const auto is_border = [&](size_t end) {
@@ -30,7 +30,7 @@ size_t token_border(std::string_view text, size_t length, const SftEncoder& enco
   return length;
 }
 
-/// Looks turns up, one after the other.
+/// Locates the turns of a conversation in order.
 class TurnSearch {
  public:
   TurnSearch(const Json& messages, const ChatRenderer& render)
@@ -59,7 +59,7 @@ class TurnSearch {
     if (text_.starts_with(asked)) return asked.size();
     is_rewritten_ = true;
     const std::string alone = render_(before, false);
-    const std::string opening = asked.substr(common_bytes(alone, asked));  // of the turn
+    const std::string opening = asked.substr(common_bytes(alone, asked));  // start of the turn
     if (text_.starts_with(alone) && asked.starts_with(alone))
       return alone.size() + token_border(opening, common_bytes(opening, std::string_view(text_).substr(alone.size())),
                                          render_.encoder);
@@ -82,7 +82,7 @@ class TurnSearch {
     return std::min(text_.find_first_not_of(" \t\r\n", end), text_.size());
   }
 
-  /// Nothing but what ends a conversation.
+  /// Returns true if `rest` holds only end tokens and blanks.
   bool is_ending(std::string_view rest) const {
     for (const std::string& mark : render_.encoder.eos_texts)
       if (rest.starts_with(mark)) return is_ending(rest.substr(mark.size()));

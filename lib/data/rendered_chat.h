@@ -1,4 +1,4 @@
-// The parts of a conversation in what a chat template makes of it.
+// Locates the turns of a conversation in the text that its chat template renders.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace roll {
 
-/// A template with a row's variables. UserError: see render_row().
+/// Renders with a row's template variables. UserError: as render_row().
 struct ChatRenderer {
   const SftEncoder& encoder;
   const Json& variables;
@@ -17,21 +17,22 @@ struct ChatRenderer {
   std::string operator()(const Json& messages, bool add_generation_prompt) const;
 };
 
-/// Bytes of the beginning that both have, up to a border of asked's tokens: all of `asked` where `whole` goes on
-/// behind it.
+/// Returns the length in bytes of the common prefix, cut to a token boundary of `asked`; all of `asked` if `whole`
+/// continues it.
 size_t common_beginning(const std::string& asked, const std::string& whole, const SftEncoder& encoder);
 
+/// A rendered conversation and its assistant turns.
 struct RenderedChat {
   std::string text;
-  std::vector<std::pair<size_t, size_t>> turns;  // of the assistant: [begin, end), behind the generation prompt
+  std::vector<std::pair<size_t, size_t>> turns;  // [begin, end) of each assistant turn, after the generation prompt
   bool is_rewritten = false;
 };
 
-/// The conversation through its last turn of the assistant's. UserError: a turn is not found.
+/// Renders the conversation up to its last assistant turn. UserError: a turn cannot be located.
 RenderedChat find_turns(const Json& messages, const ChatRenderer& render);
 
-/// Raw text behind these ids, or a whole one where there are none, with an end token behind it. UserError: none is
-/// known.
+/// Tokenizes raw text that continues `before` (or starts a text, if empty) and appends the end token. UserError: the
+/// tokenizer has no end token.
 std::vector<int64_t> encode_to_end(std::span<const int64_t> before, const std::string& text, const std::string& origin,
                                    const SftEncoder& encoder);
 

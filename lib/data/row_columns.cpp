@@ -16,12 +16,12 @@ namespace {
 
 using Part = GroundTruthPart;
 
-/// Where the first row has all columns that are needed.
+/// A known layout; it matches if the first row has all `needed` columns and `fits`.
 struct Preset {
   const char* name;
   std::vector<std::string> needed;
   RowColumns columns;
-  bool (*fits)(const Json& row) = [](const Json&) { return true; };  // beyond that
+  bool (*fits)(const Json& row) = [](const Json&) { return true; };  // extra condition
 };
 
 bool holds_text(const Json& row, const char* column, const char* text) {
@@ -32,7 +32,7 @@ bool has_chat(const Json& row) {
   return row["prompt"].is_array();
 }
 
-/// Behind each other, so that all of the columns win over some of them.
+/// A layout whose columns include another's wins over it, in any order.
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> all{
       {"verl's",
@@ -94,8 +94,8 @@ std::vector<const Preset*> fitting_presets(const Json& row) {
   return whole;
 }
 
-/// messages, or a prompt with what rows of this program have beside it. Messages beside a problem and its answer but no
-/// ground_truth (open-r1's) hold an answer, too.
+/// Returns true for roll's own columns: messages, or a raw prompt with a ground_truth. Messages beside problem and
+/// answer without ground_truth (open-r1's) contain the answer, so they do not count.
 bool has_own_columns(const Json& row) {
   if (row.contains("ground_truth")) return row.contains("messages") || (row.contains("prompt") && !has_chat(row));
   return row.contains("messages") && !(row.contains("problem") && row.contains("answer"));

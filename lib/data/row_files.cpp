@@ -13,7 +13,7 @@ RowFile::RowFile(const fs::path& file, const RowColumns& columns)
   try {
     is_waiting_ = reader_->next(json_);
   } catch (const BadRow&) {
-    reader_ = open_rows(file);  // next() will say it; the columns are taken for our own
+    reader_ = open_rows(file);  // next() will report it; the columns are taken as roll's own
     return;
   }
   const auto layout = is_waiting_ ? recognise_layout(json_, name_) : std::nullopt;
@@ -54,7 +54,7 @@ namespace {
 
 constexpr size_t kRowsAtOnce = 1024, kBytesAtOnce = 32 << 20;
 
-/// False at the end; a row that is refused is passed over.
+/// Reads the next usable row; false at the end. Passes bad rows to sink.refuse.
 bool next_usable(RowFile& file, Row& row, const RowSink& sink) {
   for (;;) try {
       return file.next(row);

@@ -26,7 +26,7 @@ const Json& filled_column(const Row& row, const std::string& name) {
   return *value;
 }
 
-/// A response's column as messages: a text is one of the assistant's.
+/// Converts a response column to messages; a text becomes an assistant message.
 Json response_chat(const Row& row, const std::string& name, const Json& value) {
   const Json chat = value.is_string() ? Json::array({message_of("assistant", value.get<std::string>())})
                                       : parse_chat(value, row.origin, name);
@@ -39,7 +39,7 @@ Json response_chat(const Row& row, const std::string& name, const Json& value) {
   return chat;
 }
 
-/// The messages of `chat` behind `prompt`, which it may begin with.
+/// Returns the messages of `chat` after `prompt`, if it begins with that.
 Json behind_prompt(const Row& row, const std::string& name, const Json& prompt, const Json& chat) {
   if (starts_with(chat, prompt) && chat.size() > prompt.size()) return some_messages(chat, prompt.size(), chat.size());
   const std::string role = chat[0]["role"].get<std::string>();
@@ -55,7 +55,7 @@ void require_text(const Row& row, const std::string& name, const Json& value) {
     throw user_error("{}: {}: is empty; a response to learn needs text", row.origin, name);
 }
 
-/// Raw text has no template that could say them.
+/// Rejects template variables: raw text is rendered without a template.
 void require_no_variables(const Row& row) {
   for (const char* name : {"tools", "chat_template_kwargs"})
     if (const Json* value = column(row.raw, name); value && !template_variables(row.raw, row.origin).empty())
@@ -92,7 +92,7 @@ Response find_response(const Row& row, const std::optional<std::string>& name) {
   return found;
 }
 
-/// A response's thoughts in a column of their own.
+/// Adds the reasoning from a separate column to the response.
 void add_reasoning(const Row& row, Json& message) {
   for (const char* name : kReasoningKeys)
     if (const std::string text = string_column(row.raw, name, row.origin); !text.empty()) {
@@ -181,7 +181,7 @@ SftForm sft_form(const Row& row, const SftColumns& columns) {
 
 namespace {
 
-/// The messages that both begin with; as TRL has it, all but the last where nothing differs.
+/// Returns the number of common leading messages; like TRL, all but the last if nothing differs.
 size_t common_messages(const Json& chosen, const Json& rejected) {
   const size_t shorter = std::min(chosen.size(), rejected.size());
   for (size_t i = 0; i < shorter; ++i)
@@ -195,7 +195,7 @@ Json without_system(const Json& chat) {
   return some_messages(chat, begin, chat.size());
 }
 
-/// `prompt` was found within the responses.
+/// Checks the prompt columns against `prompt`, which was found in the responses.
 void require_prompt(const Row& row, const AskedColumns& asked, const PairColumns& columns, const Json& prompt,
                     const Json& chosen) {
   const auto refuse = [&](const std::string& name, bool holds_more) {
@@ -219,7 +219,7 @@ void require_prompt(const Row& row, const AskedColumns& asked, const PairColumns
         row.origin, asked.messages->name, columns.chosen, asked.messages->name);
 }
 
-/// The prompt of columns, for responses that do not hold it.
+/// Returns the prompt of the columns, for responses that do not contain it.
 Json explicit_prompt(const Row& row, const AskedColumns& asked, const std::string& name, const Json& chosen) {
   Json prompt = *asked.prompt_chat(/*is_chat=*/true);
   if (!asked.messages || !is_assistant(prompt.back())) return prompt;
@@ -294,7 +294,7 @@ PairForm pair_form(const Row& row, const PairColumns& columns) {
 }
 
 size_t common_prompt(const std::string& chosen, const std::string& rejected) {
-  const auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };  // of a character
+  const auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };  // UTF-8 tail byte
   const size_t shorter = std::min(chosen.size(), rejected.size());
   const size_t differs =
       std::mismatch(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(shorter), rejected.begin()).first -

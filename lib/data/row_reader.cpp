@@ -18,7 +18,7 @@ using namespace std::string_view_literals;
 
 namespace fs = std::filesystem;
 
-/// How much a compressed file has grown to.
+/// Tracks the size of a file's decompressed content.
 class Expansion {
  public:
   explicit Expansion(const fs::path& file) : name_(file.string()), file_bytes_(fs::file_size(file)) {}
@@ -39,7 +39,7 @@ class Expansion {
   uint64_t file_bytes_, content_bytes_ = 0;
 };
 
-/// Rows of a file that is compressed inside.
+/// Checks the expansion of files with internal compression.
 class ExpandedRows : public RowReader {
  public:
   ExpandedRows(std::unique_ptr<RowReader> rows, const fs::path& file) : rows_(std::move(rows)), expansion_(file) {}
@@ -74,7 +74,7 @@ class StreamBuffer : public std::streambuf {
   std::array<char, 1 << 16> piece_;
 };
 
-/// What reading throws comes out of it.
+/// A decompressing stream; rethrows read errors.
 class DecompressedFile : public std::istream {
  public:
   DecompressedFile(std::unique_ptr<ByteStream> bytes, const fs::path& file)
@@ -98,19 +98,19 @@ std::unique_ptr<std::istream> open_text(const fs::path& file, const char* codec)
   return std::make_unique<DecompressedFile>(arrow_library(name).open_compressed(name, codec), file);
 }
 
-/// Of a table; 0 of other files.
+/// Returns the separator of a table by its file extension; 0 for other files.
 char separator_of(fs::path file) {
   if (file.extension() == ".gz" || file.extension() == ".zst") file = file.stem();
   return file.extension() == ".csv" ? ',' : file.extension() == ".tsv" ? '\t' : '\0';
 }
 
-/// The mark by which some programs open a UTF-8 text.
+/// Skips the UTF-8 byte order mark that some programs write.
 void skip_byte_order_mark(std::streambuf& in) {
   if (in.sgetc() != 0xef) return;
   for (int i = 0; i < 3; ++i) in.sbumpc();
 }
 
-/// The line that begins with something else than blanks.
+/// Skips leading blanks and returns the number of the first non-blank line.
 int64_t skip_blanks(std::streambuf& in) {
   int64_t line = 1;
   for (int c = in.sgetc(); c == ' ' || c == '\t' || c == '\r' || c == '\n'; c = in.snextc()) line += c == '\n';

@@ -1,5 +1,5 @@
-// Files of data rows, row by row in bounded memory: JSON lines, JSON arrays and CSV, plain or compressed by gzip or
-// zstd, and Parquet. What a file is says its beginning; of a table, its name.
+// Reads data files row by row in bounded memory: JSON lines, JSON arrays and CSV, plain or compressed (gzip, zstd), and
+// Parquet. The format is detected from the content; CSV from the file name.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,28 @@
 
 namespace roll {
 
-/// What is there is no row; those behind it can be read all the same.
+/// The row is malformed; later rows can still be read.
 struct BadRow : UserError {
   using UserError::UserError;
 };
 
+/// Iterates over the rows of a file.
 class RowReader {
  public:
   virtual ~RowReader() = default;
 
-  /// The next row, an object, into `row`; false behind the last one. BadRow "file:N: ...". UserError: the file cannot
-  /// be read any further.
+  /// Reads the next row, a JSON object; false at the end. BadRow "file:N: ...": the row is malformed. UserError: the
+  /// file cannot be read further.
   virtual bool next(Json& row) = 0;
-  /// Of the row that next() gave or refused, from 1: in a text its first line, elsewhere its place among the rows.
+  /// Returns the position of the last row, from 1: its first line in line-based files, else its index.
   virtual int64_t number() const = 0;
 };
 
-/// Roughly what a value takes in memory.
+/// Estimates a value's memory.
 size_t num_bytes(const Json& value);
 
-/// UserError, also later by next(): the content is far larger than the file, as that of no data set. UserError: no such
-/// file, no format that is known, damaged; Apache Arrow is not here for one that needs it
-/// (arrow_library.h).
+/// Opens a file. UserError: it is missing, damaged or of unknown format; Apache Arrow is needed but missing
+/// (arrow_library.h); the content is implausibly larger than the file (also thrown by next()).
 std::unique_ptr<RowReader> open_rows(const std::filesystem::path& file);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Rows for tools that read a row as it stands, from whatever rows are read from.
+// Row sources for tools that read rows unparsed, such as `roll score`.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +10,14 @@
 
 namespace roll {
 
-/// Gives all rows to `take`, in order; `where` is a row's "file:line". UserError: what is there is no row.
+/// Passes all rows to `take`, in order; `where` is "file:line". UserError: a row is malformed.
 using RowSource = std::function<void(const std::function<void(const Json& row, const std::string& where)>& take)>;
 
-/// JSON lines of a stream, which must outlive it.
+/// Reads JSON lines from a stream, which must outlive the source.
 RowSource json_lines(std::istream& in, const std::string& origin);
 
-/// A file that open_rows() reads. Unless its first row `is_own`, the file's layout is recognised (row_columns.h): then
-/// `note` hears of it, and rows come in this program's columns.
+/// Reads a file with open_rows(). Unless the first row satisfies `is_own`, recognises the layout (row_columns.h),
+/// reports it to `note` and renames columns to roll's own.
 RowSource rows_of_file(const std::filesystem::path& file, const std::function<bool(const Json& row)>& is_own,
                        const std::function<void(const std::string& text)>& note);
 

@@ -9,7 +9,7 @@ namespace roll {
 
 namespace {
 
-/// The number of tokens, the tokens, all in 4 bytes, and the rest.
+/// Encodes a row: the number of tokens and the tokens in 4 bytes each, then the message.
 std::string bytes_of(const Row& row) {
   std::vector<int32_t> tokens{static_cast<int32_t>(row.prompt_ids.size())};
   tokens.insert(tokens.end(), row.prompt_ids.begin(), row.prompt_ids.end());

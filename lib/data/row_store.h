@@ -1,5 +1,5 @@
-// The rows of a run: in memory only which domain they belong to, a fingerprint and what their prompts ask; else on disk
-// once they are more than a few (spilled_bytes.h). Each is read again when its turn comes.
+// Stores the rows of a run. Memory holds domains, fingerprints and question hashes; row contents move to disk when they
+// exceed a limit (spilled_bytes.h) and are read on demand.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,30 @@
 
 namespace roll {
 
-/// Bytes of a run's rows that stay in memory.
+/// Bytes of rows kept in memory.
 constexpr int64_t kRowsInMemory = int64_t{64} << 20;
 
+/// Append-only list of prompt rows, grouped by domain.
 class RowStore {
  public:
   explicit RowStore(int64_t bytes_in_memory = kRowsInMemory) : bytes_(bytes_in_memory) {}
   RowStore(const std::vector<Row>& rows);
 
-  /// Behind the others; it has its domain and prompt_ids. SystemError as SpilledBytes.
+  /// Appends a row, which must have its domain and prompt_ids. SystemError: as SpilledBytes.
   void add(const Row& row) { add(row, prompt_key(row)); }
-  /// `key`: what it asks, where that is not its prompt.
+  /// `key`: question hash, if it differs from prompt_key().
   void add(const Row& row, uint64_t key);
   int64_t size() const { return bytes_.size(); }
-  /// A copy, equal to what was added. SystemError: the file cannot be read.
+  /// Returns a copy of the row. SystemError: the file cannot be read.
   Row at(int64_t index) const;
 
   struct Domain {
     std::vector<int64_t> rows;  // indices, in the order of add()
-    uint64_t fingerprint;       // of ids and prompt tokens
+    uint64_t fingerprint;       // over ids and prompt tokens
     std::vector<double> difficulties{};
   };
   const std::map<std::string, Domain>& domains() const { return domains_; }
-  /// What the rows ask.
+  /// Returns the question hashes of the rows.
   AskedPrompts prompts() const {
     return {keys_, [this](int64_t row) { return at(row).origin; }};
   }
@@ -45,10 +46,10 @@ class RowStore {
  private:
   SpilledBytes bytes_;
   std::map<std::string, Domain> domains_;
-  std::vector<uint64_t> keys_;  // of the prompts
+  std::vector<uint64_t> keys_;  // question hashes
 };
 
-/// Rows that are made once, as those above without domains.
+/// Stores tokenized rows without domains.
 template <class T>
 class StoredRows {
  public:
@@ -64,7 +65,7 @@ class StoredRows {
     for (const int64_t index : indices) rows.push_back(at(index));
     return rows;
   }
-  /// Tells whether these are the same rows in the same order.
+  /// Identifies the rows and their order.
   uint64_t fingerprint() const { return fingerprint_; }
   AskedPrompts prompts() const {
     return {keys_, [this](int64_t row) { return at(row).origin; }};

@@ -28,7 +28,7 @@ double number_column(const Json& line, const std::string& name, const std::strin
   return number;
 }
 
-/// Of a column that a key names: it may be null, which is no value.
+/// Returns a configured column; nullptr if it is null. UserError: it is missing.
 const Json* named_column(const Json& line, const std::string& path, const char* key, const std::string& origin) {
   const Json* value = find_column(line, path);
   if (!value)
@@ -37,7 +37,7 @@ const Json* named_column(const Json& line, const std::string& path, const char* 
   return value->is_null() ? nullptr : value;
 }
 
-/// Up to the brace that closes what is open before `text`; nothing where none does.
+/// Returns the text up to the brace that closes an earlier one; nullopt if it is unbalanced.
 std::optional<std::string> within_braces(std::string_view text) {
   int depth = 1;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -51,7 +51,7 @@ std::optional<std::string> within_braces(std::string_view text) {
   return std::nullopt;
 }
 
-/// Nothing where the text has no such part.
+/// Returns the requested part of a ground truth; nullopt if it is missing.
 std::optional<std::string> part_of(const std::string& text, GroundTruthPart part) {
   if (part == GroundTruthPart::kWhole) return text;
   const std::string_view mark = part == GroundTruthPart::kAfterHashes ? "####" : "\\boxed{";
@@ -61,7 +61,7 @@ std::optional<std::string> part_of(const std::string& text, GroundTruthPart part
   return part == GroundTruthPart::kAfterHashes ? std::string(trimmed_text(rest)) : within_braces(rest);
 }
 
-/// Moves what the keys name to the names that everybody else reads.
+/// Copies configured columns to their standard names.
 void name_columns(Json& line, const RowColumns& columns, const std::string& origin) {
   const std::string truth = columns.ground_truth.value_or("ground_truth");
   Json value;
@@ -79,7 +79,7 @@ void name_columns(Json& line, const RowColumns& columns, const std::string& orig
     value = *part;
   }
   if (columns.ground_truth || !value.is_null()) line["ground_truth"] = value;
-  // A list, as Big-Math's rows have it, names no domain of ours.
+  // A list in the column domain (Big-Math's rows) is no reward domain.
   if (!columns.domain && columns.names_prompt() && line.contains("domain") && line["domain"].is_array())
     line.erase("domain");
   for (const auto& [path, key] : {std::pair(&columns.tag, "tag"), std::pair(&columns.domain, "domain")})
@@ -89,7 +89,7 @@ void name_columns(Json& line, const RowColumns& columns, const std::string& orig
     }
 }
 
-/// The column `path`, where the row has it and it is not null.
+/// Returns the column; nullptr if it is missing or null.
 const Json* prompt_column(const Row& row, const std::optional<std::string>& path) {
   const Json* value = path ? find_column(row.raw, *path) : nullptr;
   return value && !value->is_null() ? value : nullptr;
@@ -127,14 +127,14 @@ void read_prompt(Row& row, RowColumns columns) {
   }
 }
 
-/// `text` in place of the mark {prompt} in `pattern`.
+/// Replaces the mark {prompt} in `pattern` by `text`.
 std::string filled(std::string pattern, const std::string& text) {
   const size_t found = pattern.find(kPromptMark);
   if (found == std::string::npos) throw user_error("data_args.prompt_template: must hold {} once", kPromptMark);
   return pattern.replace(found, kPromptMark.size(), text);
 }
 
-/// Applies both texts of `columns` to the prompt of a row without an answer.
+/// Adds system message and template to the prompt of a row without an answer.
 void dress_row(Row& row, const RowColumns& columns) {
   if (row.messages)
     dress_messages(*row.messages, columns, row.origin);
@@ -220,7 +220,7 @@ Json own_columns(const Row& row, const RowColumns& columns) {
   moved.insert(moved.end(), {row.messages ? columns.messages : columns.prompt, columns.tag, columns.domain});
   for (const char* name : {"ground_truth", "tag", "domain"}) {
     keep(name);
-    moved.emplace_back(name);  // also where it is null
+    moved.emplace_back(name);  // drops null columns too
   }
   if (row.messages && !prompt_column(row, columns.messages)) {
     moved.push_back(columns.question);

@@ -1,7 +1,7 @@
-// Data rows, in ROLL's columns (id, source, difficulty, prompt, messages, ground_truth, tag, domain, ...) or in others
-// that are named (row_columns.h).
+// Data rows, in ROLL's columns (id, source, difficulty, prompt, messages, ground_truth, tag, domain, ...) or in
+// configured ones (row_columns.h).
 //
-// Goal: every row that a run will see is checked when the file is opened, and an error names file and line.
+// Goal: every row is checked when the file is opened; errors name file and line.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,25 @@
 
 namespace roll {
 
-/// Where DataArgs::prompt_template has the row's text.
+/// Place of the row's text in DataArgs::prompt_template.
 constexpr std::string_view kPromptMark = "{prompt}";
 
+/// A checked data row.
 struct Row {
-  std::string id;                   // column `id` (a number is written as text); else "file name:line"
-  std::string origin;               // "file:line" (of Parquet and arrays "file:row"), for errors
+  std::string id;                   // column `id` (numbers as text); else "file name:line"
+  std::string origin;               // "file:line" ("file:row" for Parquet and arrays), for errors
   std::string source;               // column `source` or ""
-  double difficulty = 0;            // column `difficulty` (a number, or one in a string) or 0
+  double difficulty = 0;            // column `difficulty` (a number, also as a string) or 0
   std::string tag;                  // column `tag` or ""
   std::string domain;               // column `domain` or "": see assign_domains
-  std::string ground_truth;         // a string, a number's text or an object's JSON; "" when the column is missing
-  std::optional<Json> messages;     // list of {role, content}: the prompt goes through the chat template
-  Json tools;                       // schemas for the chat template; null: none
-  std::string prompt;               // raw prompt text, when there are no messages
-  Json raw;                         // all columns, for rewards that read further ones; a ground truth of another name
-                                    // is ground_truth here
-  std::vector<int64_t> prompt_ids;  // filled by tokenise_rows (tokenise.h)
+  std::string ground_truth;         // a string, a number as text, or an object as JSON; "" if missing
+  std::optional<Json> messages;     // list of {role, content} for the chat template
+  Json tools;                       // schemas for the chat template; null if there are none
+  std::string prompt;               // raw prompt text, if there are no messages
+  Json raw;                         // all columns, for rewards; the configured ground truth as ground_truth
+  std::vector<int64_t> prompt_ids;  // set by tokenise_rows (tokenise.h)
 
-  static constexpr MessageKind kMessage{"DROW", 2, "a data row"};  // without its tokens
+  static constexpr MessageKind kMessage{"DROW", 2, "a data row"};  // prompt_ids are not sent
   template <class F>
   void fields(F& field) {
     field("id", id);
@@ -53,30 +53,30 @@ struct Row {
   }
 };
 
-/// For who shares rows: of one that somebody else owns for long enough.
+/// Wraps a row in a non-owning shared_ptr; the owner must outlive it.
 inline std::shared_ptr<const Row> borrowed(const Row& row) {
   return {std::shared_ptr<const Row>(), &row};
 }
 
-/// One checked row; `origin` is its "file:line". A row's prompt is the messages column where the row has it, else the
-/// question, else the prompt column; where none is named, "messages", else "prompt". UserError: none is there, a column
-/// of the wrong type, an empty message list, a raw prompt where a system message is wanted, a named column that the row
-/// lacks (which may be null, but for the prompt), a ground truth without the part that is asked for.
+/// Parses and checks a row; `origin` is "file:line". The prompt is the messages column, else question, else prompt; by
+/// default "messages", else "prompt". UserError: no prompt column, a mistyped column, an empty message list, a raw
+/// prompt with a system message, a configured column that is missing (null is allowed except for the prompt), or a
+/// ground truth without the configured part.
 Row parse_row(const Json& line, const std::string& origin, const RowColumns& columns);
 
-/// A raw prompt in columns.prompt_template. UserError "origin: ...": columns.system is set, which raw text has no place
-/// for.
+/// Inserts a raw prompt into columns.prompt_template. UserError "origin: ...": columns.system is set, which raw text
+/// cannot have.
 std::string dressed_text(const std::string& text, const RowColumns& columns, const std::string& origin);
 
-/// Puts columns.prompt_template around the last message of the user's, and columns.system before messages that begin
-/// with no system or developer message. UserError "origin: ...": a template, but no message of the user's.
+/// Applies columns.prompt_template to the last user message, and inserts columns.system unless a system or developer
+/// message comes first. UserError "origin: ...": a template without a user message.
 void dress_messages(Json& messages, const RowColumns& columns, const std::string& origin);
 
-/// The row as a line that is read the same without any key: its prompt, ground truth, tag and domain by their own
-/// names, and all other columns as they are.
+/// Converts the row to roll's own columns, so that it reads the same without configuration: prompt, ground truth, tag
+/// and domain are renamed; other columns are kept.
 Json own_columns(const Row& row, const RowColumns& columns);
 
-/// `value` as a list of {role, content} with string contents; a string is parsed as JSON first. UserError names
+/// Parses a list of {role, content} with string contents; a string is parsed as JSON first. UserError: malformed; names
 /// `origin` and `column`.
 Json parse_messages(const Json& value, const std::string& origin, const std::string& column);
 

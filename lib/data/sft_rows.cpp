@@ -11,7 +11,7 @@ namespace roll {
 
 namespace {
 
-/// Appends tokens; `learnt` says whether the model is to predict them.
+/// Appends tokens; `learnt`: they carry loss.
 void append(SftRow& row, const std::vector<int64_t>& ids, bool learnt) {
   for (const int64_t id : ids) {
     if (!row.ids.empty()) row.labels_mask.back() = learnt;

@@ -1,8 +1,7 @@
-// Rows for supervised fine-tuning as tokens, and which of them are learnt.
+// Tokenizes rows for supervised fine-tuning, with a loss mask.
 //
-// The prompt and each response are tokenised apart and joined, exactly as sampling joins them, so that the model learns
-// the token borders that it will meet. The tokenizer and the chat template come in as callbacks:
-// `text` is an equal layer.
+// Prompt and responses are tokenized separately and joined, as in sampling, so that the model sees the same token
+// boundaries. Tokenizer and chat template are callbacks, because `text` is in the same layer.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +23,12 @@ inline uint64_t hash_ids(const std::vector<int64_t>& ids, uint64_t before) {
   return fnv1a({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(int64_t)}, before);
 }
 
+/// A tokenized fine-tuning row.
 struct SftRow {
   std::string id, origin;
   std::vector<int64_t> ids{};
-  std::vector<uint8_t> labels_mask{};  // one per id: [t] is 1 when token t + 1 is to be learnt; the last is 0
-  bool is_rewritten = false;           // the template renders a turn differently on its own
+  std::vector<uint8_t> labels_mask{};  // labels_mask[t] = 1: token t + 1 carries loss; the last is 0
+  bool is_rewritten = false;           // rendered alone, a turn differs from the conversation
 
   static constexpr MessageKind kMessage{"SFTR", 2, "a row of a fine-tuning"};
   static constexpr LearntRows kLearnt = LearntRows::kResponses;
@@ -39,32 +39,31 @@ struct SftRow {
     field("is_rewritten", is_rewritten);
   }
   int64_t longest() const { return std::ssize(ids); }
-  uint64_t hash(uint64_t before) const { return hash_ids(ids, before); }  // of the tokens
+  uint64_t hash(uint64_t before) const { return hash_ids(ids, before); }  // over the tokens
 };
 
-/// All functions are called from several threads at once.
+/// Callbacks; all must be thread-safe.
 struct SftEncoder {
-  /// A chat template: messages, add_generation_prompt, more variables (an object).
+  /// Renders a chat template; `variables` is an object.
   std::function<std::string(const Json& messages, bool add_generation_prompt, const Json& variables)> render;
-  /// A tokenizer; add_special adds what it puts around every text (Llama's begin token).
+  /// Tokenizes; add_special adds the tokens around a text (Llama's begin token).
   std::function<std::vector<int64_t>(std::string_view text, bool add_special)> encode;
-  /// Of a text that goes on behind these ids (Tokenizer::encode_behind); empty: as encode does it.
+  /// Tokenizes a text that continues `before` (Tokenizer::encode_behind). If unset, uses encode().
   std::function<std::vector<int64_t>(std::span<const int64_t> before, std::string_view text)> encode_behind{};
   std::vector<int64_t> behind(std::span<const int64_t> before, std::string_view text) const {
     return encode_behind ? encode_behind(before, text) : encode(text, false);
   }
   std::vector<int64_t> eos_ids;        // the first one ends a raw response
-  std::vector<std::string> eos_texts;  // the same as templates write them
+  std::vector<std::string> eos_texts;  // eos_ids as text in templates
 };
 
-/// A form of row_forms.h as tokens. Learnt are: of a completion all that the template makes of it, as TRL has it; of
-/// turns, all that the template writes from its generation prompt to the next message; of raw text, the text and the
-/// end token that is added to it. Fills row.messages or row.prompt with what was asked.
+/// Tokenizes a form of row_forms.h. Tokens with loss: of a completion, everything that the template renders, like TRL;
+/// of turns, the text from the generation prompt to the next message; of raw text, the text and an added end token.
+/// Sets row.messages or row.prompt to the prompt.
 ///
-/// The whole conversation is rendered once. Where a template renders a turn differently on its own (Qwen3 drops earlier
-/// thoughts), the turn is learnt as it is there, and is_rewritten says so.
-/// UserError (row.origin): sft_form()'s; no end token known for a raw response, a template that fails, turns that are
-/// not found again.
+/// The conversation is rendered once, as a whole. If a template renders a turn differently alone (Qwen3 drops earlier
+/// thoughts), the text in the conversation is used, and is_rewritten is set. UserError (row.origin): as sft_form(); no
+/// end token for a raw response; the template fails; a turn cannot be located.
 SftRow encode_sft_row(Row& row, const SftColumns& columns, const SftEncoder& encoder);
 
 }  // namespace roll

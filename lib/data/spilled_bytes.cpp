@@ -21,7 +21,7 @@ std::string temporary_folder() {
   return folder;
 }
 
-/// A file without a name.
+/// Creates an unlinked temporary file.
 Descriptor open_temporary() {
   std::string name = temporary_folder() + "/roll-rows-XXXXXX";
   Descriptor file(::mkostemp(name.data(), O_CLOEXEC));

@@ -1,5 +1,5 @@
-// Texts of bytes, one behind the other: the first ones in memory, all behind them on disk, in an unlinked file that is
-// gone with the process.
+// List of byte strings. The first ones stay in memory; the rest goes to an unlinked temporary file, which vanishes with
+// the process.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class SpilledBytes {
  public:
   explicit SpilledBytes(int64_t bytes_in_memory) : bytes_in_memory_(bytes_in_memory) {}
 
-  /// SystemError: the disk of the folder for temporary files (TMPDIR, else /tmp) is full.
+  /// SystemError: the disk with the temporary folder (TMPDIR, else /tmp) is full.
   void add(std::string_view bytes);
   int64_t size() const { return std::ssize(ends_); }
   /// SystemError: the file cannot be read.
@@ -26,9 +26,9 @@ class SpilledBytes {
   void write(std::string_view bytes);
 
   int64_t bytes_in_memory_;
-  std::vector<int64_t> ends_;  // where each ends
-  std::string memory_;         // the first ones
-  Descriptor file_;            // all behind them; none yet where they are few
+  std::vector<int64_t> ends_;  // end offset of each string
+  std::string memory_;         // the first strings
+  Descriptor file_;            // the other strings; unset while memory suffices
 };
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Rows in texts.
+// Row readers for JSON lines, JSON arrays and CSV.
 #pragma once
 
 #include <iosfwd>
@@ -9,14 +9,14 @@
 
 namespace roll {
 
-/// `in` stands in line `line`, at its beginning or behind blanks. UserError: what is there is another format's.
+/// `in` is positioned in line `line`, before its first non-blank. UserError: the content is not JSON lines.
 std::unique_ptr<RowReader> read_json_lines(std::unique_ptr<std::istream> in, const std::string& file, int64_t line);
 
-/// `in` stands behind the bracket that opens the array.
+/// `in` is positioned after the opening bracket of the array.
 std::unique_ptr<RowReader> read_json_array(std::unique_ptr<std::istream> in, const std::string& file);
 
-/// A table whose first line names the columns (RFC 4180: fields in quotes hold commas, lines and doubled quotes).
-/// Values are strings; nothing between two commas is null. UserError: a header with an empty or repeated name.
+/// Reads a table whose first line names the columns (RFC 4180: quoted fields may hold commas, line breaks and doubled
+/// quotes). Values are strings; an empty unquoted field is null. UserError: a column name is empty or repeated.
 std::unique_ptr<RowReader> read_csv(std::unique_ptr<std::istream> in, const std::string& file, char separator);
 
 }  // namespace roll

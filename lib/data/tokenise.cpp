@@ -15,8 +15,8 @@ void for_each_in_threads(int64_t n, int64_t num_threads, const std::function<voi
   std::exception_ptr error;
   std::mutex error_lock;
   const auto loop = [&] {
-    // Indices are handed out in order, so every index below a failed one is still worked on: the error is the same
-    // whatever the number of threads.
+    // Indices are handed out in order, so every index below a failed one still runs. The reported error thus does not
+    // depend on the number of threads.
     for (int64_t i; (i = next++) < std::min(n, first_failed.load());) {
       try {
         work(i);

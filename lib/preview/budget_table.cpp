@@ -15,14 +15,14 @@ namespace {
 
 constexpr double kNearBest = 0.02;
 constexpr size_t kMostRows = 10;
-constexpr int64_t kMostSequences = 20000;  // planned for each budget: enough for a stable mean
+constexpr int64_t kMostSequences = 20000;  // planned per budget; enough for a stable mean
 
 void set_budget(WorkerConfig& worker, int64_t budget) {
   worker.packing.use_sequence_packing = true;
   worker.packing.sequence_packing_args.max_packed_sequence_length_train = budget;
 }
 
-/// The mini-batches of the step, as many as are needed for a good mean.
+/// Returns the first mini-batches of the step, up to kMostSequences.
 std::vector<SequenceSizes> mini_batches_of(const Config& config, const StepLengths& step) {
   std::vector<SequenceSizes> batches;
   int64_t planned = 0;
@@ -64,7 +64,7 @@ void add_memory(BudgetRow& row, Config config, const RoleShapes& models) {
   row.memory = {.activation_bytes = memory.activations, .total_bytes = memory.training()};
 }
 
-/// The index of the row to suggest, and the reason.
+/// Returns the index of the suggested row and the reason.
 std::pair<size_t, std::string> suggestion(const std::vector<BudgetRow>& rows, std::optional<double> memory_bytes) {
   double best = 0;
   for (const auto& row : rows) best = std::max(best, row.fill);

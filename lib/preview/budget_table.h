@@ -1,4 +1,4 @@
-// Which token budget to train with: plans, fill and memory of a handful of budgets.
+// Compares a handful of token budgets for `roll pack-stats`: micro-batch plans, fill and memory.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace roll {
 
-/// Fills `budgets` and `budget_rule`: sequence_length and its doubles up to where a single micro-batch holds
-/// everything, and the configured budget; plans of actor_train's mini-batches of one step. Suggested is the largest
-/// that fits `memory_bytes`, or without it the smallest whose fill is within 2 points of the best one's.
-/// Without `models` no memory is given. UserError: `memory_bytes` asks for it all the same.
+/// Fills `budgets` and `budget_rule` for actor_train's mini-batches of one step. Candidates are the configured budget,
+/// sequence_length and its doublings, until one micro-batch holds everything. Suggests the largest budget that fits
+/// `memory_bytes`, or without it the smallest with a fill within 2 points of the best. Memory is unset without
+/// `models`. UserError: `memory_bytes` is set without `models`.
 void add_budgets(PackReport& report, const Config& config, const std::optional<RoleShapes>& models,
                  const StepLengths& step, std::optional<double> memory_bytes);
 

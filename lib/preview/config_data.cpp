@@ -17,14 +17,14 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kGoldsOfDomain = 2000;  // enough to know whether golds are right, and milliseconds in all
+constexpr int64_t kGoldsOfDomain = 2000;  // golds per domain: a reliable share, within milliseconds
 
 constexpr int64_t kKeptPrompts = 32;
 
 /// One data set of a configuration.
 struct DataSet {
   std::string name;
-  std::string key;  // of its files
+  std::string key;  // configuration key of its files
   const DataArgs& data;
   int64_t prompt_length;
   bool is_training = false;
@@ -32,7 +32,7 @@ struct DataSet {
 
 std::vector<DataSet> sets_of(const Config& config) {
   std::vector<DataSet> sets;
-  if (!config.agentic.is_used())  // whose levels are made when the run begins
+  if (!config.agentic.is_used())  // environments make their levels at the start of the run
     sets.push_back({"training", "actor_train.data_args.file_name", config.actor_train.data_args, config.prompt_length,
                     /*is_training=*/true});
   if (!config.validation.data_args.file_name.empty())
@@ -62,7 +62,7 @@ void add_view(const DomainView& view, const DataSet& set, const DataLens& lens, 
     out.warnings.push_back(fmt::format("{} rows, {}", set.name, warning));
 }
 
-/// Calls code of the user once for each domain.
+/// Calls the user's reward code once per domain.
 void try_rewards(const RowStore& rows, const DomainRules& rules) {
   for (const auto& [domain, rule] : rules)
     if (const auto its = rows.domains().find(domain); its != rows.domains().end() && rule->is_users_own())
@@ -74,7 +74,7 @@ struct ViewedSet {
   RowStore rows;
 };
 
-/// All rows, checked and with their tokens.
+/// Loads all rows, checked and tokenized.
 RowStore load_set(const PromptSource& source, const DataSet& set, const Tokenizer& tokenizer, PromptWarnings& prompts,
                   ConfigData& out) {
   RowStore store;

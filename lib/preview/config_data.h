@@ -1,4 +1,4 @@
-// The rows of a configuration, looked at before it runs: all of them, through its own tokenizer, template and rewards.
+// Inspects all data rows of a configuration before it runs, with its own tokenizer, template and rewards.
 #pragma once
 
 #include <string>
@@ -9,22 +9,23 @@
 
 namespace roll {
 
+/// Findings about the data of a configuration.
 struct ConfigData {
-  std::vector<std::string> lines;     // one a data set and domain
+  std::vector<std::string> lines;     // one per data set and domain
   std::vector<std::string> warnings;  // each with a remedy
-  // Tokens of each training row that is kept: its prompt, or the sequences that are learnt. Empty: nobody could count.
+  // Tokens per kept training row: its prompt, or its training sequences. Empty if they cannot be counted here.
   std::vector<int64_t> lengths{};
-  int64_t learnt = 0;                           // of all these, where responses are among them
-  std::vector<std::vector<int64_t>> prompts{};  // the first ones that a policy answers
+  int64_t learnt = 0;                           // tokens with loss, for fine-tuning and preference rows
+  std::vector<std::vector<int64_t>> prompts{};  // the first training prompts
 };
 
-/// The training rows, and those of the validation and its sets. `config` is complete and checked. When `offline`, what
-/// is not here is only mentioned, and code of the user is not run. UserError: a row that a training would refuse, a
-/// domain of which no row is left, code of the user's that gives no reward.
+/// Inspects the rows of the training, the validation and its sets. `config` is complete and checked. `offline` skips
+/// missing files with a note and never runs the user's code. UserError: a row that training would refuse, a domain
+/// whose rows are all too long, user code that returns no reward.
 ConfigData view_data(const Config& config, bool offline);
-/// As above for a fine-tuning: lengths, and the share of tokens that are learnt.
+/// Same for a fine-tuning: lengths, and the share of tokens with loss.
 ConfigData view_data(const SftConfig& config, bool offline);
-/// Of pairs: their lengths.
+/// Same for preference pairs: lengths of chosen and rejected responses.
 ConfigData view_data(const DpoConfig& config, bool offline);
 
 }  // namespace roll

@@ -24,7 +24,7 @@ DataLens lens_of(const DataQuestion& question) {
   return {question.tokenizer, question.source.prompt_length, question.response_length, kAllGolds};
 }
 
-/// Looks at rows some at a time.
+/// Inspects rows in batches.
 class DataLook {
  public:
   DataLook(const DataQuestion& question, DataReport& report)
@@ -63,7 +63,7 @@ class DataLook {
     }
   }
 
-  /// Rows for which `use` throws are bad.
+  /// Removes rows for which `use` throws, and reports them as bad.
   template <class F>
   void keep_usable(std::vector<Row>& rows, const F& use) {
     std::erase_if(rows, [&](Row& row) {
@@ -86,7 +86,7 @@ class DataLook {
     }
   }
 
-  /// A row's own error waits until its turn, so that faults stay in order.
+  /// Tokenizes in threads; errors are reported in row order.
   void encode_rows(std::vector<Row>& rows) {
     std::vector<std::string> faults(rows.size());
     for_each_in_threads(std::ssize(rows), std::thread::hardware_concurrency(), [&](int64_t i) {
@@ -109,7 +109,7 @@ class DataLook {
   PromptWarnings prompts_;
   RowStore rows_;
   std::optional<Progress> progress_;
-  int64_t num_rows_ = 0, num_unusable_ = 0;  // unusable: of num_rows
+  int64_t num_rows_ = 0, num_unusable_ = 0;  // num_unusable_ is a part of num_rows_
 };
 
 void warn_of_shared(const RowStore& rows, const DataQuestion& question, std::vector<std::string>& warnings) {

@@ -1,4 +1,4 @@
-// A report about data rows before training: all faults in a list, where training would throw the first one.
+// Report on data rows before training. It lists all faults, where training stops at the first.
 #pragma once
 
 #include <optional>
@@ -11,34 +11,35 @@
 
 namespace roll {
 
-/// Which rows to look at, and what to check.
+/// Rows to inspect, and the checks to make.
 struct DataQuestion {
-  PromptSource source;                      // files, columns, template, domains, rules, prompt_length (0: no bound)
-  std::optional<std::string> one_domain{};  // the domain of all rows, whatever they say
-  const Tokenizer* tokenizer = nullptr;     // none: prompts are measured in characters
-  int64_t response_length = 0;              // tokens; 0: no bound
-  std::vector<DataArgs> validation{};       // sets of rows that must be others
-  bool lists_all = false;                   // every faulty line, instead of the first few
-  Log* log = nullptr;                       // where progress is shown
+  PromptSource source;                      // prompt_length 0: no limit
+  std::optional<std::string> one_domain{};  // domain of all rows, overriding their own
+  const Tokenizer* tokenizer = nullptr;     // null: lengths in characters
+  int64_t response_length = 0;              // tokens; 0: no limit
+  std::vector<DataArgs> validation{};       // validation sets; overlap with the rows is a warning
+  bool lists_all = false;                   // lists every faulty line, not only the first few
+  Log* log = nullptr;                       // shows progress; null: no progress
 };
 
+/// Findings about data rows.
 struct DataReport {
-  int64_t num_lines = 0;               // that are not blank
-  std::vector<std::string> bad;        // "file:line: column = value: rule; remedy" of lines that no training would take
+  int64_t num_lines = 0;               // non-blank lines
+  std::vector<std::string> bad;        // "file:line: column = value: rule; remedy", one per unusable line
   std::vector<std::string> layouts{};  // "file: read as MATH's: keys of data_args"
-  RowFacts facts;                      // of the others, as the domains and views
+  RowFacts facts;                      // over all readable rows
   std::vector<DomainView> views;
-  std::string first_prompt;  // as the model sees it
+  std::string first_prompt;  // after the chat template, as the model reads it
   std::vector<std::string> warnings;
 };
 
-/// UserError: files that are not there, a template that cannot be had.
+/// Inspects the rows. UserError: a file or the template is missing.
 DataReport look_at(const DataQuestion& question);
 
-/// UserError: lines that no training would take.
+/// UserError: there are unusable lines.
 void require_usable(const DataReport& report);
 
-/// Some lines of text, each ending in a newline.
+/// Formats the report as lines of text, each ending in a newline.
 std::string to_text(const DataReport& report, const DataQuestion& question);
 
 }  // namespace roll

@@ -10,7 +10,7 @@ namespace roll {
 
 namespace {
 
-/// Of what people wrote: the template's own words depend on the model.
+/// Counts the characters of the contents; template text depends on the model.
 int64_t characters_of(const Row& row) {
   if (!row.messages) return num_characters(row.prompt);
   int64_t sum = 0;
@@ -36,7 +36,7 @@ void add_golds(const RowStore& rows, const std::vector<int64_t>& indices, Reward
   if (!lens.tokenizer || lens.response_length == 0) return;
   for (const int64_t i : indices)
     if (const auto gold = reward.gold_response(rows.at(i).raw))
-      // Bytes are never fewer than tokens, and most golds are short.
+      // A text never has more tokens than bytes, so short golds need no tokenizer.
       view.long_golds += std::ssize(*gold) > lens.response_length &&
                          std::ssize(lens.tokenizer->encode(*gold, false, false)) > lens.response_length;
 }

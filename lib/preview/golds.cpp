@@ -23,7 +23,7 @@ RewardQuery query_of(const Row& row, std::string response) {
           .num_response_tokens = 1};
 }
 
-/// The error of a result without a verdict.
+/// Returns the error text of a reward result.
 std::string error_in(const Json& detail) {
   const Json& error = detail["error"];
   return error.is_string() ? error.get<std::string>() : to_line(error);

@@ -1,4 +1,4 @@
-// A reward's verdict on what the rows themselves hold to be right: where that is no 1, no response can earn it either.
+// Scores the rows' own answers (golds) with the reward. If a gold scores below 1, no response can be right either.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,16 @@
 
 namespace roll {
 
+/// Counts of scored golds.
 struct Golds {
   int64_t asked = 0, right = 0;
-  std::vector<std::string> wrong;  // the first few: "file:line: ground_truth ...: scored 0, read as ..."
+  std::vector<std::string> wrong;  // the first few: "file:line: gold: scored 0"
 };
 
-/// Scores the gold_response() of up to `most` of the rows `indices`, evenly spread; none where the type makes none.
+/// Scores gold_response() of up to `most` evenly spread rows of `indices`; rows without one are skipped.
 Golds score_golds(const RowStore& rows, const std::vector<int64_t>& indices, RewardFunction& reward, int64_t most);
 
-/// Asks the user's own code for the reward of one row, with the ground truth as response. UserError: it gave none.
+/// Calls the user's reward code once, with the ground truth as response. UserError: it returns no reward.
 void try_out(const Row& row, RewardFunction& reward, const std::string& where);
 
 }  // namespace roll

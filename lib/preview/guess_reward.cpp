@@ -23,7 +23,7 @@ std::vector<Row> rows_to_guess_by(const std::vector<std::string>& files, const R
     for (Row row; std::ssize(rows) < kLookedAt;) try {
         if (!file.next(row)) break;
         rows.push_back(std::move(row));
-      } catch (const BadRow&) {  // told where all rows are looked at
+      } catch (const BadRow&) {  // reported later, when all rows are checked
       }
   }
   return rows;
@@ -45,7 +45,7 @@ bool can_judge_all(const char* type, const std::vector<Row>& rows) {
   });
 }
 
-/// A digit, or a command of LaTeX.
+/// Returns true if the answer holds a digit or a LaTeX command.
 bool looks_like_mathematics(const Row& row) {
   return row.ground_truth.find_first_of("0123456789\\") != std::string::npos;
 }

@@ -1,4 +1,4 @@
-// The reward that rows want, by what they hold to be right.
+// Guesses the reward type from the ground truths of the data rows, for `roll new`.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ struct GuessedReward {
   std::string why;  // "200 of the first 200 right answers hold a number or LaTeX"
 };
 
-/// By the first rows of the files, in these columns or those of a layout that is recognised: a type that can judge all
-/// of them and few others (instructions, programs with tests, choices), else math_rule where nearly all right answers
-/// hold digits or LaTeX. UserError "--reward: ...": the rows do not tell, with what to type.
+/// Guesses from the first rows of the files, read with `columns` or a recognised layout. Picks the special type that
+/// can judge all rows (instructions, programs with tests, choices), else math_rule if nearly all answers hold digits or
+/// LaTeX. UserError "--reward: ...": the rows do not decide it; the message says what to type.
 GuessedReward guess_reward(const std::vector<std::string>& files, const RowColumns& columns = {});
 
 }  // namespace roll

@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kLengthsEnd = int64_t{1} << 31;
 constexpr const char* kRule = "must be a whole number of tokens from 1 on, below 2^31";
 
-/// 12 of "step_000012.jsonl" and of the first of several parts; 0 of any other name.
+/// Returns 12 for "step_000012.jsonl" and for the first of its parts; 0 for any other name.
 int64_t step_of(const fs::path& file) {
   const std::string name = file.filename().string();
   const std::string_view prefix = "step_";
@@ -64,7 +64,7 @@ int64_t listed_object(const Json& json, const std::string& place) {
   return prompt + response;
 }
 
-/// 0: a blank line.
+/// Returns the length in this line; 0 if it is blank.
 int64_t listed_length(std::string_view line, const std::string& origin, int64_t number) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
   while (!line.empty() && blank(line.back())) line.remove_suffix(1);
@@ -108,7 +108,7 @@ fs::path folder_with_step(const fs::path& rollouts, int64_t step) {
 }
 
 int64_t modelled_length(const ResponseModel& model, int64_t longest, const RandomName& name) {
-  // Mean and standard deviation are of the numbers, not of their logarithms.
+  // Mean and std are those of the lengths, not of their logarithms.
   const double ratio = model.std / model.mean;
   const double sigma = std::sqrt(std::log1p(ratio * ratio));
   const double mu = std::log(model.mean) - sigma * sigma / 2;

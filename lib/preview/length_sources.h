@@ -1,4 +1,4 @@
-// Where `roll pack-stats` takes sequence lengths from: recorded rollouts, a list, or the configured data.
+// Sources of sequence lengths for `roll pack-stats`: recorded rollouts, a list, or the configured data.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace roll {
 
-/// Lengths (prompt + response, tokens) of one step's sequences, in data order; where they are known, their prompts.
+/// Sequence lengths (prompt + response, tokens) of a step in data order, with prompt lengths if known.
 struct StepLengths {
   int64_t step = 1;
   std::vector<int64_t> lengths;
   std::vector<int64_t> groups{}, prompts{};
-  std::vector<std::vector<int64_t>> contexts{};  // of recorded ones
+  std::vector<std::vector<int64_t>> contexts{};  // recorded rollouts only: lengths of each sequence's contexts
 
   SequenceSizes sizes() const {
     SequenceSizes sizes{lengths, groups, prompts};
@@ -28,13 +28,14 @@ struct StepLengths {
   }
 };
 
+/// Sequence lengths of some steps, and a description of their source.
 struct LengthSource {
-  std::string text;                // in words
-  std::vector<std::string> notes;  // what was assumed or left out
+  std::string text;                // description of the source
+  std::vector<std::string> notes;  // assumptions and omissions
   std::vector<StepLengths> steps;
 };
 
-/// The folder that holds recorded steps, and which: of a run folder, a folder of step_NNNNNN.jsonl, or one such file.
+/// Recorded steps found by recorded_steps() in a run folder, a folder of step_NNNNNN.jsonl, or as one such file.
 /// UserError: no such files.
 struct RecordedSteps {
   std::filesystem::path folder;
@@ -42,28 +43,28 @@ struct RecordedSteps {
 };
 RecordedSteps recorded_steps(const std::filesystem::path& path);
 
-/// The folder of recorded_steps(). UserError: it has no such step.
+/// Returns the folder of recorded_steps(). UserError: it lacks this step.
 std::filesystem::path folder_with_step(const std::filesystem::path& rollouts, int64_t step);
 
-/// The lengths of the first `max_steps` recorded steps (0: all). Read as rollout_replay reads them. UserError:
-/// recorded_steps()'s and read_replay's.
+/// Returns the lengths of the first `max_steps` recorded steps (0: all), read by read_replay(). UserError: as
+/// recorded_steps() and read_replay().
 LengthSource recorded_lengths(const std::filesystem::path& path, int64_t group_size, int64_t max_steps);
 
-/// A line is a number of tokens, or a JSON object with "length", with "ids", or with "prompt_ids" and "response_ids".
-/// Consecutive `per_step` lengths are a step; the rest is left out and noted. UserError "origin:line: ..."; fewer than
-/// one step.
+/// Reads one sequence per line: a number of tokens, or a JSON object with "length", "ids", or "prompt_ids" and
+/// "response_ids". Each `per_step` consecutive lengths form a step; a rest is left out and noted. UserError:
+/// "origin:line: ..." for a malformed line; the list is shorter than one step.
 LengthSource listed_lengths(std::istream& in, const std::string& origin, int64_t per_step, int64_t max_steps);
 
-/// Responses of a lognormal distribution, cut to 1..response_length.
+/// Lognormal response lengths, clipped to 1..response_length.
 struct ResponseModel {
-  double mean = 0, std = 0;  // tokens, before the cut
+  double mean = 0, std = 0;  // tokens, before clipping
 };
 
-/// A response by this model, to be drawn under this name, of 1..`longest` tokens.
+/// Draws a response length in 1..`longest` with the random numbers of `name`.
 int64_t modelled_length(const ResponseModel& model, int64_t longest, const RandomName& name);
 
-/// The prompts that training would draw in its first `num_steps` steps, each with as many responses as a group has.
-/// UserError: rows or tokenizer as in a training.
+/// Combines the prompts of the first `num_steps` training steps with a group of modelled responses each. UserError:
+/// rows or tokenizer that training would refuse.
 LengthSource modelled_lengths(const Config& config, const std::filesystem::path& model_folder, ResponseModel responses,
                               int64_t num_steps, Log& log);
 

@@ -1,4 +1,4 @@
-// How long prompts are, in four numbers.
+// Summary of lengths in four numbers.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ struct LengthSummary {
   int64_t p50 = 0, p90 = 0, p99 = 0, max = 0;
 };
 
-/// Nearest ranks: p90 is the smallest length that 90 % of all do not exceed. No lengths: zeros.
+/// Nearest-rank percentiles: p90 is the smallest length that at least 90 % do not exceed. All 0 without lengths.
 LengthSummary summary_of(std::vector<int64_t> lengths);
 
-/// "p50 103, p90 170, p99 260, max 412"
+/// Returns "p50 103, p90 170, p99 260, max 412".
 std::string to_text(const LengthSummary& lengths);
 
 }  // namespace roll

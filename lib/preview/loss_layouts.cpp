@@ -16,7 +16,7 @@ namespace roll {
 
 namespace {
 
-/// The shape of the models that the tables stand for. It only decides the costs by which sequences are distributed.
+/// Placeholder shape of the models; it only sets the costs for distributing sequences.
 const ModelSpec kSpec{.vocab_size = 1,
                       .hidden_size = 64,
                       .intermediate_size = 128,
@@ -27,14 +27,14 @@ const ModelSpec kSpec{.vocab_size = 1,
 
 struct Cut {
   std::string name;
-  int64_t micro_batch = 1;  // sequences, where nothing is packed
+  int64_t micro_batch = 1;  // sequences, if not packed
   PackingArgs packing{};
 };
 
 struct Layout {
   int num_ranks = 1;
   Cut cut;
-  int64_t shuffle = 1;  // number of the step, which names the shuffle of its mini-batches
+  int64_t shuffle = 1;  // step number, which seeds the shuffle of the mini-batches
   std::string text() const { return fmt::format("ranks {}, {}, shuffle {}", num_ranks, cut.name, shuffle); }
 };
 
@@ -67,7 +67,7 @@ std::vector<Layout> layouts_of(const LossStep& step) {
   return layouts;
 }
 
-/// The user's configuration with another layout; loss and experience stay as they are.
+/// Returns the user's configuration in another layout; loss and experience stay unchanged.
 Config configured(Config config, const LossStep& step, const Layout& layout) {
   config.rollout_batch_size =
       config.agentic.is_used() ? step.num_sequences() : step.num_sequences() / config.num_return_sequences_in_group;
@@ -75,12 +75,12 @@ Config configured(Config config, const LossStep& step, const Layout& layout) {
   config.rewards.clear();
   config.ppo_epochs = 1;
   config.critic_warmup = 0;
-  config.enable_old_logprobs_recompute = true;                         // the definition has them, too
+  config.enable_old_logprobs_recompute = true;                         // the reference loss uses them too
   config.max_nonfinite_updates = std::numeric_limits<int64_t>::max();  // a non-finite loss is reported as a deviation
   std::vector<WorkerConfig*> workers = {&config.actor_train, &config.actor_infer, &config.reference, &config.critic};
   for (auto& [name, teacher] : config.teacher) {
     workers.push_back(&teacher.model);
-    teacher.domains.clear();  // the step's are no domains of the user's
+    teacher.domains.clear();  // the step's domains are not the user's
   }
   for (WorkerConfig* worker : workers) {
     worker->ranks = all_ranks(layout.num_ranks);
@@ -97,7 +97,7 @@ Config configured(Config config, const LossStep& step, const Layout& layout) {
   return config;
 }
 
-/// What a table says of the tokens of a micro-batch.
+/// Returns the table's entries for the tokens of a micro-batch.
 at::Tensor looked_up(const at::Tensor& table, const Batch& micro_batch) {
   return table.index_select(-1, micro_batch.tokens.ids);
 }
@@ -106,7 +106,7 @@ ForwardPass lookup(const at::Tensor& table) {
   return [table](const Batch& micro_batch) { return looked_up(table, micro_batch); };
 }
 
-/// Models whose forward looks up what they compute of a token; those in training have tables of their own.
+/// Returns models whose forward reads tables. Models in training have tables with gradients.
 StepModels models_of(const TokenTables& tables, const StepSettings& settings, Communicator& dp) {
   StepModels models;
   for (const auto& [role, place] : settings.places.roles) models.roles[role].spec = kSpec;
@@ -136,7 +136,7 @@ LossAndGradient result_of(const FirstUpdates& first) {
 
 using Results = ByRole<LossAndGradient>;
 
-/// A step of training on one rank, which has sampled every n-th of its responses.
+/// Trains one step on one rank, which holds every n-th response.
 Results train_as(Communicator& world, const LossStep& from, const StepSettings& settings, int64_t number) {
   std::ostream nowhere(nullptr);
   Log log(nowhere, nowhere, {.rank = world.rank(), .num_ranks = world.size()});

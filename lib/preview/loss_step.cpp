@@ -12,7 +12,7 @@ namespace roll {
 
 namespace {
 
-/// The purposes of random draws, as steps of a RandomName.
+/// Purposes of the random draws, used as the step of a RandomName.
 enum Draw : uint32_t {
   kLengths,
   kOldLogProbs,
@@ -26,7 +26,7 @@ enum Draw : uint32_t {
   kTurns
 };
 
-/// Names the random numbers of a step.
+/// Keys of the random numbers of a step.
 struct Draws {
   uint64_t seed;
 
@@ -41,8 +41,8 @@ struct Draws {
 
 constexpr int64_t kMaxLength = 40;
 
-/// Shares out a response's tokens: the model's and the environment's in turns, the model's first and last. Half of the
-/// turns begin anew where they do so at all.
+/// Splits a response into turns; the model has the first and the last tokens. With `has_contexts`, half of the later
+/// turns start a new context.
 std::vector<Turn> random_turns(const Draws& draws, int64_t b, int64_t num_tokens, bool has_contexts) {
   int64_t position = 0;
   const auto drawn = [&](int64_t most) {
@@ -54,7 +54,7 @@ std::vector<Turn> random_turns(const Draws& draws, int64_t b, int64_t num_tokens
     turn.reward = random_uniform(draws(kTurns, b, position++));
     turn.is_fresh = has_contexts && turns.size() > 1 && random_uniform(draws(kTurns, b, position++)) < 0.5;
     left -= turn.num_tokens;
-    if (left == 1) {  // which no environment's tokens would precede
+    if (left == 1) {  // too few for an environment's answer and another turn
       ++turn.num_tokens;
       left = 0;
     }
@@ -64,7 +64,7 @@ std::vector<Turn> random_turns(const Draws& draws, int64_t b, int64_t num_tokens
   return turns;
 }
 
-/// Response `b` with random lengths and facts.
+/// Makes response `b` with random lengths and facts.
 RolloutRecord random_record(const Draws& draws, int64_t group, int64_t sample, int64_t b, bool is_baseline) {
   const auto length = [&](int64_t position) {
     return 1 + static_cast<size_t>(random_uniform(draws(kLengths, b, position)) *
@@ -91,7 +91,7 @@ RolloutRecord random_record(const Draws& draws, int64_t group, int64_t sample, i
   return record;
 }
 
-/// The sampler's log-prob of token t + 1 of a response's sequence; 0 outside it.
+/// Returns the sampler's log-prob of token t + 1 of the sequence; 0 outside the response.
 double sampled_log_prob(const RolloutRecord& record, int64_t t) {
   const int64_t i = t - (std::ssize(record.prompt_ids) - 1);
   return i >= 0 && i < std::ssize(record.log_probs) ? record.log_probs[i] : 0;
@@ -106,7 +106,7 @@ TokenTables draw_tables(const std::vector<RolloutRecord>& records, const Draws& 
     for (int64_t t = 0; t < std::ssize(record.prompt_ids) + std::ssize(record.response_ids); ++t) {
       const auto normal = [&](Draw draw) { return random_normal(draws(draw, b, t)); };
       old_log_probs.push_back(std::min(kHighest, sampled_log_prob(record, t) + 0.05 * normal(kOldLogProbs)));
-      // The token's own part, and others' of at most that.
+      // The sampled token's term, and at most as much from the other tokens.
       energies.push_back(std::pow(std::expm1(old_log_probs.back()), 2) * (1 + random_uniform(draws(kEnergies, b, t))));
       ref_log_probs.push_back(std::min(kHighest, old_log_probs.back() + 0.3 * normal(kReference)));
       log_probs.push_back(std::min(kHighest, old_log_probs.back() + 0.1 * normal(kLogProbs)));

@@ -1,5 +1,5 @@
-// The step that `roll check-loss` trains on: responses, and random numbers in place of what models would compute of
-// them. The numbers are in tables by token, so that every layout computes the same.
+// The step that `roll check-loss` trains on: responses, and random numbers in place of model outputs. Tables by token
+// hold these numbers, so that every layout computes the same.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,14 +11,16 @@
 
 namespace roll {
 
-/// [T] float32 each, by number of the token in the step: index t is about token t + 1 (values: about tokens up to t).
+/// [T] float32 each, indexed by the token's number t in the step; entry t describes token t + 1 (values: tokens up to
+/// t).
 struct TokenTables {
   at::Tensor old_log_probs, energies, ref_log_probs, old_values;  // constants of the step
-  at::Tensor log_probs, entropy, values;                          // of the models in training
+  at::Tensor log_probs, entropy, values;  // outputs of the models in training; they get gradients
 };
 
+/// A step of responses with the model outputs for them.
 struct LossStep {
-  std::vector<RolloutRecord> records;  // in data order, baselines among them; a token's id is its number in the step
+  std::vector<RolloutRecord> records;  // data order, with baselines; a token's id is its number in the step
   int64_t mini_batch = 0;              // sequences
   TokenTables tables;
 
@@ -26,11 +28,10 @@ struct LossStep {
   int64_t num_tokens() const { return tables.old_log_probs.numel(); }
 };
 
-/// Two mini-batches of random responses in whole groups. A quarter of the responses are cut at the length limit; some
-/// could not be judged.
+/// Returns two mini-batches of random responses in whole groups. Some are cut at the length limit or not judged.
 LossStep random_loss_step(const Config& config);
 
-/// A step of these responses, as read_replay() returns them, in one mini-batch.
+/// Returns a step of these responses (from read_replay()) in one mini-batch.
 LossStep loss_step_of(std::vector<RolloutRecord> records, const Config& config);
 
 }  // namespace roll

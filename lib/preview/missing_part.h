@@ -1,4 +1,4 @@
-// Whether rows can be looked at on this machine.
+// Checks that the model's tokenizer and the data files are on this machine.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace roll {
 
-/// Why nothing can be tokenised: the model's folder or its tokenizer is not here; "" where it can.
+/// Returns the reason why the tokenizer is missing (model folder or tokenizer.json), or "".
 std::string missing_tokenizer(const std::string& model);
 
-/// Why the rows cannot be: the model's folder, its tokenizer or a data file is not here; "" where they can. UserError:
-/// a data file is not here, unless `offline`.
+/// Returns the reason why rows cannot be read: model folder, tokenizer or data file is missing; else "". UserError: a
+/// data file is missing and `offline` is false.
 std::string missing_part(const std::string& model, const DataArgs& data, bool offline);
 
 }  // namespace roll

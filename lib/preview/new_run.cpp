@@ -10,29 +10,29 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kGroup = 8;        // responses to a prompt
-constexpr int64_t kSftRows = 32;     // of an update of a fine-tuning, where the rows suffice
-constexpr int64_t kLengthStep = 32;  // lengths are rounded up to it
+constexpr int64_t kGroup = 8;        // responses per prompt
+constexpr int64_t kSftRows = 32;     // rows per fine-tuning update, if there are enough
+constexpr int64_t kLengthStep = 32;  // lengths are rounded up to a multiple
 constexpr int64_t kFewParameters = 100'000'000;
 
 int64_t rounded_up(int64_t n, int64_t step) {
   return (n + step - 1) / step * step;
 }
 
-/// A length in tokens, rounded up, that nearly all sequences fit into: a few very long ones must not make steps large.
+/// Returns a length in tokens, rounded up, that fits nearly all sequences; a few outliers must not inflate every step.
 int64_t length_for(const LengthSummary& lengths, bool wants_all = false) {
   const bool keeps_all = wants_all || lengths.max * 2 <= lengths.p99 * 3;
   return rounded_up(std::max<int64_t>(keeps_all ? lengths.max : lengths.p99, 1), kLengthStep);
 }
 
-/// Values that follow from model, rows and devices.
+/// Values derived from model, rows and devices.
 struct Sizes {
   int64_t prompt, response;  // tokens
-  int64_t prompts, update;   // of a step; sequences of an update
+  int64_t prompts, update;   // prompts per step; sequences per update
   double learning_rate;
 };
 
-/// Two updates a step; whole prompts for every data rank.
+/// Two updates per step; every data rank gets whole prompts.
 Sizes sizes_of(const NewRun& run, const ModelSpec& spec, const NewLayout& layout) {
   const int64_t data_ranks = std::max<int64_t>(1, run.num_devices / layout.tensor_ranks);
   const int64_t unit = 2 * data_ranks, wanted = std::min(std::max(run.prompts_per_step, unit), run.num_rows);
@@ -54,7 +54,7 @@ std::string devices_text(const NewRun& run) {
   return fmt::format("{} {}{}", run.num_devices, word, run.num_devices == 1 ? "" : run.on_gpu ? "s" : "es");
 }
 
-/// What follows the command that starts the run.
+/// Returns the flags after the command that starts the run.
 std::string ranks_flag(const NewRun& run) {
   return run.on_gpu || run.num_devices == 1 ? "" : fmt::format(" -n {}", run.num_devices);
 }
@@ -128,7 +128,7 @@ loss_agg_mode: token-mean
   throw Bug("an algorithm without keys");
 }
 
-/// How micro-batches of a trained role are packed, and where it is; `length`: tokens that must have room.
+/// Packing and placement keys of a trained role; `length` tokens must fit into a micro-batch.
 std::string packing_text(const NewRun& run, int64_t length) {
   std::string text = fmt::format(
       R"(  use_sequence_packing: true  # sequences lie behind each other, without padding
@@ -141,7 +141,7 @@ std::string packing_text(const NewRun& run, int64_t length) {
   return text;
 }
 
-/// A role that is trained.
+/// Keys of a trained role.
 std::string trained_text(const NewRun& run, const Sizes& sizes, double learning_rate) {
   return fmt::format(
              R"(  training_args:
@@ -162,7 +162,7 @@ std::string tensor_ranks_text(const NewLayout& layout) {
       layout.tensor_ranks);
 }
 
-/// `is_known`: columns of our own need no names.
+/// `is_known`: the rows use roll's own column names.
 std::string data_text(const NewRun& run, bool is_known = false) {
   std::string text = "  data_args:\n    file_name:\n";
   for (const std::string& file : run.data) text += fmt::format("      - {}\n", yaml_text(file));

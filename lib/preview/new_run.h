@@ -1,4 +1,4 @@
-// A first configuration for somebody's own model and rows: the few keys that matter, with values that follow from both.
+// `roll new`: writes a first configuration for the user's model and rows, with the few keys that matter.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,23 @@ constexpr auto names_of(NewAlgorithm) {
       {{NewAlgorithm::kGrpo, "grpo"}, {NewAlgorithm::kPpo, "ppo"}, {NewAlgorithm::kReinforce, "reinforce"}});
 }
 
-/// The user's answers, and facts of the rows.
+/// The user's answers, and facts about the rows.
 struct NewRun {
   std::string folder, output_dir, model;  // absolute; the model may be a Hub name
   std::vector<std::string> data;
   std::optional<std::string> validation;
-  std::string reward;                        // a type
-  std::vector<std::string> domains;          // that the rows name; empty: one of the type's name
-  std::optional<RowColumns> layout;          // of rows in others' columns
-  bool has_messages = true;                  // else raw prompts
-  std::optional<std::string> chat_template;  // where the model has none of its own
+  std::string reward;                        // reward type
+  std::vector<std::string> domains;          // domains named by the rows; empty: one, named after the type
+  std::optional<RowColumns> layout;          // column names, if the rows use a foreign layout
+  bool has_messages = true;                  // false: raw prompts
+  std::optional<std::string> chat_template;  // if the model has none
   NewAlgorithm algorithm = NewAlgorithm::kGrpo;
   int64_t num_devices = 1;
   bool on_gpu = false;
-  int64_t prompts_per_step = 32;  // where the rows suffice
+  int64_t prompts_per_step = 32;  // upper limit: num_rows
   int64_t num_rows = 0;
   LengthSummary prompts;   // tokens
-  bool keeps_all = false;  // else a few very long prompts may be dropped
+  bool keeps_all = false;  // false: a few very long prompts may be dropped
 };
 
 /// How the devices share the model.
@@ -44,12 +44,12 @@ struct NewLayout {
   bool offload = false;
 };
 
-/// The layouts to try, the simplest first: whole models on every device, then cut over 2, 4, ... of them.
+/// Returns the layouts to try, simplest first: full replicas, then tensor parallelism over 2, 4, ... devices.
 std::vector<NewLayout> layouts_of(const NewRun& run, const ModelSpec& spec);
 
-/// The YAML. UserError: a model whose positions leave no room for a response.
+/// Returns the YAML. UserError: the model's context is too short for a response.
 std::string new_config(const NewRun& run, const ModelSpec& spec, const NewLayout& layout);
-/// The YAML of a fine-tuning; `run.prompts` holds the lengths of whole rows, reward and algorithm are not read.
+/// Returns the YAML of a fine-tuning. `run.prompts` holds the lengths of whole rows; reward and algorithm are ignored.
 std::string new_sft_config(const NewRun& run, const ModelSpec& spec);
 
 }  // namespace roll

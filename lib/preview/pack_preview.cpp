@@ -20,11 +20,11 @@ namespace roll {
 
 namespace {
 
-/// A training or forward pass of one role over a step's sequences.
+/// A training or forward pass of a role over the sequences of a step.
 struct Pass {
   Stage stage;
-  std::string role;  // the worker's key
-  std::string who;   // as packing_prefix() has it
+  std::string role;  // key of the worker in the configuration
+  std::string who;   // name in the metrics, see packing_prefix()
   const WorkerConfig& worker;
   Workload workload;
 };
@@ -47,13 +47,13 @@ std::string algorithm_name(const BatchRule& rule) {
   return std::string(name_of(rule.packing.algorithm));
 }
 
-/// A way of packing, as a row of the report.
+/// A packing rule, named as in the report.
 struct NamedRule {
   std::string name;
   BatchRule rule;
 };
 
-/// The configured rule, and for comparison the other algorithm, and prompts shared or not, as they are not configured.
+/// Returns the configured rule and, for comparison, the other algorithm and the other choice of prompt sharing.
 std::vector<NamedRule> rules_of(const BatchRule& configured, const LengthSource& source) {
   std::vector<NamedRule> rules = {{algorithm_name(configured), configured}};
   if (configured.is_packed) {
@@ -75,7 +75,7 @@ std::vector<NamedRule> rules_of(const BatchRule& configured, const LengthSource&
   return rules;
 }
 
-/// A key that is equal for passes with equal plans.
+/// Returns a key that is equal for passes with equal plans.
 std::string plan_key(const Pass& pass, const BatchRule& rule) {
   const PackOptions& p = rule.packing;
   return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", pass.worker.strategy_args.strategy_config.model_ranks(),
@@ -137,7 +137,7 @@ StageReport stage_report(const Config& config, const Pass& pass, const std::vect
   return report;
 }
 
-/// Adds the metrics that training reports of this pass, step by step.
+/// Adds the metrics that training reports for this pass, per step.
 void add_metrics(StageReport& report, const std::string& who) {
   std::map<int64_t, Metrics> steps;
   for (const auto& batch : report.batches) add_packing_metrics(who, batch.plans.front(), steps[batch.step]);
@@ -206,7 +206,7 @@ PackReport pack_preview(const Config& config, const RoleSpecs& specs, const Leng
       report.stages.push_back(stage_report(config, pass, rules, source));
     }
     report.stages[found].roles.push_back(pass.role);
-    if (specs.are_known()) add_metrics(report.stages[found], pass.who);  // training balances FLOPs
+    if (specs.are_known()) add_metrics(report.stages[found], pass.who);  // training balances by FLOPs
   }
   add_budgets(report, config, specs.are_known() ? std::optional(specs.shapes) : std::nullopt, source.steps.front(),
               memory_bytes);

@@ -1,5 +1,5 @@
-// The packing of a run before it runs: every batch of every role is planned by the functions that training plans with,
-// so that the numbers are those that a training reports on the same sequences.
+// Plans the packing of a run for `roll pack-stats`. It uses the trainer's own functions, so the numbers match those of
+// a training on the same sequences.
 #pragma once
 
 #include <optional>
@@ -12,22 +12,21 @@
 
 namespace roll {
 
-/// Shapes of the models whose sequences are planned: those that the configuration uses, or none at all. Without them
-/// work is counted in tokens.
+/// Shapes of all models that the configuration uses, or none. Without shapes, work is counted in tokens.
 struct RoleSpecs {
   RoleShapes shapes{};
-  std::vector<std::string> notes{};  // where they come from, or what follows where there are none
-  std::string why_unknown{};         // why there are none
+  std::vector<std::string> notes{};  // source of the shapes, or the effect of missing ones
+  std::string why_unknown{};         // reason for missing shapes
 
   bool are_known() const { return !shapes.empty(); }
 };
 
-/// All of `arch` (see shape_of; "" when it is not given); else from the config.json of each role's model, or where it
-/// is not on this machine, of the known shape of its name. UserError: a file that is unusable, an unknown `arch`.
+/// Returns shape_of(arch) for all roles if `arch` is set. Otherwise reads each role's config.json, or takes the known
+/// shape of that name if the model is not on this machine. UserError: an unusable file, an unknown `arch`.
 RoleSpecs role_specs(const Config& config, const std::string& arch);
 
-/// `config` as load_config() completes it. UserError: a sequence over the budget (stage, step and sequence are named),
-/// sequences that do not fill whole mini-batches, memory_bytes without known shapes.
+/// Plans all batches; `config` is completed by load_config(). UserError: a sequence exceeds the budget (names stage,
+/// step and sequence), sequences do not fill whole mini-batches, or memory_bytes is set without known shapes.
 PackReport pack_preview(const Config& config, const RoleSpecs& specs, const LengthSource& source,
                         std::optional<double> memory_bytes);
 

@@ -1,4 +1,4 @@
-// The rows of a fine-tuning or a preference optimisation, looked at before it runs.
+// Inspects fine-tuning and preference rows before the run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,9 +15,9 @@ namespace roll {
 
 namespace {
 
-/// What is learnt of rows.
+/// Token counts of fine-tuning or preference rows.
 struct LearntTokens {
-  std::vector<int64_t> lengths{};  // of each sequence
+  std::vector<int64_t> lengths{};  // tokens per sequence
   int64_t learnt = 0;
   std::string text{};
 };
@@ -57,7 +57,7 @@ LoadedRows<PairRow> load(const DpoConfig& config, const DataArgs& data, const st
   return load_pair_rows(config, data, folder, Tokenizer::load(folder));
 }
 
-/// Adds what is known of one data set to `out`; nullopt where it cannot be looked at here.
+/// Adds one data set's lines to `out`; nullopt if it cannot be read on this machine.
 template <class T, class C>
 std::optional<StoredRows<T>> add_rows(const C& config, const DataArgs& data, const char* name, bool offline,
                                       ConfigData& out, bool is_training = false) {

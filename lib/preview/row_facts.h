@@ -1,4 +1,4 @@
-// What a set of data rows holds, whatever it is for: columns, tags, repeated prompts.
+// Counts facts about any data rows: columns, tags, repeated prompts.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,16 @@
 
 namespace roll {
 
+/// Counts over data rows.
 struct RowFacts {
-  std::map<std::string, int64_t> columns;  // rows that have something in the column
+  std::map<std::string, int64_t> columns;  // rows with a value in the column
   std::map<std::string, int64_t> tags, domains;
-  int64_t repeated = 0;             // rows whose prompt an earlier row has
-  int64_t contradicting = 0;        // of those, with another ground truth
+  int64_t repeated = 0;             // rows with the prompt of an earlier row
+  int64_t contradicting = 0;        // repeated rows with another ground truth
   std::string first_contradiction;  // "rows.jsonl:9 has the prompt of rows.jsonl:4"
 };
 
-/// Of rows that come one by one: 40 bytes are kept of each.
+/// Collects the facts row by row; keeps about 40 bytes per row.
 class FactsOfRows {
  public:
   void add(const Row& row);
@@ -39,15 +40,15 @@ class FactsOfRows {
 
   RowFacts facts_;
   std::vector<std::string> files_;
-  std::unordered_map<uint64_t, Seen> first_with_;  // by the prompt's hash
+  std::unordered_map<uint64_t, Seen> first_with_;  // key: hash of the prompt
 };
 
 RowFacts facts_of(const std::vector<Row>& rows);
 
-/// The messages as one line of JSON, or the prompt.
+/// Returns the messages as one line of JSON, or the prompt.
 std::string prompt_text(const Row& row);
 
-/// "deepmath_103k 600, gsm8k 12", the largest first, at most so many of them; "none".
+/// Returns e.g. "deepmath_103k 600, gsm8k 12", largest first, at most `most` entries; "none" if empty.
 std::string counts_text(const std::map<std::string, int64_t>& counts, size_t most = 10);
 
 }  // namespace roll

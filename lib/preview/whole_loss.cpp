@@ -58,7 +58,7 @@ WholeLoss::WholeLoss(const LossStep& step, const Config& config)
   if (config.experience.adv_estimator->reads_energies) step_.energies = tables_.energies;
   if (config.uses_reference()) step_.ref_log_probs = tables_.ref_log_probs;
   if (config.distils()) {
-    // Of a step whose teachers all teach everything, and all say the same.
+    // In the step, every teacher teaches all sequences, and all use the same table.
     double kl_coef = 0;
     for (const auto& [name, teacher] : config.teacher) kl_coef += teacher.opd_kl_coef.value_or(1);
     const at::Tensor d = (tables_.old_log_probs - tables_.ref_log_probs).masked_fill(step_.response_mask().eq(0), 0);

@@ -1,5 +1,5 @@
-// The loss of a mini-batch by its definition: in one batch, on one rank and in float64. The reference of `roll
-// check-loss`, so it shares no code with the trainer's distribution (step/step_index.h, step/updates.h, communicators).
+// Reference loss for `roll check-loss`: one batch, one rank, float64. Shares no code with the trainer's distribution
+// (step/step_index.h, step/updates.h, communicators).
 #pragma once
 
 #include "experience/experience.h"
@@ -13,12 +13,13 @@ struct LossAndGradient {
   at::Tensor gradient;  // float64, with respect to the role's tables: log_probs and entropy, or values
 };
 
+/// Computes loss and gradient of a mini-batch of the step, by role.
 class WholeLoss {
  public:
-  /// UserError: a plug-in that cannot be opened.
+  /// UserError: a plug-in cannot be opened.
   WholeLoss(const LossStep& step, const Config& config);
 
-  /// Loss and gradient of these sequences of the step. UserError: those of the losses; no token counts.
+  /// Return loss and gradient of these sequences of the step. UserError: from the losses; no token counts.
   LossAndGradient actor(const std::vector<int64_t>& mini_batch) const;
   LossAndGradient critic(const std::vector<int64_t>& mini_batch) const;
 

@@ -1,4 +1,4 @@
-// What an agent asks of the policy, as the sampler needs it.
+// A turn that an external agent requests from the policy, in the form that the sampler takes.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace roll {
 
-/// A trajectory so far, and how its next turn is drawn.
+/// A trajectory up to now, and the sampling settings of its next turn.
 struct AgentTurn {
-  std::vector<int64_t> prompt_ids{};  // of the agent's first request
-  std::vector<int64_t> ids{};         // since then, the agent's included
-  std::vector<float> log_probs{};     // of these; 0 for the agent's
-  std::vector<Turn> turns{};          // that share them out
+  std::vector<int64_t> prompt_ids{};  // prompt of the agent's first request
+  std::vector<int64_t> ids{};         // tokens after prompt_ids, the policy's and the agent's
+  std::vector<float> log_probs{};     // one per id in `ids`, nats; 0 for the agent's tokens
+  std::vector<Turn> turns{};          // split of `ids` into turns
   int64_t max_new_tokens = 0;
   std::vector<std::string> stop_strings{};
   bool include_stop_str_in_output = false, skip_special_tokens = true;
-  std::optional<uint64_t> seed{};  // of its random numbers; none: those of its place
+  std::optional<uint64_t> seed{};  // random seed; unset: derived from the trajectory and the position
   template <class F>
   void fields(F& field) {
     field("prompt_ids", prompt_ids), field("ids", ids), field("log_probs", log_probs), field("turns", turns);

@@ -22,7 +22,7 @@ GroupSummary scores_of(int64_t group, const std::vector<size_t>& places, const s
   const auto count = static_cast<double>(places.size());
   scores.mean = sum / count;
   for (const size_t place : places) squares += std::pow(responses[place].score - scores.mean, 2);
-  // Rounding of the mean must not make a group of equal scores disagree.
+  // Equal scores have spread 0, even if the mean was rounded.
   const bool agrees = responses[scores.best].score == responses[scores.worst].score;
   scores.spread = agrees ? 0 : std::sqrt(squares / count);
   return scores;

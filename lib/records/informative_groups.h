@@ -1,5 +1,5 @@
-// Chooses the groups and responses of a step that are shown: best, worst and those that disagree. A function of facts
-// that every rank has.
+// Chooses the groups and responses of a step to show: the best, the worst and the most mixed. Deterministic, so that
+// every rank makes the same choice.
 #pragma once
 
 #include <cstddef>
@@ -8,32 +8,33 @@
 
 namespace roll {
 
-/// What the choice needs of a response.
+/// Input of the choice, per response.
 struct ScoredResponse {
   int64_t group = 0;
   double score = 0;
-  bool is_judged = true;  // false: it is passed over
+  bool is_judged = true;  // false: the response is ignored
 };
 
-/// A group with a judged response. Places are among the responses that were given; the first one wins a tie.
+/// Summary of a group with at least one judged response. Indices refer to the response list; ties go to the first.
 struct GroupSummary {
   int64_t group = 0;
-  double mean = 0, spread = 0;   // spread: standard deviation, 0 where all agree
-  size_t best = 0, worst = 0;    // places
-  std::vector<size_t> places{};  // of its judged responses
+  double mean = 0, spread = 0;   // spread: population standard deviation; 0 if all scores agree
+  size_t best = 0, worst = 0;    // indices of responses
+  std::vector<size_t> places{};  // indices of the judged responses
 };
+/// Returns a summary per group with a judged response, ordered by group.
 std::vector<GroupSummary> group_scores(const std::vector<ScoredResponse>& responses);
 
-/// Indices of the chosen groups; the first one wins a tie.
+/// Indices into the list of groups; ties go to the first.
 struct InformativeGroups {
   size_t best = 0, worst = 0;   // highest and lowest mean
-  std::vector<size_t> mixed{};  // that disagree, widest spread first
+  std::vector<size_t> mixed{};  // groups with different scores, widest spread first
 };
 /// `groups` must not be empty.
 InformativeGroups informative_groups(const std::vector<GroupSummary>& groups);
 
-/// Places of at most `count` responses: best and worst one of the group that disagrees most, best one of the best
-/// group, worst one of the worst group, then pairs of the next groups that disagree. Ascending.
+/// Returns the indices of at most `count` responses, ascending. Priority: best and worst response of the most mixed
+/// group, best response of the best group, worst of the worst group, then pairs of the next mixed groups.
 std::vector<int64_t> informative_responses(const std::vector<ScoredResponse>& responses, int64_t count);
 
 }  // namespace roll

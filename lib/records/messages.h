@@ -1,5 +1,5 @@
-// The messages that ranks send each other while a run trains, beside its metrics (track/metrics.h). A change of a
-// message's fields needs another version.
+// Messages between the ranks of a training run, except metrics (track/metrics.h). Bump a message's version when its
+// fields change.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +31,11 @@ constexpr bool is_known(EnvironmentFault fault) {
   return fault >= EnvironmentFault::kTimeout && fault <= EnvironmentFault::kProtocol;
 }
 
-/// The checkpoint that a run goes on with.
+/// The checkpoint from which a run resumes.
 struct ResumePoint {
   std::filesystem::path folder;  // absolute
   int64_t step = 0;
-  std::optional<double> best_metric;  // of all steps up to it; nullopt: the present metric was not measured in them
+  std::optional<double> best_metric;  // over all steps so far; nullopt: the metric was different or not measured
   Json early_stop;                    // EarlyStop::state(), or null
   template <class F>
   void fields(F& field) {
@@ -46,7 +46,7 @@ struct ResumePoint {
   }
 };
 
-/// The start of a run as its first rank has decided it (run/run_start.h).
+/// The first rank's decision on how the run starts (run/run_start.h).
 struct StartMessage {
   static constexpr MessageKind kMessage{"STRT", 1, "start of the run"};
   std::string folder, run;
@@ -58,7 +58,7 @@ struct StartMessage {
   }
 };
 
-/// A part of a checkpoint's state.json, in the form of the object that it belongs to.
+/// A part of a checkpoint's state.json; the object that saved it defines the content.
 struct StateMessage {
   static constexpr MessageKind kMessage{"STAT", 1, "a state"};
   Json state;
@@ -68,20 +68,20 @@ struct StateMessage {
   }
 };
 
-/// A response that has been sampled and scored.
+/// A response after sampling and scoring.
 struct FinishedSample {
   SampleIndex sample;
-  std::optional<double> score{};  // none: it could not be judged
+  std::optional<double> score{};  // unset: it could not be judged
   template <class F>
   void fields(F& field) {
     field("sample", sample), field("score", score);
   }
 };
 
-/// What has changed in a group of sampling ranks.
+/// Changes in a sampling group since its last message.
 struct SamplingChanges {
   std::vector<FinishedSample> finished;
-  std::vector<int64_t> held;  // prompts of responses that a model has to score
+  std::vector<int64_t> held;  // prompt index of each response that waits for a reward model
   std::vector<SampleIndex> put_back;
   int64_t queue = 0;
   std::optional<StopKind> stop;
@@ -93,17 +93,17 @@ struct SamplingChanges {
   }
 };
 
-/// What a group of sampling ranks sends the others while it samples (collect/rollout_coordinator.h).
+/// Message of a sampling group to the other groups during sampling (collect/rollout_coordinator.h).
 struct SamplingNews {
   static constexpr MessageKind kMessage{"NEWS", 1, "news of sampling"};
-  std::optional<SamplingChanges> changes;  // none: nothing is new
+  std::optional<SamplingChanges> changes;  // unset: nothing changed
   template <class F>
   void fields(F& field) {
     field("changes", changes);
   }
 };
 
-/// Within a group of sampling ranks: its leader sends the news of all groups, the others their own wish to stop.
+/// Exchanged within a sampling group: the leader sends the news of all groups, the others their wish to stop.
 struct GroupMessage {
   static constexpr MessageKind kMessage{"GRUP", 1, "news within a group"};
   std::vector<SamplingNews> news;
@@ -114,7 +114,7 @@ struct GroupMessage {
   }
 };
 
-/// Within a group of sampling ranks: what environments have answered, from its leader, whose they are.
+/// Environment answers, sent within a sampling group by its leader, which runs the environments.
 struct EnvironmentAnswers {
   static constexpr MessageKind kMessage{"ANSW", 4, "answers of environments"};
   struct Answer {
@@ -145,7 +145,7 @@ struct EnvironmentAnswers {
   }
 };
 
-/// From the sampling ranks to the others: whether a rank wishes to stop.
+/// Broadcast from the sampling ranks to the others: the wish to stop, if any.
 struct StopWish {
   static constexpr MessageKind kMessage{"STOP", 1, "a wish to stop"};
   std::optional<StopKind> kind;
@@ -155,7 +155,7 @@ struct StopWish {
   }
 };
 
-/// From the sampling ranks to the others: whether more is sampled once models have judged.
+/// Broadcast from the sampling ranks to the others: true if more is sampled after the reward models have judged.
 struct GoesOn {
   static constexpr MessageKind kMessage{"MORE", 1, "whether sampling goes on"};
   bool goes_on = false;
@@ -182,7 +182,7 @@ struct ResponseLengths {
   }
 };
 
-/// The facts of a rank's responses (step/step_index.h).
+/// The response facts of one rank (step/step_index.h).
 struct FactsMessage {
   static constexpr MessageKind kMessage{"FACT", 5, "facts of responses"};
   std::vector<ResponseFacts> responses;
@@ -192,7 +192,7 @@ struct FactsMessage {
   }
 };
 
-/// A rank's responses with all their data.
+/// The full rollout records of one rank.
 struct Rollouts {
   static constexpr MessageKind kMessage{"ROLL", 6, "rollouts"};
   std::vector<RolloutRecord> records;
@@ -202,7 +202,7 @@ struct Rollouts {
   }
 };
 
-/// Samples of a validation, for the screen and the log.
+/// Validation samples for the screen and the log.
 struct ShownSamples {
   static constexpr MessageKind kMessage{"SHOW", 1, "samples of validation"};
   std::vector<ShownSample> samples;
@@ -212,7 +212,7 @@ struct ShownSamples {
   }
 };
 
-/// What a rank's responses of a validation set were found to be.
+/// Validation results for one rank's responses.
 struct JudgedSamples {
   static constexpr MessageKind kMessage{"EVAL", 2, "judged samples of a validation set"};
   std::vector<JudgedSample> samples;
@@ -222,12 +222,12 @@ struct JudgedSamples {
   }
 };
 
-/// Sizes of the questions, or answers, that a rank is about to send (collect/requests.h).
+/// Sizes of the questions or answers that a rank is about to send (collect/requests.h).
 struct PacketLengths {
   static constexpr MessageKind kMessage{"PACK", 1, "lengths of packets"};
   struct Lengths {
     uint32_t bytes = 0;
-    uint32_t length = 0;  // what a question says of itself
+    uint32_t length = 0;  // length() of a question, e.g. its tokens
     template <class F>
     void fields(F& field) {
       field("bytes", bytes), field("length", length);
@@ -240,7 +240,7 @@ struct PacketLengths {
   }
 };
 
-/// A conversation that a reward model is to score.
+/// A tokenized conversation for a reward model to score.
 struct ScorePrompt {
   static constexpr MessageKind kMessage{"CONV", 1, "a conversation to score"};
   std::vector<int32_t> ids;
@@ -261,10 +261,10 @@ struct ScoreSaid {
   }
 };
 
-/// A question to a judge.
+/// A prompt for a judge model.
 struct JudgeAsked {
   static constexpr MessageKind kMessage{"JUDG", 1, "a question to a judge"};
-  uint64_t name = 0;  // of its random numbers
+  uint64_t name = 0;  // key of its random numbers
   std::vector<int32_t> ids;
   int64_t length() const { return std::ssize(ids); }
   template <class F>
@@ -284,7 +284,7 @@ struct JudgeSaid {
   }
 };
 
-/// A role's first updates, without their gradients' numbers (step/experience_dump.h).
+/// The first updates of a role, without the gradient values (step/experience_dump.h).
 struct FirstUpdateMessage {
   static constexpr MessageKind kMessage{"FRST", 1, "a first update"};
   struct Gradient {

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The share that the end of a file's name, behind its number, stands for; nullopt: it is no part.
+/// Parses the file name's suffix after the step number; nullopt if it does not name a part.
 std::optional<Share> share_in(std::string_view suffix) {
   Share share;
   if (!suffix.starts_with('-') || !suffix.ends_with(".jsonl")) return std::nullopt;
@@ -34,7 +34,7 @@ struct File {
   Share share;
 };
 
-/// The files of a step, by part.
+/// Returns the files of a step, sorted by part.
 std::vector<File> files_of(const fs::path& folder, const std::string& prefix, int64_t number) {
   std::vector<File> files;
   if (!is_there(folder)) return files;
@@ -50,7 +50,7 @@ std::vector<File> files_of(const fs::path& folder, const std::string& prefix, in
   return files;
 }
 
-/// UserError: of several parts, one is missing, or they are not of one set.
+/// UserError: a part is missing, or parts of different sets are mixed.
 void check_parts(const std::vector<File>& files) {
   for (size_t i = 0; i < files.size(); ++i) {
     const Share due{.index = static_cast<int64_t>(i), .count = std::ssize(files)};
@@ -78,7 +78,7 @@ void check_groups(const std::vector<RolloutRecord>& records, int64_t group_size,
                      records.size(), group_size);
 }
 
-/// Checks that each group has one baseline, behind its samples.
+/// UserError: a group does not have exactly one baseline, after its samples.
 void check_baselines(const std::vector<RolloutRecord>& baselines, int64_t num_groups, int64_t group_size,
                      const std::string& origin) {
   for (int64_t group = 0; group < std::max(num_groups, std::ssize(baselines)); ++group) {

@@ -83,9 +83,9 @@ Json to_json(const RolloutRecord& record) {
 
 namespace {
 
-constexpr double kRounding = 1e-3;  // how far above 0 a kernel may round the log-prob of a sure token
+constexpr double kRounding = 1e-3;  // tolerance: a kernel may round the log-prob of a certain token above 0
 
-/// Typed access to the keys of a line, or of an object in it, with located errors.
+/// Typed access to the fields of a line; errors name file and line.
 class Keys {
  public:
   Keys(const Json& json, std::string origin) : json_(json), origin_(std::move(origin)) {}

@@ -1,5 +1,5 @@
-// One response after the rewards: a line of rollouts/step_NNNNNN.jsonl, a public format. Its numbers have 9 significant
-// digits, and a record is made with those, so that a replayed step equals the sampled one.
+// One response after reward scoring: a line of rollouts/step_NNNNNN.jsonl, a public format. Numbers are rounded to 9
+// significant digits in memory too, so that a replayed step equals the sampled one.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace roll {
 
-/// Neighbouring tokens of a response that were drawn by the same weights.
+/// Consecutive response tokens sampled with the same weights.
 struct WeightsRun {
-  int64_t version = 0;  // after so many steps
+  int64_t version = 0;  // number of training steps done
   int64_t num_tokens = 0;
   template <class F>
   void fields(F& field) {
@@ -24,14 +24,14 @@ struct WeightsRun {
   bool operator==(const WeightsRun&) const = default;
 };
 
-/// What a model said in an environment, and what that answered, which lies behind it in the response.
+/// A turn: the model's tokens, followed in the response by the environment's answer.
 struct Turn {
-  int64_t num_tokens = 0;              // of the model, which carry loss
-  int64_t num_environment_tokens = 0;  // of the environment, which carry none; the last turn has 0
+  int64_t num_tokens = 0;              // sampled by the model; they carry loss
+  int64_t num_environment_tokens = 0;  // the environment's answer, without loss; 0 in the last turn
   double reward = 0;
-  bool is_valid = true;   // the environment understood it
-  int64_t state = 0;      // equal where the turn began with the same observation; 32 bits
-  bool is_fresh = false;  // it has a context of its own, whose prompt is what the environment said before it
+  bool is_valid = true;   // the environment could parse the action
+  int64_t state = 0;      // hash of the observation before the turn; 32 bits
+  bool is_fresh = false;  // starts a new context, whose prompt is the environment's answer before it
   template <class F>
   void fields(F& field) {
     field("num_tokens", num_tokens), field("num_environment_tokens", num_environment_tokens);
@@ -40,44 +40,44 @@ struct Turn {
   bool operator==(const Turn&) const = default;
 };
 
+/// A response with its prompt, tokens, log-probs and rewards.
 struct RolloutRecord {
   int64_t step = 0;
   std::string domain;
   std::string prompt_id;
-  int64_t group_index = 0;   // which prompt of the step
-  int64_t sample_index = 0;  // which response of the group
-  /// Greedy, and the last of the group: only its reward is used. Other lines do not have the key.
+  int64_t group_index = 0;   // prompt within the step
+  int64_t sample_index = 0;  // response within the group
+  /// Greedy response at the end of the group; only its reward is used. The JSON key is written only if true.
   bool is_baseline = false;
   std::string prompt;
   std::string response;
   std::vector<int64_t> prompt_ids;
-  std::vector<int64_t> response_ids;  // an environment's between the model's
-  std::vector<float> log_probs;       // the sampler's, one per response token, nats; 0 for an environment's
-  std::vector<Turn> turns{};          // of a response in an environment, whose tokens they share out; only then a key
-  std::vector<WeightsRun> weights{};  // that drew them; none: those of the step's beginning. Only then a line's key
-  /// The experts that the tokens of prompt and response went through, one list for each but the last, which nothing was
-  /// drawn from: Generation::routed_experts; -1 of the last of a context before it. Only where they are recorded with a
-  /// line's key.
+  std::vector<int64_t> response_ids;  // model and environment tokens, interleaved
+  std::vector<float> log_probs;       // from the sampler, one per response token, nats; 0 for environment tokens
+  std::vector<Turn> turns{};          // partition of response_ids; JSON key only for environment rollouts
+  std::vector<WeightsRun> weights{};  // per token run; empty: those of the step's start (no JSON key)
+  /// MoE experts chosen per token of prompt and response, except the last token: see Generation::routed_experts. -1 for
+  /// the last token of a context that another context follows. JSON key only if recorded.
   std::vector<int16_t> routed_experts{};
-  std::string weights_sum{};  // Engine::weights_sum(); only where adapters were sampled with a line's key
+  std::string weights_sum{};  // Engine::weights_sum(); only when adapters were sampled (else no JSON key)
   std::string finish_reason;  // stop | length | stop_string | abort
   bool is_judged = true;      // false: score and reward are null in the line, and 0 here
-  double score = 0;           // the reward's verdict; a line without it: the reward
+  double score = 0;           // the reward's verdict; equals `reward` if the line has no score
   double reward = 0;          // the score after penalties
   Json reward_detail = Json::object();
   std::string ground_truth;
   std::string tag;
-  double difficulty = 0;  // of the prompt's row; 0 where a line does not say
+  double difficulty = 0;  // from the prompt's row; 0 if unset
 
-  /// Tokens of the response that the model drew: its length. What an environment says between turns is none of it.
+  /// Returns the number of response tokens that the model sampled; environment tokens do not count.
   int64_t num_model_tokens() const { return num_model_tokens(0, std::ssize(response_ids)); }
-  /// Those of the response's tokens [begin, end).
+  /// Counts only response tokens in [begin, end).
   int64_t num_model_tokens(int64_t begin, int64_t end) const;
 
-  /// Tokens that routed_experts has lists of.
+  /// Returns the number of tokens with an entry in routed_experts.
   int64_t num_routed() const { return std::ssize(prompt_ids) + std::ssize(response_ids) - 1; }
 
-  /// The keys of every line, in their order.
+  /// Fields of the message between ranks; to_json() makes the line of a file.
   template <class F>
   void core_fields(F& field) {
     field("step", step), field("domain", domain), field("prompt_id", prompt_id);
@@ -103,32 +103,34 @@ struct RolloutRecord {
   bool operator==(const RolloutRecord&) const = default;
 };
 
-/// A number rounded as in a line. Bug: it is not finite.
+/// Rounds a number as the file format does. Bug: it is not finite.
 double as_written(double x);
 
+/// Returns the JSON object of a line in a rollout file.
 Json to_json(const RolloutRecord& record);
 
-/// `origin` is file:line. UserError: a missing or mistyped field, an empty prompt or response, ids that are not
-/// non-negative integers, log_probs whose number is not that of response_ids or that are above 0, a reward or score
-/// beyond kLargestReward, routed_experts that are not a list of equally many numbers for each token but the last.
+/// Parses a record; `origin` is file:line. UserError: a field is missing or mistyped; prompt or response is empty; an
+/// id is negative or no integer; log_probs differs from response_ids in length or has a value above 0; reward or score
+/// exceeds kLargestReward; routed_experts is not one equally long list per token except the last.
 RolloutRecord record_from_json(const Json& json, const std::string& origin);
 
-/// One line per record.
+/// Writes one line per record.
 std::string to_lines(const std::vector<RolloutRecord>& records);
+/// Parses such lines. UserError: as record_from_json().
 std::vector<RolloutRecord> records_from_lines(const std::string& lines, const std::string& origin);
-/// rollouts/step_000012.jsonl for prefix "step_", number 12.
+/// Returns e.g. rollouts/step_000012.jsonl for prefix "step_" and number 12.
 std::filesystem::path numbered(const std::filesystem::path& folder, const std::string& prefix, int64_t number,
                                const std::string& extension);
 
-/// UserError "origin: group ..." for a token id that a model of this vocabulary does not have.
+/// UserError "origin: group ...": a token id is outside the vocabulary.
 void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_size, const std::string& origin);
 
-/// UserError "origin: group ..." for a record without routed_experts, or with others than a model with so many of its
-/// mixtures' experts has: `width` of a token, each below `num_experts`.
+/// UserError "origin: group ...": a record has no routed_experts, not `width` entries per token, or an expert index >=
+/// `num_experts`.
 void check_routed_experts(const std::vector<RolloutRecord>& records, int64_t width, int64_t num_experts,
                           const std::string& origin);
 
-/// Data order: group after group, sample after sample.
+/// Sorts by group_index, then sample_index.
 void sort_records(std::vector<RolloutRecord>& records);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Names a response of a step before it is sampled.
+// Identifies a response of a step before it is sampled.
 #pragma once
 
 #include <compare>
@@ -6,7 +6,7 @@
 
 namespace roll {
 
-/// Response `number` of a prompt of the step.
+/// Response `number` to prompt `prompt` of the step.
 struct SampleIndex {
   int64_t prompt = 0, number = 0;
   template <class F>

@@ -27,7 +27,7 @@ void add_bins(const Json& from, Bins& bins) {
   }
 }
 
-/// The parsed line; nullopt: it is no line of histograms.
+/// Returns the parsed line; nullopt if it holds no histograms.
 std::optional<Json> histogram_line(std::string_view text) {
   try {
     Json line = parse_json(text, kHistogramFile);
@@ -37,7 +37,7 @@ std::optional<Json> histogram_line(std::string_view text) {
       if (line.contains(name)) add_bins(line.at(name), bins);
     }
     return line;
-  } catch (const std::exception&) {  // of parse_json(), or of a member that is missing or mistyped
+  } catch (const std::exception&) {  // from parse_json(), or a missing or mistyped member
     return std::nullopt;
   }
 }
@@ -53,7 +53,7 @@ std::map<int64_t, Json> lines_by_step(std::string_view text, std::vector<std::st
       const auto step = parsed->at("step").get<int64_t>();
       lines[step] = std::move(*parsed);
     } else {
-      num_wrong += end != text.npos;  // the last one may be being written
+      num_wrong += end != text.npos;  // the last line may still be being written
     }
   }
   if (num_wrong > 0)
@@ -70,7 +70,7 @@ Json bins_json(const Bins& bins) {
 Json drawn(const std::map<int64_t, Json>& lines, const char* name, size_t most) {
   const auto has_name = [&](const auto& line) { return line.second.contains(name); };
   const auto count = static_cast<size_t>(std::ranges::count_if(lines, has_name));
-  const size_t size = (count + most - 1) / most;  // steps of a part
+  const size_t size = (count + most - 1) / most;  // steps per part
   Json json{{"s", Json::array()}, {"e", Json::array()}, {"b", Json::array()}};
   Bins bins;
   size_t num_in = 0, num_done = 0;

@@ -5,9 +5,9 @@
 
 namespace roll {
 
-/// From histograms.jsonl: {"rewards": {"s": first steps, "e": last steps, "b": [[[low, high, count], ...], ...]}, ...},
-/// neighbouring steps together in at most `most` parts; {} where the run has none. What is no line of histograms is
-/// left out and named in the run's notes.
+/// Reads histograms.jsonl and merges neighbouring steps into at most `most` parts: {"rewards": {"s": first steps, "e":
+/// last steps, "b": [[[low, high, count], ...], ...]}, ...}; {} if the run has none. Malformed lines are skipped and
+/// counted in the run's notes.
 Json drawn_histograms(RunRecord& run, size_t most);
 
 }  // namespace roll

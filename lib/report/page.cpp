@@ -22,12 +22,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Points of a curve: about as many as a chart has pixels.
+// Points per curve: about the width of a chart in pixels.
 constexpr size_t kPoints = 300;
-constexpr size_t kPointsOfSeveral = 150;  // where runs share a page
-constexpr size_t kHistograms = 80;        // beside each other
+constexpr size_t kPointsOfSeveral = 150;  // if several runs share a page
+constexpr size_t kHistograms = 80;        // histograms side by side
 
-/// The last parts of each path, as many as tell them all apart.
+/// Returns the shortest path suffixes that distinguish the runs.
 std::vector<std::string> short_names(const std::vector<fs::path>& runs) {
   for (size_t num_parts = 1;; ++num_parts) {
     std::vector<std::string> names;
@@ -46,7 +46,7 @@ std::vector<std::string> short_names(const std::vector<fs::path>& runs) {
   }
 }
 
-/// The runs' exp_name where these differ, else the ends of their folders' paths.
+/// Returns exp_name of each run if they differ, else short_names().
 std::vector<std::string> names_of(const std::vector<RunRecord>& runs) {
   std::vector<std::string> names;
   std::vector<fs::path> folders;
@@ -77,7 +77,7 @@ Json warnings_json(const std::vector<LoggedWarning>& warnings) {
   return rows;
 }
 
-/// The steps whose checkpoints are there, whole.
+/// Returns the steps with complete checkpoints.
 std::vector<int64_t> checkpoints_of(const fs::path& run) {
   const CheckpointStore store(run / "checkpoints");
   if (!is_folder(store.folder())) return {};
@@ -144,7 +144,7 @@ std::string report_page(const ReportWish& wish) {
   const Json data = report_data(wish);
   std::string names;
   for (const Json& run : data["runs"]) names += (names.empty() ? "" : ", ") + run["name"].get<std::string>();
-  // The policy lets nothing in from elsewhere, whatever a response makes of the page.
+  // The security policy blocks all outside content, even if a response smuggles HTML into the page.
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

@@ -1,4 +1,5 @@
-// The page of `roll report`: one HTML file with its style, its script and its data, which asks nobody for anything.
+// The page of `roll report`: one self-contained HTML file with style, script and data; it loads nothing from the
+// network.
 #pragma once
 
 #include <filesystem>
@@ -9,16 +10,17 @@
 
 namespace roll {
 
+/// Arguments of `roll report`.
 struct ReportWish {
   std::vector<std::filesystem::path> runs;  // at least one
-  std::vector<int64_t> steps{};             // whose responses are wanted beside those that the page chooses
-  bool is_live = false;                     // the page asks its server for newer data
+  std::vector<int64_t> steps{};             // steps to show in addition to the page's own choice
+  bool is_live = false;                     // the page polls its server for new data
 };
 
-/// What the page shows; page.js says what it reads of it. UserError: as read_run() and shown_responses().
+/// Returns the data that page.js draws. UserError: as read_run() and shown_responses().
 Json report_data(const ReportWish& wish);
 
-/// The page. UserError: as report_data().
+/// Returns the HTML. UserError: as report_data().
 std::string report_page(const ReportWish& wish);
 
 }  // namespace roll

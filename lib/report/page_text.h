@@ -1,4 +1,4 @@
-// Style and scripts of the page, the .css and .js files of this folder, as text in the program.
+// Style and script of the report page, embedded in the binary from this folder's .css and .js files.
 #pragma once
 
 #include <string_view>

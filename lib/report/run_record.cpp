@@ -22,13 +22,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The parsed line of metrics.jsonl; nullopt: it is none.
+/// Returns the parsed line of metrics.jsonl; nullopt if it is malformed.
 std::optional<Json> metrics_line(std::string_view text) {
   try {
     Json line = parse_json(text, "metrics.jsonl");
     const auto step = line.is_object() ? line.find("step") : line.end();
     if (!line.is_object() || step == line.end() || !step->is_number_integer()) return std::nullopt;
-    line.erase("utc");  // no number to draw
+    line.erase("utc");  // not a number to plot
     return line;
   } catch (const UserError&) {
     return std::nullopt;
@@ -36,12 +36,12 @@ std::optional<Json> metrics_line(std::string_view text) {
 }
 
 bool holds_run(const fs::path& folder) {
-  if (is_there(folder / kManifestFile)) return false;  // a checkpoint, which has its run's configuration
+  if (is_there(folder / kManifestFile)) return false;  // a checkpoint, which holds a copy of its run's configuration
   return std::ranges::any_of(std::array{"metrics.jsonl", "config.resolved.yaml", "log.txt", "rollouts"},
                              [&](const char* name) { return is_there(folder / name); });
 }
 
-/// Runs in the folder's folders and in theirs; `latest` is one of them.
+/// Adds runs up to `levels` below the folder. Symbolic links such as `latest` are skipped.
 void add_runs_below(const fs::path& folder, int levels, std::vector<fs::path>& runs) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
@@ -72,7 +72,7 @@ void refuse_no_run(const fs::path& folder) {
                    remedy);
 }
 
-/// The text of one of the run's files; nullopt and a note where it is missing or unreadable.
+/// Reads one of the run's files; nullopt and a note if it is missing or unreadable.
 std::optional<std::string> text_of(const fs::path& file, std::vector<std::string>& notes) {
   try {
     if (is_there(file)) return read_file(file);
@@ -95,7 +95,7 @@ void read_settings(RunRecord& run) {
     std::from_chars(steps->value.data(), steps->value.data() + steps->value.size(), run.wanted_steps);
 }
 
-/// The path of log.txt, which logging_dir may move.
+/// Returns the path of log.txt, which logging_dir may move.
 fs::path log_of(const RunRecord& run) {
   const Setting* const folder = find_setting(run.settings, "logging_dir");
   return (folder && folder->value != "null" ? fs::path(folder->value) : run.folder) / "log.txt";

@@ -1,5 +1,5 @@
-// Reads a run folder, which may be incomplete: the run may be at work, may have been killed in the middle of a line, or
-// may be one of `roll sft`.
+// Reads a run folder for `roll report`. It may be incomplete: the run may be active, killed in the middle of a line, or
+// one of `roll sft`.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +14,33 @@
 
 namespace roll {
 
+/// Everything that the page needs from a run folder, except rollouts.
 struct RunRecord {
   std::filesystem::path folder;
-  bool is_at_work = false;   // a process has the folder
-  bool is_sft = false;       // of `roll sft`, `dpo` or `distill`, which sample nothing
-  int64_t num_steps = 0;     // that metrics.jsonl has
-  int64_t last_step = 0;     // of them
+  bool is_at_work = false;   // a process holds the folder's lock
+  bool is_sft = false;       // run of `roll sft`, `dpo` or `distill`; no rollouts
+  int64_t num_steps = 0;     // steps in metrics.jsonl
+  int64_t last_step = 0;     // largest step in metrics.jsonl
   int64_t wanted_steps = 0;  // max_steps; 0: unknown
   bool is_evaluation = false;
   std::map<std::string, Series> metrics{};
   std::vector<LoggedWarning> warnings{};
   std::vector<Setting> settings{};
-  std::vector<std::string> notes{};  // what is missing or damaged, in words
+  std::vector<std::string> notes{};  // missing or damaged parts, as sentences
 };
 
-/// `folder`; where it leads into a checkpoint, the run that this is of; where it is no run, the one that it holds up to
-/// two levels below. UserError: several, or a checkpoint without its run.
+/// Finds the run that `folder` belongs to: the folder itself, the run around a checkpoint, or the only run up to two
+/// levels below. UserError: it holds several runs, or a checkpoint without its run.
 std::filesystem::path run_at(const std::filesystem::path& folder);
 
-/// UserError: no such folder, a file instead, a folder without a run.
+/// Reads the run. UserError: `folder` is missing, a file, or holds no run.
 RunRecord read_run(const std::filesystem::path& folder);
 
-/// The values of metrics.jsonl by name. A step that is there twice counts as its last line says; what is no line of
-/// metrics is left out and named in `notes`.
+/// Parses metrics.jsonl into series by metric name. The last line of a step wins; malformed lines are skipped and noted
+/// in `notes`.
 std::map<std::string, Series> metrics_in(std::string_view lines, std::vector<std::string>& notes);
 
-/// The folder with the run's rollouts: its own, or the one that its configuration names.
+/// Returns the folder with the run's rollouts: its own, or the one that its configuration names.
 std::filesystem::path rollouts_of(const RunRecord& run);
 
 }  // namespace roll

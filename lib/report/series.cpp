@@ -11,7 +11,7 @@ namespace roll {
 
 namespace {
 
-/// The sum of these metrics up to each step that has the first of them.
+/// Returns the running sum of these metrics over the steps with any of these metrics.
 Series summed(const std::map<std::string, Series>& metrics, const std::vector<std::string>& names, double unit) {
   std::map<int64_t, double> by_step;
   for (const std::string& name : names)
@@ -44,7 +44,7 @@ StepSpan bucket_of(const Series& series, size_t begin, size_t end) {
   return bucket;
 }
 
-/// More digits than a chart shows would double the page.
+/// Six significant digits; more would double the page without a visible effect.
 Json short_float(double value) {
   return std::isfinite(value) ? Json(std::stod(fmt::format("{:.6g}", value))) : Json();
 }

@@ -1,5 +1,5 @@
-// A metric over the steps of a run, and how a long one is drawn: neighbouring steps as one bucket that keeps its
-// extremes, so that no outlier disappears.
+// A metric over the steps of a run, and its reduction for charts: neighbouring steps become one bucket with mean,
+// minimum and maximum, so that outliers stay visible.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,27 @@
 
 namespace roll {
 
+/// Values of a metric by step.
 struct Series {
   std::vector<int64_t> steps;  // ascending
-  std::vector<double> values;  // NaN: the file has no finite number there
+  std::vector<double> values;  // NaN: null or not finite in the file
 };
 
+/// A bucket of neighbouring steps.
 struct StepSpan {
   int64_t first_step = 0, last_step = 0;
-  double mean = 0, lowest = 0, highest = 0;  // of its finite values; NaN where it has none
+  double mean = 0, lowest = 0, highest = 0;  // over finite values; NaN if there are none
 };
 
-/// Equally many neighbours in each of at most `most` buckets; but for the last one, which may have fewer.
+/// Splits the series into at most `most` buckets of equal size; the last may be smaller.
 std::vector<StepSpan> in_buckets(const Series& series, size_t most);
 
-/// For the page: {"s": first steps, "v": values}, and where buckets hold several steps also "e": last steps, "lo" and
-/// "hi". Steps that follow each other are written as the first of them; numbers have 6 significant digits.
+/// Returns chart data: {"s": first steps, "v": values}; if buckets hold several steps, also "e": last steps, "lo" and
+/// "hi". Consecutive steps are written as the first one only. Values have 6 significant digits.
 Json drawn_series(const Series& series, size_t most);
 
-/// What steps can be drawn along instead of their numbers, as far as the metrics tell: "tokens", trained up to and with
-/// each step; "hours" of its steps, validations and waits for checkpoints, without the time between restarts.
+/// Returns alternative x axes: "tokens", trained up to and including each step, and "hours" of steps, validations and
+/// checkpoint waits, without time between restarts. An axis is missing if its metrics are.
 std::map<std::string, Series> axes_of(const std::map<std::string, Series>& metrics);
 
 }  // namespace roll

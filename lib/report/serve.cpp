@@ -17,9 +17,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kOwnHost = "127.0.0.1";
-constexpr double kRest = 10;  // times what making took: the run needs the processors, too
+constexpr double kRest = 10;  // minimum pause between rebuilds, in multiples of the build time: the run needs the CPU
 
-/// A text that changes whenever a run writes a step, a warning or its end.
+/// Returns a string that changes when a run writes a step or a warning, or ends.
 std::string state_of(const std::vector<fs::path>& runs) {
   std::string state;
   for (const fs::path& run : runs)
@@ -42,7 +42,7 @@ HttpResponse refusal(int status, const std::string& why) {
   return uncached(status, "text/plain; charset=utf-8", why + "\n");
 }
 
-/// Caches what was made last, as long as the runs have written nothing new.
+/// Caches a response until the runs write something new.
 class Kept {
  public:
   Kept(const std::vector<fs::path>& runs, std::string type, std::function<std::string()> make)
@@ -76,7 +76,7 @@ class Kept {
 
 void serve_report(ReportWish wish, int port, const std::function<void(int port)>& ready) {
   wish.is_live = true;
-  report_data(wish);  // what is wrong with the runs is said before anything listens
+  report_data(wish);  // reports faulty runs before the server starts
   Kept page(wish.runs, "text/html; charset=utf-8", [&] { return report_page(wish); });
   Kept data(wish.runs, "application/json", [&] { return to_line(report_data(wish)); });
   const std::map<std::string, Kept*> pages{{"/", &page}, {"/data.json", &data}};
@@ -88,7 +88,7 @@ void serve_report(ReportWish wish, int port, const std::function<void(int port)>
     return {.handler = [kept = found->second](const HttpRequest&, HttpReply& reply) {
       try {
         reply.send(kept->get());
-      } catch (const std::exception& error) {  // a run's folder that is gone may come back
+      } catch (const std::exception& error) {  // a missing run folder may come back
         reply.send(refusal(503, error.what()));
       }
     }};

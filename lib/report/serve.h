@@ -1,4 +1,4 @@
-// Serves the page over HTTP to browsers on this machine, while the run goes on.
+// Serves the report page over HTTP on this machine, also while the run is active.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,9 @@
 
 namespace roll {
 
-/// Answers GET / with the page and GET /data.json with its data, made again when the runs have written something;
-/// until the process ends. Only this machine reaches it. `port` 0: a free one. `ready` is called with the port once it
-/// listens. UserError: the page's; the port is taken.
+/// Serves GET / (page) and GET /data.json (its data) on localhost until the process ends. Both are rebuilt after the
+/// runs have written something. `port` 0 picks a free one; `ready` is called with the port once it listens. UserError:
+/// as report_data(), or the port is taken.
 void serve_report(ReportWish wish, int port, const std::function<void(int port)>& ready);
 
 }  // namespace roll

@@ -11,15 +11,15 @@ namespace roll {
 
 namespace {
 
-/// Without the quotes that make a scalar text: a default may have them where the written value needs none.
+/// Returns the value without quotes: the default may be quoted where the written value is not.
 std::string shown(const Node& node) {
   return node.kind == Node::Kind::kScalar ? node.text : flow_text(node);
 }
 
-/// Every value that is no mapping, under its path.
+/// Adds every value except mappings, under its path.
 void add_leaves(const Node& node, const std::string& path, std::vector<Setting>& settings) {
   if (node.kind != Node::Kind::kMap || node.map.empty()) {
-    const bool is_empty = node.kind != Node::Kind::kScalar && node.list.empty();  // which is every list's default
+    const bool is_empty = node.kind != Node::Kind::kScalar && node.list.empty();  // equals the default
     settings.push_back({path, shown(node), is_empty ? std::optional(shown(node)) : std::nullopt});
     return;
   }
@@ -36,7 +36,7 @@ std::map<std::string, std::string> defaults_of(const std::vector<SharedKey>& key
   return defaults;
 }
 
-/// The key under which defaults are listed: a reward's name, which users choose, becomes <name>.
+/// Returns the key as the table of defaults has it: a user-chosen reward name becomes <name>.
 std::string listed_key(const std::string& key) {
   constexpr std::string_view kRewards = "rewards.";
   const size_t end = key.find('.', kRewards.size());

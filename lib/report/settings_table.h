@@ -1,4 +1,4 @@
-// A run's configuration as a flat list, and what of it differs: from the defaults, or between runs.
+// A run's configuration as a flat list, and its differences from the defaults or between runs.
 #pragma once
 
 #include <optional>
@@ -7,25 +7,27 @@
 
 namespace roll {
 
+/// A configuration key with its value and default.
 struct Setting {
   std::string key;  // "actor_train.training_args.learning_rate"
   std::string value;
-  std::optional<std::string> default_value;  // none: the key has no default of its own, as names in a map
+  std::optional<std::string> default_value;  // unset: no default, e.g. for user-chosen names
 
   bool is_changed() const { return default_value != value; }
 };
 
-/// Of config.resolved.yaml's text, in its order. UserError: it is no YAML.
+/// Flattens the text of config.resolved.yaml, in file order. UserError: it is no valid YAML.
 std::vector<Setting> settings_of(const std::string& resolved, const std::string& origin);
 
-/// What a key is set to; nullptr: it is not there.
+/// Returns the setting of a key; nullptr if absent.
 const Setting* find_setting(const std::vector<Setting>& settings, const std::string& key);
 
-/// A key that runs set differently.
+/// A key with different values in several runs.
 struct Difference {
   std::string key;
-  std::vector<std::optional<std::string>> values;  // [run]; none: the run has no such key
+  std::vector<std::optional<std::string>> values;  // [run]; unset: the run lacks the key
 };
+/// Returns the keys whose values are not equal in all runs, ordered by first occurrence.
 std::vector<Difference> differences(const std::vector<std::vector<Setting>>& runs);
 
 }  // namespace roll

@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Calls `take` for each line of a JSON-lines file. Lines that are no JSON, and those for which it throws, are counted
-/// in `run.notes`.
+/// Calls `take` for each line of a JSON-lines file. Lines that are invalid JSON, or for which `take` throws, are
+/// counted in `run.notes`.
 void read_lines(RunRecord& run, const fs::path& file, const std::function<void(Json)>& take) {
   std::ifstream in = open_to_read(file);
   int64_t num_bad = 0;
@@ -41,7 +41,7 @@ void read_lines(RunRecord& run, const fs::path& file, const std::function<void(J
                                     file.filename().string()));
 }
 
-/// The records of a step ("step_") or a validation ("val_"), sorted, without baselines.
+/// Returns the records of a step ("step_") or validation ("val_"), sorted, without baselines.
 std::vector<RolloutRecord> records_of(RunRecord& run, const fs::path& folder, const std::string& prefix,
                                       int64_t number) {
   std::vector<RolloutRecord> records;
@@ -54,9 +54,9 @@ std::vector<RolloutRecord> records_of(RunRecord& run, const fs::path& folder, co
   return records;
 }
 
-constexpr size_t kShownBytes = 4000;  // of a text
+constexpr size_t kShownBytes = 4000;  // per text
 
-/// The text, or of a long one [begin, bytes left out, end].
+/// Returns the text; a long one as [begin, number of bytes left out, end].
 Json shown_text(const std::string& text) {
   if (text.size() <= kShownBytes) return text;
   const std::string begin(whole_characters(text, kShownBytes / 2));
@@ -64,7 +64,7 @@ Json shown_text(const std::string& text) {
   return Json::array({begin, tail - begin.size(), text.substr(tail)});
 }
 
-/// Numbers per token of one response, as samples/ has them; see step/token_samples.h.
+/// Per-token values of each response (group, sample) in the run's samples/ folder; see step/token_samples.h.
 using TokensOf = std::map<std::pair<int64_t, int64_t>, Json>;
 
 TokensOf tokens_of(RunRecord& run, int64_t step) {
@@ -102,7 +102,7 @@ Json response_json(const RolloutRecord& record, const TokensOf& tokens) {
   return response;
 }
 
-/// Best first; of a large group the best and the worst ones, and those with numbers per token.
+/// Responses sorted by score, best first. Large groups keep the best, the worst, and those with per-token values.
 Json group_json(const GroupSummary& group, const std::vector<RolloutRecord>& records, const TokensOf& tokens) {
   std::vector<const RolloutRecord*> members;
   for (const RolloutRecord& record : records)
@@ -150,7 +150,7 @@ Json step_json(RunRecord& run, const fs::path& folder, int64_t step) {
   return json;
 }
 
-/// The steps with the lowest and the highest mean score.
+/// Returns the steps with the lowest and the highest mean score.
 std::vector<int64_t> extreme_steps(const RunRecord& run) {
   const auto found = run.metrics.find("score/mean");
   if (found == run.metrics.end() || found->second.steps.empty()) return {};
@@ -163,8 +163,8 @@ std::vector<int64_t> extreme_steps(const RunRecord& run) {
   return {steps[low], steps[high]};
 }
 
-/// The steps or validations that can be shown. A run that was resumed from an earlier step still has files of later
-/// ones, which it will write again.
+/// Returns the steps or validations that can be shown. A resumed run may still have files of later steps, which it will
+/// write again.
 std::vector<int64_t> available_numbers(const RunRecord& run, const fs::path& folder, const std::string& prefix) {
   std::vector<int64_t> numbers = rollout_numbers(folder, prefix);
   if (run.num_steps > 0) std::erase_if(numbers, [&](int64_t step) { return step > run.last_step; });
@@ -187,7 +187,7 @@ Json answer_json(int64_t step, const RolloutRecord& record) {
           {"text", shown_text(record.response)}};
 }
 
-/// The first response to each prompt.
+/// Returns the first response to each prompt.
 std::map<int64_t, RolloutRecord> firsts_of(std::vector<RolloutRecord> records) {
   std::map<int64_t, RolloutRecord> firsts;
   for (RolloutRecord& record : records) firsts.try_emplace(record.group_index, std::move(record));
@@ -202,7 +202,7 @@ std::vector<int64_t> chosen_steps(const std::vector<int64_t>& available, const s
   for (const int64_t step : telling)
     if (std::ranges::binary_search(available, step)) chosen.insert(step);
   if (!available.empty()) chosen.insert({available.front(), available.back()});
-  // Multiples of a round number: a run that goes on keeps most of those that it had.
+  // Keep multiples of a round number, so that a growing run keeps most of its earlier choice.
   std::vector<int64_t> even = available;
   for (int64_t power = 1; even.size() > most; power *= 10)
     for (const int64_t stride : {2 * power, 5 * power, 10 * power})
@@ -239,7 +239,7 @@ Json shown_validation(RunRecord& run) {
   for (const auto& [prompt, last] : validations.back().second) domains.insert(last.domain);
   const size_t most_of_domain = std::max<size_t>(1, kShownPrompts / std::max<size_t>(1, domains.size()));
   std::map<std::string, size_t> counts;
-  std::map<std::pair<std::string, std::string>, size_t> num_shown;  // of fate and domain
+  std::map<std::pair<std::string, std::string>, size_t> num_shown;  // by fate and domain
   for (const auto& [prompt, last] : validations.back().second) {
     const auto first = validations.front().second.find(prompt);
     if (first == validations.front().second.end()) continue;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kMark = "warning: ";
 
-/// The text behind "2026-11-28T18:12:01Z [rank 3] warning: ", as base/log.h writes it; the first two may be absent.
+/// Returns the text after "2026-11-28T18:12:01Z [rank 3] warning: "; time and rank may be absent (base/log.h).
 std::optional<std::string_view> warning_in(std::string_view line) {
   constexpr size_t kStamp = 21;
   if (line.size() > kStamp && line[10] == 'T' && line[kStamp - 2] == 'Z') line.remove_prefix(kStamp);

@@ -1,4 +1,4 @@
-// The warnings in a run's log.txt.
+// Extracts the warnings from a run's log.txt.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace roll {
 
-/// A warning; those that differ only in numbers are counted as one.
+/// A warning; texts that differ only in numbers are counted together.
 struct LoggedWarning {
-  std::string text;  // the first one's, with the lines that go on
-  std::string last;  // the last one's; empty: there is one only
+  std::string text;  // first occurrence, with its continuation lines
+  std::string last;  // last occurrence; empty if there is only one
   int64_t count = 1;
 };
 
-/// In the order in which they first came.
+/// Returns the warnings, ordered by first occurrence.
 std::vector<LoggedWarning> warnings_in(std::string_view log);
 
 }  // namespace roll

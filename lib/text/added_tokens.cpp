@@ -1,4 +1,4 @@
-// A trie over all tokens finds the leftmost-longest one; options of the token found then widen it or refuse it.
+// A trie finds the leftmost-longest token; the token's options then extend or reject the match.
 #include "text/added_tokens.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace roll {
 
 namespace {
 
-constexpr size_t kMaxContent = 1000;  // a search may look at so many bytes from every place of a text
+constexpr size_t kMaxContent = 1000;  // bounds the search cost per text position
 
 bool word_before(std::string_view text, size_t pos) {
   return pos > 0 && is_word(previous_code_point(text, pos));
@@ -20,7 +20,7 @@ bool word_after(std::string_view text, size_t pos) {
   return pos < text.size() && is_word(next_code_point(text, pos));
 }
 
-/// Where the white space that ends at `pos` begins, but not before `least`.
+/// Returns the start of the white space that ends at `pos`, at least `least`.
 size_t space_start(std::string_view text, size_t pos, size_t least) {
   for (size_t before = pos; before > least && is_white_space(previous_code_point(text, before));) pos = before;
   return pos;
@@ -83,7 +83,7 @@ StringSet::Match StringSet::find(std::string_view text, size_t from) const {
 
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer& normalizer) : tokens_(std::move(tokens)) {
   MatchMemory memory;
-  for (const bool special : {true, false})  // of two tokens that look alike after normalization a special one wins
+  for (const bool special : {true, false})  // special tokens win if two have the same normalized form
     for (size_t i = 0; i < tokens_.size(); ++i) {
       if (tokens_[i].special != special) continue;
       std::string content = tokens_[i].content;
@@ -106,7 +106,7 @@ void AddedTokens::split(std::string_view text, bool normalized, bool parse_speci
     if (token.special && !parse_special) continue;
     if (token.single_word && (word_before(text, match.begin) || word_after(text, match.end))) continue;
     const size_t begin = token.lstrip ? std::max(space_start(text, match.begin, done), done) : match.begin;
-    const size_t end = token.rstrip ? space_end(text, std::max(match.end, done)) : match.end;  // to `done` all is space
+    const size_t end = token.rstrip ? space_end(text, std::max(match.end, done)) : match.end;  // blank up to `done`
     if (begin > done) segments.push_back({done, begin, -1});
     segments.push_back({begin, end, token.id});
     done = end;

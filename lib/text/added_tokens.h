@@ -1,5 +1,5 @@
-// The `added_tokens` of a tokenizer.json: strings that are one token wherever they stand in a text, found before
-// anything else happens to it (`normalized` ones: after normalization).
+// The `added_tokens` of a tokenizer.json: strings that always become one token. They are split off before
+// normalization, or after it if `normalized` is set.
 #pragma once
 
 #include <array>
@@ -13,22 +13,24 @@
 
 namespace roll {
 
+/// An added token and its options, as in HF.
 struct AddedToken {
   std::string content;
   int32_t id = 0;
-  bool special = false;                 // can be read as plain text, and left out of decoded text
-  bool normalized = false;              // looked for in the normalized text, by its own normalized form
-  bool single_word = false;             // only where no word character is next to it
-  bool lstrip = false, rstrip = false;  // takes the white space on that side with it
+  bool special = false;                 // can be treated as plain text, and omitted when decoding
+  bool normalized = false;              // the normalized text is searched for its normalized form
+  bool single_word = false;             // only without adjacent word characters
+  bool lstrip = false, rstrip = false;  // absorbs white space on that side
 };
 
-/// One entry of `added_tokens` or `added_tokens_decoder`; the latter holds the id outside.
+/// Reads an entry of `added_tokens` or `added_tokens_decoder`. The latter holds the id in its key, which the caller
+/// sets.
 AddedToken read_added_token(const JsonView& json);
 
-/// Where the white space that begins at `pos` ends.
+/// Returns the end of the white space that begins at `pos`.
 size_t space_end(std::string_view text, size_t pos);
 
-/// Finds the leftmost, of those the longest, of many strings.
+/// A trie of strings; finds the leftmost match, and the longest one there.
 class StringSet {
  public:
   void add(std::string_view text, int32_t value);
@@ -36,7 +38,7 @@ class StringSet {
 
   struct Match {
     size_t begin, end;
-    int32_t value;  // -1: there is none
+    int32_t value;  // -1: no match
   };
   Match find(std::string_view text, size_t from) const;
 
@@ -50,12 +52,13 @@ class StringSet {
   std::array<bool, 256> starts_{};
 };
 
-/// A part of a text: an added token, or (id -1) text between.
+/// A part of a text: an added token, or plain text (id -1).
 struct Segment {
   size_t begin, end;
   int32_t id;
 };
 
+/// Splits texts at added tokens.
 class AddedTokens {
  public:
   AddedTokens() = default;
@@ -64,11 +67,11 @@ class AddedTokens {
   const std::vector<AddedToken>& tokens() const { return tokens_; }
   bool any_normalized() const { return !normalized_.empty(); }
 
-  /// The token with that id; null: it is none of them.
+  /// Returns the added token with this id; nullptr if there is none.
   const AddedToken* find(int64_t id) const;
 
-  /// Cuts a text into added tokens and what is between; `normalized` says which tokens to look for.
-  /// parse_special false: special tokens are plain text.
+  /// Splits a text into added tokens and plain text. `normalized` selects the tokens to search for. parse_special
+  /// false: special tokens are plain text.
   void split(std::string_view text, bool normalized, bool parse_special, std::vector<Segment>& segments) const;
 
  private:

@@ -77,7 +77,7 @@ size_t Alphabet::independent_prefix(std::string_view word) const {
   return word.size();
 }
 
-/// Collects symbols; an unknown one waits, as the next may share its token.
+/// Collects symbols; delays an unknown one, since the next may be fused with it.
 class Alphabet::Reader {
  public:
   Reader(const Alphabet& alphabet, std::vector<int32_t>& symbols) : alphabet_(alphabet), symbols_(symbols) {}
@@ -87,7 +87,7 @@ class Alphabet::Reader {
     symbols_.push_back(id);
   }
 
-  /// HF puts tokens of bytes before an unknown token that waits, were it of an earlier character; so do we.
+  /// Like HF, puts byte tokens before a delayed unknown token, even of an earlier character.
   void unknown(std::string_view spelling) {
     const auto id_of = [&](char byte) { return alphabet_.byte_tokens_[static_cast<unsigned char>(byte)]; };
     if (std::ranges::all_of(spelling, [&](char byte) { return id_of(byte) >= 0; })) {

@@ -1,5 +1,5 @@
-// The symbols that a word begins with before byte pairs are merged: its bytes (byte-level BPE, as GPT-2), or its
-// characters (as SentencePiece), of which those that the vocabulary lacks may fall back to tokens of single bytes.
+// Initial symbols of a word before BPE merges: its bytes (byte-level BPE, like GPT-2), or its characters (like
+// SentencePiece), optionally with byte fallback for characters missing from the vocabulary.
 #pragma once
 
 #include <array>
@@ -18,44 +18,45 @@ struct StringHash {
   size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
 };
 
-/// Spelling in the file -> id.
+/// Maps a token's spelling in the file to its id.
 using Vocabulary = std::unordered_map<std::string, int32_t, StringHash, std::equal_to<>>;
 
 enum class SymbolKind { kBytes, kCharacters };
 
-/// How the file spells the token of a single byte: "<0x0A>".
+/// Returns the file's spelling of a single-byte token: "<0x0A>".
 std::string byte_token(unsigned char byte);
-/// The byte of such a token; empty for any other one.
+/// Returns the byte of a single-byte token; nullopt for other tokens.
 std::optional<unsigned char> byte_of_token(std::string_view spelling);
 
 struct AlphabetRules {
   SymbolKind kind = SymbolKind::kBytes;
-  bool byte_fallback = false;  // a character without a token becomes those of its bytes, if all of these exist
-  std::string unk_token = {};  // what else is unknown becomes this token, or nothing where there is no such token
-  bool fuse_unk = false;       // neighbours that are unknown share one
+  bool byte_fallback = false;  // unknown characters become byte tokens, if all their bytes have one
+  std::string unk_token = {};  // token for other unknown symbols; dropped if it is missing
+  bool fuse_unk = false;       // consecutive unknown symbols become one unk_token
 };
 
+/// Splits words into initial symbols.
 class Alphabet {
  public:
   Alphabet() = default;
   Alphabet(const Vocabulary& vocabulary, const AlphabetRules& rules);
 
-  /// Replaces `symbols` by the ids that `word` begins with.
+  /// Replaces `symbols` by the initial ids of `word`.
   void read(std::string_view word, std::vector<int32_t>& symbols) const;
 
-  /// Notes that these two tokens may be merged.
+  /// Records that these two tokens may be merged.
   void note_merge(std::string_view left, std::string_view right);
 
-  /// Bytes of `word` up to the first border that no merge crosses. Both sides of it can be encoded apart, so that
-  /// words without a pre-tokenizer, which are whole texts, cost no more than others. Bytes: all of `word`.
+  /// Returns the length in bytes of the prefix of `word` up to the first boundary that no merge crosses; kBytes: all of
+  /// it. Both sides can be encoded separately, which keeps long words (no pre-tokenizer) cheap.
   size_t independent_prefix(std::string_view word) const;
 
  private:
-  /// More characters than these before one count as any.
+  /// With more predecessors than this, a character counts as joining with any.
   static constexpr size_t kMaxBefore = 3;
   struct Character {
     int32_t id = -1;         // -1: not in the vocabulary
-    uint8_t num_before = 0;  // characters before it across which a merge may join, kMaxBefore + 1: any
+    uint8_t num_before = 0;  // predecessors that a merge may join; kMaxBefore + 1: any
     std::array<char32_t, kMaxBefore> before{};
   };
 
@@ -65,10 +66,10 @@ class Alphabet {
 
   AlphabetRules rules_;
   int32_t unk_id_ = -1;
-  std::array<int32_t, 256> byte_ids_{};     // of kBytes; -1: not in the vocabulary
+  std::array<int32_t, 256> byte_ids_{};     // kBytes; -1: not in the vocabulary
   std::array<int32_t, 256> byte_tokens_{};  // with byte_fallback; -1: not in the vocabulary
-  std::vector<Character> characters_;       // of kCharacters, by code point
-  bool is_cut_ = true;                      // no merge is of tokens that stand for other characters than they spell
+  std::vector<Character> characters_;       // kCharacters: indexed by code point
+  bool is_cut_ = true;  // all merged tokens stand for their own spelling, so prefixes can be cut off
 };
 
 }  // namespace roll

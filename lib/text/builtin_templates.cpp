@@ -28,7 +28,7 @@ constexpr std::string_view kQwen25 =
 {%- endif %}
 )";
 
-// Reasoning is kept only in turns after the last question, and in the last turn even when it is empty.
+// Reasoning is kept only after the last user message; the last turn has it even if empty.
 constexpr std::string_view kQwen3 =
     R"({% set last = namespace(question=messages | length - 1, found=false) %}
 {% for message in messages[::-1] %}

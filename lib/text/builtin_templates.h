@@ -1,4 +1,4 @@
-// The built-in chat templates, written in the same Jinja that model folders use.
+// The built-in chat templates, in the Jinja syntax of model folders.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace roll {
 
-/// The source of chatml, qwen2_5, qwen3, llama3 or empty; an empty view for any other name.
+/// Returns the source of chatml, qwen2_5, qwen3, llama3 or empty; an empty view for any other name.
 std::string_view builtin_template(std::string_view name);
 
 std::vector<std::string> builtin_template_names();

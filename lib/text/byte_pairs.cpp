@@ -1,5 +1,5 @@
-// Most words were met before: a cache of one line per word answers first. A short word is merged by scanning its ranks,
-// a long one with a heap, so that no word costs more than n log n.
+// Most words repeat, so a cache with one line per word answers first. Short words scan the ranks; long words use a
+// heap, so that no word costs more than n log n.
 #include "text/byte_pairs.h"
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace roll {
 namespace {
 
 constexpr uint32_t kNoRank = std::numeric_limits<uint32_t>::max();
-// 1 MiB of slots: about a core's second-level cache; more slots hit more often but cost more each.
+// 1 MiB of slots, about a core's L2 cache; more slots hit more often but cost more each.
 constexpr size_t kNumSlots = 1 << 14;
-// Up to here scanning all ranks for the least beats a heap.
+// Up to this length, scanning all ranks is faster than a heap.
 constexpr size_t kShortWord = 64;
 
 uint64_t mix(uint64_t x) {
@@ -86,7 +86,7 @@ void BytePairs::read_merges(const JsonView& json) {
   merges_.resize(std::bit_ceil(2 * json.array().size() + 2));
   uint32_t rank = 0;
   for (size_t i = 0; i < json.size(); ++i) {
-    const FileJson& merge = json.value()[i];  // a view of each of 500,000 would take a second
+    const FileJson& merge = json.value()[i];  // 500,000 JsonViews would take a second
     std::string left, right;
     if (merge.is_array()) {
       if (merge.size() != 2) json.at(i).fail("a merge is two tokens");
@@ -118,7 +118,7 @@ void BytePairs::add_merge(int32_t left, int32_t right, uint32_t rank, int32_t id
   const uint64_t pair = pair_of(left, right);
   size_t i = mix(pair) & (merges_.size() - 1);
   while (merges_[i].pair != kNoPair && merges_[i].pair != pair) i = (i + 1) & (merges_.size() - 1);
-  merges_[i] = {pair, rank, id};  // of a pair listed twice the last counts, as in HF
+  merges_[i] = {pair, rank, id};  // the last of duplicate pairs counts, as in HF
 }
 
 const BytePairs::Merge* BytePairs::find_merge(int32_t left, int32_t right) const {
@@ -171,7 +171,7 @@ void BytePairs::merge_word(std::string_view word, std::vector<int32_t>& symbols)
 }
 
 void BytePairs::merge_short(std::vector<int32_t>& symbols) const {
-  std::array<uint32_t, kShortWord> ranks;  // of the pair (i, i + 1)
+  std::array<uint32_t, kShortWord> ranks;  // ranks[i] is that of the pair (i, i + 1)
   size_t n = symbols.size();
   for (size_t i = 0; i + 1 < n; ++i) ranks[i] = rank_of(symbols[i], symbols[i + 1]);
   while (n > 1) {
@@ -191,7 +191,7 @@ void BytePairs::merge_short(std::vector<int32_t>& symbols) const {
   symbols.resize(n);
 }
 
-/// Symbols as a linked list, with a heap of candidate pairs; stale candidates are recognised when they come up.
+/// Symbols as a linked list with a heap of candidate pairs; stale candidates are dropped when popped.
 struct BytePairs::LongWord {
   struct Candidate {
     uint32_t rank;

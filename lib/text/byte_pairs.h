@@ -1,5 +1,5 @@
-// Byte-pair encoding of one word: starting from its bytes or characters (alphabet.h), the adjacent pair whose merge was
-// learned first is joined, the leftmost of equals, until no pair is in the table (Sennrich et al. 2016).
+// Byte-pair encoding of one word (Sennrich et al. 2016): repeatedly merges the adjacent pair with the lowest rank,
+// leftmost first, starting from bytes or characters (alphabet.h).
 #pragma once
 
 #include <array>
@@ -13,39 +13,39 @@
 
 namespace roll {
 
-/// Ids of words met before. Of bounded size: a newer word takes the place of an older one. One per thread that encodes.
+/// Cache of encoded words with a fixed size; new words replace old ones. Use one per encoding thread.
 class WordCache {
  public:
   WordCache();
 
   static constexpr size_t kMaxBytes = 23, kMaxIds = 9;
 
-  /// Exactly one cache line: the key is the word, zero-padded, then its length.
+  /// One cache line. The key is the zero-padded word and its length.
   struct alignas(64) Slot {
     std::array<uint64_t, 3> key{};
     int32_t num_ids = 0;
     std::array<int32_t, kMaxIds> ids{};
   };
 
-  /// The slot where `word` (at most kMaxBytes) belongs; its key says whether it is there.
+  /// Returns the slot for a word of at most kMaxBytes; the word is cached if the slot's key equals `key`.
   Slot& slot_of(const std::array<uint64_t, 3>& key);
 
-  std::vector<int32_t> symbols;  // room to work in
+  std::vector<int32_t> symbols;  // scratch space
 
  private:
   std::vector<Slot> slots_;
 };
 
+/// The BPE model of a tokenizer.json.
 class BytePairs {
  public:
-  /// The `model` section, of words that begin as symbols of `kind`. UserError: another type than BPE, dropout, subword
-  /// affixes, ids used twice, a merge of or into a token that the vocabulary lacks.
+  /// Reads the `model` section. UserError: the type is not BPE, dropout or subword affixes are set, an id is used
+  /// twice, or a merge needs a token that the vocabulary lacks.
   BytePairs(const JsonView& json, SymbolKind kind);
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
-  /// Appends the ids of `word` (not empty). Symbols that the vocabulary lacks become unk_token, or nothing without one,
-  /// as HF does.
+  /// Appends the ids of `word` (not empty). Like HF, unknown symbols become unk_token, or are dropped without one.
   void encode(std::string_view word, WordCache& cache, std::vector<int64_t>& ids) const;
 
  private:
@@ -70,7 +70,7 @@ class BytePairs {
   void merge_long(std::vector<int32_t>& symbols) const;
 
   Vocabulary vocabulary_;
-  Vocabulary whole_words_;  // by what they stand for; with ignore_merges only
+  Vocabulary whole_words_;  // by decoded text; only with ignore_merges
   Alphabet alphabet_;
   std::vector<Merge> merges_;  // open addressing, power of two
   bool ignore_merges_ = false;

@@ -20,7 +20,7 @@ constexpr std::array<char32_t, 256> make_symbols() {
 }
 
 constexpr std::array<char32_t, 256> kSymbols = make_symbols();
-constexpr size_t kSymbolEnd = 0x100 + 68;  // 68 bytes are not printable
+constexpr size_t kSymbolEnd = 0x100 + 68;  // 68 bytes are unprintable
 
 constexpr std::array<int16_t, kSymbolEnd> make_bytes() {
   std::array<int16_t, kSymbolEnd> bytes{};

@@ -1,4 +1,4 @@
-// GPT-2's spelling of bytes as printable characters, in which byte-level vocabularies are written: "Ġthe" is " the".
+// GPT-2's mapping of bytes to printable characters, used in byte-level vocabularies: "Ġthe" is " the".
 #pragma once
 
 #include <optional>
@@ -7,10 +7,10 @@
 
 namespace roll {
 
-/// The character (UTF-8) that stands for a byte: itself where printable in Latin-1, else U+0100 and up in byte order.
+/// Returns the character (UTF-8) for a byte: itself if printable in Latin-1, else U+0100 and up in byte order.
 std::string byte_symbol(unsigned char byte);
 
-/// The bytes that `spelling` stands for; empty when a character of it stands for no byte.
+/// Returns the bytes of `spelling`; nullopt if a character maps to no byte.
 std::optional<std::string> unspell_bytes(std::string_view spelling);
 
 }  // namespace roll

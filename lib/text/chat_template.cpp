@@ -28,12 +28,12 @@ constexpr const char* kNoneMeant =
 
 using Templates = std::map<std::string, jinja::Template>;
 
-/// Others are for callers that name them.
+/// Keeps only the default and the tool template.
 void add_template(Templates& out, const std::string& name, const std::string& source, const std::string& origin) {
   if (name == kDefault || name == kToolUse) out.insert_or_assign(name, jinja::Template::parse(source, origin));
 }
 
-/// `chat_template` of tokenizer_config.json: a text, or a list or an object of named ones.
+/// Reads `chat_template` of tokenizer_config.json: a string, or a list or object of named templates.
 Templates read_config_templates(const JsonView& json) {
   Templates out;
   const auto add = [&](const std::string& name, const JsonView& source) {
@@ -50,7 +50,7 @@ Templates read_config_templates(const JsonView& json) {
   return out;
 }
 
-/// chat_template.jinja and those beside it; nothing where there are none.
+/// Reads chat_template.jinja and additional_chat_templates/; nullopt if there are none.
 std::optional<Templates> read_template_files(const fs::path& folder) {
   Templates out;
   const fs::path file = folder / "chat_template.jinja", more = folder / "additional_chat_templates";
@@ -76,14 +76,14 @@ Templates native_templates(const fs::path& folder, const std::optional<JsonView>
       folder.string(), fmt::join(builtin_template_names(), ", "));
 }
 
-/// bos_token, eos_token and so on, which templates print.
+/// Returns bos_token, eos_token and so on as template variables.
 Dict special_token_variables(const fs::path& folder) {
   Dict out;
   for (const NamedToken& token : read_named_tokens(folder)) out.emplace_back(token.name, Value(token.spelling));
   return out;
 }
 
-/// [{"type": "text", "text": "a"}, ...] -> "a...".
+/// Joins [{"type": "text", "text": "a"}, ...] to "a...". UserError: a part is not text.
 std::string joined_parts(const Json& parts, const std::string& where) {
   std::string text;
   for (const Json& part : parts) {
@@ -126,7 +126,7 @@ void set(Dict& variables, const std::string& name, Value value) {
 }  // namespace
 
 struct ChatTemplate::Parts {
-  std::string name;  // of the folder or the built-in one, for errors
+  std::string name;  // folder or built-in template, for errors
   Templates bodies;
   Dict variables;
 

@@ -1,7 +1,5 @@
-// Messages -> the prompt text a chat model was trained on.
-//
-// "native" runs the folder's own Jinja template in a small interpreter (jinja/template.h); the others are built in and
-// render what the models' own templates render without tools.
+// Renders chat messages into the prompt text that a model was trained on. "native" runs the model folder's Jinja
+// template (jinja/template.h). Built-in templates render like the models' own ones without tools.
 #pragma once
 
 #include <filesystem>
@@ -14,26 +12,26 @@
 
 namespace roll {
 
-/// Immutable after loading; render may be called from several threads at once. Copies share it.
+/// Immutable after loading; render() is thread-safe. Copies share the data.
 class ChatTemplate {
  public:
-  /// name: native (the folder's own) | qwen2_5 (adds Qwen's default system message) | chatml | qwen3 | llama3 | empty
-  /// (the contents, joined by nothing). "" means native: chat_template.jinja and additional_chat_templates/, else
-  /// `chat_template` of tokenizer_config.json. Of several the one named tool_use renders where the variable `tools` is
-  /// given and not null, else the one named default, as in transformers.
-  /// UserError: unknown name (with the nearest), a native template that is missing, or does not parse (line).
-  /// `enable_thinking`: the variable of this name, which Qwen3's templates look at; nullopt: it is not defined.
+  /// Loads native (the folder's own) | qwen2_5 (adds Qwen's default system message) | chatml | qwen3 | llama3 | empty
+  /// (contents only, concatenated); "" means native. Sources of native: chat_template.jinja and
+  /// additional_chat_templates/, else `chat_template` of tokenizer_config.json. Like transformers, picks the template
+  /// tool_use if the variable `tools` is set, else default. `enable_thinking`: variable of Qwen3's templates; nullopt
+  /// leaves it undefined. UserError: unknown name (suggests the nearest), missing native template, or a syntax error
+  /// (with line).
   static ChatTemplate load(const std::filesystem::path& folder, const std::string& name,
                            std::optional<bool> enable_thinking = {});
 
-  /// The names that `load` takes.
+  /// Returns the names that load() accepts.
   static const std::vector<std::string>& names();
 
-  /// messages: [{"role": "user", "content": "..."}, ...]; content may also be a list of {"type": "text", "text":
-  /// "..."}, which is joined first. As in transformers, keys that are null are left out, and `thinking` or `reasoning`
-  /// is reasoning_content, too; other keys of a message reach the template as they are. `variables` of the template,
-  /// e.g. {"enable_thinking": false} or {"tools": [...]}. UserError: another shape, the template's own raise_exception,
-  /// a construct that fails, with the template's line, or several templates of which none is meant.
+  /// Renders messages: [{"role": "user", "content": "..."}, ...]. content may be a list of {"type": "text", "text":
+  /// "..."}, which is joined. Like transformers, drops null keys and accepts `thinking` or `reasoning` as
+  /// reasoning_content; other keys reach the template unchanged. `variables`: template variables, e.g.
+  /// {"enable_thinking": false} or {"tools": [...]}. UserError: malformed messages, the template's raise_exception or a
+  /// failing construct (with line), or only a tool_use template without tools.
   std::string render(const Json& messages, bool add_generation_prompt, const Json& variables) const;
   std::string render(const Json& messages, bool add_generation_prompt) const;
 

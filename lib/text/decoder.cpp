@@ -1,4 +1,4 @@
-// A chain of steps, each of which rewrites the list of tokens; what is left of them is joined.
+// Runs a chain of steps over the list of tokens and joins the result.
 #include "text/decoder.h"
 
 #include <memory>
@@ -27,7 +27,7 @@ std::string joined(const std::vector<std::string>& tokens) {
   return text;
 }
 
-/// Appends the text of single bytes that stand together, and forgets them.
+/// Appends the text of adjacent byte tokens and clears `bytes`.
 void flush_bytes(std::string& bytes, std::vector<std::string>& tokens) {
   if (valid_utf8_prefix(bytes) == bytes.size()) {
     if (!bytes.empty()) tokens.push_back(bytes);
@@ -59,7 +59,7 @@ size_t num_characters(std::string_view text) {
   return num;
 }
 
-/// One character, as UTF-8.
+/// Returns a one-character string. UserError: it has another length.
 const std::string& one_character(const JsonView& json) {
   if (num_characters(json.string()) != 1) json.fail("must be one character");
   return json.string();
@@ -141,7 +141,7 @@ void TokenDecoder::add_replace(const JsonView& json) {
   });
 }
 
-/// Before Fuse each token loses its first characters, behind it the text does.
+/// Before Fuse, strips the start of each token; after Fuse, the start of the text.
 void TokenDecoder::add_strip(const JsonView& json) {
   const std::string sign = one_character(json.at("content"));
   const int64_t most = json.at("start").id();
@@ -167,7 +167,7 @@ void TokenDecoder::add_metaspace(const JsonView& json) {
 }
 
 std::string TokenDecoder::bytes_behind(const std::string& spelling) const {
-  // A token with a character that stands for no byte decodes to itself, as HF does it.
+  // A token with a character that maps to no byte decodes to itself, as in HF.
   if (is_byte_level_) return unspell_bytes(spelling).value_or(spelling);
   if (joins_by_spaces_) return " " + spelling;
   if (const auto byte = byte_of_token(spelling); byte && has_byte_tokens_) return {static_cast<char>(*byte)};

@@ -1,4 +1,4 @@
-// The `decoder` of a tokenizer.json: from tokens back to text.
+// The `decoder` of a tokenizer.json: converts tokens to text.
 #pragma once
 
 #include <functional>
@@ -11,26 +11,26 @@ namespace roll {
 
 class TokenDecoder {
  public:
-  /// The tokens as the file spells them, with spaces between.
+  /// Joins the spellings of the tokens with spaces.
   TokenDecoder() = default;
 
-  /// Supported: ByteLevel, alone or followed by Fuse; Replace, ByteFallback, Fuse, Strip (on the left), Metaspace, and
-  /// Sequences of these. UserError names another one.
+  /// Supports ByteLevel (alone or before Fuse), Replace, ByteFallback, Fuse, Strip (left only), Metaspace, and
+  /// Sequences of these. UserError: the file has another decoder.
   explicit TokenDecoder(const JsonView& json);
 
-  /// Text is the tokens' bytes_behind(), one after the other, with U+FFFD for what is not UTF-8; text() is not needed.
+  /// True if the text is just the concatenated bytes_behind() of the tokens, with U+FFFD for invalid UTF-8.
   bool is_byte_level() const { return is_byte_level_; }
 
-  /// The bytes that a token adds to a text that it does not begin.
+  /// Returns the bytes that a token adds after the start of a text.
   std::string bytes_behind(const std::string& spelling) const;
 
-  /// Text of tokens, given as the file spells them. Single bytes that stand together and are not UTF-8 together become
-  /// one U+FFFD each. goes_on: more tokens may follow, so single bytes at the end are one U+FFFD, whatever they say.
+  /// Decodes tokens, spelled as in the file. Adjacent byte tokens that are invalid UTF-8 become one U+FFFD each.
+  /// goes_on: more tokens may follow, so byte tokens at the end become a single U+FFFD.
   std::string text(std::vector<std::string> tokens, bool goes_on) const;
 
  private:
   struct Call {
-    bool is_start;  // of a text
+    bool is_start;  // true: the tokens start the text
     bool goes_on;
   };
   using Step = std::function<void(std::vector<std::string>& tokens, const Call& call)>;

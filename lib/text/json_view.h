@@ -1,4 +1,4 @@
-// Reading a model folder's JSON with errors that say where: "tokenizer.json: model.merges[3]: must be ...; ...".
+// Typed access to a model folder's JSON with located errors: "tokenizer.json: model.merges[3]: must be ...; ...".
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace roll {
 
-/// Larger ids are refused: tables are as long as the largest id.
+/// Largest accepted token id; tables grow with it.
 constexpr int64_t kMaxTokenId = (1 << 22) - 1;
 
-/// Whether `value` is an integer in [0, kMaxTokenId].
+/// Returns true if `value` is an integer in [0, kMaxTokenId].
 bool is_token_id(const FileJson& value);
 
-/// A value and how it was reached. Does not own the value.
+/// A value and its path. Does not own the value.
 class JsonView {
  public:
   JsonView(const FileJson& value, std::string origin, std::string path = "")
@@ -28,20 +28,20 @@ class JsonView {
   bool is_null() const { return value_->is_null(); }
   size_t size() const { return value_->size(); }
 
-  /// "file: path", which opens every message about this value.
+  /// Returns "file: path", which starts every message about this value.
   std::string where() const { return path_.empty() ? origin_ : origin_ + ": " + path_; }
 
   /// Throws UserError "file: path = value: rule".
   [[noreturn]] void fail(std::string_view rule) const;
 
-  /// A member of this object. `at`: UserError when it is missing. `get`: empty when missing or null.
+  /// Returns a member of this object. `at`: UserError if it is missing. `get`: nullopt if it is missing or null.
   JsonView at(std::string_view key) const;
   std::optional<JsonView> get(std::string_view key) const;
 
-  /// An element of this array.
+  /// Returns an element of this array.
   JsonView at(size_t index) const;
 
-  /// UserError unless the value has that type.
+  /// UserError: the value does not have this type.
   const JsonView& object() const;
   const JsonView& array() const;
   const std::string& string() const;
@@ -50,7 +50,7 @@ class JsonView {
 
   bool boolean_or(std::string_view key, bool otherwise) const;
 
-  /// UserError when the member is there, not null, and not one of `allowed` values.
+  /// UserError: the member exists, is not null, and is not one of the `allowed` values.
   void only(std::string_view key, std::initializer_list<FileJson> allowed, std::string_view what_to_do) const;
 
  private:

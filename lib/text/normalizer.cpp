@@ -1,4 +1,4 @@
-// A chain of steps, each of which rewrites the text in place.
+// Runs a chain of steps that rewrite the text in place.
 #include "text/normalizer.h"
 
 #include <unicode/bytestream.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kMaxNormalizerDepth = 16;
 constexpr size_t kMaxNormalizerSteps = 64;
-// NFKD makes at most 11 bytes of one; the rest is for what is prepended.
+// NFKD expands a byte to at most 11; the rest is for Prepend.
 constexpr size_t kMaxGrowth = 16, kMaxAdded = 1 << 16;
 constexpr std::string_view kNormalizers =
     "unsupported normalizer; supported: NFC, NFD, NFKC, NFKD, Lowercase, Replace, Prepend, Strip, Sequence";
@@ -35,7 +35,7 @@ const icu::Normalizer2* icu_form(const std::string& form) {
   return form_of;
 }
 
-/// HF's normalization tables are those of Unicode 9: younger characters are left alone and join with nothing.
+/// HF's normalization uses Unicode 9: newer characters stay unchanged and do not compose.
 class UnicodeForm {
  public:
   explicit UnicodeForm(const std::string& form)
@@ -43,7 +43,7 @@ class UnicodeForm {
 
   void operator()(std::string& text) const {
     UErrorCode status = U_ZERO_ERROR;
-    // Normal by today's tables is normal by the older ones too.
+    // Text that is normalized by today's tables is also normalized by older ones.
     if (is_ascii(text) || full_->isNormalizedUTF8(text, status)) return;
     std::string out;
     icu::StringByteSink<std::string> sink(&out);
@@ -86,7 +86,7 @@ void strip(std::string& text, bool left, bool right) {
   text = text.substr(begin, end - begin);
 }
 
-/// Stops when the text has more than `most` bytes, which the caller refuses.
+/// Stops when the text exceeds `most` bytes; the caller then throws.
 void replace(std::string& text, const Pattern& pattern, const std::string& content, size_t most, MatchMemory& memory) {
   std::vector<Span> matches;
   std::string older;

@@ -1,4 +1,4 @@
-// The `normalizer` of a tokenizer.json: what happens to text before it is split.
+// The `normalizer` of a tokenizer.json: rewrites text before it is split.
 #pragma once
 
 #include <functional>
@@ -12,28 +12,28 @@ namespace roll {
 
 class Normalizer {
  public:
-  /// Does nothing.
+  /// Leaves text unchanged.
   Normalizer() = default;
 
-  /// Supported: NFC, NFD, NFKC, NFKD, Lowercase, Replace, Prepend, Strip, Sequence. UserError names another one.
+  /// Supports NFC, NFD, NFKC, NFKD, Lowercase, Replace, Prepend, Strip, Sequence. UserError: the file has another one.
   explicit Normalizer(const JsonView& json);
 
   bool empty() const { return steps_.empty(); }
 
-  /// Changes `text` (valid UTF-8) in place. goes_on: it stands behind other text, so nothing is prepended. UserError
-  /// when a hostile chain of replacements lets it grow without sense.
+  /// Changes `text` (valid UTF-8) in place. goes_on: `text` continues other text, so nothing is prepended. UserError:
+  /// replacements inflate the text beyond a limit.
   void apply(std::string& text, MatchMemory& memory, bool goes_on = false) const;
 
  private:
   struct Call {
-    size_t most;  // bytes that the text may have
+    size_t most;  // maximum bytes of the text
     bool goes_on;
     MatchMemory& memory;
   };
   using Step = std::function<void(std::string& text, const Call& call)>;
   void add(const JsonView& json, int depth);
   std::vector<Step> steps_;
-  std::string where_;  // opens messages
+  std::string where_;  // prefix of error messages
 };
 
 }  // namespace roll

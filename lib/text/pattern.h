@@ -1,4 +1,4 @@
-// What a tokenizer.json splits or replaces by: a plain string, or a regular expression run by PCRE2 (base/regex.h).
+// Search patterns of a tokenizer.json: plain strings, or regular expressions run by PCRE2 (base/regex.h).
 #pragma once
 
 #include <string>
@@ -10,20 +10,19 @@
 
 namespace roll {
 
-/// Immutable; may be used from several threads, each with its own MatchMemory.
+/// Immutable and thread-safe; each thread needs its own MatchMemory.
 class Pattern {
  public:
-  /// Occurrences of a plain string.
+  /// Matches a plain string.
   static Pattern literal(std::string_view text, const std::string& where);
 
-  /// An Oniguruma expression (see pattern_syntax.h). UserError opened by `where` when it is malformed or not supported.
+  /// Matches an Oniguruma expression (pattern_syntax.h). UserError "`where`: ...": it is malformed or unsupported.
   static Pattern regex(std::string_view expression, const std::string& where);
 
   bool is_literal() const { return literal_; }
 
-  /// Appends the matches in `text` (valid UTF-8), leftmost first, not overlapping; an empty match directly after
-  /// another match is none. For an expression, `text` must have passed with_older_characters. UserError when a match
-  /// costs too much.
+  /// Appends the non-overlapping matches in `text` (valid UTF-8), leftmost first. An empty match right after a match is
+  /// skipped. Expressions need a text from with_older_characters. UserError: a match exceeds the cost limit.
   void find_all(std::string_view text, MatchMemory& memory, std::vector<Span>& matches) const;
 
  private:
@@ -31,11 +30,11 @@ class Pattern {
       : regex_(std::move(regex)), name_(std::move(name)), literal_(literal) {}
 
   Regex regex_;
-  std::string name_;  // in error messages
+  std::string name_;  // for error messages
   bool literal_;
 };
 
-/// {"Regex": "..."} or {"String": "..."}, as tokenizer.json writes patterns.
+/// Reads {"Regex": "..."} or {"String": "..."}.
 Pattern read_pattern(const JsonView& json);
 
 }  // namespace roll

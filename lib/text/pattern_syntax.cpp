@@ -13,13 +13,13 @@ namespace roll {
 
 namespace {
 
-constexpr size_t kMaxBytes = 10'000, kMaxTranslated = 4 << 20;  // PCRE2 itself compiles less
+constexpr size_t kMaxBytes = 10'000, kMaxTranslated = 4 << 20;  // below PCRE2's own limit
 constexpr std::string_view kSyntax =
     "supported: literals, ., [...], \\s \\w \\d \\h and their complements, \\p{L} and other categories, "
     "\\p{Han|Hiragana|"
     "Katakana|Hangul}, groups, (?i:...), look-around, alternation, quantifiers, anchors";
 
-// White_Space of Unicode: PCRE2's own \s also holds U+180E, which Oniguruma's does not.
+// Unicode White_Space. PCRE2's own \s also contains U+180E, Oniguruma's does not.
 constexpr std::string_view kSpace =
     "\\x09-\\x0d\\x20\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}";
 constexpr std::string_view kNotSpace =
@@ -31,7 +31,7 @@ constexpr auto kCategories = std::to_array<std::string_view>(
      "Pe", "Pi", "Pf", "Po", "S",  "Sm", "Sc", "Sk", "So", "Z",  "Zs", "Zl", "Zp", "C",  "Cc", "Cf", "Co"});
 constexpr auto kScripts = std::to_array<std::string_view>({"Han", "Hiragana", "Katakana", "Hangul"});
 
-/// The members of an ICU set as the inside of a PCRE2 class: explicit, so that PCRE2's Unicode version does not matter.
+/// Lists an ICU set as ranges for a PCRE2 class, so that PCRE2's Unicode version does not matter.
 std::string class_ranges(const char* icu_pattern) {
   UErrorCode status = U_ZERO_ERROR;
   const icu::UnicodeSet set(icu::UnicodeString::fromUTF8(icu_pattern), status);
@@ -43,7 +43,7 @@ std::string class_ranges(const char* icu_pattern) {
   return out;
 }
 
-/// Oniguruma's \w within a class, and alone, where it has a quirk: superscripts and fractions of Latin-1 are in it.
+/// Oniguruma's \w inside and outside of a class; outside it also contains superscripts and fractions of Latin-1.
 constexpr const char* kWordInClass = "[[:Alphabetic:][:M:][:Nd:][:Pc:]]";
 constexpr const char* kWord = "[[:Alphabetic:][:M:][:Nd:][:Pc:]\\u00b2\\u00b3\\u00b9\\u00bc-\\u00be]";
 
@@ -56,7 +56,7 @@ const std::string& word_ranges_in_class() {
   return kRanges;
 }
 
-/// Case-insensitive matches of these pairs cross character counts in Oniguruma (ss and U+00DF), never in PCRE2.
+/// Oniguruma's case-insensitive matches of these pairs change the length (ss and U+00DF), PCRE2's never do.
 bool folds_together(char a, char b) {
   const auto pair = std::array{static_cast<char>(a | 0x20), static_cast<char>(b | 0x20)};
   return (pair[0] == 's' && (pair[1] == 's' || pair[1] == 't')) ||
@@ -137,11 +137,11 @@ class Translator {
     last_literal_ = 0;
     for (const std::string_view plain : {"(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>"})
       if (starts(plain)) return take(plain.size(), plain);
-    if (!starts("(?")) return take(1, "(?:");  // nothing refers to a capture
+    if (!starts("(?")) return take(1, "(?:");  // captures are not used
     option_group();
   }
 
-  /// (?i: (?-i: (?m: and (?i) at the very start of the pattern.
+  /// Translates (?i: (?-i: (?m: and (?i) at the very start of the pattern.
   void option_group() {
     std::string options;
     size_t i = pos_ + 2;
@@ -166,7 +166,7 @@ class Translator {
     take(1, ")");
   }
 
-  /// {n} {n,} {n,m} {,m}; a following + repeats the whole in Oniguruma, where PCRE2 would make it possessive.
+  /// Translates {n} {n,} {n,m} {,m}. A following + repeats the group in Oniguruma, but is possessive in PCRE2.
   void braces() {
     const size_t close = in_.find('}', pos_);
     const std::string_view inside = in_.substr(pos_ + 1, close == std::string_view::npos ? 0 : close - pos_ - 1);
@@ -203,7 +203,7 @@ class Translator {
     take(1, "]");
   }
 
-  /// What an escape means, inside a class or as an atom of its own.
+  /// Translates an escape, inside or outside of a class.
   void escape(bool in_class) {
     if (pos_ + 1 >= in_.size()) fail("\\", "ends the pattern");
     const char c = in_[pos_ + 1];
@@ -274,7 +274,7 @@ class Translator {
     set(length, class_ranges(fmt::format("[{}[:Script={}:]]", negated ? "^" : "", name).c_str()), false, in_class);
   }
 
-  /// \u0041, \x41 (ASCII only: Oniguruma means a byte), \x{41}.
+  /// Translates \u0041, \x41 (ASCII only: Oniguruma means a byte), \x{41}.
   void code_point() {
     const bool braced = starts("\\x{");
     const size_t begin = pos_ + (braced ? 3 : 2);
@@ -296,8 +296,8 @@ class Translator {
   const std::string& where_;
   std::string out_;
   size_t pos_ = 0;
-  size_t atom_ = 0;        // where in out_ the last repeatable thing starts
-  char last_literal_ = 0;  // 0: the last thing was no plain character
+  size_t atom_ = 0;        // start of the last repeatable item in out_
+  char last_literal_ = 0;  // 0: the last item was no plain character
   bool ignore_case_ = false;
   std::vector<Group> groups_;
 };

@@ -1,4 +1,4 @@
-// Oniguruma's regular-expression syntax (what tokenizer.json holds) rewritten for PCRE2, construct by construct.
+// Translates Oniguruma's regular expressions, as in tokenizer.json, to PCRE2.
 #pragma once
 
 #include <string>
@@ -6,10 +6,9 @@
 
 namespace roll {
 
-/// The PCRE2 pattern (options UTF | UCP | MULTILINE, newline LF) that matches as Oniguruma matches `pattern`.
-/// Differences that are rewritten: \s \w \d \h \v ^ $ \b, {n,m}+ (not possessive there), {,n}, (?m: (dot matches
-/// newline there), \u0041, scripts. UserError with the construct and its offset for those that are not supported,
-/// opened by `where`.
+/// Returns a PCRE2 pattern (options UTF | UCP | MULTILINE, newline LF) that matches like Oniguruma's `pattern`.
+/// Rewrites \s \w \d \h \v ^ $ \b, {n,m}+ (not possessive in Oniguruma), {,n}, (?m: (dot matches newline in Oniguruma),
+/// \u0041 and scripts. UserError "`where`: ...": an unsupported construct, with its offset.
 std::string translate_pattern(std::string_view pattern, const std::string& where);
 
 }  // namespace roll

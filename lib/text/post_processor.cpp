@@ -21,7 +21,7 @@ std::vector<int64_t> special_token_ids(const JsonView& json, const JsonView& pie
   return out;
 }
 
-/// Each template's tokens go around what an earlier one of a Sequence gave.
+/// Adds a template's tokens around those of earlier templates in a Sequence.
 void read_template(const JsonView& json, PostProcessor& out) {
   std::vector<int64_t> before, after;
   bool seen_text = false;
@@ -53,7 +53,7 @@ void read(const JsonView& json, PostProcessor& out, int depth) {
     for (size_t i = 0; i < parts.array().size(); ++i) read(parts.at(i), out, depth + 1);
   } else if (type.string() == "TemplateProcessing") {
     read_template(json, out);
-  } else if (type.string() != "ByteLevel") {  // it only trims offsets
+  } else if (type.string() != "ByteLevel") {  // ByteLevel only trims offsets
     type.fail(kPostProcessors);
   }
 }

@@ -1,4 +1,4 @@
-// The `post_processor` of a tokenizer.json: the special tokens that stand before and after an encoded text.
+// The `post_processor` of a tokenizer.json: special tokens added around an encoded text.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,12 @@
 
 namespace roll {
 
+/// Ids added before and after a text.
 struct PostProcessor {
   std::vector<int64_t> before, after;
 };
 
-/// Supported: TemplateProcessing (its `single` form), ByteLevel (no ids), Sequence. UserError names another one.
+/// Supports TemplateProcessing (`single` form), ByteLevel (adds no ids), Sequence. UserError: the file has another one.
 PostProcessor read_post_processor(const JsonView& json);
 
 }  // namespace roll

@@ -15,10 +15,10 @@ constexpr size_t kMaxSteps = 64;
 constexpr std::string_view kPreTokenizers =
     "unsupported pre-tokenizer; supported: Sequence, Split, Digits, Whitespace, WhitespaceSplit, Metaspace, ByteLevel "
     "(last)";
-// The expression that GPT-2 split by; ByteLevel with use_regex means it.
+// GPT-2's split expression, used by ByteLevel with use_regex.
 constexpr std::string_view kGpt2Words = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-/// A part of a piece: matched by the delimiter, or between two matches.
+/// A part of a piece: a delimiter match, or the text between two matches.
 struct Part {
   Span span;
   bool match;
@@ -26,8 +26,7 @@ struct Part {
 
 using Join = void (*)(const std::vector<Part>& parts, std::vector<Span>& out);
 
-/// The parts; those that `joins` (whether the part before is a match, whether this one is) become one with the part
-/// before them.
+/// Appends the parts. A part is merged with the one before it if `joins(before is a match, this is a match)`.
 template <auto joins>
 void join(const std::vector<Part>& parts, std::vector<Span>& out) {
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -87,7 +86,7 @@ class Split {
   bool invert_;
 };
 
-/// Cuts where kind(character) changes; kind 0 is thrown away, and characters of kind -1 stand alone.
+/// Splits where kind(character) changes; kind 0 is dropped, and characters of kind -1 are single pieces.
 template <int kind(char32_t)>
 void split_by_kind(TextPieces& pieces) {
   pieces.cut_each([&](const Span& span, std::vector<Span>& out) {
@@ -198,7 +197,7 @@ void PreTokenizer::add_byte_level(const JsonView& json) {
     steps_.push_back(Split(Pattern::regex(kGpt2Words, json.where()), kIsolate, false));
 }
 
-/// SentencePiece's spelling of spaces, one before the text included.
+/// Replaces spaces as SentencePiece does, and adds a prefix space as configured.
 void PreTokenizer::add_metaspace(const JsonView& json) {
   enum class Prepend { kAlways, kFirst, kNever };
   const std::string sign = json.at("replacement").string();
@@ -208,7 +207,7 @@ void PreTokenizer::add_metaspace(const JsonView& json) {
   json.only("prepend_scheme", {"always", "first", "never"}, "must be always, first or never");
   const auto scheme = json.get("prepend_scheme");
   const std::string& word = scheme ? scheme->string() : "always";
-  const bool never = !json.boolean_or("add_prefix_space", true);  // how older files say it
+  const bool never = !json.boolean_or("add_prefix_space", true);  // key of older files
   if (never && scheme && word != "never") scheme->fail("add_prefix_space: false says that it is never");
   const Prepend prepend = never || word == "never" ? Prepend::kNever
                           : word == "first"        ? Prepend::kFirst

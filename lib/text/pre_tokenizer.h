@@ -1,4 +1,4 @@
-// The `pre_tokenizer` of a tokenizer.json: cuts text into the words within which byte pairs are merged.
+// The `pre_tokenizer` of a tokenizer.json: splits text into words; BPE merges do not cross words.
 #pragma once
 
 #include <functional>
@@ -12,25 +12,25 @@
 
 namespace roll {
 
-/// A text and where it is cut. Reused from call to call, so that cutting allocates nothing once it is warm.
+/// A text and its pieces. Reuse it between calls to avoid allocations.
 class TextPieces {
  public:
-  /// The whole of `text` (valid UTF-8, kept by the caller) as one piece; none when it is empty.
+  /// Starts with all of `text` (valid UTF-8, owned by the caller) as one piece; no piece if it is empty.
   void reset(std::string_view text);
 
   std::string_view text() const { return text_; }
   const std::vector<Span>& spans() const { return spans_; }
   std::string_view piece(const Span& span) const { return text_.substr(span.begin, span.end - span.begin); }
 
-  /// The piece as regular expressions see it (see with_older_characters): the same bytes, nearly always.
+  /// Returns the piece as regular expressions see it (with_older_characters); usually the same bytes.
   std::string_view older_piece(const Span& span) const { return older_.substr(span.begin, span.end - span.begin); }
 
-  /// Replaces the spans by what `cut(span, out)` appends for each; empty ones are dropped.
+  /// Replaces each span by those that `cut(span, out)` appends; drops empty ones.
   template <class Cut>
   void cut_each(const Cut& cut);
 
-  /// Replaces the text of each piece by what `rewrite(piece, span, out)` appends. It may depend on no letters or signs
-  /// younger than Unicode 14, which regular expressions see as others.
+  /// Replaces each piece's text by the output of `rewrite(piece, span, out)`. It must not depend on letters or signs
+  /// added after Unicode 14, because regular expressions see other characters.
   template <class Rewrite>
   void rewrite_each(const Rewrite& rewrite);
 
@@ -40,25 +40,25 @@ class TextPieces {
   std::string text_storage_, older_storage_;
 };
 
-/// Where a text stands in a larger one, on which it depends whether a space is put before it.
+/// Position of a text in a larger one; decides about prefix spaces.
 struct TextPlace {
-  bool is_first = true;  // in all of the text, special tokens included
-  bool goes_on = false;  // behind ordinary text that was encoded before
+  bool is_first = true;  // at the start of the whole text, special tokens included
+  bool goes_on = false;  // follows ordinary text that was encoded before
 };
 
 class PreTokenizer {
  public:
-  /// The whole text is one word.
+  /// Treats the whole text as one word.
   PreTokenizer() = default;
 
-  /// Supported: Sequence, Split, Digits, Whitespace, WhitespaceSplit, Metaspace, and ByteLevel, which must come last.
-  /// UserError names another one.
+  /// Supports Sequence, Split, Digits, Whitespace, WhitespaceSplit, Metaspace, and ByteLevel (last step only).
+  /// UserError: the file has another one.
   explicit PreTokenizer(const JsonView& json);
 
-  /// Bytes: with ByteLevel.
+  /// Returns kBytes if there is a ByteLevel step.
   SymbolKind symbols() const { return byte_level_ ? SymbolKind::kBytes : SymbolKind::kCharacters; }
 
-  /// Cuts each piece further.
+  /// Splits each piece further.
   void split(TextPieces& pieces, const TextPlace& place, MatchMemory& memory) const;
 
  private:

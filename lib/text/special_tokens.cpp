@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxEndTokens = 1000;
 
-/// Calls `use(view)` when the file is there.
+/// Calls `use(view)` if the file exists.
 template <class Use>
 void with_file(const fs::path& file, const Use& use) {
   if (!is_there(file)) return;
@@ -25,21 +25,21 @@ void with_file(const fs::path& file, const Use& use) {
 
 constexpr auto kNames = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
-/// "token" or {"content": "token", ...}.
+/// Returns the spelling from "token" or {"content": "token", ...}.
 std::string spelling_of(const JsonView& token) {
   return token.value().is_object() ? token.at("content").string() : token.string();
 }
 
 using TokensByName = std::map<std::string, NamedToken>;
 
-/// What a later place says of a name counts; there, null takes the token away.
+/// Later calls override earlier ones; null removes the token.
 void name_token(const JsonView& file, const std::string& name, TokensByName& out) {
   if (!file.value().contains(name)) return;
   out.erase(name);
   if (const auto token = file.get(name)) out[name] = {name, spelling_of(*token), token->where()};
 }
 
-/// Models have names of their own, as image_token; other keys that end alike are flags (add_bos_token).
+/// Models add names such as image_token; other keys with this suffix are flags (add_bos_token).
 void name_config_tokens(const JsonView& config, TokensByName& out) {
   for (const char* name : kNames) name_token(config, name, out);
   for (const auto& [key, value] : config.value().items())

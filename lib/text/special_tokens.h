@@ -1,4 +1,4 @@
-// What the JSON files beside tokenizer.json say about special tokens. All of them are optional.
+// Reads special tokens from the optional JSON files beside tokenizer.json.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,19 @@
 
 namespace roll {
 
+/// A special token with a name.
 struct NamedToken {
-  std::string name, spelling;  // as bos_token, <s>
+  std::string name, spelling;  // e.g. bos_token, <s>
   std::string place;           // "file: bos_token"
 };
 
-/// The tokens that have names, as transformers takes them from these files: special_tokens_map.json goes before
-/// tokenizer_config.json, but does not count where that has an added_tokens_decoder; a null is a name without a token.
-/// UserError: malformed files.
+/// Reads the named tokens like transformers: special_tokens_map.json overrides tokenizer_config.json, but is ignored if
+/// the latter has added_tokens_decoder. A null value removes a name. UserError: a file is malformed.
 std::vector<NamedToken> read_named_tokens(const std::filesystem::path& folder);
 
+/// End tokens and added tokens of a model folder.
 struct SpecialTokens {
-  /// Spelling of eos_token, as read_named_tokens() knows it, else of special_tokens_map.json.
+  /// Spelling of eos_token from read_named_tokens(), else from special_tokens_map.json.
   std::optional<std::string> eos;
   std::string eos_place;  // "file: eos_token"
   /// From generation_config.json, else config.json.
@@ -31,7 +32,7 @@ struct SpecialTokens {
   std::vector<AddedToken> added;
 };
 
-/// UserError: malformed files.
+/// Reads all files of the folder. UserError: a file is malformed.
 SpecialTokens read_special_tokens(const std::filesystem::path& folder);
 
 }  // namespace roll

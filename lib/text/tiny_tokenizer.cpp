@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char *kPad = "<|endoftext|>", *kStart = "<|im_start|>", *kEnd = "<|im_end|>";
 
-/// Learns words: each new merge joins the first two of the tokens that a word has by the merges before it. Merges of
-/// later words rank behind, so a word stays one token.
+/// Learns words: each new merge joins the first two tokens of a word split by the earlier merges. Later merges rank
+/// lower, so a learned word stays one token.
 class MergeList {
  public:
   MergeList() {
@@ -58,7 +58,7 @@ class MergeList {
     return parts;
   }
 
-  /// Index of the pair with the earliest merge, or parts.size().
+  /// Returns the index of the pair with the earliest merge, or parts.size().
   size_t best_pair(const std::vector<std::string>& parts) const {
     size_t best = parts.size(), best_rank = merges_.size();
     for (size_t i = 0; i + 1 < parts.size(); ++i) {

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What one call of encode works in; kept between calls.
+/// Scratch memory of an encode call, reused between calls.
 struct Workspace {
   MatchMemory memory;
   WordCache words;
@@ -32,7 +32,7 @@ struct Workspace {
   std::string normalized;
 };
 
-/// Workspaces for as many threads as encode at once.
+/// Holds one workspace per concurrently encoding thread.
 class WorkspacePool {
  public:
   std::unique_ptr<Workspace> take() {
@@ -52,7 +52,7 @@ class WorkspacePool {
   std::vector<std::unique_ptr<Workspace>> free_;
 };
 
-/// The tokens by id: how the file spells them, and the bytes that they add to a text.
+/// Tokens by id: spelling in the file, and bytes in a text.
 class TokenTable {
  public:
   void set(int64_t id, const std::string& spelling, std::string bytes) {
@@ -76,7 +76,7 @@ class TokenTable {
   std::vector<bool> special_;
 };
 
-/// Special tokens that mark calls of tools, each family's own (environment/marked_calls.h).
+/// Returns true for special tokens that mark tool calls in any model family (environment/marked_calls.h).
 bool marks_calls(std::string_view token) {
   constexpr std::array kMarks{
       "[TOOL_CALLS]",          "[CALL_ID]",           "[ARGS]",       "<tool_call>",      "</tool_call>",
@@ -86,7 +86,7 @@ bool marks_calls(std::string_view token) {
   return std::ranges::find(kMarks, token) != kMarks.end();
 }
 
-/// Sequences are packed and cut by token budgets here, so a file's own truncation and padding have no meaning.
+/// Sequences are packed and cut by token budgets, so the file's truncation and padding are ignored.
 const JsonView& check_version(const JsonView& json) {
   json.only("version", {"1.0"}, "must be \"1.0\"");
   return json;
@@ -141,7 +141,7 @@ struct Tokenizer::Parts {
   PostProcessor post_processor;
   std::vector<AddedToken> added_list;
   Vocabulary added_ids;
-  int64_t next_id = 0;  // of an added token that the model's vocabulary lacks
+  int64_t next_id = 0;  // next id for added tokens outside the model's vocabulary
   AddedTokens added;
   TokenTable table;
   std::vector<int64_t> eos_ids;
@@ -162,7 +162,7 @@ void Tokenizer::Parts::read_added(const JsonView& json) {
   find_added();
 }
 
-/// HF numbers added tokens itself, whatever their "id" says; a file where the two disagree has no single meaning.
+/// HF assigns ids to added tokens and ignores their "id"; a file where both disagree is rejected.
 void Tokenizer::Parts::add(AddedToken token, const JsonView& where) {
   const auto in_model = model.vocabulary().find(token.content);
   const bool is_new = in_model == model.vocabulary().end();
@@ -171,7 +171,7 @@ void Tokenizer::Parts::add(AddedToken token, const JsonView& where) {
     throw user_error("{}: '{}' has id {}, where the vocabulary makes it {}; give it that id", where.where(),
                      token.content, token.id, expected);
   next_id = std::max<int64_t>(next_id, token.id + 1);
-  std::string spelling = token.content;  // HF decodes what it looks for in normalized text
+  std::string spelling = token.content;  // HF decodes to the normalized form
   MatchMemory memory;
   if (token.normalized) normalizer.apply(spelling, memory);
   table.set(token.id, spelling, decoder.bytes_behind(spelling));
@@ -180,7 +180,7 @@ void Tokenizer::Parts::add(AddedToken token, const JsonView& where) {
   added_list.push_back(std::move(token));
 }
 
-/// tokenizer_config.json may list tokens that tokenizer.json lacks.
+/// Adds tokens of tokenizer_config.json that tokenizer.json lacks.
 void Tokenizer::Parts::add_missing(const std::vector<AddedToken>& tokens, const std::string& file) {
   const FileJson nothing;
   for (const AddedToken& token : tokens)
@@ -302,7 +302,7 @@ std::vector<int64_t> Tokenizer::encode_behind(std::span<const int64_t> before, s
 std::string Tokenizer::disarmed(std::string text) const {
   for (const AddedToken& token : parts_->added.tokens()) {
     if (!token.special) continue;
-    const size_t first = next_character(token.content, 1);  // bytes of its first character
+    const size_t first = next_character(token.content, 1);  // bytes of the first character
     std::string apart;
     size_t done = 0;
     for (size_t at = 0; (at = text.find(token.content, at)) != std::string::npos; done = at) {

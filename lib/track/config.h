@@ -1,4 +1,4 @@
-// Keys of what is shown and recorded.
+// Configuration keys of metrics tracking and profiling.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace roll {
 
-/// Where metrics go: files, none is sent anywhere.
+/// Destinations of metrics. All are local: nothing is uploaded.
 enum class TrackerKind { kStdout, kJsonl, kTensorboard, kCsv, kMlflow, kWandb, kService };
 constexpr auto names_of(TrackerKind) {
   return std::to_array<Named<TrackerKind>>({{TrackerKind::kStdout, "stdout"},

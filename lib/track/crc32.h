@@ -1,4 +1,4 @@
-// Checksums of 32 bits, as files of others have them.
+// Reflected CRC-32 checksums, as used by third-party file formats.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace roll {
 
-/// `kPolynomial` with its bits reversed: 0xEDB88320 gives zlib's CRC-32, 0x82F63B78 CRC-32C (Castagnoli; iSCSI).
+/// `kPolynomial` is bit-reversed: 0xEDB88320 gives zlib's CRC-32, 0x82F63B78 gives CRC-32C (Castagnoli; iSCSI).
 template <uint32_t kPolynomial>
 uint32_t crc32(std::string_view bytes) {
   static constexpr auto kTable = [] {

@@ -1,4 +1,4 @@
-// metrics.csv: a row per step, a column per metric. A metric that is first seen later gets its column then.
+// metrics.csv: a row per step, a column per metric. A metric that first appears later adds a column.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -14,14 +14,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A metric's name in one line: readers of lines, of which we are one, would take a break in it for a row's end.
+/// Replaces line breaks in a metric's name, which line-based readers such as truncate_csv() would misread.
 std::string column_of(std::string name) {
   for (char& c : name)
     if (c == '\n' || c == '\r') c = ' ';
   return name;
 }
 
-/// RFC 4180: only names of domains and tags can hold what needs quotes.
+/// Quotes a cell by RFC 4180; only names with domains or tags can need it.
 std::string cell(const std::string& name) {
   if (name.find_first_of(",\"") == std::string::npos) return name;
   std::string quoted = "\"";
@@ -79,7 +79,7 @@ class CsvSink : public Sink {
   }
 
  private:
-  /// Rewrites the file with `more` columns, which are empty in the rows that are there.
+  /// Rewrites the file with `more` new columns, empty in existing rows.
   void widen(size_t more) {
     std::string text = columns_[0];
     for (size_t i = 1; i < columns_.size(); ++i) text.append(",").append(cell(columns_[i]));

@@ -9,7 +9,7 @@ namespace roll {
 
 namespace {
 
-/// Averages neighbouring values so that at most `most` are left; a group without a finite value is NaN.
+/// Averages neighbours down to at most `most` values; a group without a finite value gives NaN.
 std::vector<double> condensed(const std::vector<double>& values, size_t most) {
   if (values.size() <= most) return values;
   std::vector<double> groups(most, 0);
@@ -23,7 +23,7 @@ std::vector<double> condensed(const std::vector<double>& values, size_t most) {
   return groups;
 }
 
-/// A braille character is 2 x 4 dots; this is the bit of the dot at (x, y), y downwards.
+/// Returns the bit of the dot at (x, y) in a braille character of 2 x 4 dots; y points down.
 int dot_bit(int x, int y) {
   return y == 3 ? (x ? 0x80 : 0x40) : 1 << (y + 3 * x);
 }

@@ -1,4 +1,4 @@
-// A small curve for the end of a run, in the terminal's own characters.
+// Draws a small curve in braille characters for the terminal.
 #pragma once
 
 #include <string>
@@ -6,9 +6,8 @@
 
 namespace roll {
 
-/// `values` over their index as braille dots, `width` x `height` characters plus an axis with the smallest and largest
-/// value; lines end in '\n'. More values than 2 * width are averaged in groups. NaNs leave gaps. "" when nothing is
-/// finite.
+/// Plots `values` over their index, `width` x `height` characters, plus an axis with the smallest and largest value;
+/// lines end in '\n'. More than 2 * width values are averaged in groups. NaNs leave gaps. "" if no value is finite.
 std::string plot_curve(const std::vector<double>& values, int width, int height);
 
 }  // namespace roll

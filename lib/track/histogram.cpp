@@ -14,9 +14,9 @@ namespace roll {
 namespace {
 
 constexpr std::string_view kPrefix = "histogram/";
-// Bin k is around value_at(k): evenly spaced up to kEven, where the spacing begins to grow with the value.
+// Bin k is centred at value_at(k): evenly spaced up to kEven, then exponentially.
 constexpr double kWidth = 0.1, kEven = 2;
-constexpr double kLastBin = 300;  // at 2.4e6; larger values are in it
+constexpr double kLastBin = 300;  // at 2.4e6; also counts larger values
 
 double value_at(double bin) {
   const double beyond = std::abs(bin) * kWidth / kEven - 1;
@@ -32,7 +32,7 @@ double edge_below(int bin) {
   return std::stod(fmt::format("{:.4g}", value_at(bin - 0.5)));
 }
 
-/// The name and the bin of a metric "histogram/name/12"; nullopt for another metric.
+/// Splits "histogram/name/12" into name and bin; nullopt for another metric.
 std::optional<std::pair<std::string, int>> bin_in(std::string_view metric) {
   if (!metric.starts_with(kPrefix)) return std::nullopt;
   metric.remove_prefix(kPrefix.size());

@@ -1,6 +1,6 @@
-// How a step's values spread: counts in bins whose edges never change, so that ranks, steps and runs add up. Bins are
-// 0.1 wide between -2 and 2, and a twentieth of the value beyond. They travel as metrics, "histogram/<name>/<bin>@sum",
-// and are written to a file of their own, because a bin is no curve.
+// Histograms of a step's values. Bin edges are fixed, so that counts of ranks, steps and runs can be added. Bins are
+// 0.1 wide in [-2, 2] and about 5 % of the value outside. Counts travel as metrics "histogram/<name>/<bin>@sum". They
+// go to a file of their own, since single bins are useless as curves.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,14 +12,14 @@
 
 namespace roll {
 
-/// A line for each step that has some: {"step": 12, "rewards": ..., ...}.
+/// One line per step that has histograms: {"step": 12, "rewards": ..., ...}.
 constexpr const char* kHistogramFile = "histograms.jsonl";
 
-/// The values of a tensor of any shape; what is not finite is in no bin.
+/// Adds the values of a tensor of any shape; non-finite values are skipped.
 void add_histogram(const std::string& name, const at::Tensor& values, Metrics& metrics);
 
-/// Takes the bins out of a step's values: {"rewards": [[low, high, count], ...], ...}, bins ascending, empty ones left
-/// out. At most 601 of each, and seldom 60.
+/// Moves the bins out of a step's values: {"rewards": [[low, high, count], ...], ...}. Bins ascend; empty ones are
+/// omitted. At most 601 bins per name, rarely 60.
 Json take_histograms(MetricValues& values);
 
 }  // namespace roll

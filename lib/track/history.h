@@ -1,4 +1,4 @@
-// The metrics of a run's steps so far, as what is shown and warned of reads them.
+// History of a run's metrics, read by the screen, the step line and the warning rules.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,17 @@ struct MetricPoint {
 };
 using MetricPoints = std::span<const MetricPoint>;
 
+/// All metrics of a run, as points by step.
 class MetricHistory {
  public:
-  /// Steps come in ascending order. Values that are not finite are left out.
+  /// Adds a step; steps must ascend. Non-finite values are skipped.
   void add(int64_t step, const MetricValues& values);
 
-  /// The points of a metric, ascending; none where there is no such metric.
+  /// Returns the points of a metric, ascending; empty if it is unknown.
   MetricPoints of(std::string_view name) const;
-  /// Its newest `count` points, or fewer.
+  /// Returns the newest `count` points of a metric, or all if there are fewer.
   MetricPoints last(std::string_view name, size_t count) const;
-  /// The newest step; -1 before the first.
+  /// Returns the newest step; -1 if empty.
   int64_t step() const { return step_; }
 
  private:
@@ -37,9 +38,11 @@ class MetricHistory {
   std::map<std::string, std::vector<MetricPoint>, std::less<>> points_;
 };
 
+/// Returns the mean value; NaN without points.
 double mean_of(MetricPoints points);
 
-/// Reads what make_jsonl_sink() wrote, step by step; nothing where there is no file. UserError: file:line.
+/// Reads a file of make_jsonl_sink() step by step; does nothing if it is missing. UserError "file:line": a line is
+/// malformed, or its step not greater than the last.
 void read_metrics(const std::filesystem::path& file,
                   const std::function<void(int64_t step, const MetricValues& values)>& take);
 

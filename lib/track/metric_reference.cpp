@@ -248,7 +248,7 @@ const Topic kTopics[] = {{"how it goes", kLearning},
                          {"roll dpo", kDpo},
                          {"roll distill", kDistill}};
 
-/// `pattern` with '*' for any characters but '/'.
+/// Matches `pattern`, in which '*' matches any characters except '/'.
 bool fits(std::string_view name, std::string_view pattern) {
   const size_t star = pattern.find('*');
   if (star == std::string_view::npos) return name == pattern;
@@ -298,7 +298,7 @@ std::string metric_table(std::string_view pattern, bool markdown) {
 std::string tag_in_metric(const std::string& tag) {
   constexpr std::string_view kOurs = "all", kMark = " (tag)";
   std::string_view rest = tag;
-  while (rest.ends_with(kMark)) rest.remove_suffix(kMark.size());  // so that a tag "all (tag)" stays another one
+  while (rest.ends_with(kMark)) rest.remove_suffix(kMark.size());  // keeps the tag "all (tag)" distinct
   return rest == kOurs ? tag + std::string(kMark) : tag;
 }
 

@@ -1,5 +1,4 @@
-// What the metrics of a run mean: one row each, for `roll metrics` and `roll explain`. A test asks for every metric
-// that runs write.
+// Descriptions of all metrics, for `roll metrics` and `roll explain`. A test checks that every written metric has one.
 #pragma once
 
 #include <string>
@@ -8,29 +7,29 @@
 
 namespace roll {
 
+/// Description of a metric, or of a pattern of metrics.
 struct MetricWords {
-  const char* name;   // '*' stands for any part between two '/', or any end of one
-  const char* unit;   // "" for numbers without one
-  const char* words;  // a sentence's beginning, in lower case
+  const char* name;   // '*' matches any characters except '/'
+  const char* unit;   // "" for dimensionless numbers
+  const char* words;  // description, starting in lower case
 };
 
-/// The row of a metric as metrics.jsonl names it, with or without its domain (`<domain>/NAME`,
-/// where a row says "by domain", is NAME of that domain's responses); nullptr: none.
+/// Finds the row of a metric by its name in metrics.jsonl. <domain>/NAME matches NAME if its row says "by domain".
+/// nullptr if there is none.
 const MetricWords* find_metric(std::string_view name);
 
-/// A line for each row whose name or words hold `pattern` (case does not count), or a Markdown table of them, under
-/// headings; "" where there is none.
+/// Lists rows whose name or words contain `pattern` (case-insensitive), one per line or as Markdown tables, under
+/// headings; "" if none match.
 std::string metric_table(std::string_view pattern, bool markdown);
 
-/// `tag` as a part of a metric's name, as in val_correct/<tag>/mean: itself, but for "all", which is ours there and
-/// becomes "all (tag)". No two tags become one.
+/// Returns `tag` as used in metric names such as val_correct/<tag>/mean. "all" is reserved and becomes "all (tag)"; the
+/// mapping is one-to-one.
 std::string tag_in_metric(const std::string& tag);
 
-/// Whether metrics DOMAIN/NAME hold names of tags or of plug-ins' metrics, so that a domain of this name could write
-/// one of them a second time.
+/// Returns true if metrics DOMAIN/NAME contain tags or plug-in names, so that a reward domain of this name could clash.
 bool is_open_family(std::string_view domain);
 
-/// The names, for "did you mean".
+/// Returns all names, for "did you mean" hints.
 std::vector<std::string> metric_names();
 
 }  // namespace roll

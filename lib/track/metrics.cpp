@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kSuffixes = {"mean", "sum", "max", "min", "std", "p50", "p99"};
 
-/// Index into kSuffixes; "" when the name is well formed, else what is wrong with it.
+/// Sets the index into kSuffixes. Returns "" if the name is well formed, else the problem.
 std::string find_suffix(std::string_view name, size_t& index) {
   const size_t at = name.rfind('@');
   index = 0;
@@ -30,7 +30,7 @@ std::string find_suffix(std::string_view name, size_t& index) {
                      did_you_mean(suffix, {kSuffixes.begin(), kSuffixes.end()}));
 }
 
-/// NaN wins, whichever side it is on.
+/// NaN wins on either side.
 double larger(double a, double b) {
   return std::isnan(a) || a > b ? a : b;
 }
@@ -38,7 +38,7 @@ double smaller(double a, double b) {
   return std::isnan(a) || a < b ? a : b;
 }
 
-/// Linear between the two nearest ranks, as NumPy's default. NaN when any value is.
+/// Interpolates linearly between the nearest ranks, like NumPy's default. NaN if any value is NaN.
 double quantile(std::vector<double> values, double q) {
   if (std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); })) return std::nan("");
   const double place = q * static_cast<double>(values.size() - 1);
@@ -90,7 +90,7 @@ void Metrics::add_values(std::string_view name, const at::Tensor& values) {
   add_values(name, std::span(host.data_ptr<double>(), static_cast<size_t>(host.numel())));
 }
 
-/// @std: Chan, Golub and LeVeque's pairwise update of mean and squares.
+/// @std uses the pairwise update of mean and squares by Chan, Golub and LeVeque.
 void Metrics::merge_entry(Entry& into, const Entry& from) {
   if (from.weight == 0) return;
   if (into.weight == 0) {
@@ -149,7 +149,7 @@ MetricValues Metrics::values() const {
   return values;
 }
 
-/// What is kept of an entry of its kind.
+/// Calls `use` for the numbers that the entry's kind stores.
 template <class SomeEntry, class F>
 void Metrics::for_each_number(SomeEntry& entry, const F& use) {
   use(entry.weight);

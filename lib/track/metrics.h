@@ -1,8 +1,7 @@
-// The numbers of one step, gathered over micro-batches and ranks, then reduced the way the name's suffix says:
-// @mean (also without suffix; weighted by the true counts), @sum, @max, @min, @std (n - 1), @p50, @p99.
-// Shown without the suffix, which the last '@' opens: a name with a user's text in it has its suffix written out.
-// What is kept is enough to merge exactly: the result does not depend on how the values were split over micro-batches
-// and ranks (but for rounding in the last bits).
+// Metrics of one step, merged over micro-batches and ranks. The suffix chooses the reduction: @mean (default; weighted
+// by counts), @sum, @max, @min, @std (n - 1), @p50, @p99.
+// The suffix starts at the last '@' and is not shown; names with user text must always have one. Merging is exact up to
+// rounding: it does not depend on the split over micro-batches and ranks.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,44 +17,45 @@
 
 namespace roll {
 
-/// (shown name, value) in the order of the names.
+/// (shown name, value), sorted by name.
 using MetricValues = std::vector<std::pair<std::string, double>>;
 
+/// Accumulates values by metric name.
 class Metrics {
  public:
   enum class Kind : uint8_t { kMean, kSum, kMax, kMin, kStd, kP50, kP99 };
   friend constexpr bool is_known(Kind kind) { return kind <= Kind::kP99; }
 
-  /// What is sent to another rank. Names are most of it, and may be left out where the reader has them.
+  /// Message to another rank. Names are most of its size; leave them out if the receiver has them.
   struct Message {
     static constexpr MessageKind kMessage{"METR", 1, "metrics"};
-    std::map<std::string, Kind> names;       // none: the reader has them
-    std::vector<double> numbers;             // of each name: a weight, and what its kind keeps
-    std::vector<std::vector<double>> lists;  // of each quantile: its values
+    std::map<std::string, Kind> names;       // empty: the receiver has them
+    std::vector<double> numbers;             // per name: the weight, then the kind's state
+    std::vector<std::vector<double>> lists;  // per quantile metric: its values
     template <class F>
     void fields(F& field) {
       field("names", names), field("numbers", numbers), field("lists", lists);
     }
   };
 
-  /// `weight`: how many tokens, sequences, ... the value is the mean of; only @mean and @std look at it.
-  /// Weight 0 says "nothing here". Bug: an unknown suffix, a negative weight, one shown name under two suffixes.
+  /// Adds a value. `weight`: number of tokens, sequences, ... behind it; only @mean and @std use it. Weight 0 adds
+  /// nothing. Bug: an unknown suffix, a negative weight, one shown name with two suffixes.
   void add(std::string_view name, double value, double weight = 1);
-  /// Each value with weight 1.
+  /// Adds each value with weight 1.
   void add_values(std::string_view name, std::span<const double> values);
-  /// All elements of a tensor of any shape, floating or integer dtype.
+  /// Adds all elements of a tensor of any shape, floating or integer dtype.
   void add_values(std::string_view name, const at::Tensor& values);
 
-  /// As if all that `other` was given had been given to this one, under `prefix` + its name.
+  /// Adds everything that was added to `other`, under `prefix` + name.
   void merge(const Metrics& other, const std::string& prefix = "");
-  /// For another rank; from() gives an equal object.
+  /// Makes a message; from() restores an equal object.
   Message message(bool with_names = true) const;
-  /// `known`: has the names that may be left out. Bug: numbers for other names.
+  /// `known` supplies names that the message leaves out. Bug: the numbers do not fit these names.
   static Metrics from(const Message& message, const Metrics& known = {});
-  /// Whether both have the same names, of the same kinds.
+  /// Returns true if both have the same names and kinds.
   bool has_names_of(const Metrics& other) const;
 
-  /// Reduced; a name that got nothing (total weight 0) is left out. A NaN that was added stays visible.
+  /// Returns the reduced values; names with total weight 0 are left out. NaN inputs give NaN.
   MetricValues values() const;
   bool empty() const { return entries_.empty(); }
   void clear() { entries_.clear(); }
@@ -64,7 +64,7 @@ class Metrics {
   struct Entry {
     Kind kind = Kind::kMean;
     double weight = 0;        // total weight (kMean, kStd), or the count
-    double value = 0;         // @mean: weighted sum; @std: mean; @sum, @max, @min: themselves
+    double value = 0;         // @mean: weighted sum; @std: mean; @sum, @max, @min: the result
     double squares = 0;       // kStd: weighted sum of squared distances from the mean
     std::vector<double> all;  // kP50, kP99
   };
@@ -78,7 +78,7 @@ class Metrics {
   std::map<std::string, Entry> entries_;  // by shown name
 };
 
-/// UserError "origin: metric 'name': ..." for names that come from outside (a plug-in, a config).
+/// UserError "origin: metric 'name': ...": a name from outside (plug-in, config) is malformed.
 void check_metric_name(std::string_view name, const std::string& origin);
 
 }  // namespace roll

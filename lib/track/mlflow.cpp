@@ -17,24 +17,24 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kLongestName = 250;  // MLflow's; a file system takes 255 for each part
-constexpr size_t kHashLength = 9;     // with its dash
+constexpr size_t kLongestName = 250;  // MLflow's limit; file systems allow 255 per component
+constexpr size_t kHashLength = 9;     // with dash
 
 int64_t now_ms() {
   return static_cast<int64_t>(wall_clock_s() * 1000);
 }
 
-/// A number, as MLflow's own are, that follows from the name: runs that share a store share the experiment.
+/// Returns a numeric id, as MLflow uses, derived from the name: runs in one store share the experiment.
 std::string id_of(const std::string& experiment) {
   return std::to_string(fnv1a(experiment) % 1'000'000'000'000'000'000);
 }
 
-/// YAML takes JSON's strings.
+/// JSON strings are valid YAML.
 std::string quoted(const std::string& text) {
   return to_line(Json(text));
 }
 
-/// Names that become alike, or that are too long, keep apart by a hash of what they were.
+/// Returns the file name of a metric; changed or shortened names get a hash to stay distinct.
 std::string stored_name(const std::string& metric) {
   const size_t group = metric.find('/');
   std::string name = metric;
@@ -69,7 +69,7 @@ class MlflowSink : public Sink {
                            quoted(where), now_ms(), id, now_ms(), quoted(run.experiment)));
     for (const char* part : {"metrics", "params", "tags", "artifacts"}) make_folder(folder_ / part);
     write_once(folder_ / "tags" / "mlflow.runName", run.name);
-    // source_type 4 is "local"; status 1 is "running": a run's end is not recorded, because it may go on at any time.
+    // source_type 4 is "local"; status 1 is "running". The end is not recorded, because the run may resume at any time.
     write_once(folder_ / "meta.yaml",
                fmt::format("artifact_uri: {}\nend_time: null\nentry_point_name: ''\nexperiment_id: '{}'\n"
                            "lifecycle_stage: active\nrun_id: {}\nrun_name: {}\nrun_uuid: {}\nsource_name: ''\n"

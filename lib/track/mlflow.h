@@ -1,4 +1,4 @@
-// A run in MLflow's file store: plain text that `mlflow ui --backend-store-uri FOLDER` shows.
+// Writes a run to MLflow's file store; `mlflow ui --backend-store-uri FOLDER` shows it.
 #pragma once
 
 #include <filesystem>
@@ -11,16 +11,17 @@ namespace roll {
 
 struct MlflowRun {
   std::filesystem::path store;  // "mlruns"
-  std::string experiment;       // its name
-  std::string run;              // names the run over all its restarts
-  std::string name;             // that people see
+  std::string experiment;       // name of the experiment
+  std::string run;              // run id, constant over restarts
+  std::string name;             // display name
 };
 
+/// Returns the run's folder in the store.
 std::filesystem::path mlflow_run_folder(const MlflowRun& run);
 
-/// Makes experiment and run where they are not there yet. MLflow takes the part of a metric's name before the first
-/// '/' as its group; the other '/' become '.', because a name may not lead into another one's file. A name that MLflow
-/// or a file system would not take becomes one that they take, with a hash of what it was. SystemError.
+/// Creates experiment and run if missing. MLflow groups metrics by the part before the first '/'; further '/' become
+/// '.', because nested names would collide with files. Names that MLflow or the file system rejects are replaced and
+/// get a hash. SystemError: a file cannot be written.
 std::unique_ptr<Sink> make_mlflow_sink(const MlflowRun& run);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// How far a phase is: a line with rate and time left, redrawn on a terminal; a plain line every 10 s elsewhere, so that
-// no wait is silent and no log drowns.
+// Progress of a phase with rate and time left. On a terminal one line is redrawn; elsewhere a plain line is printed
+// every 10 s.
 #pragma once
 
 #include <atomic>
@@ -14,28 +14,28 @@
 
 namespace roll {
 
-/// The phase that a loop shows itself as; without a log, nothing is shown.
+/// A phase to show as progress; a null log shows nothing.
 struct Phase {
   Log* log = nullptr;
   std::string name;
 };
 
+/// Shows progress from construction to destruction.
 class Progress {
  public:
-  /// `phase` e.g. "generate", `unit` e.g. "responses"; `total` 0: unknown. Where the log shows progress: on rank 0, and
-  /// where it is asked to.
+  /// Starts the display on ranks whose log shows progress. `phase` e.g. "generate", `unit` e.g. "responses"; `total` 0:
+  /// unknown.
   Progress(Log& log, std::string phase, int64_t total, std::string unit);
-  /// Takes the line away.
+  /// Removes the line.
   ~Progress();
 
-  /// `n` more are done. From any thread; drawing happens in a thread of its own, so that time moves on while nothing
-  /// else does.
+  /// Reports `n` more items as done. Thread-safe; a separate thread draws, so that the time advances meanwhile.
   void advance(int64_t n = 1) { done_ += n; }
-  /// What part of the work is done, in 0..1, where that says more of the time left than the count. From any thread.
+  /// Sets the fraction done, 0..1, if it predicts the time left better than the count. Thread-safe.
   void share(double done) { share_ = done; }
-  /// `n` more are to be done than was known, or fewer where it is negative. From any thread.
+  /// Raises the total by `n`, which may be negative. Thread-safe.
   void expect(int64_t n) { total_ += n; }
-  /// Shown at the end of the line, e.g. "loss 0.53". From any thread.
+  /// Sets a text for the end of the line, e.g. "loss 0.53". Thread-safe.
   void detail(std::string text);
   int64_t done() const { return done_; }
   double seconds() const { return watch_.seconds(); }
@@ -47,11 +47,11 @@ class Progress {
   Log& log_;
   std::string phase_, unit_, detail_;
   std::atomic<int64_t> total_, done_ = 0;
-  std::atomic<double> share_ = 0;  // 0: that of the count
+  std::atomic<double> share_ = 0;  // 0: use done_ / total_
   Stopwatch watch_;
-  std::mutex mutex_;  // of detail_
+  std::mutex mutex_;  // guards detail_
   std::condition_variable_any woken_;
-  std::jthread drawer_;  // last: it ends before what it draws
+  std::jthread drawer_;  // last member: stops before the others are destroyed
 };
 
 }  // namespace roll

@@ -25,7 +25,7 @@ std::string raw(T value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-/// Takes one from the front.
+/// Removes a varint from the front; nullopt if it is malformed.
 std::optional<uint64_t> take_varint(std::string_view& text) {
   uint64_t value = 0;
   for (int shift = 0; shift < 64 && !text.empty(); shift += 7) {
@@ -41,7 +41,7 @@ struct Field {
   uint32_t number = 0;
   Wire wire = kVarint;
   uint64_t value = 0;        // kVarint
-  std::string_view bytes{};  // of the others
+  std::string_view bytes{};  // other wire types
 };
 
 std::optional<Field> take_field(std::string_view& text) {

@@ -1,5 +1,4 @@
-// Messages of Protocol Buffers, field by field: a dozen fields of a few messages, against a code generator and a
-// library.
+// Encodes and finds Protocol Buffers fields. Written by hand, so that we need neither protoc nor libprotobuf.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +8,16 @@
 
 namespace roll::protobuf {
 
-/// A field of type int32, int64, uint64, bool.
+/// Encodes a field of type int32, int64, uint64 or bool.
 std::string whole(uint32_t field, uint64_t value);
-/// double.
+/// Encodes a double field.
 std::string number(uint32_t field, double value);
-/// float.
+/// Encodes a float field.
 std::string number(uint32_t field, float value);
-/// string, bytes, or a message.
+/// Encodes a field of type string, bytes or message.
 std::string bytes(uint32_t field, std::string_view value);
 
-/// The first such field of a message; nullopt: there is none before the end, or before what is no field.
+/// Return the first such field; nullopt if there is none before the end or a malformed field.
 std::optional<uint64_t> find_whole(std::string_view message, uint32_t field);
 std::optional<std::string_view> find_bytes(std::string_view message, uint32_t field);
 

@@ -10,7 +10,7 @@ namespace roll {
 
 namespace {
 
-/// The longest end of `text` that is at most `columns` wide.
+/// Returns the longest suffix of `text` that is at most `columns` wide.
 std::string end_of(const std::string& text, int columns) {
   size_t begin = 0;
   while (begin < text.size() && display_width(std::string_view(text).substr(begin)) > columns) {
@@ -19,7 +19,7 @@ std::string end_of(const std::string& text, int columns) {
   return text.substr(begin);
 }
 
-/// Long texts are cut before they are looked at letter by letter; no letter has more than four bytes.
+/// Shortens long texts before the slower work per character; a character has at most 4 bytes.
 std::string both_ends(const std::string& text, int columns) {
   const auto most = static_cast<size_t>(8 * columns);
   return text.size() <= 2 * most ? text : text.substr(0, most) + text.substr(text.size() - most);

@@ -1,4 +1,4 @@
-// One prompt with its response and verdict, shortened for people.
+// A prompt with its response and verdict, shortened for display.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,13 @@
 
 namespace roll {
 
+/// A prompt and response for the screen and the log.
 struct ShownSample {
   int64_t step = 0;
   bool is_validation = false;
   std::string prompt, response;
   std::string verdict;   // "right (score 1)", "cut off, score 0"
-  std::string expected;  // the row's ground truth; "" where it has none
+  std::string expected;  // ground truth of the row; "" if it has none
   template <class F>
   void fields(F& field) {
     field("step", step), field("is_validation", is_validation), field("prompt", prompt);
@@ -20,10 +21,10 @@ struct ShownSample {
   }
 };
 
-/// A long text's two ends on one line of at most `columns`: "first words … last words".
+/// Shortens a text to one line of at most `columns`: "first words … last words".
 std::string shortened(const std::string& text, int columns);
 
-/// "  prompt    ..." and so on, each line at most `columns` wide.
+/// Returns "  prompt    ..." and so on, each line at most `columns` wide.
 std::vector<std::string> sample_lines(const ShownSample& sample, int columns);
 
 }  // namespace roll

@@ -12,9 +12,9 @@ namespace {
 
 constexpr auto kPeriod = std::chrono::milliseconds(250);
 constexpr double kSample_s = 5;
-constexpr int kWholeEvery = 8;  // draws: what others printed is gone after so many
+constexpr int kWholeEvery = 8;  // every n-th draw repaints all, over foreign output
 constexpr size_t kLogLines = 100, kKeptLines = 40;
-// Terminals that know "synchronized update" show a frame at once; the others leave it out.
+// "Synchronized update" avoids flicker; terminals without it ignore the code.
 constexpr std::string_view kBeginFrame = "\033[?2026h\033[?25l", kEndFrame = "\033[?25h\033[?2026l";
 constexpr std::string_view kEraseScreen = "\033[H\033[J";
 
@@ -44,7 +44,7 @@ void RunScreen::begin(RunFace face, int64_t first_step, int64_t last_step) {
   run_watch_.restart();
   step_watch_.restart();
   const int rows = options_.terminal().rows;
-  options_.write(std::string(static_cast<size_t>(std::max(0, rows - 1)), '\n'));  // what was there scrolls up
+  options_.write(std::string(static_cast<size_t>(std::max(0, rows - 1)), '\n'));  // scrolls existing output up
   drawer_ = std::jthread([this](const std::stop_token& stop) { draw_until_stopped(stop); });
 }
 
@@ -110,8 +110,7 @@ void RunScreen::draw_until_stopped(const std::stop_token& stop) {
 void RunScreen::draw(bool whole) {
   const std::lock_guard lock(mutex_);
   const Terminal terminal = options_.terminal();
-  // The last column stays free, because writing there wraps on some terminals, and so does the last row, for the
-  // cursor.
+  // The last column stays free, because some terminals wrap there. The last row stays free for the cursor.
   const int columns = terminal.columns - 1, rows = terminal.rows - 1;
   whole |= columns != columns_ || rows != rows_;
   columns_ = columns;

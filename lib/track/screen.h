@@ -1,6 +1,5 @@
-// The screen of a run on a terminal: redrawn in place by a thread of its own, whole lines at a time and only those that
-// changed. It fills the terminal without taking its other buffer, so that a process that is killed leaves a clean one,
-// and whatever others print is painted over soon.
+// Full-screen view of a run in the terminal. A thread redraws changed lines in place. It does not use the alternate
+// screen, so that a killed process leaves a clean terminal; foreign output is soon painted over.
 #pragma once
 
 #include <condition_variable>
@@ -20,26 +19,27 @@
 namespace roll {
 
 struct ScreenOptions {
-  std::function<void(std::string_view)> write;  // to the terminal, all at once
-  std::function<Terminal()> terminal;           // its size now
+  std::function<void(std::string_view)> write;  // writes to the terminal in one call
+  std::function<Terminal()> terminal;           // returns the current size
   bool in_colour = true;
 };
 
+/// The screen; thread-safe.
 class RunScreen : public LogView {
  public:
   explicit RunScreen(ScreenOptions options);
-  /// close(), and the warnings that hold: something has gone wrong.
+  /// Closes the screen, then prints the active warnings: the run has failed.
   ~RunScreen() override;
 
-  /// From here on the terminal is the screen's.
+  /// Takes over the terminal.
   void begin(RunFace face, int64_t first_step, int64_t last_step);
-  /// The history's newest step is done; `warnings` hold.
+  /// Shows the newest step of the history; `warnings` are the active ones.
   void show_step(const MetricHistory& history, std::vector<std::string> warnings);
-  /// A step's sample stays for a while; validation's come at once.
+  /// Shows a sample. A step's sample does not replace one younger than 5 s; a validation sample always does.
   void show_sample(ShownSample sample);
   void show(std::string_view line, LineKind kind) override;
   void show_status(std::string_view line) override;
-  /// Gives the terminal back, with what was said and the last step as plain lines.
+  /// Restores the terminal and prints the kept messages and the last step as plain lines.
   void close();
 
  private:
@@ -48,17 +48,17 @@ class RunScreen : public LogView {
   void end(bool warns);
 
   ScreenOptions options_;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards everything below
   ScreenState state_;
   Stopwatch run_watch_, step_watch_, sample_watch_;
-  std::vector<std::string> kept_;     // for close()
-  std::vector<std::string> painted_;  // what is on the terminal
+  std::vector<std::string> kept_;     // messages for close()
+  std::vector<std::string> painted_;  // lines on the terminal
   int columns_ = 0, rows_ = 0;
   std::condition_variable_any woken_;
-  std::jthread drawer_;  // last: it ends before what it draws
+  std::jthread drawer_;  // last member: stops before the others are destroyed
 };
 
-/// Whether a terminal is one that a screen fits on.
+/// Returns true if the terminal is interactive and large enough.
 bool has_room(const Terminal& terminal);
 
 }  // namespace roll

@@ -34,7 +34,7 @@ FrameLine rule(const std::string& title, int columns) {
   return {{head + repeated("─", columns - display_width(head)), Style::kDim}};
 }
 
-/// What is left of the run, or of a step; the time since the last step counts.
+/// Returns the time per step and the time left in the run; the time since the last step counts.
 std::string time_left(const ScreenState& state) {
   if (!std::isfinite(state.step_s) || state.step >= state.last_step) return "";
   const double left = state.step_s * static_cast<double>(state.last_step - state.step) - state.in_step_s;
@@ -72,7 +72,7 @@ std::vector<FrameLine> head_of(const ScreenState& state, int columns, int rows) 
   return lines;
 }
 
-/// A line through the values for `count` places, so that a young run's curve is as wide as an old one's.
+/// Interpolates the values to `count` points, so that the curve of a young run fills the width.
 std::vector<double> stretched(const std::vector<double>& values, size_t count) {
   if (values.size() < 2 || values.size() >= count) return values;
   std::vector<double> line;
@@ -84,7 +84,7 @@ std::vector<double> stretched(const std::vector<double>& values, size_t count) {
   return line;
 }
 
-/// A title and a curve, `width` wide, `height` + 1 lines.
+/// Returns a title and a curve, `width` wide, `height` + 1 lines.
 std::vector<std::string> panel(const ScreenState& state, size_t curve, int width, int height) {
   const std::vector<double>& values = state.curves[curve];
   const Shown& shown = state.face.curves[curve];
@@ -92,9 +92,9 @@ std::vector<std::string> panel(const ScreenState& state, size_t curve, int width
   std::string title = values.empty() ? shown.word + ": nothing yet" : shown.word + " " + short_number(values.back());
   if (is_goal && !state.goal.empty()) title = state.goal;
   if (display_width(title) > width)
-    title = title.substr(0, title.find(" @")) + ")";  // when the best was can be left out
+    title = title.substr(0, title.find(" @")) + ")";  // drops the step of the best value
   std::vector<std::string> lines = {padded(title, width)};
-  // The axis takes as much as its longest number, which only the curve itself knows, and which its width may change.
+  // The axis is as wide as its longest number, which only the plot knows and which depends on its width.
   std::string picture = plot_curve(values, width, height);
   const int axis = display_width(picture.substr(0, picture.find("┤"))) + 1;
   const int room = std::max(4, width - axis - 2);
@@ -140,13 +140,13 @@ Style style_of(LineKind kind) {
   return kind == LineKind::kWarning ? Style::kWarning : kind == LineKind::kSaid ? Style::kPlain : Style::kDim;
 }
 
-/// All warnings, newest first: each with its first line, and whole as far as there is room. Where not even the first
-/// lines fit, the oldest are counted.
+/// Returns all warnings, newest first: at least the first line of each, in full if there is room. If even the first
+/// lines do not fit, the oldest are only counted.
 std::vector<std::string> warning_lines(const std::vector<std::string>& warnings, int columns, int room) {
   if (warnings.empty() || room < 1) return {};
   const auto count = static_cast<int>(warnings.size());
   const int shown = count <= room ? count : room - 1;
-  int spare = room - count;  // lines beyond the first of each
+  int spare = room - count;  // lines left after the first of each
   std::vector<std::string> lines;
   for (int i = 0; i < shown; ++i) {
     const std::string text = "! " + warnings[warnings.size() - 1 - static_cast<size_t>(i)];
@@ -159,7 +159,7 @@ std::vector<std::string> warning_lines(const std::vector<std::string>& warnings,
   return lines;
 }
 
-/// Warnings that hold, then the newest lines.
+/// Returns the active warnings, then the newest log lines.
 std::vector<FrameLine> news_of(const ScreenState& state, int columns, int rows) {
   std::vector<FrameLine> lines = {rule("log", columns)};
   for (const std::string& line : warning_lines(state.warnings, columns, std::max(rows / 2, rows - kFewestLogLines)))
@@ -182,7 +182,7 @@ void append(std::vector<FrameLine>& lines, std::vector<FrameLine> more) {
   lines.insert(lines.end(), more.begin(), more.end());
 }
 
-/// How many curves stand side by side, and how high they are; 0: there is no room for them.
+/// Number of curves side by side, and their height; 0: no room.
 struct CurveShape {
   size_t beside = 2;
   int height = 0;
@@ -202,7 +202,7 @@ std::vector<FrameLine> frame_of(const ScreenState& state, int columns, int rows)
   std::vector<FrameLine> lines = head_of(state, columns, rows);
   const int below = rows - static_cast<int>(lines.size());
   const bool has_sample = state.sample && below >= 15;
-  // A run that goes wrong in several ways at once says all of them; the curves show it, so that they stay.
+  // Warnings get room before the curves: several at once must all be visible.
   const int with_warnings = std::min(static_cast<int>(state.warnings.size()) + kFewestLogLines, below / 2 - 1);
   const int news = std::max({kFewestLogLines + 1, below / 4, with_warnings}), sample = has_sample ? 4 : 0;
   const CurveShape shape = curve_shape(state.curves.size(), columns, below - news - sample);

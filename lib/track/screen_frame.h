@@ -1,4 +1,4 @@
-// What a run's screen shows, as lines of text with styles: a pure function of what is known and of the room there is.
+// Lays out the screen of a run as styled lines; a pure function of the state and the terminal's size.
 #pragma once
 
 #include <deque>
@@ -12,7 +12,7 @@
 
 namespace roll {
 
-/// What a run shows of itself, on the screen and in its lines.
+/// Parts of the display that stay constant over the run.
 struct RunFace {
   std::string name;       // exp_name
   std::string model;      // one line
@@ -21,6 +21,7 @@ struct RunFace {
   std::vector<Shown> curves;  // up to four
 };
 
+/// Everything that a frame shows.
 struct ScreenState {
   RunFace face;
   int64_t step = 0, last_step = 0;
@@ -29,11 +30,11 @@ struct ScreenState {
   double elapsed_s = 0;  // since the run began
   std::string goal;      // goal_text()
   std::vector<std::vector<double>> curves;
-  std::string status;      // what is being done
-  bool is_active = false;  // false: that has ended
+  std::string status;      // current activity, e.g. the progress line
+  bool is_active = false;  // false: `status` has finished
   bool is_stopping = false;
   std::optional<ShownSample> sample;
-  std::vector<std::string> warnings;  // that hold now
+  std::vector<std::string> warnings;  // active warnings
   struct Line {
     LineKind kind;
     std::string text;
@@ -49,11 +50,11 @@ struct StyledText {
 };
 using FrameLine = std::vector<StyledText>;
 
-/// At most `rows` lines for `columns`. What matters least goes first where there is little room: the sample, then the
-/// curves, then the model's line.
+/// Returns at most `rows` lines of at most `columns`. If space is short, the sample goes first, then the curves, then
+/// the model line.
 std::vector<FrameLine> frame_of(const ScreenState& state, int columns, int rows);
 
-/// The line for a terminal, cut to `columns`; without colour, its text alone.
+/// Returns the line with terminal codes, cut to `columns`; plain text if not `in_colour`.
 std::string painted(const FrameLine& line, int columns, bool in_colour);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// The line that a step is for people who follow a run: how far, how fast, how well.
+// The summary line of a step on standard output: progress, speed, quality.
 #pragma once
 
 #include <cstdint>
@@ -9,30 +9,30 @@
 
 namespace roll {
 
-/// A metric under the word that people know it by.
+/// A metric and its display name.
 struct Shown {
   std::string word;
   std::string metric;
 };
 
-/// What is shown of a step. Metrics that a step does not have are left out.
+/// Metrics in the step line; missing ones are left out.
 struct Headline {
   Shown goal;  // shown with its best step
   bool greater_is_better = true;
   std::vector<Shown> others;
 };
 
-/// How long a step takes, seconds: the mean of the newest ones, with their share of validations and of waiting for
-/// checkpoints; NaN before the first.
+/// Returns the seconds per step, a mean over the newest steps with validations and checkpoint waits; NaN before the
+/// first.
 double seconds_per_step(const MetricHistory& history);
 
-/// Short and stable in width: 4 significant digits, whole numbers as they are.
+/// Formats a number: 4 significant digits; integers in full.
 std::string short_number(double value);
 
-/// "score 0.71 (best 0.78 @ 3)"; "" before the first.
+/// Returns e.g. "score 0.71 (best 0.78 @ 3)"; "" before the first.
 std::string goal_text(const Headline& headline, const MetricHistory& history);
 
-/// "step 4/60 | 3.5 s/step | 3 min 16 s left | score 0.71 (best 0.78 @ 3) | KL 0.02 | ..." of the newest step.
+/// Formats the newest step: "step 4/60 | 3.5 s/step | 3 min 16 s left | score 0.71 (best 0.78 @ 3) | KL 0.02 | ...".
 std::string step_line(const Headline& headline, const MetricHistory& history, int64_t last_step);
 
 }  // namespace roll

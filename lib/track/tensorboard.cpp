@@ -25,12 +25,13 @@ std::string raw(T value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-/// TFRecord rotates and shifts its checksums, so that a checksum of data with checksums in it stays meaningful.
+/// TFRecord masks checksums, so that the CRC of data with embedded CRCs stays meaningful.
 std::string masked_crc(std::string_view bytes) {
   return raw(std::rotr(crc32c(bytes), 15) + 0xA282EAD8u);
 }
 
-// Event: wall_time = 1, step = 2, file_version = 3, summary = 5. Summary: value = 1. Value: tag = 1, simple_value = 2.
+// Field numbers. Event: wall_time = 1, step = 2, file_version = 3, summary = 5. Summary: value = 1. Value: tag = 1,
+// simple_value = 2.
 std::string event_time(double wall_time_s) {
   return protobuf::number(1, wall_time_s);
 }
@@ -43,7 +44,7 @@ class TensorboardSink : public Sink {
  public:
   TensorboardSink(const std::filesystem::path& folder, const std::string& run) {
     make_folder(folder);
-    // TensorBoard looks for "tfevents" and reads the files of a folder in the order of their names.
+    // TensorBoard requires "tfevents" in the name and reads a folder's files in name order.
     file_ = folder / fmt::format("events.out.tfevents.{:010.0f}{}{}", wall_clock_s(), event_file_mark(run), ::getpid());
     out_.open(file_, std::ios::binary | std::ios::app);
     append(first_event(wall_clock_s()));

@@ -15,7 +15,7 @@ namespace {
 struct Part {
   const char* metric;
   const char* words;
-  const char* remedy;  // with the keys to turn
+  const char* remedy;  // names the keys to change
 };
 
 constexpr std::array kParts = {
@@ -40,7 +40,7 @@ constexpr std::array kParts = {
     Part{"time/validate", "validations", "a larger eval_steps makes fewer"},
     Part{"time/checkpoint", "waiting for checkpoints", "a larger save_steps makes fewer"},
 };
-constexpr double kShown = 0.01;  // of all
+constexpr double kShown = 0.01;  // fraction of the total
 
 double sum_of(MetricPoints points) {
   double sum = 0;

@@ -1,4 +1,4 @@
-// Where the time of a run's steps went, and which keys would make the longest part shorter.
+// Breakdown of a run's time by phase, with configuration keys that shorten the longest one.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace roll {
 
-/// "time of 48 steps: 5 min 10 s; training 52 %, sampling 31 %, ...\n  training: ..."; "" where fewer than two steps
-/// say what they did.
+/// Returns "time of 48 steps: 5 min 10 s, training 52 %, sampling 31 %, ...\n  to shorten training: ..."; "" if fewer
+/// than two steps were timed.
 std::string time_spent(const MetricHistory& history);
 
 }  // namespace roll

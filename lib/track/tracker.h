@@ -1,5 +1,4 @@
-// Where the metrics of a step go: standard output, the screen, files; and what is worth a warning. Only rank 0 makes a
-// Tracker.
+// Sends a step's metrics to standard output, the screen and files, and raises warnings. Only rank 0 has a Tracker.
 #pragma once
 
 #include <filesystem>
@@ -21,29 +20,30 @@
 
 namespace roll {
 
+/// A destination of metrics.
 class Sink {
  public:
   virtual ~Sink() = default;
-  /// Writes one step and hands it to the operating system before returning. SystemError.
+  /// Writes one step and flushes it to the operating system. SystemError: it cannot be written.
   virtual void write(int64_t step, const MetricValues& values) = 0;
-  /// The run has come to its end.
+  /// Marks the end of the run.
   virtual void finish() {}
 };
 
-/// One object per line: {"step": 12, "utc": "2026-11-28T18:12:01Z", name: value, ...}, 9 significant digits, null
-/// for NaN and infinities. Appends.
+/// Makes metrics.jsonl: {"step": 12, "utc": "2026-11-28T18:12:01Z", name: value, ...} per line, 9 significant digits,
+/// null for NaN and infinities. Appends.
 std::unique_ptr<Sink> make_jsonl_sink(const std::filesystem::path& file);
-/// A row per step, as metrics.jsonl's lines; a column per metric, added where one is first seen. Appends.
+/// Makes metrics.csv: a row per step; columns are added when a metric first appears. Appends.
 std::unique_ptr<Sink> make_csv_sink(const std::filesystem::path& file);
-/// A TensorBoard event file of scalars in `folder` (TFRecord framing, Event protobuf), with the run in its name.
+/// Makes a TensorBoard event file with scalars in `folder`; its name contains the run.
 std::unique_ptr<Sink> make_tensorboard_sink(const std::filesystem::path& folder, const std::string& run);
 
-/// A file of JSON lines that grows; each is handed to the operating system before write() returns.
+/// A growing JSON-lines file; each line is flushed to the operating system before write() returns.
 class JsonLinesFile {
  public:
-  /// Makes the file's folder. UserError as open_to_append(). SystemError.
+  /// Creates the file's folder. UserError: as open_to_append(). SystemError: the folder cannot be made.
   explicit JsonLinesFile(std::filesystem::path file);
-  /// SystemError.
+  /// SystemError: the line cannot be written.
   void write(const Json& line);
 
  private:
@@ -52,27 +52,28 @@ class JsonLinesFile {
 };
 
 struct TrackerOptions {
-  std::vector<TrackerKind> track_with;  // no web service
-  std::filesystem::path output_dir;     // metrics.jsonl and metrics.csv go here
+  std::vector<TrackerKind> track_with;  // without kService
+  std::filesystem::path output_dir;     // folder of metrics.jsonl and metrics.csv
   std::filesystem::path tensorboard_dir;
-  std::string run{};            // names the run over all its restarts
-  Headline headline{};          // what people follow on standard output; the files hold everything
-  int64_t logging_steps = 1;    // standard output shows every so many steps; the files hold them all
-  RunScreen* screen = nullptr;  // where there is one
+  std::string run{};            // run id, constant over restarts
+  Headline headline{};          // metrics on standard output; files hold all
+  int64_t logging_steps = 1;    // standard output shows every n-th step; files hold all
+  RunScreen* screen = nullptr;  // null: no screen
   std::filesystem::path mlflow_store{};
-  std::string experiment{}, name{};  // in that store
+  std::string experiment{}, name{};  // names in the MLflow store
   std::filesystem::path wandb_dir{};
-  std::string project{};  // of W&B's run
-  Json config{};          // that it shows
+  std::string project{};  // W&B project
+  Json config{};          // shown by W&B
 };
 
+/// Writes metrics to all sinks and keeps their history.
 class Tracker {
  public:
-  /// What output_dir holds of earlier steps is the history's beginning. UserError: metrics.jsonl is none.
+  /// Starts with the history that output_dir holds from earlier steps. UserError: metrics.jsonl is malformed.
   Tracker(const TrackerOptions& options, Log& log);
-  /// Every step in order; the last one's line is always shown. Histograms (track/histogram.h) go to their own file.
+  /// Writes a step; call in order. The last step is always shown. Histograms (track/histogram.h) go to their own file.
   void write(int64_t step, MetricValues values, int64_t last_step);
-  /// The run has come to its end; it may still go on another time.
+  /// Marks the end of the run; it may still be resumed later.
   void finish();
 
   const MetricHistory& history() const { return history_; }
@@ -87,7 +88,7 @@ class Tracker {
   bool shows_steps_ = false;
   RunScreen* screen_;
   std::vector<std::unique_ptr<Sink>> sinks_;
-  std::optional<JsonLinesFile> histograms_;  // beside metrics.jsonl
+  std::optional<JsonLinesFile> histograms_;  // file beside metrics.jsonl
   MetricHistory history_;
   Watch watch_;
 };

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A cut in place: what stays is not written again, so nothing can be lost by it.
+/// Truncates in place: kept data is not rewritten, so it cannot get lost.
 void cut(const fs::path& file, int64_t bytes) {
   std::error_code ec;
   if (static_cast<int64_t>(fs::file_size(file, ec)) == bytes) return;
@@ -24,14 +24,14 @@ void cut(const fs::path& file, int64_t bytes) {
   if (ec) throw system_error("{}: cannot be cut to {} bytes ({})", file.string(), bytes, ec.message());
 }
 
-/// The number that a text begins with; -1 where it begins with none.
+/// Returns the number at the start of a text; -1 if there is none.
 int64_t number_at(std::string_view text) {
   int64_t number = -1;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }
 
-/// Keeps the lines before the first that is not to be kept, or has no end.
+/// Truncates before the first line that is unfinished or not kept.
 void cut_lines(const fs::path& file, const std::function<bool(std::string_view line)>& is_kept) {
   if (!is_there(file)) return;
   std::ifstream in = open_to_read(file);
@@ -41,7 +41,7 @@ void cut_lines(const fs::path& file, const std::function<bool(std::string_view l
   cut(file, kept);
 }
 
-/// The step of a line that the JSONL sink has written: {"step": 12, ...; -1 for another line.
+/// Returns the step of a line {"step": 12, ...; -1 for another line.
 int64_t step_of(std::string_view line) {
   constexpr std::string_view kBegin = "{\"step\":";
   if (!line.starts_with(kBegin)) return -1;
@@ -63,7 +63,7 @@ void truncate_csv(const fs::path& file, int64_t step) {
 void truncate_mlflow(const fs::path& run_folder, int64_t step) {
   const fs::path metrics = run_folder / "metrics";
   if (!is_folder(metrics)) return;
-  // "timestamp value step"
+  // line format: "timestamp value step"
   const auto is_kept = [&](std::string_view line) { return number_at(line.substr(line.rfind(' ') + 1)) <= step; };
   for (const auto& entry : fs::recursive_directory_iterator(metrics))
     if (entry.is_regular_file()) cut_lines(entry.path(), is_kept);

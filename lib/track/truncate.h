@@ -1,5 +1,4 @@
-// A run that goes on after an earlier step writes the later ones again: its files are truncated behind that step first,
-// so that every step is there once.
+// Truncates metrics files when a run resumes from an earlier step, since it will write the later steps again.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +7,20 @@
 
 namespace roll {
 
-/// Truncates metrics.jsonl after `step`; a last line that was not finished goes too. Nothing where there is no file.
-/// SystemError.
+/// Truncates metrics.jsonl after `step` and drops an unfinished last line. Does nothing if the file is missing.
+/// SystemError: it cannot be truncated.
 void truncate_jsonl(const std::filesystem::path& file, int64_t step);
 
-/// Truncates metrics.csv likewise; its header stays.
+/// Truncates metrics.csv after `step` and keeps its header.
 void truncate_csv(const std::filesystem::path& file, int64_t step);
 
-/// Truncates the metrics of an MLflow run's folder after `step`.
+/// Truncates the metrics in an MLflow run folder after `step`.
 void truncate_mlflow(const std::filesystem::path& run_folder, int64_t step);
 
-/// Truncates the event files that run `run` left in `folder`, as make_tensorboard_sink() names them. SystemError.
+/// Truncates the event files of `run` in `folder`, named by make_tensorboard_sink(). SystemError: as truncate_jsonl().
 void truncate_tensorboard(const std::filesystem::path& folder, const std::string& run, int64_t step);
 
-/// Truncates the file of a W&B run after `step`, an end of the run with it.
+/// Truncates the file of a W&B run after `step`, including an end-of-run record.
 void truncate_wandb(const std::filesystem::path& folder, const std::string& run, int64_t step);
 
 }  // namespace roll

@@ -22,11 +22,11 @@ using protobuf::bytes;
 using protobuf::whole;
 
 constexpr int64_t kBlockBytes = 32768, kFrameHead = 7;
-constexpr std::string_view kFileHead{":W&B\xE1\xBE\x00", 7};  // a word, a magic number, version 0
+constexpr std::string_view kFileHead{":W&B\xE1\xBE\x00", 7};  // marker, magic number, version 0
 
 enum Fragment : char { kWhole = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 
-// Of a Record.
+// Field numbers of a Record.
 enum : uint32_t { kNumber = 1, kHistory = 2, kSummary = 3, kConfig = 5, kRun = 17, kExit = 18, kHeader = 21 };
 
 std::string frame(Fragment kind, std::string_view part) {
@@ -37,14 +37,14 @@ std::string frame(Fragment kind, std::string_view part) {
          std::string(reinterpret_cast<const char*>(&size), sizeof size) + body;
 }
 
-/// JSON as W&B reads it, which knows numbers that are not finite.
+/// Formats a number as W&B reads it: JSON plus NaN and infinities.
 std::string json_number(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
   return fmt::format("{:.9g}", value);
 }
 
-/// Items of histories, summaries and configurations are alike: key = 1, value_json = 16.
+/// Encodes an item of a history, summary or configuration: key = 1, value_json = 16.
 std::string wandb_item(const std::string& key, const std::string& json) {
   return bytes(1, bytes(1, key) + bytes(16, json));
 }
@@ -65,7 +65,7 @@ class WandbSink : public Sink {
     }
     if (is_there(file_)) take_up();
     out_ = open_to_append(file_);
-    num_records_ > 0 ? append(bytes(kConfig, config_items(run.config))) : begin(run);  // it may have changed
+    num_records_ > 0 ? append(bytes(kConfig, config_items(run.config))) : begin(run);  // config may differ
   }
 
   void write(int64_t step, const MetricValues& values) override {
@@ -83,12 +83,12 @@ class WandbSink : public Sink {
   void begin(const WandbRun& run) {
     write_bytes(std::string(kFileHead));
     append(bytes(kHeader, bytes(1, bytes(1, "roll"))));  // version_info.producer
-    // run_id, project, config, display_name, start_time.
+    // run_id, project, config, display_name, start_time
     append(bytes(kRun, bytes(1, run.id) + bytes(3, run.project) + bytes(4, config_items(run.config)) +
                            bytes(8, run.name) + bytes(17, whole(1, static_cast<uint64_t>(start_s_)))));
   }
 
-  /// A file that was cut (truncate.h): its records are whole, and its beginning may be lost.
+  /// Continues a truncated file (truncate.h): its records are whole, but the header may be missing.
   void take_up() {
     std::ifstream in = open_to_read(file_);
     offset_ = static_cast<int64_t>(fs::file_size(file_));

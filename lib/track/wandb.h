@@ -1,8 +1,7 @@
-// A run in W&B's own files of a run without a server, which `wandb sync FOLDER` uploads:
+// Writes a run as W&B offline files, which `wandb sync FOLDER` uploads:
 //   offline-run-20261124_095638-ID/run-ID.wandb  and  files/
-// The .wandb file is a log in LevelDB's format (blocks of 32 KB, frames with CRC-32) of Record messages
-// (wandb_internal.proto). A frame is handed to the operating system whole, so a run that is killed leaves a file that
-// can be read up to there; a run that goes on goes on in the same file.
+// The .wandb file is a LevelDB log (32 KB blocks, CRC-32 frames) of Record messages (wandb_internal.proto). Frames are
+// flushed whole, so the file of a killed run stays readable. A resumed run appends to the same file.
 #pragma once
 
 #include <filesystem>
@@ -17,24 +16,25 @@ namespace roll {
 
 struct WandbRun {
   std::filesystem::path folder;  // "wandb"
-  std::string id;                // names the run over all its restarts
+  std::string id;                // run id, constant over restarts
   std::string project, name;
-  Json config{};  // an object
+  Json config{};  // a JSON object
 };
 
-/// The run's file; "" where there is none yet.
+/// Returns the run's file; "" if there is none yet.
 std::filesystem::path find_wandb_file(const std::filesystem::path& folder, const std::string& id);
 
-/// A record as it is written `offset` bytes into a file.
+/// Encodes a record as it is written at byte `offset` of a file.
 std::string wandb_frames(std::string_view record, int64_t offset);
-/// The next record of a file, from its place on; false at the end, or where one is not whole or not sound.
+/// Reads the next record; false at the end, or if it is incomplete or damaged.
 bool read_wandb_record(std::istream& in, std::string& record);
-/// The bytes that a file begins with, before its first record. False: it does not.
+/// Reads the file header; false if it is missing or damaged.
 bool read_wandb_head(std::istream& in);
-/// Whether what the record tells happened after the step: a later step's history, or the run's end.
+/// Returns true if the record belongs to a later step's history or marks the run's end.
 bool is_wandb_record_after(std::string_view record, int64_t step);
 
-/// Each step as a history and what the summary becomes; finish() is the run's end. SystemError.
+/// Makes a sink that writes each step as a history record and the new summary; finish() ends the run. SystemError: it
+/// cannot be written.
 std::unique_ptr<Sink> make_wandb_sink(const WandbRun& run);
 
 }  // namespace roll

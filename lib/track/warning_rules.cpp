@@ -10,21 +10,21 @@ namespace roll {
 namespace {
 
 constexpr const char* kScore = "score/mean";
-constexpr int64_t kCalmSteps = 10;  // after so many steps without it, a warning has gone away
+constexpr int64_t kCalmSteps = 10;  // steps without the problem after which a warning ends
 
-/// The mean of the newest `count` points; NaN, with which no comparison holds, where there are fewer.
+/// Returns the mean of the newest `count` points; NaN if there are fewer, which fails every comparison.
 double recent(const MetricHistory& history, std::string_view name, size_t count) {
   const MetricPoints points = history.last(name, count);
   return points.size() == count ? mean_of(points) : std::nan("");
 }
 
-/// The mean of the first `count` points; NaN before there are twice as many.
+/// Returns the mean of the first `count` points; NaN if there are fewer than twice as many.
 double at_first(const MetricHistory& history, std::string_view name, size_t count) {
   const MetricPoints points = history.of(name);
   return points.size() >= 2 * count ? mean_of(points.first(count)) : std::nan("");
 }
 
-/// The mean of `count` points that end `ago` points before the newest; NaN where there are none so old.
+/// Returns the mean of `count` points that end `ago` points before the newest; NaN if there are too few.
 double before(const MetricHistory& history, std::string_view name, size_t count, size_t ago) {
   const MetricPoints points = history.last(name, count + ago);
   return points.size() == count + ago ? mean_of(points.first(count)) : std::nan("");
@@ -34,12 +34,12 @@ double newest(const MetricHistory& history, std::string_view name) {
   return recent(history, name, 1);
 }
 
-/// A policy that is almost always right has little left to learn, and what looks like a fault is none.
+/// A policy that is almost always right has little left to learn; what looks like a fault is normal.
 bool is_nearly_perfect(const MetricHistory& history) {
-  double low = INFINITY, high = -INFINITY;  // of the run's scores, whatever their scale
+  double low = INFINITY, high = -INFINITY;  // range of the run's scores
   for (const MetricPoint& point : history.of("score/min")) low = std::min(low, point.value);
   for (const MetricPoint& point : history.of("score/max")) high = std::max(high, point.value);
-  if (!(high > low)) return high > 0;  // not one has differed
+  if (!(high > low)) return high > 0;  // all scores were equal
   return recent(history, kScore, 5) > high - 0.1 * (high - low);
 }
 
@@ -51,7 +51,7 @@ std::string same_scores(const MetricHistory& history) {
   return fmt::format("all responses score alike: every one of the last 5 steps has {:.4g}", high.back().value);
 }
 
-/// Whether the mean has moved by less than its own standard error (Welch's) between the first and the last third of the
+/// Reports that the mean moved by less than its standard error (Welch) between the first and the last third of the
 /// newest 90 steps.
 std::string flat_score(const MetricHistory& history) {
   constexpr size_t kSteps = 90, kThird = kSteps / 3;
@@ -68,8 +68,8 @@ std::string flat_score(const MetricHistory& history) {
                      mean_of(now), kThird, mean_of(then), kSteps - kThird);
 }
 
-/// Yu et al. 2025 (DAPO, arXiv:2503.14476), section 3.2: groups whose rewards agree have no advantage. A critic's
-/// advantages do not come from the group, and a group of one always agrees.
+/// Yu et al. 2025 (DAPO, arXiv:2503.14476), section 3.2: groups with equal rewards have zero advantage. Does not apply
+/// to a critic's advantages, nor to groups of one.
 std::string equal_groups(const MetricHistory& history) {
   const double mixed = recent(history, "group/mixed_ratio", 10);
   const double groups = newest(history, "rollout/groups_sampled") - newest(history, "rollout/groups_dropped") -
@@ -80,15 +80,15 @@ std::string equal_groups(const MetricHistory& history) {
                      100 * mixed);
 }
 
-/// Cui et al. 2025 (arXiv:2505.22617): the score is bought with entropy, and ends where that is used up.
+/// Cui et al. 2025 (arXiv:2505.22617): the score is bought with entropy and stalls when entropy is used up.
 std::string entropy_collapse(const MetricHistory& history) {
   const double now = recent(history, "actor/entropy", 5), first = at_first(history, "actor/entropy", 5);
   if (!(now < 0.1 * first) || is_nearly_perfect(history)) return "";
   return fmt::format("entropy collapses: {:.3g} nats a token over the last 5 steps, {:.3g} in the first 5", now, first);
 }
 
-/// Liu et al. 2025 (Dr. GRPO, arXiv:2503.20783): wrong responses grow where each sequence's loss is a mean. Longer
-/// responses that score better are what one wants.
+/// Liu et al. 2025 (Dr. GRPO, arXiv:2503.20783): wrong responses grow if each sequence's loss is a mean. Longer
+/// responses with better scores are fine.
 std::string length_explosion(const MetricHistory& history) {
   constexpr const char* kLength = "token/response_length/mean";
   const double now = recent(history, kLength, 5), then = before(history, kLength, 5, 20);
@@ -105,28 +105,28 @@ std::string truncation(const MetricHistory& history) {
   return fmt::format("{:.0f} % of responses were cut off at response_length over the last 5 steps", 100 * share);
 }
 
-/// Gao, Schulman and Hilton 2022 (arXiv:2210.10760): as the KL grows the true reward falls again. Half a nat a token is
-/// twice what the quickstart comes to. Some runs have only one of the two metrics.
+/// Gao, Schulman and Hilton 2022 (arXiv:2210.10760): as the KL grows, the true reward falls again. Half a nat per token
+/// is twice the quickstart's value. Some runs have only one of the two metrics.
 std::string kl_growth(const MetricHistory& history) {
   const double kl = std::fmax(recent(history, "kl", 5), recent(history, "actor/kl_loss", 5));
   if (!(kl > 0.5)) return "";
   return fmt::format("the policy runs away from the reference: KL {:.3g} nats a token over the last 5 steps", kl);
 }
 
-/// Yao et al. 2025, "Your efficient RL framework secretly brings you off-policy RL training": gaps of float rounding
-/// are hundredths of a nat.
+/// Yao et al. 2025, "Your efficient RL framework secretly brings you off-policy RL training". Float rounding alone
+/// causes gaps of hundredths of a nat.
 std::string large_gap(const MetricHistory& history) {
   const double gap = recent(history, "actor/sampler_log_prob_gap/mean", 3);
   if (!(gap > 0.1)) return "";
   return fmt::format("sampler and trainer disagree: {:.3g} nats a token on average over the last 3 steps", gap);
 }
 
-/// Earlier weights drew some of the tokens: their gap is what the policy has learnt since.
+/// Some tokens were sampled with earlier weights; their gap includes what the policy has learnt since.
 bool is_stale(const MetricHistory& history) {
   return newest(history, "rollout/stale_tokens") > 0;
 }
 
-/// Whether train_infer_correction weighs tokens or leaves some out.
+/// Returns true if train_infer_correction weighs or drops tokens.
 bool is_corrected(const MetricHistory& history) {
   return !history.of("actor/train_infer_kept_ratio").empty();
 }
@@ -135,12 +135,12 @@ std::string sampler_gap(const MetricHistory& history) {
   return is_stale(history) || is_corrected(history) ? "" : large_gap(history);
 }
 
-/// What is weighed or left out still costs tokens, where nothing but rounding should differ.
+/// Corrected gaps still cost tokens, although only rounding should differ.
 std::string corrected_gap(const MetricHistory& history) {
   return is_stale(history) || !is_corrected(history) ? "" : large_gap(history);
 }
 
-/// Staleness that is corrected is as intended.
+/// Corrected staleness is intended, so only uncorrected staleness is reported.
 std::string stale_gap(const MetricHistory& history) {
   if (!is_stale(history) || is_corrected(history)) return "";
   const std::string finding = large_gap(history);
@@ -149,7 +149,7 @@ std::string stale_gap(const MetricHistory& history) {
                                        100 * newest(history, "rollout/stale_tokens"));
 }
 
-/// Kumar et al. 2025 (ZClip, arXiv:2504.02507): a norm far outside its recent range comes before a loss spike.
+/// Kumar et al. 2025 (ZClip, arXiv:2504.02507): a norm far outside its recent range precedes a loss spike.
 std::string gradient_spike(const MetricHistory& history) {
   for (const char* name :
        {"actor/grad_norm", "critic/grad_norm", "sft/grad_norm", "dpo/grad_norm", "distill/grad_norm"}) {
@@ -166,8 +166,8 @@ std::string gradient_spike(const MetricHistory& history) {
   return "";
 }
 
-/// Pascanu et al. 2013 (arXiv:1211.5063) set the threshold at half to ten times the average norm; a tenth of it and
-/// less is a learning rate in disguise.
+/// Pascanu et al. 2013 (arXiv:1211.5063) clip at half to ten times the average norm. Clipping all gradients to a tenth
+/// or less amounts to a lower learning rate.
 std::string clipped_for_ever(const MetricHistory& history) {
   for (const char* name : {"actor/grad_clip_coef", "critic/grad_clip_coef", "sft/grad_clip_coef", "dpo/grad_clip_coef",
                            "distill/grad_clip_coef"}) {
@@ -180,8 +180,8 @@ std::string clipped_for_ever(const MetricHistory& history) {
   return "";
 }
 
-/// 1 - Var(returns - values) / Var(returns), as Stable-Baselines3's documentation reads it: below 0 is worse than
-/// predicting nothing. A critic needs some steps first.
+/// 1 - Var(returns - values) / Var(returns); as in Stable-Baselines3's documentation, below 0 is worse than predicting
+/// a constant. A critic needs some steps first.
 std::string useless_values(const MetricHistory& history) {
   const double explained = recent(history, "critic/explained_variance", 10);
   if (!(explained < -0.05) || history.of("critic/explained_variance").size() < 20) return "";

@@ -1,4 +1,4 @@
-// What experienced people look out for while a policy trains: one table of rules over the history of a run's metrics.
+// Rules that warn of common failures of policy training, evaluated on the metrics history.
 #pragma once
 
 #include <string>
@@ -8,31 +8,33 @@
 
 namespace roll {
 
+/// A rule that detects one problem.
 struct WarningRule {
   const char* name;
-  const char* remedy;  // with the key to turn
-  /// What is wrong at the history's newest step, with its numbers; "" where nothing is.
+  const char* remedy;  // names the key to change
+  /// Returns the problem at the newest step, with numbers; "" if there is none.
   std::string (*finding)(const MetricHistory& history);
 };
 
+/// Returns all rules.
 const std::vector<WarningRule>& warning_rules();
 
-/// When a warning began, and in which words.
+/// A raised warning: its first step and its text.
 struct Warning {
   int64_t step = 0;
   std::string rule;
   std::string text;  // "entropy collapses: ...; raise ..."
 };
 
-/// Says each warning once when it begins, and again only after it had gone away. Follows from the history alone, so a
-/// run that goes on says nothing twice.
+/// Raises each warning once, and again only if it was gone in between. Depends on the history alone, so a resumed run
+/// repeats nothing.
 class Watch {
  public:
-  /// After each step, in order. Returns what begins with it.
+  /// Call after each step, in order. Returns the new warnings.
   std::vector<Warning> observe(const MetricHistory& history);
-  /// All that have begun, oldest first.
+  /// Returns all warnings raised so far, oldest first.
   const std::vector<Warning>& begun() const { return begun_; }
-  /// Whether it still held at the newest step, or shortly before.
+  /// Returns true if the warning's rule applied at the newest step or within the last 10 steps.
   bool holds(const Warning& warning) const;
 
  private:
