@@ -25,7 +25,7 @@ constexpr std::array<HarmfulBlock, 9> kHarmful = {{{0, 0x1F},             // esc
                                                    {0xFFF9, 0xFFFB},      // annotations that are not shown
                                                    {0xE0000, 0xE0FFF}}};  // tags: a text that is not seen
 
-/// How many bytes at the end begin a character that has not ended.
+/// Returns how many bytes at the end form an incomplete character.
 size_t begun_bytes(std::string_view text) {
   for (size_t count = 1; count <= std::min<size_t>(3, text.size()); ++count) {
     const auto lead = static_cast<unsigned char>(text[text.size() - count]);
