@@ -19,7 +19,7 @@ struct AnotherRankFailed : std::runtime_error {
 /// Returns 2 for UserError, 70 for Bug, the code in Stopped and AnotherRankFailed, else 1.
 int exit_code_of(const std::exception& error);
 
-/// Runs `check` on every rank and shares the outcome. **Collective**. If ranks threw, the lowest of them rethrows its
+/// Runs `check` on every rank and shares the outcome. **Collective**. If any rank threw, the lowest one rethrows its
 /// own exception, and all others throw AnotherRankFailed with the same exit code. So one rank reports, and none waits.
 void agree(Communicator& ranks, const std::function<void()>& check);
 

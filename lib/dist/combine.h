@@ -7,8 +7,8 @@
 
 namespace roll {
 
-/// Reduces `parts` element-wise, in their order, into `result`, which may be one of them; the first part is
-/// overwritten. Narrow floats are added in float32 and rounded once.
+/// Reduces `parts` element-wise, in order, into `result`, which may be one of the parts; overwrites the first part.
+/// Narrow floats are added in float32 and rounded once.
 void combine(const std::vector<at::Tensor>& parts, Reduce op, at::Tensor& result);
 
 }  // namespace roll

@@ -54,7 +54,7 @@ class Pending {
 struct Membership {
   int rank = 0;
   int size = 1;
-  Whereabouts world{};                    // its step is unused
+  Whereabouts world{};                    // field `step` is unused
   std::string group = "world";            // name in errors and counts
   std::shared_ptr<Traffic> traffic = {};  // shared by all communicators of the process
 };
@@ -85,7 +85,7 @@ class Communicator {
   virtual std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) = 0;
 
   /// Reduces element-wise over ranks, in place, any shape. dtypes: float32, float64, int64 and narrow floats
-  /// (is_narrow). `name` tells in errors what is reduced. SystemError: a rank is late or gone. Bug: ranks differ.
+  /// (is_narrow). `name` identifies the tensor in errors. SystemError: a rank is late or gone. Bug: ranks differ.
   void all_reduce_sum(at::Tensor& tensor, std::string_view name) { all_reduce(tensor, Reduce::kSum, name); }
   void all_reduce_max(at::Tensor& tensor, std::string_view name) { all_reduce(tensor, Reduce::kMax, name); }
   void all_reduce_min(at::Tensor& tensor, std::string_view name) { all_reduce(tensor, Reduce::kMin, name); }

@@ -248,7 +248,7 @@ struct StrategyConfig {
   }
 };
 
-/// ROLL's back-ends; each of them means the built-in one.
+/// ROLL's back-ends; all mean the built-in one.
 enum class Strategy {
   kMegatronTrain,
   kMegatronInfer,

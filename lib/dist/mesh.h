@@ -1,7 +1,7 @@
 // Arranges ranks in a grid of data x pipeline x context x tensor parallelism. Tensor ranks are adjacent (they
-// communicate most, so they should share a host), then context ranks, pipeline stages and data ranks: rank = ((dp_rank
-// * pp + stage) * cp + cp_rank) * tp + tp_rank. Among the dp x cp ranks with the same weights, each ep adjacent ones
-// split the experts instead.
+// communicate most, so they should share a host), then context ranks, pipeline stages and data ranks:
+// rank = ((dp_rank * pp + stage) * cp + cp_rank) * tp + tp_rank. Among the dp x cp ranks with the same weights, each ep
+// adjacent ones split the experts instead.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,11 @@
 namespace roll {
 
 struct MeshShape {
-  int64_t cp = 1;  // ranks that split each sequence
-  int64_t tp = 1;  // ranks that split each weight matrix
-  int64_t ep = 1;  // ranks that split the experts and hold the same other weights; divides dp x cp
-  int64_t pp = 1;  // pipeline stages; each has some of the layers
-  bool ring =
-      false;  // interleaved: each stage has several chunks of layers, and the last stage is followed by the first
+  int64_t cp = 1;     // ranks that split each sequence
+  int64_t tp = 1;     // ranks that split each weight matrix
+  int64_t ep = 1;     // ranks that split the experts and hold the same other weights; divides dp x cp
+  int64_t pp = 1;     // pipeline stages; each has some of the layers
+  bool ring = false;  // interleaved stages: several chunks of layers each; a link from the last to the first
   auto operator<=>(const MeshShape&) const = default;
   int64_t stage_ranks() const { return cp * tp; }
   int64_t model_ranks() const { return pp * stage_ranks(); }

@@ -22,7 +22,7 @@ struct Turns {
   std::mutex mutex;
   std::condition_variable changed;
   int num_alive = 0, num_waiting = 0;
-  std::exception_ptr error;  // of the first rank that failed
+  std::exception_ptr error;  // the first rank's error
 
   /// Records the current exception; call it in a handler, under the mutex.
   void fail() {

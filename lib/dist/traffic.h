@@ -1,7 +1,7 @@
 // State that all communicators of a process share: the step, for error texts, and the traffic of each kind of
 // collective, for metrics. Thread-safe.
 //
-// Bytes are payload, by formula, independent of the transport. Each of n ranks sends, with B bytes of its own:
+// Bytes are payload, by formula, independent of the transport. Each of n ranks holds B bytes and sends:
 //   all-gather          (n-1) B              reduce-scatter   (n-1)/n of its input
 //   all-reduce          2 (n-1)/n B          broadcast        (n-1) B by the root, 0 by the others
 //   all-reduce up to    (n-1) B; above eight ranks through rank 0, which sends (n-1) B, the others B
