@@ -9,7 +9,7 @@ namespace roll {
 
 struct Processor {
   std::string model;                  // "AMD EPYC 7B13"; "unknown" if the kernel does not tell
-  std::vector<std::string> features;  // those with special code here, by Linux's names
+  std::vector<std::string> features;  // features with special code here, by Linux's names
 };
 
 /// Parses `cpuinfo`, a file in the format of /proc/cpuinfo.

@@ -103,7 +103,7 @@ void Run::start(const RunFace& face) {
   if (start_.goes_on) {
     const int64_t aside = store.supersede_after(step);
     if (aside > 0) log_.info("{} later checkpoints are now named .superseded", aside);
-    // The run may have died just before it did these.
+    // The run may have died just before these.
     if (start_.resume && is_there(store.path(step))) store.mark_latest(step);
     store.rotate(start_.run, keeping_of(keys_.checkpoints));
     take_back(options, start_.resume ? step : -1);
