@@ -1,5 +1,5 @@
 // Escapes harmful characters (base/harmless.h) in everything that this process prints. After guard_console(), this
-// covers stdio and streams, also those of libraries. Only the two functions below and write(2) bypass it;
+// covers stdio and streams, also those of libraries. Only write_codes(), data_buffer() and write(2) bypass it;
 // scripts/check_house.py allows write(2) in few files.
 #pragma once
 

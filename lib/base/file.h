@@ -13,7 +13,7 @@
 
 namespace roll {
 
-/// UserError when `file` is missing, or is a folder, pipe, socket or device.
+/// Checks that `file` is a regular file. UserError: it is missing, or is a folder, pipe, socket or device.
 void require_file(const std::filesystem::path& file);
 /// Opens a file for reading. UserError: as for require_file(), or the file cannot be opened.
 std::ifstream open_to_read(const std::filesystem::path& file);

@@ -29,7 +29,7 @@ constexpr size_t kMaxJsonBytes = 128 << 20;
 Json parse_json(std::string_view text, const std::string& origin);
 FileJson parse_file_json(std::string_view text, const std::string& origin);
 
-/// Like the above, but accepts Infinity, -Infinity and NaN, which Python's json module (so transformers) writes.
+/// Like the above, but accepts Infinity, -Infinity and NaN, which Python's json module (and so transformers) writes.
 Json parse_python_json(std::string_view text, const std::string& origin);
 FileJson parse_python_file_json(std::string_view text, const std::string& origin);
 

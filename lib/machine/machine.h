@@ -47,7 +47,7 @@ struct Machine {
   Processor processor;
   Cores cores;
   ProductSpeed cpu_speed, gpu_speed;
-  bool multiplies_bfloat16 = false;  // the CPU multiplies in bfloat16; else in float32
+  bool multiplies_bfloat16 = false;  // bfloat16 GEMMs on the CPU run natively; else in float32
   Memory memory;
   std::vector<Disk> disks;
   CudaDevices cuda;

@@ -131,15 +131,14 @@ class FlatAdamW {
   std::vector<std::string> names_;
   std::vector<at::Tensor> tensors_;
   FlatLayout layout_;
-  at::TensorOptions options_;  // options of the parameters
-  Buffers parameters_;         // in the model's dtype
-  Buffers gradients_;          // float32
-  Buffers parameter_slices_,
-      gradient_slices_;       // this rank's; parameters only while not whole
-  at::Tensor low_bits_;       // [N / num_slices] int16, for bfloat16: low bits of the masters
-  at::Tensor masters_;        // [N / num_slices] float32, for float16
-  at::Tensor first_moment_;   // [N / num_slices] float32
-  at::Tensor second_moment_;  // [N / num_slices] float32
+  at::TensorOptions options_;                   // options of the parameters
+  Buffers parameters_;                          // in the model's dtype
+  Buffers gradients_;                           // float32
+  Buffers parameter_slices_, gradient_slices_;  // this rank's; parameters only while not whole
+  at::Tensor low_bits_;                         // [N / num_slices] int16, for bfloat16: low bits of the masters
+  at::Tensor masters_;                          // [N / num_slices] float32, for float16
+  at::Tensor first_moment_;                     // [N / num_slices] float32
+  at::Tensor second_moment_;                    // [N / num_slices] float32
   int64_t num_steps_ = 0;
   at::Device home_ = at::kCPU;  // the parameters' device before offload()
   bool keeps_parameters_ = true;

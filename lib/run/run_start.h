@@ -37,8 +37,8 @@ struct RunStart {
   std::string run;                    // id of the run over all its restarts
   std::optional<ResumePoint> resume;  // unset: from the beginning
   bool goes_on = false;               // the folder already holds this run
-  bool multiplied_bfloat16 = false;   // GEMMs before `resume` were in bfloat16; rank 0 only
-  bool multiplied_by_onednn = false;  // float32 GEMMs before `resume` used oneDNN; rank 0 only
+  bool multiplied_bfloat16 = false;   // bfloat16 GEMMs ran natively before `resume`; rank 0 only
+  bool multiplied_by_onednn = false;  // oneDNN ran float32 GEMMs before `resume`; rank 0 only
   std::unique_ptr<FileLock> lock;     // on rank 0, if the folder exists
 };
 

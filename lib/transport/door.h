@@ -2,7 +2,7 @@
 // prove to each other that they know the job's secret:
 //   door    a fresh number
 //   caller  a fresh number, its rank and endpoint, and its proof over both numbers and these
-//   door    its own proof over the same
+//   door    its own proof over the same data
 // A connection that is silent, closed or sends anything else is dropped; ranks neither wait for it nor fail because of
 // it.
 #pragma once

@@ -17,7 +17,7 @@ class RollCall {
   void arrive(int channel) { ++reached_[channel]; }
   /// Answers other processes' questions, and records their answers.
   void listen();
-  /// Sends the question to those processes.
+  /// Asks these processes how many collectives they have reached.
   void ask(const std::vector<int>& processes, int channel);
   /// Returns the processes that are not known to have reached as many collectives as this one.
   std::vector<int> absent(const std::vector<int>& processes, int channel) const;
