@@ -1,4 +1,4 @@
-// A chat message as transformers hands it to a template.
+// Converts a chat message to the form that Hugging Face chat templates expect.
 #pragma once
 
 #include <array>
@@ -7,11 +7,11 @@
 
 namespace roll {
 
-/// Keys under which a message or a row may hold its reasoning; the first that is there counts.
+/// Keys under which a message or a row may hold its reasoning; the first one present is used.
 inline constexpr std::array kReasoningKeys{"reasoning_content", "thinking", "reasoning"};
 
-/// Without keys that are null (structs of Parquet have all keys); reasoning is reasoning_content, and thinking, too,
-/// which gpt-oss' templates read. `message`: an object.
+/// Returns a copy of `message` (an object) without null keys, since structs of Parquet have all keys. Reasoning is
+/// stored as reasoning_content, and as thinking, which the templates of gpt-oss read.
 Json template_message(const Json& message);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Time: one monotonic clock for durations, one wall clock for stamps, and durations as people read them.
+// Clocks and durations: a monotonic clock, the wall clock, and durations as people read them.
 #pragma once
 
 #include <cstdint>
@@ -6,26 +6,26 @@
 
 namespace roll {
 
-/// Seconds on a clock that never goes back; only differences mean something.
+/// Returns seconds on a clock that never goes back; only differences are meaningful.
 double monotonic_s();
 
-/// Seconds that the calling thread has been running on a core; only differences mean something.
+/// Returns the CPU seconds of the calling thread; only differences are meaningful.
 double thread_cpu_s();
 
 /// Seconds since 1970-01-01 UTC.
 double wall_clock_s();
 
-/// "0.42 s", "59 s", "3 min 05 s", "2 h 07 min", "3 d 04 h".
+/// Formats a duration: "0.42 s", "59 s", "3 min 05 s", "2 h 07 min", "3 d 04 h".
 std::string duration_text(double seconds);
 
-/// Now, on this machine's clock on the wall, as strftime(3) writes it.
+/// Returns the local time, formatted by strftime(3).
 std::string local_time_text(const char* format);
 
 class Stopwatch {
  public:
   Stopwatch() : start_s_(monotonic_s()) {}
   double seconds() const { return monotonic_s() - start_s_; }
-  /// Seconds so far, and starts again from 0.
+  /// Returns the seconds so far and restarts from 0.
   double restart();
 
  private:

@@ -15,7 +15,7 @@ namespace roll {
 
 namespace {
 
-/// Whether all was written. mpirun may make a descriptor that we share with it one that does not wait.
+/// Returns true if all was written. mpirun may make a descriptor that we share with it non-blocking.
 bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
@@ -37,7 +37,7 @@ ssize_t write_guarded(void* cookie, const char* bytes, size_t count) {
   return write_all(file.fd, file.pieces.next({bytes, count})) ? static_cast<ssize_t>(count) : 0;
 }
 
-/// A file that takes the place of stdio's own, for as long as the process lives.
+/// Returns a file that replaces one of stdio's for the life of the process.
 std::FILE* guarded(int fd, int mode) {
   std::FILE* file = ::fopencookie(new GuardedFile{fd}, "w", {nullptr, write_guarded, nullptr, nullptr});
   if (!file) throw system_error("fopencookie{}", errno_text());
@@ -45,7 +45,7 @@ std::FILE* guarded(int fd, int mode) {
   return file;
 }
 
-/// A stream's way into a guarded file.
+/// Stream buffer that writes into a guarded file.
 class GuardedBuffer : public std::streambuf {
  public:
   GuardedBuffer(std::FILE* file, int fd, std::streambuf* exact) : exact(exact), file_(file), fd_(fd) {}
@@ -54,7 +54,7 @@ class GuardedBuffer : public std::streambuf {
     write_all(fd_, codes);
   }
 
-  std::streambuf* const exact;  // past the guard
+  std::streambuf* const exact;  // bypasses the guard
 
  protected:
   std::streamsize xsputn(const char* bytes, std::streamsize count) override {
@@ -74,7 +74,7 @@ void guard_console() {
   std::ios::sync_with_stdio(false);  // the streams' own buffers would write past stdio
   stdout = guarded(STDOUT_FILENO, ::isatty(STDOUT_FILENO) == 1 ? _IOLBF : _IOFBF);
   stderr = guarded(STDERR_FILENO, _IONBF);
-  // Streams are flushed once more after all that has a destructor is gone.
+  // The buffers are never freed: streams are flushed once more after all destructors have run.
   std::cout.rdbuf(new GuardedBuffer(stdout, STDOUT_FILENO, std::cout.rdbuf()));
   std::cerr.rdbuf(new GuardedBuffer(stderr, STDERR_FILENO, std::cerr.rdbuf()));
   std::clog.rdbuf(std::cerr.rdbuf());

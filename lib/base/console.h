@@ -1,6 +1,6 @@
-// Standard output and standard error as people read them. Once guard_console() was called, all that this process writes
-// there through stdio or streams, libraries too, comes out harmless (base/harmless.h): there is no way past it but the
-// two below and write(2), which scripts/check_house.py allows to few files.
+// Escapes harmful characters (base/harmless.h) in everything that this process prints. After guard_console(), this
+// covers stdio and streams, also those of libraries. Only write_codes(), data_buffer() and write(2) bypass it;
+// scripts/check_house.py allows write(2) in few files.
 #pragma once
 
 #include <ostream>
@@ -9,13 +9,13 @@
 
 namespace roll {
 
-/// To be called by main(), before anything is written.
+/// Starts the escaping. main() calls it before anything is written.
 void guard_console();
 
-/// Writes our own codes that style or erase, unchanged.
+/// Writes terminal codes of our own (style, erase) unchanged.
 void write_codes(std::ostream& out, std::string_view codes);
 
-/// Where data goes that programs read: standard output, byte by byte, but where it is a terminal.
+/// Returns the buffer for data that programs read: standard output, unescaped unless it is a terminal.
 std::streambuf* data_buffer();
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// A file descriptor that closes itself, and pipes of two.
+// A file descriptor that closes itself, and pipes made of two.
 #pragma once
 
 #include <fcntl.h>
@@ -33,11 +33,11 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// A pipe that programs which are started do not inherit.
+/// A pipe that child programs do not inherit (close-on-exec).
 struct Pipe {
   Descriptor read_end, write_end;
 };
-/// SystemError, which `what` opens.
+/// Creates a pipe. SystemError, starting with `what`: the pipe cannot be made.
 inline Pipe make_pipe(std::string_view what) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("{}{}", what, errno_text());

@@ -1,4 +1,5 @@
-// The environment: the only place that reads it. Values are copied, so later changes do not move them.
+// Reads and sets environment variables; nothing else reads them. Values are copied, so later changes do not affect
+// them.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +9,16 @@
 
 namespace roll {
 
-/// The variable's value; nullopt when it is unset. An empty value counts as set.
+/// Returns the variable's value; nullopt when it is unset. An empty value counts as set.
 std::optional<std::string> env(const std::string& name);
 
-/// The names of all variables, sorted.
+/// Returns the names of all variables, sorted.
 std::vector<std::string> env_names();
 
-/// A whole number >= 0; nullopt when the variable is unset or empty. UserError names the variable when it is none.
+/// Returns a whole number >= 0; nullopt when the variable is unset or empty. UserError: the value is not such a number.
 std::optional<int64_t> env_count(const std::string& name);
 
-/// Sets a variable for this process and its later children. Call before other threads run. SystemError.
+/// Sets a variable for this process and later children. Call it before other threads run. SystemError: setenv fails.
 void set_env(const std::string& name, const std::string& value);
 
 }  // namespace roll

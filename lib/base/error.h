@@ -1,7 +1,7 @@
-// The three kinds of error; library code only throws them, app/main.cpp alone turns them into exit codes.
+// The three kinds of error. Library code only throws them; app/main.cpp alone turns them into exit codes.
 //   UserError    (exit 2)   the user's flag, YAML, data or model folder: "file:line: key = value: rule; what to do"
 //   SystemError  (exit 1)   CUDA, NCCL, MPI, disk, a child process
-//   Bug          (exit 70)  our own invariant does not hold: both values and the place
+//   Bug          (exit 70)  an invariant of our code does not hold: both values and the place
 #pragma once
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ struct Bug : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// throw user_error("{}:{}: ...", file, line) formats with fmt.
+/// Formats with fmt: throw user_error("{}:{}: ...", file, line).
 template <class... A>
 UserError user_error(fmt::format_string<A...> format, A&&... args) {
   return UserError(fmt::format(format, std::forward<A>(args)...));
@@ -34,14 +34,14 @@ SystemError system_error(fmt::format_string<A...> format, A&&... args) {
   return SystemError(fmt::format(format, std::forward<A>(args)...));
 }
 
-/// " (strerror text)" of the current errno, for SystemError messages.
+/// Returns " (strerror text)" for the current errno, for SystemError messages.
 std::string errno_text();
 
 [[noreturn]] void throw_bug(const char* file, int line, const std::string& what);
 
 }  // namespace roll
 
-/// Invariants of our own code. The message says why it must hold.
+/// Checks an invariant of our own code. The message says why it must hold.
 #define ROLL_CHECK(condition, why)                                                                                 \
   do {                                                                                                             \
     if (!(condition)) ::roll::throw_bug(__FILE__, __LINE__, fmt::format("{} does not hold: {}", #condition, why)); \

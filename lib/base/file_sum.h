@@ -1,4 +1,4 @@
-// Checksums of files: XXH3-128, which is as fast as memory. It shows damage, not forgery.
+// Checksums of files: XXH3-128, which is as fast as memory. Detects damage, not forgery.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ struct FileSum {
   std::string xxh3;  // XXH3-128 as hexadecimal digits, as `xxh128sum` prints it
   bool operator==(const FileSum&) const = default;
 };
-using FileSums = std::map<std::string, FileSum>;  // by path below a folder
+using FileSums = std::map<std::string, FileSum>;  // path below a folder -> sum
 
-/// The sum of bytes that come piece by piece.
+/// Checksum of bytes that arrive in pieces.
 class RunningSum {
  public:
   RunningSum();

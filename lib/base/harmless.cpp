@@ -18,14 +18,14 @@ struct HarmfulBlock {
 constexpr std::array<HarmfulBlock, 9> kHarmful = {{{0, 0x1F},             // escape sequences begin with one of these,
                                                    {0x7F, 0x9F},          // or with one of these
                                                    {0x061C, 0x061C},      // Arabic letter mark
-                                                   {0x200E, 0x200F},      // marks of direction
-                                                   {0x2028, 0x202E},      // line ends; embeddings and overrides
-                                                   {0x2060, 0x206F},      // unseen; isolates of direction
+                                                   {0x200E, 0x200F},      // direction marks
+                                                   {0x2028, 0x202E},      // line separators; direction overrides
+                                                   {0x2060, 0x206F},      // invisible characters; direction isolates
                                                    {0xFEFF, 0xFEFF},      // byte-order mark
-                                                   {0xFFF9, 0xFFFB},      // annotations that are not shown
-                                                   {0xE0000, 0xE0FFF}}};  // tags: a text that is not seen
+                                                   {0xFFF9, 0xFFFB},      // invisible annotations
+                                                   {0xE0000, 0xE0FFF}}};  // tags: invisible text
 
-/// How many bytes at the end begin a character that has not ended.
+/// Returns how many bytes at the end form an incomplete character.
 size_t begun_bytes(std::string_view text) {
   for (size_t count = 1; count <= std::min<size_t>(3, text.size()); ++count) {
     const auto lead = static_cast<unsigned char>(text[text.size() - count]);

@@ -1,4 +1,4 @@
-// Arithmetic that the CUDA kernels and the CPU share, to the bit.
+// Macros and bit casts for arithmetic that CUDA kernels and the CPU share; both give the same bits.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 
 #ifdef __CUDACC__
 #define ROLL_HOST_DEVICE __host__ __device__ __forceinline__
-/// The text of a kernel over a block of lanes (cuda/lane_block.h); tests run it on fibres.
+/// Marks kernel bodies written as templates over a block of lanes (cuda/lane_block.h); tests run them on fibres.
 #define ROLL_KERNEL_TEXT __device__
 #else
-#define ROLL_HOST_DEVICE inline __attribute__((always_inline))  // to be compiled for its caller's processor
+#define ROLL_HOST_DEVICE inline __attribute__((always_inline))  // compiled for its caller's processor
 #define ROLL_KERNEL_TEXT
 #endif
 

@@ -20,8 +20,8 @@ std::string escaped_html(std::string_view text) {
 }
 
 std::string json_in_html(std::string_view json) {
-  // These stand in strings only, where JSON may write them as escapes.
-  constexpr std::string_view kLineEnds = "\xe2\x80";  // U+2028 and U+2029 begin so
+  // These characters occur only in strings, where JSON allows escapes.
+  constexpr std::string_view kLineEnds = "\xe2\x80";  // U+2028 and U+2029 begin with these bytes
   std::string safe;
   for (size_t i = 0; i < json.size(); ++i) {
     const std::string_view rest = json.substr(i);

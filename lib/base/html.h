@@ -1,4 +1,4 @@
-// Text as a part of an HTML page.
+// Escapes text for HTML pages.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace roll {
 
-/// `text` with what HTML takes for markup written as entities: for contents and for values in double quotes.
+/// Returns `text` with HTML markup characters as entities: for contents and for values in double quotes.
 std::string escaped_html(std::string_view text);
 
-/// One line of JSON as the content of a <script> element: no text in it can end that element or a line of its script.
+/// Returns one line of JSON for a <script> element; no string in it can end that element or a script line.
 std::string json_in_html(std::string_view json);
 
 }  // namespace roll

@@ -24,13 +24,13 @@ namespace {
 
 constexpr size_t kShownBytes = 30;
 
-/// Whether `origin` is a "file:line", so that its text is one line of JSON lines.
+/// Returns true if `origin` is "file:line", so that its text is one line of JSON lines.
 bool is_line(const std::string& origin) {
   const size_t digits = origin.find_last_not_of("0123456789") + 1;
   return digits > 0 && digits < origin.size() && origin[digits - 1] == ':';
 }
 
-/// "file:line:column: rule" of a byte of `text`, or "origin: rule at line L, column C" of text that is no line.
+/// Locates a byte of `text` as "file:line:column: rule", or "origin: rule at line L, column C" if it is not one line.
 UserError error_at(const std::string& origin, std::string_view text, size_t byte, const std::string& rule,
                    const char* remedy) {
   size_t line = 1, column = 1;
@@ -48,7 +48,7 @@ size_t first_wrong_byte(std::string_view text) {
   return at;
 }
 
-/// `byte`: where the parser gave up, which may be the end.
+/// `byte`: position where the parser gave up, possibly the end.
 UserError not_json(const std::string& origin, std::string_view text, size_t byte) {
   if (const size_t wrong = first_wrong_byte(text); wrong < text.size())
     return error_at(origin, text, wrong,
@@ -61,7 +61,7 @@ UserError not_json(const std::string& origin, std::string_view text, size_t byte
   return error_at(origin, text, byte, fmt::format("not valid JSON from here: \"{}\"", rest), kRemedy);
 }
 
-/// Reads over a text before it is parsed, and refuses what would cost too much.
+/// Scans a text before it is parsed, and refuses it if parsing would cost too much.
 class Bounds {
  public:
   Bounds(std::string_view text, const std::string& origin, size_t max_values)
@@ -84,7 +84,7 @@ class Bounds {
   }
 
  private:
-  static constexpr size_t kValuesOfAList = 16;  // takes their memory
+  static constexpr size_t kValuesOfAList = 16;  // by the memory that a list takes
 
   size_t end_of_string(size_t i) {
     while (++i < text_.size() && text_[i] != '"')
@@ -113,15 +113,15 @@ class Bounds {
 
 enum class TwiceKeys { kLastCounts, kRefusedOutside };
 
-/// Builds a value from what the parser reads. An ordered object compares a new key with all that it has, so that one
-/// of many keys gets an index.
+/// Builds a value from parser events. An ordered object compares a new key with all others, so objects with many keys
+/// get an index.
 template <class J>
 class Builder {
  public:
   Builder(const std::string& origin, TwiceKeys twice) : origin_(origin), twice_(twice) {}
   J take() { return std::move(root_); }
 
-  // ---- what the parser calls
+  // ---- called by the parser
   bool null() { return put(nullptr); }
   bool boolean(bool value) { return put(value); }
   bool number_integer(int64_t value) { return put(value); }
@@ -183,11 +183,11 @@ class Builder {
   const std::string& origin_;
   TwiceKeys twice_;
   J root_;
-  J* value_ = &root_;  // where the next value goes, but in a list
+  J* value_ = &root_;  // destination of the next value, except in a list
   std::vector<Open> open_;
 };
 
-/// The only place where text becomes JSON.
+/// Parses text; nothing else turns text into JSON.
 template <class J>
 J parse(std::string_view text, const std::string& origin, size_t max_values = SIZE_MAX,
         TwiceKeys twice = TwiceKeys::kLastCounts) {
@@ -203,8 +203,8 @@ J parse(std::string_view text, const std::string& origin, size_t max_values = SI
   }
 }
 
-/// A number that Python writes and JSON lacks, and the JSON string of the same length that stands for it while a text
-/// is parsed, so that places in messages stay right.
+/// A number that Python writes and JSON lacks, and a JSON string of the same length that replaces it during parsing, so
+/// that positions in messages stay right.
 struct PythonNumber {
   std::string_view word, stand_in;
   const char* string;
@@ -218,17 +218,17 @@ constexpr auto kPythonNumbers = std::to_array<PythonNumber>({
     {"NaN", "\"\x7f\"", "\x7f", std::numeric_limits<double>::quiet_NaN()},
 });
 
-/// `text` with stand-ins where a value is one of these words; empty: there is none, or it has such strings already.
+/// Returns `text` with replacement strings for these words; empty if it has no such word, or has such strings already.
 std::string with_stand_ins(std::string_view text) {
   constexpr auto has = [](std::string_view all, std::string_view part) { return all.find(part) != all.npos; };
   if (!has(text, "Infinity") && !has(text, "NaN")) return {};
   if (has(text, "\\u0001") || has(text, "\\u0002") || has(text, "\x7f")) return {};
   std::string out(text);
-  char before = ' ';  // the last sign outside of strings that is no white space
+  char before = ' ';  // last non-blank character outside strings
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i] == '"')
       while (++i < out.size() && out[i] != '"') i += out[i] == '\\';
-    if (i >= out.size()) break;  // no JSON
+    if (i >= out.size()) break;  // invalid JSON
     for (const auto& [word, stand_in, string, value] : kPythonNumbers) {
       const bool is_value = before == ':' || before == '[' || before == ',';
       if (!is_value || out.compare(i, word.size(), word) != 0) continue;
@@ -301,7 +301,7 @@ bool next_line(std::istream& in, std::string& text, const std::string& origin, i
   for (;;) {
     in.getline(piece.data(), piece.size());
     if (in.bad()) throw user_error("{}: cannot be read at line {}{}", origin, line, errno_text());
-    const bool ended = !in.fail() && !in.eof();  // by a newline, which gcount counts
+    const bool ended = !in.fail() && !in.eof();  // at a newline, which gcount counts
     text.append(piece.data(), static_cast<size_t>(in.gcount()) - (ended ? 1 : 0));
     if (text.size() > kMaxJsonBytes)
       throw user_error("{}:{}: a line of more than {} MB; is it JSON lines?", origin, line, kMaxJsonBytes >> 20);

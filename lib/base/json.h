@@ -1,5 +1,5 @@
-// JSON and JSON lines with located errors. What is parsed here is bounded in size, in depth, and in the time that
-// looking keys up takes, so that no file, row or answer of a program can exhaust stack, memory or patience.
+// Parses and writes JSON and JSON lines, with located errors. Size, depth and the time for key lookups are bounded, so
+// that no input can exhaust stack, memory or time.
 #pragma once
 
 #include <filesystem>
@@ -11,49 +11,49 @@
 
 namespace roll {
 
-/// Keys stay in order, so that written lines read as they were built. An object costs time quadratic in its keys.
+/// JSON whose keys keep their order, so that written lines read as they were built. Building costs time quadratic in
+/// keys.
 using Json = nlohmann::ordered_json;
 
-/// Keys are sorted: for vocabularies and tables of weights, which have 100,000 keys.
+/// JSON with sorted keys, for vocabularies and weight tables with 100,000 keys.
 using FileJson = nlohmann::json;
 
-/// Levels of lists and objects in each other: copying, writing and reading a value recurse once a level.
+/// Maximum nesting of lists and objects; copying, writing and reading recurse once per level.
 constexpr int kMaxJsonDepth = 200;
 
-/// Bytes of one text; the largest tokenizer.json that is known has 35 MB.
+/// Maximum bytes of one text; the largest known tokenizer.json has 35 MB.
 constexpr size_t kMaxJsonBytes = 128 << 20;
 
-/// Parses `text`; `origin` (a file name, or file:line) opens the UserError of malformed text, which names line and
-/// column, and of text beyond the bounds.
+/// Parses `text`. UserError: malformed (with line and column) or beyond the bounds; the message starts with `origin`, a
+/// file name or file:line.
 Json parse_json(std::string_view text, const std::string& origin);
 FileJson parse_file_json(std::string_view text, const std::string& origin);
 
-/// The same of what Python's json module writes, and transformers with it: numbers may be Infinity, -Infinity and NaN.
+/// Like the above, but accepts Infinity, -Infinity and NaN, which Python's json module (and so transformers) writes.
 Json parse_python_json(std::string_view text, const std::string& origin);
 FileJson parse_python_file_json(std::string_view text, const std::string& origin);
 
-/// parse_file_json(), and UserError where the outermost object has a key twice.
+/// Like parse_file_json(). UserError also when the outermost object has a key twice.
 FileJson parse_unique_json(std::string_view text, const std::string& origin);
 
-/// Reads and parses a whole file. UserError: missing, unreadable, malformed, beyond the bounds.
+/// Reads and parses a whole file. UserError: it is missing, unreadable, malformed or beyond the bounds.
 Json read_json(const std::filesystem::path& file);
 FileJson read_file_json(const std::filesystem::path& file);
 
-/// std::getline that takes no more than kMaxJsonBytes; UserError "origin:line" where a line is longer, or cannot be
-/// read.
+/// Like std::getline. UserError "origin:line": the line exceeds kMaxJsonBytes, or cannot be read.
 bool next_line(std::istream& in, std::string& text, const std::string& origin, int64_t line);
 
 /// Calls `row(line_number, value)` for each non-blank line of `in`; line numbers start at 1. `origin` names the stream
-/// in errors. A line that is not a JSON object is a UserError "origin:line: ..."; what is no JSON lines at all, one
-/// that names its format (other_format.h).
+/// in errors. UserError: "origin:line: ..." if a line is not a JSON object; names the format if `in` is not JSON lines
+/// at all (other_format.h).
 void for_each_json_line(std::istream& in, const std::string& origin,
                         const std::function<void(int64_t line, const Json& value)>& row);
 
-/// One compact line (no newline); invalid UTF-8 in strings is replaced by U+FFFD, never an exception.
+/// Returns one compact line (no newline). Invalid UTF-8 in strings is replaced by U+FFFD; nothing is thrown.
 std::string to_line(const Json& value);
 
-/// `x` rounded to 9 significant digits: enough for a float32 to survive, and short when dumped.
-/// NaN and infinities become JSON null.
+/// Returns `x` rounded to 9 significant digits: enough for a float32 to survive, and short when dumped. NaN and
+/// infinities become JSON null.
 Json json_float(double x);
 
 }  // namespace roll

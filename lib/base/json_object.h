@@ -1,4 +1,4 @@
-// Objects that keep the order of their keys and are built key by key.
+// Adds keys to ordered JSON objects without comparing them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace roll {
 
-/// Adds a key that `object` does not have. operator[] would first compare it with all keys that are there.
+/// Adds a key that `object` does not have. operator[] would first compare it with all existing keys.
 inline void add_new(Json& object, const std::string& key, Json value) {
   object.get_ref<Json::object_t&>().emplace_back(key, std::move(value));
 }

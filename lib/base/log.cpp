@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kEraseLine = "\r\033[2K";
 
-/// As log.txt has it.
+/// Formats a line for log.txt.
 std::string stamped(std::string_view text) {
   return fmt::format("{} {}\n", utc_text(), text);
 }

@@ -1,9 +1,8 @@
-// The lines that people read: one owner of the terminal, so that a line never tears the progress display, and a plain
-// copy of everything in log.txt, behind the time (base/utc.h). Passed by reference (no global): app/ makes one per
-// process.
-//   info  rank 0 only, standard output          warn  every rank, standard error, with the rank where there are several
-//   note  as info, but each text once per run   status  the line being redrawn, only on a terminal
-//   say   as info, but said under --quiet too
+// The log that people read: one owner of the terminal, so that lines never tear the progress display. log.txt gets a
+// plain copy of all lines, each with its UTC time. app/ makes one Log per process and passes it by reference.
+//   info  rank 0 only, standard output          warn  every rank, standard error, names the rank if several
+//   note  like info, but each text once a run   status  the line being redrawn, only on a terminal
+//   say   like info, but also under --quiet
 #pragma once
 
 #include <fmt/format.h>
@@ -23,19 +22,18 @@ namespace roll {
 struct LogOptions {
   int rank = 0;
   int num_ranks = 1;
-  Terminal terminal;   // of the standard output
-  bool quiet = false;  // only what is said and warned of is shown; log.txt gets all
+  Terminal terminal;   // shows only warnings and say(); log.txt gets all
+  bool quiet = false;  // shows only warnings and say(); log.txt gets all
 };
 
 enum class LineKind { kInfo, kSaid, kWarning };
 
-/// What shows the lines in place of the two streams, and what is being done now. Called from several threads, one at a
-/// time.
+/// A display that replaces the two streams, such as a full-screen view. Called from several threads, one at a time.
 class LogView {
  public:
   virtual ~LogView() = default;
   virtual void show(std::string_view line, LineKind kind) = 0;
-  /// "" where nothing is being done.
+  /// Shows the current activity; "" for none.
   virtual void show_status(std::string_view line) = 0;
 };
 
@@ -45,11 +43,12 @@ class Log {
   Log(std::ostream& out, std::ostream& err, LogOptions options);
   ~Log();
 
-  /// Every line also goes to the end of `file`, those before too (rank 0 only, without redrawing codes). SystemError.
+  /// Appends all lines to `file`, earlier ones too (rank 0 only, without redrawing codes). SystemError: it cannot be
+  /// opened.
   void copy_to(const std::filesystem::path& file);
 
-  /// From here on `view` shows the lines of this rank; nullptr: the streams do. It must outlive the log, or be taken
-  /// away.
+  /// Shows this rank's lines on `view` from now on; nullptr: on the streams. The view must outlive the log, or be
+  /// removed.
   void show_on(LogView* view);
 
   template <class... A>
@@ -64,7 +63,7 @@ class Log {
   void warn(fmt::format_string<A...> format, A&&... args) {
     write_warning(fmt::format(format, std::forward<A>(args)...));
   }
-  /// Said once: the same text is not repeated.
+  /// Logs a text once; repetitions are dropped.
   template <class... A>
   void note(fmt::format_string<A...> format, A&&... args) {
     write_note(fmt::format(format, std::forward<A>(args)...));
@@ -72,11 +71,11 @@ class Log {
 
   /// Redraws the status line (terminals only; cut to the width). "" removes it.
   void status(std::string_view line);
-  /// A line for places that are not redrawn: standard output when it is no terminal, and always log.txt. Ranks other
-  /// than the first say it with their number, once they show progress.
+  /// Logs a line where nothing is redrawn: standard output if it is no terminal, and always log.txt. Other ranks print
+  /// it with their number after show_progress().
   void plain(std::string_view line);
 
-  /// From here on this rank's progress is shown too: it works on what rank 0 has no part in.
+  /// Shows this rank's progress too, from now on: it does work that rank 0 has no part in.
   void show_progress() { shows_progress_ = true; }
   bool shows_progress() const { return shows_progress_ || is_first(); }
 
@@ -98,7 +97,7 @@ class Log {
   LogOptions options_;
   LogView* view_ = nullptr;
   std::ofstream file_;
-  std::string early_;  // what was said before there was a file
+  std::string early_;  // lines logged before copy_to()
   std::string status_;
   bool shows_progress_ = false;
   std::set<std::string> said_;

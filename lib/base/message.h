@@ -1,5 +1,5 @@
-// What ranks say to each other as bytes: one codec for all of it. A message is a struct that says what it is and lists
-// its fields once, so that writing and reading cannot differ:
+// The codec for messages between ranks. A message is a struct with a name and one list of its fields, so that writing
+// and reading cannot differ:
 //
 //   struct Lengths {
 //     static constexpr MessageKind kMessage{"LONG", 1, "lengths of responses"};
@@ -8,14 +8,14 @@
 //     void fields(F& field) { field("lengths", lengths); }   // Length has fields() too, and no kMessage
 //   };
 //
-// Bytes: the tag's four letters, the version in four bytes, then the fields in their order without gaps: numbers
-// little-endian in the width of their type, floating-point ones as their bits; texts, lists and maps behind their
-// number of bytes or entries (4 bytes); what may be missing behind 0 or 1. Json is a text, for what has no shape of its
-// own. Nothing depends on host, device or compiler.
+// Bytes: the tag's four letters, the version in four bytes, then the fields in order, without gaps. Numbers are
+// little-endian in the width of their type, floating-point ones as their bits. Texts, lists and maps follow their
+// number of bytes or entries (4 bytes); optional values follow a 0 or 1. Json is sent as text, for data without a fixed
+// shape. Nothing depends on host, device or compiler.
 //
-// Reading takes what writing may have made, or is an error that names message, sender, field and byte. UserError:
-// another tag or version, for then ranks run different builds of roll. SystemError: bytes end early or late, or say
-// what their type cannot be. Nothing is allocated that the bytes at hand could not fill.
+// Errors name message, sender, field and byte. UserError: another tag or version, so that ranks run different builds.
+// SystemError: bytes are missing, left over, or invalid for their type. Nothing is allocated that the given bytes could
+// not fill.
 #pragma once
 
 #include <bit>
@@ -33,12 +33,12 @@
 namespace roll {
 
 struct MessageKind {
-  char tag[5];       // four letters, of this message alone
-  uint32_t version;  // another one with every change of the fields
+  char tag[5];       // four letters, unique to this message
+  uint32_t version;  // incremented with every change of the fields
   const char* name;  // for people
 };
 
-/// Who sent a message: a rank of a communicator.
+/// The sender of a message: a rank of a communicator.
 struct Sender {
   int rank = -1;  // -1: unknown
   std::string_view group = "world";
@@ -59,7 +59,7 @@ inline constexpr bool kIsMap<std::map<K, V>> = true;
 template <class T>
 inline constexpr bool kIsNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8;
 
-/// What messages are written with.
+/// Encodes a message's fields to bytes.
 class MessageWriter {
  public:
   template <class T>
@@ -77,14 +77,14 @@ class MessageWriter {
   std::string bytes_;
 };
 
-/// Bytes that a value of a type takes at least.
+/// Returns the minimum number of bytes for a value of type T.
 template <class T>
 size_t least_bytes();
 
-/// What messages are read with.
+/// Decodes a message's fields from bytes.
 class MessageReader {
  public:
-  /// Reads tag and version.
+  /// Reads the tag and the version. UserError: they differ from those of `kind`.
   MessageReader(std::string_view bytes, const MessageKind& kind, const Sender& sender);
 
   template <class T>
@@ -100,12 +100,12 @@ class MessageReader {
  private:
   struct Step {
     const char* name;
-    int64_t index = -1;  // of a list's entry
+    int64_t index = -1;  // entry in a list; -1: not a list
   };
   [[noreturn]] void refuse(const std::string& what) const;
   [[noreturn]] void refuse_build(const std::string& what) const;
   void copy(void* data, size_t size);
-  /// The number of entries that follow, which take at least `least` bytes each.
+  /// Reads the number of entries that follow; each takes at least `least` bytes.
   size_t read_count(size_t least);
   bool read_flag();
   void read_text(std::string& text);

@@ -1,12 +1,12 @@
-// Values that people write as words. An enum has one table of its names, which reading, error texts, --help and writing
-// share; a registry (rows with a `name`, to which more are added over time) is chosen from in the same way.
+// Converts between values and the words that people write for them. An enum has one table of names for reading, error
+// texts, --help and writing. A registry (rows with a `name`, extended over time) is used in the same way.
 //
 //   enum class Side { kLeft, kRight };
 //   constexpr auto names_of(Side) {
 //     return std::to_array<Named<Side>>({{Side::kLeft, "left"}, {Side::kRight, "right"}}); }
 //
 //   struct Rule { const char* name; ... };
-//   std::span<const Rule> rows_of(const Rule*);      // the registry; Chosen<Rule> is one of its rows
+//   std::span<const Rule> rows_of(const Rule*);      // the registry; a Chosen<Rule> is one of its rows
 #pragma once
 
 #include <array>
@@ -26,14 +26,13 @@ struct Named {
   const char* name;
 };
 
-/// An enum with a table. A value may have several names: all are read, the first is written.
+/// An enum with a table of names. A value may have several: all are read, the first is written.
 template <class E>
 concept HasNames = std::is_enum_v<E> && requires {
   names_of(E{});
 };
 
-/// A name that other programs know and this one refuses, and why. An enum may have a table of those too:
-/// `refused_names_of(E)`.
+/// A name from other programs that is refused, and why. An enum may have a table: `refused_names_of(E)`.
 struct RefusedName {
   const char* name;
   const char* reason;
@@ -43,7 +42,7 @@ struct RefusedName {
 template <class R>
 class Chosen {
  public:
-  /// Bug when no row has that name: it is a literal in our own code.
+  /// Selects the row with that name, a literal in our own code. Bug: no row has it.
   Chosen(const char* name);
   explicit Chosen(const R& row) : row_(&row) {}
 
@@ -55,7 +54,7 @@ class Chosen {
   const R* row_;
 };
 
-/// "'name' is in its table or registry" does not hold.
+/// Throws the Bug that a name or value is not in its table or registry.
 [[noreturn]] inline void throw_unknown_name(std::string_view name) {
   throw_bug(__FILE__, __LINE__, fmt::format("every {} has its row", name));
 }
@@ -71,7 +70,7 @@ std::string_view name_of(const Chosen<R>& chosen) {
   return chosen->name;
 }
 
-/// The rows of a type whose values are written as words: an enum's table, or a registry. Asked with a null pointer.
+/// Returns the rows for a type: an enum's table, or a registry. The argument is a null pointer.
 template <HasNames E>
 auto word_rows(const E*) {
   return names_of(E{});
@@ -89,7 +88,7 @@ void choose(const R& row, Chosen<R>& out) {
   out = Chosen<R>(row);
 }
 
-/// What a key of type T may be.
+/// The words that a key of type T accepts.
 template <class T>
 struct Words;
 
@@ -103,7 +102,7 @@ struct Words<T> {
     for (const auto& row : word_rows(static_cast<const T*>(nullptr))) names.emplace_back(row.name);
     return names;
   }
-  /// Whether `name` is known; then `out` becomes its value.
+  /// Returns true if `name` is known, and sets `out` to its value.
   static bool read(std::string_view name, T& out) {
     for (const auto& row : word_rows(static_cast<const T*>(nullptr))) {
       if (row.name != name) continue;
@@ -112,7 +111,7 @@ struct Words<T> {
     }
     return false;
   }
-  /// Why a name that is not known is refused; "" where nobody says.
+  /// Returns why an unknown name is refused; "" if there is no reason on record.
   static std::string why_refused(std::string_view name) {
     if constexpr (requires { refused_names_of(T{}); })
       for (const RefusedName& row : refused_names_of(T{}))
@@ -127,7 +126,7 @@ concept IsWord = requires(std::string_view name, T& out) {
   Words<T>::read(name, out);
 };
 
-/// The value of a name that our own code knows. Bug: there is none.
+/// Returns the value for a name from our own code. Bug: the name is unknown.
 template <IsWord T>
 T named(std::string_view name, T value = {}) {
   if (!Words<T>::read(name, value)) throw_unknown_name(name);

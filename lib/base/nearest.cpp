@@ -32,7 +32,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   size_t best_distance = word.size() + 1000;
   for (const auto& candidate : candidates) {
     const auto [shorter, longer] = std::minmax({word.size(), candidate.size()});
-    // In a short word most letters have to be right.
+    // In a short word most letters must match.
     const size_t limit = word.size() < 5 ? word.size() / 3 : std::max<size_t>(2, longer / 3);
     if (longer - shorter > limit) continue;
     const size_t here = distance(lower, lower_ascii(candidate));

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// `command`: {} is the file.
+/// `command`: {} is replaced by the file.
 struct Format {
   std::string_view magic;
   const char* name;

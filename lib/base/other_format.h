@@ -1,4 +1,4 @@
-// Files that are no JSON lines, recognised by how they begin, so that one message says what they are.
+// Recognises files in other formats than JSON lines by their first bytes, for a clear error.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace roll {
 
-/// UserError where `beginning`, the first line of `file` that is not blank, is another format's: it names it, and the
-/// command that makes JSON lines of it.
+/// UserError: `beginning`, the first non-blank line of `file`, is in another format. The message names the format and
+/// the command that converts it to JSON lines.
 void refuse_other_format(std::string_view beginning, const std::string& file);
 
 }  // namespace roll

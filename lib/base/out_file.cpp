@@ -13,8 +13,8 @@
 namespace roll {
 
 namespace {
-constexpr size_t kBlockBytes = size_t{256} << 10;  // more drives what training works on out of its cache
-constexpr size_t kAlignment = 4096;  // what O_DIRECT asks of memory, offset and size on the disks there are
+constexpr size_t kBlockBytes = size_t{256} << 10;  // larger blocks evict training's data from the cache
+constexpr size_t kAlignment = 4096;                // O_DIRECT's alignment of memory, offset and size on common disks
 }  // namespace
 
 struct OutFile::Block {
@@ -46,7 +46,7 @@ FileSum OutFile::finish() {
   return sum_.sum();
 }
 
-/// A file system that does not know O_DIRECT refuses it, here or at the write.
+/// A file system without O_DIRECT refuses it, here or at the write.
 void OutFile::set_direct(bool direct) {
   if (direct == direct_) return;
   const int flags = ::fcntl(fd_.get(), F_GETFL);

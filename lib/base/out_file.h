@@ -1,5 +1,5 @@
-// Writing a file's bytes, whole blocks past the page cache: a checkpoint is not read again soon, and copying gigabytes
-// into the cache takes CPU from training and pushes out what it reads.
+// Writes a file, bypassing the page cache for whole blocks. A checkpoint is not read again soon; caching gigabytes
+// takes CPU from training and evicts its data.
 #pragma once
 
 #include <filesystem>
@@ -13,13 +13,13 @@ namespace roll {
 
 class OutFile {
  public:
-  /// Creates the file, or empties it. SystemError.
+  /// Creates the file, or empties it. SystemError: it cannot be opened.
   explicit OutFile(std::filesystem::path file);
   ~OutFile();
 
-  /// SystemError when the disk refuses.
+  /// Appends bytes. SystemError: the disk refuses.
   void append(std::string_view bytes);
-  /// All is on the disk. SystemError.
+  /// Writes the rest, fsyncs, and returns the checksum. SystemError: the disk refuses.
   FileSum finish();
 
  private:

@@ -1,4 +1,4 @@
-// Philox4x32-10 and the names of random numbers (base/random.h), for host and device.
+// Philox4x32-10 and the counters of random numbers (base/random.h), for host and device.
 #pragma once
 
 #include "base/host_device.h"
@@ -21,7 +21,7 @@ ROLL_HOST_DEVICE RandomWords philox_words(RandomWords counter, uint32_t key0, ui
   return counter;
 }
 
-/// A RandomName of plain words.
+/// A RandomName with plain integers, for kernels.
 struct PlainName {
   uint64_t seed = 0, sequence = 0;
   uint32_t purpose = 0, step = 0, position = 0, unused = 0;
@@ -34,7 +34,7 @@ ROLL_HOST_DEVICE RandomWords named_words(const PlainName& name) {
                       static_cast<uint32_t>(name.seed), static_cast<uint32_t>(name.seed >> 32));
 }
 
-/// The first 53 bits of a name's words.
+/// Returns the first 53 bits of the words.
 ROLL_HOST_DEVICE uint64_t first_bits(const RandomWords& words) {
   return (uint64_t{words.word[0]} << 21) | (words.word[1] >> 11);
 }

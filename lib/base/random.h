@@ -1,6 +1,6 @@
-// Random numbers are named, not streamed: each is a pure function (Philox4x32-10, Salmon et al. 2011, "Parallel random
-// numbers: as easy as 1, 2, 3") of what it is for. A draw does not depend on batch layout, rank count or order, and a
-// resumed run needs no generator state.
+// Counter-based random numbers: each is a pure function of its name, by Philox4x32-10 (Salmon et al. 2011, "Parallel
+// random numbers: as easy as 1, 2, 3"). A draw does not depend on batch layout, rank count or order, and a resumed run
+// needs no generator state.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace roll {
 
-/// What a random number is for; one value per use, never re-numbered (it is part of every run's reproducibility).
+/// Use of a random number; one value per use. Never renumber it: every run's reproducibility depends on it.
 enum class Purpose : uint32_t {
   kSample = 1,
   kEpochShuffle = 2,
@@ -36,19 +36,19 @@ struct RandomName {
   uint32_t position = 0;
 };
 
-/// The name as the kernels of a device take it.
+/// Returns the name in the form that kernels take.
 PlainName plain_name(const RandomName& name);
 
-/// 53 random bits: those of random_uniform().
+/// Returns 53 random bits, the same ones as random_uniform().
 uint64_t random_bits(const RandomName& name);
 
-/// Uniform in [0, 1) with 53 random bits.
+/// Returns a number uniform in [0, 1), with 53 random bits.
 double random_uniform(const RandomName& name);
 
-/// Standard normal (Box-Muller over the name's words).
+/// Returns a standard normal number (Box-Muller over the name's words).
 double random_normal(const RandomName& name);
 
-/// A uniform permutation of 0..n-1 (Fisher-Yates; position of `name` is the draw's index and must be 0).
+/// Returns a uniform permutation of 0..n-1 (Fisher-Yates). `name.position` is the draw's index and must be 0.
 std::vector<int64_t> random_permutation(int64_t n, RandomName name);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Lists of whole numbers as ranges.
+// Formats lists of whole numbers as ranges.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace roll {
 
-/// "0 to 3, 6" of ascending numbers.
+/// Returns "0 to 3, 6" for ascending numbers.
 std::string ranges_text(const std::vector<int>& numbers);
 
 }  // namespace roll

@@ -13,7 +13,7 @@ namespace roll {
 namespace {
 
 constexpr size_t kJitStackStart = 32 << 10, kJitStackLimit = 64 << 20;
-constexpr uint32_t kHeapLimitKibibytes = 64 * 1024;  // of the interpreter, where there is no JIT
+constexpr uint32_t kHeapLimitKibibytes = 64 * 1024;  // for the interpreter, without a JIT
 constexpr int kCalloutsPerClockRead = 64;
 
 template <auto free_function>
@@ -46,7 +46,7 @@ uint32_t flags_of(const RegexOptions& options) {
   if (options.ignore_case) flags |= PCRE2_CASELESS;
   if (options.unicode_classes) flags |= PCRE2_UCP;
   if (options.literal) flags |= PCRE2_LITERAL;
-  if (options.timed) flags |= PCRE2_AUTO_CALLOUT;  // a call before every item of the expression can stop the match
+  if (options.timed) flags |= PCRE2_AUTO_CALLOUT;  // a callout before each item can stop the match
   return flags;
 }
 
@@ -91,7 +91,7 @@ std::optional<Span> MatchMemory::group(size_t i) const {
 struct Regex::Code {
   std::unique_ptr<pcre2_code, Free<pcre2_code_free>> compiled;
 
-  /// begin is npos when there is none: a Span comes back in registers, which the tokenizer's speed feels.
+  /// begin is npos without a match: a Span is returned in registers, which matters for the tokenizer's speed.
   Span find(std::string_view text, size_t from, MatchMemory::Parts& memory) const {
     const int found = pcre2_match(compiled.get(), bytes(text), text.size(), from, PCRE2_NO_UTF_CHECK, memory.data.get(),
                                   memory.context.get());
@@ -111,7 +111,7 @@ Regex::Regex(std::string_view expression, const RegexOptions& options) {
   code->compiled.reset(
       pcre2_compile(bytes(expression), expression.size(), flags_of(options), &error, &offset, context.get()));
   if (!code->compiled) throw RegexError(message_of(error), offset);
-  pcre2_jit_compile(code->compiled.get(), PCRE2_JIT_COMPLETE);  // without a JIT on this machine pcre2_match interprets
+  pcre2_jit_compile(code->compiled.get(), PCRE2_JIT_COMPLETE);  // without a JIT, pcre2_match interprets
   code_ = code;
 }
 

@@ -1,5 +1,4 @@
-// Regular expressions on UTF-8 text: PCRE2 with its JIT, and with bounds on what a match may cost.
-// The only user of PCRE2.
+// Regular expressions on UTF-8 text: PCRE2 with its JIT, and limits on the cost of a match. The only user of PCRE2.
 #pragma once
 
 #include <memory>
@@ -16,7 +15,7 @@ struct Span {
   size_t begin, end;
 };
 
-/// What PCRE2 says of an expression that it cannot compile, and at which byte of it.
+/// PCRE2's message about an expression that it cannot compile, and the byte offset of the error in it.
 struct RegexError : std::runtime_error {
   RegexError(const std::string& what, size_t at) : std::runtime_error(what), offset(at) {}
   size_t offset;
@@ -33,22 +32,22 @@ struct RegexOptions {
   bool ignore_case = false;      // letters match in either case
   bool unicode_classes = false;  // \w, \d, \s and \b by Unicode properties instead of ASCII
   bool literal = false;          // the expression is a plain string; only with ignore_case and timed
-  bool timed = false;            // MatchMemory::limit_time is obeyed; somewhat slower
+  bool timed = false;            // obey MatchMemory::limit_time; somewhat slower
 };
 
-/// Memory that matching needs, and the last match's groups; one per thread that matches.
+/// Memory for matching, and the groups of the last match; one per thread.
 class MatchMemory {
  public:
-  /// `num_groups`: how many groups can be asked for, besides the whole match.
+  /// Keeps `num_groups` groups besides the whole match.
   explicit MatchMemory(size_t num_groups = 0);
   MatchMemory(MatchMemory&&) noexcept;
   MatchMemory& operator=(MatchMemory&&) noexcept;
   ~MatchMemory();
 
-  /// From now on, matches of a `timed` expression together may take this long.
+  /// Limits the total time of all further matches of `timed` expressions.
   void limit_time(double seconds);
 
-  /// Group `i` of the last match (0: all of it); nothing when it took no part.
+  /// Returns group `i` of the last match (0: the whole match); nullopt if it took no part.
   std::optional<Span> group(size_t i) const;
 
  private:
@@ -60,17 +59,17 @@ class MatchMemory {
 /// Immutable; may be used from several threads, each with its own MatchMemory.
 class Regex {
  public:
-  /// `expression`: PCRE2 syntax, UTF-8. Throws RegexError.
+  /// Compiles `expression` (PCRE2 syntax, UTF-8). RegexError: it does not compile.
   explicit Regex(std::string_view expression, const RegexOptions& options = {});
 
   size_t num_groups() const;
 
-  /// The first match in `text` (valid UTF-8) at or behind `from`, which must be the start of a character or the end.
-  /// Throws MatchFailed.
+  /// Returns the first match in `text` (valid UTF-8) at or after `from`, which must be the start of a character or the
+  /// end. MatchFailed: a limit was reached.
   std::optional<Span> find(std::string_view text, size_t from, MatchMemory& memory) const;
 
-  /// Appends all matches in `text` (valid UTF-8), leftmost first, not overlapping; an empty match directly behind
-  /// another match is none. Throws MatchFailed.
+  /// Appends all matches in `text` (valid UTF-8), leftmost first, not overlapping. An empty match directly after
+  /// another match is skipped. MatchFailed: a limit was reached.
   void find_all(std::string_view text, MatchMemory& memory, std::vector<Span>& matches) const;
 
  private:

@@ -1,4 +1,4 @@
-// A new folder among the temporary ones, which goes away with its owner.
+// A new temporary folder, which is removed with its owner.
 #pragma once
 
 #include <cstdlib>
@@ -11,7 +11,7 @@ namespace roll {
 
 class ScratchFolder {
  public:
-  /// `name`: what its name begins with. SystemError.
+  /// Creates the folder; its name starts with `name`. SystemError: it cannot be created.
   explicit ScratchFolder(const std::string& name) {
     std::string pattern = (std::filesystem::temp_directory_path() / (name + "XXXXXX")).string();
     if (::mkdtemp(pattern.data()) == nullptr) throw system_error("{}{}", pattern, errno_text());

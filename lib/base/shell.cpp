@@ -21,7 +21,7 @@ std::string quoted(const std::string& word) {
   return fmt::format("'{}'", text);
 }
 
-/// Whether the first of these characters is a \ that takes the meaning from the second.
+/// Returns true if the text starts with a \ that escapes the next character.
 bool escapes(std::string_view text, char quote) {
   if (text[0] != '\\' || text.size() < 2 || quote == '\'') return false;
   return !quote || std::string_view("\"\\$`").find(text[1]) != std::string_view::npos;

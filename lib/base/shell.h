@@ -1,4 +1,4 @@
-// Words of a POSIX shell's command line: quoting them for people to paste, and splitting a line of them.
+// Quotes and splits command lines of a POSIX shell.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace roll {
 
-/// The words with blanks between; what a shell would read otherwise is quoted.
+/// Joins words with blanks; quotes words with characters that are special to a shell.
 std::string shell_line(const std::vector<std::string>& words);
 
-/// The words of `line`, with '...', "..." and \ as a shell reads them, but no variables, patterns or commands.
+/// Splits `line` into words, with '...', "..." and \ as in a shell, but without variables, patterns or commands.
 /// UserError: a quote is not closed.
 std::vector<std::string> shell_words(std::string_view line);
 

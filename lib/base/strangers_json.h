@@ -1,4 +1,4 @@
-// JSON from clients that nobody knows: its values may take little more memory than its text.
+// Parses JSON from untrusted clients; its values may take little more memory than its text.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace roll {
 
-/// Values of one text. A list or an object counts as 16, since it takes as much more memory.
+/// Maximum values in one text. A list or an object counts as 16, for its memory.
 constexpr size_t kMaxStrangersValues = 500'000;
 
-/// parse_json(), and UserError if the text has more than kMaxStrangersValues.
+/// Like parse_json(). UserError also when the text has more than kMaxStrangersValues.
 Json parse_strangers_json(std::string_view text, const std::string& origin);
 
 }  // namespace roll

@@ -78,7 +78,7 @@ std::string cut_to_width(std::string_view utf8, int columns) {
 
 std::vector<std::string> wrapped(std::string_view utf8, int columns, std::string_view indent) {
   std::vector<std::string> lines{""};
-  bool is_empty = true;  // the last line, but for its indent
+  bool is_empty = true;  // the last line is empty except for its indent
   while (!utf8.empty()) {
     // A word keeps the blanks before it: they may be an indentation, or align columns.
     const size_t begin = std::min(utf8.find_first_not_of(' '), utf8.size());

@@ -1,4 +1,4 @@
-// What a person's terminal can show: whether output is one, how large it is, and what text looks like on it.
+// Terminals: whether output goes to one, its size, and the display width of text.
 #pragma once
 
 #include <string>
@@ -10,23 +10,23 @@ namespace roll {
 struct Terminal {
   bool interactive = false;  // lines may be redrawn in place
   int columns = 80;
-  int rows = 0;  // 0: not known, or standard error goes elsewhere: no place for a screen
+  int rows = 0;  // 0: unknown, or standard error goes elsewhere, so that a full-screen view has no place
 };
 
-/// The terminal behind a file descriptor. Under mpirun every rank sees a pseudo-terminal, whatever mpirun itself writes
-/// to; there what the launcher found counts (ROLL_TERMINAL=<columns>, 0 when it is none; ROLL_TERMINAL_ROWS=<rows>, 0
-/// when standard error goes elsewhere), and without it we assume none.
+/// Returns the terminal behind a file descriptor. Under mpirun every rank sees a pseudo-terminal, so the launcher's
+/// findings count: ROLL_TERMINAL=<columns> (0: no terminal) and ROLL_TERMINAL_ROWS=<rows> (0: standard error goes
+/// elsewhere). Without them, no terminal is assumed.
 Terminal terminal_of(int fd);
 
-/// Display columns of UTF-8 text without control characters: 2 for wide characters (CJK, emoji), 0 for marks that sit
-/// on the one before.
+/// Returns the display columns of UTF-8 text without control characters: 2 for wide characters (CJK, emoji), 0 for
+/// combining marks.
 int display_width(std::string_view utf8);
 
-/// `utf8` cut to `columns`, ending in "…" where something was cut off.
+/// Returns `utf8` cut to `columns`, ending in "…" if anything was cut off.
 std::string cut_to_width(std::string_view utf8, int columns);
 
-/// `utf8`, which has no line ends, on lines of at most `columns` between its words; those after the first begin with
-/// `indent`. A word that is longer stands on a line of its own, whole.
+/// Wraps `utf8`, which has no line ends, between words to lines of at most `columns`. Lines after the first begin with
+/// `indent`. A longer word is kept whole on its own line.
 std::vector<std::string> wrapped(std::string_view utf8, int columns, std::string_view indent = "");
 
 }  // namespace roll

@@ -4,7 +4,7 @@
 
 namespace roll {
 
-/// Without the blanks and line ends around it.
+/// Returns `text` without blanks and line ends at both ends.
 inline std::string_view trimmed_text(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const size_t begin = text.find_first_not_of(kBlanks);

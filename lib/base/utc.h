@@ -1,11 +1,11 @@
-// The time of day as files say it, the same in every time zone.
+// The current UTC time, as files record it.
 #pragma once
 
 #include <string>
 
 namespace roll {
 
-/// Now: "2026-11-28T18:12:01Z" (ISO 8601).
+/// Returns the current time as "2026-11-28T18:12:01Z" (ISO 8601).
 std::string utc_text();
 
 }  // namespace roll

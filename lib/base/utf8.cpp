@@ -14,7 +14,7 @@ size_t character_bytes(std::string_view text) {
   if (b >= 0xC2 && b < 0xE0) return tail(2);
   const bool is_longer_than_needed = (b == 0xE0 && byte(1) < 0xA0) || (b == 0xF0 && byte(1) < 0x90);
   const bool is_no_character =
-      (b == 0xED && byte(1) >= 0xA0) || (b == 0xF4 && byte(1) >= 0x90);  // half of one; above all
+      (b == 0xED && byte(1) >= 0xA0) || (b == 0xF4 && byte(1) >= 0x90);  // surrogates; above U+10FFFF
   if (is_longer_than_needed || is_no_character) return 0;
   if (b >= 0xE0 && b < 0xF0) return tail(3);
   if (b >= 0xF0 && b < 0xF5) return tail(4);

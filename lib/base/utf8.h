@@ -1,4 +1,4 @@
-// Where the characters (code points) of UTF-8 begin. For text that may hold anything: no function here fails.
+// Finds characters (code points) in text that may be invalid UTF-8; no function here fails.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ inline bool begins_character(char byte) {
   return (byte & 0xC0) != 0x80;
 }
 
-/// The first place at or behind `from` where a character begins; text.size() when there is none.
+/// Returns the first position at or after `from` where a character begins; text.size() if there is none.
 inline size_t next_character(std::string_view text, size_t from) {
   while (from < text.size() && !begins_character(text[from])) ++from;
   return std::min(from, text.size());
@@ -21,7 +21,7 @@ inline int64_t num_characters(std::string_view text) {
   return std::count_if(text.begin(), text.end(), begins_character);
 }
 
-/// Bytes of the character at the beginning of `text`, 0 where that is no UTF-8.
+/// Returns the bytes of the character at the start of `text`; 0 if it is invalid UTF-8.
 size_t character_bytes(std::string_view text);
 
 /// One character of a text.
@@ -31,10 +31,10 @@ struct CodePoint {
   bool is_sound = false;
 };
 
-/// The first of a text that is not empty; a byte that begins none is one by itself.
+/// Returns the first code point of a non-empty text; a byte that begins no character counts as one by itself.
 CodePoint first_code_point(std::string_view text);
 
-/// The longest beginning of at most `max_bytes` bytes that ends within no character.
+/// Returns the longest prefix of at most `max_bytes` bytes that does not split a character.
 std::string_view whole_characters(std::string_view text, size_t max_bytes);
 
 }  // namespace roll

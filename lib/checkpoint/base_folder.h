@@ -1,4 +1,4 @@
-// Which folder a model's own files are in, where a folder may hold adapters of PEFT's alone. Needs no tensors.
+// Finds the base model's folder for a folder that holds only PEFT adapters. Needs no tensors.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +11,14 @@ inline constexpr const char* kPeftConfigFile = "adapter_config.json";
 
 bool is_peft_folder(const std::filesystem::path& folder);
 
-/// Of a folder of adapters. UserError: they are not LoRA's.
+/// Reads adapter_config.json of a folder of adapters. UserError: it is missing, no JSON, or its adapters are not LoRA.
 Json read_peft_config(const std::filesystem::path& folder);
 
-/// The folder of the model whose adapters `folder` holds; without any itself. UserError: adapter_config.json names
-/// none, or one that is not here.
+/// Returns the base model's folder for adapters, else `folder` itself. UserError: adapter_config.json names no model,
+/// one that is missing here, or one that holds adapters itself.
 std::filesystem::path base_folder(const std::filesystem::path& folder);
 
-/// Where a model's tokenizer and template lie: in its folder; of adapters without one in their model's.
+/// Returns the folder of tokenizer and chat template: `folder`, or its base model's if it has no tokenizer.json.
 std::filesystem::path tokenizer_folder(const std::filesystem::path& folder);
 
 }  // namespace roll

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kState = ".quant_state.bitsandbytes__nf4";
 constexpr std::array kBesideWeight = {".absmax", ".quant_map", ".nested_absmax", ".nested_quant_map", kState};
 constexpr std::array kBesideModule = {".SCB", ".weight_format"};
-constexpr int64_t kNestedBlock = 256;  // scales that share a scale
+constexpr int64_t kNestedBlock = 256;  // number of scales per nested scale
 
 void require_entry(const HfFolder& folder, const std::string& name, at::ScalarType dtype, int64_t numel) {
   const TensorEntry* entry = folder.find(name);
@@ -38,7 +38,7 @@ int64_t blocks_of(int64_t numel, int64_t size) {
   return (numel + size - 1) / size;
 }
 
-/// What bitsandbytes wrote about a matrix, in JSON, as bytes.
+/// Metadata that bitsandbytes stores with a matrix, as JSON bytes.
 struct QuantState {
   at::ScalarType from;
   double offset;
@@ -63,7 +63,7 @@ QuantState read_state(const HfFolder& folder, const std::string& weight, const s
           bitsandbytes::value_of(state, where, "nested_offset", 0.0)};
 }
 
-/// Scales that are quantised themselves: codes of a table of 256, a scale for 256 of these, and their mean.
+/// Dequantises nested scales: codes into a table of 256 values, one scale per 256 codes, plus the mean.
 at::Tensor nested_scales(const HfFolder& folder, const std::string& weight, double offset) {
   const at::Tensor codes = folder.read(weight + ".absmax").flatten().to(at::kInt);
   const at::Tensor values = folder.read(weight + ".nested_quant_map").flatten().index_select(0, codes);

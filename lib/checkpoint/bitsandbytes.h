@@ -1,5 +1,5 @@
-// Matrices that bitsandbytes quantised, in the folders that transformers writes of them: nf4 (load_in_4bit), also with
-// quantised scales (bnb_4bit_use_double_quant), and LLM.int8() (load_in_8bit).
+// Reads matrices that bitsandbytes quantised, as transformers saves them: nf4 (load_in_4bit), also with quantised
+// scales (bnb_4bit_use_double_quant), and LLM.int8() (load_in_8bit).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,18 +14,18 @@
 
 namespace roll {
 
-/// Whether the folder's config.json says that its weights are quantised.
+/// Returns true if the folder's config.json has a quantization_config.
 bool is_quantised(const HfFolder& folder);
 
-/// The tensors that may stand beside the codes of `weight` ("...q_proj.weight").
+/// Returns the names of tensors that may accompany the codes of `weight` ("...q_proj.weight").
 std::unordered_set<std::string> bitsandbytes_names(const std::string& weight);
-/// Whether a tensor is called as one of these.
+/// Returns true if the name has the ending of such a tensor.
 bool is_bitsandbytes_part(const std::string& name);
 
-/// UserError: the folder has no such codes of a matrix of `shape` [out, in], by its headers.
+/// Checks the headers. UserError: the folder has no such codes for a matrix of `shape` [out, in].
 void check_bitsandbytes(const HfFolder& folder, const std::string& weight, const std::vector<int64_t>& shape,
                         Quantisation kind);
-/// UserError: also what is in them is not as bitsandbytes writes it.
+/// Checks and reads a matrix. UserError also when the contents differ from what bitsandbytes writes.
 QuantisedMatrix read_bitsandbytes(const HfFolder& folder, const std::string& weight, const std::vector<int64_t>& shape,
                                   Quantisation kind);
 

@@ -1,4 +1,4 @@
-// What a config.json says of weights that bitsandbytes quantised (bitsandbytes.h reads these).
+// Parses quantization_config of a config.json for weights that bitsandbytes quantised (read by bitsandbytes.h).
 #pragma once
 
 #include <c10/core/ScalarType.h>
@@ -15,19 +15,19 @@ namespace roll {
 
 class Regex;
 
-/// What quantization_config of a config.json says.
+/// Settings in quantization_config.
 struct BitsandbytesConfig {
   Quantisation kind = Quantisation::kNf4;
   at::ScalarType from = at::kFloat;                     // QuantisedMatrix::from
-  std::vector<std::shared_ptr<const Regex>> skipped{};  // llm_int8_skip_modules: beginnings of names
-  std::vector<std::string> skipped_ends{};              // and ends
+  std::vector<std::shared_ptr<const Regex>> skipped{};  // llm_int8_skip_modules as prefixes of names
+  std::vector<std::string> skipped_ends{};              // and as suffixes
 
-  /// Whether the module's weight is quantised; transformers' rule (should_convert_module).
+  /// Returns true if the module's weight is quantised, by transformers' rule (should_convert_module).
   bool covers(const std::string& module) const;
   bool operator==(const BitsandbytesConfig&) const = default;
 };
 
-/// None: `config` says nothing. UserError "origin: ...": another quantisation.
+/// Returns the settings; nullopt if `config` has none. UserError "origin: ...": another kind of quantisation.
 std::optional<BitsandbytesConfig> bitsandbytes_config(const Json& config, const std::string& origin);
 
 namespace bitsandbytes {
@@ -35,14 +35,14 @@ namespace bitsandbytes {
 inline constexpr const char *kSection = "quantization_config", *kSkipped = "llm_int8_skip_modules";
 inline constexpr const char* kGivePlain = "give the model that was not quantised";
 
-/// A key's value, or `absent`. UserError "where: key = ...": of another type.
-template <class T>  // a text, truth, number or list of texts
+/// Returns a key's value, or `absent`. UserError "where: key = ...": the value has another type.
+template <class T>  // string, bool, double or list of strings
 T value_of(const Json& section, const std::string& where, const char* key, T absent);
 
-/// bitsandbytes' and transformers' words. UserError "where = ...".
+/// Parses float32, bfloat16 or float16. UserError "where = ...": another name.
 at::ScalarType float_named(const std::string& name, const std::string& where);
 
-/// What the model was before, as its config.json says. UserError.
+/// Returns the dtype before quantisation, from config.json. UserError: it is not one of float_named().
 at::ScalarType stored_dtype(const Json& config, const std::string& origin);
 
 }  // namespace bitsandbytes

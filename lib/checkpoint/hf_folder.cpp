@@ -19,7 +19,7 @@ constexpr const char* kIncomplete = "the model is not complete, fetch it again";
 constexpr const char* kSingleFile = "model.safetensors";
 constexpr const char* kIndexFile = "model.safetensors.index.json";
 
-/// The map tensor -> file of an index.
+/// Reads an index's map from tensor to file.
 FileJson read_weight_map(const fs::path& index_file) {
   const FileJson index = read_file_json(index_file);
   const std::string where = index_file.string();
@@ -35,7 +35,7 @@ FileJson read_weight_map(const fs::path& index_file) {
   return *map;
 }
 
-/// "a, b, c and 4 more".
+/// Joins names: "a, b, c and 4 more".
 std::string few(std::vector<std::string> names) {
   constexpr size_t kShown = 3;
   const size_t others = names.size() > kShown ? names.size() - kShown : 0;
@@ -182,7 +182,7 @@ void write_sharded(const fs::path& folder, const std::vector<NamedTensors>& shar
   sums[kIndexFile] = write_file_atomic(folder / kIndexFile, index.dump(2) + "\n");
 }
 
-/// transformers' word for the dtype that config.json announces.
+/// Returns transformers' name for a dtype in config.json.
 const char* torch_name(at::ScalarType dtype) {
   switch (dtype) {
     case at::kBFloat16:
@@ -203,13 +203,13 @@ FileSums write_hf_files(const fs::path& folder, Json config, const NamedTensors&
   NamedTensors stored = tensors;
   for (auto& named : stored) {
     named.second = named.second.detach();
-    // Converted on the CPU one by one where that needs memory; the same dtype is not copied.
+    // Converts on the CPU, one by one, where conversion needs memory; tensors of that dtype are not copied.
     if (options.dtype && named.second.scalar_type() != *options.dtype)
       named.second = named.second.to(at::kCPU, *options.dtype);
   }
   ROLL_CHECK(!stored.empty(), "a model has weights");
   config.erase("dtype");
-  config.erase("quantization_config");  // whatever they were read from, these are not quantised
+  config.erase("quantization_config");  // the weights written here are not quantised
   config["torch_dtype"] = torch_name(stored.front().second.scalar_type());
   stored.insert(stored.end(), kept.begin(), kept.end());
   const auto shards = split_shards(stored, options.max_shard_bytes);

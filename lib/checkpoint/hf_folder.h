@@ -1,7 +1,7 @@
-// A Hugging Face model folder: config.json, weights in one model.safetensors or in shards named by
-// model.safetensors.index.json, and the tokenizer and generation files that travel with them. Knows no architecture.
-// Folders that contradict themselves are read as transformers reads them: the single file wins over shards, the last
-// shard in alphabetical order over earlier ones, and the index only says which files there are. Notes say so.
+// Reads and writes Hugging Face model folders: config.json, weights in one model.safetensors or in shards named by
+// model.safetensors.index.json, and the tokenizer and generation files beside them. Knows no architecture.
+// Contradictions are resolved as transformers does, with a note: the single file wins over shards, a later shard (by
+// name) over earlier ones, and the index only tells which files exist.
 #pragma once
 
 #include <filesystem>
@@ -20,29 +20,29 @@ namespace roll {
 
 class HfFolder {
  public:
-  /// Reads config.json and the headers of all weight files. UserError: no such folder, no config.json, no weights,
+  /// Reads config.json and the headers of all weight files. UserError: no such folder, no config.json, no weights, or
   /// an index that names missing files.
   static HfFolder open(const std::filesystem::path& folder);
 
-  /// Only config.json of a folder (no weights are needed or looked at).
+  /// Reads only config.json; weights need not exist. UserError: the folder or the file is missing, or no JSON object.
   static Json read_config(const std::filesystem::path& folder);
 
   const std::filesystem::path& path() const { return path_; }
   const Json& config() const { return config_; }
 
-  /// The tensors of all files.
+  /// Returns the tensors of all files.
   const std::vector<TensorEntry>& entries() const { return entries_; }
-  /// Sentences about files that contradict each other: which of them are read.
+  /// Returns notes on files that contradict each other; each says which copy is read.
   const std::vector<std::string>& notes() const { return notes_; }
-  /// Whether a shard holds the tensor although the index does not name it.
+  /// Returns true if a shard holds the tensor but the index does not name it.
   bool is_unindexed(const std::string& name) const { return unindexed_.contains(name); }
-  /// From here on the tensor `stored` is found as `name`, too.
+  /// Makes the tensor `stored` available under `name`, too.
   void read_as(const std::string& name, const std::string& stored);
-  /// nullptr when the folder has no such tensor.
+  /// Returns nullptr when the folder has no such tensor.
   const TensorEntry* find(const std::string& name) const;
-  /// "folder/model-00001-of-00002.safetensors" that holds `name`.
+  /// Returns the path of the file that holds `name`: "folder/model-00001-of-00002.safetensors".
   std::string file_of(const std::string& name) const;
-  /// As stored, on the CPU; see SafetensorsFile::read.
+  /// Returns the tensor as stored, on the CPU (SafetensorsFile::read). UserError: there is no such tensor.
   at::Tensor read(const std::string& name) const;
 
  private:
@@ -63,23 +63,23 @@ class HfFolder {
   std::set<std::string> unindexed_;
 };
 
-/// The files that travel with weights, by name, with their bytes: tokenizer*, vocab*, merges*, special_tokens_map,
-/// added_tokens, chat_template*, additional_chat_templates/, generation_config, LICENSE. Read when a model is loaded,
-/// so that it can be saved whatever becomes of the folder.
+/// Contents of the files that accompany weights, by name: tokenizer*, vocab*, merges*, special_tokens_map*,
+/// added_tokens*, chat_template*, additional_chat_templates/, generation_config*, LICENSE*. They are read when a model
+/// is loaded, so that it can be saved even if the folder changes.
 using Companions = std::map<std::string, std::string>;
-/// UserError: one cannot be read.
+/// Reads the companions of a model's folder. UserError: one cannot be read.
 Companions read_companions(const std::filesystem::path& folder);
-/// What it wrote. SystemError.
+/// Writes the companions and returns their checksums. SystemError: the disk refuses.
 FileSums write_companions(const Companions& companions, const std::filesystem::path& folder);
 
 struct HfSaveOptions {
-  std::optional<at::ScalarType> dtype;                        // weights are converted to it; unset keeps each as it is
-  int64_t max_shard_bytes = int64_t{5} * 1000 * 1000 * 1000;  // a single larger tensor has a shard of its own
+  std::optional<at::ScalarType> dtype;                        // dtype of saved weights; unset: unchanged
+  int64_t max_shard_bytes = int64_t{5} * 1000 * 1000 * 1000;  // a larger tensor gets its own shard
 };
 
-/// Writes config.json (its torch_dtype, which every version of transformers reads, set to what is stored), the weights
-/// (sharded if need be) and the companions into the existing `folder`; `kept` are weights that stay in their dtypes.
-/// What it wrote. SystemError when the disk refuses.
+/// Writes config.json, the weights (sharded if need be) and the companions into the existing `folder`. torch_dtype,
+/// which all versions of transformers read, becomes the stored dtype. `kept`: weights that keep their dtypes. Returns
+/// the files' checksums. SystemError: the disk refuses.
 FileSums write_hf_files(const std::filesystem::path& folder, Json config, const NamedTensors& tensors,
                         const Companions& companions, const HfSaveOptions& options, const NamedTensors& kept = {});
 

@@ -33,7 +33,7 @@ std::optional<fs::path> snapshot_of(const fs::path& repository) {
   return found.size() == 1 ? std::optional(found[0]) : std::nullopt;
 }
 
-/// The model in the folder of a run or of a checkpoint; any other folder is itself.
+/// Returns the model in a run's or a checkpoint's folder; any other folder is returned unchanged.
 fs::path model_of_run(const fs::path& folder) {
   const auto is_model = [](const fs::path& f) {
     return is_there(f / "config.json") || is_there(f / "adapter_config.json");
@@ -44,7 +44,7 @@ fs::path model_of_run(const fs::path& folder) {
   return folder;
 }
 
-/// The first two parts of a data set's name, and the others.
+/// Splits a data set's name into its first two parts and the rest.
 std::pair<fs::path, fs::path> repository_and_folder(const std::string& name) {
   fs::path repository, inner;
   int depth = 0;

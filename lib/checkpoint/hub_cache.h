@@ -1,6 +1,5 @@
-// Model names to folders: a path as it is, a run's folder as its latest checkpoint's policy, a Hub name
-// (`Qwen/Qwen2.5-7B`) from the local Hugging Face cache.
-// Nothing is ever downloaded.
+// Resolves model names to folders. A path stays itself, a run's folder becomes the policy of its latest checkpoint, and
+// a Hub name (`Qwen/Qwen2.5-7B`) is looked up in the local Hugging Face cache. Nothing is ever downloaded.
 #pragma once
 
 #include <filesystem>
@@ -9,28 +8,28 @@
 
 namespace roll {
 
-/// The cache that huggingface_hub would use: HF_HUB_CACHE, else HF_HOME/hub, else ~/.cache/huggingface/hub.
+/// Returns the cache of huggingface_hub: HF_HUB_CACHE, else HF_HOME/hub, else ~/.cache/huggingface/hub.
 std::filesystem::path hub_cache();
 
-/// `name` when it is a folder; of a run's or a checkpoint's its (latest) policy. Else the snapshot of
-/// `models--Owner--Name` in the cache (that of refs/main, or the only one). nullopt when there is none.
+/// Returns `name` if it is a folder, or the (latest) policy in it if it is a run's or a checkpoint's. Otherwise returns
+/// the snapshot of `models--Owner--Name` in the cache: refs/main's, or the only one. nullopt: there is none.
 std::optional<std::filesystem::path> find_model_folder(const std::string& name);
 
-/// The repository in the name of a data set, or of a folder in it: OWNER/NAME of OWNER/NAME/FOLDER.
+/// Returns the repository in a data set's name, which may add a folder: OWNER/NAME for OWNER/NAME/FOLDER.
 std::string dataset_repository(const std::string& name);
 
-/// The snapshot folder of a data set in the cache, or of a folder in it: `Owner/Name`, `openai/gsm8k/main`. nullopt
-/// when there is none.
+/// Returns the snapshot of a data set in the cache, or a folder in it: `Owner/Name`, `openai/gsm8k/main`. nullopt:
+/// there is none.
 std::optional<std::filesystem::path> find_dataset_folder(const std::string& name);
 
-/// find_model_folder(), or a UserError "name: ...", or "flag = name: ...", that says where it was looked for and how to
-/// download it.
+/// Like find_model_folder(). UserError "name: ..." or "flag = name: ...": not found; says where it was searched and how
+/// to download it.
 std::filesystem::path model_folder(const std::string& name, const std::string& flag = "");
 
-/// The rule and remedy of that error, for a name of which find_model_folder() knows nothing.
+/// Returns that error's rule and remedy, for a name that find_model_folder() does not find.
 std::string missing_model(const std::string& name);
 
-/// Whether `name` could be a Hub name: Owner/Name and no path.
+/// Returns true if `name` could be a Hub name: Owner/Name, not a path.
 bool is_hub_name(const std::string& name);
 
 }  // namespace roll

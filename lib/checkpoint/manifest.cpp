@@ -22,7 +22,7 @@ bool stays_inside(const fs::path& path) {
 
 constexpr const char* kOwnSum = "xxh3";
 
-/// The checksum of a manifest without its own.
+/// Returns the checksum of a manifest without its checksum field.
 std::string own_sum(const Json& manifest) {
   RunningSum sum;
   sum.add(to_line(manifest));
@@ -36,7 +36,7 @@ int64_t whole_number(const Json& about, const char* name, int64_t largest, const
   return value->get<int64_t>();
 }
 
-/// Checks format and own checksum, and takes the latter out of `about`.
+/// Checks the format and the manifest's own checksum; removes the checksum from `about`.
 void check_itself(Json& about, const std::string& origin) {
   const int64_t format = whole_number(about, "format", kManifestFormat, origin);
   const Json said = about.value(kOwnSum, Json());
@@ -44,7 +44,7 @@ void check_itself(Json& about, const std::string& origin) {
   if (format > 1 && said != own_sum(about)) throw user_error("{}: has changed since it was written", origin);
 }
 
-/// What differs from what was written; "": nothing.
+/// Returns how the file differs from what was written; "" if it does not.
 std::string fault_of(const fs::path& file, const FileSum& expected) {
   std::error_code ec;
   if (!fs::is_regular_file(file, ec)) return is_there(file) ? "is no file" : "is missing";
@@ -53,7 +53,7 @@ std::string fault_of(const fs::path& file, const FileSum& expected) {
   return found.xxh3 == expected.xxh3 ? "" : "its bytes have changed since they were written";
 }
 
-/// Whether who reads the folder of a model, or of the optimizer's state, would read this file too.
+/// Returns true if a reader of this model's or optimizer's folder would read the file too.
 bool is_taken_for_part(const fs::path& path, const FileSums& files) {
   static const std::set<std::string> kRead = {".json", ".safetensors", ".jinja"};
   const std::string folder = path.parent_path().string() + "/";
@@ -62,7 +62,7 @@ bool is_taken_for_part(const fs::path& path, const FileSums& files) {
          beside->first.starts_with(folder);
 }
 
-/// Other programs have a manifest.json, too.
+/// Returns true if the manifest is ours; other programs write a manifest.json, too.
 bool is_checkpoint(const fs::path& folder) {
   if (!is_there(folder / kManifestFile)) return false;
   try {

@@ -1,6 +1,6 @@
-// What a finished checkpoint holds: manifest.json names every file below the folder with its size and checksum, and
-// ends with a checksum of itself. It is the last file that is written, so a folder without it is not finished. What
-// other programs and people put beside these files does no harm, unless a checkpoint's reader would take it for a part.
+// The manifest of a finished checkpoint. manifest.json lists every file with size and checksum, and ends with its own
+// checksum. It is written last, so a folder without it is unfinished. Files that others add do no harm, unless a reader
+// would take them for a part of the checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -18,35 +18,35 @@ namespace roll {
 constexpr const char* kManifestFile = "manifest.json";
 
 Json to_json(const FileSums& sums);
-/// UserError "origin: ..." when it is not what to_json() gives.
+/// Parses the output of to_json(). UserError "origin: ...": it has another form.
 FileSums sums_from_json(const Json& json, const std::string& origin);
 
-/// The format of manifests that are written. Format 1 had no checksum of itself.
+/// Format of new manifests. Format 1 had no checksum of the manifest itself.
 constexpr int64_t kManifestFormat = 2;
-/// Steps beyond it are no run's.
+/// Largest step that a manifest may have.
 constexpr int64_t kLastStep = 1'000'000'000;
 
 struct Manifest {
-  Json about;  // what its writer adds: run, versions, ...
+  Json about;  // the writer's fields: run, versions, ...
   FileSums files;
   int64_t step = 0;
 };
-/// SystemError.
+/// Writes manifest.json. SystemError: the disk refuses.
 void write_manifest(const std::filesystem::path& folder, const Manifest& manifest);
-/// UserError: there is none, it is damaged, or of a format that this program does not know.
+/// Reads manifest.json. UserError: it is missing, damaged, or in an unknown format.
 Manifest read_manifest(const std::filesystem::path& folder);
 
-/// What a checkpoint's folder holds beside what was written; a line each: "actor/config.json: ...".
+/// Differences between a checkpoint's folder and its manifest; one line each: "actor/config.json: ...".
 struct CheckpointFaults {
-  std::vector<std::string> damage;  // missing, of another size, with other bytes, or added where it would be read
-  std::vector<std::string> beside;  // not listed, and read by nobody
+  std::vector<std::string> damage;  // missing, other size, other bytes, or added where a reader would use it
+  std::vector<std::string> beside;  // not listed, and never read
 };
-/// Reads every byte. UserError as read_manifest().
+/// Compares every file's bytes with the manifest. UserError: as for read_manifest().
 CheckpointFaults faults_of(const std::filesystem::path& folder);
 
-/// The finished checkpoint that a path leads into, or is; none: no folder above it is one. Links are followed.
+/// Returns the finished checkpoint that `path` is or lies in; nullopt if none. Links are followed.
 std::optional<std::filesystem::path> checkpoint_around(const std::filesystem::path& path);
-/// UserError "name = path: ..." where a path leads into a finished checkpoint: nothing is written there any more.
+/// UserError "name = path: ...": the path lies in a finished checkpoint, which must not change any more.
 void refuse_in_checkpoint(const std::string& name, const std::filesystem::path& path);
 
 }  // namespace roll

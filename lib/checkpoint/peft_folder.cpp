@@ -74,8 +74,7 @@ void PeftFolder::add_part(const std::string& name, Part part) {
   parts_[name] = std::move(part);
 }
 
-/// PEFT writes a tied model's head beside its embedding where one copy stands for both, which modules_to_save does not
-/// name.
+/// Drops the copy of a tied head that PEFT writes beside the embedding although modules_to_save does not name it.
 void PeftFolder::leave_out_tied_copies() {
   const auto named = config_.find("modules_to_save");
   if (named != config_.end() && named->is_array() && std::ranges::find(*named, Json(kHead)) != named->end()) return;
@@ -86,7 +85,7 @@ void PeftFolder::leave_out_tied_copies() {
   if (find(head) && std::ranges::any_of(entries_, is_other)) leave_out(head);
 }
 
-/// Experts are modules called "experts". PEFT wraps gates and ups first, then downs around them:
+/// Splits adapters of modules called "experts". PEFT wraps gates and ups first, then downs around them:
 /// "experts.base_layer.lora_A.weight" and "experts.lora_A.weight".
 void PeftFolder::split_stacked() {
   for (const std::string& name : names()) {
@@ -98,7 +97,7 @@ void PeftFolder::split_stacked() {
   }
 }
 
-/// A is [E kinds r, in], expert by expert, B is [kinds outputs, kinds r E], with the experts innermost.
+/// Splits A [E kinds r, in], ordered by expert, and B [kinds outputs, kinds r E], with the experts innermost.
 void PeftFolder::split(const std::string& module, const std::string& stored, const std::vector<std::string>& products) {
   const at::Tensor a = read(stored + kA), b = read(stored + kB);
   const auto rank = config_.value("r", Json(8));

@@ -1,6 +1,6 @@
-// A folder of adapters as PEFT writes it: adapter_config.json, which names the folder of the model that they belong to,
-// and adapter_model.safetensors. Tensors are named here as within the model, without PEFT's "base_model.model." before
-// them and with ".modules_to_save" in what is trained whole. Knows no architecture.
+// Reads and writes a folder of PEFT adapters: adapter_config.json, which names the base model, and
+// adapter_model.safetensors. Tensors have the model's names, without PEFT's prefix "base_model.model.". Fully trained
+// modules have the infix ".modules_to_save". Knows no architecture.
 #pragma once
 
 #include <filesystem>
@@ -16,21 +16,21 @@
 
 namespace roll {
 
-/// "lm_head.modules_to_save.weight" -> "lm_head.weight".
+/// Removes PEFT's infix: "lm_head.modules_to_save.weight" -> "lm_head.weight".
 std::string without_saved_infix(const std::string& name);
 
 class PeftFolder {
  public:
-  /// Experts whose adapters PEFT stacks, because their weights are stacked in transformers 5, have each their own here.
-  /// UserError: a file is missing or not what its name says, or stacked adapters are of another form.
+  /// Reads the config and the header. Adapters of experts, which PEFT stacks as transformers 5 stacks the weights, are
+  /// split per expert. UserError: a file is missing or malformed, or stacked adapters have another form.
   explicit PeftFolder(const std::filesystem::path& folder);
 
   const Json& config() const { return config_; }
   std::string config_file() const;
   std::string weights_file() const;
-  /// All tensors' names, in the order of the file.
+  /// Returns the names of all tensors, in the file's order.
   std::vector<std::string> names() const;
-  /// Null if there is no such tensor.
+  /// Returns null if there is no such tensor.
   const TensorEntry* find(const std::string& name) const;
   at::Tensor read(const std::string& name) const;
 
@@ -40,7 +40,7 @@ class PeftFolder {
   SafetensorsFile file_;
   struct Part {
     at::Tensor values;
-    std::vector<at::Tensor> zeros;  // numbers beside them that must be 0
+    std::vector<at::Tensor> zeros;  // neighbouring elements, which must be 0
   };
   void leave_out(const std::string& name);
   void add_part(const std::string& name, Part part);
@@ -49,10 +49,11 @@ class PeftFolder {
   void split(const std::string& module, const std::string& stored, const std::vector<std::string>& products);
 
   std::vector<TensorEntry> entries_;   // under the names of the model
-  std::map<std::string, Part> parts_;  // of tensors that are left out
+  std::map<std::string, Part> parts_;  // views of stacked adapters, per expert
 };
 
-/// Writes both files and the companions into the existing `folder`. What it wrote. SystemError.
+/// Writes both files and the companions into the existing `folder`; returns their checksums. SystemError: the disk
+/// refuses.
 FileSums write_peft_files(const std::filesystem::path& folder, const Json& config, const NamedTensors& tensors,
                           const Companions& companions);
 

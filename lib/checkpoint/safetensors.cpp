@@ -1,4 +1,4 @@
-// Reading maps the file privately: pages are fetched when touched, and copied when written to.
+// Maps the file privately: pages are fetched when touched, and copied when written to.
 #include "checkpoint/safetensors.h"
 
 #include <ATen/ATen.h>
@@ -27,7 +27,7 @@ static_assert(std::endian::native == std::endian::little, "safetensors holds lit
 namespace {
 
 constexpr const char* kDamaged = "the file is damaged, fetch it again";
-constexpr size_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference implementation
+constexpr size_t kMaxHeaderBytes = 100'000'000;  // limit of the reference implementation
 
 constexpr std::array<std::pair<const char*, at::ScalarType>, 12> kDtypes = {{{"F64", at::kDouble},
                                                                              {"F32", at::kFloat},
@@ -49,7 +49,7 @@ at::ScalarType parse_dtype(const std::string& name, const std::string& where) {
                    where, name);
 }
 
-/// A JSON array of non-negative integers.
+/// Parses a JSON array of non-negative integers.
 std::vector<int64_t> parse_counts(const FileJson& tensor, const char* key, const std::string& where) {
   const auto found = tensor.find(key);
   const bool is_list =
@@ -60,7 +60,7 @@ std::vector<int64_t> parse_counts(const FileJson& tensor, const char* key, const
   return found->get<std::vector<int64_t>>();
 }
 
-/// Bytes of a dense tensor; UserError when the product does not fit.
+/// Returns the bytes of a dense tensor. UserError: their number overflows.
 size_t num_bytes(const TensorEntry& entry, const std::string& where) {
   size_t bytes = at::elementSize(entry.dtype);
   for (const int64_t n : entry.shape)
@@ -104,12 +104,12 @@ std::string dtype_name(at::ScalarType dtype) {
 
 struct SafetensorsFile::Mapping {
   explicit Mapping(const std::string& file) {
-    const Descriptor fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));  // a pipe would wait for its writer
+    const Descriptor fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));  // opening a pipe must not block
     if (!fd) throw user_error("{}: cannot open{}", file, errno_text());
     struct stat info = {};
     const bool is_file = ::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode);
     bytes = is_file ? static_cast<size_t>(info.st_size) : 0;
-    // Private and writable: a tensor read from it may be changed in memory, the file never is.
+    // Private and writable: a tensor may be changed in memory, but never the file.
     if (bytes > 0) data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd.get(), 0);
     if (!is_file) throw user_error("{}: not a regular file", file);
     if (data == MAP_FAILED) throw system_error("{}: cannot map {} bytes{}", file, bytes, errno_text());
@@ -148,7 +148,7 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& file)
 }
 
 void SafetensorsFile::parse_header(std::string_view text) {
-  const FileJson header = parse_unique_json(text, file_ + ": header");  // JSON itself allows a key twice
+  const FileJson header = parse_unique_json(text, file_ + ": header");  // JSON itself allows duplicate keys
   if (!header.is_object()) throw user_error("{}: header: {} where an object is needed", file_, header.type_name());
   for (const auto& [name, value] : header.items()) {
     if (name != "__metadata__") {
@@ -213,7 +213,7 @@ std::string make_header(const NamedTensors& tensors) {
     begin += tensor.nbytes();
   }
   std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // the data is aligned when mapped
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // aligns the mapped data
   return text;
 }
 

@@ -1,6 +1,6 @@
-// Named tensors in safetensors files: an 8-byte little-endian header length, a JSON header, then the raw bytes.
-// The header is checked in full before any byte of data is touched; a bad file is a UserError "file: tensor: what".
-// Goals: nothing is read that a caller does not use (the file is mapped); written files are whole or absent.
+// Reads and writes safetensors files: an 8-byte little-endian header length, a JSON header, then the raw bytes. The
+// header is checked in full before any data is touched; a bad file is a UserError "file: tensor: what". The file is
+// mapped, so that unused tensors are never read; written files are whole or absent.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,10 +15,10 @@
 
 namespace roll {
 
-/// Tensors in the order in which they are written or were declared; names are unique.
+/// Tensors in the order of writing or declaration; names are unique.
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
-/// What a header says of one tensor.
+/// A tensor's entry in the header.
 struct TensorEntry {
   std::string name;
   at::ScalarType dtype = at::kFloat;
@@ -26,25 +26,25 @@ struct TensorEntry {
   size_t begin = 0, end = 0;  // bytes from the start of the data section
 };
 
-/// "[3, 4]", for messages.
+/// Formats a shape for messages: "[3, 4]".
 std::string shape_text(at::IntArrayRef shape);
 
-/// The safetensors name of a dtype ("BF16"), and back. UserError / Bug for what the format does not hold.
+/// Returns the safetensors name of a dtype ("BF16"). Bug: the format has no such dtype.
 std::string dtype_name(at::ScalarType dtype);
 
 /// A mapped file. Tensors read from it keep the mapping alive.
 class SafetensorsFile {
  public:
-  /// Maps `file` and checks its header. UserError: missing, too short, header longer than the file, malformed
-  /// JSON, unknown dtype, byte range that disagrees with the shape, overlaps, leaves holes or ends outside
-  /// the file, duplicates.
+  /// Maps `file` and checks its header. UserError: missing, too short, header longer than the file, malformed JSON,
+  /// unknown dtype, duplicates, or a byte range that disagrees with the shape, overlaps, leaves holes or exceeds the
+  /// file.
   explicit SafetensorsFile(const std::filesystem::path& file);
 
-  /// In the order of their bytes in the file.
+  /// Returns the tensors in the order of their bytes.
   const std::vector<TensorEntry>& entries() const { return entries_; }
 
-  /// The tensor as stored: its dtype and shape, on the CPU, over copy-on-write file pages.
-  /// UserError if not in the file.
+  /// Returns the tensor as stored: its dtype and shape, on the CPU, over copy-on-write pages of the file. UserError:
+  /// the file has no such tensor.
   at::Tensor read(const std::string& name) const;
 
  private:
@@ -60,7 +60,7 @@ class SafetensorsFile {
 };
 
 /// Writes the tensors (any device, made contiguous) atomically, in the given order, with metadata {"format":"pt"},
-/// which transformers wants to see. SystemError when the disk refuses; Bug on duplicate names.
+/// which transformers expects. SystemError: the disk refuses. Bug: a name occurs twice.
 FileSum write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors);
 
 }  // namespace roll

@@ -21,7 +21,7 @@ std::string name_of(int64_t step) {
   return fmt::format("{}{:06}", kPrefix, step);
 }
 
-/// The step of "step_000010"; names that a run does not give have none.
+/// Returns the step in "step_000010"; nullopt for names that a run does not give.
 std::optional<int64_t> step_of(const std::string& name) {
   if (!name.starts_with(kPrefix)) return {};
   int64_t step = 0;
@@ -142,7 +142,7 @@ std::vector<CheckpointStore::Own> CheckpointStore::own_checkpoints(const std::st
       const bool is_measured =
           metric != about.end() && metric->is_number() && about.value("measured", Json(measured)) == measured;
       own.push_back({step, is_measured ? std::optional(metric->get<double>()) : std::nullopt});
-    } catch (const UserError&) {  // damaged: perhaps somebody wants to look at it
+    } catch (const UserError&) {  // damaged; kept for inspection
     }
   }
   return own;

@@ -1,6 +1,6 @@
-// The checkpoints of a run: folders step_NNNNNN that are whole or absent. One is written under a hidden name, gets its
-// manifest last, and then its own name; what is removed gets a hidden name first. So whatever moment a run dies at, a
-// folder with its own name is complete, and hidden ones are rubbish that the next run may sweep.
+// The checkpoints of a run: folders step_NNNNNN that are whole or absent. A checkpoint is written under a hidden name
+// and gets its manifest, then its final name; removal first renames it to a hidden name. So after a crash, visible
+// folders are complete, and the next run may delete hidden ones.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace roll {
 
-/// What is kept of a run's checkpoints.
+/// Rules for the checkpoints that a run keeps.
 struct Keeping {
   int64_t newest = 0;  // 0: all
-  int64_t best = 0;    // beside them, by "metric" of the manifests
+  int64_t best = 0;    // kept in addition, by "metric" in the manifests
   bool greater_is_better = true;
-  std::string measured{};  // what is measured, as "measured" of the manifests has it; others' numbers say nothing
+  std::string measured{};  // metric's name ("measured" in the manifests); checkpoints with another one have no metric
 };
 
 class CheckpointStore {
@@ -29,35 +29,34 @@ class CheckpointStore {
 
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path path(int64_t step) const;
-  /// Where checkpoint `step` is written until it is finished.
+  /// Returns the folder in which checkpoint `step` is written until it is finished.
   std::filesystem::path saving_path(int64_t step) const;
 
-  /// What would fail only when the first checkpoint is finished: links in its folder. UserError.
+  /// UserError: the folder cannot hold symbolic links, or `latest` or `best` is not one. Found before the first save.
   void check_links() const;
-  /// Makes an empty saving_path(). SystemError.
+  /// Makes an empty saving_path(). SystemError: it cannot be created.
   void begin(int64_t step) const;
-  /// Finishes it: `about`, `step` and `files` are in its manifest, its name is path(), and `latest` leads there. What
-  /// was put there is on the disk by then: write_file_atomic() saw to it. SystemError.
+  /// Finishes the checkpoint: writes its manifest, renames it to path() and points `latest` to it. Its files are on the
+  /// disk already (write_file_atomic() fsyncs). SystemError: the disk refuses.
   void commit(int64_t step, const Json& about, const FileSums& files) const;
-  /// Makes `latest` lead to path(). SystemError.
+  /// Points the link `latest` to path(). SystemError: linking fails.
   void mark_latest(int64_t step) const;
-  /// Removes an unfinished one, whatever state it is in.
+  /// Removes an unfinished checkpoint in any state.
   void abandon(int64_t step) const noexcept;
 
-  /// Steps with a folder of that name, ascending, complete or not.
+  /// Returns the steps that have a folder, complete or not, ascending.
   std::vector<int64_t> steps() const;
-  /// The newest one without damage; `report` is given what is wrong with each newer one, and what lies beside its
-  /// files.
+  /// Returns the newest checkpoint without damage. Calls `report` for damage in newer ones and for additional files.
   std::optional<int64_t> newest_sound(const std::function<void(const std::string&)>& report) const;
 
-  /// Removes what `keeping` does not keep of the checkpoints whose manifest says "run": `run`; others are not ours.
-  /// Before that `best` comes to lead to the best of those that stay, the newest among equals; there is none where
-  /// nothing was measured. So it never leads nowhere.
+  /// Removes checkpoints of run `run` (by their manifests) that `keeping` does not keep; those of other runs stay.
+  /// First points `best` to the best of the kept ones, the newest if equal; removes it if none has a metric. So it
+  /// never dangles.
   void rotate(const std::string& run, const Keeping& keeping) const;
-  /// Removes what a dead run left unfinished. Nobody else may be at work here.
+  /// Removes what a dead run left unfinished. Nobody else may be writing here.
   void sweep() const;
-  /// Gives checkpoints after `step` a name ("step_000020.superseded") under which nobody takes them for this run's.
-  /// Returns how many there were.
+  /// Renames checkpoints after `step` ("step_000020.superseded"), so that they no longer belong to this run. Returns
+  /// their number.
   int64_t supersede_after(int64_t step) const;
 
  private:
@@ -66,14 +65,14 @@ class CheckpointStore {
     std::optional<double> metric;
   };
   void mark_best(const std::vector<Own>& by_metric, const std::set<int64_t>& kept) const;
-  /// Ascending.
+  /// Returns this run's checkpoints, ascending.
   std::vector<Own> own_checkpoints(const std::string& run, const std::string& measured) const;
   void remove(const std::filesystem::path& checkpoint) const;
 
   std::filesystem::path folder_;
 };
 
-/// Bytes that a user may still write where `folder` is, or will be. SystemError.
+/// Returns the bytes that a user may still write in `folder`, which need not exist yet. SystemError: unknown.
 int64_t free_bytes(const std::filesystem::path& folder);
 
 }  // namespace roll

@@ -19,7 +19,8 @@ int exit_code_of(const std::exception& error) {
 }
 
 void agree(Communicator& ranks, const std::function<void()>& check) {
-  constexpr int64_t kHeard = 1000;  // is added to the code of who has only heard, within check(), that another failed
+  constexpr int64_t kHeard =
+      1000;  // added to the code of a rank that failed in check() only because another had failed
   std::exception_ptr own;
   int64_t code = 0;
   try {
@@ -32,7 +33,7 @@ void agree(Communicator& ranks, const std::function<void()>& check) {
   try {
     codes = ranks.all_gather(at::full({1}, code, at::kLong), "agreement on errors");
   } catch (const SystemError&) {
-    if (own) std::rethrow_exception(own);  // why they cannot agree: the ranks' connection broke within check()
+    if (own) std::rethrow_exception(own);  // the root cause: the connection broke within check()
     throw;
   }
   for (const bool has_heard : {false, true})

@@ -1,4 +1,4 @@
-// What all ranks decide together: whether one of them failed, and whether to stop.
+// Joint decisions of all ranks: whether any rank failed, and whether to stop.
 #pragma once
 
 #include <functional>
@@ -10,21 +10,21 @@
 
 namespace roll {
 
-/// Ends a rank without a message of its own, because the rank that failed has printed one.
+/// Ends a rank silently, because the failed rank has printed the message.
 struct AnotherRankFailed : std::runtime_error {
   AnotherRankFailed(int failed_rank, int exit_code);
   int exit_code;
 };
 
-/// 2 UserError, 70 Bug, Stopped's and AnotherRankFailed's own, else 1.
+/// Returns 2 for UserError, 70 for Bug, the code in Stopped and AnotherRankFailed, else 1.
 int exit_code_of(const std::exception& error);
 
-/// Runs `check` on every rank, then lets all know. **Collective**. Where ranks threw, the lowest of them rethrows its
-/// own exception and all others throw AnotherRankFailed with the same exit code: one rank speaks, none waits.
+/// Runs `check` on every rank and shares the outcome. **Collective**. If any rank threw, the lowest one rethrows its
+/// own exception, and all others throw AnotherRankFailed with the same exit code. So one rank reports, and none waits.
 void agree(Communicator& ranks, const std::function<void()>& check);
 
-/// Whether any rank was asked to stop (process/stop.h); then every rank has the same wish. **Collective**; for places
-/// where all may leave together.
+/// Returns the stop request if any rank got one (process/stop.h), and sets it on every rank. **Collective**; called
+/// where all ranks may leave together.
 std::optional<StopKind> stop_agreed(Communicator& ranks);
 
 }  // namespace roll

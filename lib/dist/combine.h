@@ -1,4 +1,4 @@
-// How back-ends that add on the host make one tensor of those of many ranks.
+// Reduces the tensors of many ranks on the host; back-ends without device collectives use it.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace roll {
 
-/// Element-wise over `parts` in their order, into `result`, which may be one of them; the first of them is overwritten.
+/// Reduces `parts` element-wise, in order, into `result`, which may be one of the parts; overwrites the first part.
 /// Narrow floats are added in float32 and rounded once.
 void combine(const std::vector<at::Tensor>& parts, Reduce op, at::Tensor& result);
 

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t kMaxDevices = 65536;
 
-/// sum := part ('+' part)*; part := plain | 'list' '(' plain ')'; plain := '[' numbers ']' | range; range := 'range'
-/// '(' a, b, step ')'
+/// Grammar: sum := part ('+' part)*; part := plain | 'list' '(' plain ')'; plain := '[' numbers ']' | range; range :=
+/// 'range' '(' a, b, step ')'
 class MappingParser {
  public:
   explicit MappingParser(const std::string& text) : text_(text) {}

@@ -1,4 +1,4 @@
-// Keys that say on which devices a worker lives and how it is split over them.
+// Configuration of a worker: its devices, and how the model is split over them.
 #pragma once
 
 #include <cstdint>
@@ -19,29 +19,29 @@ struct DeviceMapping {
   bool operator==(const DeviceMapping&) const = default;
 };
 
-/// UserError (a rule without file and line) when `text` is no such expression, names a device twice, or has more than
-/// 65536 devices.
+/// Parses a device list. UserError (a rule without file and line): the text is malformed, names a device twice, or has
+/// more than 65536 devices.
 DeviceMapping parse_device_mapping(const std::string& text);
 void from_config_text(const std::string& text, DeviceMapping& mapping);
 
-/// `list(range(0,8))` where the devices are consecutive, `[0,2,5]` otherwise; parse_device_mapping reads it back.
+/// Formats as `list(range(0,8))` if the devices are consecutive, else as `[0,2,5]`; parse_device_mapping reads it back.
 std::string to_config_text(const DeviceMapping& mapping);
 
-/// ROLL's full and selective recomputation both mean ours, layer by layer.
+/// ROLL's full and selective recomputation; both mean recomputation layer by layer here.
 enum class Recompute { kFull, kSelective };
 constexpr auto names_of(Recompute) {
   return std::to_array<Named<Recompute>>({{Recompute::kFull, "full"}, {Recompute::kSelective, "selective"}});
 }
 
-/// Megatron's: kUniform: all layers, recompute_num_layers at a time; kBlock: the first recompute_num_layers. kAuto: as
-/// kBlock, and as few as fit into memory.
+/// Megatron's methods. kUniform: all layers, recompute_num_layers at a time. kBlock: the first recompute_num_layers.
+/// kAuto: like kBlock, with as few layers as memory requires.
 enum class RecomputeMethod { kUniform, kBlock, kAuto };
 constexpr auto names_of(RecomputeMethod) {
   return std::to_array<Named<RecomputeMethod>>(
       {{RecomputeMethod::kUniform, "uniform"}, {RecomputeMethod::kBlock, "block"}, {RecomputeMethod::kAuto, "auto"}});
 }
 
-/// Deepspeed's.
+/// DeepSpeed's section.
 struct ZeroOptimization {
   std::optional<int64_t> stage;
 
@@ -81,7 +81,7 @@ struct StrategyConfig {
   int64_t pipeline_parallel() const { return pipeline_model_parallel_size.value_or(1); }
   /// Ranks that share one copy of the model and its sequences.
   int64_t model_ranks() const { return pipeline_parallel() * tensor_parallel() * context_parallel(); }
-  /// Where anything is recomputed. Of all layers while choose_recomputation() has not put block in place of auto.
+  /// Returns the layers to recompute, if any are. All layers, until choose_recomputation() replaces auto by block.
   Recomputation recomputation() const {
     if (recompute_method == RecomputeMethod::kBlock) return {.layers = recompute_num_layers.value_or(0)};
     return {.layers = kEveryLayer.layers, .together = recompute_num_layers.value_or(1)};
@@ -95,7 +95,7 @@ struct StrategyConfig {
   void pipeline_fields(Keys& v);
 };
 
-/// ROLL's back-ends; each means the built-in one.
+/// ROLL's back-ends; all mean the built-in one.
 enum class Strategy {
   kMegatronTrain,
   kMegatronInfer,
@@ -119,7 +119,7 @@ constexpr auto names_of(Strategy) {
                                          {Strategy::kSglang, "sglang"}});
 }
 
-/// Of a role that is trained.
+/// Returns true for back-ends of trained roles.
 constexpr bool trains(Strategy strategy) {
   return strategy == Strategy::kMegatronTrain || strategy == Strategy::kDeepspeedTrain ||
          strategy == Strategy::kFsdp2Train;
@@ -127,7 +127,7 @@ constexpr bool trains(Strategy strategy) {
 constexpr bool is_fsdp2(Strategy strategy) {
   return strategy == Strategy::kFsdp2Train || strategy == Strategy::kFsdp2Infer;
 }
-/// ROLL packs sequences under these alone, and recomputes by keys of Megatron's.
+/// Returns true for Megatron's back-ends: only these pack sequences in ROLL, and use Megatron's recomputation keys.
 constexpr bool is_megatron(Strategy strategy) {
   return strategy == Strategy::kMegatronTrain || strategy == Strategy::kMegatronInfer;
 }

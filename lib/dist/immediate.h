@@ -1,4 +1,4 @@
-// A back-end whose collectives have ended when they return: what is started runs at once.
+// Base class of back-ends without asynchronous collectives: start_ functions run at once.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Metrics of many ranks as one.
+// Merges the metrics of many ranks.
 #pragma once
 
 #include "dist/communicator.h"
@@ -7,10 +7,10 @@
 
 namespace roll {
 
-/// This rank's metrics merged with those of all ranks, in rank order. **Collective**.
+/// Returns the metrics of all ranks merged in rank order. **Collective**.
 Metrics merge_over_ranks(const Metrics& mine, Communicator& ranks);
 
-/// What all ranks of a role know, on all ranks of its world. **Collective** over that.
+/// Copies metrics that all ranks of a role have to all ranks of its world. **Collective** over that world.
 Metrics broadcast_metrics(RoleMesh& role, const Metrics& metrics);
 
 }  // namespace roll

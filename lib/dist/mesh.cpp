@@ -14,7 +14,7 @@ namespace {
 
 using Key = std::function<int64_t(const MeshPlace&)>;
 
-/// The ranks whose places have the same key as this rank's.
+/// Creates the communicator of ranks with the same key as this rank.
 std::unique_ptr<Communicator> split_by(Communicator& world, const MeshShape& shape, const char* group, const Key& key) {
   const int64_t own = key(mesh_place(world.rank(), shape));
   std::vector<int> members;
@@ -62,7 +62,7 @@ void Mesh::link_stages() {
   const auto pipeline = [=](const MeshPlace& p) { return (p.dp * cp + p.cp) * tp + p.tp; };
   pp_ = split_by(world_, shape_, "pp", pipeline);
   ends_ = split_by(world_, shape_, "pp ends", [=](const MeshPlace& p) { return pipeline(p) * pp + p.pp % (pp - 1); });
-  // Links with an even stage before an odd one, then the others: a rank has one of each.
+  // Creates links from even to odd stages first, then the others: a rank has one of each.
   for (const int64_t odd : {0, 1}) {
     if (odd >= pp - 1) break;
     const auto pair = [=](const MeshPlace& p) { return pipeline(p) * pp + (p.pp + odd) / 2; };

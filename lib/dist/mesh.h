@@ -1,7 +1,7 @@
-// The ranks as a grid of data x pipeline x context x tensor parallelism. Tensor ranks stand next to each other (they
-// talk most, so they should share a host), then context ranks, then the stages of a pipeline, then data ranks:
-// rank = ((dp_rank * pp + stage) * cp + cp_rank) * tp + tp_rank. Of the dp x cp ranks that hold the same weights, each
-// ep neighbours share the experts of a mixture out instead.
+// Arranges ranks in a grid of data x pipeline x context x tensor parallelism. Tensor ranks are adjacent (they
+// communicate most, so they should share a host), then context ranks, pipeline stages and data ranks:
+// rank = ((dp_rank * pp + stage) * cp + cp_rank) * tp + tp_rank. Among the dp x cp ranks with the same weights, each ep
+// adjacent ones split the experts instead.
 #pragma once
 
 #include <cstdint>
@@ -18,51 +18,51 @@
 namespace roll {
 
 struct MeshShape {
-  int64_t cp = 1;     // ranks that share each sequence
-  int64_t tp = 1;     // ranks that share each weight matrix
-  int64_t ep = 1;     // ranks that share the experts, of those with the same part of all else; divides dp x cp
-  int64_t pp = 1;     // stages, each of which has some of the layers
-  bool ring = false;  // the last stage is followed by the first: each has several chunks of layers
+  int64_t cp = 1;     // ranks that split each sequence
+  int64_t tp = 1;     // ranks that split each weight matrix
+  int64_t ep = 1;     // ranks that split the experts and hold the same other weights; divides dp x cp
+  int64_t pp = 1;     // pipeline stages; each has some of the layers
+  bool ring = false;  // interleaved stages: several chunks of layers each; a link from the last to the first
   auto operator<=>(const MeshShape&) const = default;
   int64_t stage_ranks() const { return cp * tp; }
   int64_t model_ranks() const { return pp * stage_ranks(); }
 };
 
-/// Where a rank stands in a grid.
+/// Coordinates of a rank in the grid.
 struct MeshPlace {
   int64_t dp = 0, cp = 0, tp = 0, pp = 0;
 };
 MeshPlace mesh_place(int64_t rank, const MeshShape& shape);
 
-/// Two neighbouring stages' ways to each other: [2] ranks each.
+/// Communicators between two neighbouring stages, [2] ranks each.
 struct StageLink {
   std::unique_ptr<Communicator> activations, gradients;
 };
 
 class Mesh {
  public:
-  /// **Collective** over `world`, which must outlive the mesh. Bug: its size is no multiple of pp * cp * tp, or of
-  /// ep * pp * tp.
+  /// **Collective** over `world`, which must outlive the mesh. Bug: its size is no multiple of pp * cp * tp, or of ep *
+  /// pp * tp.
   Mesh(Communicator& world, MeshShape shape);
 
   const MeshShape& shape() const { return shape_; }
   int64_t dp_size() const { return world_.size() / shape_.model_ranks(); }
   const MeshPlace& place() const { return place_; }
-  /// Whether this rank speaks for its group of pp * cp * tp ranks: it is the first of those that compute results.
+  /// Returns true on one rank of each pp * cp * tp group: the first that computes results (in the last stage).
   bool is_leader() const { return place_.cp == 0 && place_.tp == 0 && place_.pp == shape_.pp - 1; }
 
   Communicator& world() { return world_; }
-  Communicator& dp() { return *dp_; }  // ranks that hold the same part of model and sequences
+  Communicator& dp() { return *dp_; }  // ranks with the same part of model and sequences
   Communicator& cp() { return *cp_; }
   Communicator& tp() { return *tp_; }
-  Communicator& shards() { return *shards_; }         // dp x cp: ranks that hold the same weights, beside experts
-  Communicator* experts() { return experts_.get(); }  // ep ranks that share the experts; null where that is one
-  Communicator& expert_shards() { return expert_shards_ ? *expert_shards_ : *shards_; }  // hold the same experts
-  // Of several stages:
+  Communicator& shards() { return *shards_; }         // dp x cp ranks with the same weights, except experts
+  Communicator* experts() { return experts_.get(); }  // ep ranks that split the experts; null if ep is 1
+  Communicator& expert_shards() { return expert_shards_ ? *expert_shards_ : *shards_; }  // ranks with the same experts
+  // With several stages only:
   Communicator& pp() { return *pp_; }                // all stages, for the same part of weights and sequences
-  Communicator& pipeline_ends() { return *ends_; }   // the first and the last
-  StageLink& next_stage() { return next_; }          // not of the last, but in a ring
-  StageLink& previous_stage() { return previous_; }  // not of the first, likewise
+  Communicator& pipeline_ends() { return *ends_; }   // the first and the last stage
+  StageLink& next_stage() { return next_; }          // unset in the last stage, unless in a ring
+  StageLink& previous_stage() { return previous_; }  // unset in the first stage, unless in a ring
 
  private:
   void link_stages();
@@ -74,46 +74,46 @@ class Mesh {
   StageLink next_, previous_;
 };
 
-/// Some ranks of a world, and their mesh. Every rank of the world has one, so that all know who is who; only those
-/// ranks have the mesh.
+/// Some ranks of a world, and their mesh. Every rank of the world has this object, so that all know the role's ranks;
+/// only the role's ranks have the mesh.
 class RoleMesh {
  public:
-  /// `own`: the communicator of `ranks` (ascending) on those ranks, null elsewhere. **Collective** over `ranks`.
+  /// `own`: communicator of `ranks` (ascending) on those ranks, null elsewhere. **Collective** over `ranks`.
   RoleMesh(Communicator& world, std::vector<int> ranks, Communicator* own, MeshShape shape);
-  /// This mesh with its ranks named as those of `part`, a communicator of `members` (ascending ranks of the world, the
-  /// role's among them).
+  /// Returns this mesh with ranks numbered as in `part`, a communicator of `members` (ascending ranks of the world that
+  /// include the role's).
   RoleMesh within(Communicator& part, const std::vector<int>& members) const;
 
   bool is_here() const { return mesh_ != nullptr; }
   bool is_everywhere() const { return std::ssize(ranks_) == world_.size(); }
   const std::vector<int>& ranks() const { return ranks_; }
   const MeshShape& shape() const { return shape_; }
-  /// Groups of ranks that share a model.
+  /// Returns the number of groups of ranks that share a model.
   int64_t dp_size() const { return std::ssize(ranks_) / shape_.model_ranks(); }
-  /// Bug: not here.
+  /// Bug: this rank is not in the role.
   Mesh& mesh();
   Communicator& world() { return world_; }
 
-  /// What all its ranks know becomes known to all ranks (bytes: dist/messages.h); elsewhere `tensor` is only a place
-  /// for it. **Collective** over the world.
+  /// Copies a tensor that all ranks of the role have to all ranks of the world; elsewhere `tensor` is only the buffer.
+  /// **Collective** over the world. For bytes, see dist/messages.h.
   void broadcast(at::Tensor& tensor, std::string_view name);
 
  private:
   Communicator& world_;
   std::vector<int> ranks_;
   MeshShape shape_;
-  std::shared_ptr<Mesh> mesh_;  // on those ranks
+  std::shared_ptr<Mesh> mesh_;  // null on other ranks
 };
 
-/// The meshes of a run, one for each set of ranks and shape that a role asks for.
+/// All meshes of a run, one for each set of ranks and shape that a role uses.
 class Meshes {
  public:
   explicit Meshes(Communicator& world) : world_(world) {}
-  /// Of all ranks. **Collective** where the shape is new. The mesh lives as long as this object.
+  /// Returns the mesh of all ranks; it lives as long as this object. **Collective** if the shape is new.
   Mesh& of(const MeshShape& shape);
-  /// Of some, ascending. **Collective** over the world where they or the shape are new.
+  /// Returns the mesh of `ranks`, ascending. **Collective** over the world if ranks or shape are new.
   RoleMesh& of(const std::vector<int>& ranks, const MeshShape& shape);
-  /// A communicator of `ranks`, ascending, on those ranks; null elsewhere. **Collective** over the world where new.
+  /// Returns a communicator of `ranks`, ascending; null on other ranks. **Collective** over the world if they are new.
   Communicator* group(const std::vector<int>& ranks);
   Communicator& world() { return world_; }
 

@@ -1,6 +1,5 @@
-// Messages (base/message.h) over collectives: what is typed on one rank is typed on the others. Every function is
-// **Collective** over `ranks`, all of which give messages of one type; `name` says which of its uses it is, for errors.
-// Errors: as decode_message() has them, with the rank that sent it.
+// Sends typed messages (base/message.h) over collectives. Every function is **Collective** over `ranks`, which all pass
+// messages of one type; `name` identifies the call in errors. Throws decode_message()'s errors, naming the sender.
 #pragma once
 
 #include <string>
@@ -13,7 +12,7 @@
 
 namespace roll {
 
-/// What all ranks of a group sent, by rank.
+/// Decodes the bytes of all ranks of a group, ordered by rank.
 template <class M>
 std::vector<M> decode_messages(const std::vector<std::string>& sent, std::string_view group) {
   std::vector<M> messages;
@@ -22,19 +21,19 @@ std::vector<M> decode_messages(const std::vector<std::string>& sent, std::string
   return messages;
 }
 
-/// The messages of all ranks, by rank.
+/// Returns the messages of all ranks, by rank.
 template <class M>
 std::vector<M> all_gather_messages(const M& mine, Communicator& ranks, std::string_view name = M::kMessage.name) {
   return decode_messages<M>(ranks.all_gather_bytes(encode_message(mine), name), ranks.group());
 }
 
-/// The messages of all ranks on the first rank; an empty list elsewhere.
+/// Returns the messages of all ranks on the first rank; an empty list elsewhere.
 template <class M>
 std::vector<M> gather_messages(const M& mine, Communicator& ranks, std::string_view name = M::kMessage.name) {
   return decode_messages<M>(ranks.gather_bytes(encode_message(mine), name), ranks.group());
 }
 
-/// The root's on all ranks; elsewhere `mine` is not looked at.
+/// Returns the root's message on all ranks; other ranks' `mine` is ignored.
 template <class M>
 M broadcast_message(const M& mine, int root, Communicator& ranks, std::string_view name = M::kMessage.name) {
   const bool is_root = ranks.rank() == root;
@@ -42,7 +41,7 @@ M broadcast_message(const M& mine, int root, Communicator& ranks, std::string_vi
                            {root, ranks.group()});
 }
 
-/// What all ranks of a role know, on all ranks of its world; elsewhere `mine` is not looked at.
+/// Returns, on all ranks of a role's world, the message that the role's ranks share; other ranks' `mine` is ignored.
 template <class M>
 M broadcast_message(const M& mine, RoleMesh& role, std::string_view name = M::kMessage.name) {
   return role.is_everywhere() ? mine : broadcast_message(mine, role.ranks().front(), role.world(), name);

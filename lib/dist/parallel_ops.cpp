@@ -1,4 +1,4 @@
-// Each collective is the other's gradient: gathering copies rows to all ranks, so backward adds theirs up.
+// Each of these collectives is the other's gradient: gathering copies rows to all ranks, so backward sums them.
 #include "dist/parallel_ops.h"
 
 #include <ATen/ATen.h>
@@ -14,7 +14,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// The group and the name, carried from forward to backward. The group outlives every graph.
+/// Saves the group and the name for backward. The group outlives every graph.
 void remember(AutogradContext* ctx, Communicator* ranks, const std::string& name) {
   ctx->saved_data["ranks"] = reinterpret_cast<int64_t>(ranks);
   ctx->saved_data["name"] = name;
@@ -81,7 +81,7 @@ class GatherResults : public torch::autograd::Function<GatherResults> {
   }
 };
 
-/// Rows between ranks, which lie in `out` and in `in` until they are there.
+/// Rows being exchanged; they stay in `out` and `in` until the exchange ends.
 struct RowsUnderWay : torch::CustomClassHolder {
   std::vector<int64_t> send, receive;
   at::Tensor out, in;
@@ -105,8 +105,8 @@ c10::intrusive_ptr<RowsUnderWay> rows_of(AutogradContext* ctx) {
   return c10::static_intrusive_pointer_cast<RowsUnderWay>(ctx->saved_data["rows"].toCapsule());
 }
 
-/// Gives a name to what is under way: nothing of it is read before FinishExchange, whose gradient starts on its way
-/// back and arrives here.
+/// Returns a placeholder for the exchange in progress. Only FinishExchange uses it; that one's backward starts the
+/// exchange of gradients, which ends here.
 class StartExchange : public torch::autograd::Function<StartExchange> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const c10::intrusive_ptr<RowsUnderWay>& rows,

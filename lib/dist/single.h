@@ -1,4 +1,4 @@
-// One process: every collective gives back what it was given.
+// A communicator for one process: every collective returns its input.
 #pragma once
 
 #include <memory>

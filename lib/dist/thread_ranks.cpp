@@ -16,22 +16,22 @@ namespace roll {
 
 namespace {
 
-/// What all ranks share. In turn, a rank that holds the mutex works; together, it holds the mutex in collectives only.
+/// State shared by all ranks. In turn, the working rank holds the mutex; together, ranks hold it only in collectives.
 struct Turns {
   ThreadPace pace = ThreadPace::kInTurn;
   std::mutex mutex;
   std::condition_variable changed;
   int num_alive = 0, num_waiting = 0;
-  std::exception_ptr error;  // of the rank that failed first
+  std::exception_ptr error;  // the first rank's error
 
-  /// In a handler, under the mutex.
+  /// Records the current exception; call it in a handler, under the mutex.
   void fail() {
     if (!error) error = std::current_exception();
     changed.notify_all();
   }
 };
 
-/// Holds a rank's lock, and leaves it as it was.
+/// Holds a rank's lock, and restores its state at the end.
 class Locked {
  public:
   explicit Locked(std::unique_lock<std::mutex>& turn) : turn_(turn), was_held_(turn.owns_lock()) {
@@ -50,7 +50,7 @@ class Locked {
 
 struct Group;
 
-/// What a rank gives to a collective.
+/// A rank's contribution to a collective.
 struct Given {
   std::string call;  // equal on all ranks
   std::vector<at::Tensor> tensors{};
@@ -139,7 +139,7 @@ class ThreadCommunicator : public ImmediateCommunicator {
             .tensors = {tensor}};
   }
 
-  /// Of what each rank gave, copies that may be overwritten.
+  /// Returns copies of the ranks' parts, which may be overwritten.
   template <class Part>
   static std::vector<at::Tensor> parts_of(const std::vector<const Given*>& given, const Part& part) {
     std::vector<at::Tensor> parts;
@@ -147,8 +147,8 @@ class ThreadCommunicator : public ImmediateCommunicator {
     return parts;
   }
 
-  /// `read` sees what all ranks of the group give; what it reads from is not to be written before this returns. A rank
-  /// that leaves by an error takes away what it gave: all know of the error before, and nobody reads any more.
+  /// Calls `read` with the contributions of all ranks of the group, which must not change before this returns. A rank
+  /// that throws marks the error first, so that nobody reads its contribution afterwards.
   template <class Read>
   void meet(const Given& mine, const Read& read) {
     const Locked locked(turn_);
@@ -188,7 +188,7 @@ class ThreadCommunicator : public ImmediateCommunicator {
   std::shared_ptr<Group> group_;
 };
 
-/// All of a rank's life.
+/// Runs one rank from start to end.
 void run_rank(Turns& turns, const std::shared_ptr<Group>& world, int rank,
               const std::function<void(Communicator&)>& body) {
   std::unique_lock turn(turns.mutex);

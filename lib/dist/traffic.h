@@ -1,11 +1,11 @@
-// What the communicators of a process share: where the run stands, for error texts, and how much each kind of
-// collective has sent, for the metrics. May be used from several threads.
+// State that all communicators of a process share: the step, for error texts, and the traffic of each kind of
+// collective, for metrics. Thread-safe.
 //
-// Bytes are payload, by formula, whatever way a transport takes; of n ranks each sends, with B bytes of its own:
-//   all-gather          (n-1) B              reduce-scatter   (n-1)/n of all that is given to it
-//   all-reduce          2 (n-1)/n B          broadcast        (n-1) B, the root; nothing, the others
-//   all-reduce up to    (n-1) B; above eight ranks by way of the first of them, which sends (n-1) B, the others B
-//     16 KiB on hosts   all-to-all           what it has for others
+// Bytes are payload, by formula, independent of the transport. Each of n ranks holds B bytes and sends:
+//   all-gather          (n-1) B              reduce-scatter   (n-1)/n of its input
+//   all-reduce          2 (n-1)/n B          broadcast        (n-1) B by the root, 0 by the others
+//   all-reduce up to    (n-1) B; above eight ranks through rank 0, which sends (n-1) B, the others B
+//     16 KiB on hosts   all-to-all           its data for other ranks
 #pragma once
 
 #include <cstdint>
@@ -18,24 +18,24 @@ namespace roll {
 
 struct TrafficCount {
   int64_t calls = 0;
-  int64_t bytes = 0;  // sent by this process: payload, without what says which collective it is
+  int64_t bytes = 0;  // payload sent by this process, without headers
 };
 
 class Traffic {
  public:
   void set_step(int64_t step);
-  /// -1 before the first step.
+  /// Returns the current step; -1 before the first step.
   int64_t step() const;
-  /// "train_actor": what the collectives from now on belong to.
+  /// Sets the phase of the following collectives ("train_actor").
   void set_phase(std::string_view phase);
 
-  /// One collective of a group ("tp"), and bytes that it sent.
+  /// Adds one collective of a group ("tp"), or bytes that it sent.
   void add_call(std::string_view group, std::string_view operation);
   void add_bytes(std::string_view group, std::string_view operation, int64_t bytes);
 
-  /// "train_actor/tp/all_gather": the key of what is counted now.
+  /// Returns the current key: "train_actor/tp/all_gather".
   std::string key(std::string_view group, std::string_view operation) const;
-  /// Key -> counts since the last call.
+  /// Returns the counts since the last call, by key.
   std::map<std::string, TrafficCount> take();
 
  private:

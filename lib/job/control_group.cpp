@@ -12,20 +12,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kNoLimit = int64_t{1} << 60;  // version 1 says "none" by a number near 2^63
+constexpr int64_t kNoLimit = int64_t{1} << 60;  // cgroups v1 writes "no limit" as a number near 2^63
 
 template <class T>
 void lower(std::optional<T>& least, T limit) {
   least = std::min(least.value_or(limit), limit);
 }
 
-/// "max" where there is no limit, which is no number. A file that is missing has none either.
+/// Reads a folder's limits. No limit: "max", which is not a number, or a missing file.
 void read_limits(const fs::path& folder, ControlGroup& found) {
   double quota = 0, period = 0;
   if (std::ifstream file(folder / "cpu.max"); file >> quota >> period && quota > 0 && period > 0)
     lower(found.cores, quota / period);
   std::ifstream quota_file(folder / "cpu.cfs_quota_us"), period_file(folder / "cpu.cfs_period_us");
-  if (quota_file >> quota && period_file >> period && quota > 0 && period > 0)  // -1: none
+  if (quota_file >> quota && period_file >> period && quota > 0 && period > 0)  // -1: no limit
     lower(found.cores, quota / period);
   for (const char* name : {"memory.max", "memory.limit_in_bytes"}) {
     int64_t bytes = 0;
@@ -34,8 +34,8 @@ void read_limits(const fs::path& folder, ControlGroup& found) {
   }
 }
 
-/// The group's folder and those above it. A container may see its own group as the top, under a path that only the
-/// host has: what is not there says nothing.
+/// Reads the group's folder and those above it. A container may see its own group as the top, under a path that only
+/// the host has, so missing folders are skipped.
 void read_upwards(const fs::path& top, const fs::path& group, ControlGroup& found) {
   read_limits(top, found);
   fs::path folder = top;
@@ -48,7 +48,7 @@ ControlGroup control_group(const fs::path& root) {
   const fs::path mounts = root / "sys/fs/cgroup";
   ControlGroup found;
   std::ifstream groups(root / "proc/self/cgroup");
-  // "0::/path" of version 2, "4:cpu,cpuacct:/path" of version 1, whose folder has a link for each controller.
+  // Lines are "0::/path" in v2, and "4:cpu,cpuacct:/path" in v1, whose folder has a link for each controller.
   for (std::string line; std::getline(groups, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == line.npos || second == line.npos) continue;

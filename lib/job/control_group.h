@@ -1,4 +1,4 @@
-// What the kernel's control groups leave to this process: a container on a large machine often has a part of it.
+// Reads the CPU and memory limits of this process's Linux control group, which a container may set.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 namespace roll {
 
 struct ControlGroup {
-  std::optional<double> cores;          // that its quota of processor time pays for
-  std::optional<int64_t> memory_bytes;  // that it may use
+  std::optional<double> cores;          // cores that the CPU quota pays for
+  std::optional<int64_t> memory_bytes;  // memory limit
 };
 
-/// The least that its own group and those above it allow, of version 1 and 2; nothing where there is no limit. `root`
-/// is where proc/ and sys/ are.
+/// Returns the lowest limits of its group and the groups above it, of cgroups v1 and v2; unset if there is no limit.
+/// `root` holds proc/ and sys/.
 ControlGroup control_group(const std::filesystem::path& root = "/");
 
 }  // namespace roll

@@ -20,17 +20,16 @@ namespace roll {
 namespace {
 
 constexpr int kDaemonsTime_ms = 2000;  // from SIGTERM to SIGKILL
-constexpr int kOthersTime_ms = 1500;   // ranks of a job begin to wait that close to each other
+constexpr int kOthersTime_ms = 1500;   // upper bound between the first waits of a job's ranks
 
-// A signal handler can reach nothing but globals; these are written before the timer starts.
+// A signal handler can access only globals; these are written before the timer starts.
 std::array<char, 1024> last_line;
 size_t last_line_size = 0;
 int last_exit_code = 1;
 int others_time_ms = 0;
 int daemon_fd = -1;
 
-/// A descriptor of the daemon that started us: unlike its id it can not come to mean another process. -1: there is none
-/// that is ours to end.
+/// Returns a pidfd of the daemon that started us, which cannot come to mean another process; -1: none that we may end.
 int open_daemon() {
   if (!env("ROLL_LAUNCHED")) return -1;
   const pid_t parent = ::getppid();
@@ -46,7 +45,7 @@ bool has_ended(int daemon, int wait_ms) {
   return ::poll(&look, 1, wait_ms) != 0;
 }
 
-/// Only async-signal-safe calls.
+/// Makes only async-signal-safe calls.
 void end_daemon(int daemon) {
   ::syscall(SYS_pidfd_send_signal, daemon, SIGTERM, nullptr, 0);
   if (!has_ended(daemon, kDaemonsTime_ms)) ::syscall(SYS_pidfd_send_signal, daemon, SIGKILL, nullptr, 0);
@@ -80,7 +79,7 @@ void begin_deadline(double limit_s, const std::string& line, int exit_code, int 
   set_timer(std::max(limit_s, 1e-3));
 }
 
-/// In the child: holds nothing of ours open, so that Open MPI sees the end of our output.
+/// Runs in the child: keeps none of our files open, so that Open MPI sees the end of our output.
 [[noreturn]] void outlive(int daemon, int grace_ms) {
   ::setsid();
   for (int fd = 0; fd < 1 << 16; ++fd)

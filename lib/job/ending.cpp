@@ -14,10 +14,10 @@ namespace roll {
 namespace {
 
 constexpr unsigned kSpeakersTime_s = 3;
-constexpr double kLeavingTime_s = 5;   // for MPI_Abort, destructors, and whatever else runs on the way out
-constexpr double kDaemonsGrace_s = 5;  // mpirun ends its daemons at once, where it can reach them
+constexpr double kLeavingTime_s = 5;   // for MPI_Abort, destructors and exit handlers
+constexpr double kDaemonsGrace_s = 5;  // mpirun ends its daemons at once if it can reach them
 
-/// The environment may be the very thing that is wrong; then this process speaks for itself.
+/// Returns the world; if its variables are wrong, which may be the error itself, a world of one.
 World world_or_alone() {
   try {
     return detect_world();
@@ -31,7 +31,7 @@ bool is_quiet(const std::exception& error, const World& world) {
   return world.rank != 0 && dynamic_cast<const Stopped*>(&error);
 }
 
-/// LibTorch appends where in LibTorch it was; people want what went wrong.
+/// Removes LibTorch's appended call stack, so that people see the message.
 std::string first_part(const std::string& text) {
   return text.substr(0, text.find("\nException raised from"));
 }

@@ -1,12 +1,12 @@
-// How a job ends after an error: what is said, the exit code, and that no rank waits for ever. app/main.cpp uses the
-// two functions in this order; the library only throws.
+// Ends a job after an error: its message, its exit code, and that no rank waits for ever. app/main.cpp calls the two
+// functions in this order; the library only throws.
 //
 // clang-format off
 //  what happens               who notices                within                     exit code   words
 //  a rank throws              itself, then all others    5 s: MPI_Abort, and time   2 user, 1   its own line, with
 //                             (agree.h, MPI_Abort)       for leaving                system, 70  "[rank 3]"
 //                                                                                   bug
-//  a rank is killed           mpirun, told to            seconds                    1           "rank 3 on host h2 was
+//  a rank is killed           mpirun, read by            seconds                    1           "rank 3 on host h2 was
 //                             supervisor.h                                                      killed by signal 9"
 //  a rank hangs, or its host  every rank that waits for  backend_timeout, in each   1           "waited 30 min and
 //  is out of reach            it (transport/wait)        collective                             nothing came from rank
@@ -25,14 +25,14 @@
 //                             or the only rank
 //  Ctrl-C, SIGTERM, SIGHUP    all ranks, together        the current token; the     130, 143,   "stopped by SIGTERM"
 //  (process/stop.h)              (stop_agreed)              step, once it trains       129
-//  one of them to a rank      mpirun, told to            at once                    130, 143,   "stopped by SIGTERM"
+//  one of these to a rank     mpirun, read by            at once                    130, 143,   "stopped by SIGTERM"
 //  that does not listen yet   launch.h                                              129
 //  Ctrl-C, SIGTERM again      every rank, supervisor.h   at once                    130, 143    "ended at once when
 //                                                                                               that came again"
 //  SIGUSR1, the time limit    as Ctrl-C                  as Ctrl-C                  75          "stopped by the time
 //  (time_limit.h)                                                                               limit"
 //
-// Under max_restarts a job that ends with none of 0, 2, 75, 129, 130, 143 is started again (launch.h, restart.h).
+// With max_restarts, a job that ends with none of 0, 2, 75, 129, 130, 143 is started again (launch.h, restart.h).
 // clang-format on
 #pragma once
 
@@ -43,13 +43,13 @@
 
 namespace roll {
 
-/// The line for standard error, with the rank where there are several; "" where another rank speaks (AnotherRankFailed,
-/// and Stopped on all ranks but the first).
+/// Returns the line for standard error, with the rank if there are several; "" if another rank reports
+/// (AnotherRankFailed, and Stopped on all ranks but the first).
 std::string error_line(const std::exception& error);
 
-/// Ends every rank with the error's exit code when this process is part of an MPI job that has begun and not ended
-/// (then it does not return). A rank that has nothing to say first waits for the one that speaks. In any case this
-/// process has only seconds left from here on, whatever MPI_Abort or a destructor waits for.
+/// Ends every rank with the error's exit code and does not return, if this process is in a running MPI job. A silent
+/// rank first waits for the one that reports. In any case, this process has only seconds left, even if MPI_Abort or a
+/// destructor hangs.
 void abort_all_ranks(const std::exception& error);
 
 }  // namespace roll

@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kMaxSlots = 65536;  // of a host, and of all
+constexpr int64_t kMaxSlots = 65536;  // per host, and in total
 constexpr size_t kMaxBytes = 1 << 20;
 
 constexpr const char* kNameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]%@";
@@ -33,12 +33,12 @@ int64_t count_of(const std::string& text, const std::string& key, const std::str
   return value;
 }
 
-/// "name key=value...", without blanks around "=".
+/// Parses "name key=value...", without blanks around "=".
 Host parse_host(const std::vector<std::string>& words, const std::string& place) {
   Host host{.name = words[0], .slots = 0};
   if (host.name.find('=') != std::string::npos)
     throw user_error("{}: {}: a line begins with the name of a host; write e.g. \"node1 slots=8\"", place, words[0]);
-  // It goes to mpirun and ssh, to which -x is an option.
+  // The name goes to mpirun and ssh, which would take -x for an option.
   const bool is_name =
       std::isalnum(static_cast<unsigned char>(host.name[0])) || host.name[0] == '[' || host.name[0] == ':';
   if (!is_name || host.name.find_first_not_of(kNameCharacters) != std::string::npos)

@@ -34,7 +34,7 @@ struct DeviceMessage {
   }
 };
 
-/// Whether two ranks of one host have the same GPU, as in tests: NCCL refuses that.
+/// Returns true if two ranks of one host have the same GPU, as in tests: NCCL refuses that.
 bool shares_devices(Communicator& host, at::Device device) {
   std::set<std::pair<std::string, int32_t>> devices;
   for (const DeviceMessage& of_rank : all_gather_messages(DeviceMessage{host_name(), device.index()}, host))

@@ -1,4 +1,4 @@
-// How a process joins the others of its job.
+// Joins this process to the others of its job.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace roll {
 
-/// kAuto: by how this process was started, and NCCL where every rank has a GPU.
+/// Transport between ranks. kAuto: by how this process was started, and NCCL if every rank has a GPU.
 enum class Transport { kAuto, kSingle, kMpi, kTcp, kNccl };
 constexpr auto names_of(Transport) {
   return std::to_array<Named<Transport>>({{Transport::kAuto, "auto"},
@@ -24,8 +24,8 @@ struct CommunicatorOptions {
   double timeout_s = 600;        // longest wait in one collective
 };
 
-/// Joins the other processes (see world.h for how they are found). **Collective**. UserError: a kind
-/// that does not fit how the process was started; SystemError: a rank does not come, or no CUDA/NCCL in this build.
+/// Joins the other processes (found as in world.h). **Collective**. UserError: the kind does not fit how the process
+/// was started. SystemError: a rank does not come, or this build lacks CUDA/NCCL.
 std::unique_ptr<Communicator> make_communicator(const CommunicatorOptions& options);
 
 }  // namespace roll

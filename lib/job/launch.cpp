@@ -31,7 +31,8 @@ namespace {
 constexpr const char* kMpirun = "mpirun";
 constexpr const char* kStandingBy = "ROLL_STANDING_BY";
 
-/// Whether one process may read another's memory: many containers forbid it, and Open MPI then complains per message.
+/// Returns true if a process may read another's memory. Many containers forbid it, and Open MPI then complains per
+/// message.
 bool can_read_other_processes() {
   int word = 1, copy = 0;
   const pid_t child = ::fork();
@@ -48,7 +49,7 @@ bool can_read_other_processes() {
   return allowed;
 }
 
-/// Variables of this process that ranks on other hosts need too; mpirun passes on only its own (OMPI_MCA_*).
+/// Returns variables that ranks on other hosts need too; mpirun passes on only its own (OMPI_MCA_*).
 std::vector<std::string> variables_to_pass() {
   static const std::vector<std::string> kPrefixes = {"OMP_", "GOMP_", "KMP_", "MKL_",  "ROLL_",
                                                      "HF_",  "NCCL_", "UCX_", "CUDA_", "TORCH_"};
@@ -58,7 +59,7 @@ std::vector<std::string> variables_to_pass() {
     const auto begins = [&](const std::string& prefix) { return name.starts_with(prefix); };
     const bool passes = std::any_of(kPrefixes.begin(), kPrefixes.end(), begins) ||
                         std::find(kNames.begin(), kNames.end(), name) != kNames.end();
-    const bool is_default = fmt::format("{}={}", name, *env(name)) == kShortSpin;  // each rank sees to it itself
+    const bool is_default = fmt::format("{}={}", name, *env(name)) == kShortSpin;  // each rank sets it itself
     if (passes && !is_default && !name.starts_with("ROLL_TERMINAL") && name != "ROLL_LAUNCHED" && name != kStandingBy)
       names.push_back(name);
   }
@@ -69,13 +70,13 @@ void append(std::vector<std::string>& words, std::initializer_list<std::string> 
   words.insert(words.end(), more);
 }
 
-/// How Open MPI moves messages: "pml" is its word for it.
+/// Returns true if the user chose Open MPI's messaging layer ("pml").
 bool chooses_messaging(const Launch& launch) {
   return env("OMPI_MCA_pml") || std::ranges::find(launch.mpirun_args, "pml") != launch.mpirun_args.end();
 }
 
-/// On one host the ranks share the cores evenly; elsewhere each host is divided by its own ranks
-/// (set_threads_per_rank). Messages go through shared memory there: to look for networks takes every start 0.2 s.
+/// Options for one host: its ranks share the cores evenly, and messages go through shared memory, since a search for
+/// networks takes 0.2 s per start. On several hosts, set_threads_per_rank() divides each host.
 void add_one_host(std::vector<std::string>& command, const Launch& launch) {
   command.emplace_back("--oversubscribe");
   if (!chooses_messaging(launch)) append(command, {"--mca", "pml", "ob1"});
@@ -112,8 +113,8 @@ bool is_alone(const Launch& launch) {
   return launch.num_ranks == 1 && launch.hostfile.empty();
 }
 
-/// Starts the job and supervises it to its end. A supervisor that dies takes the only rank with it at once (SIGKILL);
-/// mpirun needs time to end its ranks on other hosts (SIGTERM).
+/// Starts the job and supervises it to its end. If the supervisor dies, the only rank dies at once (SIGKILL); mpirun
+/// gets time to end its ranks on other hosts (SIGTERM).
 JobEnd run_once(const Launch& launch) {
   std::vector<std::string> command = launch_command(launch);
   const std::string mark = fmt::format("{}=1", kStandingBy);
@@ -121,7 +122,7 @@ JobEnd run_once(const Launch& launch) {
   return supervise(command, launch.start_limit_s, is_alone(launch) ? SIGKILL : SIGTERM);
 }
 
-/// Whether another attempt may succeed: not after a wish to stop, nor where the user has to change something.
+/// Returns true if another attempt may succeed: not after a stop request, nor if the user has to change something.
 bool is_fault(int exit_code) {
   static const std::set<int> kNone = {0,
                                       2,
@@ -142,15 +143,15 @@ SystemError killed_error(const KilledRank& killed) {
                       strsignal(killed.signal), hint);
 }
 
-/// The wish to stop whose signal killed a rank: one that did not catch signals yet, or got two. A signal to one rank
-/// counts as one to all, as it does once they catch them.
+/// Returns the stop request whose signal killed a rank: one that did not catch signals yet, or got two. A signal to one
+/// rank counts as one to all, as it does later.
 std::optional<StopKind> died_of(const JobEnd& end) {
   if (end.output.failed()) return std::nullopt;
   if (end.output.killed()) return stop_kind_of(end.output.killed()->signal);
   return stop_kind_of(WIFSIGNALED(end.status) ? WTERMSIG(end.status) : WEXITSTATUS(end.status) - 128);
 }
 
-/// The job's exit code; SystemError, or Stopped, where no rank could say what happened.
+/// Returns the job's exit code. SystemError or Stopped: no rank could report what happened.
 int exit_code_of_job(const JobEnd& end, const Launch& launch) {
   const int code = WIFEXITED(end.status) ? WEXITSTATUS(end.status) : 1;
   if (end.insisted) throw Stopped(*end.wish, ", and ended at once when that came again: the last checkpoint stands");
@@ -176,7 +177,7 @@ int exit_code_of_job(const JobEnd& end, const Launch& launch) {
   if (end.output.failed()) return std::max(code, 1);
   if (code == 127)
     throw system_error("{}: not found or not executable; install Open MPI (Debian: openmpi-bin), or use -n 1", kMpirun);
-  // Ranks that fail by themselves say why; one that a signal killed cannot.
+  // Ranks that fail by themselves report why; one killed by a signal cannot.
   if (code > 128 && code < 128 + NSIG)
     throw system_error("a rank was killed by signal {} ({})", code - 128, strsignal(code - 128));
   return code;

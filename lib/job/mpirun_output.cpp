@@ -22,7 +22,7 @@ bool is_dashes(const std::string& line) {
   return line.size() >= 60 && line.find_first_not_of('-') == std::string::npos;
 }
 
-/// Notices that repeat: the rank that failed has said why, and a killed one is named by us.
+/// Returns true for redundant notices: the failed rank has reported why, and we name a killed one.
 bool repeats(const std::string& line) {
   static constexpr std::array kBegins = {
       "Primary job  terminated normally", "MPI_ABORT was invoked",
@@ -33,9 +33,9 @@ bool repeats(const std::string& line) {
   return false;
 }
 
-/// Lines that say nothing to a user: "[h1:812] 1 more process has sent help message help-mpi-api.txt / mpi-abort", the
-/// line that follows it, and the error that Open MPI 4 makes when it counts them; that mpirun passes on the signal we
-/// sent; and what libevent says in an mpirun that ends.
+/// Returns true for useless lines: "[h1:812] 1 more process has sent help message help-mpi-api.txt / mpi-abort", the
+/// line after it, Open MPI 4's error when it counts them, mpirun's notes on forwarded signals, and libevent's warnings
+/// as mpirun ends.
 bool is_noise(const std::string& line) {
   for (const std::string_view begin : {"mpirun: Forwarding signal ", "[warn] Epoll "})
     if (line.starts_with(begin)) return true;
@@ -85,7 +85,7 @@ std::string MpirunOutput::rest() {
   return text;
 }
 
-/// Another rank's line may have been begun before it ("[h1:812] roll: all ranks are there"): that one goes on.
+/// Another rank's line may have begun before it ("[h1:812] roll: all ranks are there"); that line goes on.
 bool MpirunOutput::took_start() {
   if (!line_.ends_with(kStarted)) return false;
   line_.resize(line_.size() - kStarted.size());
@@ -106,7 +106,7 @@ std::string MpirunOutput::shown(const std::string& line) {
   return is_noise(line) ? "" : line + "\n";
 }
 
-/// A rank's line may come between those of a notice; what we say ourselves is always shown.
+/// A rank's line may come between a notice's lines; our own lines are always shown.
 std::string MpirunOutput::shown_in_notice(const std::string& line) {
   if (notice_ == Notice::kLeftOut) return line.starts_with(kError) ? line + "\n" : "";
   if (notice_ == Notice::kShown) return line + "\n";
@@ -126,7 +126,7 @@ void MpirunOutput::understand(const std::string& line) {
   }
   if (first_error_.empty() && line.starts_with(kError)) first_error_ = line.substr(kError.size());
   if (notice_ == Notice::kNone) return;
-  text_ += line + "\n";  // Open MPI 5 breaks its sentences
+  text_ += line + "\n";  // Open MPI 5 wraps its sentences
   if (!killed_ && !has_aborted_ && std::regex_search(text_, match, kKilled))
     killed_ = KilledRank{.rank = number(match[1]), .host = match[2], .signal = number(match[3])};
   has_aborted_ |= std::regex_match(line, kAborted);

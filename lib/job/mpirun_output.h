@@ -1,5 +1,5 @@
-// What mpirun writes to standard error: the ranks' lines, and notices of its own between two lines of dashes. Notices
-// that only repeat what a rank has said are left out; those that say who is to blame are understood.
+// Parses mpirun's standard error: the ranks' lines, and mpirun's own notices between two lines of dashes. Drops notices
+// that only repeat a rank's message, and extracts the culprit from others.
 #pragma once
 
 #include <optional>
@@ -16,34 +16,34 @@ struct KilledRank {
   int signal = 0;
 };
 
-/// What a rank says that has waited for the others, at its start or its end, where it cannot know who is missing. All
-/// that wait say it; the supervisor shows it once, and knows the missing ones by who did not say it.
+/// Returns the line of a rank that waited in vain for others, at its start or end, without knowing who is missing. All
+/// waiting ranks write it. The supervisor shows it once, and takes the other ranks for the missing ones.
 std::string waited_line(int rank, int num_ranks, const std::string& where_and_how_long);
 
-/// Called by the first rank when all are there: a line for the supervisor, where there is one.
+/// Tells the supervisor, if any, that all ranks are there. Called by the first rank.
 void report_start();
 
 class MpirunOutput {
  public:
-  /// Takes the next bytes; returns what is to be shown of them, whole lines only.
+  /// Takes the next bytes; returns the whole lines to show.
   std::string take(std::string_view bytes);
-  /// The last line, where it has no end.
+  /// Returns the last line if it is incomplete.
   std::string rest();
 
-  /// Whether the ranks have begun to work: report_start() was heard.
+  /// Returns true once report_start()'s line was seen.
   bool started() const { return started_; }
-  /// Whether a rank has said why it fails, or has called MPI_Abort: from then on the job has to end.
+  /// Returns true once a rank reported an error or called MPI_Abort, so that the job has to end.
   bool failed() const { return !first_error_.empty() || has_aborted_; }
-  /// What the first rank to speak has said, "" where none has.
+  /// Returns the first rank's error message; "" if none.
   const std::string& first_error() const { return first_error_; }
   const std::optional<KilledRank>& killed() const { return killed_; }
-  /// Where ranks have waited in vain (waited_line()), those that did not say so: "1, 3".
+  /// Returns the ranks for which others waited in vain (see waited_line()): "1, 3".
   std::string missing() const;
-  /// The host that mpirun has lost, "" where it has not.
+  /// Returns the host that mpirun has lost; "" if none.
   const std::string& lost_host() const { return lost_host_; }
 
  private:
-  /// Takes report_start() off the end of the line so far, where it stands there.
+  /// Removes report_start()'s text from the end of the line so far; returns true if it was there.
   bool took_start();
   std::string shown(const std::string& line);
   std::string shown_in_notice(const std::string& line);
@@ -51,16 +51,16 @@ class MpirunOutput {
 
   enum class Notice { kNone, kBegun, kShown, kLeftOut };
   Notice notice_ = Notice::kNone;
-  std::string dashes_;  // the line that began the notice, until we know whether it is shown
+  std::string dashes_;  // the notice's first line, until we know whether to show it
   std::string text_;    // the notice so far
-  std::string line_;    // not yet ended
+  std::string line_;    // incomplete line
   bool started_ = false;
   std::string first_error_;
   bool has_aborted_ = false;  // MPI_Abort was called
   std::optional<KilledRank> killed_;
   std::string lost_host_;
   std::set<int> waiting_;
-  int num_ranks_ = 0;  // that those who wait speak of
+  int num_ranks_ = 0;  // number of ranks named by waiting ones
 };
 
 }  // namespace roll

@@ -17,23 +17,23 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kFamilyBits = 16;  // a job's number: 16 bits of its mpirun's, then 16 of its own
+constexpr int kFamilyBits = 16;  // a job's number: 16 bits for its mpirun, then 16 for the job
 
-/// The number that all of the text is, to that base.
+/// Parses the whole text as a number in that base.
 std::optional<uint32_t> number_in(std::string_view text, int base) {
   uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
   return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
-/// The mpirun's number: contact.txt begins with "357957632.0;tcp://...".
+/// Returns the mpirun's number: contact.txt begins with "357957632.0;tcp://...".
 std::optional<uint32_t> family_of(const fs::path& session) {
   const std::string contact = read_file(session / "contact.txt");
   const auto job = number_in(std::string_view(contact).substr(0, contact.find('.')), 10);
   return job ? std::optional(*job >> kFamilyBits) : std::nullopt;
 }
 
-/// "vader_segment.host.0.15560001.1": host, user, job, rank.
+/// Matches "vader_segment.host.0.15560001.1": host, user, job, rank.
 bool is_segment_of(uint32_t family, const std::string& name) {
   const size_t rank = name.rfind('.'), job = rank == std::string::npos ? rank : name.rfind('.', rank - 1);
   if (job == std::string::npos || !name.starts_with(fmt::format("vader_segment.{}.", host_name()))) return false;
@@ -56,8 +56,8 @@ void remove_session(const SessionPlaces& places, pid_t mpirun) noexcept {
       for (const fs::path& segment : entries_of(places.segments))
         if (is_segment_of(*family, segment.filename().string())) fs::remove(segment, ignored);
     fs::remove_all(session, ignored);
-    fs::remove(places.sessions, ignored);  // where it was the last one
-  } catch (const std::exception&) {        // another Open MPI's: what it left stays
+    fs::remove(places.sessions, ignored);  // if it is empty now
+  } catch (const std::exception&) {        // another version of Open MPI: its files stay
   }
 }
 

@@ -1,5 +1,5 @@
-// What Open MPI 4 keeps of a job on this host: a folder with sockets and shared files, which names the job, and the
-// ranks' segments of shared memory, which have its name. An mpirun that is killed leaves all of it behind.
+// Removes files that a killed mpirun leaves on this host: Open MPI 4's session folder with sockets and shared files,
+// and the ranks' shared-memory segments, whose names the folder tells.
 #pragma once
 
 #include <sys/types.h>
@@ -9,14 +9,13 @@
 namespace roll {
 
 struct SessionPlaces {
-  std::filesystem::path sessions;  // holds pid.<mpirun's>
+  std::filesystem::path sessions;  // holds pid.<mpirun's pid>
   std::filesystem::path segments;
 };
-/// Where this user's mpirun has them.
+/// Returns the places that this user's mpirun uses.
 SessionPlaces session_places();
 
-/// Removes what an mpirun that was killed has left; nothing where it left none. Only for an mpirun and ranks that have
-/// ended.
+/// Removes the files of a killed mpirun, if any. Call it only after that mpirun and its ranks have ended.
 void remove_session(const SessionPlaces& places, pid_t mpirun) noexcept;
 
 }  // namespace roll

@@ -1,7 +1,7 @@
-// What the supervisor of a job tells the ranks that it starts again. They find it in their environment:
-//   ROLL_RESTART            how many times the job was started again; whoever sees it goes on from the last checkpoint
+// Passes the reason of a restart from the supervisor to the restarted ranks, by environment variables:
+//   ROLL_RESTART            number of restarts so far; if set, ranks resume from the last checkpoint
 //   ROLL_RESTART_REASON     for people
-//   ROLL_RESTART_FAILED_MS  when the failure was seen, in ms since 1970-01-01 UTC
+//   ROLL_RESTART_FAILED_MS  time at which the failure was seen, in ms since 1970-01-01 UTC
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ struct Restart {
   int number = 0;  // the first restart is 1
   int most = 0;    // max_restarts
   std::string reason;
-  double failed_s = 0;  // when the failure was seen, wall clock
+  double failed_s = 0;  // time at which the failure was seen, wall clock
 };
 
-/// Puts it into the environment of this process and of its later children. SystemError.
+/// Sets the variables for this process and later children. SystemError: setenv fails.
 void export_restart(const Restart& restart);
 
-/// "restart 1 of 3: rank 1 on host h2 was killed by signal 9 (Killed); working again after 12.3 s", "" in a job that
-/// was not started again. The time is from the failure's notice to this call: for the log, where the first step begins.
+/// Returns "restart 1 of 3: rank 1 on host h2 was killed by signal 9 (Killed); working again after 12.3 s"; "" if the
+/// job was not restarted. The time lasts from the failure to this call: for the log, at the start of the first step.
 std::string restart_note();
 
 }  // namespace roll

@@ -21,7 +21,7 @@ namespace roll {
 
 namespace {
 
-constexpr double kGrace_s = 8;  // from a rank's failure to mpirun's end, in which all other ranks hear of it and leave
+constexpr double kGrace_s = 8;  // from a rank's failure to mpirun's end, for all other ranks to leave
 constexpr int kLook_ms = 500;
 
 std::vector<int> signals_to_watch() {
@@ -30,8 +30,8 @@ std::vector<int> signals_to_watch() {
   return signals;
 }
 
-/// In the child: its own process group, so that Ctrl-C reaches it only through us, and death with its parent.
-/// Returns only on failure, with errno. Only async-signal-safe calls.
+/// Runs in the child: gives it its own process group, so that Ctrl-C reaches it only through us, and makes it die with
+/// its parent. Returns only on failure, with errno. Makes only async-signal-safe calls.
 void become(char* const* command, int errors, int orphan_signal) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, orphan_signal);
@@ -59,9 +59,9 @@ class Supervisor {
  public:
   Supervisor(const std::vector<std::string>& command, double start_limit_s, int orphan_signal)
       : start_limit_s_(start_limit_s) {
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // ranks whose mpirun was killed become our children
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // ranks of a killed mpirun become our children
     Pipe errors = make_pipe("pipe for mpirun");
-    std::signal(SIGPIPE, SIG_IGN);  // whoever reads our lines may go; the job goes on
+    std::signal(SIGPIPE, SIG_IGN);  // the reader of our output may go; the job goes on
     child_ = spawn(command, errors.write_end.get(), orphan_signal);
     errors_ = std::move(errors.read_end);
     ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
@@ -76,7 +76,7 @@ class Supervisor {
       look_at_start();
       enforce_end();
     }
-    // What mpirun leaves behind (ssh) may hold the pipe open, so its end is not waited for.
+    // Leftovers of mpirun (ssh) may hold the pipe open, so we do not wait for its end.
     show_errors();
     show(end_.output.rest());
     if (end_began_s_ < 0) end_.failed_s = wall_clock_s();
@@ -113,11 +113,11 @@ class Supervisor {
   }
 
   void show(const std::string& lines) const {
-    if (end_.insisted) return;  // how Open MPI and the ranks die of it
+    if (end_.insisted) return;  // Open MPI and the ranks report their death
     const std::string text = harmless(lines);
     for (size_t at = 0; at < text.size();) {
       const ssize_t size = ::write(STDERR_FILENO, text.data() + at, text.size() - at);
-      if (size <= 0) return;  // nobody reads us; the job goes on
+      if (size <= 0) return;  // nobody reads our output; the job goes on
       at += static_cast<size_t>(size);
     }
   }
@@ -133,8 +133,8 @@ class Supervisor {
     end_.failed_s = wall_clock_s();
   }
 
-  /// mpirun goes, and with it what it started on this host: ranks, if any are left, and its connections to others
-  /// (ssh). Elsewhere ranks and their daemons end by themselves.
+  /// Kills mpirun and its children on this host: remaining ranks, and connections to other hosts (ssh). On other hosts,
+  /// ranks and daemons end by themselves.
   void enforce_end() {
     if (end_began_s_ < 0 || monotonic_s() - end_began_s_ < kGrace_s) return;
     end_.forced = true;
@@ -143,7 +143,7 @@ class Supervisor {
     ::kill(-child_, SIGKILL);
   }
 
-  /// Ranks that outlived mpirun, and what such ranks had started: a restart must not meet them.
+  /// Kills ranks that outlived mpirun, and their children: a restart must not meet them.
   static void end_leftovers() {
     const double began_s = monotonic_s();
     while (::waitpid(-1, nullptr, WNOHANG) >= 0 && monotonic_s() - began_s < kGrace_s) {
@@ -154,7 +154,7 @@ class Supervisor {
   }
 
   SignalPipe signals_{signals_to_watch()};
-  Descriptor errors_;   // closed once all that mpirun says has come
+  Descriptor errors_;   // closed after mpirun's last output
   bool urged_ = false;  // by Ctrl-C or SIGTERM
   pid_t child_ = -1;
   double start_limit_s_;

@@ -14,7 +14,7 @@ namespace roll {
 
 namespace {
 
-// libgomp's two, of which the first prevails, and those of the runtime that Intel's and LLVM's compilers bring.
+// libgomp's two variables (the first prevails), and those of Intel's and LLVM's runtime.
 constexpr const char* kWaiting[] = {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME", "KMP_LIBRARY"};
 
 }  // namespace
@@ -26,7 +26,7 @@ bool settles_waiting(std::string_view variable) {
 }
 
 int num_allowed_cores() {
-  // A mask that is too small for the machine's processors is refused.
+  // The kernel refuses a mask that is too small for the machine's processors.
   for (int size = CPU_SETSIZE; size <= 1 << 20; size *= 2) {
     cpu_set_t* const mask = CPU_ALLOC(size);
     const size_t bytes = CPU_ALLOC_SIZE(size);

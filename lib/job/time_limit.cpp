@@ -18,7 +18,7 @@ double count_of(const std::ssub_match& match) {
   return match.matched ? std::stod(match.str()) : 0;
 }
 
-/// nullopt: none of the forms.
+/// Returns nullopt for any other form.
 std::optional<double> seconds_of(const std::string& text) {
   static const std::regex kWithUnit(R"((\d{1,9}(?:\.\d{1,9})?)([smhd]?))");
   static const std::regex kDays(R"((\d{1,6})-(\d{1,6})(?::(\d{1,6}))?(?::(\d{1,6}))?)");

@@ -38,7 +38,7 @@ World from_pmi() {
   return checked(world, "PMI_RANK", "PMI_SIZE");
 }
 
-/// Needs all four variables; the error of who sets one of them by hand names what is missing.
+/// Reads all four variables; the error tells a user who sets one by hand which one is missing.
 World from_variables(int rank, int size) {
   World world{.launcher = Launcher::kVariables, .rank = rank, .size = size};
   world.local_rank = count_or("LOCAL_RANK", count_or("SLURM_LOCALID", rank));
@@ -56,8 +56,8 @@ World from_variables(int rank, int size) {
   return checked(world, "RANK", "WORLD_SIZE");
 }
 
-/// A task of an srun step. Without PMI or a master's address MPI would start size 1 in every task, and each would
-/// train alone.
+/// Reads a task of an srun step. Without PMI or a master's address, MPI would start with size 1 in every task, and each
+/// would train alone.
 World from_srun() {
   const int rank = count_or("SLURM_PROCID", 0);
   const int size = count_or("SLURM_STEP_NUM_TASKS", 1);

@@ -1,4 +1,4 @@
-// In place of cuda_devices.cpp in a build without CUDA.
+// Replaces cuda_devices.cpp in builds without CUDA.
 #include "machine/cuda_devices.h"
 
 namespace roll {

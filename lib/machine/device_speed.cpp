@@ -19,7 +19,7 @@ constexpr int64_t kMost = int64_t{1} << 30;
 constexpr int kLeastRuns = 5;
 constexpr double kEnoughReading_s = 0.3;
 
-/// Integers, because each float addition would have to wait for the one before.
+/// Sums integers, because each float addition would wait for the one before.
 ROLL_SIMD uint32_t sum_of(const uint32_t* data, int64_t count) {
   uint32_t sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -54,12 +54,12 @@ double measure_on_cpu(int64_t bytes) {
   return 4 * static_cast<double>(count) / seconds;
 }
 
-/// Work of a GPU that one wait is for, as that takes some 0.03 ms.
+/// GPU operations per wait, since a wait takes about 0.03 ms.
 constexpr int kAtOnce = 16;
 
 double measure_on_gpu(at::Device device, int64_t bytes) {
   const auto options = at::TensorOptions().device(device).dtype(at::kByte);
-  // Random, as zeros may be moved faster than what occurs.
+  // Random data, since zeros may be moved faster than real data.
   const at::Tensor from = at::empty({std::max<int64_t>(bytes / 2, 1)}, options).random_(), to = at::empty_like(from);
   const double seconds = shortest_s([&] {
     for (int i = 0; i < kAtOnce; ++i) to.copy_(from);
@@ -74,7 +74,7 @@ double measure_matmul_peak(at::Device device, at::ScalarType dtype) {
   constexpr int kRuns = 3;  // the first one warms up
   const int64_t n = device.is_cpu() ? 768 : 8192, products = device.is_cpu() ? 1 : kAtOnce / 4;
   const auto options = at::TensorOptions().device(device).dtype(dtype);
-  // Random: a GPU's power limit lets it multiply equal numbers faster than any that occur.
+  // Random data: within its power limit, a GPU multiplies equal numbers faster than real ones.
   const at::Tensor a = at::randn({n, n}, options), b = at::randn({n, n}, options);
   double peak = 0;
   for (int run = 0; run < kRuns; ++run) {

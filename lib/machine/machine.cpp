@@ -21,7 +21,7 @@ namespace roll {
 
 namespace {
 
-constexpr double kEnough_s = 0.3;  // of measuring one kind of product
+constexpr double kEnough_s = 0.3;  // per kind of product
 
 std::string distribution() {
   std::ifstream file("/etc/os-release");
@@ -65,7 +65,7 @@ Memory host_memory() {
 
 namespace {
 
-/// Nothing of a folder that is not there.
+/// Skips missing folders.
 std::vector<Disk> disks(const std::vector<std::string>& folders) {
   std::vector<Disk> found;
   for (const std::string& folder : folders) {
@@ -88,7 +88,7 @@ std::string current_folder() {
 std::optional<double> best_speed(at::Device device, at::ScalarType dtype) {
   try {
     return best_matmul_peak(device, dtype, kEnough_s);
-  } catch (const c10::Error&) {  // a GPU that others use, or that this LibTorch has no kernels for
+  } catch (const c10::Error&) {  // another process uses the GPU, or this LibTorch has no kernels for it
     return std::nullopt;
   }
 }
@@ -100,7 +100,7 @@ ProductSpeed speed_of(at::Device device) {
 std::optional<std::string> sandbox_problem() {
   try {
     return why_not_isolated("python3");
-  } catch (const UserError& error) {  // no Python, or too old a one
+  } catch (const UserError& error) {  // Python is missing or too old
     return error.what();
   }
 }

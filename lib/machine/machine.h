@@ -1,4 +1,4 @@
-// `roll doctor`: the hardware and software of this machine, found out by trying each part.
+// Examines this machine's hardware and software by trying each part, for `roll doctor`.
 #pragma once
 
 #include <algorithm>
@@ -14,21 +14,21 @@
 namespace roll {
 
 struct Cores {
-  int online = 1;               // of the machine
-  int allowed = 1;              // by the affinity mask
-  std::optional<double> quota;  // of the control group
+  int online = 1;               // cores of the machine
+  int allowed = 1;              // allowed by the affinity mask
+  std::optional<double> quota;  // CPU quota of the control group
   int usable = 1;
-  std::string threads;  // how many compute in a job of one rank, and how the idle ones wait
+  std::string threads;  // compute threads in a job of one rank, and how idle ones wait
 };
 
-/// Floating-point operations per second of a matrix product; nullopt where it cannot be computed.
+/// FLOP/s of a GEMM; nullopt: it cannot be computed.
 struct ProductSpeed {
   std::optional<double> float32, bfloat16;
 };
 
 struct Memory {
   int64_t total_bytes = 0, available_bytes = 0;
-  std::optional<int64_t> limit_bytes;  // of the control group
+  std::optional<int64_t> limit_bytes;  // limit of the control group
 
   int64_t usable_bytes() const { return std::min(available_bytes, limit_bytes.value_or(available_bytes)); }
 };
@@ -47,18 +47,18 @@ struct Machine {
   Processor processor;
   Cores cores;
   ProductSpeed cpu_speed, gpu_speed;
-  bool multiplies_bfloat16 = false;  // the CPU; else it computes such products in float32
+  bool multiplies_bfloat16 = false;  // bfloat16 GEMMs on the CPU run natively; else in float32
   Memory memory;
   std::vector<Disk> disks;
   CudaDevices cuda;
   MpiTrial mpi;
-  std::optional<std::string> sandbox_problem;  // why programs of others cannot be isolated
+  std::optional<std::string> sandbox_problem;  // why untrusted programs cannot be isolated
 };
 
-/// Takes some seconds. `rank_arguments` as try_two_ranks(). Only the first GPU is measured.
+/// Examines the machine, in some seconds. `rank_arguments`: see try_two_ranks(). Only the first GPU is measured.
 Machine examine_machine(const std::string& program, const std::vector<std::string>& rank_arguments);
 
-/// A report for people: what the machine has, what a run would use by default, and one line for a bug report.
+/// Returns a report for people: the machine's parts, a run's defaults on it, and one line for a bug report.
 std::string to_text(const Machine& machine);
 Json to_json(const Machine& machine);
 

@@ -72,7 +72,7 @@ std::vector<Row> what_is_here(const Machine& machine) {
   return rows;
 }
 
-/// What a run takes of it where its configuration says nothing else.
+/// Returns what a run uses by default.
 std::vector<Row> what_is_used(const Machine& machine) {
   const bool on_gpu = has_gpu(machine);
   const std::string numbers = on_gpu ? "bf16, as model_args.dtype is by default on a GPU"

@@ -18,7 +18,7 @@ constexpr double kLongest_s = 20;
 constexpr double kLongestEnd_s = 5;
 constexpr const char* kSum = "the ranks' sum is ";
 
-/// The first line with words: mpirun draws lines of dashes around its messages.
+/// Returns the first line with words: mpirun puts lines of dashes around its messages.
 std::string first_words(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)

@@ -1,4 +1,4 @@
-// A test of mpirun: it starts this program twice, and the two ranks sum their numbers by an all-reduce.
+// Tests mpirun: starts this program twice, and the two ranks all-reduce a number.
 #pragma once
 
 #include <optional>
@@ -8,14 +8,14 @@
 namespace roll {
 
 struct MpiTrial {
-  std::optional<std::string> problem;  // in one line
+  std::optional<std::string> problem;  // in one line; unset: it works
   double seconds = 0;                  // from start to end
 };
 
-/// Starts this program twice with `arguments`, which lead to be_trial_rank(). Never throws for what mpirun does.
+/// Starts this program twice with `arguments`, which must lead to be_trial_rank(). Never throws because of mpirun.
 MpiTrial try_two_ranks(const std::vector<std::string>& arguments);
 
-/// What each of the two ranks runs. **Collective**. Throws as make_communicator() (job/join.h).
+/// Runs one of the two ranks. **Collective**. Throws the errors of make_communicator() (job/join.h).
 void be_trial_rank();
 
 }  // namespace roll

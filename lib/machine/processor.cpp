@@ -10,7 +10,7 @@ namespace roll {
 
 namespace {
 
-// By these the kernels of ops/simd.h, LibTorch and oneDNN choose their code.
+// Features by which the kernels of ops/simd.h, LibTorch and oneDNN choose their code.
 constexpr std::array kFeatures = {"avx2",     "fma",      "avx512f", "avx512_bf16", "avx512_vnni",
                                   "amx_tile", "amx_bf16", "asimd",   "sve",         "bf16"};
 

@@ -1,4 +1,4 @@
-// The processor, as far as this program's speed depends on it.
+// Reads the processor's model and the features that this program's speed depends on.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +8,11 @@
 namespace roll {
 
 struct Processor {
-  std::string model;                  // "AMD EPYC 7B13"; "unknown" where the kernel does not say
-  std::vector<std::string> features;  // of those that some kernel here has code for, in the kernel's words
+  std::string model;                  // "AMD EPYC 7B13"; "unknown" if the kernel does not tell
+  std::vector<std::string> features;  // features with special code here, by Linux's names
 };
 
-/// `cpuinfo`: a file in the format of /proc/cpuinfo.
+/// Parses `cpuinfo`, a file in the format of /proc/cpuinfo.
 Processor read_processor(const std::filesystem::path& cpuinfo = "/proc/cpuinfo");
 
 }  // namespace roll

@@ -10,22 +10,21 @@ namespace roll {
 
 namespace {
 
-/// What parameters of one bucket have in common: of a FlatParameter or a Bucket.
+/// Returns the properties that all parameters of a bucket share; for a FlatParameter or a Bucket.
 template <class T>
 auto kind_of(const T& part) {
   return std::tuple(part.copies > 1, !part.is_matrix, part.copies);
 }
 
-/// Kernels read and write as many neighbours at once (ops/fused_layer.h), of parameters, gradients and slices of
-/// states.
+/// Elements that kernels read and write at once (ops/fused_layer.h), in parameters, gradients and state slices.
 constexpr int64_t kVector = 8;
 
 int64_t padded(int64_t x, int64_t multiple) {
   return (x + multiple - 1) / multiple * multiple;
 }
 
-/// Backward visits a model from its last layer to its first. Vectors of all layers share buckets, so these are complete
-/// only at its end.
+/// Returns the buckets in backward's order, from the last layer to the first. Vectors of all layers share buckets, so
+/// these are complete only at the end.
 std::vector<int64_t> order_of_backward(const std::vector<Bucket>& buckets) {
   std::vector<int64_t> order(buckets.size());
   std::iota(order.begin(), order.end(), 0);

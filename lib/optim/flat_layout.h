@@ -1,5 +1,5 @@
-// Where parameters lie in flat buffers. A bucket is a run of the buffers that is reduced in one collective while
-// backward still runs, and of which each data rank owns one equal slice (ZeRO stage 1, Rajbhandari et al. 2020).
+// Plans where parameters lie in flat buffers. A bucket is a part of the buffers that one collective reduces while
+// backward runs. Each data rank owns an equal slice of the bucket (ZeRO stage 1, Rajbhandari et al. 2020).
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace roll {
 
 struct FlatParameter {
   int64_t numel = 0;
-  bool is_matrix = false;  // matrices decay, vectors (norms, biases) never do
-  int64_t unit = -1;   // what is gathered at once, with its neighbours of the same one (gathered_layers.h); -1: never
-  int64_t copies = 1;  // tensor ranks that hold the same numbers; their gradients are added before all else
+  bool is_matrix = false;  // weight decay applies to matrices, never to vectors (norms, biases)
+  int64_t unit = -1;       // gathered at once with neighbours of the same unit (gathered_layers.h); -1: never
+  int64_t copies = 1;      // tensor ranks with the same elements; their gradients are summed first
 };
 
-/// What tensor rank `rank` of `size` trains of a parameter, from shapes alone.
+/// Returns the part of a parameter that tensor rank `rank` of `size` trains, from shapes alone.
 FlatParameter flat_shard(const ParameterShape& parameter, int64_t rank, int64_t size);
 
 struct Bucket {
@@ -27,18 +27,18 @@ struct Bucket {
 };
 
 struct FlatLayout {
-  std::vector<int64_t> offsets;       // of each parameter
-  std::vector<int64_t> bucket_of;     // of each parameter
-  std::vector<Bucket> buckets;        // parameters of one kind each, in the buffers' order
-  std::vector<int64_t> reduce_order;  // of buckets: as backward is through with them; those with copies last
+  std::vector<int64_t> offsets;       // by parameter
+  std::vector<int64_t> bucket_of;     // by parameter
+  std::vector<Bucket> buckets;        // in the buffers' order; the parameters of a bucket are of one kind
+  std::vector<int64_t> reduce_order;  // bucket indices in backward's order; those with copies last
   int64_t total = 0;                  // elements of a buffer
 };
 
-/// Parameters in model order, matrices before vectors, those with copies last. A bucket takes whole parameters until it
-/// holds `bucket_elements`, and begins where kernels' vectors may, whatever is before it.
+/// Plans the layout: parameters in model order, matrices before vectors, those with copies last. A bucket takes whole
+/// parameters until it holds `bucket_elements`, and begins at a multiple of the kernels' vector size.
 FlatLayout plan_flat_layout(const std::vector<FlatParameter>& parameters, int64_t num_slices, int64_t bucket_elements);
 
-/// About a sixteenth of a model, but no less than pays for a collective and no more than 40 M.
+/// Returns a sixteenth of the model, but at least what pays for a collective, and at most 40 M.
 int64_t bucket_elements_for(int64_t num_parameters);
 
 }  // namespace roll

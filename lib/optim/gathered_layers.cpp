@@ -54,7 +54,7 @@ void GatheredLayers::reduce(int64_t bucket) {
 }
 
 void GatheredLayers::enter(const Weights& weights, const Weights& next, Pass pass) {
-  if (pass == Pass::kBackward) end_backward();  // of the layers behind these
+  if (pass == Pass::kBackward) end_backward();  // for the layers after these
   for (const int64_t bucket : buckets_of(weights)) {
     gather(bucket);
     if (pass == Pass::kForward) continue;

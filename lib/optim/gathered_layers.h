@@ -1,7 +1,6 @@
-// ZeRO stage 3 (Rajbhandari et al. 2020): in an update each data rank has its slice of the layers' matrices and of
-// their gradients. A layer is gathered when it is computed, the next one meanwhile, and its gradients go to their
-// slices when it has been differentiated. Between updates all layers are whole, for whoever else reads them. Vectors,
-// embedding and head always are.
+// ZeRO stage 3 (Rajbhandari et al. 2020): during an update, each data rank holds slices of the layers' matrices and of
+// their gradients. A layer is gathered when it is computed, while the next one is prefetched; its gradients are reduced
+// to slices after its backward. Between updates all layers are whole. Vectors, embedding and head always are.
 #pragma once
 
 #include <map>
@@ -16,22 +15,22 @@
 
 namespace roll {
 
-/// 3 of "model.layers.3.mlp.up_proj.weight"; -1: of no layer.
+/// Returns 3 for "model.layers.3.mlp.up_proj.weight"; -1 if the name is in no layer.
 int64_t layer_number(const std::string& name);
 
 class GatheredLayers : public LayerStore {
  public:
-  /// Of `optimizer`'s buckets with a unit; both must outlive this.
+  /// Manages the buckets of `optimizer` that have a unit. The optimizer and `ranks` must outlive this.
   GatheredLayers(FlatAdamW& optimizer, const NamedTensors& parameters, Communicator& ranks);
 
-  /// All are **collective**, in the same order on all ranks.
+  /// All functions are **collective**, in the same order on all ranks.
   void enter(const Weights& weights, const Weights& next, Pass pass) override;
   void leave(const Weights& weights) override;
-  /// An update begins: all layers, which are whole, are cut.
+  /// Starts an update: frees all but this rank's slices of all layers.
   void begin();
-  /// A micro-batch has been differentiated, through which each layer went once: all layers are cut.
+  /// Ends a micro-batch's backward, in which each layer ran once: reduces gradients and keeps only slices.
   void end_backward();
-  /// The update is made: all layers are whole.
+  /// Ends an update: makes all layers whole.
   void end();
 
  private:
@@ -42,10 +41,10 @@ class GatheredLayers : public LayerStore {
 
   FlatAdamW& optimizer_;
   Communicator& ranks_;
-  std::map<const c10::TensorImpl*, int64_t> buckets_;  // of parameters
+  std::map<const c10::TensorImpl*, int64_t> buckets_;  // by parameter
   std::map<int64_t, std::unique_ptr<Pending>> coming_;
-  std::vector<int64_t> all_;   // buckets that are gathered
-  std::vector<int64_t> open_;  // whose gradients come
+  std::vector<int64_t> all_;   // all buckets with a unit
+  std::vector<int64_t> open_;  // buckets whose gradients are being computed
 };
 
 }  // namespace roll

@@ -50,8 +50,8 @@ void GradientReducer::send_ready() {
   const FlatLayout& layout = optimizer_.layout();
   for (; next_ < layout.reduce_order.size(); ++next_) {
     const int64_t bucket = layout.reduce_order[next_];
-    // The copies of a parameter are summed over the tensor ranks first, and a collective with them must not start in
-    // the middle of their backward.
+    // Copies of a parameter are first summed over the tensor ranks, whose collective must not start amid their
+    // backward.
     if (missing_[bucket] > 0 || layout.buckets[bucket].copies > 1) return;
     send(bucket);
   }

@@ -1,6 +1,6 @@
-// Sums the gradients of an update over its micro-batches and the ranks. Autograd adds each gradient to the
-// flat buffer, and a hook starts the reduction of a bucket while backward still runs, when its last gradient has come.
-// Every rank starts the buckets' reductions in the same order.
+// Sums an update's gradients over its micro-batches and the ranks. Autograd adds each gradient to the flat buffer. A
+// hook starts a bucket's reduction, while backward still runs, once its last gradient is there. Every rank starts these
+// reductions in the same order.
 #pragma once
 
 #include <map>
@@ -16,18 +16,18 @@ namespace roll {
 
 class GradientReducer {
  public:
-  /// Adds up what `optimizer` holds over `ranks`: each rank gets its slice (`scatters`), or all get all. Both must
-  /// outlive this. Puts a hook on each parameter that requires gradients.
+  /// Sums the gradients of `optimizer` over `ranks`: each rank gets its slice (`scatters`), or all get everything. Both
+  /// must outlive this. Puts a hook on each parameter that requires gradients.
   GradientReducer(FlatAdamW& optimizer, const NamedTensors& parameters, Communicator& ranks, bool scatters);
   ~GradientReducer();
 
   /// Call before the last backward of an update: its gradients complete the sums.
   void expect_last();
-  /// Call after the last backward: starts the reductions that are left, after `sum_copies` of buckets with copies, and
-  /// waits for all of them. **Collective**.
+  /// Call after the last backward: starts the remaining reductions, after `sum_copies` for buckets with copies, and
+  /// waits for all. **Collective**.
   void finish(const std::function<void(const Bucket& bucket, int64_t index)>& sum_copies);
 
-  /// The buckets of the last update, in the order in which their reductions started.
+  /// Returns the last update's buckets, in the order in which their reductions started.
   const std::vector<BucketTrace>& buckets() const { return trace_; }
 
  private:
@@ -40,11 +40,12 @@ class GradientReducer {
   NamedTensors parameters_;
   Communicator& ranks_;
   bool scatters_;
-  // Then nothing is sent before backward has ended: between collectives of layers, ranks would disagree on the order.
+  // If layers are gathered: nothing is sent before backward ends, since ranks would disagree on the order of
+  // collectives.
   bool gathers_ = false;
   bool is_last_ = false;
-  size_t next_ = 0;               // in the layout's reduce_order
-  std::vector<int64_t> missing_;  // gradients that each bucket waits for
+  size_t next_ = 0;               // index into the layout's reduce_order
+  std::vector<int64_t> missing_;  // by bucket: gradients that it waits for
   std::vector<std::unique_ptr<Pending>> sent_;
   std::vector<BucketTrace> trace_;
 };

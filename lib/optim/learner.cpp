@@ -18,7 +18,7 @@ namespace roll {
 
 namespace {
 
-/// **Collective** over the stages of a pipeline.
+/// Returns the trained parameters. **Collective** over the stages of a pipeline.
 NamedTensors trainable(const std::string& who, const NamedTensors& parameters, const std::vector<std::string>& frozen,
                        const LearnerRanks& ranks) {
   PipelineStage* const stage = ranks.stage();
@@ -114,7 +114,7 @@ Learner::Accumulated Learner::accumulate(int64_t num_micro_batches,
   const LayerStore::Guard guard(layers);
   PipelineStage* const stage = ranks_.stage();
   const PipelineShape shape = stage ? stage->shape() : PipelineShape();
-  std::vector<std::deque<at::Tensor>> losses(shape.num_chunks);  // of forwards whose backward is to come
+  std::vector<std::deque<at::Tensor>> losses(shape.num_chunks);  // by chunk: losses whose backward is pending
   const auto passes = one_forward_one_backward(stage ? stage->index() : 0, shape, num_micro_batches);
   const auto run = [&](const PipelinePass& pass) {
     auto& of_chunk = losses[pass.chunk];
@@ -153,7 +153,7 @@ Learner::Accumulated Learner::accumulate(int64_t num_micro_batches,
 
 UpdateResult Learner::update(int64_t num_micro_batches, const std::function<MicroLoss(int64_t)>& micro_loss) {
   trace_.begin_s = monotonic_s();
-  if (ranks_.stage()) ranks_.stage()->take_waited_s();  // of forwards before
+  if (ranks_.stage()) ranks_.stage()->take_waited_s();  // drops the waits of earlier forwards
   DeviceTimer timer(parameters_.front().second.device());
   const Accumulated accumulated = accumulate(num_micro_batches, micro_loss);
   timer.stop();
@@ -184,7 +184,7 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<Micr
 }
 
 Json Learner::state() const {
-  // next_lr tells a resumed run whether its schedule is still the same (step/schedule_change.h).
+  // A resumed run compares next_lr to check that its schedule is unchanged (step/schedule_change.h).
   return {{"updates", num_updates_}, {"skipped_in_a_row", num_skipped_in_a_row_}, {"next_lr", lr()}};
 }
 
@@ -247,7 +247,7 @@ double Learner::gradient_norm(const at::Tensor& of_parts, double loss) {
   for (size_t i = 0; i < all_.size(); ++i) {
     const double own = of_parts[static_cast<int64_t>(i)].item<double>();
     const bool is_apart =
-        all_[i]->is_of_experts && !options_.shares_optimizer;  // of slices the sum of all ranks follows
+        all_[i]->is_of_experts && !options_.shares_optimizer;  // slices are summed over all ranks below
     squares += is_apart ? ranks_.experts->all_reduce_sum(own, name_ + " gradient norm of experts") : own;
   }
   if (!std::isfinite(loss)) squares = std::nan("");

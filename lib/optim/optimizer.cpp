@@ -89,7 +89,7 @@ void FlatAdamW::keep_slice(int64_t bucket) {
   const at::NoGradGuard no_grad;
   if (!parameter_slices_[bucket].defined()) parameter_slices_[bucket] = own_slice(parameters_[bucket]).clone();
   parameters_[bucket].reset();
-  // Whoever reads one meanwhile reads that it is no number.
+  // Reads of a freed parameter yield NaN.
   const at::Tensor absent = at::full({}, std::nan(""), options_);
   for (const int64_t i : layout_.buckets[bucket].members) tensors_[i].set_data(absent.expand(tensors_[i].sizes()));
 }
@@ -124,7 +124,7 @@ void FlatAdamW::bind_parameters() {
   for (size_t i = 0; i < tensors_.size(); ++i) tensors_[i].set_data(view_in(parameters_, i));
 }
 
-// Autograd adds in place into a gradient that is already there, in its dtype: float32 also of parameters in less.
+// Autograd adds in place to an existing gradient, in its dtype: float32 even for narrower parameters.
 void FlatAdamW::bind_gradients() {
   gradients_ = make_buffers(options_.dtype(at::kFloat));
   gradient_slices_.assign(gradients_.size(), {});
@@ -272,7 +272,7 @@ void FlatAdamW::offload(bool keeps_parameters) {
   keeps_parameters_ = keeps_parameters;
   if (keeps_parameters) return;
   saved_parameters_->save(storages_of(parameters_));
-  // Whoever reads one meanwhile reads that it is no number.
+  // Reads of a freed parameter yield NaN.
   const at::Tensor absent = at::full({}, std::nan(""), options_);
   for (at::Tensor& tensor : tensors_) tensor.set_data(absent.expand(tensor.sizes()));
   parameters_ = make_buffers(options_.device(at::kMeta));

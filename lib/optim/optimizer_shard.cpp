@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Which elements of which tensor a piece of a file holds.
+/// Location of a piece in a parameter's tensor.
 struct PiecePlace {
   std::vector<int64_t> shape;
   int64_t dim, offset, begin, end;
@@ -33,7 +33,7 @@ PiecePlace place_of(const Json& json, const std::string& where) {
     const bool fits = place.dim >= -1 && place.dim < std::ssize(place.shape) && place.offset >= 0 && place.begin >= 0 &&
                       place.begin < place.end && place.end <= numel;
     if (fits) return place;
-  } catch (const nlohmann::json::exception&) {  // said below
+  } catch (const nlohmann::json::exception&) {  // reported below
   }
   throw user_error("{}: shape, dim, offset, begin and end of a piece are needed; the file is damaged", where);
 }
@@ -64,7 +64,7 @@ class Shards {
     return found != pieces_.end() && files_[found->second.front().file].entry_names.contains(parameter + "." + state);
   }
 
-  /// [end - begin]: the elements of a parameter's state that `wanted` names.
+  /// Returns [end - begin]: the elements of a parameter's state that `wanted` names.
   at::Tensor read(const std::string& parameter, const std::string& state, const PiecePlace& wanted) const {
     const auto found = pieces_.find(parameter);
     if (found == pieces_.end())
@@ -118,14 +118,14 @@ class Shards {
     return tensor;
   }
 
-  /// The state of a whole parameter, assembled from all pieces; pieces of tensor ranks with copies are equal.
+  /// Assembles the state of a whole parameter from all pieces; pieces of tensor ranks with copies are equal.
   at::Tensor whole_of(const std::vector<Piece>& pieces, const std::string& parameter, const std::string& state) const {
     std::vector<int64_t> shape = pieces.front().place.shape;
     const int64_t dim = pieces.front().place.dim;
     if (dim >= 0)
       for (const Piece& piece : pieces) shape[dim] = std::max(shape[dim], piece.place.offset + piece.place.shape[dim]);
     const at::Tensor whole = at::zeros(shape, dtype_of(state)), written = at::zeros(shape, at::kBool);
-    std::map<int64_t, std::pair<at::Tensor, at::Tensor>> parts;  // by offset: flat numbers, and which of them are there
+    std::map<int64_t, std::pair<at::Tensor, at::Tensor>> parts;  // by offset: elements, and a presence mask
     for (const Piece& piece : pieces) {
       auto& [numbers, there] = parts[piece.place.offset];
       const int64_t numel = c10::multiply_integers(piece.place.shape), size = piece.place.end - piece.place.begin;

@@ -14,20 +14,20 @@ namespace roll {
 namespace {
 
 constexpr double kPolynomialEnd = 1e-7;  // transformers' default of lr_end
-constexpr double kTimescale = 10000;     // of inverse_sqrt without a warm-up
+constexpr double kTimescale = 10000;     // inverse_sqrt's default without a warm-up
 constexpr double kHalfWave = 0.5;
 
-/// 1 at 0 waves, 0 at half a wave.
+/// Returns 1 at 0 waves, 0 at half a wave.
 double cosine_of(double waves) {
   return 0.5 * (1.0 + std::cos(2.0 * std::numbers::pi * waves));
 }
 
-/// The line from `end` at x = 0 to 1 at x = 1.
+/// Returns the line from `end` at x = 0 to 1 at x = 1.
 double raised(double x, double end) {
   return x * (1.0 - end) + end;
 }
 
-/// 1 at progress 0; 0 at progress 1, after half a wave where it is a cosine.
+/// Returns 1 at progress 0 and 0 at progress 1 (cosine: after `waves` = 0.5).
 double fall(LrRamp ramp, double progress, double waves = kHalfWave) {
   switch (ramp) {
     case LrRamp::kLinear:
@@ -40,7 +40,7 @@ double fall(LrRamp ramp, double progress, double waves = kHalfWave) {
   throw Bug("a ramp without a form");
 }
 
-/// Addresses of the arguments that a schedule takes.
+/// Returns the addresses of the arguments that a schedule takes.
 std::vector<const void*> arguments_of(LrScheduleType type, const LrScheduleArgs& args) {
   switch (type) {
     case LrScheduleType::kLinear:
@@ -64,7 +64,7 @@ std::vector<const void*> arguments_of(LrScheduleType type, const LrScheduleArgs&
   throw Bug("a schedule without its arguments");
 }
 
-/// Names of the arguments that a schedule takes, or of those that are set and that it does not take.
+/// Returns the names of the arguments that a schedule takes, or of set ones that it does not take.
 std::vector<std::string> argument_names(LrScheduleType type, LrScheduleArgs args, bool are_taken) {
   const std::vector<const void*> taken = arguments_of(type, args);
   std::vector<std::string> names;

@@ -1,5 +1,5 @@
-// Learning-rate schedules, by the names of transformers' lr_scheduler_type, with its arguments and its numbers.
-// Left out: reduce_lr_on_plateau and greedy, which follow a metric.
+// Learning-rate schedules with the names, arguments and values of transformers' lr_scheduler_type. Left out:
+// reduce_lr_on_plateau and greedy, which follow a metric.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ constexpr auto names_of(LrScheduleType) {
                                                {LrScheduleType::kWarmupStableDecay, "warmup_stable_decay"}});
 }
 
-/// Form of a rise or a fall of warmup_stable_decay.
+/// Shape of a warm-up or decay of warmup_stable_decay.
 enum class LrRamp { kLinear, kCosine, kOneMinusSqrt };
 constexpr auto names_of(LrRamp) {
   return std::to_array<Named<LrRamp>>(
@@ -77,15 +77,15 @@ struct LrSchedule {
   int64_t total_steps = 1;  // optimizer updates of the whole run, warm-up included
   LrScheduleArgs args{};
 
-  /// Learning rate of update `step`, counted from 0: the value of transformers.get_scheduler after `step` scheduler
-  /// steps. There `constant` alone ignores a warm-up; here it is constant_with_warmup.
+  /// Returns the learning rate of update `step`, counted from 0: the value of transformers.get_scheduler after `step`
+  /// scheduler steps. Only `constant` differs: it takes a warm-up here, like constant_with_warmup.
   double at(int64_t step) const;
 
-  /// UserError: an argument that the schedule does not take or lacks, or an end that is not below the peak.
+  /// UserError: the schedule does not take an argument, or lacks one, or its end is not below the peak.
   void check_args() const;
 
  private:
-  // Shares of peak_lr.
+  // These return shares of peak_lr.
   double during_warmup(double now) const;
   double after_warmup(double now) const;
   double min_rate() const;

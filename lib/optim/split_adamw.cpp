@@ -33,7 +33,7 @@ AdamWSlice adamw_kernel(const SplitSlice& slice, const AdamWConfig& config, doub
 
 namespace {
 
-/// Blocks of masters that stay in a core's cache.
+/// Steps in blocks of masters that stay in a core's cache.
 void step_on_cpu(const SplitSlice& slice, const AdamWConfig& config, double weight_decay, double lr, double scale,
                  int64_t num_steps) {
   constexpr int64_t kBlock = 1 << 14;

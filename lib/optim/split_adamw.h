@@ -1,4 +1,4 @@
-// AdamW over bfloat16 parameters that keep beside themselves what makes float32 masters of them (cuda/adamw_step.h).
+// AdamW over bfloat16 parameters whose float32 masters are the parameters plus 16 low bits (cuda/adamw_step.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,20 +8,20 @@ namespace roll {
 struct AdamWConfig;
 struct AdamWSlice;
 
-/// Flat tensors of the same elements.
+/// Flat tensors with equal numbers of elements.
 struct SplitSlice {
   at::Tensor high;                         // bfloat16: the parameters
-  at::Tensor low;                          // int16
+  at::Tensor low;                          // int16: the masters' low bits
   at::Tensor gradient;                     // float32
   at::Tensor first_moment, second_moment;  // float32
 };
 
-/// One step, the num_steps-th; the gradient is first multiplied by `scale`. On the CPU to the bit what
-/// at::_fused_adamw_ makes of the masters.
+/// Makes the num_steps-th step; first multiplies the gradient by `scale`. On the CPU, bit-equal to at::_fused_adamw_ on
+/// the masters.
 void step_split(const SplitSlice& slice, const AdamWConfig& config, double weight_decay, double lr, double scale,
                 int64_t num_steps);
 
-/// That step as a GPU's kernel.
+/// Returns the same step as a GPU kernel.
 AdamWSlice adamw_kernel(const SplitSlice& slice, const AdamWConfig& config, double weight_decay, double lr,
                         double scale, int64_t num_steps);
 

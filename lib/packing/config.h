@@ -1,4 +1,4 @@
-// Keys of sequence packing: how a mini-batch is cut into micro-batches.
+// Configuration of sequence packing: how a mini-batch is split into micro-batches.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ struct PackingArgs {
   std::optional<int64_t> max_tokens_per_microbatch_in_infer;
   SharePrompts share_prompts = SharePrompts::kAuto;
 
-  /// Tokens of a micro-batch in training, else of log-probs; none: it is cut by sequences.
+  /// Returns the tokens of a micro-batch, in training or for log-probs; nullopt: it is split by sequences.
   std::optional<int64_t> budget(bool trains) const {
     const SequencePackingArgs& packing = sequence_packing_args;
     if (use_sequence_packing)

@@ -47,7 +47,7 @@ Partition greedy(const std::vector<int64_t>& tokens, int64_t budget) {
   return parts;
 }
 
-/// Cuts the part of most tokens in two consecutive halves until there are k parts (k <= number of sequences).
+/// Splits the part with most tokens into consecutive halves until there are k parts (k <= number of sequences).
 void split_until(Partition& parts, const std::vector<int64_t>& tokens, size_t k) {
   const auto load = [&](const auto& part) { return part.size() < 2 ? -1 : part_sum(part, tokens); };
   while (parts.size() < k) {
@@ -64,9 +64,9 @@ void split_until(Partition& parts, const std::vector<int64_t>& tokens, size_t k)
   }
 }
 
-/// Plain Karmarkar-Karp by work where it keeps the budget. Else whichever of three ways ends most even: that partition
-/// repaired; one by tokens, which fits more tightly; best fit. Else one part more. No part is empty: there are at least
-/// k sequences, and a part that is too full has more than one.
+/// Uses plain Karmarkar-Karp by work if it keeps the budget. Else takes the most even of three: that partition
+/// repaired; one by tokens, which fits more tightly; best fit. If all fail, adds a part. No part is empty: there are at
+/// least k sequences, and a part over the budget has more than one.
 Partition balanced(const PlannedItems& sizes, int64_t k, int64_t budget) {
   const std::vector<double> by_tokens(sizes.tokens.begin(), sizes.tokens.end());
   for (;; ++k) {
@@ -118,7 +118,7 @@ Partition plan_micro_batches(const PlannedItems& items, const PackOptions& optio
 Partition plan_micro_batches(const PlannedItems& items, const PackOptions& options, int64_t num_micro_batches) {
   Partition parts = plan(items, options, std::max(options.min_num_micro_batches, num_micro_batches));
   if (static_cast<int64_t>(parts.size()) > num_micro_batches) {
-    // Asking for more parts may have met a worse repair: fall back to the plan that was agreed on.
+    // The larger number may have led to a worse repair: fall back to the plan that was agreed on.
     parts = plan_micro_batches(items, options);
     ROLL_CHECK(static_cast<int64_t>(parts.size()) <= num_micro_batches, "ranks agree on the largest number");
     split_until(parts, items.tokens, std::min(num_micro_batches, std::ssize(items.tokens)));

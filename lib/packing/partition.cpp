@@ -9,19 +9,19 @@
 namespace roll {
 namespace {
 
-/// A part under construction: its items are a linked list in `next_`, so that joining two parts is O(1).
+/// A part under construction. Its items are a linked list in `next_`, so that joining two parts is O(1).
 struct Bundle {
   double sum = 0;
   int64_t count = 0;
-  int64_t head = -1, tail = -1;  // no two bundles share a head, so that it can settle ties
+  int64_t head = -1, tail = -1;  // heads are unique, so they settle ties
 };
 
-/// The bundles of a state by their numbers, heaviest first; the empty ones at the end are left out, and what moves when
-/// one changes its place is small: that keeps thousands of parts of 100,000 items cheap.
+/// A state's bundles by index, heaviest first, without empty ones. Few entries move when one changes place, which keeps
+/// thousands of parts of 100,000 items cheap.
 using Differencing = std::vector<int64_t>;
 
 class KarmarkarKarp {
-  // Defined before its first use, which a deduced return type needs.
+  // Defined before its first use, since its return type is deduced.
   static bool is_heavier(const Bundle& a, const Bundle& b) {
     if (a.sum != b.sum) return a.sum > b.sum;
     if (a.count != b.count) return a.count > b.count;
@@ -39,13 +39,13 @@ class KarmarkarKarp {
     for (int64_t i = 0; i < std::ssize(weights); ++i) bundles_.push_back({weights[i], 1, i, i});
   }
 
-  /// One state of these items, each in a part of its own.
+  /// Adds a state in which each of these items is a part.
   void add(std::vector<int64_t> items) {
     std::sort(items.begin(), items.end(), heavier());
     push(std::move(items));
   }
 
-  /// Merges the two states of the largest spread until one is left: the heaviest part of one joins the lightest of the
+  /// Merges the two states of the largest spread until one is left. The heaviest part of one joins the lightest of the
   /// other, so that only their difference remains.
   Partition solve() {
     while (heap_.size() > 1) {
@@ -119,7 +119,7 @@ class KarmarkarKarp {
     std::inplace_merge(state.begin(), state.begin() + static_cast<int64_t>(kept), state.end(), heavier());
   }
 
-  /// The bundle `from` goes into `into`, whose number it is from now on.
+  /// Appends the bundle `from` to `into` and returns `into`.
   int64_t join(int64_t into, int64_t from) {
     Bundle& a = bundles_[into];
     const Bundle& b = bundles_[from];
@@ -144,14 +144,14 @@ class KarmarkarKarp {
   }
 
   int64_t k_;
-  std::vector<Bundle> bundles_;  // of an item at first
+  std::vector<Bundle> bundles_;  // initially one per item
   std::vector<int64_t> next_;
   std::vector<Differencing> states_;
   std::vector<size_t> free_;
   std::priority_queue<Entry> heap_;
 };
 
-/// Parts have no order of their own; they are sorted by their first index, which is easy to read.
+/// Sorts parts by their first index, for reading; their order has no meaning.
 Partition in_reading_order(Partition parts) {
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
     return (a.empty() ? INT64_MAX : a.front()) < (b.empty() ? INT64_MAX : b.front());
@@ -168,14 +168,14 @@ Partition karmarkar_karp(const std::vector<double>& weights, int64_t k) {
 }
 
 Partition karmarkar_karp_equal_counts(const std::vector<double>& weights, int64_t k) {
-  // Stand-ins without weight fill up the last round and are taken out again.
+  // Items without weight fill the last round, and are removed afterwards.
   const auto n = static_cast<int64_t>(weights.size());
   std::vector<double> filled = weights;
   filled.resize((n + k - 1) / k * k, 0);
   std::vector<int64_t> order = first_numbers(std::ssize(filled));
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     if (filled[a] != filled[b]) return filled[a] < filled[b];
-    return a > b;  // stand-ins first among the weightless, so that all of them are in one round
+    return a > b;  // fillers first among weightless items, so that all are in one round
   });
   KarmarkarKarp solver(filled, k);
   for (size_t round = 0; round < order.size(); round += k)

@@ -1,4 +1,4 @@
-// Splitting work evenly: the largest differencing method of Karmarkar and Karp (1982) for k parts. Deterministic.
+// Splits work evenly by the largest differencing method of Karmarkar and Karp (1982) for k parts. Deterministic.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,17 @@
 
 namespace roll {
 
-/// Index lists; each index once, ascending within a part.
+/// Lists of indices; each index occurs once, ascending within a part.
 using Partition = std::vector<std::vector<int64_t>>;
 
-/// 0, 1, ..., count - 1.
+/// Returns 0, 1, ..., count - 1.
 inline std::vector<int64_t> first_numbers(int64_t count) {
   std::vector<int64_t> numbers(count);
   std::iota(numbers.begin(), numbers.end(), 0);
   return numbers;
 }
 
-/// Cost of sequences: linear * s + attention * s^2, for example in FLOPs of one model. Lengths alone: {1, 0}.
+/// Cost of a sequence: linear * s + attention * s^2, for example in FLOPs of one model. {1, 0} counts tokens.
 struct Workload {
   double linear = 1;
   double attention = 0;
@@ -27,18 +27,19 @@ struct Workload {
   }
 };
 
-/// k parts of nearly equal sums; parts may be empty when there are fewer than k. Ties: by sum, count, index.
-/// `weights` >= 0, k >= 1 (Bug). O(n log n) for n much larger than k.
+/// Returns k parts of nearly equal sums; some are empty if there are fewer than k weights. Ties: by sum, count, index.
+/// Bug: a weight is negative, or k < 1. O(n log n) for n much larger than k.
 Partition karmarkar_karp(const std::vector<double>& weights, int64_t k);
 
-/// karmarkar_karp() with equal counts: part sizes differ by one at most (by none when k divides n).
+/// Like karmarkar_karp(), with equal counts: part sizes differ by at most one (by none if k divides n).
 Partition karmarkar_karp_equal_counts(const std::vector<double>& weights, int64_t k);
 
-/// Global batch -> data-parallel ranks: equal counts, nearly equal work: Karmarkar-Karp, then swaps. Ascending indices.
+/// Splits a global batch over data-parallel ranks, with equal counts and nearly equal work: Karmarkar-Karp, then swaps.
+/// Indices ascend.
 Partition balance_ranks(const std::vector<double>& work, int64_t num_ranks);
 Partition balance_ranks(const std::vector<int64_t>& lengths, int64_t num_ranks, const Workload& workload);
 
-/// The sum of a part's weights, or of its tokens.
+/// Returns the sum of a part's values, such as weights or tokens.
 template <class T>
 T part_sum(const std::vector<int64_t>& part, const std::vector<T>& values) {
   T sum = 0;
@@ -46,7 +47,7 @@ T part_sum(const std::vector<int64_t>& part, const std::vector<T>& values) {
   return sum;
 }
 
-/// max / mean - 1; 0 when all loads are 0. Of parts: of the sums of their weights.
+/// Returns max / mean - 1 of the loads, or of the parts' weight sums; 0 if all are 0.
 double imbalance(const std::vector<double>& loads);
 double imbalance(const Partition& parts, const std::vector<double>& weights);
 

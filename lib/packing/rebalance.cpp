@@ -8,10 +8,10 @@
 namespace roll {
 namespace {
 
-constexpr double kEvenEnough = 1e-4;  // no update would be seen to end earlier by more
-constexpr size_t kPartners = 8;  // parts that are tried as partners of the one that gives; keeps large batches fast
+constexpr double kEvenEnough = 1e-4;  // less would not visibly shorten an update
+constexpr size_t kPartners = 8;       // parts tried as partners of the giving part; limits the time for large batches
 
-/// Item `out` leaves part `from` for part `to`; `back`, if any, comes back in exchange.
+/// Item `out` moves from part `from` to part `to`; `back`, if any, moves in exchange.
 struct Step {
   size_t from, to;
   int64_t out;
@@ -30,7 +30,7 @@ void apply(Partition& parts, const Step& step) {
   parts[step.from].push_back(*step.back);
 }
 
-/// The parts but `giver`, smallest load first, at most kPartners.
+/// Returns the parts except `giver`, smallest load first, at most kPartners.
 template <class T>
 std::vector<size_t> partners(const std::vector<T>& loads, size_t giver) {
   std::vector<size_t> order(loads.size());
@@ -45,7 +45,7 @@ std::vector<size_t> partners(const std::vector<T>& loads, size_t giver) {
   return order;
 }
 
-/// The step out of an overfull part that leaves the least overflow; nullopt when none lowers it.
+/// Returns the step out of an overfull part that leaves the least overflow; nullopt if none lowers it.
 std::optional<Step> best_repair(const Partition& parts, const std::vector<int64_t>& tokens,
                                 const std::vector<int64_t>& loads, size_t from, int64_t budget) {
   std::optional<Step> best;
@@ -53,8 +53,8 @@ std::optional<Step> best_repair(const Partition& parts, const std::vector<int64_
   const auto consider = [&](size_t to, int64_t out, std::optional<int64_t> back) {
     const int64_t moved = tokens[out] - (back ? tokens[*back] : 0);
     if (moved <= 0 || loads[to] + moved > budget) return;
-    const int64_t drop = std::min(moved, loads[from] - budget);  // more than the overflow is of no use
-    const int64_t room = -moved;                                 // of equal drops the smallest move disturbs least
+    const int64_t drop = std::min(moved, loads[from] - budget);  // a drop beyond the overflow is useless
+    const int64_t room = -moved;                                 // among equal drops, the smallest move
     if (drop > best_drop || (drop == best_drop && room > best_room)) {
       best = Step{from, to, out, back};
       best_drop = drop;
@@ -70,13 +70,13 @@ std::optional<Step> best_repair(const Partition& parts, const std::vector<int64_
   return best;
 }
 
-/// What the search for an evening step looks at.
+/// The parts' loads, for the search for an evening step.
 struct Loads {
   std::vector<double> work;
   std::vector<int64_t> tokens;
 };
 
-/// Items of a part by weight, for a search by weight.
+/// Returns a part's items sorted by weight, for binary search.
 std::vector<int64_t> by_weight(std::vector<int64_t> part, const std::vector<double>& weights) {
   std::sort(part.begin(), part.end(), [&](int64_t a, int64_t b) {
     if (weights[a] != weights[b]) return weights[a] < weights[b];
@@ -85,7 +85,7 @@ std::vector<int64_t> by_weight(std::vector<int64_t> part, const std::vector<doub
   return part;
 }
 
-/// The step from the heaviest part that makes the heavier of its two parts lightest.
+/// Finds the step from the heaviest part that minimises the heavier of the two parts.
 class EveningSearch {
  public:
   EveningSearch(const Partition& parts, const std::vector<double>& weights, const std::vector<int64_t>& tokens,
@@ -105,7 +105,7 @@ class EveningSearch {
   }
 
  private:
-  /// Swaps whose difference is nearest to half the gap, the best possible.
+  /// Tries swaps whose difference is nearest to half the gap, the optimum.
   void consider_swaps(size_t heaviest, size_t to, int64_t out, const std::vector<int64_t>& candidates) {
     const double wanted = weights_[out] - (loads_.work[heaviest] - loads_.work[to]) / 2;
     const auto at = std::lower_bound(candidates.begin(), candidates.end(), wanted,

@@ -6,7 +6,7 @@ namespace roll {
 
 namespace {
 
-/// Sums that become means at the end.
+/// Adds a batch to the sums, which become means at the end.
 void add_batch(PlanSummary& sum, const BatchStats& stats) {
   sum.micro_batches += static_cast<double>(stats.num_micro_batches());
   sum.padding += stats.padding();

@@ -9,7 +9,7 @@ namespace roll {
 
 namespace {
 
-// Larger plans would make pages that no browser likes; what is left out is said.
+// Limits for the page, since browsers cannot show huge plans; the page mentions omissions.
 constexpr size_t kMostRanks = 32;
 constexpr size_t kMostColumns = 128;
 constexpr size_t kMostBatches = 400;

@@ -13,7 +13,7 @@ constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊"
 constexpr int kBarWidth = 40;
 constexpr int64_t kHistogramRows = 12;
 
-/// `share` of kBarWidth characters, to an eighth of one, then blanks.
+/// Draws `share` of kBarWidth characters, to an eighth of one, then blanks.
 std::string bar(double share) {
   const int eighths = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * kBarWidth * 8));
   std::string text;
@@ -47,7 +47,7 @@ std::string summary_line(const std::string& algorithm, const PlanSummary& s, int
                      percent(s.micro_batch_imbalance), percent(s.saved), s.fillers, s.over_budget);
 }
 
-/// "budget 16,384 tokens, alignment 4".
+/// Returns "budget 16,384 tokens, alignment 4".
 std::string rule_text(const StageReport& stage) {
   if (stage.budget == 0) return "not packed";
   return fmt::format("budget {} tokens{}", grouped(stage.budget),
@@ -74,7 +74,7 @@ std::string stage_table(const StageReport& stage, const PackReport& report) {
   return text;
 }
 
-/// A bar per micro-batch of the first batch: fill, or without a budget the share of the largest one.
+/// Draws a bar for each micro-batch of the first batch: its fill, or without a budget its share of the largest one.
 std::string stage_bars(const StageReport& stage, int64_t max_bars) {
   const BatchReport& batch = stage.batches.front();
   const BatchStats& stats = batch.plans.front();

@@ -10,7 +10,7 @@ namespace roll {
 
 namespace {
 
-constexpr double kWorthwhile = 0.05;  // of the work
+constexpr double kWorthwhile = 0.05;  // share of the work
 
 }  // namespace
 

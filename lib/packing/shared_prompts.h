@@ -1,5 +1,5 @@
-// Responses to one prompt in one micro-batch: the prompt is computed once, as long as they stay together.
-// Legend: B sequences.
+// Plans prefix sharing: if responses to one prompt are in one micro-batch, the prompt is computed once. Legend: B
+// sequences.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace roll {
 
-/// Sequences as plans see them.
+/// Sizes of sequences for planning.
 struct SequenceSizes {
   std::vector<int64_t> lengths;                  // [B] tokens
-  std::vector<int64_t> groups;                   // [B] number of the prompt; empty: no two have one
-  std::vector<int64_t> prompts;                  // [B] tokens of it
-  std::vector<std::vector<int64_t>> contexts{};  // [B] tokens of each of its contexts; empty: all are one
+  std::vector<int64_t> groups;                   // [B] index of the prompt; empty: all prompts differ
+  std::vector<int64_t> prompts;                  // [B] tokens of the prompt
+  std::vector<std::vector<int64_t>> contexts{};  // [B] tokens of each context; empty: one context per sequence
 
   // NOLINTNEXTLINE(google-explicit-constructor): sequences that share nothing are their lengths
   SequenceSizes(std::vector<int64_t> lengths = {}, std::vector<int64_t> groups = {}, std::vector<int64_t> prompts = {})
@@ -24,38 +24,37 @@ struct SequenceSizes {
 
   int64_t num_sequences() const { return static_cast<int64_t>(lengths.size()); }
   SequenceSizes select(const std::vector<int64_t>& indices) const;
-  /// Tokens of sequence i with its padding, context by context.
+  /// Returns the padded tokens of a sequence, context by context.
   int64_t aligned(int64_t sequence, int64_t alignment) const;
-  /// Of a forward over it.
+  /// Returns the work of a forward over a sequence.
   double work(int64_t sequence, const Workload& workload) const;
 };
 
-/// UserError as check_budget().
+/// Returns one item per sequence. UserError: as for check_budget().
 PlannedItems items_of(const SequenceSizes& sizes, const PackOptions& options);
 
-/// Tokens that sequences which begin with the same `common` ones need not compute again: all but the last, whose
-/// log-prob is that of the token by which they differ; whole multiples of the alignment, so that nothing is padded
-/// between them and what follows.
+/// Returns how many of `common` equal leading tokens need not be computed again: all but the last, which predicts the
+/// first different token, rounded down to the alignment, so that no padding separates them from the rest.
 int64_t shared_tokens(int64_t common, int64_t alignment);
 
-/// What one micro-batch, or a part of it, takes.
+/// Cost of a whole or partial micro-batch.
 struct Load {
-  int64_t tokens = 0;          // that are computed
-  int64_t aligned_tokens = 0;  // with their padding
-  double work = 0;             // of a forward
-  int64_t shared = 0;          // tokens that are not computed, as others stand for them
+  int64_t tokens = 0;          // computed tokens
+  int64_t aligned_tokens = 0;  // computed tokens with padding
+  double work = 0;             // work of a forward
+  int64_t shared = 0;          // tokens not computed, since an equal prefix is reused
 };
 
-/// Of these sequences together. `shares`: each prompt is computed once.
+/// Returns the cost of these sequences together. `shares`: each prompt is computed once.
 Load load_of(const SequenceSizes& sizes, const std::vector<int64_t>& sequences, int64_t alignment,
              const Workload& workload, bool shares);
 
-/// Whether a batch of these sequences computes prompts once: as `wish` says; under auto, where groups that stay whole
-/// save 5 % of the work. All ranks decide alike, from facts.
+/// Returns true if a batch computes prompts once: as `wish` says; with auto, if whole groups would save 5 % of the
+/// work. All ranks decide alike.
 bool shares_prompts(const SequenceSizes& sizes, SharePrompts wish, int64_t alignment, const Workload& workload);
 
-/// Each group in pieces of at most `most` sequences, in the order of the groups; smaller where a piece would take more
-/// than `budget` aligned tokens (0: there is none).
+/// Splits each group into pieces of at most `most` sequences, in the groups' order; into smaller ones if a piece would
+/// exceed `budget` aligned tokens (0: no budget).
 Partition cut_groups(const SequenceSizes& sizes, int64_t most, int64_t budget, int64_t alignment);
 
 }  // namespace roll

@@ -11,8 +11,8 @@ namespace roll {
 
 namespace {
 
-/// Passes of one direction, in the order of all stages. Where chunks take turns, micro-batches that would make the last
-/// turn whole are among them: left out, they leave a schedule in which nobody waits for them.
+/// Passes of one direction, in the order that all stages share. Chunks alternate after num_stages micro-batches; an
+/// incomplete last round is padded, and padding is then left out, so nobody waits for it.
 class Turns {
  public:
   Turns(const PipelineShape& shape, int64_t num_micro_batches)
@@ -35,7 +35,7 @@ class Turns {
   int64_t num_micro_batches_, turn_, whole_;
 };
 
-/// Forwards of a stage before its first backward.
+/// Returns the number of forwards before a stage's first backward.
 int64_t most_ahead(int64_t stage, const PipelineShape& shape) {
   const int64_t behind = shape.num_stages - 1 - stage;
   return shape.num_chunks == 1 ? behind : 2 * behind + (shape.num_chunks - 1) * shape.num_stages;
@@ -77,11 +77,11 @@ double idle_share(const PipelineShape& shape, int64_t num_micro_batches,
   std::vector<std::vector<PipelinePass>> passes;
   for (int64_t s = 0; s < shape.num_stages; ++s)
     passes.push_back(one_forward_one_backward(s, shape, num_micro_batches));
-  std::map<std::tuple<bool, int64_t, int64_t>, double> ended;  // by direction, part and micro-batch: when
+  std::map<std::tuple<bool, int64_t, int64_t>, double> ended;  // by direction, part and micro-batch: end time
   std::vector<size_t> next(shape.num_stages);
   std::vector<double> free_at(shape.num_stages);
   double busy = 0;
-  /// Of a stage's next pass: whether what it needs was there.
+  /// Runs a stage's next pass if its input is there; returns true if so.
   const auto advances = [&](int64_t s) {
     if (next[s] == passes[s].size()) return false;
     const auto [is_forward, k, chunk] = passes[s][next[s]];

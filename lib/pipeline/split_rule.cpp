@@ -19,12 +19,12 @@ namespace {
 using Key = SplitFault::Key;
 using Found = std::variant<StageSplit, SplitFault>;
 
-/// Megatron's text with its repetitions written out: t*3 and (tt|)*3. Nothing where it is no such text.
+/// Expands the repetitions in Megatron's text, t*3 and (tt|)*3. nullopt: malformed.
 std::optional<std::string> written_out(const std::string& text) {
   constexpr size_t kLongest = 1 << 16;
   std::string all;
-  size_t group = std::string::npos;  // where the open one begins in `all`
-  size_t last = 0;                   // where what a * repeats begins
+  size_t group = std::string::npos;  // start of the open group in `all`
+  size_t last = 0;                   // start of the text that a * repeats
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == ',' || c == ' ') continue;
@@ -50,7 +50,7 @@ std::optional<std::string> written_out(const std::string& text) {
   return group == std::string::npos ? std::optional(all) : std::nullopt;
 }
 
-/// Layers of each part that Megatron's text names; nothing where it is no such text.
+/// Returns the layers of each part in Megatron's text. nullopt: malformed.
 std::optional<std::vector<int64_t>> named_parts(const std::string& text) {
   const std::optional<std::string> all = written_out(text);
   if (!all || all->empty() || all->front() != 'E' || all->back() != 'L' ||
@@ -64,7 +64,7 @@ std::optional<std::vector<int64_t>> named_parts(const std::string& text) {
   return sizes;
 }
 
-/// What is wrong where a stage has no layer; else empty.
+/// Returns the error if a stage has no layer, else "".
 std::string without_layer(const StageSplit& split) {
   for (int64_t stage = 0; stage < split.num_stages(); ++stage)
     if (split.layers_of(stage).empty()) return "leaves a stage without a layer; give each at least one";
@@ -86,7 +86,7 @@ Found by_layout(const std::string& text, const PipelineShape& shape, int64_t num
   return split;
 }
 
-/// `given`: of first and last, what they have; the rest is shared evenly.
+/// Splits with given layers in the first or last stage; the other stages share the rest evenly.
 Found by_ends(const std::optional<int64_t>& first, const std::optional<int64_t>& last, const PipelineShape& shape,
               int64_t num_layers) {
   const auto [num_stages, num_chunks] = shape;

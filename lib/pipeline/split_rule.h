@@ -1,4 +1,4 @@
-// Which stage has which layers, as Megatron's keys say it.
+// Splits a model's layers into pipeline stages, by Megatron's keys.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@ namespace roll {
 
 struct StrategyConfig;  // dist/config.h
 
-/// What is wrong with such a split: of which key, and the rule that it breaks.
+/// Error of a split: the key, and the rule that it breaks.
 struct SplitFault {
   enum class Key { kSize, kChunks, kFirst, kLast, kLayout } key = Key::kSize;
   std::string rule;
 };
 
-/// The stages of a model with so many layers, or why it cannot be split so.
+/// Returns the stages of a model with `num_layers` layers, or why it cannot be split.
 std::variant<StageSplit, SplitFault> try_stage_split(const StrategyConfig& strategy, int64_t num_layers);
 
-/// Chunks of layers that each stage has.
+/// Returns the number of layer chunks per stage.
 int64_t num_chunks(const StrategyConfig& strategy);
 
-/// Bug: cannot be split so.
+/// Returns the split. Bug: the model cannot be split this way.
 StageSplit stage_split(const StrategyConfig& strategy, int64_t num_layers);
 
 }  // namespace roll

@@ -39,7 +39,7 @@ void PipelineStage::backward(const at::Tensor& loss) {
   ROLL_CHECK(!under_way.empty(), "a forward comes before its backward");
   const auto [inputs, outputs] = std::move(under_way.front());
   under_way.pop_front();
-  std::vector<at::Tensor> trained, gradients;  // the others follow from nothing that is trained
+  std::vector<at::Tensor> trained, gradients;  // outputs that require gradients
   for (const at::Tensor& output : outputs) {
     const at::Tensor gradient =
         await(*mesh_.next_stage().gradients, output.sizes(), output.options().requires_grad(false), "their gradients");

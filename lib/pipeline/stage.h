@@ -1,7 +1,6 @@
-// A rank's stage of a model that a pipeline of ranks shares, and its channel to the stages beside it: activations go
-// forward, their gradients backward. Who sends does not wait; who receives knows shapes, so nothing but numbers
-// travels. Each direction between two stages is a communicator of its own, in which messages keep their order, so
-// micro-batches may be of any size.
+// A rank's pipeline stage and its channels to the neighbouring stages: activations go forward, their gradients
+// backward. Sends are asynchronous; receivers know the shapes, so only elements travel. Each direction between two
+// stages has its own communicator, in which messages keep their order, so micro-batches may have any sizes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,7 +18,7 @@ namespace roll {
 
 class PipelineStage {
  public:
-  /// `mesh` must outlive the stage, and have as many of them as `split`.
+  /// `mesh` must outlive the stage, and have as many stages as `split`.
   PipelineStage(StageSplit split, Mesh& mesh);
 
   const StageSplit& split() const { return split_; }
@@ -28,34 +27,34 @@ class PipelineStage {
   bool is_first() const { return index() == 0; }
   bool is_last() const { return index() == split_.num_stages() - 1; }
   bool has(int64_t layer) const { return split_.stage_of(layer) == index(); }
-  /// Passes from here on are through this chunk of the stage's layers.
+  /// Selects the chunk of this stage's layers for the following passes.
   void enter(int64_t chunk) { chunk_ = chunk; }
   int64_t chunk() const { return chunk_; }
-  /// Whether these begin, or end, the model.
+  /// Return true if the selected chunk begins, or ends, the model.
   bool is_begin() const { return is_first() && chunk_ == 0; }
   bool is_end() const { return is_last() && chunk_ == split_.num_chunks() - 1; }
   Communicator& ranks() { return mesh_.pp(); }
   Communicator& ends() { return mesh_.pipeline_ends(); }
 
-  /// What all but the model's first chunk computes on. In training leaves whose gradients backward() sends back. Waits.
+  /// Receives the inputs of any chunk but the model's first, and waits for them. With gradients enabled, they are
+  /// leaves whose gradients backward() sends back.
   std::vector<at::Tensor> receive(const std::vector<std::vector<int64_t>>& sizes, const at::TensorOptions& options);
-  /// What all but the model's last chunk has computed, or been given, for those behind it goes on to the next one.
+  /// Sends outputs, computed here or passed on, from any chunk but the model's last to the next one.
   void send(const std::vector<at::Tensor>& outputs);
 
-  /// Of the oldest micro-batch whose forward was run with gradients through this chunk: from `loss` at the model's end
-  /// (undefined, or not of what was received: its gradients are 0), elsewhere from the gradients that are sent back.
-  /// Waits for these.
+  /// Runs backward of this chunk's oldest forward with gradients, and sends its inputs' gradients back. It starts from
+  /// `loss` at the model's end (undefined or independent of the inputs: zero gradients), elsewhere from received
+  /// gradients, for which it waits.
   void backward(const at::Tensor& loss);
 
-  /// What the last stage has computed, on all of them; elsewhere `result` is not looked at. **Collective** over
-  /// ranks().
+  /// Returns the last stage's result on all stages; other stages' `result` is ignored. **Collective** over ranks().
   at::Tensor broadcast_result(const at::Tensor& result);
 
-  /// Waits until all is sent.
+  /// Waits until everything is sent.
   void finish();
-  /// Seconds that it has waited for others since the last call.
+  /// Returns the seconds spent waiting for other stages since the last call.
   double take_waited_s();
-  /// Seconds of a core that receiving has taken so far.
+  /// Returns the CPU seconds spent receiving so far.
   double receiving_cpu_s() const { return receiving_cpu_s_; }
 
  private:
@@ -68,7 +67,7 @@ class PipelineStage {
   StageSplit split_;
   Mesh& mesh_;
   int64_t chunk_ = 0;
-  std::vector<std::deque<UnderWay>> under_way_;  // of each chunk
+  std::vector<std::deque<UnderWay>> under_way_;  // by chunk
   std::deque<std::unique_ptr<Pending>> sent_;
   double waited_s_ = 0, receiving_cpu_s_ = 0;
 };

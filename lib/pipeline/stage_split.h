@@ -1,6 +1,5 @@
-// Which stage of a pipeline has which layers of a model. A stage may have several chunks of them, between which lie
-// those of the other stages (interleaved, Narayanan et al. 2021): the layers are cut into stages x chunks parts, and
-// part k is chunk k / stages of stage k % stages.
+// Maps a model's layers to pipeline stages. With several chunks per stage (interleaved, Narayanan et al. 2021), the
+// layers are cut into stages x chunks parts, and part k is chunk k / stages of stage k % stages.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +11,9 @@ namespace roll {
 
 class StageSplit {
  public:
-  /// One stage that has everything.
+  /// One stage with all layers.
   StageSplit() = default;
-  /// `sizes`: layers of each part, of which each stage has `num_chunks`.
+  /// `sizes`: layers of each part; each stage has `num_chunks` parts.
   explicit StageSplit(const std::vector<int64_t>& sizes, int64_t num_chunks = 1) : begins_{0}, num_chunks_(num_chunks) {
     for (const int64_t size : sizes) begins_.push_back(begins_.back() + size);
   }
@@ -22,12 +21,12 @@ class StageSplit {
   int64_t num_stages() const { return num_parts() / num_chunks_; }
   int64_t num_chunks() const { return num_chunks_; }
   int64_t num_parts() const { return std::max<int64_t>(1, std::ssize(begins_) - 1); }
-  /// [first, last) layers of a chunk of a stage of several.
+  /// Returns the layers [first, last) of a chunk, if there are several stages.
   std::pair<int64_t, int64_t> layers_of(int64_t stage, int64_t chunk) const {
     const int64_t part = chunk * num_stages() + stage;
     return {begins_[part], begins_[part + 1]};
   }
-  /// All that such a stage has, ascending.
+  /// Returns all layers of a stage, ascending.
   std::vector<int64_t> layers_of(int64_t stage) const {
     std::vector<int64_t> layers;
     for (int64_t chunk = 0; chunk < num_chunks_; ++chunk) {
@@ -36,7 +35,7 @@ class StageSplit {
     }
     return layers;
   }
-  /// The stage of a layer; the first for what lies before the layers (-1), the last for what lies behind them.
+  /// Returns a layer's stage; the first for anything before the layers (-1), the last for anything after them.
   int64_t stage_of(int64_t layer) const {
     const auto behind = std::upper_bound(begins_.begin(), begins_.end(), layer);
     return std::clamp<int64_t>(behind - begins_.begin() - 1, 0, num_parts() - 1) % num_stages();
@@ -44,7 +43,7 @@ class StageSplit {
   bool operator==(const StageSplit&) const = default;
 
  private:
-  std::vector<int64_t> begins_;  // and where the last ends
+  std::vector<int64_t> begins_;  // followed by the end of the last part
   int64_t num_chunks_ = 1;
 };
 

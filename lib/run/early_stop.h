@@ -1,5 +1,5 @@
-// Ends a run early when its metric has not improved in early_stopping_patience measurements in a row. Counts as
-// transformers' EarlyStoppingCallback, whose names the keys have.
+// Ends a run early when its metric has not improved in early_stopping_patience measurements in a row. Counts like
+// transformers' EarlyStoppingCallback and uses its names.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class EarlyStop {
   std::optional<double> best() const { return best_; }
   int64_t waited() const { return waited_; }
 
-  /// For checkpoints. load() ignores JSON that is no such state.
+  /// Saves the state for checkpoints. load() ignores JSON of another form.
   Json state() const;
   void load(const Json& state);
 
@@ -30,7 +30,7 @@ class EarlyStop {
   int64_t patience_;
   double threshold_;
   bool greater_is_better_;
-  std::optional<double> best_;  // of all values, also of those that improved too little to count
+  std::optional<double> best_;  // includes improvements too small to count
   int64_t waited_ = 0;
 };
 

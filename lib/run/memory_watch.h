@@ -1,4 +1,4 @@
-// The memory of each phase of a step: the resident set of this process, sampled every 50 ms and at the end of each
+// Measures the memory of each phase of a step: this process's resident set, sampled every 50 ms and at the end of each
 // phase. Shorter peaks may be missed.
 #pragma once
 
@@ -21,18 +21,18 @@ class MemoryWatch {
 
   /// Begins a phase, and ends the one before.
   void begin(const std::string& phase);
-  /// memory/<phase>/resident_bytes@max of the phases since the last call, that of now included.
+  /// Returns memory/<phase>/resident_bytes@max for the phases since the last call, the current one included.
   Metrics take();
 
  private:
   void look();
   void watch(const std::stop_token& stop);
 
-  std::mutex mutex_;  // of both
+  std::mutex mutex_;  // for phase_ and most_
   std::string phase_;
   std::map<std::string, int64_t> most_;
   std::condition_variable_any woken_;
-  std::jthread watcher_;  // last: it ends before what it writes
+  std::jthread watcher_;  // last: ends before the members that it writes
 };
 
 }  // namespace roll

@@ -22,12 +22,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Under --new-run, `latest` in output_dir leads to this run's folder.
+/// Points `latest` in output_dir to this run's folder, with --new-run.
 void link_latest(const RunWish& wish, const fs::path& folder) {
   if (wish.new_run) link_atomic(folder.filename(), fs::path(wish.output_dir) / "latest");
 }
 
-/// Removes what trackers have written of steps after `step`.
+/// Removes the trackers' records of steps after `step`.
 void take_back(const TrackerOptions& options, int64_t step) {
   for (const char* name : {"metrics.jsonl", kHistogramFile}) truncate_jsonl(options.output_dir / name, step);
   truncate_csv(options.output_dir / "metrics.csv", step);
@@ -68,10 +68,10 @@ Run::Run(RunPlan plan, int64_t last_step, const RunFace& face, Communicator& ran
   if (early_stop_.is_over()) end_early(first_step() - 1);  // it had ended early before
 }
 
-/// On rank 0.
+/// Runs on rank 0.
 void Run::start(const RunFace& face) {
   if (!start_.lock) start_.lock = folder_.lock();
-  if (!start_.goes_on) refuse_run_in(folder_.path());  // another one may have begun since, and ended already
+  if (!start_.goes_on) refuse_run_in(folder_.path());  // another run may have begun and ended since
   folder_.start(start_.run, keys_.wish.resolved_config);
   link_latest(keys_.wish, folder_.path());
   const CheckpointStore store(folder_.checkpoints());
@@ -103,7 +103,7 @@ void Run::start(const RunFace& face) {
   if (start_.goes_on) {
     const int64_t aside = store.supersede_after(step);
     if (aside > 0) log_.info("{} later checkpoints are now named .superseded", aside);
-    // The run may have died just before it did these.
+    // The run may have died just before these.
     if (start_.resume && is_there(store.path(step))) store.mark_latest(step);
     store.rotate(start_.run, keeping_of(keys_.checkpoints));
     take_back(options, start_.resume ? step : -1);
@@ -138,7 +138,7 @@ void Run::track(int64_t step, Metrics metrics) {
   if (tracker_) tracker_->write(step, values, last_step_);
 }
 
-/// A folder that is removed or renamed takes the files that are open there with it, and the lock with them.
+/// SystemError: the folder or its lock was removed or renamed, so that open files and lock are lost.
 void Run::require_folder(int64_t step) const {
   if (!start_.lock || start_.lock->is_in_place()) return;
   throw system_error(
@@ -148,8 +148,8 @@ void Run::require_folder(int64_t step) const {
       folder_.path().string(), kLockFile, step, keys_.resume_command);
 }
 
-/// Warns once that the metric of best checkpoints was not measured where it should have been: in a validation if it is
-/// one of validations, else in any step.
+/// Warns once that metric_for_best_model was not measured when expected: in a validation if it is a metric of
+/// validations, else in any step.
 void Run::warn_unmeasured(int64_t step, const MetricValues& values) {
   const CheckpointConfig& config = keys_.checkpoints;
   const std::string& wanted = config.metric_for_best_model;

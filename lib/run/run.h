@@ -1,4 +1,4 @@
-// What every pipeline needs around its steps: the run's folder, log, trackers, checkpoints and end.
+// Manages a run around its steps, for every pipeline: folder, log, trackers, checkpoints and end.
 #pragma once
 
 #include <functional>
@@ -21,12 +21,12 @@
 
 namespace roll {
 
-/// What a run is told beside its configuration: flags of the command line, and of the models what it must keep.
+/// Inputs of a run besides its configuration: command-line flags, and facts about the models to record.
 struct RunFlags {
   bool new_run = false;
   bool allow_config_change = false;
-  std::string resume_command;   // the same command line, going on with what is there
-  std::string version;          // of the program and its libraries, for the checkpoints
+  std::string resume_command;   // the same command line, with --resume
+  std::string version;          // program and libraries, recorded in checkpoints
   bool is_long = false;         // the policy's Rope::is_long
   RunScreen* screen = nullptr;  // nullptr: lines of text
 };
@@ -34,7 +34,7 @@ struct RunFlags {
 /// The part of a pipeline's configuration that a Run needs.
 struct RunKeys {
   RunWish wish;
-  std::optional<std::string> log_dir;  // none: the run folder
+  std::optional<std::string> log_dir;  // unset: the run folder
   TrackConfig track;
   CheckpointConfig checkpoints;
   int64_t logging_steps;
@@ -42,13 +42,13 @@ struct RunKeys {
   std::string resume_command;
   RunScreen* screen;
 };
-/// How a pipeline starts its run.
+/// The settings and the start of a pipeline's run.
 struct RunPlan {
   RunKeys keys;
   RunStart start;
 };
 
-/// Before anything is loaded. **Collective**. UserError as start_of().
+/// Plans the run before anything is loaded. **Collective**. UserError: as for start_of().
 template <class C>
 RunPlan plan_run(const C& config, const RunFlags& flags, double timeout_s,
                  // NOLINTNEXTLINE(performance-unnecessary-value-param): moved from, where it is instantiated
@@ -81,7 +81,7 @@ CheckpointPart checkpoint_part(std::string name, const Model& model, Mesh& mesh,
           [&](const std::filesystem::path& to, const NamedTensors& whole) { return model.write_files(to, whole); }};
 }
 
-/// What a checkpoint has beside the models' weights and optimizers.
+/// The part of a checkpoint besides the weights and optimizers of the models.
 struct RunState {
   Json state;
   std::vector<CheckpointPart> parts;
@@ -89,33 +89,31 @@ struct RunState {
 
 class Run {
  public:
-  /// Makes the run folder ready and starts log.txt and the trackers, on rank 0: after the plan's checkpoint, what the
-  /// files hold of later steps is taken away. **Collective**. UserError: a rank does not see the folder; another run
-  /// has begun there since the plan was made.
+  /// Prepares the run folder, log.txt and the trackers on rank 0, and removes records of steps after the plan's
+  /// checkpoint. **Collective**. UserError: a rank does not see the folder, or another run has begun there since.
   Run(RunPlan plan, int64_t last_step, const RunFace& face, Communicator& ranks, Log& log);
 
   const RunFolder& folder() const { return folder_; }
   int64_t first_step() const { return start_.resume ? start_.resume->step + 1 : 1; }
-  /// The last step of the run; an earlier one once it ends early.
+  /// Returns the run's last step; an earlier one once it ends early.
   int64_t last_step() const { return last_step_; }
-  /// Whether something that happens every so many steps (0 or less: never), and after the last one, happens now.
+  /// Returns true at every `every`-th step (0 or less: never) and at the last step.
   bool is_due(int64_t step, int64_t every) const { return step == last_step_ || (every > 0 && step % every == 0); }
-  /// The step's metrics to the trackers, with time/checkpoint where training waited for one since the last call. May
-  /// make this step the last one (early_stopping_patience). All ranks know them. SystemError: the run folder is no
-  /// longer there.
+  /// Sends the step's metrics to the trackers, with time/checkpoint if training waited for a checkpoint since the last
+  /// call. May end the run at this step (early_stopping_patience). All ranks pass the same metrics. SystemError: the
+  /// run folder is gone.
   void track(int64_t step, Metrics metrics);
-  /// Of this rank's work from now on, where the step is to be recorded (profiler_timeline): the second one, as the
+  /// Returns a recorder of this rank's work from now on, if profiler_timeline records this step: the second, since the
   /// first warms up.
   std::optional<OperatorTrace> timeline_of(int64_t step) const;
-  /// A response with its verdict, for the screen.
+  /// Shows a response with its verdict on the screen.
   void show(ShownSample sample);
-  /// Closes the screen and prints the warnings of the run. SystemError as track().
+  /// Closes the screen and prints the run's warnings. SystemError: the run folder is gone.
   void finish();
-  /// A checkpoint where save_steps, a best validation or an earlier failure has one; after the last step it has to
-  /// succeed. **Collective**. SystemError.
+  /// Saves a checkpoint if save_steps, a best validation or an earlier failure requires one. **Collective**.
+  /// SystemError: the last step's checkpoint fails.
   void save_if_due(int64_t step, const std::function<RunState()>& state);
-  /// Saves what is not saved and ends the run as `stopped` says, with the command that goes on. **Collective**.
-  /// SystemError: it could not be saved.
+  /// Saves unsaved steps and throws Stopped, with the command to resume. **Collective**. SystemError: saving fails.
   [[noreturn]] void stop(const Stopped& stopped, int64_t step, const std::function<RunState()>& state);
 
  private:
@@ -133,12 +131,12 @@ class Run {
   Log& log_;
   RunFolder folder_;
   Saver saver_;
-  std::optional<Tracker> tracker_;  // rank 0
+  std::optional<Tracker> tracker_;  // rank 0 only
   bool is_overdue_ = false;
-  double save_s_ = 0;  // not yet among the metrics
+  double save_s_ = 0;  // not yet in the metrics
   int64_t saving_step_ = -1;
   bool has_warned_unmeasured_ = false;
-  int64_t measured_step_ = -1;  // of the metric that tells good checkpoints
+  int64_t measured_step_ = -1;  // step of the last metric_for_best_model
   double measured_ = 0;
   std::optional<double> best_;
   EarlyStop early_stop_;

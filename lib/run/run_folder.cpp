@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kPatience_s = 10;  // the ranks of a killed job may take so long to end
+constexpr double kPatience_s = 10;  // the ranks of a killed job may take this long to end
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// The run folder (`output_dir`): where each file of a run lies.
+// The layout of the run folder (`output_dir`):
 //   run.json  config.resolved.yaml  log.txt  metrics.jsonl  tensorboard/  .lock
 //   rollouts/step_000001.jsonl, val_000000.jsonl   samples/step_000001.jsonl   experience/step_000001.jsonl
 //   timeline/step_000002_rank_0.json
@@ -16,16 +16,17 @@ namespace roll {
 
 constexpr const char* kLockFile = ".lock";
 constexpr const char* kRunFile = "run.json";
-constexpr const char* kEvaluationFile = "evaluation.json";  // what an evaluation is made with
+constexpr const char* kEvaluationFile = "evaluation.json";  // settings of an evaluation
 
 class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
 
-  /// Makes the folder, and takes its lock. UserError: another process is at work there. SystemError.
+  /// Creates the folder and takes its lock. UserError: another process works there. SystemError: the folder cannot be
+  /// created.
   std::unique_ptr<FileLock> lock() const;
-  /// Prepares the folder for run `run`: removes unfinished files, writes run.json and the configuration. For rank 0,
-  /// under the lock, once nothing else can fail. SystemError.
+  /// Prepares the folder for run `run`: removes unfinished files, writes run.json and the configuration. Called on rank
+  /// 0, under the lock, once nothing else can fail. SystemError: the disk refuses.
   void start(const std::string& run, const std::string& resolved_config) const;
 
   const std::filesystem::path& path() const { return path_; }
@@ -40,7 +41,7 @@ class RunFolder {
   std::filesystem::path path_;
 };
 
-/// The lock of a folder that is there. UserError: another process holds it.
+/// Takes the lock of an existing folder. UserError: another process holds it.
 std::unique_ptr<FileLock> lock_run_folder(const std::filesystem::path& folder);
 
 }  // namespace roll

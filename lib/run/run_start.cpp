@@ -49,14 +49,14 @@ fs::path folder_of(const RunWish& wish) {
              : fs::path(wish.output_dir);
 }
 
-/// The newest checkpoint of a folder of them that is sound; what is wrong with newer ones is said.
+/// Returns the newest sound checkpoint in a folder; warns of faults in newer ones.
 std::optional<fs::path> newest_in(const fs::path& checkpoints, Log& log) {
   const CheckpointStore store(checkpoints);
   const auto step = store.newest_sound([&](const std::string& what) { log.warn("{}", what); });
   return step ? std::optional(store.path(*step)) : std::nullopt;
 }
 
-/// The checkpoint that a path names: itself, or the newest sound one of a run folder or its checkpoints.
+/// Returns the checkpoint at a path: itself, or the newest sound one of a run folder or its checkpoints.
 fs::path checkpoint_at(const std::string& path, Log& log) {
   const auto refuse = [&](const std::string& why) {
     throw user_error("resume_from_checkpoint = {}: {}; give a folder like output/checkpoints/step_000010, or true",
@@ -115,7 +115,7 @@ void refuse_changes(const RunWish& wish, const fs::path& checkpoint, const Json&
   log.warn("going on with another configuration than {} was trained with:{}", checkpoint.string(), list);
 }
 
-/// The run that a folder's own files name; one that says nothing gets a new name.
+/// Returns the run named in the folder's run.json, or a new id.
 std::string run_of(const fs::path& folder) {
   if (!is_there(folder / kRunFile)) return new_id();
   const Json about = read_json(folder / kRunFile);
@@ -155,7 +155,7 @@ RunStart decided(const RunWish& wish, Log& log) {
   return start;
 }
 
-/// A run keeps its products' bits, unless it has come to a machine where they would be slower.
+/// Keeps a run's arithmetic bit for bit, unless it would be slower on this machine.
 bool multiplies_as_such(const RunStart& start, const Communicator& ranks) {
   if (!start.resume) return multiplies_bfloat16();
   return bfloat16_speedup() > 1 && (start.multiplied_bfloat16 || !ranks.is_first());

@@ -19,9 +19,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kNice = 10;  // training goes first where cores are few
+constexpr int kNice = 10;  // training has priority if cores are few
 constexpr useconds_t kLook_us = 20'000;
-constexpr int64_t kSpareBytes = int64_t{16} << 20;  // JSON, folders, and what a file system rounds up
+constexpr int64_t kSpareBytes = int64_t{16} << 20;  // for JSON, folders, and the file system's rounding
 
 std::string part_file(int rank) {
   return fmt::format("part_{:05}.json", rank);
@@ -39,8 +39,8 @@ bool is_finite(const at::Tensor& tensor) {
   return std::isfinite(least.item<double>()) && std::isfinite(most.item<double>());
 }
 
-/// Copies tensors to the host, into the memory of the earlier copies where they fit, as fresh pages cost more than the
-/// copying. `fault` names the first tensor that is not finite; each is checked while it is in the processor's cache.
+/// Copies tensors to the host, reusing the memory of earlier copies, since fresh pages cost more than copying. `fault`
+/// names the first tensor that is not finite; each is checked while in the CPU cache.
 NamedTensors copies_of(const NamedTensors& tensors, NamedTensors before, const std::string& whose, std::string& fault) {
   before.resize(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -60,8 +60,8 @@ NamedTensors copies_of(const NamedTensors& tensors, NamedTensors before, const s
 /// The copy of a checkpoint that the thread writes.
 struct Saver::Staged {
   Checkpoint checkpoint;
-  std::vector<NamedTensors> weights;                  // of each part; none where another rank has them
-  std::vector<std::optional<OptimizerShard>> shards;  // of each part
+  std::vector<NamedTensors> weights;                  // by part; empty if another rank has them
+  std::vector<std::optional<OptimizerShard>> shards;  // by part
 
   int64_t bytes() const {
     int64_t bytes = 0;
@@ -128,7 +128,7 @@ bool Saver::save(const Checkpoint& checkpoint) {
   return true;
 }
 
-/// Whether there is room for the files of all ranks; if so, rank 0 has made the folder.
+/// Returns true if there is room for all ranks' files; then rank 0 has made the folder.
 bool Saver::has_place(const Staged& staged) {
   const int64_t needed = ranks_.all_reduce_sum(staged.bytes(), "size of the checkpoint") + kSpareBytes;
   int64_t is_there = 1;
@@ -163,7 +163,7 @@ void Saver::write(const Staged& staged) {
     sums.merge(write_optimizer_shard(folder, name, *staged.shards[i]));
   }
   for (size_t i = 0; i < checkpoint.parts.size(); ++i) {
-    if (staged.weights[i].empty()) continue;  // another rank's
+    if (staged.weights[i].empty()) continue;  // held by another rank
     const CheckpointPart& part = checkpoint.parts[i];
     make_folder(folder / part.name);
     for (const auto& [file, sum] : part.write(folder / part.name, staged.weights[i]))
@@ -184,7 +184,7 @@ void Saver::write(const Staged& staged) {
   }
 }
 
-/// Adds the sums of the files that the other ranks have written; waits for them.
+/// Waits for the other ranks' lists of files, and adds their checksums.
 void Saver::take_parts(int64_t step, FileSums& sums) const {
   const Stopwatch watch;
   for (int rank = 1; rank < ranks_.size(); ++rank) {
@@ -209,7 +209,7 @@ bool Saver::failed(bool waits) {
       gives_up_ = true;
       join();
       if (!error_.empty()) warn_failed(step_, error_);
-      ranks_.barrier("failed checkpoint");  // nobody writes there any more
+      ranks_.barrier("failed checkpoint");  // after this, nobody writes there
       if (ranks_.is_first()) store_.abandon(step_);
       gives_up_ = false;
       step_ = -1;

@@ -1,6 +1,6 @@
-// Writes checkpoints while training goes on. Weights and optimizer state are copied into host memory, which is kept for
-// the next checkpoint, and a thread of each rank writes them. Rank 0's thread completes the folder when the files of
-// all ranks are listed there (part_<rank>.json), so training does not wait for it.
+// Writes checkpoints while training continues. Weights and optimizer state are copied into host memory, which is reused
+// for the next checkpoint, and a thread on each rank writes them. Rank 0's thread completes the folder once all ranks
+// have listed their files there (part_<rank>.json), so training does not wait.
 #pragma once
 
 #include <atomic>
@@ -23,16 +23,16 @@ namespace roll {
 
 /// One model of a checkpoint, on the ranks that hold it.
 struct CheckpointPart {
-  std::string name;                                          // "actor": its folder, and its optimizer's files
-  std::function<NamedTensors()> gather;                      // **Collective** over its ranks; whole weights on one
-  std::function<std::optional<OptimizerShard>()> optimizer;  // this rank's, if it has any to save
+  std::string name;                                          // "actor": names its folder and its optimizer's files
+  std::function<NamedTensors()> gather;                      // **Collective** over its ranks; whole weights on one rank
+  std::function<std::optional<OptimizerShard>()> optimizer;  // this rank's shard, if it has one to save
   std::function<FileSums(const std::filesystem::path& folder, const NamedTensors& whole)> write;
 };
 
-/// What is saved of a step.
+/// The contents of a checkpoint.
 struct Checkpoint {
   int64_t step = 0;
-  Json about;          // of the manifest
+  Json about;          // fields for the manifest
   Json state;          // state.json: everything but tensors
   std::string config;  // YAML
   std::vector<CheckpointPart> parts;
@@ -40,18 +40,18 @@ struct Checkpoint {
 
 class Saver {
  public:
-  /// `timeout_s`: how long rank 0 waits for another rank's files. All ranks see the folder of `store`.
+  /// `timeout_s`: longest wait of rank 0 for another rank's files. All ranks must see the folder of `store`.
   Saver(CheckpointStore store, Keeping keeping, double timeout_s, Communicator& ranks, Log& log);
-  /// Abandons a checkpoint that is not finished.
+  /// Abandons an unfinished checkpoint.
   ~Saver();
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
 
-  /// Copies the checkpoint and begins to write it, once the one before has ended. False, with a warning, where there is
-  /// no room for it. **Collective**. SystemError: a weight or an optimizer state is not finite; nothing is written
-  /// then, or removed.
+  /// Copies the checkpoint and starts writing it, once the previous one has ended. Returns false, with a warning, if
+  /// there is no room. **Collective**. SystemError: a weight or an optimizer state is not finite; then nothing is
+  /// written or removed.
   bool save(const Checkpoint& checkpoint);
-  /// Whether the save in progress has failed, on any rank, with a warning that says why; `waits`: once it has ended.
+  /// Returns true, with a warning, if the save in progress has failed on any rank. `waits`: waits for its end.
   /// **Collective**.
   bool failed(bool waits);
 
@@ -68,12 +68,12 @@ class Saver {
   double timeout_s_;
   Communicator& ranks_;
   Log& log_;
-  std::unique_ptr<Staged> staged_;  // the thread's while it runs
+  std::unique_ptr<Staged> staged_;  // belongs to the thread while it runs
   std::thread thread_;
   std::atomic<bool> done_ = true;
   std::atomic<bool> gives_up_ = false;
-  std::string error_;  // of the thread; read after it has ended
-  int64_t step_ = -1;  // of the save in progress
+  std::string error_;  // written by the thread; read after it has ended
+  int64_t step_ = -1;  // step being saved
 };
 
 }  // namespace roll

@@ -10,8 +10,8 @@ namespace roll {
 
 namespace {
 
-constexpr double kMeasuredShare = 0.01;  // of the time that training takes
-constexpr int kMoreMeasurements = 5;     // where training was faster than any before
+constexpr double kMeasuredShare = 0.01;  // share of training time
+constexpr int kMoreMeasurements = 5;     // when training beats the measured peak
 
 }  // namespace
 
@@ -35,7 +35,7 @@ double training_flops(const StepFacts& facts, const Roles& roles, const StepSett
 }
 
 void Throughput::add_training(double flops, double seconds, Metrics& metrics) {
-  // Again and again: beside other work, one measurement may be far below what the device can do.
+  // Repeats the measurement: beside other work, one may be far below the device's peak.
   const double reached = flops / (seconds * static_cast<double>(num_training_));
   trained_s_ += seconds;
   if (measured_s_ <= kMeasuredShare * trained_s_) measure_peak();

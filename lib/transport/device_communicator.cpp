@@ -27,7 +27,7 @@ class DeviceCommunicator : public Communicator {
         group_(start_backend_(*host_)),
         kind_(group_->getBackendName()) {}
   ~DeviceCommunicator() override {
-    // Only a healthy group is taken down politely; after an error the peers may be gone.
+    // Only a healthy group is shut down cleanly; after an error the peers may be gone.
     if (std::uncaught_exceptions() == 0 && !broken_) group_->shutdown();
   }
 
@@ -44,7 +44,7 @@ class DeviceCommunicator : public Communicator {
   }
   std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) override {
     auto host = host_->split(members, group);
-    if (members.size() == 1 && size() > 1) return host;  // who asked for a back-end with one rank gets it
+    if (members.size() == 1 && size() > 1) return host;  // an explicit one-rank back-end is kept
     return std::make_unique<DeviceCommunicator>(std::move(host), device_, start_backend_,
                                                 membership_in(members, group));
   }
@@ -102,7 +102,7 @@ class DeviceCommunicator : public Communicator {
     const auto is_on_host = [](const at::Tensor& tensor) { return tensor.numel() == 0 || tensor.is_cpu(); };
     bool on_host = true;
     for (int peer = 0; peer < size(); ++peer) on_host = on_host && is_on_host(out[peer]) && is_on_host(in[peer]);
-    // A rank without tensors cannot know where the others' are, so all agree on it.
+    // A rank without tensors cannot know where the others' are, so all ranks agree.
     if (host_->all_reduce_min(static_cast<int64_t>(on_host), "where tensors are exchanged") == 1)
       return host_->exchange(out, in, name);
     const auto on_device = [&](const std::vector<at::Tensor>& tensors) {
@@ -121,7 +121,7 @@ class DeviceCommunicator : public Communicator {
     run("all-to-all", name, [&] { return group_->alltoall(received, sent); });
   }
 
-  /// A back-end runs beside the kernels of the current stream by itself, as long as nobody waits.
+  /// The back-end runs beside the current stream's kernels until somebody waits.
   std::unique_ptr<Pending> start(std::function<void()> collective) override {
     auto pending = std::make_unique<Started>(*this);
     started_ = pending.get();
@@ -150,8 +150,8 @@ class DeviceCommunicator : public Communicator {
     std::function<void()> then;
   };
 
-  /// Sums of narrow floats: NCCL's own are rounded at every hop. Each rank is sent all parts of its slice, adds them in
-  /// float32 and rounds once, which takes the bytes of a ring. `all` [size * n] -> `mine` [n].
+  /// Sums narrow floats. NCCL would round at every hop; instead, each rank receives all parts of its slice, adds them
+  /// in float32 and rounds once, with the traffic of a ring. `all` [size * n] -> `mine` [n].
   void scatter_narrow(at::Tensor all, at::Tensor mine, std::string_view name, std::function<void()> then) {
     at::Tensor parts = at::empty_like(all);
     const auto add = [parts, mine, ranks = size(), then = std::move(then)] {
@@ -172,14 +172,14 @@ class DeviceCommunicator : public Communicator {
     });
   }
 
-  /// Bytes that a ring sends.
+  /// Counts the bytes of a ring algorithm.
   void count(std::string_view operation, size_t bytes) {
     traffic().add_call(group(), operation);
     traffic().add_bytes(group(), operation, static_cast<int64_t>(bytes));
   }
 
-  /// Enqueued on the stream: the host does not wait; c10d's watchdog ends a wait that lasts too long.
-  /// `then`: kernels that use the result.
+  /// Enqueues a collective on the stream. The host does not wait; c10d's watchdog ends overlong waits. `then` launches
+  /// kernels that use the result.
   template <class F>
   void run(
       std::string_view call, std::string_view name, F&& begin, const std::function<void()>& then = [] {}) {
@@ -214,8 +214,8 @@ class DeviceCommunicator : public Communicator {
   StartBackend start_backend_;
   c10::intrusive_ptr<c10d::Backend> group_;
   std::string kind_;
-  std::vector<int64_t> even_;   // none: every rank sends as much
-  Started* started_ = nullptr;  // receives the work of the collective that is being started
+  std::vector<int64_t> even_;   // empty: every rank sends equally much
+  Started* started_ = nullptr;  // receives the work of the collective being started
   bool broken_ = false;
 };
 
@@ -224,7 +224,7 @@ class DeviceCommunicator : public Communicator {
 std::unique_ptr<Communicator> make_device_communicator(std::unique_ptr<Communicator> host, at::Device device,
                                                        StartBackend start_backend) {
   const Whereabouts world{host->rank(), host->size(), -1};
-  // The host's, which has the step that its errors name, and lives as long as this.
+  // Traffic of the host communicator, which has the step for errors and lives as long as this.
   const std::shared_ptr<Traffic> traffic(std::shared_ptr<void>(), &host->traffic());
   Membership own{.rank = world.rank, .size = world.size, .world = world, .traffic = traffic};
   return std::make_unique<DeviceCommunicator>(std::move(host), device, std::move(start_backend), std::move(own));

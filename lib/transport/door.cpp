@@ -9,8 +9,8 @@ namespace roll {
 namespace {
 
 constexpr double kHelloLimit_s = 10;
-constexpr size_t kMostCallers = 256;   // at once; more push out the one who was let in first,
-constexpr double kLeastHearing_s = 1;  // but no sooner than so
+constexpr size_t kMostCallers = 256;   // at once; beyond, the oldest is dropped
+constexpr double kLeastHearing_s = 1;  // but only after this time
 
 constexpr std::string_view kOfCaller = "caller", kOfDoor = "door", kOfSession = "session";
 
@@ -23,10 +23,10 @@ std::span<std::byte> room_of(T& value) {
   return std::as_writable_bytes(std::span(&value, 1));
 }
 
-/// Bytes that a caller says before its proof: what the conversation holds behind the door's number.
+/// Bytes of a caller's message before its proof: the handshake without the door's number.
 constexpr size_t kSaid = sizeof(Handshake) - sizeof(Nonce);
 
-/// A conversation's few bytes fit into any socket's buffer; one that is full has somebody at its end who does not read.
+/// Sends all bytes at once. A conversation's few bytes fit any socket's buffer; if it is full, the peer does not read.
 void send_now(const Socket& socket, std::span<const std::byte> bytes) {
   if (socket.send_some(bytes) != bytes.size()) throw ConnectionLost("the peer does not listen");
 }
@@ -68,7 +68,7 @@ std::optional<Guest> Door::guest_of(Caller& caller) const {
 }
 
 std::optional<Guest> Door::next() {
-  if (auto guest = hear_all()) return guest;  // nobody is pushed out unheard
+  if (auto guest = hear_all()) return guest;  // finished callers first, before any is dropped
   accept_all();
   return hear_all();
 }

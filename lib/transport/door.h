@@ -1,10 +1,10 @@
-// A listening port with mutual authentication: only ranks of this job get through. Caller and door prove to each other
-// that they know the job's secret, within a short time:
+// A listening port with mutual authentication: only ranks of this job get in. Within a short time, caller and door
+// prove to each other that they know the job's secret:
 //   door    a fresh number
-//   caller  a fresh number, who it is, and its proof over both numbers and that
-//   door    its own proof over the same
-// A connection on which anything else comes, nothing comes, or that is closed, is dropped; the ranks neither wait for
-// it nor fail because of it.
+//   caller  a fresh number, its rank and endpoint, and its proof over both numbers and these
+//   door    its own proof over the same data
+// A connection that is silent, closed or sends anything else is dropped; ranks neither wait for it nor fail because of
+// it.
 #pragma once
 
 #include <poll.h>
@@ -18,23 +18,23 @@
 
 namespace roll {
 
-/// What a caller says of itself.
+/// The caller's introduction.
 struct Hello {
   uint64_t rank = 0;
-  Endpoint endpoint{};  // where the caller itself listens; nowhere: {}
+  Endpoint endpoint{};  // the caller's own listening port; {} if none
 };
 
-/// A conversation, as its proofs cover it.
+/// The contents of a conversation, as covered by the proofs.
 struct Handshake {
   Nonce of_door{}, of_caller{};
   Hello hello{};
 };
-static_assert(sizeof(Handshake) == 80);  // all bytes are members': they travel, and are signed
+static_assert(sizeof(Handshake) == 80);  // no padding: the bytes are sent and signed
 
-/// Both sides know who the other is.
+/// A caller after both sides have authenticated.
 struct Guest {
   Hello hello;
-  JobSecret session;  // of this conversation alone
+  JobSecret session;  // secret of this conversation only
   Socket socket;
 };
 
@@ -43,9 +43,9 @@ class Door {
   Door(Socket listener, const JobSecret& secret) : listener_(std::move(listener)), secret_(secret) {}
   Endpoint endpoint() const { return listener_.own_endpoint(); }
 
-  /// The next caller who knows the secret, without waiting for one.
+  /// Returns the next caller who knows the secret, without waiting.
   std::optional<Guest> next();
-  /// One is ready when next() has something to do; who waits for room is let in at a later look.
+  /// Adds descriptors that become ready when next() has work. Callers beyond the limit wait for a later call.
   void add_polls(std::vector<pollfd>& polls) const;
 
  private:
@@ -53,20 +53,20 @@ class Door {
     Socket socket;
     Handshake said;
     Digest proof;
-    size_t num_received;  // of what a caller says
+    size_t num_received;  // bytes received from the caller
     double since_s;
   };
   bool has_room() const;
   void accept_all();
   std::optional<Guest> hear_all();
-  /// Whether it has said everything. ConnectionLost.
+  /// Returns true once the caller's message is complete. ConnectionLost: the caller is gone.
   bool listen_to(Caller& caller) const;
-  /// The caller as a guest; nullopt: its proof is wrong. ConnectionLost.
+  /// Returns the caller as a guest; nullopt: its proof is wrong. ConnectionLost: the caller is gone.
   std::optional<Guest> guest_of(Caller& caller) const;
 
   Socket listener_;
   JobSecret secret_;
-  std::list<Caller> callers_;  // who have not said everything yet
+  std::list<Caller> callers_;  // callers whose messages are incomplete
 };
 
 /// The caller's side.
@@ -76,7 +76,7 @@ class DoorVisit {
   /// Goes on without waiting; whether the door has proved that it knows the secret. ConnectionLost: it has not.
   bool go_on();
   int fd() const { return socket_.fd(); }
-  /// Once it has:
+  /// Valid once go_on() has returned true:
   JobSecret session() const;
   Socket take_socket() { return std::move(socket_); }
 
@@ -87,7 +87,7 @@ class DoorVisit {
   JobSecret secret_;
   Handshake said_;
   Digest proof_{};           // the door's
-  size_t num_received_ = 0;  // of what a door says
+  size_t num_received_ = 0;  // bytes received from the door
 };
 
 }  // namespace roll

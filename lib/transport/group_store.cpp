@@ -12,7 +12,7 @@ namespace roll {
 
 namespace {
 
-/// Where a rank is, and rank 0's store.
+/// A rank's host and address, and rank 0's store.
 struct StoreMessage {
   static constexpr MessageKind kMessage{"NCCL", 1, "addresses of NCCL's store"};
   std::string host, address;

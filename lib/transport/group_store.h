@@ -1,4 +1,4 @@
-// Where c10d's back-ends find each other.
+// Opens the store through which c10d's back-ends find each other.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
@@ -7,9 +7,9 @@
 
 namespace roll {
 
-/// **Collective** over `host`. A store of c10d's for these ranks, which the first one serves on a free port of all its
-/// addresses, and is the first client of. The others reach it at the loopback when all share a host, for then no name
-/// needs to resolve. c10::Error: it cannot be reached in time.
+/// Opens a c10d store for the ranks of `host`. The first rank serves it on a free port of all its addresses. If all
+/// ranks share a host, they use the loopback, so that no name needs to resolve. **Collective** over `host`. c10::Error:
+/// the store cannot be reached in time.
 c10::intrusive_ptr<c10d::Store> open_group_store(Communicator& host, double timeout_s);
 
 }  // namespace roll

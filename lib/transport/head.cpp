@@ -21,7 +21,7 @@ constexpr std::array<OperationName, 9> kOperationNames = {{{"all-reduce (sum)", 
                                                            {"reduce-scatter", "reduce_scatter"},
                                                            {"all-to-all", "all_to_all"}}};
 
-/// Whether ranks may give byte strings of different lengths.
+/// Returns true if ranks may send byte strings of different lengths.
 bool gives_strings(Operation operation) {
   return operation == Operation::kGatherBytes || operation == Operation::kBytesToFirst;
 }
@@ -53,7 +53,7 @@ bool Head::matches(const Head& other, uint64_t expected) const {
 uint64_t Head::fingerprint() const {
   Head same = *this;
   if (gives_strings(operation) || operation == Operation::kExchange) same.bytes = 0;
-  return fnv1a({reinterpret_cast<const char*>(&same), sizeof same});  // all of its bytes are members'
+  return fnv1a({reinterpret_cast<const char*>(&same), sizeof same});  // no padding
 }
 
 }  // namespace roll

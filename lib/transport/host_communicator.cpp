@@ -16,7 +16,7 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kPiece_bytes = 64 << 20;  // above: in pieces, which bounds the memory for what the others sent
+constexpr int64_t kPiece_bytes = 64 << 20;  // larger tensors go in pieces, which bounds the receive buffers
 
 int64_t bytes_in(const at::Tensor& tensor) {
   return static_cast<int64_t>(tensor.nbytes());
@@ -28,7 +28,7 @@ Operation operation_of(Reduce op) {
                               : Operation::kReduceMin;
 }
 
-/// One collective under way.
+/// A collective in progress.
 struct Call {
   Head head;
   Wait wait;
@@ -169,21 +169,21 @@ class HostCommunicator : public Communicator {
             Wait(place(), {collective, group() == "world" ? "" : group()}, timeout_s_, is_patient)};
   }
 
-  /// Begins a collective to which all ranks give as much.
+  /// Starts a collective to which all ranks contribute equally many bytes.
   Call meet(Operation operation, const at::Tensor& tensor, std::string_view name) {
     Call call = begin(operation, static_cast<int8_t>(tensor.scalar_type()), bytes_in(tensor), name);
     wire_->meet(call.head, call.wait);
     return call;
   }
 
-  /// Payload that this rank sends, by the formulae of traffic.h.
+  /// Counts the payload that this rank sends, by the formulae of traffic.h.
   void count(int64_t bytes, const Call& call) {
     traffic().add_bytes(group(), name_of(call.head.operation).counted, bytes);
   }
 
   int64_t others() const { return size() - 1; }
 
-  /// `all`: sizes[r] bytes of each rank r; this rank's own are in their place.
+  /// `all`: sizes[r] bytes of each rank r; this rank's own are in place.
   void to_everyone(const at::Tensor& all, const std::vector<int64_t>& sizes, Call& call) {
     count(others() * sizes[static_cast<size_t>(rank())], call);
     if (std::ranges::any_of(sizes, [](int64_t bytes) { return bytes > 0; })) wire_->all_gather(all, sizes, call.wait);
@@ -209,7 +209,7 @@ class HostCommunicator : public Communicator {
     wire_->broadcast(part, 0, call.wait);
   }
 
-  /// Sends slice(peer) to each peer and combines what all sent for this rank's own slice, in rank order, into `mine`,
+  /// Sends slice(peer) to each peer, and reduces all ranks' parts of this rank's slice, in rank order, into `mine`,
   /// which may be that slice.
   void gather_sum(const std::function<at::Tensor(int)>& slice, Reduce op, at::Tensor& mine, Call& call) {
     const int64_t row_bytes = (bytes_in(mine) + 63) / 64 * 64;
@@ -217,7 +217,7 @@ class HostCommunicator : public Communicator {
     const auto room = [&](int peer) {
       return scratch_.narrow(0, peer * row_bytes, bytes_in(mine)).view(mine.scalar_type());
     };
-    if (slice(rank()).data_ptr() != mine.data_ptr()) mine.copy_(slice(rank()));  // what is summed stays as it is
+    if (slice(rank()).data_ptr() != mine.data_ptr()) mine.copy_(slice(rank()));  // the input does not change
     std::vector<at::Tensor> out, in;
     int64_t bytes = 0;
     for (int peer = 0; peer < size(); ++peer) {
@@ -244,10 +244,10 @@ class HostCommunicator : public Communicator {
   }
 
   std::unique_ptr<Wire> wire_;
-  at::Tensor scratch_ = at::empty({0}, at::kByte);  // kept: fresh pages for every reduce cost more than the sum
+  at::Tensor scratch_ = at::empty({0}, at::kByte);  // kept, since fresh pages for every reduce cost more than the sum
   double timeout_s_;
   uint64_t sequence_ = 0;
-  std::unique_ptr<Worker> worker_;  // made when first needed; last, so that it ends before what it uses
+  std::unique_ptr<Worker> worker_;  // made on first use; last, so that it ends before its buffers
 };
 
 }  // namespace

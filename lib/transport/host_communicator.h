@@ -1,8 +1,7 @@
-// All collectives over a Wire, through host memory. In each the ranks first compare their heads, which say what every
-// one is about to do: ranks that diverged become an error instead of a wrong sum or a hang.
-// Sums: each rank owns a slice, adds what all ranks sent for it in rank order, and hands it round (the traffic of a
-// ring). Small tensors go to everyone at once, or in groups of more than kFewRanks to the first rank, which adds and
-// sends back the sum; the order is the same. Either way all ranks hold the same bits.
+// Implements all collectives over a Wire, through host memory. Ranks first compare their heads, so that diverged ranks
+// cause an error instead of a wrong sum or a hang. Sums: each rank owns a slice, adds all ranks' parts in rank order,
+// and sends the sum to all (the traffic of a ring). Small tensors go to everyone at once; in groups of more than
+// kFewRanks, the first rank adds them and returns the sum. The order is the same, so all ranks get the same bits.
 #pragma once
 
 #include <memory>
@@ -12,7 +11,7 @@
 
 namespace roll {
 
-/// `timeout_s`: longest wait in one collective.
+/// Creates the communicator. `timeout_s`: longest wait in one collective.
 std::unique_ptr<Communicator> make_host_communicator(std::unique_ptr<Wire> wire, double timeout_s);
 
 }  // namespace roll

@@ -1,7 +1,7 @@
-// MPI's header, and its error codes as errors.
+// Includes MPI's header and turns its error codes into errors.
 #pragma once
 
-#define OMPI_SKIP_MPICXX 1  // its old C++ bindings do not compile without warnings
+#define OMPI_SKIP_MPICXX 1  // Open MPI's old C++ bindings cause warnings
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
@@ -9,7 +9,7 @@
 
 namespace roll {
 
-/// SystemError "<where>: MPI_Test failed: ..." unless `code` is MPI_SUCCESS.
+/// Checks an MPI call. SystemError "<where>: MPI_Test failed: ...": `code` is not MPI_SUCCESS.
 void check_mpi(int code, std::string_view call, std::string_view where);
 
 }  // namespace roll

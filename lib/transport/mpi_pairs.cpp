@@ -31,7 +31,7 @@ std::unique_ptr<Wire> MpiPairs::split(const std::vector<int>& members, double ti
   return wire_of_group(std::make_unique<MpiPairs>(session_, std::move(processes), channel, few_), few_);
 }
 
-/// A channel that none of the members uses: processes are in different groups, so they have used up different ones.
+/// Returns a channel that no member uses: processes in different groups have used different ones.
 int MpiPairs::free_channel(const std::vector<int>& members, Wait& wait) {
   int channel = session_->next_channel;
   const auto bytes_of = [](int& number) { return std::as_writable_bytes(std::span(&number, 1)); };
@@ -99,7 +99,7 @@ std::vector<int> MpiPairs::late_ranks(const std::vector<MPI_Request>& requests, 
   return late;
 }
 
-/// The buffers of a broken exchange are about to go: MPI must forget them.
+/// Makes MPI forget the requests of a broken exchange, since their buffers are about to be destroyed.
 void MpiPairs::forget(std::vector<MPI_Request>& requests) {
   const std::scoped_lock lock(session_->mutex);
   session_->give_up();

@@ -1,4 +1,4 @@
-// Messages between all pairs of a group of processes, over MPI.
+// Sends messages between all pairs of a group of processes, over MPI.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace roll {
 
-/// A channel is a tag: messages of one tag between two ranks keep their order, and never meet those of another.
+/// A channel is an MPI tag: its messages between two ranks keep their order and never mix with others.
 class MpiPairs : public PairsWire {
  public:
-  /// `members`: ranks of the world, this process among them. `few`: see make_mpi_wire.
+  /// `members`: ranks of the world, including this process. `few`: maximum size of groups that send in pairs.
   MpiPairs(std::shared_ptr<MpiSession> session, std::vector<int> members, int channel, int few);
 
   int rank() const override { return rank_; }
@@ -43,8 +43,8 @@ class MpiPairs : public PairsWire {
   int rank_;
 };
 
-/// The wire that suits the group's size: its pairs, or MPI's own collectives on top of them. **Collective** among the
-/// group's processes, which are all there. SystemError.
+/// Returns the wire for the group's size: its pairs, or MPI's own collectives. **Collective** among the group's
+/// processes. SystemError: MPI cannot create the group.
 std::unique_ptr<Wire> wire_of_group(std::unique_ptr<MpiPairs> pairs, int few);
 
 }  // namespace roll

@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-constexpr double kAnswers_s = 3;  // a process that waits looks every millisecond, on a busy host more rarely
+constexpr double kAnswers_s = 3;  // a waiting process polls every millisecond, more rarely on a busy host
 constexpr useconds_t kBetweenLooks_us = 500;
 
 }  // namespace

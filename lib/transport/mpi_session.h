@@ -1,4 +1,4 @@
-// MPI in this process: its begin and end, one call at a time, channels, and what must outlive a collective that broke.
+// MPI in this process: start and end, one call at a time, channels, and buffers that outlive a broken collective.
 #pragma once
 
 #include <atomic>
@@ -15,34 +15,35 @@ namespace roll {
 
 class MpiSession {
  public:
-  /// The one of this process; begins MPI where nothing holds it yet. **Collective** then. SystemError.
+  /// Returns this process's session, and starts MPI if there is none. **Collective** if it starts. SystemError: MPI has
+  /// run before, or lacks thread support.
   static std::shared_ptr<MpiSession> hold();
-  /// Ends MPI only when all went well: during an error the other ranks will not meet us in MPI_Finalize.
+  /// Calls MPI_Finalize only if no error occurred: after one, other ranks will not reach it.
   ~MpiSession();
 
-  /// SystemError: something failed before, and messages of it may still be on their way.
+  /// SystemError: an earlier collective failed, so that its messages may still be in transit.
   void check_whole(const Wait& wait) const;
   /// Makes every wait of this process end with SystemError.
   void give_up() { broken_ = true; }
 
-  /// Runs an MPI call; at most one thread is in MPI (MPI_THREAD_SERIALIZED). SystemError.
+  /// Runs an MPI call; at most one thread is in MPI (MPI_THREAD_SERIALIZED). SystemError: the call fails.
   template <class F>
   void call(const char* name, const Wait& wait, F&& mpi) {
     const std::scoped_lock lock(mutex);
     check_mpi(mpi(), name, wait.where());
   }
-  /// Notes that this process has come to one more collective of the group that has `channel`.
+  /// Counts one more collective of the group with this channel.
   void arrive(int channel);
-  /// Until all requests are done. `late`: processes not heard from.
+  /// Waits until all requests are done. `late` returns the processes not heard from.
   void finish(std::vector<MPI_Request>& requests, Wait& wait, const std::function<std::vector<int>()>& late);
-  /// The members of a group, by their numbers in the world, that have not come as far as this process: asks them, and
-  /// waits a few seconds for those that do not answer.
+  /// Returns the members (ranks in the world) that have reached fewer collectives than this process. Asks them, and
+  /// waits a few seconds for answers.
   std::vector<int> call_roll(const std::vector<int>& members, int channel);
-  /// MPI cannot cancel a collective: what it may still read and write stays until the process ends.
+  /// Keeps buffers of an unfinished collective until the process ends: MPI cannot cancel it and may still use them.
   void keep(std::shared_ptr<const void> buffers);
 
   std::mutex mutex;
-  int next_channel = 8;  // a channel is a tag; smaller ones are other files'
+  int next_channel = 8;  // a channel is a tag; other files use the smaller ones
 
  private:
   MpiSession();

@@ -1,6 +1,6 @@
-// MPI's own non-blocking collectives, waited for by us. Before a collective the ranks do not exchange heads in pairs:
-// they add up two numbers, which are right only if all are in the same call. Only when they are not, pairs of ranks
-// find out who is where. MPI never adds up the tensors, because the order of its sums is its own.
+// MPI's own non-blocking collectives, with our own waits. Ranks do not exchange heads in pairs first: they sum two
+// numbers, which are right only if all are in the same call. If they are not, pairs of ranks find out who differs. MPI
+// never sums tensors, because its order of additions is its own choice.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kLargest_bytes = 1 << 30;  // of one count: MPI's are int
+constexpr int64_t kLargest_bytes = 1 << 30;  // per count, since MPI's counts are int
 constexpr int kCodeOfBug = 70;
 
-/// What MPI reads and writes until a collective ends.
+/// Buffers that MPI uses until a collective ends.
 struct Buffers {
   std::vector<at::Tensor> tensors = {};
   std::array<uint64_t, 3> words = {};
@@ -32,7 +32,7 @@ std::byte* data_of(const at::Tensor& tensor) {
   return static_cast<std::byte*>(tensor.data_ptr());
 }
 
-/// The bytes of a tensor where they are, of any number.
+/// Returns a datatype for the tensor's bytes in place, however many.
 MPI_Datatype type_of(const at::Tensor& tensor) {
   const auto bytes = static_cast<int64_t>(tensor.nbytes());
   std::vector<int> lengths;
@@ -47,7 +47,7 @@ MPI_Datatype type_of(const at::Tensor& tensor) {
   return type;
 }
 
-/// Sums up to 0 over all ranks if each sends what the other one expects, and by 2^-64 chance otherwise.
+/// Returns a number whose sum over ranks is 0 if all sizes match, and otherwise only by a chance of 2^-64.
 uint64_t balance_of(int rank, const std::vector<int64_t>& out, const std::vector<int64_t>& in) {
   const auto number = [](int from, int to, int64_t bytes) -> uint64_t {
     const std::array<int64_t, 3> words = {from, to, bytes};
@@ -64,7 +64,7 @@ uint64_t balance_of(int rank, const std::vector<int64_t>& out, const std::vector
 
 class MpiWire : public Wire {
  public:
-  /// `comm`: the communicator of exactly the processes of `pairs`.
+  /// `comm`: communicator of exactly the processes of `pairs`.
   MpiWire(std::unique_ptr<MpiPairs> pairs, MPI_Comm comm) : pairs_(std::move(pairs)), comm_(comm) {}
 
   int rank() const override { return pairs_->rank(); }
@@ -121,7 +121,7 @@ class MpiWire : public Wire {
       buffers->received.push_back(static_cast<int>(bytes));
       at += buffers->received.back();
     }
-    // Small ones take 2 (n - 1) messages by way of the first rank, and n (n - 1) without.
+    // Small ones take 2 (n - 1) messages through the first rank, and n (n - 1) otherwise.
     if (total <= size() * kSmall_bytes) return gather_by_first(all, buffers, wait);
     run("MPI_Iallgatherv", buffers, wait, [&](MPI_Request* request) {
       return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, data_of(all), buffers->received.data(), buffers->places.data(),
@@ -152,7 +152,7 @@ class MpiWire : public Wire {
  private:
   MpiSession& session() { return pairs_->session(); }
 
-  /// Starts a collective and waits for it. What it uses outlives it, should it never end.
+  /// Starts a collective and waits for it. Its buffers are kept for ever if it never ends.
   template <class F>
   void run(const char* name, const std::shared_ptr<Buffers>& buffers, Wait& wait, F&& start) {
     session().check_whole(wait);
@@ -168,8 +168,8 @@ class MpiWire : public Wire {
     }
   }
 
-  /// The ranks that are late. Where all have come to the collective, the time limit is given once more; after that it
-  /// is MPI that does not end it.
+  /// Returns the late ranks. If all have reached the collective, the time limit is granted once more; then MPI itself
+  /// is at fault.
   std::vector<int> late_ranks(const Wait& wait, bool asked) {
     std::vector<int> absent = session().call_roll(pairs_->members(), pairs_->channel());
     if (absent.empty() && asked)
@@ -177,8 +177,8 @@ class MpiWire : public Wire {
     return absent;
   }
 
-  /// Checks that all ranks are in the same call and that `balance` adds up to 0. Returns the sum of the bytes that they
-  /// give. Else Bug on those ranks that find in pairs with whom they do not agree, AnotherRankFailed on the others.
+  /// Checks that all ranks are in the same call and that `balance` sums to 0; returns their total bytes. Bug: on ranks
+  /// that disagree with another, found in pairs. AnotherRankFailed: on all others.
   template <class F>
   uint64_t agree(const Head& mine, uint64_t balance, Wait& wait, F&& meet_in_pairs) {
     session().arrive(pairs_->channel());
@@ -198,7 +198,7 @@ class MpiWire : public Wire {
     throw AnotherRankFailed(static_cast<int>(first->words[0]), kCodeOfBug);
   }
 
-  /// All-reduces the words, which are whole numbers, so that order does not matter.
+  /// All-reduces the words, which are integers, so that order does not matter.
   void add_up(const std::shared_ptr<Buffers>& buffers, MPI_Op op, Wait& wait) {
     run("MPI_Iallreduce", buffers, wait, [&](MPI_Request* request) {
       return MPI_Iallreduce(MPI_IN_PLACE, buffers->words.data(), static_cast<int>(buffers->words.size()), MPI_UINT64_T,
@@ -206,7 +206,7 @@ class MpiWire : public Wire {
     });
   }
 
-  /// Counts and types of one side of an all-to-all.
+  /// Appends counts and types for one side of an all-to-all.
   void lay_out(const std::vector<at::Tensor>& tensors, std::vector<int>& counts, std::vector<MPI_Datatype>& types,
                Buffers& buffers) {
     const std::scoped_lock lock(session().mutex);
@@ -235,7 +235,7 @@ class MpiWire : public Wire {
     broadcast(all, 0, wait);
   }
 
-  /// An all-gather of more bytes than MPI can count at once.
+  /// All-gathers more bytes than MPI can count at once.
   void gather_one_by_one(const at::Tensor& all, const std::vector<int64_t>& sizes, Wait& wait) {
     const at::Tensor bytes = all.view({-1}).view(at::kByte);
     int64_t at = 0;
@@ -247,7 +247,7 @@ class MpiWire : public Wire {
   }
 
   std::unique_ptr<MpiPairs> pairs_;
-  MPI_Comm comm_;  // never freed: that would be one more collective, at an end that ranks need not share
+  MPI_Comm comm_;  // never freed, which would be a collective at an end that ranks need not share
 };
 
 MPI_Comm comm_of(const std::vector<int>& processes, int channel) {

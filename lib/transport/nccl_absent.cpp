@@ -1,4 +1,4 @@
-// The twin of nccl_communicator.cpp where CUDA is not built.
+// Replaces nccl_communicator.cpp in builds without CUDA.
 #include "base/error.h"
 #include "transport/nccl_communicator.h"
 

@@ -1,4 +1,4 @@
-// c10d's ProcessGroupNCCL, with its watchdog; compiled only with CUDA (nccl_absent.cpp is the twin).
+// Uses c10d's ProcessGroupNCCL with its watchdog; compiled only with CUDA (else nccl_absent.cpp).
 #include "transport/nccl_communicator.h"
 
 #include <ATen/ATen.h>
@@ -32,10 +32,10 @@ c10::intrusive_ptr<c10d::Backend> start_nccl(Communicator& host, at::Device devi
 
 std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicator> host, at::Device device,
                                                      double timeout_s) {
-  // Gradients are summed over one group while the backward pass computes and another group sums its activations. NCCL's
-  // kernels wait on the GPU for those of other ranks, so that two groups whose kernels start in another order here than
-  // there may wait for each other: NCCL has to start them in the order of our calls, which all ranks make alike. It
-  // reads this once, before its first kernel.
+  // Gradients are summed over one group while backward computes and another group sums its activations. NCCL's kernels
+  // wait on the GPU for other ranks' kernels, so two groups that start in different orders on two ranks may deadlock.
+  // NCCL must therefore launch in the order of our calls, which is equal on all ranks. It reads this variable once,
+  // before its first kernel.
   if (!env("NCCL_LAUNCH_ORDER_IMPLICIT")) set_env("NCCL_LAUNCH_ORDER_IMPLICIT", "1");
   if (!device.has_index()) device = at::Device(device.type(), 0);
   return make_device_communicator(std::move(host), device, [device, timeout_s](Communicator& ranks) {

@@ -1,4 +1,4 @@
-// NCCL for CUDA tensors; bytes, CPU tensors and the start go over a host communicator.
+// Creates a communicator with NCCL for CUDA tensors; bytes, CPU tensors and the start go over a host communicator.
 #pragma once
 
 #include <memory>
@@ -12,9 +12,9 @@ namespace roll {
 std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicator> host, at::Device device,
                                                      double timeout_s);
 
-/// "2.27.7", "not loaded, ..." (device/cuda_library.h), or "none" in a build without CUDA.
+/// Returns "2.27.7", "not loaded, ..." (device/cuda_library.h), or "none" in a build without CUDA.
 std::string nccl_version();
-/// The CUDA runtime's version, "13.0", or "none".
+/// Returns the CUDA runtime's version, "13.0", or "none".
 std::string cuda_version();
 
 }  // namespace roll

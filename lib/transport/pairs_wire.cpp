@@ -18,7 +18,7 @@ std::span<std::byte> bytes_of(const at::Tensor& tensor) {
   return {static_cast<std::byte*>(tensor.data_ptr()), static_cast<size_t>(tensor.nbytes())};
 }
 
-/// Where each rank's bytes are in what all ranks gave.
+/// Returns views of each rank's bytes in `all`.
 std::vector<std::span<std::byte>> parts_of(const at::Tensor& all, const std::vector<int64_t>& sizes) {
   std::vector<std::span<std::byte>> parts;
   size_t at = 0;
@@ -29,7 +29,7 @@ std::vector<std::span<std::byte>> parts_of(const at::Tensor& all, const std::vec
   return parts;
 }
 
-/// What is left of messages after `at` bytes, in messages of limited size.
+/// Returns the messages' bytes from `at` on, limited in size.
 template <class Message>
 std::vector<Message> piece_of(const std::vector<Message>& messages, size_t at) {
   std::vector<Message> pieces;
@@ -41,7 +41,7 @@ std::vector<Message> piece_of(const std::vector<Message>& messages, size_t at) {
 
 }  // namespace
 
-/// Exchanges messages of any size, large ones in pieces; each pair of ranks knows how many it has for each other.
+/// Exchanges messages of any size, large ones in pieces; both ranks of a pair know the sizes.
 void PairsWire::exchange_all(std::vector<Outgoing> out, std::vector<Incoming> in, Wait& wait) {
   for (size_t at = 0;; at += kMessage_bytes) {
     const std::vector<Outgoing> some_out = piece_of(out, at);
@@ -51,7 +51,7 @@ void PairsWire::exchange_all(std::vector<Outgoing> out, std::vector<Incoming> in
   }
 }
 
-/// Sends head mine[r] to each rank r; returns the heads of all ranks. Bug where one does not match.
+/// Sends head mine[r] to each rank r; returns all ranks' heads. Bug: one does not match.
 std::vector<Head> PairsWire::exchange_heads(const std::vector<Head>& mine, const std::vector<int64_t>& expected,
                                             Wait& wait) {
   std::vector<Head> heads = mine;

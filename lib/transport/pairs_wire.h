@@ -1,5 +1,5 @@
-// All collectives of a wire out of one primitive: a simultaneous exchange of messages with other ranks. A wait always
-// knows who is missing, and two rounds do for everything; but n ranks send n (n - 1) heads before each collective.
+// Builds all collectives of a wire from one primitive: a simultaneous exchange of messages with other ranks. Waits
+// always know who is missing, and two rounds suffice; but n ranks send n (n - 1) heads before each collective.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ struct Incoming {
 
 class PairsWire : public Wire {
  public:
-  /// Sends and receives all at once and returns when all is through. Both sides name the same sizes; messages of a pair
-  /// of ranks keep their order. At most 1 GiB each. Errors as Wait's, and SystemError when a peer is gone.
+  /// Sends and receives all messages at once, and returns when all are through. Both sides must name the same sizes, at
+  /// most 1 GiB each; messages of a pair keep their order. Throws Wait's errors. SystemError: a peer is gone.
   virtual void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, Wait& wait) = 0;
 
   void meet(const Head& mine, Wait& wait) override;

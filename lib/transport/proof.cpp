@@ -46,7 +46,7 @@ JobSecret secret_of(std::string_view text) {
 
 Digest proof_of(const JobSecret& secret, std::string_view purpose, std::span<const std::byte> message) {
   std::vector<std::byte> bytes(purpose.size() + 1);
-  std::ranges::copy(std::as_bytes(std::span(purpose)), bytes.begin());  // and the zero that ends it
+  std::ranges::copy(std::as_bytes(std::span(purpose)), bytes.begin());  // including the final zero
   bytes.insert(bytes.end(), message.begin(), message.end());
   return hmac(secret, bytes);
 }

@@ -1,6 +1,6 @@
-// How ranks show each other that they know the job's secret without saying it: HMAC-SHA-256 (OpenSSL's) over numbers
-// that both sides make for this one conversation. What was overheard opens nothing later, and teaches nothing but a
-// chance to guess at a short secret: give long random ones. What ranks say afterwards is neither signed nor hidden.
+// Proves knowledge of the job's secret without sending it: HMAC-SHA-256 (OpenSSL) over fresh numbers of both sides. An
+// eavesdropper can replay nothing, but can guess a short secret: use long random ones. Later messages are neither
+// signed nor encrypted.
 #pragma once
 
 #include <array>
@@ -15,17 +15,17 @@ using Digest = std::array<std::byte, 32>;
 using Nonce = Digest;      // a number that is used once
 using JobSecret = Digest;  // known to the ranks of one job
 
-/// SystemError: the system has no random numbers.
+/// Returns a new random number. SystemError: the system provides none.
 Nonce fresh_nonce();
-/// 128 random bits as text.
+/// Returns 128 random bits as text.
 std::string random_secret();
-/// The secret that a text of any length stands for.
+/// Derives a secret from a text of any length.
 JobSecret secret_of(std::string_view text);
 
-/// The message's authentication code, which needs the secret. `purpose` keeps proofs of one kind from serving as
-/// another.
+/// Returns the message's authentication code, which needs the secret. `purpose` keeps proofs of one kind from serving
+/// as another.
 Digest proof_of(const JobSecret& secret, std::string_view purpose, std::span<const std::byte> message);
-/// Compares in a time that does not depend on where they differ.
+/// Compares in constant time, wherever they differ.
 bool are_equal(const Digest& a, const Digest& b);
 
 }  // namespace roll

@@ -22,8 +22,8 @@ using Ranks = std::vector<int>;
 
 constexpr std::chrono::milliseconds kBetweenCalls{10};
 
-/// A port and a secret, where only some may look. Rank 0 shows it, the others see it; what an earlier job showed may be
-/// seen first, and does not open anything.
+/// A place that only some can read, for a port and a secret. Rank 0 shows them, others read them; those of an earlier
+/// job may be read first, and open nothing.
 class Board {
  public:
   virtual ~Board() = default;
@@ -75,7 +75,7 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-/// The store of torchrun's agent, which anybody who reaches its port can read.
+/// The store of torchrun's agent, readable by anybody who reaches its port.
 class AgentStore : public Board {
  public:
   AgentStore(const TcpStart& start, Wait& wait) : key_("roll/" + env("TORCHELASTIC_RESTART_COUNT").value_or("0")) {
@@ -107,12 +107,12 @@ bool has_agent() {
   return env("TORCHELASTIC_USE_AGENT_STORE").value_or("False") == "True";
 }
 
-/// What names this host by its loopback on every host. (A name of its own may stand for the loopback at home only.)
+/// Returns true if the address means the loopback on every host; a host's own name may do so only on that host.
 bool is_one_host(const TcpStart& start) {
   return start.one_host || start.address == "localhost" || start.address.starts_with("127.");
 }
 
-/// Where rank 0 listens and what it asks, as one line.
+/// Rank 0's endpoint and secret, as one line.
 struct Invitation {
   Endpoint endpoint;
   std::string secret;
@@ -127,7 +127,7 @@ struct Invitation {
   }
 };
 
-/// How the invitation gets from rank 0 to the others: by their environment, by a file, by the agent's store.
+/// Passes the invitation from rank 0 to the others: by environment, file or the agent's store.
 class Inviter {
  public:
   Inviter(const TcpStart& start, Wait& wait) : start_(start) {
@@ -135,7 +135,7 @@ class Inviter {
     if (is_one_host(start) && start.secret.empty()) file_ = std::make_unique<PrivateFile>(start.port);
   }
 
-  /// Rank 0 publishes the invitation; `secret` gets what opens the door.
+  /// Publishes rank 0's invitation and opens the door; `secret` receives the door's secret.
   Door open(JobSecret& secret) {
     Socket listener = store_ ? listen_at({host().address, 0}) : listen_at_master();
     Invitation invitation{store_ ? listener.own_endpoint() : Endpoint{}, start_.secret};
@@ -151,7 +151,7 @@ class Inviter {
     if (store_) store_->clear();
   }
 
-  /// The other ranks read the invitation; nothing while there is none.
+  /// Reads the invitation on other ranks; nullopt if there is none yet.
   std::optional<Invitation> see() {
     Invitation invitation{is_one_host(start_) ? Endpoint{loopback().address, static_cast<uint32_t>(start_.port)}
                                               : endpoint_of(start_.address, start_.port),
@@ -176,7 +176,7 @@ class Inviter {
   Endpoint host() const {
     return is_one_host(start_) ? loopback() : own_endpoint_towards(endpoint_of(start_.address, start_.port));
   }
-  /// Listens on MASTER_ADDR, unless this host has another address (behind a translation, or by its own name).
+  /// Listens on MASTER_ADDR, unless this host has another address (behind a NAT, or by its own name).
   Socket listen_at_master() const {
     const auto port = static_cast<uint32_t>(start_.port);
     if (is_one_host(start_)) return listen_at({loopback().address, port});
@@ -189,8 +189,8 @@ class Inviter {
   std::unique_ptr<Board> store_, file_;
 };
 
-/// What rank 0 sends to each of the others once all have come. Who knew the secret of the rendezvous can compute the
-/// job's own from it, which is never sent.
+/// Rank 0's message to each other rank once all have come. The job's secret is never sent: ranks compute it from this
+/// and the rendezvous's secret.
 struct Announcement {
   Nonce nonce{};
   std::vector<Endpoint> endpoints;
@@ -204,7 +204,7 @@ struct Announcement {
   Digest proof(const JobSecret& session) const { return proof_of(session, "announcement", bytes()); }
   JobSecret secret_from(const JobSecret& of_rendezvous) const { return proof_of(of_rendezvous, "job", nonce); }
 
-  /// ConnectionLost: it is not what the other end of the session sent.
+  /// Receives and checks an announcement. ConnectionLost: it was changed on its way.
   static Announcement received(const Socket& socket, size_t size, const JobSecret& session,
                                const std::function<void()>& pause) {
     Announcement all{{}, std::vector<Endpoint>(size)};
@@ -236,7 +236,7 @@ Rendezvous receive_all(int size, Inviter& inviter, Wait& wait) {
     } else if (guest->hello.rank > 0 && guest->hello.rank < found.peers.size()) {
       found.endpoints[guest->hello.rank] = guest->hello.endpoint;
       sessions[guest->hello.rank] = guest->session;
-      found.peers[guest->hello.rank] = std::move(guest->socket);  // the last call counts
+      found.peers[guest->hello.rank] = std::move(guest->socket);  // the last call wins
     }
   }
   inviter.close();
@@ -253,7 +253,7 @@ Rendezvous receive_all(int size, Inviter& inviter, Wait& wait) {
   return found;
 }
 
-/// One call; ConnectionLost when rank 0 is not there yet, or the invitation was an earlier job's.
+/// Calls rank 0 once. ConnectionLost: it does not listen yet, or the invitation is an earlier job's.
 Rendezvous call_first(int rank, int size, const Invitation& invitation, Wait& wait) {
   const auto pause = [&] { wait.pause([] { return Ranks{0}; }); };
   Rendezvous found;
@@ -279,7 +279,7 @@ Rendezvous rendezvous(int rank, int size, const TcpStart& start, Wait& wait) {
   while (true) {
     try {
       if (const auto invitation = inviter.see()) return call_first(rank, size, *invitation, wait);
-    } catch (const ConnectionLost&) {  // it is not there yet
+    } catch (const ConnectionLost&) {  // rank 0 does not listen yet
     }
     std::this_thread::sleep_for(kBetweenCalls);
     wait.pause([] { return Ranks{0}; });

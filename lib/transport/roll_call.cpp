@@ -11,7 +11,7 @@ constexpr int kRollCallTag = 5;
 }  // namespace
 
 void RollCall::send(int process, const Note& note) {
-  // What cannot be sent is not heard; a process that is out of reach is late in any case.
+  // Failed sends are ignored: an unreachable process counts as late anyway.
   std::erase_if(sent_, [](Sent& sent) {
     int done = 0;
     return MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done;

@@ -1,6 +1,6 @@
-// Which ranks have not come to a collective, for MPI's own collectives cannot say for whom they wait. When one is late,
-// its ranks ask each other, on a channel of their own, how many collectives of that group they have come to; every
-// process that waits for MPI, in any group, answers. The caller holds the session's mutex.
+// Finds the ranks that have not reached a collective, since MPI's own collectives cannot tell. When one is late, its
+// ranks ask each other, on a separate channel, how many collectives of that group they have reached. Every process that
+// waits for MPI, in any group, answers. The caller holds the session's mutex.
 #pragma once
 
 #include <list>
@@ -13,20 +13,20 @@ namespace roll {
 
 class RollCall {
  public:
-  /// Notes that this process has come to one more collective of the group that has `channel`.
+  /// Counts one more collective of the group with this channel.
   void arrive(int channel) { ++reached_[channel]; }
-  /// Answers what other processes ask, and notes what they answer.
+  /// Answers other processes' questions, and records their answers.
   void listen();
-  /// Asks those processes.
+  /// Asks these processes how many collectives they have reached.
   void ask(const std::vector<int>& processes, int channel);
-  /// The processes that have not answered that they have come as far as this one.
+  /// Returns the processes that are not known to have reached as many collectives as this one.
   std::vector<int> absent(const std::vector<int>& processes, int channel) const;
 
  private:
   struct Note {
     int is_question;
     int channel;
-    int64_t reached;  // by the process that says so
+    int64_t reached;  // collectives that the sender has reached
   };
   struct Sent {
     Note note;
@@ -35,8 +35,8 @@ class RollCall {
   void send(int process, const Note& note);
   int64_t reached(int channel) const;
 
-  std::map<int, int64_t> reached_;                     // by channel: collectives that this process has come to
-  std::map<std::pair<int, int>, int64_t> heard_from_;  // by channel and process
+  std::map<int, int64_t> reached_;                     // by channel: collectives that this process has reached
+  std::map<std::pair<int, int>, int64_t> heard_from_;  // by channel and process: collectives reached
   std::list<Sent> sent_;
 };
 

@@ -121,7 +121,7 @@ Endpoint Socket::own_endpoint() const {
 Socket listen_at(const Endpoint& endpoint) {
   Socket socket(::socket(AF_INET, SOCK_STREAM, 0));
   const sockaddr_in address = address_of(endpoint);
-  const int on = 1;  // a port of a job that has just ended may be taken again
+  const int on = 1;  // reuse the port of a job that has just ended
   ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (!socket.is_open() || ::bind(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(socket.fd(), SOMAXCONN) != 0)
@@ -137,7 +137,7 @@ Socket connect_to(const Endpoint& endpoint) {
   const sockaddr_in address = address_of(endpoint);
   if (!socket.is_open() || ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     throw ConnectionLost(fmt::format("cannot connect to {}{}", to_string(endpoint), errno_text()));
-  // Who knocks at a free port of this host can be given that very port for itself, and is then connected to itself.
+  // A caller at a free port of this host may get that same port, and then connects to itself.
   const Endpoint own = socket.own_endpoint();
   if (own.port == endpoint.port && own.address == endpoint.address)
     throw ConnectionLost(fmt::format("cannot connect to {} (nobody listens)", to_string(endpoint)));
@@ -178,7 +178,7 @@ void receive_into(std::string& text, const Socket& socket, size_t most) {
 Endpoint own_endpoint_towards(const Endpoint& endpoint) {
   const Socket socket(::socket(AF_INET, SOCK_DGRAM, 0));
   const sockaddr_in address = address_of(endpoint);
-  // Connecting a datagram socket sends nothing; it only picks the route, and with it our address.
+  // Connecting a datagram socket sends nothing; it only selects the route, and so our address.
   if (!socket.is_open() || ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     throw system_error("no route to {}{}", to_string(endpoint), errno_text());
   return {socket.own_endpoint().address, 0};

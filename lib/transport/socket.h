@@ -1,4 +1,4 @@
-// The few socket calls that the tcp back-end needs, with errors that name the peer.
+// Socket calls for the tcp back-end, with errors that name the peer.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@
 
 namespace roll {
 
-/// The peer is gone, or nobody is there.
+/// The peer is gone, or nobody listens.
 struct ConnectionLost : SystemError {
   using SystemError::SystemError;
 };
 
-/// Where somebody listens.
+/// Address and port of a listener.
 struct Endpoint {
   uint32_t address = 0;  // IPv4, in the network's byte order
   uint32_t port = 0;
 };
 /// "10.0.0.1:29500"
 std::string to_string(const Endpoint& endpoint);
-/// The first IPv4 address of a host. ConnectionLost: the name does not resolve.
+/// Returns a host's first IPv4 address with `port`. ConnectionLost: the name does not resolve.
 Endpoint endpoint_of(const std::string& host, int port);
 bool is_loopback(const Endpoint& endpoint);
-/// 127.0.0.1, any port.
+/// Returns 127.0.0.1, any port.
 Endpoint loopback();
 
-/// A TCP socket, closed with its owner; -1 is none.
+/// A TCP socket, closed with its owner; -1 means none.
 class Socket {
  public:
   Socket() = default;
@@ -38,13 +38,15 @@ class Socket {
   int fd() const { return fd_.get(); }
   bool is_open() const { return static_cast<bool>(fd_); }
 
-  /// How many bytes went through now, without waiting; 0 when none can. ConnectionLost.
+  /// Sends or receives as much as possible without waiting; returns the number of bytes. ConnectionLost: the peer is
+  /// gone.
+  /// gone.
   size_t send_some(std::span<const std::byte> bytes) const;
   size_t receive_some(std::span<std::byte> bytes) const;
-  /// All of them; `pause` is called between looks and may throw.
+  /// Sends or receives all bytes; calls `pause`, which may throw, between attempts.
   void send_all(std::span<const std::byte> bytes, const std::function<void()>& pause) const;
   void receive_all(std::span<std::byte> bytes, const std::function<void()>& pause) const;
-  /// The next caller of a listening socket, or a closed socket when there is none now.
+  /// Returns the next caller of a listening socket; a closed socket if there is none now.
   Socket accept_one() const;
   Endpoint own_endpoint() const;
 
@@ -52,25 +54,25 @@ class Socket {
   Descriptor fd_;
 };
 
-/// Listens there, and nowhere else; port 0 is a free one. SystemError.
+/// Listens on that address only; port 0 takes a free one. SystemError: that is impossible.
 Socket listen_at(const Endpoint& endpoint);
 
-/// ConnectionLost when nobody listens there, or nothing answers within 3 s.
+/// Connects. ConnectionLost: nobody listens there, or nothing answers within 3 s.
 Socket connect_to(const Endpoint& endpoint);
 
-/// The same without waiting: once it can be written to, it is_connected(), or ConnectionLost says why not.
+/// Starts connecting, without waiting. Once writable, it is_connected(), which throws ConnectionLost on failure.
 Socket begin_connecting(const Endpoint& endpoint);
 bool is_connected(const Socket& socket);
 
-/// What has come, behind `text`, until that has `most` bytes. ConnectionLost.
+/// Appends received bytes to `text`, up to `most` bytes in all. ConnectionLost: the peer is gone.
 void receive_into(std::string& text, const Socket& socket, size_t most);
 
-/// Our own address (without a port) as that endpoint would see it. SystemError.
+/// Returns our own address (without a port) as that endpoint would see it. SystemError: there is no route.
 Endpoint own_endpoint_towards(const Endpoint& endpoint);
 
-/// This host's name. SystemError.
+/// Returns this host's name. SystemError: unknown.
 std::string host_name();
-/// Its first IPv4 address that is not the loopback; "127.0.0.1" when it has no other. SystemError.
+/// Returns this host's first IPv4 address except the loopback; "127.0.0.1" if there is no other. SystemError: unknown.
 std::string own_address();
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Sockets between all pairs of ranks, for processes that were started with RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
+// Sockets between all pairs of ranks, for processes started with RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
 #include <algorithm>
 #include <atomic>
 #include <numeric>
@@ -15,8 +15,8 @@ constexpr int kMostRanks = 128;
 
 class TcpWire : public PairsWire {
  public:
-  /// `members`: ranks of the world, this process is members[rank]. `found`, by rank of this wire: who is connected
-  /// already, and where the others listen.
+  /// `members`: ranks of the world; this process is members[rank]. `found`, by rank of this wire: existing connections,
+  /// and the others' endpoints.
   TcpWire(Rendezvous found, std::vector<int> members, int rank, Wait& wait)
       : secret_(found.secret),
         members_(std::move(members)),
@@ -77,7 +77,7 @@ class TcpWire : public PairsWire {
     return ranks;
   }
 
-  /// The members of a group exchange, through this wire, the addresses at which they listen for it.
+  /// Exchanges, through this wire, the addresses at which the members listen for the new group.
   void exchange_endpoints(const std::vector<int>& members, int own, Rendezvous& found, Wait& wait) {
     const int other = members[own == 0 ? 1 : 0];
     found.listener = listen_at({peers_[static_cast<size_t>(other)].own_endpoint().address, 0});
@@ -106,7 +106,7 @@ class TcpWire : public PairsWire {
     }
   }
 
-  /// A conversation that took too long, because a process was held, begins again.
+  /// Continues a call; restarts one that took too long because a process was suspended.
   void go_on(Call& call, const Wait& wait) {
     Socket& peer = peers_[static_cast<size_t>(call.lower)];
     if (peer.is_open()) return;
@@ -117,7 +117,7 @@ class TcpWire : public PairsWire {
     }
   }
 
-  /// Whether somebody came.
+  /// Returns true if a caller was accepted.
   bool answer(Door& door) {
     std::optional<Guest> guest = door.next();
     if (!guest) return false;

@@ -14,7 +14,7 @@ namespace {
 constexpr double kSpin_s = 200e-6;
 constexpr double kYield_s = 20e-3;
 constexpr double kYieldOnSharedCore_s = 1e-3;
-constexpr double kOwnCore = 0.9;  // of its time a waiting thread runs, where nobody else wants to
+constexpr double kOwnCore = 0.9;  // CPU share of a waiting thread whose core nobody else wants
 constexpr useconds_t kSleep_us = 100;
 constexpr useconds_t kLongSleep_us = 500;
 
@@ -37,8 +37,8 @@ bool Wait::is_long() const {
   return is_patient_ || waited_s() > kYield_s;
 }
 
-/// Whether others want this thread's core: it waits, and yet got less than all of its time. A thread that yields runs
-/// again soon, at the cost of those that compute, so it should sleep there.
+/// Returns true if others want this core: the wait got less than full CPU time. It should sleep then, since a yielding
+/// thread runs again soon, at the cost of computing ones.
 bool Wait::shares_core(double waited_s) const {
   return waited_s > kYieldOnSharedCore_s && thread_cpu_s() - start_cpu_s_ < kOwnCore * waited_s;
 }
@@ -68,7 +68,7 @@ void Wait::pause(const std::function<std::vector<int>()>& late) {
   if (waited <= limit_s_) return;
   const std::vector<int> missing = late();
   if (missing.empty()) {
-    limit_s_ += timeout_s_;  // it was this process that was held
+    limit_s_ += timeout_s_;  // it was this process that was suspended
     return;
   }
   throw system_error(

@@ -1,4 +1,4 @@
-// One wait for other ranks: how it is spent, when it ends, and what is said then.
+// Waits for other ranks: spins, yields or sleeps, and throws an error at the time limit.
 #pragma once
 
 #include <functional>
@@ -10,26 +10,26 @@
 
 namespace roll {
 
-/// Which collective, in which of this rank's groups ("": of all ranks).
+/// A collective, and the rank's group that runs it ("": all ranks).
 struct CallName {
   std::string collective;
   std::string group = {};
 };
 
-/// Spins first (a 4 MB reduce takes about a millisecond), then yields, then sleeps, so that a long wait leaves the
-/// cores to the ranks that still work; where others want its core, soon. A patient one only sleeps.
+/// Spins first (a 4 MB reduce takes about a millisecond), then yields, then sleeps, so that working ranks get the
+/// cores. Sleeps earlier if other threads want its core. A patient wait always sleeps.
 class Wait {
  public:
   Wait(const Whereabouts& place, CallName call, double timeout_s, bool is_patient = false);
-  /// To be called between looks. `late`: the ranks not heard from. SystemError after the time limit, naming them; where
-  /// there are none the limit begins anew. A wish to stop changes nothing: those that are missing may be finishing a
-  /// step, or saving it.
+  /// Pauses; called between polls. `late` returns the ranks not heard from. SystemError: the limit has passed; names
+  /// them. If `late` is empty, the limit starts anew. A stop request has no effect here, since the missing ranks may be
+  /// finishing or saving a step.
   void pause(const std::function<std::vector<int>()>& late);
-  /// Whether it sleeps between looks.
+  /// Returns true if it sleeps between polls.
   bool is_long() const;
-  /// "rank 0 of 4, step 12: all-reduce 'gradients' of its tp group"
+  /// Returns "rank 0 of 4, step 12: all-reduce 'gradients' of its tp group".
   std::string where() const;
-  /// Bug: this rank and `other`, by its number in the world, are in different collectives.
+  /// Bug: this rank and `other` (a rank in the world) are in different collectives.
   [[noreturn]] void diverged(const Head& mine, int other, const Head& theirs) const;
 
  private:

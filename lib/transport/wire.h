@@ -1,7 +1,7 @@
-// How the host back-ends move bytes: what host_communicator.h makes its collectives of.
+// Moves bytes between hosts' processes; the collectives of host_communicator.h are built on it.
 //   PairsWire  messages between all pairs of ranks: sockets (tcp_wire.cpp), and small groups over MPI (mpi_pairs.h)
 //   MpiWire    MPI's own non-blocking collectives (mpi_wire.cpp)
-// Every wait is ours, so that it ends in time and says who is missing.
+// All waits are our own, so that they end in time and say who is missing.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,69 +16,70 @@
 
 namespace roll {
 
-/// Groups of up to so many ranks send small things to everyone at once; larger ones by way of their first rank.
+/// Largest group that sends small tensors to everyone at once; larger groups send through their first rank.
 constexpr int kFewRanks = 8;
-/// Bytes of each rank, or of one message, that are small.
+/// Largest "small" size: bytes of each rank, or of one message.
 constexpr int64_t kSmall_bytes = 16 << 10;
 
-/// Ranks are numbered within the wire; errors name the processes' own numbers in the world. All but the first few are
-/// **Collective**, with errors as Wait's, and SystemError when a peer is gone or an earlier collective failed.
-/// Tensors are contiguous, on the host, of any dtype and size, and stay alive while a transport may still use them.
+/// Ranks are numbered within the wire; errors use the numbers in the world. All functions but the getters are
+/// **Collective** and throw Wait's errors. SystemError: a peer is gone or an earlier collective failed. Tensors are
+/// contiguous, on the host, of any dtype and size, and must live as long as a transport may use them.
 class Wire {
  public:
   virtual ~Wire() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// The number in the world of a rank of this wire.
+  /// Returns the number in the world of a rank of this wire.
   virtual int in_world(int member) const = 0;
   virtual std::string_view kind() const = 0;
 
-  /// The ranks compare their heads. One of the three meet functions precedes whatever is sent; Bug when two heads
-  /// differ, which names both. meet(): all ranks give as many bytes.
+  /// Compares the ranks' heads; one of the three meet functions precedes every transfer. Bug: two heads differ; names
+  /// both. meet(): all ranks contribute the same number of bytes.
   virtual void meet(const Head& mine, Wait& wait) = 0;
-  /// The heads of byte strings of any lengths; returns the lengths.
+  /// Compares heads of byte strings of any lengths; returns the lengths.
   virtual std::vector<int64_t> meet_strings(const Head& mine, Wait& wait) = 0;
-  /// The heads of an all-to-all: `out[r]` bytes go to rank r, `in[r]` are expected of it; this rank's own are 0.
+  /// Compares heads of an all-to-all: `out[r]` bytes go to rank r, `in[r]` come from it; this rank's own are 0.
   virtual void meet_parts(const Head& mine, const std::vector<int64_t>& out, const std::vector<int64_t>& in,
                           Wait& wait) = 0;
 
-  /// `out[r]` goes to rank r, into its `in[rank()]`; without this rank's own. What is empty or undefined is not sent.
+  /// Sends `out[r]` to rank r's `in[rank()]`, except this rank's own. Empty or undefined tensors are not sent.
   virtual void all_to_all(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in, Wait& wait) = 0;
-  /// `all` holds sizes[r] bytes of each rank r, in rank order; this rank's own are in their place.
+  /// Completes `all` with sizes[r] bytes of each rank r, in rank order; this rank's own are in place.
   virtual void all_gather(const at::Tensor& all, const std::vector<int64_t>& sizes, Wait& wait) = 0;
-  /// Equal parts to the first rank, where `all` holds them in rank order, its own in its place; elsewhere it is unused.
+  /// Sends equal parts to the first rank's `all`, in rank order; its own part is in place. `all` is unused elsewhere.
   virtual void gather_at_first(const at::Tensor& mine, const at::Tensor& all, Wait& wait) = 0;
   virtual void broadcast(const at::Tensor& tensor, int root, Wait& wait) = 0;
 
-  /// Makes a collective that runs in another thread end with SystemError, for what it uses is about to go.
+  /// Makes a collective in another thread end with SystemError, because its buffers are about to be destroyed.
   virtual void abandon() = 0;
-  /// A wire among `members` (ascending ranks of this one) on a channel of its own: both may be used at once, from two
-  /// threads. All ranks call it equally often.
+  /// Creates a wire among `members` (ascending ranks of this one) on a new channel. Both wires may be used at once,
+  /// from two threads. All ranks call it equally often.
   virtual std::unique_ptr<Wire> split(const std::vector<int>& members, double timeout_s) = 0;
 };
 
-/// Over MPI_COMM_WORLD; begins MPI, and ends it when the job ends well. Groups of up to `few` ranks send in pairs,
-/// which is quicker there. **Collective**; once more only before anything is split. SystemError.
+/// Creates a wire over MPI_COMM_WORLD; starts MPI, and finalizes it if the job ends well. Groups of up to `few` ranks
+/// send in pairs, which is faster for them. **Collective**; a second call must precede any split. SystemError: MPI
+/// fails.
 std::unique_ptr<Wire> make_mpi_wire(int few = kFewRanks);
 
-/// Whether MPI has begun and not ended in this process.
+/// Returns true if MPI is initialized and not finalized in this process.
 bool mpi_is_running();
-/// MPI_Abort: mpirun ends all ranks and itself exits with `exit_code`.
+/// Calls MPI_Abort: mpirun ends all ranks and exits with `exit_code`.
 void mpi_abort(int exit_code);
 
-/// "Open MPI v4.1.4"; may be asked before MPI begins.
+/// Returns "Open MPI v4.1.4"; works before MPI starts.
 std::string mpi_version();
 
-/// What ranks know that find each other over sockets.
+/// Settings of ranks that find each other over sockets.
 struct TcpStart {
-  std::string address;  // of rank 0, or of torchrun's agent
+  std::string address;  // address of rank 0, or of torchrun's agent
   int port = 0;
-  bool one_host = false;  // all ranks are known to run on one host: only its loopback is used
+  bool one_host = false;  // all ranks run on one host, so only its loopback is used
   std::string secret{};   // ROLL_JOB_SECRET
 };
 
-/// Over sockets between all pairs, after a rendezvous (rendezvous.h). **Collective**. UserError: more ranks than that
-/// is good for (128); SystemError names who did not come within the time limit.
+/// Creates a wire over sockets between all pairs, after a rendezvous (rendezvous.h). **Collective**. UserError: more
+/// than 128 ranks. SystemError: names the ranks that did not come within the time limit.
 std::unique_ptr<Wire> make_tcp_wire(int rank, int size, const TcpStart& start, double timeout_s);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// A thread that runs collectives beside other work, one after the other.
+// A thread that runs collectives in the background, one after the other.
 #pragma once
 
 #include <condition_variable>
@@ -15,12 +15,12 @@ namespace roll {
 class Worker {
  public:
   Worker();
-  /// Lets what was given run to its end.
+  /// Waits until all queued work has run.
   ~Worker();
 
-  /// Runs `work` after all earlier ones. wait() rethrows what it threw; without wait() that is lost.
+  /// Runs `work` after all earlier ones. wait() rethrows its exception, which is lost otherwise.
   std::unique_ptr<Pending> run(std::function<void()> work);
-  /// Whether something was given that has not ended.
+  /// Returns true if some work has not ended.
   bool is_busy();
 
  private:
