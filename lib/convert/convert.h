@@ -14,6 +14,7 @@
 
 namespace roll {
 
+/// Result of a conversion.
 struct Converted {
   std::string trainer;                   // "verl"
   std::string command;                   // roll subcommand for the YAML: "train", "sft" or "dpo"

@@ -16,6 +16,7 @@ class Draft {
  public:
   /// Sets a key. Setting it again replaces the value but keeps its position.
   void set(const std::string& path, const std::string& value, const std::string& origin);
+  /// Returns a key; nullptr if it is not set.
   const DraftKey* find(const std::string& path) const;
   void remove(const std::string& path);
   /// Replaces the prefix `from` of all paths by `to`.

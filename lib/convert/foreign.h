@@ -7,6 +7,7 @@
 
 namespace roll {
 
+/// Key of another trainer, with its value and place.
 struct ForeignKey {
   std::string key;      // "data.train_batch_size", "rollout-batch-size" (a flag without its dashes)
   std::string value;    // without quotes; several words are joined by blanks; a bare flag: "true"

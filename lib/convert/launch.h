@@ -11,6 +11,7 @@
 
 namespace roll {
 
+/// Command of a script that starts a program.
 struct ForeignLaunch {
   std::string program;               // "verl.trainer.main_ppo", "examples/run.py", "trl grpo"; empty: a file of keys
   std::string place;                 // "run.sh:30"
@@ -20,6 +21,7 @@ struct ForeignLaunch {
   std::vector<ForeignKey> launcher;  // flags of torchrun, accelerate or deepspeed, which start the program
 };
 
+/// Result of reading a script.
 struct ForeignScript {
   std::vector<ForeignLaunch> launches;  // commands of Python programs with arguments
   std::vector<std::string> notes;       // findings: a missing file, an argument that no command takes

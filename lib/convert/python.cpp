@@ -59,7 +59,7 @@ std::string unknown_name(const ForeignKey& key) {
   return key.unknown.substr(0, key.unknown.find(" ("));
 }
 
-/// Returns true for keys about weights, which a trainer's call may have beside its configuration.
+/// Returns true for keys about weights, which a trainer's call may have besides its configuration.
 bool is_of_weights(const std::string& key) {
   return key == "use_peft" || key.starts_with("lora_") || key.starts_with("peft_config") || key == "use_dora" ||
          key == "use_rslora" || key.starts_with("load_in_") || key.starts_with("bnb_") || key == "requires_grad";

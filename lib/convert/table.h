@@ -40,6 +40,7 @@ enum class Fate {
   kRefused,      // another kind of training, named by `ours`; ignored if off or equal to `standard`
 };
 
+/// Table row: what becomes of a key.
 struct ForeignRow {
   const char* theirs;
   Fate fate;
@@ -53,6 +54,7 @@ const ForeignRow* find_row(std::span<const ForeignRow> rows, const std::string& 
 
 class Conversion;
 
+/// Another trainer and the table of its keys.
 struct ForeignTrainer {
   const char* name;
   const char* command;  // roll subcommand that reads the result: "train", "sft", "dpo"

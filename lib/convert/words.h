@@ -11,7 +11,7 @@ namespace roll {
 
 struct ForeignWord {
   std::vector<std::string> keys;  // roll's keys, as paths; empty: there is no counterpart
-  std::string how;                // further conditions, or the reason; may be empty beside keys
+  std::string how;                // further conditions, or the reason; may be empty if there are keys
 };
 
 /// Looks up `word`, ignoring case, with dashes or underscores; nullopt if no trainer has it.

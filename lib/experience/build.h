@@ -33,6 +33,7 @@ class KlController {
   double coefficient_;
 };
 
+/// State that a domain keeps between steps.
 struct DomainState {
   KlController kl;
   RunningMoments rewards;
@@ -43,6 +44,7 @@ class ExperienceState {
  public:
   explicit ExperienceState(const ExperienceConfig& config) : fresh_{KlController(config), {}} {}
 
+  /// Returns a domain's state; makes it at first use.
   DomainState& of(const std::string& domain);
 
   Json state() const;
@@ -66,7 +68,7 @@ class ExperienceState {
 /// UserError: see rewards.h. Bug: a needed tensor is missing. **Collective** over the ranks that share the step; all
 /// get the same metrics.
 Metrics complete_experience(Part& step, const ExperienceConfig& config, int64_t num_groups, ExperienceState& state);
-/// Does the same for a step whose responses are all on this rank.
+/// Completes a step whose responses are all on this rank.
 Metrics complete_experience(Experience& step, const ExperienceConfig& config, int64_t num_groups,
                             ExperienceState& state);
 

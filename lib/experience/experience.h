@@ -56,7 +56,7 @@ StepFacts facts_of(const Experience& step);
 /// response mask; other tensors stay undefined. Bug: the number of ids does not match.
 Experience make_experience(const StepFacts& step, const std::vector<int64_t>& sequences, at::Tensor ids);
 
-/// Do the same as select() and to_device() of a Batch, for all tensors; undefined ones stay undefined.
+/// Like select() and to_device() of a Batch, for all tensors; undefined ones stay undefined.
 Experience select(const Experience& experience, const std::vector<int64_t>& sequence_indices);
 Experience to_device(Experience experience, at::Device device, const ModelParallel& parallel);
 

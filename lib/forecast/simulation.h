@@ -37,6 +37,7 @@ struct SimulatedMachine {
   std::optional<MeasuredSpeeds> measured{};
 };
 
+/// Arguments of a simulation.
 struct SimulationRequest {
   ScaleRequest scale;
   std::string arch;                               // shape of all models; "": shape_of() the configured ones
@@ -54,6 +55,7 @@ struct RankBytes {
   int64_t first = 0;  // rank 0
 };
 
+/// Traffic and time of one phase of a step.
 struct PhaseSimulation {
   std::string name;
   std::map<std::string, RankBytes> sent, received;  // keyed by group and collective: "shards/reduce_scatter"
@@ -65,6 +67,7 @@ struct PhaseSimulation {
   std::vector<double> rank_seconds{};                 // [running rank]
 };
 
+/// Result of a simulation.
 struct Simulation {
   int64_t num_ranks = 1, num_planned = 1;
   int64_t num_running = 1;  // of num_planned

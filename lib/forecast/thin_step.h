@@ -17,6 +17,7 @@ struct ThinTurn {
   int64_t said = 0;    // sampled tokens
 };
 
+/// Lengths, groups and domains of a step's sequences.
 struct ThinStep {
   int64_t number = 1;
   int64_t group_size = 1;

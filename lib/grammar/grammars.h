@@ -30,7 +30,7 @@ class Grammars {
 
   /// Returns the compiled grammar `ebnf` (rules as in ebnf.h; `root` is the response). Thread-safe; takes milliseconds
   /// to seconds unless cached. UserError, beginning with `key`: the grammar exceeds the limits, or roll was built
-  /// without xgrammar. GrammarsBusy: see above.
+  /// without xgrammar. GrammarsBusy: too many are waiting or in use.
   std::shared_ptr<const TokenConstraint> constraint(const std::string& ebnf, const std::string& key);
 
  private:

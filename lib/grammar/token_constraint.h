@@ -15,6 +15,7 @@ class ConstraintState {
   /// Returns one bit per token of the vocabulary, in 32-bit words, lowest bit first. At least one bit is set. Valid
   /// until accept().
   virtual std::span<const uint32_t> allowed() = 0;
+  /// Advances by a sampled token.
   virtual void accept(int64_t token) = 0;
 };
 
@@ -23,6 +24,7 @@ class TokenConstraint {
   virtual ~TokenConstraint() = default;
   /// Starts a response. Thread-safe.
   virtual std::unique_ptr<ConstraintState> begin() const = 0;
+  /// Returns the memory of the compiled grammar.
   virtual size_t num_bytes() const = 0;
 };
 

@@ -62,6 +62,7 @@ inline std::string read_all(int file) {
   return bytes;
 }
 
+/// Writes all bytes; returns false on an error.
 inline bool write_all(int file, const std::string& bytes) {
   size_t done = 0;
   for (ssize_t count; done < bytes.size() && (count = ::write(file, bytes.data() + done, bytes.size() - done)) > 0;)

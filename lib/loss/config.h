@@ -162,6 +162,7 @@ struct PluginArgs {
   }
 };
 
+/// Keys of the policy, value and fine-tuning losses.
 struct LossConfig {
   double pg_clip = 0.2;
   bool use_pg_clip_range = false;

@@ -22,15 +22,18 @@ struct Builder {
   std::string text = {};
   bool has_text = false;  // true also for an empty quoted word
 
+  /// Appends text as it is; in a pattern, *, ? and [ are special.
   void plain(std::string_view piece) {
     text += piece;
     has_text = true;
   }
   /// Appends text literally: quote and glob characters in it are not special.
   void literal(std::string_view piece);
+  /// Appends a variable's value, split into words unless quoted.
   void value(std::string_view piece, Place of_value, bool in_quotes);
   /// Appends the values of "$@" or "${NAME[@]}", each as a word; without quotes they are split too.
   void list(const std::vector<Field>& values, bool in_quotes);
+  /// Ends the current word.
   void end();
 };
 

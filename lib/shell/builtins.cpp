@@ -218,7 +218,7 @@ std::optional<std::string> Interpreter::printed(const Fields& words) {
   return lines;
 }
 
-/// `read` sets its last name to the here-document, or to a line of it.
+/// `read` sets its last name to a here-document or one of its lines.
 Truth Interpreter::run_read(const Command& command) {
   const Fields& words = command.words;
   const std::string& name = words.back().text;

@@ -41,7 +41,7 @@ class Cursor {
   std::string take_name();
   /// Skips blanks, comments and backslash-newlines.
   void skip_blanks();
-  /// Skips the same and line ends, with here-documents below a line.
+  /// Skips blanks, comments and line ends, with the here-documents below a line.
   void skip_lines();
   /// Skips blanks and takes `word`, such as `{`, if it is the next unquoted word; else returns false.
   bool take_word(std::string_view word);

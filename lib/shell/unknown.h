@@ -36,13 +36,13 @@ class Unknowns {
   /// Returns the mark of an unknown piece; equal pieces share one.
   std::string mark(const Unknown& unknown);
 
-  /// Returns `text` with each mark replaced by `piece` of it.
+  /// Returns `text` with each mark replaced by the result of `piece`.
   std::string filled(std::string_view text, const std::function<std::string(const Unknown&)>& piece) const;
   /// Returns `text` without the marks of the variable `name`.
   std::string without(std::string_view text, const std::string& name) const;
   /// Returns `text` with variables that the caller may set as empty; nullopt if another mark remains.
   std::optional<std::string> known(std::string_view text) const;
-  /// Returns true if `text` is empty under the same assumption; nullopt if only a run can tell.
+  /// Returns true if `text` is empty when variables that the caller may set are; nullopt if only a run can tell.
   std::optional<bool> is_empty(std::string_view text) const;
 
  private:

@@ -19,6 +19,7 @@ namespace roll {
 void dump_experience(const std::filesystem::path& folder, const RlStep& step, const std::vector<RolloutRecord>& records,
                      Communicator& learners);
 
+/// Writes gradients and traces of the first updates.
 void dump_updates(const std::filesystem::path& folder, int64_t step, const ByRole<FirstUpdates>& of_roles);
 
 }  // namespace roll

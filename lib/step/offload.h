@@ -13,6 +13,7 @@ class Offload {
   /// Moves optimizer states and the critic to the host. The actor's weights stay, because the sampler reads them; the
   /// reference is on the device only during its forward (step/visiting_weights.h).
   void put_away();
+  /// Moves everything back to the device before training.
   void bring_back();
 
  private:

@@ -29,7 +29,7 @@ std::vector<std::vector<int>> world_groups(const std::vector<int>& ranks, const 
 inline std::vector<std::vector<int>> world_groups(const RoleMesh& role) {
   return world_groups(role.ranks(), role.shape());
 }
-/// Returns the same groups as ranks of a mesh of `num_ranks`.
+/// Returns the groups of ranks that share a model in a mesh of `num_ranks`.
 std::vector<std::vector<int>> mesh_groups(int64_t num_ranks, const MeshShape& shape);
 
 /// Moves columns from one distribution to another and returns them over this rank's sequences in `to`. `columns`: each

@@ -39,6 +39,7 @@ struct RoleMeshes {
   RoleMesh& learning;                        // learners among all ranks; broadcasts their results
   std::optional<ByRole<RoleMesh>> learners;  // roles on ranks of the learners' world; set on learners only
 
+  /// Returns a role's mesh.
   RoleMesh& of(const std::string& role) const { return *roles.at(role); }
   RoleMesh& policy() const { return of(kPolicyRole); }
 };

@@ -23,10 +23,12 @@ struct RolloutFiles {
   std::string ending;  // ".jsonl", or "-*.jsonl" if several ranks write parts
 };
 
+/// Trained role, with its training settings.
 struct RoleUpdates : UpdatedRole {
   TrainingSettings training;
 };
 
+/// All settings of a training step.
 struct StepSettings {
   RolePlaces places;
   int64_t num_groups = 0;  // prompts per step

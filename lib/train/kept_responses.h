@@ -25,6 +25,7 @@ class KeptResponses {
   KeptResponses(std::filesystem::path run_folder, const Json& made_with);
   /// Returns a saved piece; nullopt if it is missing. UserError: a line is no rollout.
   std::optional<std::vector<RolloutRecord>> piece(const std::string& set, Share share) const;
+  /// Writes the responses of a piece.
   void keep(const std::string& set, Share share, const std::vector<RolloutRecord>& records) const;
 
  private:

@@ -46,6 +46,7 @@ RowSteps row_steps(StoredRows<T> stored, F step_of) {
                 return origins;
               }};
 }
+/// Kind of training on rows: its data, passes, loss and validation.
 struct RowMethod {
   const SftConfig& config;
   std::string algorithm;      // for users: "supervised fine-tuning"

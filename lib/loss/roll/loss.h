@@ -53,6 +53,7 @@ class LossContext {
   /// token_rewards, advantages. sft: log_probs (with gradient). A reducer also has pg_loss: the policy term per token,
   /// all weights applied, with gradient. Throws if the configuration does not compute the tensor.
   virtual at::Tensor tensor(const std::string& name) const = 0;
+  /// Returns true if tensor(name) exists.
   virtual bool has(const std::string& name) const = 0;
 
   /// Returns a mask [T] float32, 0 or 1: response_mask, final_response_mask, positive_response_mask
@@ -90,6 +91,7 @@ class LossContext {
     return agg_loss(values.detach().to(at::kDouble), mask_name, mode).item<double>();
   }
 
+  /// Returns a key of `args` as a number, or `fallback` if it is not set. Throws if it is no number.
   double number(const std::string& key, double fallback) const {
     const auto text = arg(key);
     if (!text) return fallback;
