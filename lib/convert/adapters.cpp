@@ -10,7 +10,7 @@ namespace roll {
 
 namespace {
 
-/// Megatron's module names; two of them are fused and hold several of roll's.
+/// Megatron's module names and roll's; linear_qkv and linear_fc1 are fused modules.
 constexpr std::pair<std::string_view, const char*> kMegatronProducts[] = {
     {"linear_qkv", "q_proj, k_proj, v_proj"},
     {"linear_q", "q_proj"},

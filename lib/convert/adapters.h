@@ -14,7 +14,7 @@ struct AdapterKeys {
   std::string rank, alpha, targets, dropout, in_4_bits;
 };
 
-/// Returns true if the key is set and not 0.
+/// Returns true if the key's value is a number other than 0.
 bool asks_for_rank(const Conversion& c, const std::string& rank);
 /// Sets the adapters of `roles` if `wanted`. UserError: an invalid number, a pattern as target, or a quantised base
 /// without adapters.

@@ -24,7 +24,7 @@ struct Converted {
 };
 
 /// Converts `keys`. `trainer`: a trainer's name, or "auto" for the one that knows most of the keys. `num_ranks` is used
-/// if the keys give no number of GPUs. UserError, naming the place: there are no keys; no trainer knows any of them; a
+/// if the keys give no number of GPUs. UserError, naming the place: there are no keys; no trainer has such keys; a
 /// number is invalid or known only at run time; another kind of training; or the number of GPUs is unknown.
 Converted convert_config(const std::vector<ForeignKey>& keys, const std::string& trainer,
                          std::optional<int64_t> num_ranks);

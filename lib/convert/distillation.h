@@ -1,4 +1,4 @@
-// Converts on-policy distillation: the policy learns from a teacher's log-probs of its own responses.
+// Converts on-policy distillation (learning from a teacher's log-probs of sampled responses), for verl and slime.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Reads another trainer's settings as flat keys, from YAML or from the words of a command.
+// Reads another trainer's settings as flat keys, from YAML or the words of a command, for all converters.
 #pragma once
 
 #include <string>

@@ -259,7 +259,7 @@ const char* renamed(const std::string& key) {
   return nullptr;
 }
 
-/// The newer flags limit prompt plus response; the response has a limit of its own only if it is set.
+/// The newer flags limit prompt plus response; a separate limit on the response is optional.
 void combine_lengths(Conversion& c) {
   if (!c.is_set("data.max_len")) return;
   const int64_t all = c.count("data.max_len");

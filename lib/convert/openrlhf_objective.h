@@ -1,4 +1,4 @@
-// Converts OpenRLHF's objective: advantages, policy loss, KL, correction against vLLM, group filter and LR schedule.
+// Converts OpenRLHF's objective (advantages, policy loss, KL, correction, group filter, LR schedule) for openrlhf.cpp.
 #pragma once
 
 #include "convert/table.h"

@@ -1,4 +1,4 @@
-// Classifies the programs that a script starts, to find trainers and to refuse other kinds of training.
+// Classifies programs that a script starts, for choose_launch(): finds trainers, refuses other kinds of training.
 #pragma once
 
 #include <string>

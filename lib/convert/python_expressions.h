@@ -1,4 +1,4 @@
-// Evaluates constant expressions of a Python script: numbers, texts, and arithmetic on them.
+// Evaluates constant expressions of a Python script for python.h: numbers, texts, and arithmetic on them.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Lexer for Python scripts: names, numbers, texts and signs, without comments.
+// Lexer for Python scripts, for python_expressions.h: names, numbers, texts and signs, without comments.
 #pragma once
 
 #include <string>

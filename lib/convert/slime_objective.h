@@ -1,4 +1,4 @@
-// Converts slime's objective, optimizer, and the adapters of its branches.
+// Converts slime's objective, optimizer, and the adapters of its branches, for slime.cpp.
 #pragma once
 
 #include "convert/table.h"

@@ -1,4 +1,4 @@
-// Converts slime's trainings without rewards: fine-tuning on given rows, and distillation from a teacher.
+// Converts slime's trainings without rewards, for slime.cpp: fine-tuning on given rows, and distillation.
 #pragma once
 
 #include "convert/table.h"

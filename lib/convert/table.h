@@ -173,7 +173,7 @@ struct PackingBudgets {
   std::string origin;
 };
 /// Sets token budgets of packed micro-batches for `roles`. A budget is at least the longest sequence, which the source
-/// trainer gives a micro-batch of its own; lengths must have been set.
+/// trainer packs alone; lengths must have been set.
 void set_packing(Conversion& conversion, const PackingBudgets& tokens, Roles roles = kModelRoles);
 /// Sets devices 0..num_ranks-1 for all roles; the origin is these keys, or -n if none is set.
 void set_devices(Conversion& conversion, std::initializer_list<const char*> keys);

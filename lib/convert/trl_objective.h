@@ -1,4 +1,4 @@
-// Converts the objectives of TRL's GRPOTrainer and RLOOTrainer: advantages, policy loss, KL, correction against vLLM.
+// Converts the objectives of TRL's GRPOTrainer and RLOOTrainer (advantages, policy loss, KL, correction) for trl.cpp.
 #pragma once
 
 #include "convert/table.h"

@@ -1,4 +1,4 @@
-// Converts verl's algorithm.rollout_correction: importance weights and filters for trainer-sampler mismatch.
+// Converts verl's rollout_correction for verl.cpp: importance weights and filters for trainer-sampler mismatch.
 #pragma once
 
 #include "convert/table.h"

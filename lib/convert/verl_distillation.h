@@ -1,4 +1,4 @@
-// Converts verl's on-policy distillation.
+// Converts verl's on-policy distillation, for verl.cpp.
 #pragma once
 
 #include "convert/table.h"

@@ -1,4 +1,4 @@
-// Converts the rewards of verl's GDPO, which are numbers in the dict that its reward function returns.
+// Converts the rewards of verl's GDPO for verl.cpp: numbers in the dict that its reward function returns.
 #pragma once
 
 #include <string>

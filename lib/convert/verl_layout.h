@@ -1,4 +1,4 @@
-// Converts verl's parallel sizes.
+// Converts verl's parallel sizes, for verl.cpp.
 #pragma once
 
 #include "convert/table.h"

@@ -1,4 +1,4 @@
-// Converts verl's objective: advantage estimator, policy loss, aggregation and KLs.
+// Converts verl's objective for verl.cpp: advantage estimator, policy loss, aggregation and KLs.
 #pragma once
 
 #include "convert/table.h"

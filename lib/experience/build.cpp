@@ -94,7 +94,7 @@ PartMetrics complete_part(Part& part, const ExperienceConfig& config, int64_t nu
   return metrics;
 }
 
-/// Returns a part with these sequences; `own`: those of them on this rank.
+/// Returns a part with these sequences; `own` lists the ones on this rank.
 Part part_of(const Part& whole, const std::vector<int64_t>& sequences, const std::vector<int64_t>& own) {
   std::vector<int64_t> place;
   for (const int64_t b : own) place.push_back(std::ranges::lower_bound(sequences, whole.place[b]) - sequences.begin());

@@ -1,4 +1,4 @@
-// Keys for computing advantages from rewards: masks, normalisation, KL in the reward, the estimator.
+// Configuration keys for computing advantages from rewards: masks, normalisation, KL in the reward, the estimator.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Computes metrics of a completed experience, or of one domain of it.
+// Computes metrics of a completed experience, or of one domain, for build.cpp.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ struct ResponseFacts {
   double score = 0;                                // verdict, read by masks, group statistics and TOPR's sign
   double reward = 0;                               // score after penalties; advantages are computed from it
   double difficulty = 0;                           // from the prompt's row
-  std::string domain{};                            // of the prompt; "" gets no metrics of its own
+  std::string domain{};                            // prompt's domain; "" gets no separate metrics
   bool is_judged = true;                           // false: no reward could be obtained; carries no loss
   bool is_truncated = false;                       // finish reason "length"
   bool is_baseline = false;                        // greedy response, used only for the others' `baseline`

@@ -1,4 +1,4 @@
-// Advantage estimators for trajectories in environments, where each turn is one action.
+// Advantage estimators for advantages.cpp, for trajectories in environments: each turn is one action.
 #pragma once
 
 #include "experience/advantages.h"

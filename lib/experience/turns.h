@@ -22,7 +22,7 @@ struct TurnFact {
   bool operator==(const TurnFact&) const = default;
 };
 
-using Turns = std::vector<TurnFact>;  // of a response, in order; empty: all its tokens were sampled
+using Turns = std::vector<TurnFact>;  // turns of a response, in order; empty: all its tokens were sampled
 
 /// Returns the lengths of the contexts of a prompt and its response, in tokens.
 inline std::vector<int64_t> context_lengths(int64_t prompt_length, int64_t response_length, const Turns& turns) {

@@ -8,7 +8,7 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kPiece_bytes = 64 << 20;  // as in host_communicator.cpp
+constexpr int64_t kPiece_bytes = 64 << 20;  // equals the size in host_communicator.cpp
 
 int64_t piece_of(int64_t bytes) {
   return std::min(bytes, kPiece_bytes);

@@ -16,7 +16,7 @@ enum class Path { kHost, kDevice };
 
 struct Cost {
   int64_t sent = 0, received = 0;  // bytes
-  int64_t message = 0;             // bytes sent to one other rank without a break
+  int64_t message = 0;             // largest message to one other rank, bytes
 
   Cost operator*(int64_t times) const { return {sent * times, received * times, message}; }
 };

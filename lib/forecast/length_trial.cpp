@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kMostBytes = 4e9;         // of weights, which load in a few seconds
+constexpr double kMostBytes = 4e9;         // bytes of weights; more would load too slowly
 constexpr int64_t kMostTrajectories = 32;  // but at least one group
 
 /// Returns the policy's folder if its weights are present and small enough.

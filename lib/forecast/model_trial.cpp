@@ -26,7 +26,7 @@ constexpr int64_t kTriedLayers = 5;
 constexpr int64_t kMostVocabulary = 1 << 15, kLeastTokens = 64, kMostTokens = 4096;
 constexpr int64_t kNewTokens = 12;        // per trial prompt, after all have begun
 constexpr double kBytesOfParameter = 16;  // in training: weight, gradient and two moments, 4 bytes each
-constexpr double kMemoryShare = 0.5;      // of free memory
+constexpr double kMemoryShare = 0.5;      // share of free memory
 constexpr double kEnough_s = 0.5;         // time to repeat quick runs, within these counts:
 constexpr int64_t kLeastRuns = 3, kMostRuns = 9;
 

@@ -1,4 +1,4 @@
-// Counts the TCP connections that a rank keeps open.
+// Counts the TCP connections that a rank keeps open, for simulation.h.
 #pragma once
 
 #include "forecast/simulated_world.h"

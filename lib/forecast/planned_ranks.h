@@ -1,7 +1,7 @@
 // Runs the code of a step on planned ranks, without a machine. Each rank is a thread (dist/thread_ranks.h) whose
 // communicator counts the bytes that its collectives would send and receive (collective_cost.h). Data in host memory is
-// really exchanged, so that all ranks take the right branches; tensors without data (ops/planned_tensors.h) are only
-// counted.
+// sent for real, so that all ranks take the right branches; tensors without data (ops/planned_tensors.h) are counted
+// only.
 #pragma once
 
 #include <functional>

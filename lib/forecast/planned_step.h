@@ -1,5 +1,5 @@
-// Runs a step of reinforcement learning with the training code on planned ranks and models, to count what they send and
-// compute.
+// Runs the training code of a step on planned ranks and models, and counts what they send and compute; for
+// step_forecast.h.
 #pragma once
 
 #include <map>

@@ -28,7 +28,7 @@ struct Moved {
 
 struct RankTraffic {
   std::map<std::string, Moved> moved;  // keys without traffic are left out
-  int64_t largest_message = 0;         // bytes sent to one rank without a break
+  int64_t largest_message = 0;         // largest message to one rank, bytes
   std::string largest_key;
 
   void add(const std::string& key, const Moved& more, int64_t message) {

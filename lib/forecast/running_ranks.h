@@ -1,4 +1,4 @@
-// Chooses which planned ranks run in a forecast, because running all would take too long.
+// Chooses which planned ranks run in a simulation (simulation.h), because running all would take too long.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ int64_t tokens_of_rank(const Config& config, const ThinStep& step);
 
 /// Maps each planned rank that runs to the number of ranks it stands for. Runs all ranks if that is cheap. Otherwise,
 /// per class of ranks with the same roles, runs first ranks of evenly spaced model replicas, and one other rank. The
-/// first ranks of all roles run too, because they speak for them.
+/// first rank of each role runs too.
 std::map<int, double> running_ranks(const Config& config, int64_t num_ranks, const ThinStep& step);
 
 }  // namespace roll

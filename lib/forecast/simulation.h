@@ -43,7 +43,7 @@ struct SimulationRequest {
   std::string arch;                               // shape of all models; "": shape_of() the configured ones
   std::optional<std::filesystem::path> rollouts;  // recorded lengths; unset: assumed lengths
   std::optional<ThinStep> lengths{};              // given lengths, used first
-  std::optional<double> mean, std;                // of assumed lengths; defaults: response_length / 4, and the mean
+  std::optional<double> mean, std;                // assumed lengths; defaults: response_length / 4, and the mean
   std::optional<int64_t> step;
   std::optional<bool> on_gpu;  // default: true if actor_train has a device_mapping
   SimulatedMachine machine;
@@ -61,16 +61,16 @@ struct PhaseSimulation {
   std::map<std::string, RankBytes> sent, received;  // keyed by group and collective: "shards/reduce_scatter"
   std::map<std::string, int64_t> calls;             // same keys; number of collectives of the rank with most
   RankBytes all_sent, all_received;
-  double compute_s = 0, memory_s = 0, traffic_s = 0;  // each of the rank with the largest value
+  double compute_s = 0, memory_s = 0, traffic_s = 0;  // each: of the rank with the largest value
   double seconds = 0;                                 // slowest rank's total
-  double idle_share = 0;                              // mean share that pipeline stages are idle
+  double idle_share = 0;                              // mean idle share of pipeline stages
   std::vector<double> rank_seconds{};                 // [running rank]
 };
 
 /// Result of a simulation.
 struct Simulation {
   int64_t num_ranks = 1, num_planned = 1;
-  int64_t num_running = 1;  // of num_planned
+  int64_t num_running = 1;  // ranks that run, out of num_planned
   int64_t step = 1, num_prompts = 0, num_sequences = 0;
   double mean_length = 0;
   int64_t most_sockets = 0;

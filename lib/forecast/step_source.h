@@ -1,4 +1,4 @@
-// Makes the sequence lengths of a simulated step, assumed or recorded.
+// Makes the sequence lengths of a simulated step (simulation.h), assumed or recorded.
 #pragma once
 
 #include <filesystem>

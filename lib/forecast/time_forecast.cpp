@@ -28,7 +28,7 @@ namespace {
 
 /// Memory accesses per byte between ranks of a host: written, read, added and written.
 constexpr double kCopies = 4;
-constexpr double kShownShare = 0.01;  // of a step
+constexpr double kShownShare = 0.01;  // share of a step; shorter phases are not printed
 constexpr double kLengths_s = 6;      // sampling time for the length trial
 
 /// Returns a phase's name for users.

@@ -18,8 +18,8 @@ namespace roll {
 
 namespace {
 
-constexpr std::chrono::seconds kLongestWait{20};  // for other grammars to be compiled
-constexpr int kLongestCompilation_ms = 30'000;    // on a busy machine
+constexpr std::chrono::seconds kLongestWait{20};  // maximum wait for other compilations
+constexpr int kLongestCompilation_ms = 30'000;    // long enough for a busy machine
 constexpr size_t kMostKnown = 64, kMostKnownBytes = 32 << 20, kMostBytesInUse = 64 << 20;
 
 Descriptor memory_file(const std::string& content) {

@@ -1,4 +1,5 @@
-// Python's and Jinja's built-in functions that chat templates use. All throw Failure for wrong arguments.
+// Python's and Jinja's built-in functions that chat templates use, for expressions.h. All throw Failure for wrong
+// arguments.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Splits Jinja source into tokens, with Hugging Face's whitespace settings trim_blocks and lstrip_blocks.
+// Splits Jinja source into tokens for token_stream.h, with Hugging Face's settings trim_blocks and lstrip_blocks.
 #pragma once
 
 #include <cstdint>

@@ -72,7 +72,7 @@ class Value {
 
   /// Makes `namespace(...)`, the only value whose members a template may set.
   static Value make_namespace(Dict members);
-  /// Makes a function that keeps `object` alive.
+  /// Makes a function that holds `object`, which counts in the limit on nesting.
   static Value make_method(const Value& object, Function function);
   static Value from_json(const Json& json);
 

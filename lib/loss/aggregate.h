@@ -39,7 +39,7 @@ AggMode agg_mode(Aggregation aggregation);
 /// diagnostics' mode. Diagnostics are sequence means of token means, or token means under token-mean.
 struct LossModes {
   AggMode policy = AggMode::kSeqMeanTokenMean;
-  AggMode kl = AggMode::kSeqMeanTokenMean;  // also for the entropy bonus
+  AggMode kl = AggMode::kSeqMeanTokenMean;  // entropy bonus too
   AggMode value = AggMode::kSeqMeanTokenMean;
   AggMode diagnostics = AggMode::kSeqMeanTokenMean;
   double divisor = 1;  // L; used by modes with has_divisor()

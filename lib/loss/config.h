@@ -100,7 +100,7 @@ struct PolicyLossKind {
 };
 std::span<const PolicyLossKind> rows_of(const PolicyLossKind*);
 
-/// Choice of the policy loss and its settings: keys of actor_train, named as in ROLL (formulae: policy.h).
+/// Policy loss and its settings: keys of actor_train, named as in ROLL (formulae: policy.h).
 struct PolicyArgs {
   Chosen<PolicyLossKind> pg_variant = "ppo";
   double tis_lower_bound = 0;

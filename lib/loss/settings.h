@@ -20,7 +20,7 @@ struct LossSettings {
   LossModes modes;
   std::vector<std::string> counted_masks;  // counted over the whole mini-batch
   PolicyArgs policy;
-  ClipRange clip;                     // of PPO's ratio
+  ClipRange clip;                     // clip range of PPO's ratio
   std::optional<double> dual_clip_c;  // unset: no dual clip
   std::optional<double> value_clip;   // unset: values are not clipped
   ImportanceSampling importance_sampling = ImportanceSampling::kToken;

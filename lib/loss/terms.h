@@ -1,4 +1,5 @@
-// Loss terms per token, without averaging (see aggregate.h). All tensors are [T] float32, log-probs in nats.
+// Loss terms per token for losses.h, without averaging (see aggregate.h). All tensors are [T] float32, log-probs in
+// nats.
 #pragma once
 
 #include <ATen/core/Tensor.h>

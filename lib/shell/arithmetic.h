@@ -1,4 +1,4 @@
-// Evaluates the shell's integer arithmetic: $(( )), (( )) and `let`.
+// Evaluates the shell's integer arithmetic for the interpreter: $(( )), (( )) and `let`.
 #pragma once
 
 #include <cstdint>

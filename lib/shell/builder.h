@@ -1,4 +1,5 @@
-// Builds the words of a command from quoted pieces, plain pieces, and variables' values, which are split.
+// Builds the words of a command for the interpreter, from quoted and plain pieces and variables' values, which are
+// split.
 #pragma once
 
 #include <string>

@@ -59,7 +59,7 @@ Scoped<int> Interpreter::deeper() {
   return {depth_, depth_ + 1};
 }
 
-/// Reads commands up to the end, or to a word or sign that closes a part.
+/// Reads commands up to the end, or to a word or sign that ends a compound command.
 Truth Interpreter::list() {
   Truth last = Truth::kYes;
   for (cursor_.skip_lines(); !cursor_.is_end() && !ends_part(cursor_); cursor_.skip_lines()) {

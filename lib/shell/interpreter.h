@@ -139,7 +139,7 @@ class Interpreter {
   std::string read_value(bool as_pattern = false);  // without word splitting
   /// Reads up to one of `ends` outside quotes and, if `opens` is given, outside such brackets.
   void read_text(Builder& builder, std::string_view ends, bool in_quotes, char opens = '\0');
-  std::string quoted_text(std::string_view ends, char opens = '\0');  // as inside double quotes
+  std::string quoted_text(std::string_view ends, char opens = '\0');  // treats the text as double-quoted
   void read_piece(Builder& builder, bool in_quotes);
   void read_quotes(Builder& builder, char quote);
   void read_dollar(Builder& builder, bool in_quotes, const Cursor& begin);

@@ -1,4 +1,4 @@
-// Scoped member values, and three-valued truth for conditions that may be unknown.
+// Scoped member values, and three-valued truth for unknown conditions, for the interpreter.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Runs forward passes without gradient over a share of sequences, in micro-batches.
+// Runs forward passes without gradient over a share of sequences, in micro-batches; used by role_forwards.h and judges.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,4 +1,4 @@
-// Opens the configured loss plug-ins and prepares their inputs.
+// Opens the configured loss plug-ins and prepares their inputs, for role_losses.h and train/sft.cpp.
 #pragma once
 
 #include <map>

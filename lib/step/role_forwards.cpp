@@ -105,7 +105,7 @@ std::vector<Pass> passes_of(const StepFacts& step, const ForwardSettings& settin
   return passes;
 }
 
-/// Returns sum over teachers of kl_coef x KL(policy, teacher): [T] over the sequences at home.
+/// Returns the teachers' sum of kl_coef x KL(policy, teacher): [T] over the sequences at home.
 at::Tensor teacher_kl_of(const std::vector<Pass>& passes, const TeacherKl& settings, const Experience& here) {
   const at::Tensor& log_probs = settings.from_sampler ? here.sampler_log_probs : here.old_log_probs;
   at::Tensor sum = at::zeros_like(here.response_mask());

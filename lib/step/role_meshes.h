@@ -1,4 +1,4 @@
-// Places the roles of a run on ranks and makes their communicators. Each role has a mesh of its own ranks. The learners
+// Places the roles of a run on ranks and makes their communicators. Each role has its own mesh. The learners
 // (ranks that train or run forwards for training) form a world of their own, so that they can work while other ranks
 // sample ahead; otherwise they are all ranks.
 #pragma once

@@ -1,4 +1,4 @@
-// Trains one model on steps with any loss: epochs of mini-batches, one optimizer update each.
+// Trains one model on steps with any loss, for StepTrainer: epochs of mini-batches, one optimizer update each.
 #pragma once
 
 #include "base/log.h"

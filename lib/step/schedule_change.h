@@ -1,4 +1,4 @@
-// Warns if a resumed run continues with another learning rate than its checkpoint's run would have.
+// Warns if a resumed run continues with another learning rate than its checkpoint's run would have (trained_roles.h).
 #pragma once
 
 #include <string>

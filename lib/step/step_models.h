@@ -64,7 +64,7 @@ struct TopTokens {
 /// Settings for computing with transformers.
 struct ModelSettings {
   std::string learnt_mask = "response_mask";  // tokens whose log-probs are needed
-  double temperature = 1;                     // of log-probs: the sampler's, or 1 if it is greedy
+  double temperature = 1;                     // temperature of log-probs: the sampler's, or 1 if it is greedy
   bool with_energies = false;                 // the policy's forward returns [2, T]: log-probs and energies
   ByRole<TrainedModelSettings> trained{};
   ByRole<TopTokens> top_tokens{};  // roles whose forwards return top tokens instead of log-probs

@@ -78,7 +78,7 @@ class StepTrainer {
   Log& log_;
   ByRole<EpochRule> epochs_;
   ExperienceState state_;
-  ByRole<RoleTrainer> trainers_;  // of roles on this rank
+  ByRole<RoleTrainer> trainers_;  // for the roles on this rank
 };
 
 }  // namespace roll

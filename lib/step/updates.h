@@ -34,7 +34,7 @@ struct UpdatePlan {
   UpdateSettings settings;
   BatchRule rule{};          // splits a mini-batch into micro-batches
   Partition mini_batches{};  // sequence indices in the step, over all ranks
-  SequenceSizes sizes{};     // of the step's sequences, over all ranks
+  SequenceSizes sizes{};     // sizes of the step's sequences, over all ranks
   int64_t num_groups = 0;    // prompts per step
   at::Device device = at::kCPU;
   Phase phase{};

@@ -1,4 +1,4 @@
-// Frozen weights that stay in host memory and are copied to the device when needed.
+// Frozen weights in host memory, copied to the device when needed; used for references with `offload: true`.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Loads the pairs of `roll dpo`, and makes steps of them.
+// Loads the preference pairs of `roll dpo`, and makes steps from them.
 #pragma once
 
 #include <filesystem>

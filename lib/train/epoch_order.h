@@ -1,4 +1,4 @@
-// Chooses the rows of each update in training on fixed rows: one new shuffle per pass.
+// Chooses the rows of each update in training on fixed rows (row_training.h): one new shuffle per pass.
 #pragma once
 
 #include <cstdint>

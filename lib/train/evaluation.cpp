@@ -45,7 +45,7 @@ class Evaluation {
   Meshes meshes_;
   RoleMeshes mesh_of_;
   Roles roles_;
-  const std::string about_;  // describes the model
+  const std::string about_;  // text that describes the model
   RewardModels reward_models_;
   std::unique_ptr<RolloutWorker> worker_;  // on the sampler's ranks
   PolicyEngine engine_;

@@ -20,7 +20,7 @@ struct LoadedRows {
   StoredRows<T> rows;
   int64_t num_dropped = 0;    // longer than sequence_length
   int64_t num_rewritten = 0;  // kept rows with is_rewritten
-  PromptWarnings warnings{};  // of all rows read
+  PromptWarnings warnings{};  // about all rows read
 
   /// Returns warnings about the rows.
   std::vector<std::string> texts() const {

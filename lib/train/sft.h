@@ -10,7 +10,7 @@
 namespace roll {
 
 /// Loads the model and rows, then runs max_steps updates or num_train_epochs passes, each in an order keyed by (seed,
-/// epoch). Rows left at the end of a pass begin the next update. **Collective**. UserError: see roles.h, sft_rows.h; or
+/// epoch). An update may take rows of two passes. **Collective**. UserError: see roles.h, sft_rows.h; or
 /// there are fewer rows than one update needs. Throws Stopped after a signal.
 void run_sft(const SftConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log);
 

@@ -1,4 +1,4 @@
-// Loads and tokenises the rows of fine-tuning.
+// Loads and tokenises the rows of fine-tuning and distillation (sft.h).
 #pragma once
 
 #include <filesystem>

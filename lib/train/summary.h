@@ -1,4 +1,4 @@
-// Texts that describe a run: its models, its metrics, its results.
+// Texts that describe a training or evaluation: its models, its metrics, its results.
 #pragma once
 
 #include <string>
