@@ -10,7 +10,7 @@ namespace roll {
 
 namespace {
 
-/// Megatron's products, of which two hold several of ours.
+/// Megatron's module names and roll's; linear_qkv and linear_fc1 are fused modules.
 constexpr std::pair<std::string_view, const char*> kMegatronProducts[] = {
     {"linear_qkv", "q_proj, k_proj, v_proj"},
     {"linear_q", "q_proj"},

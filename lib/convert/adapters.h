@@ -1,4 +1,4 @@
-// LoRA of other trainers as model_args.lora_* of ours.
+// Converts LoRA settings of other trainers to roll's model_args.lora_*.
 #pragma once
 
 #include <initializer_list>
@@ -9,17 +9,17 @@
 
 namespace roll {
 
-/// Their keys, whose rows are kCombined and hold their defaults; empty: they have none.
+/// Keys of the source trainer; their rows are kCombined and hold its defaults. Empty: it has no such key.
 struct AdapterKeys {
   std::string rank, alpha, targets, dropout, in_4_bits;
 };
 
-/// Whether the key says a rank of more than 0.
+/// Returns true if the key's value is a number other than 0.
 bool asks_for_rank(const Conversion& c, const std::string& rank);
-/// Adapters of what `roles` train where they are `wanted`. UserError: a number that is none, a pattern as target, a
-/// quantised base without adapters.
+/// Sets the adapters of `roles` if `wanted`. UserError: an invalid number, a pattern as target, or a quantised base
+/// without adapters.
 void set_adapters(Conversion& c, std::initializer_list<const char*> roles, const AdapterKeys& keys, bool wanted);
-/// What a list in brackets, or separated by commas or blanks, holds.
+/// Splits a list in brackets, or separated by commas or blanks.
 std::vector<std::string> entries_of(const std::string& list);
 
 }  // namespace roll

@@ -30,13 +30,13 @@ std::string list_of(const std::vector<const ForeignLaunch*>& launches) {
   return text;
 }
 
-/// TRL's RLOOTrainer has the keys of its GRPOTrainer, and another objective.
+/// Marks TRL's RLOOTrainer, which shares GRPOTrainer's keys but has another objective.
 void add_trainer(ForeignLaunch& launch) {
   if (lower_ascii(launch.program.substr(launch.program.rfind('/') + 1)).find("rloo") != std::string::npos)
     launch.keys.insert(launch.keys.begin(), {"rloo_trainer", "true", launch.place, ""});
 }
 
-/// Processes on all machines, from what torchrun or accelerate were told.
+/// Adds the number of processes on all machines, from the flags of torchrun or accelerate.
 void add_processes(ForeignLaunch& launch) {
   const ForeignKey *of_machine = nullptr, *machines = nullptr;
   for (ForeignKey& key : launch.launcher) {

@@ -61,7 +61,7 @@ Converted convert_config(const std::vector<ForeignKey>& keys, const std::string&
   conversion.tell_unread();
   std::stable_partition(conversion.without.begin(), conversion.without.end(),
                         [](const std::string& line) { return line.find(kNotSupported) != line.npos; });
-  // They become comments, and lines of a terminal.
+  // Keep each on one line: they become YAML comments and terminal output.
   for (std::vector<std::string>* lines : {&conversion.differences, &conversion.without})
     for (std::string& line : *lines) line = on_one_line(line);
   const std::string head = fmt::format(

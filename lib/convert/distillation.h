@@ -1,4 +1,4 @@
-// On-policy distillation: the policy learns from a teacher's log-probs of its own responses.
+// Converts on-policy distillation (learning from a teacher's log-probs of sampled responses), for verl and slime.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 namespace roll {
 
 struct Distillation {
-  bool is_pure = false;  // rewards teach nothing
-  std::string teacher;   // its model; empty: it must be set by hand
+  bool is_pure = false;  // no rewards are used
+  std::string teacher;   // the teacher's model; empty: the user must set it
   std::string teacher_origin;
-  std::string weight = "1";     // of the KL
-  std::string estimate = "kl";  // of the KL, by our name
-  std::string origin;           // of the distillation
+  std::string weight = "1";     // coefficient of the KL
+  std::string estimate = "kl";  // KL estimator, by roll's name
+  std::string origin;           // origin of the setting that turns distillation on
 };
 
-/// To be called when the layout of the reference is set, which the teacher takes over, and before set_roles().
+/// Sets the distillation. Call it before set_roles() and after the reference's layout is set, which the teacher copies.
 void set_distillation(Conversion& conversion, const Distillation& distillation);
 
 }  // namespace roll

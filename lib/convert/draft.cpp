@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kCommentColumn = 56;
 
-/// What the other trainer's file or shell gave may be anything; what reads otherwise than it stands is quoted.
+/// Quotes a value unless YAML reads it back unchanged; it may hold anything from another trainer's file.
 std::string value_text(const std::string& value) {
   try {
     const Node line = parse_yaml("key: " + value, "value", /*single_line=*/true);
@@ -29,7 +29,7 @@ std::string value_text(const std::string& value) {
   return quoted_yaml(value);
 }
 
-/// `keys` all begin with the same `prefix_length` characters, which the lines around have said.
+/// Returns YAML lines for `keys`, whose paths share a prefix of `prefix_length` characters that is already written.
 std::string lines_of(const std::vector<DraftKey>& keys, size_t prefix_length, int indent) {
   std::string plain, groups;
   std::vector<std::string> seen;

@@ -1,4 +1,4 @@
-// A configuration of ours in the making: keys with their values, and for each where it came from.
+// Draft of a roll configuration for the converters: keys with values, and the origin of each.
 #pragma once
 
 #include <string>
@@ -8,21 +8,22 @@ namespace roll {
 
 struct DraftKey {
   std::string path;    // "actor_train.training_args.learning_rate"
-  std::string value;   // as YAML, or a text
-  std::string origin;  // for the comment beside it
+  std::string value;   // YAML, or plain text
+  std::string origin;  // for the comment next to it
 };
 
 class Draft {
  public:
-  /// The last value of a path counts, and stands where the first one did.
+  /// Sets a key. Setting it again replaces the value but keeps its position.
   void set(const std::string& path, const std::string& value, const std::string& origin);
+  /// Returns a key; nullptr if it is not set.
   const DraftKey* find(const std::string& path) const;
   void remove(const std::string& path);
-  /// Keys that begin with `from` begin with `to` then.
+  /// Replaces the prefix `from` of all paths by `to`.
   void rename(const std::string& from, const std::string& to);
   std::vector<std::string> paths() const;
 
-  /// Nested YAML: at each level plain keys before groups, otherwise in the order of set().
+  /// Returns nested YAML: at each level plain keys before groups, otherwise in the order of set().
   std::string yaml() const;
 
  private:

@@ -1,4 +1,4 @@
-// What trainings that learn from rows share, whosever keys they have: `roll sft` and `roll dpo`.
+// Conversion of trainings on given rows (`roll sft`, `roll dpo`), shared by all source trainers.
 #pragma once
 
 #include "convert/table.h"
@@ -6,25 +6,26 @@
 namespace roll {
 
 struct LearntBatches {
-  const char* role;                 // of ours: "sft_train"
-  int64_t batch = 1;                // rows of an update, over all ranks
-  const char* batch_key;            // of theirs
-  std::string origin;               // of that number
-  int64_t micro = 1;                // rows of a forward and backward of a rank
-  const char* steps;                // their key of updates, which wins; nullptr: they have none
-  const char* epochs;               // their key of passes over the rows
-  const char* epochs_default = "";  // where their row has none
+  const char* role;       // roll's role: "sft_train"
+  int64_t batch = 1;      // rows per update, over all ranks
+  const char* batch_key;  // source key of the batch
+  std::string origin;     // origin of the batch
+  int64_t micro = 1;      // rows per micro-batch of a rank
+  const char* steps;      // source key of the number of updates, which overrides epochs; nullptr: there is none
+  const char* epochs;     // source key of passes over the rows
+  const char* epochs_default = "";  // used if the key has no value
   int64_t model_ranks = 1;          // ranks that share a copy of the model
 };
 
-/// Batch, length and devices. Where nobody says how many GPUs there are, devices are left to -n of the run. False: the
-/// layout must be left out, too, as it would not fit one GPU.
+/// Sets batch, length and devices. If the number of GPUs is unknown, leaves the devices to the run's -n and returns
+/// false; then the layout must be left out too.
 bool set_row_training(Conversion& conversion, const LearntBatches& training, std::optional<int64_t> num_ranks);
-/// The number that `num_processes` says, which the launcher of a script adds, or -n; nullopt: nobody says it.
+/// Returns -n, or num_processes (added by the script's launcher); nullopt if neither is known.
 std::optional<int64_t> processes_of(const Conversion& conversion);
-/// What must be set by hand is told; the validation has the training's columns, and goes where it has no rows.
+/// Completes model and data keys, and reports those that the user must set. Validation rows get the training's columns;
+/// without validation rows, drops eval_steps.
 void set_learnt_rows(Conversion& conversion, const std::string& role);
-/// "[0.9,0.999]" or "0.9 0.999".
+/// Sets both Adam betas from "[0.9,0.999]" or "0.9 0.999". UserError: the value is not two numbers.
 void set_betas(Conversion& conversion, const std::string& role, const char* key);
 
 }  // namespace roll

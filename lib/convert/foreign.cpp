@@ -22,7 +22,7 @@ bool is_flag(const std::string& word) {
   return word.size() > 2 && word.starts_with("--") && std::isalpha(static_cast<unsigned char>(word[2]));
 }
 
-/// "a.b=c", perhaps with Hydra's + or ++ before it.
+/// Returns true for "a.b=c", also with Hydra's + or ++ in front.
 bool is_override(const std::string& text) {
   const size_t equals = text.find('=');
   const size_t begin = text.find_first_not_of('+');
@@ -45,7 +45,7 @@ std::vector<ForeignKey> keys_of_yaml(std::string_view text, const std::string& o
 
 std::vector<ForeignKey> keys_of_words(const std::vector<ArgumentWord>& words) {
   std::vector<ForeignKey> keys;
-  bool takes_values = false;  // the last flag may
+  bool takes_values = false;  // the last flag had no '=', so values may follow
   for (const ArgumentWord& word : words) {
     const size_t equals = word.text.find('=');
     if (is_flag(word.text)) {

@@ -1,4 +1,4 @@
-// Another trainer's settings as flat keys, from its YAML or the words of its command.
+// Reads another trainer's settings as flat keys, from YAML or the words of a command, for all converters.
 #pragma once
 
 #include <string>
@@ -7,26 +7,26 @@
 
 namespace roll {
 
+/// Key of another trainer, with its value and place.
 struct ForeignKey {
-  std::string key;  // "data.train_batch_size", "rollout-batch-size" (a flag without its dashes)
-  std::string
-      value;  // as YAML or the shell writes it, without quotes; several words with blanks between; a switch: "true"
+  std::string key;      // "data.train_batch_size", "rollout-batch-size" (a flag without its dashes)
+  std::string value;    // without quotes; several words are joined by blanks; a bare flag: "true"
   std::string place;    // "run.sh:14"
-  std::string unknown;  // what of the value only a run would tell, and is left out of it: "$(date +%F) (run.sh:3)"
+  std::string unknown;  // parts known only at run time, left out of the value: "$(date +%F) (run.sh:3)"
 };
 
-/// YAML: every leaf, its path with dots. UserError: no YAML, or no mapping.
+/// Returns every leaf of a YAML file, its path joined by dots. UserError: the text is no YAML mapping.
 std::vector<ForeignKey> keys_of_yaml(std::string_view text, const std::string& origin);
 
-/// A word of a command that starts a trainer.
+/// Word of a command that starts a trainer.
 struct ArgumentWord {
   std::string text;
   std::string place;
   std::string unknown;
 };
 
-/// key=value words whose key has a dot, perhaps with Hydra's + before it, and flags with the words behind them.
-/// UserError: a word that may be any key, as what it says is not known.
+/// Returns key=value words whose key has a dot (Hydra's + is allowed) and flags with the words after them. UserError: a
+/// word is known only at run time and may be any key.
 std::vector<ForeignKey> keys_of_words(const std::vector<ArgumentWord>& words);
 
 }  // namespace roll

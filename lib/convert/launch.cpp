@@ -35,13 +35,13 @@ bool is_launcher(const std::string& word) {
   return is_among(file_name(word), {"torchrun", "deepspeed", "accelerate"});
 }
 
-/// Modules that start another module or file, as the commands of the same names do.
+/// Returns true for modules that launch another module or file, like the commands of the same names.
 bool is_launcher_module(const std::string& module) {
   return is_among(module, {"torch.distributed.run", "torch.distributed.launch", "torch.distributed.torchrun",
                            "accelerate.commands.launch", "deepspeed.launcher.runner"});
 }
 
-/// The program's own words begin behind it; what stands before are flags of what starts it.
+/// Finds the program in a command. Words after it are its arguments; words before it are flags of its launcher.
 std::optional<ForeignLaunch> launch_of(const ArgumentWords& words) {
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i].text;
@@ -51,7 +51,7 @@ std::optional<ForeignLaunch> launch_of(const ArgumentWords& words) {
       launch.keys = keys_of_words(ArgumentWords(words.begin() + static_cast<ptrdiff_t>(i) + 2, words.end()));
       return launch;
     }
-    // What starts Python may depend on a condition: `"${LAUNCH[@]}" -m verl.trainer.main_ppo`.
+    // An unresolved word may start Python: `"${LAUNCH[@]}" -m verl.trainer.main_ppo`.
     const bool may_start = !words[i].unknown.empty() && i + 1 < words.size() && words[i + 1].text == "-m";
     if (!is_python(word) && !is_launcher(word) && !may_start) continue;
     for (size_t j = i + 1; j < words.size(); ++j) {
@@ -77,7 +77,7 @@ std::string reason(const shell::Interpreter& shell, const shell::Unknown& unknow
   return fmt::format("{} ({})", unknown.text, shell.text_of(unknown.place));
 }
 
-/// Variables that the script leaves to the environment are asked of it when the configuration is read.
+/// Unset variables become ${oc.env:NAME}, which is read from the environment when roll loads the configuration.
 ArgumentWord word_of(const shell::Interpreter& shell, const shell::Field& field) {
   ArgumentWord word{"", shell.text_of(field.place), ""};
   word.text = shell.unknowns().filled(field.text, [&](const shell::Unknown& unknown) {
@@ -88,7 +88,7 @@ ArgumentWord word_of(const shell::Interpreter& shell, const shell::Field& field)
   return word;
 }
 
-/// `$EXTRA` that nobody sets is no word at all.
+/// An unset `$EXTRA` expands to no word at all.
 bool is_nothing(const shell::Interpreter& shell, const shell::Field& field) {
   const auto known = shell.unknowns().known(field.text);
   return shell::has_unknown(field.text) && known && known->empty();
@@ -125,7 +125,7 @@ ForeignScript read_script(std::string_view text, const std::string& origin, cons
   check_text(text, origin);
   shell::Interpreter shell(reading);
   ForeignScript script = run_script(shell, text, origin, 1);
-  // A script that ends where it asks for arguments or variables is read as if it were given some.
+  // If the script exits because arguments or variables are missing, read it again as if they were given.
   shell::Reading given = reading;
   std::set<std::string> missing = shell.missing();
   for (int i = 0; i < kMostReadings && script.launches.empty() && !script.ended.empty(); ++i) {
@@ -154,7 +154,7 @@ void BlockReader::add(std::string_view block, int line) {
     std::ranges::move(script.launches, std::back_inserter(all_.launches));
     std::ranges::move(script.notes, std::back_inserter(all_.notes));
   } catch (const UserError&) {
-    // A sentence, output of programs, or another language.
+    // Not shell: a sentence, program output or another language.
   }
   work_ += shell.work();
   if (work_ > kMostWork)

@@ -1,4 +1,4 @@
-// The commands of a script that start a trainer, and the settings that each passes.
+// Finds the commands of a script that start a trainer, and the settings they pass.
 #pragma once
 
 #include <string>
@@ -11,31 +11,33 @@
 
 namespace roll {
 
+/// Command of a script that starts a program.
 struct ForeignLaunch {
   std::string program;               // "verl.trainer.main_ppo", "examples/run.py", "trl grpo"; empty: a file of keys
   std::string place;                 // "run.sh:30"
-  std::string trainer;               // whose keys it takes, where its name says so; see trainer_of_program()
-  std::string condition;             // under which it is reached, where that is not known
-  std::vector<ForeignKey> keys;      // the last of a name counts
-  std::vector<ForeignKey> launcher;  // of torchrun, accelerate or deepspeed, which start the program
+  std::string trainer;               // trainer whose keys it takes, if its name shows it; see trainer_of_program()
+  std::string condition;             // unresolved shell condition under which the command runs; empty: always
+  std::vector<ForeignKey> keys;      // a repeated key's last value wins
+  std::vector<ForeignKey> launcher;  // flags of torchrun, accelerate or deepspeed, which start the program
 };
 
+/// Result of reading a script.
 struct ForeignScript {
-  std::vector<ForeignLaunch> launches;  // only those of Python programs, and only those with arguments
-  std::vector<std::string> notes;       // what was noticed: a file that is not there, an argument that no command takes
-  std::string ended;                    // "run.sh:4", where `exit` ended it; empty: its end did
+  std::vector<ForeignLaunch> launches;  // commands of Python programs with arguments
+  std::vector<std::string> notes;       // findings: a missing file, an argument that no command takes
+  std::string ended;                    // "run.sh:4": place of the `exit` that ended it; empty: reached the end
 };
 
-/// Nothing of it is run: see shell/interpreter.h. UserError: what no shell would read, or has no bounds.
+/// Reads a script without running anything (shell/interpreter.h). UserError: invalid shell syntax, or unbounded work.
 ForeignScript read_script(std::string_view text, const std::string& origin, const shell::Reading& reading);
 
-/// The commands of many short texts in a longer one, such as the code blocks of a README.
+/// Collects the commands of many short texts in a longer one, such as the code blocks of a README.
 class BlockReader {
  public:
   BlockReader(const std::string& origin, const shell::Reading& reading) : origin_(origin), reading_(reading) {}
 
-  /// `block` begins in line `line` of the whole. One that no shell would read adds nothing. UserError: the blocks up to
-  /// here take too long together.
+  /// Reads a block that begins in line `line` of the whole text; skips it if it is no valid shell. UserError: the
+  /// blocks so far take too long together.
   void add(std::string_view block, int line);
   ForeignScript take() { return std::move(all_); }
 
@@ -46,7 +48,7 @@ class BlockReader {
   size_t work_ = 0;
 };
 
-/// The code blocks of a README, those of shells and those without a name.
+/// Reads the code blocks of a README that are marked as shell or have no language.
 ForeignScript read_markdown(std::string_view text, const std::string& origin, const shell::Reading& reading);
 
 }  // namespace roll

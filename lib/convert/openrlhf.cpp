@@ -1,5 +1,5 @@
-// OpenRLHF: flags with underscores (--rollout_batch_size 1024) of train_ppo_ray. rollout_batch_size counts prompts,
-// train_batch_size samples. Newer flags have groups (--rollout.batch_size), which are other names of these.
+// Table of OpenRLHF's train_ppo_ray: flags with underscores (--rollout_batch_size 1024). rollout_batch_size counts
+// prompts, train_batch_size samples. Newer flags have groups (--rollout.batch_size) and are renamed to these.
 #include <fmt/format.h>
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 
 using enum Fate;
 
-/// The second of two bounds that are each other's negative.
+/// Returns the second number of "-x x", the bounds of a symmetric range.
 std::string upper(const std::string& value) {
   return value.substr(value.rfind(' ') + 1);
 }
@@ -241,7 +241,7 @@ constexpr Renamed kRenamed[] = {
     {"logger.tensorboard_dir", "tensorboard_dir"},
 };
 
-/// A row's name, as the rest of a longer one.
+/// Returns the row named `rest`, or nullptr.
 const char* same_name(std::string_view rest) {
   for (const ForeignRow& row : kRows)
     if (rest == row.theirs) return row.theirs;
@@ -259,7 +259,7 @@ const char* renamed(const std::string& key) {
   return nullptr;
 }
 
-/// The new flags bound prompt and response together; the response alone only where it is asked for.
+/// The newer flags limit prompt plus response; a separate limit on the response is optional.
 void combine_lengths(Conversion& c) {
   if (!c.is_set("data.max_len")) return;
   const int64_t all = c.count("data.max_len");
@@ -296,8 +296,8 @@ void combine_batches(Conversion& c) {
                     .origin = c.origin(kTrain)});
 }
 
-/// The mean and deviation are of a reward model's config.json; without one a critic begins as the policy, which has
-/// none.
+/// The mean and deviation come from the reward model's config.json; without one the critic starts from the policy and
+/// has none.
 void refuse_normalised_rewards(const Conversion& c) {
   const bool has_model = c.is_set("remote_rm_url") ? c.is_set("critic_pretrain") : c.is_set("reward_pretrain");
   if (c.is_true("normalize_reward") && has_model)
@@ -310,7 +310,7 @@ void combine_openrlhf(Conversion& c) {
   combine_lengths(c);
   combine_openrlhf_objective(c);
   combine_batches(c);
-  // Policy and critic have the same adapters there.
+  // In OpenRLHF, policy and critic have the same adapters.
   set_adapters(c, {"actor_train", "critic"},
                {"lora_rank", "lora_alpha", "target_modules", "lora_dropout", "load_in_4bit"},
                asks_for_rank(c, "lora_rank"));

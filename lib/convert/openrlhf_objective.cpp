@@ -9,7 +9,7 @@ namespace roll {
 namespace openrlhf {
 namespace {
 
-/// "0.5 5.0", or a list.
+/// Reads two bounds from "0.5 5.0" or a list.
 std::pair<std::string, std::string> bounds_of(const Conversion& c, const char* key) {
   const std::vector<std::string> bounds = entries_of(c.text(key));
   if (bounds.size() != 2) throw c.refused(key, "must be two numbers");
@@ -20,7 +20,7 @@ bool penalises_reward(const Conversion& c) {
   return c.number("init_kl_coef") > 0 && !c.is_true("use_kl_loss");
 }
 
-/// Weights of the trainer's over vLLM's probabilities: cut to two bounds (TIS), or 0 outside them (ICEPOP).
+/// Sets importance weights, trainer over vLLM: clamped to two bounds (TIS), or 0 outside them (ICEPOP).
 void combine_correction(Conversion& c) {
   if (!c.is_true("enable_vllm_is_correction")) return;
   constexpr const char *kType = "vllm_is_correction_type", *kBounds = "vllm_is_truncated_threshold";
@@ -69,7 +69,7 @@ void combine_advantages(Conversion& c) {
   c.set("reward_clip", high, c.origin("reward_clip_range"));
 }
 
-/// GSPO averages over responses, while its KL and entropy stay means over tokens.
+/// OpenRLHF's GSPO averages over responses, but its KL and entropy over tokens.
 void combine_policy_loss(Conversion& c) {
   constexpr const char* kType = "policy_loss_type";
   const std::string type = c.text(kType);
@@ -109,7 +109,7 @@ void combine_kl(Conversion& c) {
   c.set_from("kl_horizon", "kl_horizon");
 }
 
-/// Groups whose mean reward lies between two bounds are kept.
+/// Keeps groups whose mean reward lies between two bounds.
 void combine_filter(Conversion& c) {
   if (!c.is_true("dynamic_filtering")) return;
   set_group_filter(c, c.origin("dynamic_filtering"));
@@ -129,7 +129,7 @@ void combine_schedule(Conversion& c) {
   set_critic_optimizer(c);
 }
 
-/// Settings of the critic's own, where there is one.
+/// Checks the critic's own settings, if there is a critic.
 void combine_critic(Conversion& c) {
   if (c.text("advantage_estimator") != "gae") return;
   require_same(c, {{"critic.adam.weight_decay", "l2"},

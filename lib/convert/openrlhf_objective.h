@@ -1,11 +1,11 @@
-// OpenRLHF's objective: advantages, policy loss, KL, weights against vLLM, the filter of groups and the schedule.
+// Converts OpenRLHF's objective (advantages, policy loss, KL, correction, group filter, LR schedule) for openrlhf.cpp.
 #pragma once
 
 #include "convert/table.h"
 
 namespace roll {
 
-/// UserError: an objective that is not here.
+/// Sets the objective. UserError: roll has no such objective.
 void combine_openrlhf_objective(Conversion& c);
 
 }  // namespace roll

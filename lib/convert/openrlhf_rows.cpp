@@ -1,5 +1,5 @@
-// OpenRLHF's train_sft and train_dpo, whose flags have groups (--train.batch_size). Keys of both become those of
-// actor_train first.
+// Tables of OpenRLHF's train_sft and train_dpo, whose flags have groups (--train.batch_size). Keys of both are first
+// mapped to actor_train.
 #include <fmt/format.h>
 
 #include <utility>
@@ -103,7 +103,7 @@ void combine_optimizer(Conversion& c, const char* rate) {
   if (has_end) set_last_rate(c, type, "min_lr_ratio", true);
 }
 
-/// `epochs`: their default.
+/// `epochs`: the trainer's default number of passes.
 void combine_run(Conversion& c, const char* epochs, Roles roles) {
   refuse_other_models(c, "model.model_name_or_path");
   const int64_t tensor = c.count("ds.tensor_parallel_size"), context = c.count("ds.ring_attn_size");
@@ -133,7 +133,7 @@ void combine_run(Conversion& c, const char* epochs, Roles roles) {
                asks_for_rank(c, "ds.lora.rank"));
 }
 
-/// Prompts of texts are put into a template there.
+/// OpenRLHF puts text prompts into a template.
 void refuse_template(const Conversion& c, const char* standard) {
   const std::string text = c.is_set("data.input_template") ? c.text("data.input_template") : standard;
   if (!text.empty() && text != "{}")

@@ -12,11 +12,11 @@ namespace roll {
 namespace {
 
 struct ProgramRow {
-  const char* names;  // separated by blanks; one of them stands in the program's name
+  const char* names;  // separated by blanks; parts of program names
   const char* kind;
 };
 
-// The first row that fits counts.
+// The first matching row wins.
 constexpr std::array kPrograms{
     ProgramRow{"serve_rm main_generation main_eval vllm-serve vllm_serve data_preprocess model_merger",
                "samples or measures, and trains nothing; roll generate samples, roll evaluate measures"},
@@ -39,13 +39,13 @@ constexpr std::array kPrograms{
     ProgramRow{"async_grpo experimental main_ppo_split", "is a trainer of its own, whose keys may mean something else"},
 };
 
-/// Of trainings that `roll sft` and `roll dpo` do.
+/// Programs whose trainings `roll sft` and `roll dpo` do, by a part of the name.
 constexpr std::pair<std::string_view, const char*> kTrainerPrograms[] = {
     {"sft_trainer", "verl-sft"},
     {"openrlhf.cli.train_sft", "openrlhf-sft"},
     {"openrlhf.cli.train_dpo", "openrlhf-dpo"},
 };
-/// The same of whole names.
+/// More such programs, by the whole name.
 constexpr std::pair<std::string_view, const char*> kTrainerNames[] = {
     {"dpo.py", "trl-dpo"}, {"trl dpo", "trl-dpo"}, {"dpoconfig", "trl-dpo"}, {"dpotrainer", "trl-dpo"}};
 

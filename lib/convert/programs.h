@@ -1,13 +1,13 @@
-// Programs that start with arguments like a trainer's, and do something else than `roll train`.
+// Classifies programs that a script starts, for choose_launch(): finds trainers, refuses other kinds of training.
 #pragma once
 
 #include <string>
 
 namespace roll {
 
-/// The ForeignTrainer whose keys a module, file or command takes, as "verl-sft"; empty: its name does not say it.
+/// Returns the ForeignTrainer of a module, file or command, such as "verl-sft"; empty if its name does not tell.
 std::string trainer_of_program(const std::string& program);
-/// "trains on preferences ...", for a module, file or command of another trainer; empty: nothing speaks against it.
+/// Returns why a program cannot be converted, such as "trains on preferences ..."; empty if it can.
 std::string other_kind_of(const std::string& program);
 
 }  // namespace roll

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 6> kConfigs{"GRPOConfig", "RLOOConfig", "
                                                    "DPOConfig",  "PPOConfig",  "TrainingArguments"};
 constexpr std::array<std::string_view, 4> kTrainers{"GRPOTrainer", "RLOOTrainer", "SFTTrainer", "DPOTrainer"};
 
-/// PEFT's words for what TRL's command line has; what else it is told is peft_config.* here.
+/// PEFT's keywords and TRL's flags for them; other keywords become peft_config.*.
 constexpr std::pair<std::string_view, const char*> kAdapterWords[] = {
     {"r", "lora_r"},
     {"lora_alpha", "lora_alpha"},
@@ -34,7 +34,7 @@ constexpr std::pair<std::string_view, const char*> kAdapterWords[] = {
     {"use_rslora", "use_rslora"},
     {"use_dora", "use_dora"},
 };
-/// PEFT's defaults, which are not those of TRL's command line.
+/// PEFT's defaults, which differ from those of TRL's command line.
 constexpr std::pair<const char*, const char*> kAdapterDefaults[] = {
     {"use_peft", "true"}, {"lora_r", "8"}, {"lora_alpha", "8"}, {"lora_dropout", "0.0"}};
 /// Unsloth's defaults.
@@ -44,7 +44,7 @@ constexpr std::pair<const char*, const char*> kUnslothDefaults[] = {
     {"lora_alpha", "16"},
     {"lora_dropout", "0"},
     {"lora_target_modules", "[q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj]"}};
-/// Keywords of Unsloth's get_peft_model that say how it computes, not what.
+/// Keywords of Unsloth's get_peft_model that affect speed only.
 constexpr std::array<std::string_view, 4> kUnslothSpeed{"use_gradient_checkpointing", "random_state", "max_seq_length",
                                                         "temporary_location"};
 
@@ -54,12 +54,12 @@ bool has_key(const ForeignKeys& keys, std::string_view name) {
   return std::ranges::find(keys, name, &ForeignKey::key) != keys.end();
 }
 
-/// "model" of a key whose value is the name of an unknown object.
+/// Returns "model" for a key whose value is the unknown object `model`.
 std::string unknown_name(const ForeignKey& key) {
   return key.unknown.substr(0, key.unknown.find(" ("));
 }
 
-/// What a trainer's call says of weights, beside its configuration.
+/// Returns true for keys about weights, which a trainer's call may have besides its configuration.
 bool is_of_weights(const std::string& key) {
   return key == "use_peft" || key.starts_with("lora_") || key.starts_with("peft_config") || key == "use_dora" ||
          key == "use_rslora" || key.starts_with("load_in_") || key.starts_with("bnb_") || key == "requires_grad";
@@ -87,7 +87,7 @@ class PythonReader : private PythonExpressions {
   }
 
  private:
-  /// A name that is set again to something else is known no more.
+  /// Records an assigned constant. Assigning another value to the name makes it unknown.
   void take_assignment() {
     const std::string name = tokens_[at_].text;
     const size_t begin = at_;
@@ -108,8 +108,8 @@ class PythonReader : private PythonExpressions {
     at_ = value.is_known ? std::max(begin, at_ - 1) : begin + 1;
   }
 
-  /// NAME = X.from_pretrained(...), get_peft_model(NAME, ...) and their like: a model, with what is told of its
-  /// weights.
+  /// Records a model with its weight settings: NAME = X.from_pretrained(...), get_peft_model(NAME, ...) and similar
+  /// calls.
   bool take_model(const std::string& name) {
     size_t call = at_;
     while (is_sign(call + 1, ".") && call + 2 < tokens_.size()) call += 2;
@@ -120,7 +120,7 @@ class PythonReader : private PythonExpressions {
     const bool is_unsloth = maker.starts_with("Fast");
     at_ = call;
     if (action == "BitsAndBytesConfig") {
-      // transformers' default is fp4.
+      // The default of transformers is fp4.
       ForeignKeys keys = arguments();
       if (!has_key(keys, "bnb_4bit_quant_type")) keys.push_back({"bnb_4bit_quant_type", "fp4", place(where), ""});
       quantisations_[name] = std::move(keys);
@@ -150,7 +150,7 @@ class PythonReader : private PythonExpressions {
     return false;
   }
 
-  /// What a model's folder and quantisation are. Unsloth quantises unless it is told not to.
+  /// Returns a model's folder and quantisation. Unsloth quantises unless told otherwise.
   ForeignKeys pretrained(ForeignKeys given, bool is_unsloth, const std::string& where) {
     ForeignKeys keys;
     if (is_unsloth && !has_key(given, "load_in_4bit") && !has_key(given, "load_in_8bit") &&
@@ -177,7 +177,7 @@ class PythonReader : private PythonExpressions {
     return keys;
   }
 
-  /// Keywords, and what stands without one under an empty name; of BitsAndBytesConfig(...) its own.
+  /// Reads keyword arguments; positional ones get an empty name. Inlines the arguments of BitsAndBytesConfig(...).
   ForeignKeys arguments() {
     ForeignKeys keys;
     at_ += 2;
@@ -203,7 +203,7 @@ class PythonReader : private PythonExpressions {
     return keys;
   }
 
-  /// Signs that some weights are frozen, quantised or have adapters.
+  /// Notes signs that some weights are frozen, quantised or have adapters.
   void note_weights(const PythonToken& token) {
     const std::string& word = token.text;
     const size_t at = static_cast<size_t>(&token - tokens_.data());
@@ -220,7 +220,7 @@ class PythonReader : private PythonExpressions {
     if ((word == "load_in_4bit" || word == "load_in_8bit") && is_next("=", "True"))
       lost_.push_back({word, "", place(token), word + " = True"});
   }
-  /// Those that no trainer's call has taken up, so that they are asked for or refused.
+  /// Adds noted signs that no trainer's call covers, so that the conversion asks for them or refuses them.
   void add_lost(ForeignKeys& keys) const {
     for (const ForeignKey& key : lost_) {
       const bool is_taken = key.key == "peft_config" ? has_key(keys, "use_peft") : has_key(keys, key.key);
@@ -228,11 +228,11 @@ class PythonReader : private PythonExpressions {
     }
   }
 
-  /// The model, and what makes it a training of another kind, are the trainer's.
+  /// Takes from a trainer's call the model and the keys that make it another kind of training.
   void take_trainer() {
     const std::string name = tokens_[at_].text, where = place(tokens_[at_]);
     std::vector<ForeignKey> keys = keywords(/*holds_config=*/true);
-    // Where the command line says whether there is LoRA, and of which weights, the script's call does not.
+    // LoRA and quantisation settings from the command line win over the script's call.
     std::erase_if(keys, [](const ForeignKey& key) {
       return key.key == "args" || key.key.ends_with("dataset") || key.key == "processing_class" ||
              key.unknown.starts_with("get_peft_config(") || key.unknown.starts_with("get_quantization_config(");
@@ -278,7 +278,7 @@ class PythonReader : private PythonExpressions {
     return keys;
   }
 
-  /// A trainer's may hold the configuration itself, and that of adapters.
+  /// Reads keyword arguments; a trainer's call may also hold the configuration and the adapters.
   std::vector<ForeignKey> keywords(bool holds_config) {
     std::vector<ForeignKey> keys;
     at_ += 2;
@@ -309,7 +309,7 @@ class PythonReader : private PythonExpressions {
       } else {
         const size_t begin = at_;
         argument();
-        at_ += at_ == begin ? 1 : 0;  // a bracket that nothing opened
+        at_ += at_ == begin ? 1 : 0;  // a closing bracket without an opening one
       }
     }
     return keys;
@@ -320,7 +320,7 @@ class PythonReader : private PythonExpressions {
   std::vector<ForeignLaunch> launches_;
 };
 
-/// Commands in the text that says how to start a script, a paragraph each.
+/// Reads the commands, one paragraph each, in the docstring that shows how to start a script.
 ForeignScript commands_in(const PythonToken& shown, const std::string& origin, const shell::Reading& reading) {
   BlockReader blocks(origin, reading);
   std::string paragraph;
@@ -357,7 +357,7 @@ ForeignScript read_python(std::string_view text, const std::string& origin, cons
   if (shown == tokens.end()) return script;
   ForeignScript commands = commands_in(*shown, origin, reading);
   if (commands.launches.empty()) return script;
-  // What makes it a training of another kind is in the script all the same.
+  // Keys in the script that make it another kind of training still apply.
   for (ForeignLaunch& command : commands.launches)
     for (const ForeignLaunch& trainer : script.launches)
       for (const ForeignKey& key : trainer.keys)

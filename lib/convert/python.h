@@ -1,7 +1,8 @@
-// Settings that a Python script writes down: the keywords of GRPOConfig(...) and of the trainer that takes them.
+// Reads settings from a Python script: the keywords of GRPOConfig(...) and of the trainer that takes it.
 //
-// Goals: constants, simple arithmetic, f-strings and names that are set once to such. Nothing is run; what is more is
-// unknown, and named. A script that takes its settings from its command line shows commands in its first text.
+// Reads constants, simple arithmetic, f-strings and names that are assigned such a value once. Runs nothing; other
+// values are reported as unknown. If the settings come from the command line, reads the commands in the script's first
+// docstring.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace roll {
 
-/// One launch for each call of a class whose name ends with Config or TrainingArguments. UserError: bytes that are no
+/// Returns one launch per call of a known config class (GRPOConfig, TrainingArguments, ...). UserError: `text` is no
 /// text.
 ForeignScript read_python(std::string_view text, const std::string& origin, const shell::Reading& reading);
 

@@ -1,4 +1,4 @@
-// Constants of a Python script: numbers, texts, and what is calculated from them.
+// Evaluates constant expressions of a Python script for python.h: numbers, texts, and arithmetic on them.
 #pragma once
 
 #include <map>
@@ -13,13 +13,13 @@
 namespace roll {
 
 struct PythonValue {
-  std::string text;  // as YAML has it
+  std::string text;  // in YAML form
   std::optional<double> number;
   bool is_known = true;
   bool is_text = false;
 };
 
-/// Reads the expressions of a list of tokens, from `at_` on.
+/// Reads expressions from a list of tokens, beginning at `at_`.
 class PythonExpressions {
  public:
   PythonExpressions(std::vector<PythonToken> tokens, const std::string& origin)
@@ -28,10 +28,10 @@ class PythonExpressions {
  protected:
   bool is_sign(size_t at, std::string_view sign) const;
   bool take(std::string_view sign);
-  /// "s.py:12".
+  /// Returns "s.py:12".
   std::string place(const PythonToken& token) const;
 
-  /// Up to the comma, bracket or line that ends it; what is no constant is known by its text.
+  /// Reads one argument, up to a comma, closing bracket or new line. A value that is no constant keeps its source text.
   PythonValue argument();
 
   std::vector<PythonToken> tokens_;
@@ -45,7 +45,7 @@ class PythonExpressions {
   PythonValue product();
   PythonValue power();
   PythonValue atom();
-  /// Texts one after the other are one; an f-string's {NAME} are constants.
+  /// Joins adjacent texts; replaces an f-string's {NAME} by the constant.
   PythonValue text_of(const PythonToken& first);
 
   int depth_ = 0;

@@ -84,7 +84,7 @@ class PythonLexer {
       }
       const char c = text_[++at_];
       if (c == '\n') ++line_;
-      // A line that goes on stays as it is: the text may be a command.
+      // Keep a continued line as it is: the text may be a shell command.
       text += c == 'n' ? "\n" : c == 't' ? "\t" : c == '\n' ? "\\\n" : std::string(1, c);
     }
     at_ = std::min(at_ + quote.size(), text_.size());

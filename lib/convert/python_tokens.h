@@ -1,4 +1,4 @@
-// The words, numbers, texts and signs of a Python script, without comments.
+// Lexer for Python scripts, for python_expressions.h: names, numbers, texts and signs, without comments.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@ namespace roll {
 struct PythonToken {
   enum class Kind { kName, kNumber, kText, kSign };
   Kind kind = Kind::kSign;
-  std::string text;  // of a text without quotes, with \n and its like read
+  std::string text;  // kText: without quotes, escapes such as \n resolved
   int line = 1;
-  bool begins_line = false;  // and no bracket is open
+  bool begins_line = false;  // only outside brackets
   bool is_format = false;    // f"..."
 };
 

@@ -1,4 +1,4 @@
-// What rows are, and what rewards them: columns, validation, the one domain.
+// Converts rows and rewards for all trainers: columns, validation, the single domain.
 #include <fmt/format.h>
 
 #include "base/error.h"

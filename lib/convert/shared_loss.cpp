@@ -1,4 +1,4 @@
-// What losses of all trainers share: ratio ranges, KLs, the filter of groups, the optimizer that is here.
+// Converts losses for all trainers: ratio ranges, KLs, the group filter, the optimizer.
 #include <fmt/format.h>
 
 #include <string_view>
@@ -72,7 +72,7 @@ void set_kl_loss(Conversion& conversion, const char* use, const char* coefficien
 
 namespace {
 
-/// Our name of an estimate of the KL; empty: it is not here.
+/// Returns roll's name of a KL estimator; empty if it has none.
 std::string kl_estimate(const std::string& type) {
   const auto is_one_of = [&](auto... names) { return ((type == names) || ...); };
   return is_one_of("k3", "low_var_kl") ? "k3"
@@ -88,7 +88,7 @@ void set_reward_kl(Conversion& conversion, const char* coefficient, const char* 
   if (conversion.number(coefficient) == 0)
     return conversion.set("add_token_level_kl", "false", conversion.origin(coefficient) + " is 0");
   std::string name = conversion.text(type);
-  if (name.ends_with('+')) name.pop_back();  // which only changes a gradient
+  if (name.ends_with('+')) name.pop_back();  // '+' changes only the gradient
   const std::string ours = kl_estimate(name);
   if (ours.empty()) throw conversion.refused(type, "an estimate of the KL that is not here; k1, k2, k3 and abs are");
   conversion.set("add_token_level_kl", "true", conversion.origin(coefficient));

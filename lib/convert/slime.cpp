@@ -1,5 +1,5 @@
-// slime: flags with dashes (--rollout-batch-size 32), most of them Megatron's. rollout-batch-size counts prompts,
-// global-batch-size samples.
+// Table of slime: flags with dashes (--rollout-batch-size 32), most of them Megatron's. rollout-batch-size counts
+// prompts, global-batch-size samples.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -266,7 +266,7 @@ constexpr std::pair<const char*, const char*> kStageKeys[] = {
     {"pipeline-model-parallel-layout", "pipeline_model_parallel_layout"},
 };
 
-/// Megatron gets such models from Python; here their folders say what they are.
+/// Megatron needs Python to describe such models; roll reads their folders.
 void check_model(const Conversion& c) {
   const std::string spec = c.text("spec");
   const bool is_gated = spec.find("qwen3_5") != spec.npos || spec.find("qwen3_next") != spec.npos;

@@ -9,8 +9,8 @@ namespace roll {
 namespace slime {
 namespace {
 
-/// Rewards less the mean of their group, over their deviation, as far as both are wanted; slime discounts with ppo and
-/// reinforce_plus_plus alone.
+/// slime subtracts the group's mean reward and divides by its deviation, unless switched off. It discounts only with
+/// ppo and reinforce_plus_plus.
 void combine_advantages(Conversion& c, const std::string& name) {
   const std::string from = c.origin("advantage-estimator");
   const bool is_group = name == "grpo" || name == "gspo" || name == "cispo";
@@ -37,7 +37,7 @@ void combine_advantages(Conversion& c, const std::string& name) {
     c.differs("critic: its loss is half the square here, and the square there: a gradient of half the length");
 }
 
-/// Weights of the trainer's over the sampler's probabilities, between two bounds.
+/// Sets importance weights, trainer over sampler, clamped to two bounds.
 void combine_correction(Conversion& c) {
   if (!c.is_true("use-tis")) return;
   c.set_from("train_infer_correction.is_weight.upper_bound", "tis-clip");
@@ -72,7 +72,7 @@ void combine_algorithm(Conversion& c) {
   combine_filter(c);
 }
 
-/// A KL in the reward is read by estimators that reward each token.
+/// Only estimators with token rewards read a KL in the reward.
 void combine_kl(Conversion& c) {
   set_kl_loss(c, "use-kl-loss", "kl-loss-coef", "kl-loss-type");
   const std::string name = c.text("advantage-estimator");

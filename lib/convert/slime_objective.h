@@ -1,13 +1,13 @@
-// slime's objective, the adapters of its branches, and its optimizer.
+// Converts slime's objective, optimizer, and the adapters of its branches, for slime.cpp.
 #pragma once
 
 #include "convert/table.h"
 
 namespace roll {
 
-/// UserError: an objective that is not here.
+/// Sets the objective. UserError: roll has no such objective.
 void combine_slime_objective(Conversion& c);
-/// Adapters of the policy, as branches of slime have them; the main branch has none.
+/// Sets the policy's adapters, which only branches of slime have.
 void set_slime_adapters(Conversion& c);
 
 }  // namespace roll

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kFullyAsync = "slime.rollout.fully_async_rollout.generate_rollout_fully_async";
 
-/// slime's own functions ask a teacher at a server, and reward nothing else.
+/// Returns true if the rewards are slime's own functions that ask a teacher server, so there is no other reward.
 bool is_pure_distillation(const Conversion& c) {
   return c.is_true("use-opd") &&
          c.text("custom-rm-path").find("slime.rollout.on_policy_distillation") != std::string::npos;

@@ -1,19 +1,19 @@
-// What slime trains beside rewards: rows that are given, and from a teacher.
+// Converts slime's trainings without rewards, for slime.cpp: fine-tuning on given rows, and distillation.
 #pragma once
 
 #include "convert/table.h"
 
 namespace roll {
 
-/// Whether rollouts are slime's own of fine-tuning. UserError: they are made by other Python, or the loss is another.
+/// Returns true if the rollout function is slime's own for fine-tuning. UserError: a custom rollout function or another
+/// loss.
 bool is_slime_fine_tuning(const Conversion& c);
-/// Rows of messages, whose assistant's turns are learnt; devices and batches must have been set. What is of rewards
-/// goes.
+/// Converts fine-tuning on the assistant's turns of messages, and removes keys of rewards. Devices and batches must
+/// have been set.
 void combine_slime_fine_tuning(Conversion& c);
-/// How far sampling runs ahead of training, where slime's own asynchronous rollout is asked for; devices must have been
-/// set.
+/// Sets how far sampling runs ahead if slime's fully asynchronous rollout is chosen. Devices must have been set.
 void combine_slime_rollout(Conversion& c);
-/// The KL to a teacher, where there is one; all but the roles must have been set.
+/// Sets the KL to a teacher, if there is one. Everything but the roles must have been set.
 void combine_slime_distillation(Conversion& c);
 
 }  // namespace roll

@@ -36,7 +36,7 @@ const char* words_of(Fate fate) {
   return "";
 }
 
-/// Keys of ours that only name something.
+/// Returns true for keys that only name something.
 bool is_name_key(std::string_view ours) {
   return ours == "exp_name" || ours == "output_dir" || ours == "rollout_dump_dir";
 }
@@ -46,12 +46,12 @@ std::string given_as(const ForeignKey& key) {
   return is_override ? key.key + "=VALUE" : "--" + key.key + " VALUE";
 }
 
-/// A name is not worth a variable that must be set.
+/// Returns true if a name is known; a variable that the user would have to set counts as unknown in exp_name.
 bool known_name(const ForeignKey& key, std::string_view ours) {
   return key.unknown.empty() && (ours != "exp_name" || key.value.find(kFromEnvironment) == std::string::npos);
 }
 
-/// Python's and YAML's words as ours; nothing for none.
+/// Returns Python's and YAML's booleans as roll's; "" for None.
 std::string plain(const std::string& value) {
   if (value == "None" || value == "null" || value == "~") return "";
   return value == "True" ? "true" : value == "False" ? "false" : value;
@@ -65,7 +65,7 @@ Conversion::Conversion(const ForeignTrainer& trainer, const std::vector<ForeignK
     const ForeignRow* row = row_of(key.key);
     return row && !std::string_view(row->theirs).ends_with('*') ? std::string(row->theirs) : key.key;
   };
-  for (const ForeignKey& key : keys) given_[name_of(key)] = &key;  // the last counts
+  for (const ForeignKey& key : keys) given_[name_of(key)] = &key;  // the last value wins
   for (const ForeignKey& key : keys)
     if (given_.at(name_of(key)) == &key) tell(key);
   for (const ForeignRow& row : trainer.rows) copy(row);
@@ -125,7 +125,7 @@ void Conversion::copy(const ForeignRow& row) {
   if (!value.empty()) set(row.ours, row.change ? row.change(value) : value, origin(row.theirs));
 }
 
-/// Of a name what is known of it is enough.
+/// Copies the known part of a name.
 void Conversion::copy_name(const ForeignRow& row) {
   const ForeignKey& key = *given_.at(row.theirs);
   std::string rest = key.value, left_out = key.unknown;
@@ -210,7 +210,7 @@ UserError Conversion::refused(const std::string& key, const std::string& what) c
 }
 
 int64_t Conversion::count(const std::string& key) const {
-  constexpr double kMost = 1e6;  // of which three may be multiplied
+  constexpr double kMost = 1e6;  // products of three such numbers fit int64
   const double value = number(key);
   if (value >= 1 && value <= kMost && value == std::floor(value)) return static_cast<int64_t>(value);
   throw user_error("{}: must be a whole number from 1 to {}", said(key), kMost);
@@ -330,7 +330,7 @@ void set_packing(Conversion& conversion, const PackingBudgets& tokens, Roles rol
                         std::max<int64_t>(1, tokens_of(layout + "tensor_model_parallel_size"));
   const int64_t longest =
       std::max(tokens_of("prompt_length") + tokens_of("response_length"), tokens_of("sequence_length"));
-  const int64_t held = (longest + 2 * ranks - 1) / (2 * ranks) * 2 * ranks;  // ranks have equal parts of a sequence
+  const int64_t held = (longest + 2 * ranks - 1) / (2 * ranks) * 2 * ranks;  // ranks hold equal parts of a sequence
   const auto budget = [&](int64_t of_rank) { return fmt::format("{}", std::max(of_rank * tokens.ranks, held)); };
   for (const char* role : roles) {
     const std::string packing = std::string(role) + ".sequence_packing_args.";

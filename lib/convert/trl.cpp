@@ -1,5 +1,5 @@
-// TRL: GRPOConfig and RLOOConfig, as YAML or as flags (--num_generations 8). Batches count completions there, and a
-// step is an update.
+// Table of TRL's GRPOConfig and RLOOConfig, as YAML or flags (--num_generations 8). TRL's batches count completions,
+// and its step is one update.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -147,7 +147,7 @@ constexpr ForeignRow kRows[] = {
     {"config_file", kAutomatic, "roll train -n starts the processes"},
 };
 
-/// TRL's own reward functions as terms of ours; empty: it is none of them.
+/// Returns TRL's own reward functions as roll's terms; "" for other functions.
 std::string term_of(const std::string& function) {
   if (function == "accuracy_reward" || function == "reasoning_accuracy_reward") return "type: math_rule";
   if (function == "think_format_reward") return "type: regex, pattern: '^<think>(?!.*<think>).*</think>'";

@@ -1,5 +1,5 @@
-// What TRL's trainers share: ModelConfig's weights, their numbers and adapters, of the command line and of Python, and
-// of transformers' TrainingArguments the optimizer and the saving.
+// Settings that TRL's trainers share, from the command line or Python: ModelConfig (weights, dtype, adapters), and of
+// transformers' TrainingArguments the optimizer and saving.
 #pragma once
 
 #include "convert/table.h"
@@ -48,7 +48,7 @@
     "optim", Fate::kCombined                                                                         \
   }
 
-/// Rows of what is written when.
+/// Rows of keys for logging, saving and evaluation.
 #define TRL_SAVING_ROWS                                                                                        \
   {"logging_steps", Fate::kCopied, "logging_steps", "10"}, {"save_steps", Fate::kCopied, "save_steps", "500"}, \
       {"save_strategy", Fate::kAutomatic, "save_steps decides"},                                               \
@@ -58,10 +58,10 @@
 
 namespace roll {
 
-/// Adapters of the policy, and how the weights below them are kept. ModelConfig's defaults are rank 16, alpha 32 and
-/// dropout 0.05, where ours are 8, twice the rank and none.
+/// Sets the policy's adapters and the quantisation of its base. ModelConfig's defaults are rank 16, alpha 32, dropout
+/// 0.05; roll's are rank 8, alpha twice the rank, no dropout.
 void set_trl_adapters(Conversion& c);
-/// The numbers of the policy's forward pass, which are also those of `others`.
+/// Sets the dtype of the policy's forward pass, also for the roles `others`.
 void set_trl_dtype(Conversion& c, Roles others);
 
 }  // namespace roll

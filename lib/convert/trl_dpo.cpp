@@ -1,4 +1,4 @@
-// TRL's DPOTrainer: DPOConfig, ModelConfig and the arguments of trl/scripts/dpo.py.
+// Table of TRL's DPOTrainer: DPOConfig, ModelConfig and the arguments of trl/scripts/dpo.py.
 #include <fmt/ranges.h>
 
 #include "convert/adapters.h"

@@ -15,8 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kLossTypes{"grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo"};
 
-/// Truncated completions carry no loss; TRL counts them where it averages over completions, so that its mean is
-/// shorter.
+/// Reports a difference: truncated completions carry no loss, but TRL's mean over completions counts them.
 void tell_truncated(Conversion& c) {
   if (c.is_true("mask_truncated_completions"))
     c.differs("loss: the mean is over responses that carry loss; there truncated ones count, too, as 0");
@@ -44,7 +43,7 @@ void set_aggregation(Conversion& c, const std::string& type) {
   c.set_from("entropy_loss_coef", "entropy_coef");
 }
 
-/// The ratio's range. An upper bound `delta` beyond it works on negative advantages alone, as the dual clip does.
+/// Sets the ratio's range. An upper bound `delta` affects only negative advantages, as the dual clip does.
 void set_ratio_range(Conversion& c) {
   const char* const high = c.text("epsilon_high").empty() ? "epsilon" : "epsilon_high";
   const bool has_delta = !c.text("delta").empty();
@@ -54,7 +53,7 @@ void set_ratio_range(Conversion& c) {
            has_delta ? c.origin({"epsilon", "epsilon_high", "delta"}) : c.origin({"epsilon", "epsilon_high"}));
 }
 
-/// Weights of the trainer's over vLLM's probabilities: cut to their bounds, or 0 outside them.
+/// Sets importance weights, trainer over vLLM: clamped to their bounds, or 0 outside them.
 void combine_correction(Conversion& c) {
   constexpr const char *kOn = "vllm_importance_sampling_correction", *kMode = "vllm_importance_sampling_mode",
                        *kMax = "vllm_importance_sampling_clip_max", *kMin = "vllm_importance_sampling_clip_min",
@@ -84,7 +83,7 @@ void combine_loss(Conversion& c) {
     throw c.refused("loss_type", "a policy loss that is not here");
   set_aggregation(c, type);
   if (type == "cispo") {
-    // TRL's bound is of the weight itself, which may be below 1.
+    // TRL bounds the weight itself; the bound may be below 1.
     c.set("actor_train.pg_variant", "tis", from + ": weights have an upper bound alone");
     c.set("actor_train.tis_lower_bound", "0", "no lower bound there");
     c.set_from("actor_train.tis_upper_bound", c.text("epsilon_high").empty() ? "epsilon" : "epsilon_high");
@@ -105,8 +104,8 @@ void combine_loss(Conversion& c) {
   c.set_from("kl_loss_coef", "beta");
 }
 
-/// RLOOTrainer: the KL is in the reward, and the clipped ratio is that of the whole response. At the policy that
-/// sampled, where the ratio is 1, its gradient is that of the likelihood.
+/// RLOOTrainer puts the KL in the reward and clips the ratio of the whole response. With one update per step the ratio
+/// is 1, so the gradient equals that of the likelihood.
 void combine_rloo(Conversion& c) {
   const std::string from = "RLOOTrainer";
   if (c.is_true("normalize_advantages"))

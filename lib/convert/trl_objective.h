@@ -1,13 +1,13 @@
-// The objectives of TRL's GRPOTrainer and RLOOTrainer: advantages, policy loss, KL, weights against vLLM.
+// Converts the objectives of TRL's GRPOTrainer and RLOOTrainer (advantages, policy loss, KL, correction) for trl.cpp.
 #pragma once
 
 #include "convert/table.h"
 
 namespace roll {
 
-/// Whether the keys are RLOOTrainer's: the program that has them says so, or they are no others'.
+/// Returns true for RLOOTrainer: the program's name says so, or a key is set that only RLOOTrainer has.
 bool is_trl_rloo(const Conversion& c);
-/// UserError: an objective that is not here.
+/// Sets the objective. UserError: roll has no such objective.
 void combine_trl_objective(Conversion& c);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// verl: ppo_trainer.yaml and Hydra's overrides (data.train_batch_size=1024 ...). Batches count prompts there.
+// Table of verl: ppo_trainer.yaml and Hydra's overrides (data.train_batch_size=1024 ...). verl's batches count prompts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -277,7 +277,7 @@ constexpr ForeignRow kRows[] = {
     {"config-path", kNothing, ""},
 };
 
-/// Its settings are the policy's here, but for those that have a row of their own.
+/// The critic uses the policy's settings, except for keys with a row of their own.
 void combine_critic(Conversion& c) {
   const DraftKey* estimator = c.draft.find("adv_estimator");
   if (estimator->value != "gae") return;
@@ -304,7 +304,7 @@ void combine_optimizer(Conversion& c) {
   c.set(args + "adam_beta2", betas.substr(comma + 1, betas.size() - comma - 2), from);
 }
 
-/// Defaults are those of verl's own configurations; another one's keys are not known.
+/// The table holds defaults of verl's own configurations; another configuration is refused.
 void check_configuration(Conversion& c) {
   std::string name = c.text("config-name");
   if (name.ends_with(".yaml")) name.resize(name.size() - 5);
@@ -367,7 +367,7 @@ void combine_verl(Conversion& c) {
   set_roles(c);
 }
 
-/// Rewards had groups of their own before they became one.
+/// Maps the newer `reward` group to the older groups of `rows`.
 const char* renamed(const std::string& key) {
   static constexpr std::pair<const char*, const char*> kNames[] = {
       {"reward.reward_model.enable", "reward_model.enable"},

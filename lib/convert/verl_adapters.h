@@ -1,5 +1,5 @@
-// verl's LoRA. With FSDP it is lora_rank and what stands beside it, handed to PEFT; with Megatron the group `lora`,
-// whose defaults are its own: an alpha of 32 where that of FSDP is 16, and products by Megatron's names.
+// Converts verl's LoRA settings. With FSDP they are lora_rank and its neighbours, passed to PEFT. With Megatron they
+// are the group `lora`, with other defaults (alpha 32 instead of 16) and Megatron's module names.
 #pragma once
 
 #include "convert/table.h"
@@ -25,7 +25,7 @@
 
 namespace roll {
 
-/// Adapters of `role`, from the keys that begin with `model`.
+/// Sets the adapters of `role` from the keys that begin with `model`.
 void set_verl_adapters(Conversion& c, const std::string& model, const char* role);
 
 }  // namespace roll

@@ -8,8 +8,8 @@ namespace roll {
 
 namespace {
 
-/// "0.5_2.0" are bounds of the sampler's over the trainer's probability; one number is the upper one, and its inverse
-/// the lower.
+/// "0.5_2.0": bounds of the sampler's probability over the trainer's. A single number is the upper bound; the lower one
+/// is its inverse.
 void set_rejection(Conversion& c) {
   constexpr const char *kWhat = "algorithm.rollout_correction.rollout_rs",
                        *kBounds = "algorithm.rollout_correction.rollout_rs_threshold";
@@ -30,7 +30,7 @@ void set_rejection(Conversion& c) {
         from);
 }
 
-/// One bound cuts weights (TIS); of two, "0.5_5.0", weights outside become 0 (IcePop).
+/// One bound clamps the weights (TIS); with two, "0.5_5.0", weights outside become 0 (IcePop).
 void set_weights(Conversion& c, const char* weight, const char* bound) {
   const std::string level = c.text(weight), bounds = c.text(bound), is_weight = "train_infer_correction.is_weight.";
   if (level != "token" && level != "sequence") throw c.refused(weight, "must be token or sequence");

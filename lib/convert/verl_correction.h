@@ -1,11 +1,11 @@
-// algorithm.rollout_correction of verl: weights and filters where sampler and trainer disagree on probabilities.
+// Converts verl's rollout_correction for verl.cpp: importance weights and filters for trainer-sampler mismatch.
 #pragma once
 
 #include "convert/table.h"
 
 namespace roll {
 
-/// As train_infer_correction. UserError: a filter or level that is not here, or bounds that are none.
+/// Sets train_infer_correction. UserError: roll has no such filter or level, or the bounds are invalid.
 void combine_verl_correction(Conversion& conversion);
 
 }  // namespace roll

@@ -11,8 +11,8 @@
 
 namespace roll {
 
-/// With policy gradients the advantage of a token is what it adds to the KL, cut to a bound, at the weights of the
-/// update: those that sampled, where a step makes one.
+/// With use_policy_gradient, a token's advantage is its (bounded) part of the KL at the weights of the update; with one
+/// update per step these are the weights that sampled.
 void combine_verl_distillation(Conversion& c) {
   if (!c.is_true("distillation.enabled")) return;
   if (!c.is_true(DISTILL "use_policy_gradient"))

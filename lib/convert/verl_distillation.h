@@ -1,4 +1,4 @@
-// verl's on-policy distillation.
+// Converts verl's on-policy distillation, for verl.cpp.
 #pragma once
 
 #include "convert/table.h"
@@ -22,7 +22,7 @@
 
 namespace roll {
 
-/// The KL to a teacher, where there is one; all but the roles must have been set. UserError: a loss that is not here.
+/// Sets the KL to a teacher if enabled. Everything but the roles must have been set. UserError: roll has no such loss.
 void combine_verl_distillation(Conversion& c);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// The rewards of verl's GDPO, which are numbers of the dict that its reward function gives.
+// Converts the rewards of verl's GDPO for verl.cpp: numbers in the dict that its reward function returns.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace roll {
 
-/// Makes the domain python a sum of terms, one for each of algorithm.gdpo_reward_keys. `function`: FILE:NAME; empty
-/// where none is given. UserError: no keys, no function, or weights of another number.
+/// Makes the domain python a weighted sum with a term for each of algorithm.gdpo_reward_keys. `function`: FILE:NAME, or
+/// empty. UserError: no keys, no function, or the wrong number of weights.
 void set_verl_gdpo_terms(Conversion& c, const std::string& function);
 
 }  // namespace roll

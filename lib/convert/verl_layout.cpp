@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-/// R3: in training tokens go through the experts that the sampler chose.
+/// R3: training routes tokens to the experts that the sampler chose.
 void combine_replay(Conversion& c) {
   for (const char* key :
        {ACTOR "router_replay.mode", ACTOR "megatron.router_replay.mode", ACTOR "veomni.router_replay.mode"}) {

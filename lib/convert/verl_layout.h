@@ -1,11 +1,11 @@
-// verl's sizes of groups of ranks that share a model.
+// Converts verl's parallel sizes, for verl.cpp.
 #pragma once
 
 #include "convert/table.h"
 
 namespace roll {
 
-/// Of all roles; how many ranks share a model that is trained.
+/// Sets the layout of all roles; returns how many ranks share a trained model.
 int64_t set_verl_layout(Conversion& c);
 
 }  // namespace roll

@@ -15,13 +15,13 @@ constexpr const char *kEstimator = "algorithm.adv_estimator", *kLossMode = ACTOR
                      *kAggregation = ACTOR "loss_agg_mode", *kStd = "algorithm.norm_adv_by_std_in_grpo",
                      *kMeanOfMeans = "seq-mean-token-mean";
 
-/// An estimator of verl's. Where a prompt has one response, verl takes nothing off its reward.
+/// verl's estimator. For prompts with one response, verl subtracts no baseline.
 struct Estimator {
   const char* theirs;
   const char* ours;
-  const char* of_one = nullptr;  // ours for groups of one response; nullptr: `ours` has no group or the same rule
+  const char* of_one = nullptr;  // roll's name for groups of one response; "": refused; nullptr: same as `ours`
   bool discounts = false;        // by algorithm.gamma
-  bool penalises_tokens = true;  // a KL in the reward means the same here
+  bool penalises_tokens = true;  // a KL in the reward means the same in roll
 };
 constexpr Estimator kEstimators[] = {
     {.theirs = "gae", .ours = "gae", .discounts = true},
@@ -41,12 +41,12 @@ constexpr Estimator kEstimators[] = {
     {.theirs = "optimal_token_baseline", .ours = "optimal_token_baseline_verl"},
 };
 
-/// A policy loss of verl's.
+/// verl's policy loss.
 struct LossMode {
   const char* theirs;
   const char* variant;              // pg_variant
-  const char* range;                // whose keys clip_ratio_low and _high are; empty: there is none
-  bool averages_responses = false;  // seq-mean-token-mean, whatever loss_agg_mode says
+  const char* range;                // prefix of roll's keys for clip_ratio_low and _high; empty: none
+  bool averages_responses = false;  // always seq-mean-token-mean; ignores loss_agg_mode
 };
 constexpr LossMode kLossModes[] = {
     {.theirs = "vanilla", .variant = "ppo", .range = "pg_clip"},
@@ -85,7 +85,7 @@ bool has_reward_kl(const Conversion& c) {
   return c.is_true("algorithm.use_kl_in_reward") && c.number("algorithm.kl_ctrl.kl_coef") != 0;
 }
 
-/// Whether tokens of one response may have different advantages.
+/// Returns true if tokens of one response may have different advantages.
 bool differs_by_token(const Conversion& c, const Estimator& estimator) {
   const std::string name = estimator.ours;
   if (name == "gae" || name == "optimal_token_baseline_verl") return true;
@@ -119,8 +119,8 @@ void combine_advantages(Conversion& c, const Estimator& estimator) {
   if (c.is_true("algorithm.filter_groups.enable")) set_group_filter(c, c.origin("algorithm.filter_groups.enable"));
 }
 
-/// verl divides by all sequences of the update, and with sum-norm also by loss_scale_factor, else by the longest
-/// response that there may be.
+/// verl divides by the number of sequences of the update; with sum-norm also by loss_scale_factor, or without one by
+/// the longest possible response.
 void set_aggregation(Conversion& c, const LossMode& mode, const Estimator& estimator) {
   const std::string given = c.text(kAggregation), from = c.origin(kAggregation);
   const bool has_others = (c.is_true(ACTOR "use_kl_loss") && c.number(ACTOR "kl_loss_coef") != 0) ||

@@ -1,11 +1,11 @@
-// verl's objective: its advantage estimator, its policy loss with what aggregates it, and its KLs.
+// Converts verl's objective for verl.cpp: advantage estimator, policy loss, aggregation and KLs.
 #pragma once
 
 #include "convert/table.h"
 
 namespace roll {
 
-/// UserError: an objective that is not here, or one of which parts are aggregated in different ways.
+/// Sets the objective. UserError: roll has no such objective, or its parts are aggregated in different ways.
 void combine_verl_objective(Conversion& c);
 
 }  // namespace roll

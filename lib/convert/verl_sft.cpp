@@ -1,5 +1,5 @@
-// verl's fine-tuning: sft_trainer_engine.yaml (verl.trainer.sft_trainer), and sft_trainer.yaml of before
-// (verl.trainer.fsdp_sft_trainer), whose model is model.partial_pretrain.
+// Table of verl's fine-tuning: sft_trainer_engine.yaml (verl.trainer.sft_trainer) and the older sft_trainer.yaml
+// (verl.trainer.fsdp_sft_trainer), which names its model model.partial_pretrain.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -132,12 +132,12 @@ bool is_older(const Conversion& c) {
   return c.is_set("model.partial_pretrain");
 }
 
-/// A key's value, else the default of the trainer that the script starts.
+/// Returns a key's value, else the default of the trainer that the script starts.
 std::string value_of(const Conversion& c, const char* key, const char* now, const char* before) {
   return c.is_set(key) ? c.text(key) : is_older(c) ? before : now;
 }
 
-/// "extra_info" and "['question']" are the column extra_info.question.
+/// Returns the column extra_info.question for "extra_info" and "['question']".
 std::string column_of(const Conversion& c, const char* column, const char* keys) {
   const std::vector<std::string> inside = entries_of(c.text(keys));
   if (inside.size() > 1) throw c.refused(keys, "several keys of a column; name the one that is learnt");
@@ -179,7 +179,7 @@ void combine_schedule(Conversion& c) {
   c.set(SFT_TRAIN "adam_beta2", is_older(c) ? "0.95" : "0.999", "optim.betas' default");
 }
 
-/// Steps, -1 for never, or the end of each pass, which no key here names.
+/// Sets an interval in steps: -1 is never; "after_each_epoch" has no counterpart.
 void set_interval(Conversion& c, const char* key, const char* ours) {
   const std::string interval = c.text(key);
   if (interval != "after_each_epoch") return c.set(ours, steps_or_never(interval), c.origin(key));

@@ -11,7 +11,7 @@ namespace roll {
 
 namespace {
 
-/// Lists are separated by blanks.
+/// Row of words with roll's keys; lists are separated by blanks.
 struct WordRow {
   const char* words;
   const char* keys;
@@ -125,13 +125,13 @@ std::string plain_word(std::string_view word) {
   return plain;
 }
 
-/// Whether a trainer's key ends so; its pattern must say more than "anything".
+/// Returns true if a trainer's key ends with `word`; a bare "*" does not match.
 bool ends_so(const char* theirs, const std::string& word) {
   const std::string key = plain_word(theirs), last = key.substr(key.rfind('.') + 1);
   return last != "*" && matches(word, last.c_str());
 }
 
-/// What is converted has one domain, math_rule.
+/// Replaces the domain name: converted configurations have one domain, math_rule.
 std::string in_any_domain(const std::string& path) {
   constexpr std::string_view kDomain = "rewards.math_rule.";
   return path.starts_with(kDomain) ? "rewards.<name>." + path.substr(kDomain.size()) : path;
@@ -161,7 +161,7 @@ std::optional<ForeignWord> foreign_word(std::string_view word) {
   std::optional<ForeignWord> found;
   for (const ForeignTrainer& trainer : rlvr_trainers())
     for (const ForeignRow& row : trainer.rows)
-      if (ends_so(row.theirs, plain) && (!found || found->keys.empty()))  // better a key than a reason
+      if (ends_so(row.theirs, plain) && (!found || found->keys.empty()))  // prefer a key to a reason
         if (const auto own = word_of(row); own && (!found || !own->keys.empty())) found = own;
   return found;
 }

@@ -1,5 +1,5 @@
-// Words that other trainers have for keys, and people bring along: "lr", "beta", "micro_batch_size". Their tables know
-// most (table.h); here stand those that several keys make together, and what has no home in one trainer.
+// Looks up words that users know from other trainers ("lr", "beta", "micro_batch_size"), to suggest roll's keys. Most
+// come from the trainers' tables (table.h); words.cpp adds combined keys and words of no single trainer.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 namespace roll {
 
 struct ForeignWord {
-  std::vector<std::string> keys;  // of ours, as paths of a training; empty: there is none
-  std::string how;                // what else it takes, or why there is none; may be empty beside keys
+  std::vector<std::string> keys;  // roll's keys, as paths; empty: there is no counterpart
+  std::string how;                // further conditions, or the reason; may be empty if there are keys
 };
 
-/// `word` in upper or lower case, with dashes or underscores; nullopt: nobody's.
+/// Looks up `word`, ignoring case, with dashes or underscores; nullopt if no trainer has it.
 std::optional<ForeignWord> foreign_word(std::string_view word);
 
-/// All that stand here, for tests.
+/// Returns all listed words, for tests.
 std::vector<std::string> listed_foreign_words();
 
 }  // namespace roll

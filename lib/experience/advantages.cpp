@@ -13,8 +13,7 @@
 namespace roll {
 namespace {
 
-/// Calls f(t) for the tokens of response b that the model drew, the last one first: what an environment said between
-/// its turns is no time.
+/// Calls f(t) for each sampled token of a response, last one first; skips the environment's tokens.
 template <class F>
 void backwards(const Experience& experience, int64_t sequence, F&& f) {
   const std::vector<TokenSpan> spans = model_spans(experience, sequence);
@@ -33,7 +32,7 @@ double policy_lambda(const ExperienceConfig& config, int64_t response_length) {
   return std::max(0.0, 1 - 1 / (*config.lambd_alpha * static_cast<double>(response_length)));
 }
 
-/// The responses of all ranks and their groups, each response one action.
+/// Returns of all ranks' responses and their groups' moments; each response is one action.
 struct Bandit {
   std::vector<double> returns;  // [B]
   std::vector<Moments> groups;
@@ -50,7 +49,7 @@ struct Bandit {
   }
 };
 
-/// On all tokens of each response that is here and judged the number f(its place in the part).
+/// Sets all tokens of each judged response here to f(its index in the part).
 template <class F>
 AdvantagesAndReturns on_responses(const Part& part, F&& f) {
   at::Tensor advantages = at::zeros_like(part.here.token_rewards);
@@ -62,8 +61,7 @@ AdvantagesAndReturns on_responses(const Part& part, F&& f) {
   return {advantages, advantages.clone()};
 }
 
-/// Group -> length of its second longest judged response, as far as at least two responses reach; 0 where there is
-/// none.
+/// Returns for each group how many tokens at least two judged responses reach.
 std::map<int64_t, int64_t> second_lengths(const StepFacts& step) {
   std::map<int64_t, int64_t> longest, second;
   for (const ResponseFacts& response : step.responses) {
@@ -119,7 +117,7 @@ AdvantagesAndReturns optimal_token_baseline(const Part& part, const ExperienceCo
   const Experience& e = part.here;
   floats(e.energies, e, "the baseline weighs by energies");
   AdvantagesAndReturns result = discounted_returns(e, config);
-  std::map<int64_t, int64_t> begins;  // group -> first of its tokens, of which it has as many as its longest response
+  std::map<int64_t, int64_t> begins;  // group -> index of its first token in `sums`
   for (const ResponseFacts& response : part.all.responses) {
     int64_t& longest = begins[response.group];
     longest = std::max(longest, response.response_length);
@@ -187,7 +185,7 @@ AdvantagesAndReturns group_policy_gradient(const Part& part, const ExperienceCon
       num_useful += bandit.returns[b] != 0;
       continue;
     }
-    // Exact: returns of float32 that are equal have that number as their mean in float64.
+    // Exact: the float64 mean of equal float32 returns is that number.
     num_useful += bandit.groups[part.all.responses[b].group].squares > 0;
   }
   if (counts_rewards) num_useful = std::max(num_useful, 1.0);
@@ -198,13 +196,13 @@ AdvantagesAndReturns group_policy_gradient(const Part& part, const ExperienceCon
 
 namespace {
 
-/// An estimator that looks at one response at a time.
+/// Adapts an estimator that handles one response at a time.
 template <AdvantagesAndReturns (*estimate)(const Experience&, const ExperienceConfig&)>
 AdvantagesAndReturns alone(const Part& part, const ExperienceConfig& config) {
   return estimate(part.here, config);
 }
 
-/// An estimator of which verl has a rule of its own.
+/// Adapts an estimator that has a variant for verl.
 template <AdvantagesAndReturns (*estimate)(const Part&, const ExperienceConfig&, bool), bool is_verl>
 AdvantagesAndReturns with_rule(const Part& part, const ExperienceConfig& config) {
   return estimate(part, config, is_verl);

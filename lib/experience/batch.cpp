@@ -108,7 +108,7 @@ void add_layout(Batch& batch, const ModelParallel& parallel) {
   for (const char* name : {"response_mask", "labels_mask"})
     if (const auto found = batch.masks.find(name); found != batch.masks.end())
       tokens.labelled.push_back(labelled_slots(layout, tokens, found->second, parallel));
-  if (!layout.tokens.defined()) return;  // as the tokens are
+  if (!layout.tokens.defined()) return;  // same layout as the tokens
   add_bounds(layout);
   tokens.layout = std::make_shared<TokenLayout>(std::move(layout));
 }

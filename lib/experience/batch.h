@@ -1,7 +1,7 @@
-// The sequences of any training: packed tokens, the numbers of their sequences and groups, and masks. Supervised
-// fine-tuning learns from a Batch as it is; an Experience adds what reinforcement learning needs.
-// Plain tensors on the CPU; the trainer selects mini- and micro-batches and moves those to its device.
-// Legend: B sequences, T packed tokens.
+// Training sequences: packed tokens, sequence and group indices, and masks. Supervised fine-tuning trains on a Batch;
+// an Experience adds fields for reinforcement learning. Plain CPU tensors; the trainer selects mini- and micro-batches
+// and moves these to its device.
+// Legend: B sequences, C contexts, T packed tokens.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,60 +18,61 @@
 
 namespace roll {
 
-/// The mask of what fine-tuning learns.
+/// Mask of the tokens that fine-tuning trains on.
 inline constexpr const char* kLabelsMask = "labels_mask";
 
 struct Batch {
   PackedTokens tokens;
-  std::vector<int64_t> sequence_index;      // [B] number in the step's data order, over all ranks
-  std::vector<int64_t> group_index;         // [B] number of the prompt in the step, over all ranks
-  std::map<std::string, at::Tensor> masks;  // [T] float32 by the names of loss_mask_keys: 1 where token t + 1 counts
-  // [T, 2k] float32: a teacher's log-probs of its k likeliest tokens t + 1, among these, and their ids; undefined: none
+  std::vector<int64_t> sequence_index;      // [B] index in the step's data order, over all ranks
+  std::vector<int64_t> group_index;         // [B] index of the prompt in the step, over all ranks
+  std::map<std::string, at::Tensor> masks;  // [T] float32, keyed by loss_mask_keys: 1 if token t + 1 counts
+  // [T, 2k] float32: a teacher's log-probs of its top-k tokens t + 1, normalised over these, then their ids; undefined
+  // if none
   at::Tensor taught{};
-  std::vector<std::pair<WeightRule, at::Tensor>> weights{};          // [T] of a micro-batch, as add_weights() made them
-  std::vector<std::pair<std::vector<float>, at::Tensor>> factors{};  // [C] and [T], as add_factors() made them
+  std::vector<std::pair<WeightRule, at::Tensor>> weights{};          // set by add_weights(): [T] of a micro-batch
+  std::vector<std::pair<std::vector<float>, at::Tensor>> factors{};  // set by add_factors(): [C] and [T]
 
-  /// What to_device() was given, where this is not on the host: what is known there need not be fetched.
+  /// Copy from before to_device(), unset on the host; saves copies from the device.
   std::shared_ptr<const Batch> on_host{};
 
   int64_t num_sequences() const { return tokens.num_sequences(); }
-  /// What losses see: to them each context is a sequence, as ROLL's steps are.
+  /// Returns the token axis for losses, which treat each context as a sequence, like ROLL's steps.
   TokenAxis axis() const;
-  /// [C] from [B]: of each context what its sequence has.
+  /// Returns [C]: for each context the value of its sequence. of_sequences: [B].
   template <class T>
   std::vector<T> on_contexts(const std::vector<T>& of_sequences) const;
-  /// [T, k] int64 of `taught`: the tokens; undefined: none.
+  /// Returns the token ids in `taught`, [T, k] int64; undefined if there are none.
   at::Tensor taught_tokens() const;
-  /// Bug: the batch has no such mask.
+  /// Returns a mask. Bug: the batch has no such mask.
   const at::Tensor& mask(const std::string& name) const;
-  /// The mask on the host.
+  /// Returns a mask on the host.
   const at::Tensor& host_mask(const std::string& name) const { return (on_host ? *on_host : *this).mask(name); }
 };
 
-/// These sequences, in this order (repeats allowed). An empty list gives a batch of no sequences. Bug: an index out of
-/// range.
+/// Returns these sequences in this order; repeats are allowed, and an empty list gives an empty batch. Bug: an index is
+/// out of range.
 Batch select(const Batch& batch, const std::vector<int64_t>& sequence_indices);
 
-/// The weights of a loss, to go to a device with the rest. `counts`: of the whole mini-batch.
+/// Computes a loss's token weights, so that they go to the device with the batch. `counts`: of the whole mini-batch.
 void add_weights(Batch& micro_batch, const std::vector<WeightRule>& rules, const MiniBatchCounts& counts);
 
-/// The batch with its tokens and masks on `device`, sent in one copy, laid out for ranks that share a model; as it is
-/// for a model without data (ops/planned_tensors.h).
+/// Returns the batch on `device`, sent in one copy and laid out for model-parallel ranks. Returns it unchanged for a
+/// CPU or for a model without data (ops/planned_tensors.h).
 Batch to_device(Batch batch, at::Device device, const ModelParallel& parallel);
 
-/// What a model and its losses are told on a device, of a batch that goes there.
+/// Adds the indices that a model and its losses need on a device.
 void add_layout(Batch& batch, const ModelParallel& parallel);
 
-/// The tensors of a batch: tokens, masks and what was added.
+/// Returns the batch's tensors: tokens, masks and added ones.
 std::vector<at::Tensor*> tensors_of(Batch& batch);
 
-/// Number of tokens of each sequence.
+/// Returns each sequence's number of tokens.
 std::vector<int64_t> lengths_of(const Batch& batch);
 
-/// [sum of their lengths] int64: the sequences' indices on the token axis, one sequence after the other.
+/// Returns the sequences' token indices, one sequence after the other: [sum of lengths] int64.
 at::Tensor token_indices(const Batch& batch, const std::vector<int64_t>& sequence_indices);
 
-/// These elements, in this order.
+/// Returns values[i] for each i of `indices`.
 template <class T>
 std::vector<T> picked(const std::vector<T>& values, const std::vector<int64_t>& indices) {
   std::vector<T> result;

@@ -19,7 +19,7 @@ constexpr auto kCompleted = {&Experience::is_weights, &Experience::token_rewards
                              &Experience::returns};
 constexpr auto kCompletedMasks = {"final_response_mask", "positive_response_mask"};
 
-/// `mask` [T] of the chosen sequences alone.
+/// Returns `mask` [T] with the sequences that are not chosen set to 0.
 at::Tensor part_of(const at::Tensor& mask, const Experience& experience, const std::vector<char>& chosen) {
   at::Tensor part = mask.clone();
   for (int64_t b = 0; b < experience.num_sequences(); ++b)
@@ -27,7 +27,7 @@ at::Tensor part_of(const at::Tensor& mask, const Experience& experience, const s
   return part;
 }
 
-/// `metric` says which share of the masked values was clipped.
+/// Clamps values; `metric` is the share of masked values that were clipped.
 at::Tensor clipped(const at::Tensor& values, const at::Tensor& mask, double limit, const char* metric,
                    Metrics& metrics) {
   const at::Tensor outside = values.abs().gt(limit).logical_and(mask.ne(0));
@@ -71,8 +71,8 @@ void make_rewards(Part& part, const ExperienceConfig& config, int64_t num_groups
   if (config.whiten_rewards) e.token_rewards = whiten(e.token_rewards, e.response_mask(), part.ranks);
 }
 
-/// Distillation (Lu et al. 2025, on-policy): a token's advantage is how much likelier the teacher finds it than the
-/// policy; beside rewards, that is added to theirs.
+/// Computes advantages. On-policy distillation (Lu et al. 2025): a token's advantage is the teacher's log-prob less the
+/// policy's, alone or added to that of rewards.
 void make_advantages(Part& part, const ExperienceConfig& config, PartMetrics& metrics) {
   Experience& e = part.here;
   AdvantagesAndReturns raw = config.is_pure_opd ? AdvantagesAndReturns{-e.teacher_kl, -e.teacher_kl}
@@ -85,7 +85,7 @@ void make_advantages(Part& part, const ExperienceConfig& config, PartMetrics& me
     e.advantages = clipped(e.advantages, mask, *config.advantage_clip, "advantage_clip_frac@mean", metrics.of_here);
 }
 
-/// The stages that take their statistics of all sequences of the part.
+/// Runs the stages whose statistics cover all sequences of the part.
 PartMetrics complete_part(Part& part, const ExperienceConfig& config, int64_t num_groups, DomainState& state) {
   PartMetrics metrics;
   mask_samples(part, config, num_groups, metrics);
@@ -94,7 +94,7 @@ PartMetrics complete_part(Part& part, const ExperienceConfig& config, int64_t nu
   return metrics;
 }
 
-/// These sequences of the part, `own` those of them that are here.
+/// Returns a part with these sequences; `own` lists the ones on this rank.
 Part part_of(const Part& whole, const std::vector<int64_t>& sequences, const std::vector<int64_t>& own) {
   std::vector<int64_t> place;
   for (const int64_t b : own) place.push_back(std::ranges::lower_bound(sequences, whole.place[b]) - sequences.begin());
@@ -106,7 +106,7 @@ void clear_completed(Experience& e) {
   for (const auto tensor : kCompleted) e.*tensor = at::Tensor();
 }
 
-/// What was completed of these sequences goes to their places in the whole.
+/// Copies the completed tensors of these sequences into the whole.
 void put_back(const Experience& part, const std::vector<int64_t>& sequences, Experience& whole) {
   const at::Tensor tokens = token_indices(whole, sequences);
   const auto put = [&](const at::Tensor& from, at::Tensor& to) {

@@ -1,4 +1,4 @@
-// Keys that turn rewards into advantages: masks, normalisation, KL in the reward, the estimator.
+// Configuration keys for computing advantages from rewards: masks, normalisation, KL in the reward, the estimator.
 #pragma once
 
 #include <cstdint>
@@ -17,43 +17,43 @@ struct Part;
 struct ExperienceConfig;
 struct AdvantagesAndReturns;
 
-/// Over which responses a reward's mean or deviation is taken.
+/// Responses over which a reward's mean or deviation is taken.
 enum class NormType { kBatch, kGroup, kRunning };
 constexpr auto names_of(NormType) {
   return std::to_array<Named<NormType>>(
       {{NormType::kBatch, "batch"}, {NormType::kGroup, "group"}, {NormType::kRunning, "running"}});
 }
 
-/// How often a trajectory's reward counts in the statistics of GiGPO's episodes.
+/// Weight of a trajectory in GiGPO's group statistics: once per turn, or once.
 enum class EpisodeStatistics { kTurns, kTrajectories };
 constexpr auto names_of(EpisodeStatistics) {
   return std::to_array<Named<EpisodeStatistics>>(
       {{EpisodeStatistics::kTurns, "turns"}, {EpisodeStatistics::kTrajectories, "trajectories"}});
 }
 
-/// Over what rewards are normalised; none: they keep their mean, or their deviation.
+/// Normalisation of rewards; an unset part is not applied.
 struct Normalisation {
   std::optional<NormType> mean, deviation;
 };
 
-/// How advantages come from token rewards: a function and its row, both in advantages.cpp.
+/// Advantage estimator from token rewards: its row and function, both in advantages.cpp.
 struct AdvantageEstimator {
   const char* name;
-  bool needs_values = false;       // of a critic
-  bool reads_energies = false;     // of the forward that gives old log-probs
-  bool separates_rewards = false;  // normalises each part of a reward by itself
-  bool compares_group = false;     // the responses of a prompt with each other
-  bool samples_baseline = false;   // a greedy response to each prompt, whose reward is taken off the others'
-  bool weighs_turns = false;       // of trajectories in environments, each by itself
-  bool discounts = true;           // by gamma; else all tokens of a response have one advantage
+  bool needs_values = false;       // needs a critic
+  bool reads_energies = false;     // needs `energies` from the forward that computes old log-probs
+  bool separates_rewards = false;  // normalises each reward part separately
+  bool compares_group = false;     // compares a prompt's responses
+  bool samples_baseline = false;   // samples a greedy response per prompt, whose reward is subtracted
+  bool weighs_turns = false;       // computes an advantage per turn of a trajectory
+  bool discounts = true;           // by gamma; false: one advantage per response or turn
   bool whitens = false;            // advantages get mean 0 and variance 1
-  Normalisation normalisation{};   // of the rewards, before they become token rewards
-  /// **Collective** over the part's ranks.
+  Normalisation normalisation{};   // applied to rewards before they become token rewards
+  /// Computes advantages and returns. **Collective** over the part's ranks.
   AdvantagesAndReturns (*compute)(const Part& part, const ExperienceConfig& config);
 };
 std::span<const AdvantageEstimator> rows_of(const AdvantageEstimator*);
 
-/// What is judged or weighed as one when sampler and trainer disagree; correction.h.
+/// Unit that is weighted or filtered when sampler and trainer disagree; see correction.h.
 enum class CorrectionLevel { kToken, kSegment, kGeometric, kSequence };
 constexpr auto names_of(CorrectionLevel) {
   return std::to_array<Named<CorrectionLevel>>({{CorrectionLevel::kToken, "token"},
@@ -62,7 +62,7 @@ constexpr auto names_of(CorrectionLevel) {
                                                 {CorrectionLevel::kSequence, "sequence"}});
 }
 
-/// Importance weights on the policy loss; correction.h says of what.
+/// Importance weights on the policy loss; see correction.h.
 struct ImportanceWeights {
   bool enabled = false;
   CorrectionLevel weight_type = CorrectionLevel::kToken;
@@ -73,7 +73,7 @@ struct ImportanceWeights {
   void fields(Keys& v);
 };
 
-/// A filter on the policy loss.
+/// Filter on the policy loss; see correction.h.
 struct CorrectionFilter {
   bool enabled = false;
   CorrectionLevel agg_type = CorrectionLevel::kToken;
@@ -134,15 +134,15 @@ struct ExperienceConfig {
   bool is_pure_opd = false;
   bool use_opd = false;
 
-  /// On-policy distillation: a teacher's KL is in the advantages, or all that is in them.
+  /// Returns true for on-policy distillation: a teacher's KL is added to the advantages or replaces them.
   bool distils() const { return is_pure_opd || use_opd; }
-  /// norm_mean_type and norm_std_type, or what the estimator wants where they are null.
+  /// Returns norm_mean_type and norm_std_type, or the estimator's defaults where they are null.
   Normalisation normalisation() const {
     const auto& [mean, deviation] = adv_estimator->normalisation;
     return {norm_mean_type ? norm_mean_type : mean, norm_std_type ? norm_std_type : deviation};
   }
   bool whitens() const { return whiten_advantages || adv_estimator->whitens; }
-  /// An adaptive coefficient is only ever multiplied: one that starts at 0 stays there.
+  /// Returns false for a coefficient of 0, because the adaptive rule only multiplies it.
   bool penalises_kl() const { return add_token_level_kl && init_kl_coef > 0; }
 
   void fields(Keys& v);

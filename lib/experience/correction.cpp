@@ -11,7 +11,7 @@ namespace roll {
 
 namespace {
 
-/// Per-token numbers of one response, at a level of aggregation: [response_length].
+/// Aggregates values per token of one response at a level: [response_length].
 at::Tensor at_level(const at::Tensor& tokens, CorrectionLevel level) {
   if (level == CorrectionLevel::kToken) return tokens;
   return (level == CorrectionLevel::kSequence ? tokens.sum() : tokens.mean()).expand_as(tokens);
@@ -24,13 +24,13 @@ at::Tensor tokens_of(const at::Tensor& tensor, const std::vector<TokenSpan>& spa
   return at::cat(pieces);
 }
 
-/// Functions of old and sampler's log-probs, response by response.
+/// Functions of old and sampler log-probs, per response.
 class Responses {
  public:
   explicit Responses(Experience& experience) : experience_(experience) {}
 
-  /// A [T] tensor, 0 outside what the model drew, filled from d and the difference of probabilities: response by
-  /// response, or context by context where it has several, or turn by turn where the level is a segment.
+  /// Returns a [T] tensor, 0 outside sampled tokens, with f(old, sampler) applied per context, or per turn at level
+  /// segment.
   template <class F>
   at::Tensor map(CorrectionLevel level, F&& f) const {
     at::Tensor result = at::zeros_like(experience_.old_log_probs);
@@ -77,7 +77,7 @@ at::Tensor inside(const at::Tensor& values, double low, double high) {
   return values.ge(low).logical_and(values.le(high));
 }
 
-/// The weights within their bounds.
+/// Applies the bounds to the weights.
 at::Tensor bounded(const at::Tensor& weights, const ImportanceWeights& config, const at::Tensor& mask,
                    Metrics& metrics) {
   if (!config.upper_bound && !config.lower_bound) return weights;

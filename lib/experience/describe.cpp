@@ -16,7 +16,7 @@ void add_mean_max_min(const std::string& name, const at::Tensor& values, Metrics
   metrics.add(name + "/min@min", values.min().to(at::kDouble).item<double>());
 }
 
-/// A response's length is that of what the model drew; what an environment says before a later turn is its prompt.
+/// Response lengths count sampled tokens; the environment's tokens before later turns count as prompts.
 void add_lengths(const StepFacts& step, Metrics& metrics) {
   std::vector<int64_t> responses, later_prompts;
   for (const ResponseFacts& r : step.responses) {
@@ -30,7 +30,7 @@ void add_lengths(const StepFacts& step, Metrics& metrics) {
   add_mean_max_min("token/total_length", at::tensor(step.lengths(), at::kLong), metrics);
 }
 
-/// 1 - Var(returns - values) / Var(returns); left out where the returns do not vary.
+/// Adds 1 - Var(returns - values) / Var(returns), unless the returns are constant.
 void add_explained_variance(const Part& part, Metrics& metrics) {
   const Experience& e = part.here;
   const Moments returns = masked_moments(e.returns, e.response_mask(), &part.ranks);
@@ -38,8 +38,7 @@ void add_explained_variance(const Part& part, Metrics& metrics) {
   if (returns.squares > 0) metrics.add("critic/explained_variance@mean", 1 - errors.squares / returns.squares);
 }
 
-/// A group teaches where its rewards differ: it is mixed, whatever scale they have. One that agrees is all correct
-/// where its scores are above 0.
+/// A group is mixed if its rewards differ, on any scale; otherwise it is all correct if its scores are above 0.
 void add_groups(const StepFacts& step, int64_t num_groups, Metrics& metrics) {
   const std::vector<char> differ = groups_that_differ(step, num_groups);
   const auto scores = group_moments(column(step.responses, &ResponseFacts::score), step, num_groups);

@@ -1,4 +1,4 @@
-// Metrics of a completed experience, or of a domain's part of it.
+// Computes metrics of a completed experience, or of one domain, for build.cpp.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace roll {
 
-/// The metrics that a rank has of a part.
+/// Metrics of a part on one rank.
 struct PartMetrics {
-  Metrics of_here;  // of its own sequences, to be merged over the ranks
-  Metrics of_all;   // of all sequences, equal on every rank
+  Metrics of_here;  // from this rank's sequences; to be merged over ranks
+  Metrics of_all;   // from all sequences; equal on every rank
 
   void merge(const PartMetrics& other, const std::string& prefix = "") {
     of_here.merge(other.of_here, prefix);
@@ -21,17 +21,17 @@ struct PartMetrics {
   }
 };
 
-/// Histograms of this rank's rewards and advantages (track/histogram.h).
+/// Adds histograms of this rank's rewards and advantages (track/histogram.h).
 void add_histograms(const Experience& here, Metrics& metrics);
 
-/// {score,token/{prompt,response,total}_length}/{mean,max,min} and group/{all_correct,all_incorrect,mixed}_ratio of a
-/// step's responses, and as <domain>/... of each domain with a name.
+/// Returns {score,token/{prompt,later_prompt,response,total}_length}/{mean,max,min} and
+/// group/{all_correct,all_incorrect,mixed}_ratio of a step's responses, and as <domain>/... for named domains.
 Metrics score_metrics(const StepFacts& step, int64_t num_groups);
 
-/// {score,rewards,advantages,returns,critic/values}/{mean,max,min} (score: the verdict; rewards: each sequence's sum of
-/// token rewards; the others: of response tokens), kl where there is a reference, teacher_kl where there are teachers,
-/// critic/explained_variance, group/{all_correct,all_incorrect,mixed}_ratio,
-/// token/{prompt,response,total}_length/{mean,max,min}.
+/// Returns {score,rewards,advantages,returns,critic/values}/{mean,max,min}, kl with a reference, teacher_kl with
+/// teachers, critic/explained_variance, group/{all_correct,all_incorrect,mixed}_ratio,
+/// token/{prompt,later_prompt,response,total}_length/{mean,max,min}. rewards are sums of token rewards per sequence;
+/// advantages, returns and values are per response token.
 /// **Collective** over the part's ranks.
 PartMetrics describe(const Part& part, const ExperienceConfig& config, int64_t num_groups);
 

@@ -12,12 +12,12 @@ namespace roll {
 
 namespace {
 
-/// [T] float32.
+/// Returns [T] float32: 1 for sampled tokens of judged responses.
 at::Tensor make_response_mask(const std::vector<ResponseFacts>& responses) {
   std::vector<float> mask;
   for (const ResponseFacts& r : responses) {
     ROLL_CHECK(r.prompt_length > 0, "the first response token is predicted from a prompt");
-    // Index t is about token t + 1: the prompt's last token predicts the first response token, and the response's last
+    // Index t refers to token t + 1: the prompt's last token predicts the first response token, and the response's last
     // token predicts nothing.
     const auto begin = static_cast<int64_t>(mask.size()) + r.prompt_length - 1;
     mask.resize(mask.size() + r.length());

@@ -1,5 +1,5 @@
-// Means and deviations of masked values, in float64. With `ranks`, of the values of all these ranks together:
-// **Collective** over them.
+// Means and deviations of masked values in float64, for normalising rewards and advantages. With `ranks`, over the
+// values of all these ranks: **Collective** over them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,18 +14,18 @@ struct Moments {
   double mean = 0;
   double squares = 0;  // sum of squared distances from the mean
 
-  double variance() const;   // over n - 1; 0 when count < 2
-  double deviation() const;  // its root
+  double variance() const;   // over n - 1; 0 if count < 2
+  double deviation() const;  // square root of variance()
 };
 
-/// Moments of `values` where `mask` is not 0 (both of one shape, any dtype).
+/// Returns the moments of `values` where `mask` is not 0 (same shape, any dtype).
 Moments masked_moments(const at::Tensor& values, const at::Tensor& mask, Communicator* ranks = nullptr);
 
-/// (x - mean) / sqrt(variance + 1e-8) with the n - 1 variance of the masked values; outside the mask 0.
-/// Values stay as they are (but 0 outside the mask) when fewer than two are masked in. Float32 [T].
+/// Returns (x - mean) / sqrt(variance + 1e-8) inside the mask, with the masked values' n - 1 variance, and 0 outside.
+/// With fewer than two masked values, keeps them unchanged. [T] float32.
 at::Tensor whiten(const at::Tensor& values, const at::Tensor& mask, Communicator& ranks);
 
-/// Moments of every value since the run began (Chan, Golub, LeVeque 1979).
+/// Moments of all values since the run began (Chan, Golub, LeVeque 1979).
 class RunningMoments {
  public:
   void add(const Moments& batch);

@@ -1,6 +1,6 @@
-// The sequences over which statistics are taken: a domain of a step, or all of it. They are distributed over ranks,
-// each of which knows the facts of all and has the tokens of its own. Numbers that all ranks need are float64 and come
-// from few collectives, or from none where one rank has everything.
+// Sequences over which statistics are taken: one domain of a step, or the whole step. Each rank has the tokens of its
+// own sequences and the facts of all. Numbers that all ranks need are float64 and take few collectives, or none on a
+// single rank.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 namespace roll {
 
 struct Part {
-  Experience here;             // the sequences of this rank
-  StepFacts all;               // of every rank
-  std::vector<int64_t> place;  // [sequences of this rank] where each is in `all`
-  Communicator& ranks;         // that share out the part's sequences
+  Experience here;             // sequences of this rank
+  StepFacts all;               // facts of all ranks' sequences
+  std::vector<int64_t> place;  // [sequences of this rank] index in `all`
+  Communicator& ranks;         // ranks that share the part's sequences
 
-  /// A part of which this rank has every sequence.
+  /// Makes a part whose sequences are all on this rank.
   explicit Part(Experience whole);
   Part(Experience own, StepFacts facts, std::vector<int64_t> places, Communicator& among)
       : here(std::move(own)), all(std::move(facts)), place(std::move(places)), ranks(among) {}
 
-  /// From one number for each own sequence to those of all sequences. **Collective** over the ranks.
+  /// Returns one number per sequence of the part, given those of the own sequences. **Collective** over the ranks.
   std::vector<double> all_gather(const std::vector<double>& of_here) const;
-  /// The elements of the own sequences.
+  /// Returns the elements that belong to the own sequences.
   template <class T>
   std::vector<T> own(const std::vector<T>& of_all) const {
     return picked(of_all, place);

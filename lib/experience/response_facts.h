@@ -1,5 +1,5 @@
-// What is known of a response beside its tokens: every rank has these facts of all responses of a step, from which all
-// plans and group statistics follow.
+// Facts of a response besides its tokens. Every rank has the facts of all responses of a step; plans and group
+// statistics are computed from them.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,25 @@
 namespace roll {
 
 struct ResponseFacts {
-  int64_t group = 0;                               // number of the prompt in the step
-  int64_t sample = 0;                              // of the response in its group
+  int64_t group = 0;                               // index of the prompt in the step
+  int64_t sample = 0;                              // index of the response in its group
   int64_t prompt_length = 1, response_length = 0;  // tokens
-  double score = 0;                                // verdict: masks, group statistics and the sign of TOPR read it
-  double reward = 0;                               // the score after penalties: advantages come from it
-  double difficulty = 0;                           // of the prompt's row
-  std::string domain{};                            // of the prompt; "" has no metrics of its own
-  bool is_judged = true;                           // false: no reward could be had; such a response teaches nothing
+  double score = 0;                                // verdict, read by masks, group statistics and TOPR's sign
+  double reward = 0;                               // score after penalties; advantages are computed from it
+  double difficulty = 0;                           // from the prompt's row
+  std::string domain{};                            // prompt's domain; "" gets no separate metrics
+  bool is_judged = true;                           // false: no reward could be obtained; carries no loss
   bool is_truncated = false;                       // finish reason "length"
-  bool is_baseline = false;                        // greedy: only its reward is used, as `baseline` of the others
-  std::optional<double> baseline{};                // reward of the greedy response to the same prompt; none was sampled
-  std::vector<RewardPart> parts{};                 // of the reward, where an estimator wants them
-  Turns turns{};                                   // of a response in an environment
+  bool is_baseline = false;                        // greedy response, used only for the others' `baseline`
+  std::optional<double> baseline{};                // reward of the prompt's greedy response; unset if none was sampled
+  std::vector<RewardPart> parts{};                 // parts of the reward, if the estimator needs them
+  Turns turns{};                                   // turns in an environment
 
   int64_t length() const { return prompt_length + response_length; }
-  /// Tokens of the response that the model drew.
+  /// Returns the number of sampled tokens.
   int64_t num_model_tokens() const;
 
-  /// The form of a message between ranks.
+  /// Serialises the facts as a message between ranks.
   template <class F>
   void fields(F& field) {
     field("group", group), field("sample", sample);
@@ -45,7 +45,7 @@ struct ResponseFacts {
   bool operator==(const ResponseFacts&) const = default;
 };
 
-/// One number or text of each response: column(responses, &ResponseFacts::score).
+/// Returns one field of each response: column(responses, &ResponseFacts::score).
 template <class T>
 std::vector<T> column(const std::vector<ResponseFacts>& responses, T ResponseFacts::*field) {
   std::vector<T> values;
@@ -53,18 +53,18 @@ std::vector<T> column(const std::vector<ResponseFacts>& responses, T ResponseFac
   return values;
 }
 
-/// The responses of each domain.
+/// Returns the indices of each domain's responses.
 std::map<std::string, std::vector<int64_t>> sequences_by_domain(const std::vector<ResponseFacts>& responses);
 
-/// Facts of all responses of a step, group after group, on every rank; their tokens are spread over the ranks.
+/// Facts of all responses of a step, in group order, on every rank; the tokens are spread over the ranks.
 struct StepFacts {
   std::vector<ResponseFacts> responses;
 
   int64_t num_sequences() const { return static_cast<int64_t>(responses.size()); }
-  /// [B] tokens, prompt and response.
+  /// Returns [B] lengths of prompt plus response, in tokens.
   std::vector<int64_t> lengths() const;
   int64_t num_tokens() const;
-  /// As plans see them: a group's responses have one prompt.
+  /// Returns the sizes that plans use: a group's responses share one prompt.
   SequenceSizes sizes() const;
 };
 

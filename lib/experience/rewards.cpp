@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kDeviationEps = 1e-6;
 
-/// Moments for each sequence, under one norm type.
+/// Moments for each sequence under a norm type.
 class NormStatistics {
  public:
   NormStatistics(const StepFacts& step, int64_t num_groups, RunningMoments& running, const Normalisation& types)

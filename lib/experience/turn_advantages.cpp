@@ -13,12 +13,12 @@ namespace {
 
 constexpr double kLeastDeviation = 1e-6;
 
-/// All turns of all judged trajectories of the part, in their order.
+/// Turns of all judged trajectories of the part, in order.
 struct TurnNumbers {
-  std::vector<int64_t> sequence;  // of each turn
-  std::vector<char> is_first;     // of its trajectory
-  std::vector<double> returns;    // discounted over turns
-  std::vector<double> rewards;    // of the whole trajectory
+  std::vector<int64_t> sequence;  // [turn] index of its sequence
+  std::vector<char> is_first;     // [turn] 1 for its trajectory's first
+  std::vector<double> returns;    // [turn] discounted over turns
+  std::vector<double> rewards;    // [turn] reward of its trajectory
   std::vector<uint32_t> states;
 
   TurnNumbers(const StepFacts& step, double gamma) {
@@ -47,8 +47,8 @@ struct TurnNumbers {
   }
 };
 
-/// Values less the mean of those of the same key, over their deviation (n - 1), as `types` says; all of one key where
-/// the type is not the group's. Only `counted` values enter mean and deviation; null: all do.
+/// Normalises values by mean and deviation (n - 1) over values with the same key, or over all if the type is not
+/// kGroup. Only `counted` values enter the statistics; null: all do.
 template <class Key>
 std::vector<double> normalised(const std::vector<double>& values, const std::vector<Key>& keys,
                                const Normalisation& types, const std::vector<char>* counted = nullptr) {
@@ -81,7 +81,7 @@ std::vector<double> normalised(const std::vector<double>& values, const std::vec
 }
 
 AdvantagesAndReturns on_turns(const Part& part, const TurnNumbers& turns, const std::vector<double>& values) {
-  std::map<int64_t, size_t> first;  // turn of each sequence
+  std::map<int64_t, size_t> first;  // sequence -> its first turn
   for (size_t k = 0; k < turns.sequence.size(); ++k) first.try_emplace(turns.sequence[k], k);
   at::Tensor advantages = at::zeros_like(part.here.token_rewards);
   for (int64_t b = 0; b < part.here.num_sequences(); ++b) {

@@ -1,5 +1,4 @@
-// The turns of responses in an environment, as facts: which tokens are the model's, what each turn earned, and what it
-// sees.
+// Turns of a response in an environment: the model's tokens, each turn's reward, and where contexts begin.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +6,12 @@
 
 namespace roll {
 
-/// Tokens [begin, end) of a response are a turn of the model's; those between turns are the environment's, and carry no
-/// loss. A fresh turn has a context of its own: the environment's tokens before it are its prompt, and nothing from
-/// there on sees what was before.
+/// One turn: tokens [begin, end) of the response were sampled; tokens between turns come from the environment and carry
+/// no loss. A fresh turn starts a new context, whose prompt is the environment's tokens before it; it cannot see
+/// earlier tokens.
 struct TurnFact {
   int32_t begin = 0, end = 0;
-  uint32_t state = 0;  // equal where turns began with the same observation
+  uint32_t state = 0;  // equal for turns that began with the same observation
   double reward = 0;
   bool is_fresh = false;
   template <class F>
@@ -23,9 +22,9 @@ struct TurnFact {
   bool operator==(const TurnFact&) const = default;
 };
 
-using Turns = std::vector<TurnFact>;  // of a response, in their order; empty: all of its tokens are the model's
+using Turns = std::vector<TurnFact>;  // turns of a response, in order; empty: all its tokens were sampled
 
-/// Tokens of each context of a prompt and its response; together they are all of them.
+/// Returns the lengths of the contexts of a prompt and its response, in tokens.
 inline std::vector<int64_t> context_lengths(int64_t prompt_length, int64_t response_length, const Turns& turns) {
   std::vector<int64_t> lengths;
   int64_t begin = 0;

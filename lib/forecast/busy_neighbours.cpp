@@ -6,7 +6,7 @@ namespace {
 
 constexpr size_t kNumbers = size_t{1} << 21;  // 8 MB: more than a core's caches
 
-/// Multiplies and adds, over memory that is read and written.
+/// Reads, multiplies and writes memory until stopped.
 void be_busy(const std::stop_token& stop) {
   std::vector<float> numbers(kNumbers, 1);
   while (!stop.stop_requested())

@@ -1,4 +1,4 @@
-// Threads that keep cores and memory as busy as other ranks of a host would, while one is measured.
+// Threads that load cores and memory like the other ranks of a host while one rank is measured (model_trial.h).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class BusyNeighbours {
   explicit BusyNeighbours(int64_t count);
 
  private:
-  std::vector<std::jthread> threads_;  // asked to stop, and joined, where it ends
+  std::vector<std::jthread> threads_;  // stopped and joined by the destructor
 };
 
 }  // namespace roll

@@ -8,19 +8,19 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kPiece_bytes = 64 << 20;  // host_communicator.cpp's
+constexpr int64_t kPiece_bytes = 64 << 20;  // equals the size in host_communicator.cpp
 
 int64_t piece_of(int64_t bytes) {
   return std::min(bytes, kPiece_bytes);
 }
 
-/// Of what all do alike, a rank gets as much as it sends.
+/// Returns the cost of a symmetric collective, in which each rank receives as much as it sends.
 Cost both_ways(int64_t bytes, int64_t message) {
   return {bytes, bytes, message};
 }
 
-/// One piece through host memory: small ones go to everyone, in large groups by way of the first rank; of larger ones
-/// each rank owns a slice.
+/// All-reduces one piece through host memory. Small pieces go to everyone, in large groups through the first rank;
+/// larger ones are reduced in slices, one per rank.
 Cost reduce_piece(Member own, int64_t count, int64_t element) {
   const int64_t bytes = count * element;
   if (bytes <= kSmall_bytes)

@@ -23,10 +23,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kMostBytes = 4e9;         // of weights, which are read in some seconds
-constexpr int64_t kMostTrajectories = 32;  // or one group
+constexpr double kMostBytes = 4e9;         // bytes of weights; more would load too slowly
+constexpr int64_t kMostTrajectories = 32;  // but at least one group
 
-/// The policy's folder, where its weights can be tried.
+/// Returns the policy's folder if its weights are present and small enough.
 std::optional<fs::path> tried_folder(const Config& config, at::ScalarType dtype) {
   const auto folder = find_model_folder(*config.actor_train.model_args.model_name_or_path);
   if (!folder) return {};

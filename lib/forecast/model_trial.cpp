@@ -21,21 +21,21 @@ namespace roll {
 
 namespace {
 
-constexpr double kPeak_s = 0.05, kMicroBatch_s = 0.4, kPrompts_s = 0.5;  // the last two: about, at the peak
+constexpr double kPeak_s = 0.05, kMicroBatch_s = 0.4, kPrompts_s = 0.5;  // the last two: approximate, at peak speed
 constexpr int64_t kTriedLayers = 5;
 constexpr int64_t kMostVocabulary = 1 << 15, kLeastTokens = 64, kMostTokens = 4096;
-constexpr int64_t kNewTokens = 12;        // after each trial prompt, once all have begun
-constexpr double kBytesOfParameter = 16;  // in training: weight, gradient, two moments, of 4 bytes each
-constexpr double kMemoryShare = 0.5;      // of what is free
-constexpr double kEnough_s = 0.5;         // of repeating what is quick, between so many times:
+constexpr int64_t kNewTokens = 12;        // per trial prompt, after all have begun
+constexpr double kBytesOfParameter = 16;  // in training: weight, gradient and two moments, 4 bytes each
+constexpr double kMemoryShare = 0.5;      // share of free memory
+constexpr double kEnough_s = 0.5;         // time to repeat quick runs, within these counts:
 constexpr int64_t kLeastRuns = 3, kMostRuns = 9;
 
-/// The first layers of the model, over a part of its vocabulary.
+/// Returns the model's first layers, with part of its vocabulary.
 ModelSpec thin(ModelSpec spec, int64_t layers) {
   spec.num_layers = layers;
   spec.keyless_layers = std::min(spec.keyless_layers, layers - 1);
   spec.vocab_size = std::min(spec.vocab_size, kMostVocabulary);
-  spec.quantised.reset();  // random weights have no codes
+  spec.quantised.reset();  // random weights are not quantised
   spec.bitsandbytes.reset();
   return spec;
 }
@@ -46,8 +46,7 @@ bool fits(const TriedModel& model, int64_t layers) {
          kMemoryShare * static_cast<double>(free);
 }
 
-/// Of the second of thin models: a few, as what the first one lacks of them speaks for all others, and each kind, as
-/// far as memory allows.
+/// Returns the number of layers of the larger trial: a few, and at least one of each kind, as far as memory allows.
 int64_t tried_layers(const TriedModel& model) {
   std::vector<double> costs;
   for (const Layer& layer : model.spec.layers())
@@ -60,7 +59,7 @@ int64_t tried_layers(const TriedModel& model) {
   return layers;
 }
 
-/// Seconds that grow with work, from measurements of one or two amounts of it.
+/// Extrapolates seconds linearly over work, from one or two measurements.
 class Growth {
  public:
   void add(double work, double seconds) { points_.push_back({work, seconds}); }
@@ -68,7 +67,7 @@ class Growth {
     const auto [first, first_s] = points_.front();
     const auto [last, last_s] = points_.back();
     if (last <= first) return first_s * work / first;
-    // Noise never makes more work cheaper than a quarter of what the larger trial took for it.
+    // Limits the effect of noise: the slope is at least a quarter of the larger trial's mean.
     const double slope = std::max((last_s - first_s) / (last - first), last_s / last / 4);
     return last_s + slope * (work - last);
   }
@@ -80,7 +79,7 @@ class Growth {
   std::vector<Point> points_;
 };
 
-/// The least of what some runs say, without the first one's: other work of the machine only ever makes them slower.
+/// Returns the least time of several runs after a warm-up; other load only makes runs slower.
 double least_of(const std::function<double()>& run) {
   run();
   const Stopwatch watch;
@@ -90,7 +89,7 @@ double least_of(const std::function<double()>& run) {
   return least;
 }
 
-/// Parameters, by whose number an update grows.
+/// Returns the number of trained parameters, which determines the time of an update.
 double num_trained(const ModelSpec& spec) {
   double trained = 0;
   for (const ParameterShape& parameter : trained_of(spec, policy_parameters(spec)))
@@ -98,7 +97,7 @@ double num_trained(const ModelSpec& spec) {
   return trained;
 }
 
-/// Sequences of the wanted length, of about so many tokens.
+/// Returns sequences of the wanted length with about `tokens` tokens in all.
 PackedTokens micro_batch(const TriedModel& model, const TrainingShape& shape, int64_t tokens) {
   const int64_t length = std::clamp<int64_t>(shape.length, 2, tokens);
   std::vector<std::vector<int64_t>> sequences(std::max<int64_t>(1, tokens / length));
@@ -187,7 +186,7 @@ SamplingSpeed try_sampling(const TriedModel& model, const SamplingShape& shape) 
       best_matmul_peak(model.device, model.dtype, kPeak_s)};
   const double token_flops = thin(model.spec, most_layers).forward_flops(kLeastTokens, 1) / kLeastTokens;
   const auto affordable = static_cast<int64_t>(kPrompts_s * speed.peak.flops_per_s / token_flops) / shape.slots;
-  // A state cannot begin where another prompt's is: sequences with states begin one after the other.
+  // Sequences with recurrent states start one after the other, so they need more steps.
   const BenchShape bench{.batch = shape.slots,
                          .prompt_tokens = std::clamp<int64_t>(affordable, 8, context),
                          .new_tokens = kNewTokens + (model.spec.delta ? shape.slots : 0)};

@@ -1,6 +1,6 @@
-// How fast this machine computes a model of some shape. Two random models are tried that have a few of its layers and a
-// part of its vocabulary; the second has more layers, and what these take speaks for all that are left out. So nothing
-// is loaded, and a trial takes a second or two whatever the model's size.
+// Measures how fast this machine trains and samples a model of a given shape, for time_forecast.h. Times two random
+// models with few layers and part of the vocabulary, and extrapolates from their difference to all layers. Loads no
+// weights, and takes a second or two for any size.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -19,28 +19,28 @@ struct TriedModel {
   at::ScalarType dtype = at::kFloat;
 };
 
-/// Whether this machine has the memory for two layers of it in training.
+/// Returns true if two layers of the model fit into half of the free memory for training.
 bool can_be_tried(const TriedModel& model);
 
-/// Sequences that are trained on together.
+/// Sequences trained together.
 struct TrainingShape {
-  int64_t length = 0;          // tokens of a sequence
-  int64_t tokens = 0;          // of a micro-batch
-  Recomputation recomputes{};  // what backward computes again counts as work
-  bool has_head = true;        // a critic has none
+  int64_t length = 0;          // tokens per sequence
+  int64_t tokens = 0;          // per micro-batch
+  Recomputation recomputes{};  // recomputation in backward counts as work
+  bool has_head = true;        // false for a critic
 };
 
 struct TrainingSpeed {
   double forward_flops_per_s = 0;   // without gradient
   double training_flops_per_s = 0;  // forward and backward
-  double update_s = 0;              // the gradient's norm and the optimizer, of all that is trained
+  double update_s = 0;              // gradient norm and optimizer, all trained parameters
 };
 
 TrainingSpeed try_training(const TriedModel& model, const TrainingShape& shape);
 
 struct SamplingShape {
-  int64_t slots = 1;    // sequences at once
-  int64_t context = 0;  // tokens of a sequence, in the mean
+  int64_t slots = 1;    // concurrent sequences
+  int64_t context = 0;  // mean tokens per sequence
   bool int8_weights = false;
   SamplingSettings draws{};
 };
@@ -48,7 +48,7 @@ struct SamplingShape {
 struct SamplingSpeed {
   double prompt_flops_per_s = 0;
   MachineSpeed peak{};
-  double decoding_share = 1;  // of what that peak allows
+  double decoding_share = 1;  // speed as a share of the peak's bound
 };
 
 SamplingSpeed try_sampling(const TriedModel& model, const SamplingShape& shape);

@@ -12,7 +12,7 @@ namespace {
 
 using RoleShape = std::pair<std::vector<int>, MeshShape>;
 
-/// The distinct meshes of a run; the sampler's has no context ranks.
+/// Returns the distinct meshes of a run; the sampler's has no context ranks.
 std::set<RoleShape> meshes_of(const Config& config) {
   std::set<RoleShape> meshes;
   for (const auto& [name, worker] : placed_roles(config)) {
@@ -23,7 +23,7 @@ std::set<RoleShape> meshes_of(const Config& config) {
   return meshes;
 }
 
-/// The distinct sets of ranks, but not all of them, that have a communicator of their own.
+/// Returns the distinct proper subsets of ranks that have a communicator.
 std::set<std::vector<int>> sets_of(const Config& config, const std::set<RoleShape>& meshes, int64_t num_ranks) {
   std::set<std::vector<int>> sets;
   for (const auto& [ranks, shape] : meshes) sets.insert(ranks);
@@ -38,7 +38,7 @@ int64_t most_sockets(const Config& config, int64_t num_ranks) {
   const auto meshes = meshes_of(config);
   std::vector<int64_t> sockets(num_ranks, num_ranks - 1);
   for (const auto& ranks : sets_of(config, meshes, num_ranks)) {
-    // Those outside are a group as well.
+    // The remaining ranks form a group too.
     for (int64_t rank = 0; rank < num_ranks; ++rank) {
       const bool is_in = std::ranges::binary_search(ranks, static_cast<int>(rank));
       sockets[rank] += (is_in ? std::ssize(ranks) : num_ranks - std::ssize(ranks)) - 1;

@@ -1,12 +1,12 @@
-// How many TCP connections a rank keeps open.
+// Counts the TCP connections that a rank keeps open, for simulation.h.
 #pragma once
 
 #include "forecast/simulated_world.h"
 
 namespace roll {
 
-/// Over sockets: one to each other rank of each of its groups, which are those of dist/mesh.h and of the movers of
-/// weights. Of the rank that has most.
+/// Returns the connections of the rank with most, over sockets: one to each other rank of each of its groups, those of
+/// dist/mesh.h and of weight sync.
 int64_t most_sockets(const Config& config, int64_t num_ranks);
 
 }  // namespace roll

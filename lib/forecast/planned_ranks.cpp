@@ -14,15 +14,15 @@ namespace roll {
 
 namespace {
 
-/// A group as the world that is asked for has it, and those that it is split into, in turn.
+/// Group of the asked world, with the groups split from it, in order.
 struct AskedGroup {
   std::string name;
   std::vector<int> members;  // ranks of the world
   Member own{};
   std::vector<std::shared_ptr<AskedGroup>> parts;
 
-  /// Of what a collective moves, what passes between hosts: to all alike, or along NCCL's rings, which leave a host
-  /// once.
+  /// Returns the share of a collective's bytes that crosses hosts. Host path: equal traffic to all ranks; NCCL: rings
+  /// that leave each host once.
   double far_share(Path path, int64_t ranks_per_host) const {
     const int64_t host = members[own.index] / ranks_per_host;
     const auto begin = std::ranges::lower_bound(members, host * ranks_per_host);
@@ -33,14 +33,14 @@ struct AskedGroup {
   }
 };
 
-/// The ranks of a planned group.
+/// Ranks of a planned group.
 struct PlannedGroup {
-  std::vector<int> members;  // planned ranks of the world
-  std::vector<int> places;   // of each among those that run; -1: it does not
+  std::vector<int> members;  // ranks in the planned world
+  std::vector<int> places;   // [member] index among the running ranks; -1: does not run
 };
 
-/// What running ranks give each other goes over a communicator of theirs (dist/thread_ranks.h); without one, this only
-/// makes groups.
+/// Counts collectives and passes real data between running ranks over their own communicator (dist/thread_ranks.h). If
+/// `running` is null, it can only split groups.
 class PlannedCommunicator : public ImmediateCommunicator {
  public:
   PlannedCommunicator(Membership own, std::shared_ptr<AskedGroup> asked, PlannedGroup group,
@@ -103,7 +103,7 @@ class PlannedCommunicator : public ImmediateCommunicator {
   }
 
   void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) override {
-    // A model that more ranks share out is the same model; a number that each has is one more number.
+    // Model shards shrink with more ranks, but host values (one per rank) do not.
     const int64_t mine = tensor.is_meta() ? bytes_of(all) / asked_->own.size : bytes_of(tensor);
     count("all_gather", path_of(tensor), all_gather_cost(asked_->own, mine));
     if (tensor.is_meta()) return;
@@ -123,15 +123,15 @@ class PlannedCommunicator : public ImmediateCommunicator {
 
   void all_to_all_dense(const at::Tensor& out, at::Tensor& in, std::string_view name) override {
     if (path_of(out) == Path::kHost) return Communicator::all_to_all_dense(out, in, name);
-    count("all_to_all", Path::kDevice, reduce_scatter_cost(asked_->own, bytes_of(out)));  // as many bytes
+    count("all_to_all", Path::kDevice, reduce_scatter_cost(asked_->own, bytes_of(out)));  // same byte count
   }
 
   void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                       std::string_view name) override {
-    // NCCL's ranks first agree on where their tensors are.
+    // NCCL's ranks first agree on the devices of their tensors.
     if (world_.path == Path::kDevice) count("all_reduce", Path::kHost, all_reduce_cost(asked_->own, Path::kHost, 1, 8));
     count_messages(out, in);
-    if (out.front().is_meta()) return;  // else all ranks' have data
+    if (out.front().is_meta()) return;  // otherwise all ranks have data
     std::vector<at::Tensor> sent(running_->size()), received(running_->size());
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank()) continue;
@@ -139,7 +139,7 @@ class PlannedCommunicator : public ImmediateCommunicator {
         if (!out[peer].is_meta()) sent[group_.places[peer]] = out[peer];
         if (!in[peer].is_meta()) received[group_.places[peer]] = in[peer];
       } else if (in[peer].numel() > 0 && !in[peer].is_meta()) {
-        in[peer].view({-1}).view(at::kFloat).fill_(1);  // so that no mask is empty
+        in[peer].view({-1}).view(at::kFloat).fill_(1);  // nonzero, so that no mask is empty
       }
     }
     running_->exchange(sent, received, name);
@@ -147,7 +147,7 @@ class PlannedCommunicator : public ImmediateCommunicator {
 
  private:
   static int64_t bytes_of(const at::Tensor& tensor) { return static_cast<int64_t>(tensor.nbytes()); }
-  /// Of all that are asked for, where these are of the planned ones.
+  /// Scales the byte count from the planned to the asked group.
   int64_t bytes_of(const std::vector<std::string>& all) const {
     int64_t bytes = 0;
     for (const std::string& one : all) bytes += std::ssize(one);
@@ -179,7 +179,7 @@ class PlannedCommunicator : public ImmediateCommunicator {
     counted_.add(traffic().key(asked_->name, operation), {flow(cost.sent), flow(cost.received), times()}, cost.message);
   }
 
-  /// To and from all peers: one call, and one entry, as plans have millions of messages.
+  /// Counts the messages to and from all peers as one call and one entry; plans have millions of messages.
   void count_messages(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in) {
     Moved all{.calls = times()};
     int64_t largest = 0;

@@ -1,7 +1,7 @@
-// Ranks that run a step's own code without a machine: each is a thread (dist/thread_ranks.h) whose communicator counts
-// what its collectives would make it send and get (collective_cost.h). Numbers and bytes in host memory pass between
-// them, so that all ranks take the branches that they would; tensors without data (ops/planned_tensors.h) are only
-// counted.
+// Runs the code of a step on planned ranks, without a machine. Each rank is a thread (dist/thread_ranks.h) whose
+// communicator counts the bytes that its collectives would send and receive (collective_cost.h). Data in host memory is
+// sent for real, so that all ranks take the right branches; tensors without data (ops/planned_tensors.h) are counted
+// only.
 #pragma once
 
 #include <functional>
@@ -15,25 +15,26 @@
 
 namespace roll {
 
-/// A world, and the smaller one whose ranks stand for its own: there they have the same places, and groups of the size
-/// that the world has.
+/// Simulated ("asked") world, and a smaller planned world whose ranks stand for its ranks. They keep their places in
+/// their groups; collectives count with the asked world's group sizes.
 struct PlannedWorld {
-  std::vector<int> asked_rank;  // of each planned rank
+  std::vector<int> asked_rank;  // [planned rank] the asked rank that it stands for
   int64_t num_asked = 1;
-  Path path = Path::kHost;  // of tensors without data
+  Path path = Path::kHost;  // path of tensors without data
   int64_t ranks_per_host = 8;
-  std::vector<int> running;  // planned ranks that run, ascending; of the others only AbsentWords are known
+  std::vector<int> running;  // planned ranks that run, ascending; others contribute only AbsentWords
 
   int64_t num_planned() const { return std::ssize(asked_rank); }
   int64_t host_of(int planned_rank) const { return asked_rank[planned_rank] / ranks_per_host; }
 };
 
-/// What a planned rank that does not run says where all gather bytes; empty: what the first one that runs says.
+/// Returns the bytes that a planned rank that does not run contributes to all_gather_bytes; empty: those of the first
+/// running rank.
 using AbsentWords = std::function<std::string(int planned_rank, std::string_view name)>;
 
-/// Runs `body(rank, world, traffic)` on each running rank, whose communicator puts what it counts into `traffic`.
-/// `make_groups` splits the world that is asked for as `body` does its own, before all else. The first error of a body
-/// is thrown. Bug: ranks in different collectives, or all waiting for others.
+/// Runs `body(rank, world, traffic)` on each running rank and counts its communication in `traffic`. First calls
+/// `make_groups`, which splits the asked world in the same order as `body` splits the planned one. Throws the first
+/// error of a body. Bug: ranks are in different collectives, or all wait for others.
 void run_planned_ranks(const PlannedWorld& world, const std::function<void(Communicator& asked)>& make_groups,
                        const AbsentWords& absent,
                        const std::function<void(int rank, Communicator& world, RankTraffic& traffic)>& body);

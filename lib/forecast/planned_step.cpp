@@ -21,7 +21,7 @@ namespace roll {
 
 namespace {
 
-/// What a rank has of a step, as if it was sampled: scores differ within a group, so that it teaches something.
+/// Returns a rank's records as if sampled. Scores differ within a group, so that advantages are not 0.
 std::vector<RolloutRecord> records_of(const ThinStep& step, const std::vector<int64_t>& share, const Config& config) {
   const bool with_baselines = config.experience.adv_estimator->samples_baseline;
   std::vector<RolloutRecord> records;
@@ -31,8 +31,7 @@ std::vector<RolloutRecord> records_of(const ThinStep& step, const std::vector<in
     record.group_index = s / step.group_size;
     record.sample_index = s % step.group_size;
     record.domain = step.domain_of_group[record.group_index];
-    // Nobody reads the ids but to see what is alike: a group has one prompt, no two other contexts have a token in
-    // common.
+    // Ids matter only for prefix sharing: a group shares its prompt, and all other contexts have no common token.
     record.prompt_ids.assign(step.prompt_lengths[s], record.group_index);
     record.response_ids.assign(step.response_lengths[s], step.num_groups() + s);
     record.log_probs.assign(step.response_lengths[s], 0);
@@ -61,7 +60,7 @@ std::vector<RolloutRecord> records_of(const ThinStep& step, const std::vector<in
   return records;
 }
 
-/// Without data.
+/// Returns the roles' models without data.
 RoleModels planned_models(const Config& config, const RoleShapes& shapes, at::Device device) {
   RoleModels planned;
   for (const auto& [role, worker] : learning_roles(config))
@@ -69,7 +68,7 @@ RoleModels planned_models(const Config& config, const RoleShapes& shapes, at::De
   return planned;
 }
 
-/// What a rank computes of a role's model: all, or its stage.
+/// Returns the FLOPs of a rank's part of a role's model: all layers, or its stage's.
 ForwardFlops flops_of(const ModelSpec& spec, const PipelineStage* stage) {
   if (!stage) return ForwardFlops(spec);
   const std::vector<Layer> all = spec.layers();
@@ -78,8 +77,8 @@ ForwardFlops flops_of(const ModelSpec& spec, const PipelineStage* stage) {
   return {spec, own, stage->is_first(), stage->is_last()};
 }
 
-/// The model's function, which also counts what it computes of a micro-batch: `times` forward ones, shared by the
-/// context and tensor ranks of `role`. Of interleaved stages the first chunk's pass stands for all.
+/// Wraps a model's function to count FLOPs per micro-batch: `times` forwards, divided by the context and tensor ranks
+/// of `role`. With interleaved stages, counts all chunks in the first chunk's pass.
 template <class R, class B, class Model>
 void count_flops(std::function<R(const B&)>& forward, const Model& model, bool gives_values, double times,
                  const RoleMesh& role, const std::string& phase, PlannedWork& work) {
@@ -99,7 +98,7 @@ void count_flops(std::function<R(const B&)>& forward, const Model& model, bool g
   };
 }
 
-/// One rank of a run.
+/// One rank of a planned run.
 class PlannedRank {
  public:
   PlannedRank(const SimulatedWorld& world, const ThinStep& step, const Distribution& holders, Communicator& ranks,
@@ -117,7 +116,7 @@ class PlannedRank {
                           mesh_of_, at::kMeta)),
         trainer_(settings_, counted_models(work), role_losses(settings_), mesh_of_, log_) {}
 
-  /// Makes what only a run's first step makes.
+  /// Makes what only the first step of a run makes.
   void prepare() {
     if (!config_.rollout_replay) prepare_updates(roles_, mesh_of_, ranks_.traffic());
   }
@@ -179,7 +178,7 @@ class PlannedRank {
   const ThinStep& step_;
   const Distribution& holders_;
   Communicator& ranks_;
-  std::ostringstream lines_;  // that nobody reads
+  std::ostringstream lines_;  // discarded
   Log log_;
   Meshes meshes_;
   const StepSettings settings_;

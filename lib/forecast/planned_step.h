@@ -1,5 +1,5 @@
-// A step of reinforcement learning by the code that trains, on ranks and models that are only planned: what it makes
-// them send each other, and compute.
+// Runs the training code of a step on planned ranks and models, and counts what they send and compute; for
+// step_forecast.h.
 #pragma once
 
 #include <map>
@@ -12,15 +12,15 @@
 
 namespace roll {
 
-/// What one rank sends, and what its models compute.
+/// Traffic and FLOPs of one rank in a step.
 struct PlannedWork {
   RankTraffic traffic;
   std::map<std::string, double> flops;   // by phase
-  std::map<std::string, double> passes;  // forward, by phase
+  std::map<std::string, double> passes;  // number of forwards, by phase
 };
 
-/// Of each running rank: a step as after the first one of a run, from the end of the one before. `holders`: who has
-/// sampled, or reads, which sequences; one planned rank each. What sampling computes is left out.
+/// Returns the work of each running rank in a step after a run's first, counted from the end of the step before.
+/// `holders`: which planned rank has sampled, or reads, which sequences. The FLOPs of sampling are not counted.
 std::vector<PlannedWork> run_planned_step(const SimulatedWorld& world, const ThinStep& step,
                                           const Distribution& holders);
 

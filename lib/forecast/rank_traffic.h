@@ -1,4 +1,4 @@
-// What one rank sends and gets in a step, by the keys of dist/traffic.h: "train_actor/tp/all_gather".
+// Bytes that one rank sends and receives in a step, by the keys of dist/traffic.h: "train_actor/tp/all_gather".
 #pragma once
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 
 namespace roll {
 
-/// Bytes that a rank moves in one direction.
+/// Bytes moved in one direction.
 struct Flow {
   int64_t bytes = 0;
-  double far_bytes = 0;  // of them between hosts
+  double far_bytes = 0;  // part of `bytes` that crosses hosts
 
   Flow& operator+=(const Flow& more) {
     bytes += more.bytes;
@@ -20,15 +20,15 @@ struct Flow {
   }
 };
 
-/// What a rank's links carry, both directions at once.
+/// Bytes on a rank's links, in both directions.
 struct Moved {
   Flow sent, received;
-  int64_t calls = 0;  // collectives
+  int64_t calls = 0;  // number of collectives
 };
 
 struct RankTraffic {
-  std::map<std::string, Moved> moved;  // keys under which nothing moves are not there
-  int64_t largest_message = 0;         // of what is sent to one rank without a break
+  std::map<std::string, Moved> moved;  // keys without traffic are left out
+  int64_t largest_message = 0;         // largest message to one rank, bytes
   std::string largest_key;
 
   void add(const std::string& key, const Moved& more, int64_t message) {

@@ -9,11 +9,11 @@ namespace roll {
 
 namespace {
 
-/// More do not run, and fewer where each goes through many tokens of a step: about a microsecond each, and 200 bytes.
+/// At most so many ranks run, fewer if each has many tokens (about 1 us and 200 bytes per token).
 constexpr int64_t kMostRunning = 32, kMostTokens = 4'000'000;
 
-/// Ranks of a pipeline need what those of its other stages compute. What one role brings may be part of a pipeline of
-/// another's.
+/// Adds the other stages of running ranks' pipelines, which these wait for. Repeats, because the added ranks may belong
+/// to other roles' pipelines.
 void add_other_stages(const Config& config, std::map<int, double>& running) {
   for (size_t before = 0; before != running.size();) {
     before = running.size();

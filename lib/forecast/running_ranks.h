@@ -1,4 +1,4 @@
-// Which planned ranks run in a forecast, where so many would take too long.
+// Chooses which planned ranks run in a simulation (simulation.h), because running all would take too long.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace roll {
 
-/// Tokens that a rank goes through at most for one role.
+/// Returns the mean tokens per rank for the role with the fewest data-parallel ranks.
 int64_t tokens_of_rank(const Config& config, const ThinStep& step);
 
-/// The planned ranks that run, and for how many each of them stands: all where that is little work. Else of each class
-/// of ranks that has the same roles one more of those that share a model, beside first ones of such about as large a
-/// part; and the first ranks of all roles, which speak for them.
+/// Maps each planned rank that runs to the number of ranks it stands for. Runs all ranks if that is cheap. Otherwise,
+/// per class of ranks with the same roles, runs first ranks of evenly spaced model replicas, and one other rank. The
+/// first rank of each role runs too.
 std::map<int, double> running_ranks(const Config& config, int64_t num_ranks, const ThinStep& step);
 
 }  // namespace roll

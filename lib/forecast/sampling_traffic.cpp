@@ -14,11 +14,11 @@ void add_sampling_traffic(const Transformer& model, bool on_device, Communicator
   if (tp.size() == 1) return;
   int64_t computed = 0, logits = 0, last_group = -1;
   for (const int64_t s : sequences) {
-    bool is_shared = s / step.group_size == last_group;  // its prompt, from whose logits the group's first tokens are
+    bool is_shared = s / step.group_size == last_group;  // later responses of a group reuse the prompt and its logits
     last_group = s / step.group_size;
     for (const ThinTurn& turn : step.turns_of(s)) {
       const int64_t after_first = std::max<int64_t>(0, turn.said - 1);
-      const int64_t last_drawn = turn.before > 0 ? 1 : 0;  // nobody computes it until its context goes on
+      const int64_t last_drawn = turn.before > 0 ? 1 : 0;  // computed only when its context continues
       computed += after_first + last_drawn;
       logits += after_first;
       if (std::exchange(is_shared, false)) continue;
@@ -33,11 +33,11 @@ void add_sampling_traffic(const Transformer& model, bool on_device, Communicator
     tp.count_times(times * (2 * spec.num_layers + 1));
     tp.all_reduce_sum(hidden, "activations");
   };
-  const int64_t vocab = (spec.vocab_size + tp.size() - 1) / tp.size();  // of a rank
+  const int64_t vocab = (spec.vocab_size + tp.size() - 1) / tp.size();  // per rank
   const auto gather = [&](int64_t tokens, int64_t times) {
     tp.count_times(times);
     if (on_device) {
-      const int64_t rows = (tokens + tp.size() - 1) / tp.size();  // that a rank draws from
+      const int64_t rows = (tokens + tp.size() - 1) / tp.size();  // rows that a rank samples
       const at::Tensor logits = at::empty({tp.size() * rows, vocab}, options);
       tp.start_all_to_all(logits, logits, "logits")->wait();
       const at::Tensor drawn = at::empty({rows * static_cast<int64_t>(sizeof(DrawnToken))}, options.dtype(at::kByte));
@@ -46,7 +46,7 @@ void add_sampling_traffic(const Transformer& model, bool on_device, Communicator
     }
     model.gather_vocabulary(at::empty({tokens, model.head_weight().size(0)}, options));
   };
-  // As many tokens at a time as there are sequences, then the rest.
+  // One pass per token of all sequences, then a pass for the remainder.
   const int64_t together = std::max<int64_t>(1, std::ssize(sequences));
   sum(together, computed / together);
   sum(computed % together, 1);

@@ -1,5 +1,5 @@
-// What tensor ranks that sample send each other (decode/cpu_decoder.h, decode/device_decoder.h): who decodes which
-// tokens together is decided while they sample, so this is no run of it.
+// Counts what the sampler's tensor ranks send each other (decode/cpu_decoder.h, decode/device_decoder.h). Batches
+// depend on the run, so this is a model and runs no decoder.
 #pragma once
 
 #include "forecast/thin_step.h"
@@ -7,9 +7,9 @@
 
 namespace roll {
 
-/// Sums of all layers' outputs, float32 whatever the weights are, and the logits, of sampling these sequences with a
-/// model without data: all at a time, each prompt once a group. `on_device`: by the device's decoder. **Collective**
-/// over tp.
+/// Counts the all-reduces of all layers' outputs (float32 for any weights) and the logits for sampling `sequences` with
+/// a model without data. All sequences run at once, and each group computes its prompt once. `on_device`: with the
+/// device decoder. **Collective** over tp.
 void add_sampling_traffic(const Transformer& model, bool on_device, Communicator& tp, const ThinStep& step,
                           const std::vector<int64_t>& sequences);
 

@@ -17,7 +17,7 @@ CheckedConfig<Config> load(const ScaleRequest& request, const std::vector<std::s
                            std::optional<int64_t> num_ranks) {
   std::vector<std::string> overrides = request.text.overrides;
   overrides.insert(overrides.end(), more.begin(), more.end());
-  // As a run that is started already: its hosts are no matter here.
+  // Load as an already started run, so that its hosts do not matter.
   return load_config_text(request.text.yaml, request.text.origin, overrides,
                           {.num_ranks = num_ranks, .offline = true, .hostfile = {}, .is_started = true});
 }
@@ -98,10 +98,10 @@ CheckedConfig<Config> ScaledConfig::at(int64_t num_ranks) const {
 }
 
 int64_t ScaledConfig::stand_in(int64_t num_ranks, int64_t most) const {
-  most = std::max(most, 2 * model_ranks_);  // sequences go from one model to another
+  most = std::max(most, 2 * model_ranks_);  // at least two replicas, because sequences move between them
   if (num_ranks <= most || request_.keeps_batch) return num_ranks;
   const int64_t unit = is_shared_ ? 1 : base_.num_ranks;
-  // Places in groups that share a model are the same where both cut a role's ranks alike.
+  // Places in model-parallel groups match if both numbers split a role's ranks alike.
   const auto fits = [&](int64_t n) { return (num_ranks - n) / unit % model_ranks_ == 0 && misfit(n).empty(); };
   for (int64_t n = most / unit * unit; n > 0; n -= unit)
     if (fits(n)) return n;

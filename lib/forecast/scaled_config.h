@@ -1,4 +1,4 @@
-// A configuration at another number of ranks than it was written for.
+// Scales a configuration to another number of ranks, for `--simulate`.
 #pragma once
 
 #include <optional>
@@ -11,37 +11,39 @@ namespace roll {
 
 struct ScaleRequest {
   ConfigText text;
-  std::optional<int64_t> num_ranks;  // of the text as it is: -n
-  bool keeps_batch = false;          // else rollout_batch_size grows with the actor's data-parallel ranks
+  std::optional<int64_t> num_ranks;  // -n: number of ranks of the unscaled configuration
+  bool keeps_batch = false;          // false: rollout_batch_size grows with the actor's data-parallel ranks
 };
 
-/// Where all roles live on all ranks, they do so at any number; where they are apart, each rank stands for as many.
+/// Configuration at any number of ranks. If all roles share all ranks, they still do; if roles are placed apart, each
+/// rank becomes several.
 class ScaledConfig {
  public:
-  /// UserError: load_config()'s, of the text as it is.
+  /// UserError: load_config() refuses the unscaled configuration.
   explicit ScaledConfig(ScaleRequest request);
 
-  /// At `num_ranks`. UserError: they cannot be cut so, and which number near it can; load_config()'s.
+  /// Returns the configuration at `num_ranks`. UserError: it cannot be scaled so (names the nearest possible numbers),
+  /// or load_config() refuses it.
   CheckedConfig<Config> at(int64_t num_ranks) const;
 
-  /// The largest number of ranks, up to `most`, whose ranks have the same places and work as those of `num_ranks`, and
-  /// so can stand for them; else the smallest above. `num_ranks` itself where it is no more, or where there is none.
+  /// Returns a smaller number of ranks that can stand for `num_ranks`, because places and work per rank are the same:
+  /// the largest up to `most`, else the smallest above. Returns `num_ranks` if there is none or it is at most `most`.
   int64_t stand_in(int64_t num_ranks, int64_t most) const;
-  /// Which of `num_ranks` ranks a rank of `stand_in` stands for, beside itself.
+  /// Returns the rank of `num_ranks` that `rank` of `stand_in` stands for.
   int rank_of(int rank, int64_t stand_in, int64_t num_ranks) const;
 
  private:
-  /// Why not, or "".
+  /// Returns why `num_ranks` is impossible, or "".
   std::string misfit(int64_t num_ranks) const;
   std::string near(int64_t num_ranks) const;
   int64_t batch_at(int64_t num_ranks) const;
-  /// Of actor_train, times those of the file as it is.
+  /// Returns the actor's data-parallel ranks at `num_ranks`.
   int64_t scaled_data_ranks(int64_t num_ranks) const;
 
   ScaleRequest request_;
   CheckedConfig<Config> base_;
   bool is_shared_;       // all roles live on all ranks
-  int64_t model_ranks_;  // least common multiple of all roles'
+  int64_t model_ranks_;  // least common multiple over all roles
 };
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// A world of many ranks, and the smaller one whose plans stand for it.
+// Simulated world of many ranks, and the smaller planned one that stands for it.
 #pragma once
 
 #include "forecast/planned_ranks.h"
@@ -8,7 +8,7 @@
 namespace roll {
 
 struct SimulatedWorld {
-  Config planned, asked;  // equal where the world is small
+  Config planned, asked;  // equal for a small world
   RoleShapes models;
   PlannedWorld ranks;
 };

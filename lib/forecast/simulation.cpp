@@ -24,17 +24,17 @@ namespace roll {
 
 namespace {
 
-/// More are not planned one by one: some stand for all.
+/// Above this number of ranks, some stand for all.
 constexpr int64_t kMostPlanned = 64;
-/// Of one rank.
+/// Tokens per rank.
 constexpr int64_t kQuickTokens = 2'000'000, kTooManyTokens = 20'000'000;
 constexpr size_t kQuickParameters = 5'000;
 
-/// In the order of a step.
+/// Phases in the order of a step.
 constexpr std::array kPhases = {"model_update",  "generate", "rollouts",     "forwards",   "reference",
                                 "old_log_probs", "values",   "train_critic", "train_actor"};
 
-/// What loading a model would say.
+/// Throws the UserError that loading the model would throw.
 void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, const ModelSpec& spec,
                         const std::string& arch) {
   const int64_t tp = worker.strategy_args.strategy_config.tensor_parallel();
@@ -56,7 +56,7 @@ void check_known(const Config& config, const RoleSpecs& specs, const std::string
     check_tensor_ranks(role, *worker, specs.shapes.at(role), arch);
 }
 
-/// To a configuration of fewer ranks, each of which has more to hold.
+/// Copies recomputation from the asked world, because ranks of the planned world hold more.
 void copy_recomputation(const Config& from, Config& to) {
   const auto copy = [](const WorkerConfig& source, WorkerConfig& target) {
     const StrategyConfig& chosen = source.strategy_args.strategy_config;
@@ -67,7 +67,7 @@ void copy_recomputation(const Config& from, Config& to) {
   copy(from.critic, to.critic);
 }
 
-/// What a reader might miss.
+/// Returns notes about things that the simulation leaves out.
 std::vector<std::string> notes_of(const Config& config, const ThinStep& step,
                                   const std::vector<PhaseSimulation>& phases) {
   std::vector<std::string> notes;
@@ -82,7 +82,7 @@ std::vector<std::string> notes_of(const Config& config, const ThinStep& step,
   return notes;
 }
 
-/// Of the optimizer of the role that the phase trains.
+/// Returns the optimizer updates in a phase.
 double updates_in(const Config& config, const std::string& phase) {
   if (phase == "train_actor") return static_cast<double>(updates_per_step(config, config.actor_train));
   if (phase == "train_critic") return static_cast<double>(updates_per_step(config, config.critic));
@@ -93,14 +93,14 @@ MachineSpeed speed_of(const SimulatedMachine& machine) {
   return {machine.gbps_memory * 1e9, machine.tflops * 1e12 * machine.mfu};
 }
 
-/// Of one rank in one phase.
+/// Bytes and seconds of one rank in one phase.
 struct Spent {
   int64_t sent_bytes = 0, received_bytes = 0;
   double compute_s = 0, memory_s = 0, traffic_s = 0;
   double seconds() const { return compute_s + memory_s + traffic_s; }
 };
 
-/// `stand_for`: how many each of them stands for.
+/// `stand_for[i]`: number of ranks that ranks[i] stands for.
 template <class T, class Bytes>
 RankBytes bytes_over(const std::vector<T>& ranks, const std::vector<double>& stand_for, const Bytes& bytes_of) {
   RankBytes bytes{.first = bytes_of(ranks.front())};
@@ -120,7 +120,7 @@ double link_seconds(const Flow& flow, const SimulatedMachine& machine) {
 
 void add_traffic(const std::vector<RankForecast>& ranks, const std::vector<double>& stand_for,
                  const SimulatedMachine& machine, PhaseSimulation& phase, std::vector<Spent>& spent) {
-  std::map<std::string, std::vector<Moved>> moved;  // by key within the phase, of each rank
+  std::map<std::string, std::vector<Moved>> moved;  // key within the phase -> traffic of each rank
   for (size_t i = 0; i < ranks.size(); ++i)
     for (const auto& [key, of_rank] : ranks[i].traffic.moved) {
       if (!key.starts_with(phase.name + "/")) continue;
@@ -151,7 +151,7 @@ void add_sampling(const SamplingWork& work, const SimulatedMachine& machine, Spe
     (is_bound_by_memory(cost, speed) ? spent.memory_s : spent.compute_s) += least_seconds(cost, speed);
 }
 
-/// `updates`: of the role that the phase trains.
+/// `updates`: optimizer updates in the phase.
 void add_work(const std::vector<RankForecast>& ranks, const SimulatedMachine& machine, const std::string& phase,
               double updates, std::vector<Spent>& spent) {
   for (size_t i = 0; i < ranks.size(); ++i) {
@@ -164,13 +164,13 @@ void add_work(const std::vector<RankForecast>& ranks, const SimulatedMachine& ma
   }
 }
 
-/// Pipelines of one shape on ranks of their own, one after the other.
+/// Pipelines of the same shape on the same ranks, run `times` times in a row.
 struct Pipelines {
   const WorkerConfig* role;
   double times;
 };
 
-/// What a phase computes in stages. Teachers on the same ranks are taken for pipelines of one shape.
+/// Returns the pipelines of a phase. Teachers on the same ranks are assumed to have one shape.
 std::vector<Pipelines> pipelines_of(const Config& config, const std::string& phase) {
   std::vector<Pipelines> all;
   const auto add = [&](const WorkerConfig& role, int64_t times) {
@@ -187,7 +187,7 @@ std::vector<Pipelines> pipelines_of(const Config& config, const std::string& pha
   return all;
 }
 
-/// Stages of a pipeline wait for each other: all take as long as the whole.
+/// Adds idle time: all stages of a pipeline take as long as the whole.
 void add_idling(const Pipelines& pipelines, const SimulatedWorld& world, const std::vector<RankForecast>& forecast,
                 PhaseSimulation& phase) {
   const MeshShape shape = mesh_shape(*pipelines.role);
@@ -235,7 +235,7 @@ std::vector<PhaseSimulation> phases_of(const std::vector<RankForecast>& forecast
   return phases;
 }
 
-/// Of each class of ranks that has the same roles. Classes of both worlds come in the same order.
+/// Returns the work per class of ranks. Classes of the asked and the planned world have the same order.
 std::vector<ClassWork> classes_of(const SimulatedWorld& world, const std::vector<PhaseSimulation>& phases,
                                   bool on_gpu) {
   const std::vector<RankClass> asked = rank_classes(world.asked), planned = rank_classes(world.planned);
@@ -253,7 +253,7 @@ std::vector<ClassWork> classes_of(const SimulatedWorld& world, const std::vector
   return classes;
 }
 
-/// The largest message to one rank, and under which key.
+/// Returns the traffic of the rank that sends the largest message.
 const RankTraffic& most_at_once(const std::vector<RankForecast>& ranks) {
   return std::ranges::max_element(ranks, {}, [](const auto& rank) { return rank.traffic.largest_message; })->traffic;
 }
@@ -304,7 +304,7 @@ Simulation Simulator::at(int64_t num_ranks) const {
                                  .path = on_gpu ? Path::kDevice : Path::kHost,
                                  .ranks_per_host = request_.machine.ranks_per_host,
                                  .running = {}}};
-  // A loss of the user's own, whose code nobody runs before a run does, sends nothing: the built-in one stands for it.
+  // A custom loss cannot be planned without running its code, so the built-in loss stands for it.
   for (PluginArgs* own : {&world.planned.actor_train.loss_func, &world.planned.actor_train.pg_loss_reducer,
                           &world.planned.critic.loss_func})
     *own = {};

@@ -1,5 +1,5 @@
-// What a configuration would do at a number of ranks that are not there: traffic, memory, sockets, and where its time
-// would go on machines of given speeds.
+// Simulates a configuration at a number of ranks that need not exist (`--simulate`): traffic, memory, sockets, and the
+// time of each phase on machines of given speeds.
 #pragma once
 
 #include <filesystem>
@@ -18,80 +18,83 @@
 
 namespace roll {
 
-/// What was measured of a machine (forecast/model_trial.h), in place of a data sheet.
+/// Speed of a phase measured on a machine (forecast/model_trial.h), in place of data-sheet values.
 struct PhaseSpeed {
   double flops_per_s = 0;
-  double update_s = 0;  // of the role that the phase trains
+  double update_s = 0;  // optimizer update of the role that the phase trains
 };
 struct MeasuredSpeeds {
-  std::map<std::string, PhaseSpeed> phases{};  // of each that computes in a model
+  std::map<std::string, PhaseSpeed> phases{};  // every phase that computes in a model
   SamplingSpeed sampling{};
 };
 
-/// A rank and its links, which carry as much in the other direction at the same time; the defaults are data-sheet
-/// figures of an H100 in a host of eight.
+/// Speeds of a rank and its full-duplex links. The defaults are data-sheet values of an H100 in a host of eight.
 struct SimulatedMachine {
-  double tflops = 989, mfu = 0.4;  // bf16 products, and the share of them that work reaches
-  double gbps_memory = 3350, gbps_intra = 450, gbps_inter = 50;  // 1e9 bytes a second: memory, within a host, between
+  double tflops = 989, mfu = 0.4;                                // bf16 products, and the share that is reached
+  double gbps_memory = 3350, gbps_intra = 450, gbps_inter = 50;  // GB/s: memory, within a host, between hosts
   int64_t ranks_per_host = 8;
-  double gb_memory = 80;  // of a rank
+  double gb_memory = 80;  // per rank
   std::optional<MeasuredSpeeds> measured{};
 };
 
+/// Arguments of a simulation.
 struct SimulationRequest {
   ScaleRequest scale;
-  std::string arch;                               // of all models; "": shape_of() the configured ones
-  std::optional<std::filesystem::path> rollouts;  // recorded lengths; else assumed ones
-  std::optional<ThinStep> lengths{};              // or these
-  std::optional<double> mean, std;                // of assumed ones; default: response_length / 4, and the mean
+  std::string arch;                               // shape of all models; "": shape_of() the configured ones
+  std::optional<std::filesystem::path> rollouts;  // recorded lengths; unset: assumed lengths
+  std::optional<ThinStep> lengths{};              // given lengths, used first
+  std::optional<double> mean, std;                // assumed lengths; defaults: response_length / 4, and the mean
   std::optional<int64_t> step;
-  std::optional<bool> on_gpu;  // default: whether roles name devices
+  std::optional<bool> on_gpu;  // default: true if actor_train has a device_mapping
   SimulatedMachine machine;
 };
 
-/// Bytes of a rank, in one direction.
+/// Bytes per rank in one direction.
 struct RankBytes {
   int64_t mean = 0, most = 0;
   int64_t first = 0;  // rank 0
 };
 
+/// Traffic and time of one phase of a step.
 struct PhaseSimulation {
   std::string name;
-  std::map<std::string, RankBytes> sent, received;  // by group and collective: "shards/reduce_scatter"
-  std::map<std::string, int64_t> calls;             // likewise, collectives of the rank with most
+  std::map<std::string, RankBytes> sent, received;  // keyed by group and collective: "shards/reduce_scatter"
+  std::map<std::string, int64_t> calls;             // same keys; number of collectives of the rank with most
   RankBytes all_sent, all_received;
-  double compute_s = 0, memory_s = 0, traffic_s = 0;  // of the rank that takes longest of each
-  double seconds = 0;                                 // of the rank that takes longest of all
-  double idle_share = 0;               // of it, what stages of a pipeline have nothing to do, in the mean
-  std::vector<double> rank_seconds{};  // [running rank]
+  double compute_s = 0, memory_s = 0, traffic_s = 0;  // each: of the rank with the largest value
+  double seconds = 0;                                 // slowest rank's total
+  double idle_share = 0;                              // mean idle share of pipeline stages
+  std::vector<double> rank_seconds{};                 // [running rank]
 };
 
+/// Result of a simulation.
 struct Simulation {
   int64_t num_ranks = 1, num_planned = 1;
-  int64_t num_running = 1;  // of those planned
+  int64_t num_running = 1;  // ranks that run, out of num_planned
   int64_t step = 1, num_prompts = 0, num_sequences = 0;
   double mean_length = 0;
   int64_t most_sockets = 0;
-  std::vector<std::pair<std::string, MemoryEstimate>> memory;  // by ranks, in words
+  std::vector<std::pair<std::string, MemoryEstimate>> memory;  // (ranks in words, memory per rank)
   std::vector<PhaseSimulation> phases;                         // in the order of a step
   Timeline timeline;
   int64_t largest_message = 0;
   std::string largest_key;
   std::vector<std::string> notes;
 
-  /// The phase that takes longest.
+  /// Returns the longest phase.
   const PhaseSimulation& bottleneck() const;
 };
 
 class Simulator {
  public:
-  /// UserError: load_config()'s, shape_of()'s, models of unknown shape.
+  /// UserError: load_config() refuses the configuration.
   explicit Simulator(SimulationRequest request);
-  /// Whether at() takes no more than seconds. UserError: as there.
+  /// Returns true if at() takes at most seconds. UserError as at().
   bool is_quick(int64_t num_ranks) const;
-  /// The step that is planned, of a configuration at some number of ranks. UserError: those of its lengths.
+  /// Returns the simulated step for a configuration. UserError: its recorded lengths cannot be read.
   ThinStep step_of(const Config& config) const;
-  /// UserError: ScaledConfig's, and those of the lengths; more tokens than a forecast has memory for.
+  /// Simulates a step. UserError: ScaledConfig::at() fails, models have unknown shapes or do not split over the ranks,
+  /// lengths cannot be read, or a rank has too many tokens.
   Simulation at(int64_t num_ranks) const;
 
  private:

@@ -8,7 +8,7 @@ namespace roll {
 
 namespace {
 
-/// "1.50 GB"
+/// Returns "1.50 GB".
 std::string bytes_text(int64_t number) {
   const auto bytes = static_cast<double>(number);
   if (bytes >= 1e9) return fmt::format("{:.2f} GB", bytes / 1e9);
@@ -17,13 +17,13 @@ std::string bytes_text(int64_t number) {
   return fmt::format("{:.0f} B", bytes);
 }
 
-/// What most of a phase's time goes to.
+/// Returns what takes most of a phase's time.
 const char* bound_by(const PhaseSimulation& phase) {
   if (phase.traffic_s > phase.compute_s && phase.traffic_s > phase.memory_s) return "traffic";
   return phase.memory_s > phase.compute_s ? "memory" : "arithmetic";
 }
 
-constexpr double kShown = 0.01;  // of what a phase moves: what is less gets no line of its own
+constexpr double kShown = 0.01;  // share of a phase's bytes; smaller entries get no line
 
 std::string line_of(const std::string& what, const RankBytes& sent, const RankBytes& received,
                     const std::string& rest) {

@@ -10,8 +10,8 @@ namespace roll {
 
 namespace {
 
-/// Who reads, or is taken to have sampled, which sequences: groups of responses in turn, as rollout_replay shares them
-/// out; one rank each.
+/// Assigns sequences to the ranks that sample or read them: groups in turn over the sampler's leaders, as
+/// rollout_replay does.
 Distribution sampled_by(const Config& config, int64_t num_ranks, const ThinStep& step) {
   Distribution holders;
   for (int rank = 0; rank < num_ranks; ++rank) holders.ranks.push_back({rank});
@@ -27,8 +27,9 @@ DecodingCost operator*(const DecodingCost& cost, double times) {
   return {cost.bytes * times, cost.flops * times};
 }
 
-/// Prompts once each, and what is told between turns; then all sequences that run, token by token, until the longest or
-/// the last of a queue is through. Of each of the ranks that share the sampler's model.
+/// Returns the sampling cost of each rank that shares the sampler's model. Prompts are computed once per group, as are
+/// environment tokens between turns. Decoding runs token by token until the longest sequence, or the last in the queue,
+/// ends.
 SamplingWork sampling_work(const SimulatedWorld& world, const ThinStep& step, const std::vector<int64_t>& sequences) {
   SamplingWork work;
   if (sequences.empty()) return work;
@@ -40,9 +41,9 @@ SamplingWork sampling_work(const SimulatedWorld& world, const ThinStep& step, co
   int64_t drawn = 0, longest = 0, longest_prompt = 0, read = 0;
   double prompt_flops = 0;
   for (const int64_t s : sequences) {
-    int64_t said = 0;  // turn after turn
+    int64_t said = 0;  // tokens of earlier turns
     for (const ThinTurn& turn : step.turns_of(s)) {
-      const bool is_shared = said == 0 && s % step.group_size != 0;  // its prompt is another's
+      const bool is_shared = said == 0 && s % step.group_size != 0;  // the prompt is shared with an earlier response
       said += turn.said;
       read += turn.said * (turn.before + turn.told + turn.said / 2);
       if (is_shared || turn.told == 0) continue;

@@ -1,5 +1,5 @@
-// One step of reinforcement learning on a world of any size: who sends what, and who computes how much. Training's own
-// code says so (planned_step.h), and a model of the engine what sampling computes.
+// Forecasts one step of reinforcement learning on a world of any size: each rank's traffic and computation. Training is
+// run as planned (planned_step.h); sampling is estimated by a cost model of the engine.
 #pragma once
 
 #include <vector>
@@ -9,17 +9,17 @@
 
 namespace roll {
 
-/// What a rank computes while it samples.
+/// Cost of sampling on one rank.
 struct SamplingWork {
   DecodingCost prompts, decoding;
 };
 
-/// Of each running rank.
+/// Forecast of one running rank.
 struct RankForecast : PlannedWork {
   SamplingWork sampling;
 };
 
-/// A step as after the first one of a run; where rollouts are replayed, without sampling.
+/// Forecasts a step after a run's first. Replayed rollouts have no sampling.
 std::vector<RankForecast> forecast_step(const SimulatedWorld& world, const ThinStep& step);
 
 }  // namespace roll

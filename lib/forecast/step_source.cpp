@@ -9,7 +9,7 @@ namespace roll {
 
 namespace {
 
-/// What the domain plays, where its turns have prompts of their own; else null.
+/// Returns the domain's environment if its turns have prompts of their own; else null.
 const EnvironmentConfig* contexts_of(const Config& config, const std::string& domain) {
   const auto found = config.agentic.custom_envs.find(domain);
   const bool is_played = config.agentic.is_used() && found != config.agentic.custom_envs.end();

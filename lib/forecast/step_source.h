@@ -1,4 +1,4 @@
-// Where a simulated step takes its lengths from.
+// Makes the sequence lengths of a simulated step (simulation.h), assumed or recorded.
 #pragma once
 
 #include <filesystem>
@@ -9,12 +9,13 @@
 
 namespace roll {
 
-/// A step of assumed responses to prompts of a quarter of prompt_length, which domains take in turn. Where turns have
-/// prompts of their own, of each there are as many as may be, and `responses` are those turns.
+/// Returns a step with response lengths drawn from `responses` and prompts of prompt_length / 4; domains take turns. In
+/// environments whose turns have prompts of their own, `responses` gives the turns' lengths, and each response has
+/// max_steps turns.
 ThinStep assumed_step(const Config& config, const ResponseModel& responses, int64_t step);
 
-/// A recorded step, of recorded_steps(); where `config` wants another number of prompts, the first ones, or all again
-/// and again. UserError: recorded_steps()'s, read_replay()'s, or `step` is not there.
+/// Returns a recorded step; repeats or cuts its responses to the configured number of prompts. UserError:
+/// recorded_steps() or read_replay() fails, or `step` is missing.
 ThinStep recorded_step(const std::filesystem::path& rollouts, const Config& config, int64_t step);
 
 }  // namespace roll

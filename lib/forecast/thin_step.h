@@ -1,4 +1,4 @@
-// A step of which only lengths, groups and domains are known: all that plans over ranks are made of.
+// Step with only lengths, groups and domains: the inputs of all plans over ranks.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,30 @@
 
 namespace roll {
 
-/// What is sampled at once of a sequence.
+/// Turn of a sequence, sampled as one request.
 struct ThinTurn {
-  int64_t before = 0;  // tokens that it sees and that are computed already
-  int64_t told = 0;    // tokens of its prompt, or that an environment said
-  int64_t said = 0;    // tokens that are drawn
+  int64_t before = 0;  // tokens of its context that are already computed
+  int64_t told = 0;    // tokens of its prompt or from the environment
+  int64_t said = 0;    // sampled tokens
 };
 
+/// Lengths, groups and domains of a step's sequences.
 struct ThinStep {
   int64_t number = 1;
   int64_t group_size = 1;
-  std::vector<int64_t> prompt_lengths, response_lengths;  // [B] tokens, group after group
+  std::vector<int64_t> prompt_lengths, response_lengths;  // [B] tokens, in group order
   std::vector<std::string> domain_of_group;
-  std::vector<std::vector<Turn>> turns{};  // [B]; empty: in an environment a response is one turn
+  std::vector<std::vector<Turn>> turns{};  // [B] turns; empty (whole or entry): the response is one turn
 
   int64_t num_sequences() const { return std::ssize(prompt_lengths); }
   int64_t num_groups() const { return std::ssize(domain_of_group); }
-  /// [B] prompt and response.
+  /// Returns [B] lengths of prompt plus response.
   std::vector<int64_t> lengths() const {
     std::vector<int64_t> all = prompt_lengths;
     for (size_t i = 0; i < all.size(); ++i) all[i] += response_lengths[i];
     return all;
   }
-  /// A response that has no turns is one.
+  /// Returns the turns of a sequence; without recorded turns, the whole response is one.
   std::vector<ThinTurn> turns_of(int64_t sequence) const {
     ThinTurn next{.told = prompt_lengths[sequence]};
     if (turns.empty() || turns[sequence].empty()) return {{.told = next.told, .said = response_lengths[sequence]}};

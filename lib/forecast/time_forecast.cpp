@@ -26,12 +26,12 @@ namespace roll {
 
 namespace {
 
-/// What ranks of a host send each other goes through memory so often: written, read, added and written.
+/// Memory accesses per byte between ranks of a host: written, read, added and written.
 constexpr double kCopies = 4;
-constexpr double kShownShare = 0.01;  // of a step
-constexpr double kLengths_s = 6;      // of sampling, to learn how long responses are
+constexpr double kShownShare = 0.01;  // share of a step; shorter phases are not printed
+constexpr double kLengths_s = 6;      // sampling time for the length trial
 
-/// Phases of a simulation as people call them.
+/// Returns a phase's name for users.
 std::string words_of(std::string_view phase) {
   if (phase == "generate") return "sampling";
   if (phase == "model_update") return "weights to the sampler";
@@ -47,7 +47,7 @@ double mean_of(const std::vector<int64_t>& all) {
   return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(std::max<size_t>(1, all.size()));
 }
 
-/// Why this machine can tell nothing of such a run; "" where it can.
+/// Returns why this machine cannot forecast the run, or "".
 template <class T>
 std::string obstacle(const CheckedConfig<T>& checked, bool on_gpu) {
   if (!checked.models) return "the shapes of its models are not known";
@@ -62,7 +62,7 @@ std::string obstacle(const CheckedConfig<T>& checked, bool on_gpu) {
   return "";
 }
 
-/// As one of so many ranks of a run has it, all of them on this host.
+/// Limits threads to one rank's share and loads the other cores, as if all ranks of the run were on this host.
 BusyNeighbours share_host(int64_t num_ranks, bool on_gpu) {
   if (on_gpu) return BusyNeighbours(0);
   const int ranks = static_cast<int>(num_ranks);
@@ -70,7 +70,7 @@ BusyNeighbours share_host(int64_t num_ranks, bool on_gpu) {
   return BusyNeighbours(std::min<int64_t>((num_ranks - 1) * threads, num_usable_cores() - threads));
 }
 
-/// `lengths` that stand for all: evenly spaced among them in ascending order, of each group one.
+/// Gives each group one prompt length; the lengths are evenly spaced in the sorted list.
 void set_prompts(std::vector<int64_t> lengths, ThinStep& step) {
   if (lengths.empty()) return;
   std::ranges::sort(lengths);
@@ -79,7 +79,7 @@ void set_prompts(std::vector<int64_t> lengths, ThinStep& step) {
     step.prompt_lengths[i] = lengths[(2 * (i / step.group_size) + 1) * count / (2 * step.num_groups())];
 }
 
-/// A step of responses as long as the policy makes them, or as they may be.
+/// Returns a step whose responses have the policy's measured length, or the longest possible one.
 ThinStep expected_step(const CheckedConfig<Config>& checked, const std::optional<ConfigData>& rows,
                        std::string& assumed) {
   const Config& config = checked.config;
@@ -111,7 +111,7 @@ TrainingShape shape_of(const WorkerConfig& worker, double length, int64_t tokens
   return {.length = std::lround(length), .tokens = tokens, .recomputes = worker.recomputation(), .has_head = has_head};
 }
 
-/// FLOPs of a forward over all rows.
+/// Returns the FLOPs of a forward over all rows.
 double forward_flops(const ModelSpec& spec, const ConfigData& rows) {
   const ForwardFlops forward(spec);
   double flops = forward(0, rows.learnt);
@@ -119,13 +119,13 @@ double forward_flops(const ModelSpec& spec, const ConfigData& rows) {
   return flops;
 }
 
-/// A model beside the one that learns from rows: its log-probs are wanted.
+/// Another model of the step whose log-probs are needed (reference or teacher).
 struct Helper {
   const WorkerConfig* worker = nullptr;
   std::string name{};
 };
 
-/// Of updates over rows that have `sequences` each.
+/// Forecasts updates over rows of `sequences` sequences each.
 template <class T>
 TimeForecast forecast_updates(const CheckedConfig<T>& checked, const std::optional<ConfigData>& read, int64_t sequences,
                               const Helper& helper) {
@@ -137,7 +137,7 @@ TimeForecast forecast_updates(const CheckedConfig<T>& checked, const std::option
   const BusyNeighbours others = share_host(checked.num_ranks, on_gpu);
   const int64_t num_rows = std::ssize(rows.lengths) / sequences;
   const double share = static_cast<double>(worker.mini_batch()) / static_cast<double>(num_rows) /
-                       static_cast<double>(checked.num_ranks);  // of all rows, an update's on one rank
+                       static_cast<double>(checked.num_ranks);  // share of all rows in one update on one rank
   const double length = mean_of(rows.lengths);
   const at::Device device = on_gpu ? at::kCUDA : at::kCPU;
   const auto try_role = [&](const ModelSpec& spec, const WorkerConfig& role) {
@@ -183,7 +183,7 @@ std::optional<MeasuredSpeeds> measure_speeds(const CheckedConfig<Config>& checke
     const TrainingSpeed speed =
         try_training(model, shape_of(worker, mean_of(step.lengths()), tokens, update.has_lm_head));
     speeds.phases[update.phase] = {speed.training_flops_per_s, speed.update_s};
-    for (const PlannedPass& pass : plan.passes)  // a reference's is taken for the policy's
+    for (const PlannedPass& pass : plan.passes)  // the reference counts as fast as the policy
       if (pass.has_lm_head() == update.has_lm_head) speeds.phases[pass.phase()] = {speed.forward_flops_per_s};
   }
   if (config.rollout_replay) return speeds;

@@ -30,7 +30,8 @@ double seconds_of(const ClassWork& work, const char* phase) {
   return found == work.seconds.end() ? 0 : found->second;
 }
 
-/// What all begin at `begin_s`, each one phase after the other; gives when the last one ends. `share`: of the work.
+/// Appends `phases` one after the other to each class, beginning at `begin_s`; returns the last end. `share`: part of
+/// the work.
 double run(std::vector<ClassTimeline>& classes, std::initializer_list<const char*> phases, double begin_s,
            double share = 1) {
   double end_s = begin_s;
@@ -46,7 +47,7 @@ double run(std::vector<ClassTimeline>& classes, std::initializer_list<const char
   return end_s;
 }
 
-/// What is done in most of [begin_s, end_s), or '.'.
+/// Returns the letter of the main phase in [begin_s, end_s), or '.' for idle.
 char letter_of(const ClassTimeline& timeline, double begin_s, double end_s) {
   std::map<std::string, double> within_s;  // by phase
   double idle_s = end_s - begin_s;

@@ -1,5 +1,5 @@
-// A step as time: what each class of ranks does when, and how long it does nothing. Phases that all wait for begin
-// together; roles that live apart work at the same time, and so does sampling that runs ahead.
+// Timeline of a step: what each class of ranks does when, and its idle time. Phases that all ranks wait for start
+// together; roles on different ranks overlap, and so does sampling ahead.
 #pragma once
 
 #include <map>
@@ -8,11 +8,11 @@
 
 namespace roll {
 
-/// Ranks on which the same roles live.
+/// Work of ranks that hold the same roles.
 struct ClassWork {
   std::string ranks, roles;  // in words
   double memory_bytes = 0;
-  std::map<std::string, double> seconds;  // by phase, of the rank that takes longest
+  std::map<std::string, double> seconds;  // by phase, of the slowest rank
 };
 
 struct Stretch {
@@ -22,7 +22,7 @@ struct Stretch {
 
 struct ClassTimeline {
   ClassWork work;
-  std::vector<Stretch> stretches;  // one after the other
+  std::vector<Stretch> stretches;  // in order of time
   double busy_s() const;
 };
 
@@ -31,11 +31,11 @@ struct Timeline {
   std::vector<ClassTimeline> classes;
 };
 
-/// `ahead`: the share of a step's sampling that is done while the step before is trained on, 0 to 1.
+/// Lays out the phases of a step. `ahead`: share of sampling done while the step before trains, 0 to 1.
 Timeline timeline_of(std::vector<ClassWork> classes, double ahead);
 
-/// A line for each class: its ranks, memory, a letter for what most of each of `width` pieces of the step goes to, the
-/// share of the step in which it has nothing to do, and its roles.
+/// Returns a line per class: ranks, memory, a bar of `width` letters for the main phase of each time slice, idle share,
+/// and roles.
 std::string to_text(const Timeline& timeline, int width = 60);
 
 }  // namespace roll

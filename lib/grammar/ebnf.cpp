@@ -23,7 +23,7 @@ void add(std::string& to, const std::string& alternative) {
   to += alternative;
 }
 
-/// Digits of the same number as `bound` that are not below it, or not above it.
+/// Returns the digit strings as long as `bound` that are at least (or at most) `bound`.
 std::string beyond(std::string_view bound, bool is_least) {
   if (bound.empty()) return "\"\"";
   if (bound.find_first_not_of(is_least ? '0' : '9') == std::string_view::npos) return any_digits(bound.size());
@@ -35,7 +35,7 @@ std::string beyond(std::string_view bound, bool is_least) {
   return found;
 }
 
-/// Digits from `least` to `most`, which have the same number of them.
+/// Returns the digit strings from `least` to `most`, which are equally long.
 std::string between(std::string_view least, std::string_view most) {
   if (least.empty()) return "\"\"";
   if (least[0] == most[0])
@@ -48,8 +48,7 @@ std::string between(std::string_view least, std::string_view most) {
   return found;
 }
 
-/// With a point before the last `decimals` digits: these are drawn by a grammar of their own, so that the digits before
-/// the point decide which.
+/// Returns numbers with a point before the last `decimals` digits; the integer part decides which decimals may follow.
 std::string with_point(const std::string& least, const std::string& most, size_t decimals) {
   const size_t whole = least.size() - decimals;
   const std::string_view low = least, high = most;
@@ -74,7 +73,7 @@ int64_t ten_to(size_t power) {
   return value;
 }
 
-/// Numbers that are not negative, by how many digits stand before the point.
+/// Returns the non-negative numbers, with one alternative per number of digits.
 std::string positive(int64_t least, int64_t most, size_t decimals) {
   std::string found;
   for (size_t digits = decimals + 1; digits <= 18; ++digits) {

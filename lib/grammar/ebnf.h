@@ -1,4 +1,4 @@
-// Pieces of grammars in the notation that xgrammar reads: rules "name ::= body" with literals, classes and repetitions.
+// Builds pieces of grammars in xgrammar's notation: rules "name ::= body" with literals, classes and repetitions.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,28 @@
 
 namespace roll {
 
-/// The literal that matches `text` (UTF-8) byte by byte.
+/// Returns the literal that matches `text` (UTF-8) byte by byte.
 std::string ebnf_literal(std::string_view text);
 
-/// Code points, as ranges whose ends belong to them.
+/// Code points, as ranges that include both ends.
 using Characters = std::vector<std::pair<uint32_t, uint32_t>>;
 
-/// All others of Unicode.
+/// Returns all other Unicode code points.
 Characters all_but(Characters characters);
 
-/// The class of those of `characters` that stand in a JSON string as they are; "" if none does. Ranges are cut where
-/// the bytes of UTF-8 change their number or limits, as xgrammar 0.1.34 otherwise lets pass bytes that are no UTF-8.
+/// Returns the class of those `characters` that a JSON string holds unescaped; "" if there are none. Ranges are split
+/// where the UTF-8 length or byte limits change, because xgrammar 0.1.34 would otherwise accept invalid UTF-8.
 std::string ebnf_plain_characters(const Characters& characters);
 
-/// "{2,5}", "{3,}", "{4}".
+/// Returns a repetition: "{2,5}", "{3,}" or "{4}".
 std::string ebnf_times(int64_t least, std::optional<int64_t> most);
 
-/// Whole numbers of `least` to `most` as JSON writes them, without an exponent. Bug: the range is empty, or a bound has
-/// more than 18 digits.
+/// Returns a grammar of the integers from `least` to `most` in JSON, without exponent. Bug: the range is empty, or a
+/// bound has more than 18 digits.
 std::string ebnf_integers(int64_t least, int64_t most);
 
-/// Numbers n / 10^decimals of least to most, with exactly so many decimals (1 to 6).
+/// Returns a grammar of the numbers n / 10^decimals for n from `least` to `most`, with exactly `decimals` (1 to 6)
+/// decimals.
 std::string ebnf_decimals(int64_t least, int64_t most, int decimals);
 
 }  // namespace roll

@@ -18,8 +18,8 @@ namespace roll {
 
 namespace {
 
-constexpr std::chrono::seconds kLongestWait{20};  // for others' grammars
-constexpr int kLongestCompilation_ms = 30'000;    // on a busy machine
+constexpr std::chrono::seconds kLongestWait{20};  // maximum wait for other compilations
+constexpr int kLongestCompilation_ms = 30'000;    // long enough for a busy machine
 constexpr size_t kMostKnown = 64, kMostKnownBytes = 32 << 20, kMostBytesInUse = 64 << 20;
 
 Descriptor memory_file(const std::string& content) {
@@ -29,7 +29,7 @@ Descriptor memory_file(const std::string& content) {
   return file;
 }
 
-/// The exit status as waitpid() says it; nothing if it ran too long and was killed.
+/// Returns the exit status of waitpid(); nullopt if the program ran too long and was killed.
 std::optional<int> run(const std::filesystem::path& program, const std::vector<int>& files) {
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
@@ -52,7 +52,7 @@ std::optional<int> run(const std::filesystem::path& program, const std::vector<i
   return ready > 0 ? std::optional(status) : std::nullopt;
 }
 
-/// What roll_grammar makes of it.
+/// Returns the output of roll_grammar for `ebnf`.
 std::string compile(const std::string& ebnf, const Descriptor& vocabulary, const std::string& key) {
   const Descriptor in = memory_file(ebnf), out = memory_file(""), errors = memory_file("");
   const auto status = run(beside_program("roll_grammar"), {in.get(), out.get(), errors.get(), vocabulary.get()});

@@ -1,7 +1,7 @@
-// Grammars over the tokens of one vocabulary, compiled when they are first asked for and kept while they are used.
+// Compiles grammars over the tokens of a vocabulary on request, and caches them; used by `roll serve`.
 //
-// Grammars come from strangers. Each is compiled by a program of its own with limits of time and memory, one at a time,
-// and all that are in use share a limit of memory.
+// Grammars come from untrusted clients. Each is compiled in a separate process with limits on time and memory, one at a
+// time, and all grammars in use share a memory limit.
 #pragma once
 
 #include <functional>
@@ -18,19 +18,19 @@
 
 namespace roll {
 
-/// Too many wait for theirs, or use others; later it may be compiled.
+/// Too many grammars are waiting to be compiled or in use; a later try may succeed.
 struct GrammarsBusy : SystemError {
   using SystemError::SystemError;
 };
 
 class Grammars {
  public:
-  /// `tokens` is asked once, with the first grammar.
+  /// `tokens` is called once, for the first grammar.
   explicit Grammars(std::function<TokenTexts()> tokens) : tokens_(std::move(tokens)) {}
 
-  /// `ebnf`: rules as ebnf.h writes them, of which `root` is the response. Any thread; takes milliseconds to seconds
-  /// unless it is known. UserError, opened by `key`: it is beyond the limits, or this roll was built without xgrammar.
-  /// GrammarsBusy.
+  /// Returns the compiled grammar `ebnf` (rules as in ebnf.h; `root` is the response). Thread-safe; takes milliseconds
+  /// to seconds unless cached. UserError, beginning with `key`: the grammar exceeds the limits, or roll was built
+  /// without xgrammar. GrammarsBusy: too many are waiting or in use.
   std::shared_ptr<const TokenConstraint> constraint(const std::string& ebnf, const std::string& key);
 
  private:
@@ -45,10 +45,10 @@ class Grammars {
 
   const std::function<TokenTexts()> tokens_;
   std::timed_mutex compiling_;
-  Descriptor vocabulary_;  // a file in memory
+  Descriptor vocabulary_;  // memory file (memfd)
   std::unique_ptr<GrammarTokens> library_;
   std::mutex mutex_;
-  std::list<Known> known_;  // the latest first
+  std::list<Known> known_;  // most recently used first
   std::vector<std::weak_ptr<const TokenConstraint>> in_use_;
 };
 

@@ -21,7 +21,7 @@ constexpr size_t kMostSchemaBytes = 64 << 10, kMostGrammarBytes = 1 << 20;
 constexpr int kMostDepth = 32;
 constexpr int64_t kMostItems = 1000, kMostCharacters = 2000;
 
-// "u" without surrogates: one alone is no character.
+// "u" excludes surrogates: a single one is no character.
 constexpr const char* kBasics = R"(ws ::= "" | " " | "\n" [ \t]{0,32}
 char ::= plain | "\\" (["\\/bfnrt] | "u" ([0-9a-cefA-CEF] [0-9a-fA-F]{3} | [dD] [0-7] [0-9a-fA-F]{2}))
 string ::= "\"" char* "\""
@@ -62,12 +62,12 @@ class SchemaReader {
       throw user_error("{}: has more than {} KB", key_, kMostSchemaBytes >> 10);
   }
 
-  /// Rules, of which `root` matches a value of the schema between two texts.
+  /// Returns all rules; `root` matches a value of the schema between the two texts.
   std::string read(const std::string& opens = "", const std::string& closes = "") {
     std::string root = rule_of(root_, "");
     if (!opens.empty()) root = ebnf_literal(opens) + " " + root;
     if (!closes.empty()) root += " " + ebnf_literal(closes);
-    for (size_t i = 0; i < wanted_.size(); ++i) {  // which grows
+    for (size_t i = 0; i < wanted_.size(); ++i) {  // grows in the loop
       const std::string pointer = wanted_[i];
       add_rule(references_.at(pointer), value(target_of(pointer), pointer));
     }
@@ -127,7 +127,7 @@ class SchemaReader {
     }
   }
 
-  /// A keyword that stands alone.
+  /// Refuses other keywords next to `key`.
   void check_alone(const char* key, const Json& schema, const std::set<std::string>& also,
                    const std::string& at) const {
     for (const auto& [other, unused] : schema.items())
@@ -135,7 +135,7 @@ class SchemaReader {
         fail(at, fmt::format("{} beside {} is not known", other, key));
   }
 
-  /// A value also keeps to the keywords that stand beside.
+  /// Combines the schemas under `key` with the keywords next to it.
   std::string of_others(const std::string& key, const Json& schema, const std::string& at) {
     const Json beside = schema_beside(schema, key);
     const Json& others = schema[key];
@@ -157,7 +157,7 @@ class SchemaReader {
     return found;
   }
 
-  /// An answer about parts; UserError where they have none.
+  /// Runs `ask`; turns std::invalid_argument into a UserError.
   template <class F>
   auto about_parts(const std::string& at, const F& ask) {
     try {
@@ -171,7 +171,7 @@ class SchemaReader {
   }
   std::string whole_of(const std::vector<Json>& parts, const std::string& at) { return value(joined(parts, at), at); }
 
-  /// A grammar counts no choices, so no value may be of two.
+  /// oneOf: a grammar cannot count matches, so no value may match two choices.
   void check_excluding(const Json& choices, const std::string& at) {
     for (size_t i = 0; i < choices.size(); ++i)
       for (size_t j = 0; j < i; ++j)
@@ -182,7 +182,7 @@ class SchemaReader {
   }
 
   std::string reference(const Json& pointer) {
-    target_of(pointer);  // it is there
+    target_of(pointer);  // throws if the target is missing
     const auto text = pointer.get<std::string>();
     const auto [found, is_new] = references_.try_emplace(text, "");
     if (is_new) {
@@ -216,7 +216,7 @@ class SchemaReader {
     return found;
   }
 
-  /// Those that are given; else those that its keywords are of; else all.
+  /// Returns the types in "type", else the type that its keywords imply, else all.
   std::vector<std::string> types_of(const Json& schema, const std::string& at) const {
     std::vector<std::string> types;
     if (schema.contains("type")) {
@@ -274,7 +274,7 @@ class SchemaReader {
     const int64_t least = count("minLength", schema, 0, kMostCharacters, at);
     const int64_t most = count("maxLength", schema, INT64_MAX, INT64_MAX, at);
     if (most < least) fail(at, "maxLength is below minLength");
-    // A bound that a response hardly reaches would cost a grammar as many states.
+    // A large bound would cost the grammar one state per character.
     if (most != INT64_MAX && most > kMostCharacters)
       fail(at, fmt::format("maxLength = {}: at most {}", most, kMostCharacters));
     return quoted("char" + ebnf_times(least, most == INT64_MAX ? std::nullopt : std::optional(most)));
@@ -300,7 +300,7 @@ class SchemaReader {
     return list_of(first, item, least, most);
   }
 
-  /// `first`, "" if there are none, and behind them `least` to `most` items.
+  /// Returns a list: `first` ("" if none), then `least` to `most` items.
   static std::string list_of(const std::string& first, const std::string& item, int64_t least, int64_t most) {
     const auto more = [&](int64_t taken) {
       const auto up_to = most == INT64_MAX ? std::nullopt : std::optional(most - taken);
@@ -325,7 +325,7 @@ class SchemaReader {
       required.insert(name.get<std::string>());
     }
     if (properties.empty()) return of_free_properties(schema, at);
-    // From the last to the first: what may follow where something stands before it, and where nothing does.
+    // From last to first: `behind` follows an earlier property, `beginning` starts the object.
     std::string behind, beginning;
     for (auto entry = properties.rbegin(); entry != properties.rend(); ++entry) {
       const std::string pair = fmt::format(R"({} ws ":" ws {})", ebnf_literal(to_line(Json(entry.key()))),
@@ -357,10 +357,10 @@ class SchemaReader {
   std::string rules_;
   int last_name_ = 0, depth_ = 0;
   std::map<std::string, std::string> references_;  // pointer -> rule
-  std::vector<std::string> wanted_;                // pointers, in the order in which they were met
+  std::vector<std::string> wanted_;                // pointers in order of first use
 };
 
-/// References within `schema`, once it stands at `where` in another one.
+/// Adjusts the references in `schema` after it moved to `where` in another schema.
 void move_references(Json& schema, const std::string& where) {
   for (auto& [key, value] : schema.items()) {
     if (key == "$ref" && value.is_string() && value.get_ref<const std::string&>().starts_with("#"))

@@ -1,9 +1,8 @@
-// Grammars of JSON: of any object, and of what a JSON schema allows.
+// Grammars for JSON output: any object, the values of a JSON schema, and tool calls.
 //
-// Goal: all that a grammar lets pass is valid by the schema. It may be less than the schema allows: of an object with
-// named properties only these are written, in their order; numbers have at most 18 digits, and a bounded one six
-// decimals; blanks are a space, or a line break and its indentation. What a grammar cannot hold to is refused by name,
-// never passed over.
+// Goal: everything that a grammar accepts is valid by the schema. It may accept less: objects with named properties
+// hold only these, in their order; numbers have at most 18 digits, and with a bound at most six decimals; whitespace is
+// a space, or a newline with indentation. Keywords that a grammar cannot enforce are refused, never ignored.
 #pragma once
 
 #include <string>
@@ -12,15 +11,15 @@
 
 namespace roll {
 
-/// Any JSON object.
+/// Returns the grammar of any JSON object.
 std::string object_grammar();
 
-/// A value of that schema. UserError, opened by `key` and the place in the schema: a keyword that is not known, one
-/// beside others that it is not known with, values that make no sense, a schema beyond the bounds of size and depth.
+/// Returns the grammar of a schema's values. UserError, beginning with `key` and the place in the schema: an unknown
+/// keyword or combination of keywords, contradictory values, or a schema that is too large or deep.
 std::string schema_grammar(const Json& schema, const std::string& key);
 
-/// A call of one of these tools ({type, function: {name, parameters}}, as chat templates take them), as JSON with the
-/// keys name and `arguments_key`, between `opens` and `closes`.
+/// Returns the grammar of a call of one of `tools` ({type, function: {name, parameters}}, as in chat templates): JSON
+/// with the keys name and `arguments_key`, between `opens` and `closes`. UserError as schema_grammar().
 std::string call_grammar(const Json& tools, const std::string& arguments_key, const std::string& opens,
                          const std::string& closes, const std::string& key);
 

@@ -12,10 +12,10 @@ namespace roll {
 namespace {
 
 constexpr int kMostDecimals = 6;
-constexpr double kLargest = 999'999'999'999, kLargestBound = 1e9;  // in millionths doubles hold the bounds exactly
+constexpr double kLargest = 999'999'999'999, kLargestBound = 1e9;  // doubles hold bounds exactly in millionths
 constexpr double kNear = 1e-4;
 
-/// A bound and whether the number may not be it.
+/// Bound, and whether it is exclusive.
 struct Bound {
   double value = 0;
   bool is_left_out = false;
@@ -39,7 +39,7 @@ void tighten(Bound& bound, double value, bool is_left_out, bool is_least) {
     bound.is_left_out |= is_left_out;
 }
 
-/// Numbers with so many decimals; "" if none lies between.
+/// Returns the numbers with exactly `decimals` decimals; "" if there are none.
 std::string with_decimals(const Bound& least, const Bound& most, int decimals, double scale) {
   const double low = least.value * scale, high = most.value * scale;
   auto from = static_cast<int64_t>(std::ceil(low - kNear)), to = static_cast<int64_t>(std::floor(high + kNear));

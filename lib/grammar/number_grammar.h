@@ -1,4 +1,4 @@
-// Numbers between the bounds that a JSON schema sets.
+// Grammars of numbers within the bounds of a JSON schema; used by json_grammar.cpp.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace roll {
 
-/// A number, whole where `is_integer`, within minimum, maximum, exclusiveMinimum and exclusiveMaximum of `schema`. With
-/// a bound it has at most six decimals and twelve digits before them. UserError, opened by `where`: bounds that are no
-/// numbers or beyond 10^9 (of integers 10^12), or between which there is none.
+/// Returns the grammar of numbers within minimum, maximum, exclusiveMinimum and exclusiveMaximum of `schema`. With a
+/// bound, a number has at most six decimals and twelve digits before them. UserError, beginning with `where`: a bound
+/// is no number or beyond 10^9 (for integers 10^12), or no number lies between them.
 std::string number_grammar(const Json& schema, bool is_integer, const std::string& where);
 
 }  // namespace roll

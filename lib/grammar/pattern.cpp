@@ -34,13 +34,13 @@ const Characters& blanks() {
   return all;
 }
 
-/// Where readers of a pattern differ, as most know more letters than ASCII's, only what all agree on.
+/// Returns only ASCII: regex engines disagree on other letters.
 Characters ascii_but(Characters characters) {
   characters.emplace_back(0x80, UINT32_MAX - 1);
   return all_but(std::move(characters));
 }
 
-/// Characters that JSON writes as two, the second of which is given.
+/// Characters that JSON escapes as a backslash and the given letter.
 constexpr std::pair<uint32_t, char> kEscaped[] = {{'"', '"'},  {'\\', '\\'}, {'\b', 'b'}, {'\f', 'f'},
                                                   {'\n', 'n'}, {'\r', 'r'},  {'\t', 't'}};
 
@@ -48,7 +48,7 @@ bool contains(const Characters& characters, uint32_t c) {
   return std::ranges::any_of(characters, [c](const auto& range) { return range.first <= c && c <= range.second; });
 }
 
-/// One of these characters, as JSON writes it; "" where it can write none.
+/// Returns a grammar of one of these characters in JSON; "" if JSON can write none.
 std::string one_of(const Characters& characters) {
   std::string found = ebnf_plain_characters(characters);
   for (const auto& [c, letter] : kEscaped)
@@ -170,7 +170,7 @@ class PatternReader {
   Characters character_class() {
     constexpr const char* kOpen = "a [ that nothing closes";
     const bool is_negated = take('^');
-    bool has_kinds = false;  // \w and the like
+    bool has_kinds = false;  // \w, \d, \s or an opposite
     Characters all;
     while (!take(']')) {
       const uint32_t c = next(kOpen);
@@ -211,7 +211,7 @@ class PatternReader {
       found = "?";
     else if (take('{'))
       found = counted();
-    if (!found.empty()) take('?');  // which of the matches comes first is nothing here
+    if (!found.empty()) take('?');  // a lazy repetition matches the same texts
     if (!found.empty() && (sees('*') || sees('+') || sees('?') || sees('{'))) fail("two repetitions");
     return found;
   }

@@ -1,4 +1,4 @@
-// Regular expressions of JSON schemas ("pattern") as grammars of the text between a JSON string's quotes.
+// Converts regular expressions of JSON schemas ("pattern") to grammars of the text inside a JSON string.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace roll {
 
-/// All of the string matches: ^ and $ are understood at the ends of alternatives, and may be left out. Known are
-/// groups, alternatives, classes, . \d \w \s and their opposites, escapes, and * + ? {m,n}. A character that JSON must
-/// escape stands escaped. UserError, opened by `key`: what is not known, and what is malformed.
+/// Returns a grammar that matches the whole string; ^ and $ are accepted at the ends of alternatives. Supports groups,
+/// alternatives, classes, . \d \w \s and their opposites, escapes, and * + ? {m,n}. Matches characters in their
+/// JSON-escaped form. UserError, beginning with `key`: malformed or unsupported syntax.
 std::string pattern_grammar(std::string_view pattern, const std::string& key);
 
-/// The pattern of what is written for a schema's "format"; "": that one is not known. Of February 29 days, 28 are.
+/// Returns the pattern for a schema's "format"; "" if unknown. Excludes February 29.
 std::string pattern_of_format(const std::string& format);
 
 }  // namespace roll

@@ -1,6 +1,6 @@
-// roll_grammar: compiles a grammar for a vocabulary, as a program of its own, so that a grammar of strangers costs no
-// more than this program may take, whatever it does. Standard input: the grammar; descriptor 3: the vocabulary;
-// standard output: what libroll_grammar.so reads. Exit status 1: standard error says why the grammar cannot be.
+// roll_grammar: compiles a grammar for a vocabulary in a separate process, so that an untrusted grammar cannot exceed
+// its limits on time and memory. Standard input: the grammar; descriptor 3: the vocabulary; standard output: input for
+// libroll_grammar.so. Exit status 1: standard error says why compiling failed.
 #include <sys/resource.h>
 #include <unistd.h>
 

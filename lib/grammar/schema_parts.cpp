@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMostMeetings = 4000;
 
-/// Bounds, of which the narrower one holds.
+/// Keywords of bounds; the narrower of two bounds holds.
 const std::set<std::string> kLowest = {"minimum", "exclusiveMinimum", "minLength", "minItems"},
                             kHighest = {"maximum", "exclusiveMaximum", "maxLength", "maxItems"};
 
@@ -34,7 +34,7 @@ Json common_types(const Json& a, const Json& b) {
   return both;
 }
 
-/// The only values that `schema` allows; null: it does not list them.
+/// Returns the values that `schema` lists (const, enum); null if it lists none.
 Json values_of(const Json& schema) {
   if (schema.contains("const")) return Json::array({schema["const"]});
   return schema.contains("enum") && schema["enum"].is_array() ? schema["enum"] : Json();
@@ -62,14 +62,14 @@ const Json& properties_of(const Json& schema) {
   return schema.contains("properties") && schema["properties"].is_object() ? schema["properties"] : none;
 }
 
-/// The schema of a property; false: it may not be there, true: nothing is said of it.
+/// Returns the schema of a property; false: not allowed, true: unrestricted.
 Json rule_of_property(const Json& schema, const std::string& name) {
   const Json& named = properties_of(schema);
   if (named.contains(name)) return named[name];
   return schema.contains("additionalProperties") ? schema["additionalProperties"] : Json(true);
 }
 
-/// In the order in which they are written.
+/// Returns the property names of both in output order.
 std::vector<std::string> names_of(const Json& a, const Json& b) {
   std::vector<std::string> names;
   for (const auto& [name, unused] : properties_of(a).items()) names.push_back(name);
@@ -221,7 +221,7 @@ bool SchemaParts::exclude_each_other(const Json& first, const Json& second) {
   return excludes_object(a, b);
 }
 
-/// By a property that one of them needs, whose values exclude each other or which the other has not.
+/// Two objects exclude each other if a required property does: its schemas conflict, or one side forbids it.
 bool SchemaParts::excludes_object(const Json& a, const Json& b) {
   const auto is_object = [](const Json& schema) {
     return schema.contains("type") ? schema["type"] == "object" : schema.contains("properties");

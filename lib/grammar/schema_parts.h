@@ -1,5 +1,5 @@
-// JSON schemas made of others: of several that hold together (allOf, and what stands beside $ref, anyOf and oneOf) one
-// schema is made, and of several it is found out whether two can hold at once (oneOf).
+// Combines JSON schemas: merges schemas that apply together (allOf, and keywords next to $ref, anyOf and oneOf), and
+// tests whether two schemas can both hold (oneOf). Used by json_grammar.cpp.
 #pragma once
 
 #include <functional>
@@ -10,24 +10,24 @@
 
 namespace roll {
 
-/// True of keywords that say nothing of a value: a title, a description, schemas to refer to.
+/// Returns true for keywords without effect on values: titles, descriptions, definitions.
 bool is_schema_note(const std::string& keyword);
 
-/// `schema` without such keywords and without `key`.
+/// Returns `schema` without `key` and keywords without effect.
 Json schema_beside(const Json& schema, const std::string& key);
 
-/// The parts of one schema, which resolves references. A schema whose parts meet too often is refused: parts of parts
-/// grow without bounds.
+/// Combines parts of one schema and resolves its references. Refuses schemas with too many combinations, which could
+/// grow without bound.
 class SchemaParts {
  public:
   using Resolve = std::function<const Json&(const Json& pointer)>;
   explicit SchemaParts(Resolve resolve) : resolve_(std::move(resolve)) {}
 
-  /// The schema of the values that all of `parts` allow. std::invalid_argument: two say of a keyword what has no common
-  /// form here, or no value is left.
+  /// Returns the schema of values that all `parts` allow. std::invalid_argument: two parts contradict each other,
+  /// cannot be merged here, or are too many.
   Json all_of(const std::vector<Json>& parts);
 
-  /// True where no value can be valid by both; false where that is not seen.
+  /// Returns true if no value is valid by both; false if one may be.
   bool exclude_each_other(const Json& a, const Json& b);
 
  private:
@@ -41,7 +41,7 @@ class SchemaParts {
   int num_meetings_ = 0;
 };
 
-/// True where `value` is of that type of JSON schema.
+/// Returns true if `value` has the JSON schema type `type`.
 bool has_schema_type(const Json& value, const std::string& type);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Which tokens may come next in a response that must have a form. The sampler asks before each draw and tells what was
-// drawn; a response without a constraint costs nothing.
+// Interface that limits which tokens may come next in a response. The sampler calls allowed() before each draw and
+// accept() after it; responses without a constraint cost nothing.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,23 @@
 
 namespace roll {
 
-/// One response on its way through a constraint.
+/// Progress of one response through a constraint.
 class ConstraintState {
  public:
   virtual ~ConstraintState() = default;
-  /// A bit per token of the vocabulary, in words of 32, the lowest bit first. At least one is set. Valid until
-  /// accept().
+  /// Returns one bit per token of the vocabulary, in 32-bit words, lowest bit first. At least one bit is set. Valid
+  /// until accept().
   virtual std::span<const uint32_t> allowed() = 0;
+  /// Advances by a sampled token.
   virtual void accept(int64_t token) = 0;
 };
 
 class TokenConstraint {
  public:
   virtual ~TokenConstraint() = default;
-  /// Any thread.
+  /// Starts a response. Thread-safe.
   virtual std::unique_ptr<ConstraintState> begin() const = 0;
+  /// Returns the memory of the compiled grammar.
   virtual size_t num_bytes() const = 0;
 };
 

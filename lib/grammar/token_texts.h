@@ -1,4 +1,5 @@
-// How a vocabulary gets to the program roll_grammar: for each token its size and bytes, then the tokens that end.
+// Format in which the vocabulary is passed to the program roll_grammar: per token its size and bytes, then the end
+// tokens.
 #pragma once
 
 #include <unistd.h>
@@ -11,7 +12,7 @@
 namespace roll {
 
 inline constexpr int kVocabularyFd = 3;
-inline constexpr uint64_t kMostGrammarSeconds = 5;  // of a processor
+inline constexpr uint64_t kMostGrammarSeconds = 5;  // CPU time
 inline constexpr uint64_t kMostGrammarMemory = uint64_t{1} << 30;
 inline constexpr size_t kMostCompiledBytes = 32 << 20;
 
@@ -31,7 +32,7 @@ inline std::string pack_token_texts(const TokenTexts& tokens) {
   return packed;
 }
 
-/// Of what pack_token_texts() wrote.
+/// Reads the output of pack_token_texts().
 inline TokenTexts unpack_token_texts(const std::string& packed) {
   size_t at = 0;
   const auto number = [&] {
@@ -52,7 +53,7 @@ inline TokenTexts unpack_token_texts(const std::string& packed) {
   return tokens;
 }
 
-/// All bytes from the beginning of a file.
+/// Reads a file from its beginning.
 inline std::string read_all(int file) {
   std::string bytes;
   char buffer[1 << 16];
@@ -61,6 +62,7 @@ inline std::string read_all(int file) {
   return bytes;
 }
 
+/// Writes all bytes; returns false on an error.
 inline bool write_all(int file, const std::string& bytes) {
   size_t done = 0;
   for (ssize_t count; done < bytes.size() && (count = ::write(file, bytes.data() + done, bytes.size() - done)) > 0;)

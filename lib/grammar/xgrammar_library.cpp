@@ -1,4 +1,4 @@
-// libroll_grammar.so: grammars that were compiled elsewhere, matched token by token.
+// libroll_grammar.so: loads compiled grammars and matches them token by token.
 #include <algorithm>
 #include <stdexcept>
 
@@ -37,7 +37,7 @@ class State : public ConstraintState {
   }
 
  private:
-  /// Where no token of this vocabulary goes on, or all is said.
+  /// Allows only end tokens, if no token fits or the grammar is complete.
   void allow_ends() {
     std::ranges::fill(words_, 0);
     for (const int32_t end : ends_) words_[static_cast<size_t>(end) / 32] |= uint32_t{1} << (end % 32);

@@ -1,4 +1,4 @@
-// Token texts for xgrammar, in libroll_grammar.so and in the program roll_grammar alike.
+// Passes token texts to xgrammar, in both libroll_grammar.so and the program roll_grammar.
 #pragma once
 
 #include <xgrammar/xgrammar.h>

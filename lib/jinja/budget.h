@@ -1,12 +1,12 @@
-// What rendering one template may cost. Whatever walks over or makes values pays here for the bytes that it touches, so
-// that time and memory are bounded together, however the template comes by its large values.
+// Limits the cost of rendering a template. Code that reads or makes values pays for the bytes it touches, which bounds
+// time and memory together.
 #pragma once
 
 #include <cstddef>
 
 namespace roll::jinja {
 
-/// The budget of the rendering that this thread does, in bytes: from construction to destruction.
+/// Budget in bytes of a rendering on this thread, from construction to destruction.
 class Budget {
  public:
   explicit Budget(size_t most);
@@ -21,13 +21,13 @@ class Budget {
   size_t most_;
 };
 
-/// An expression, a loop over a value or the making of one costs at least as much as so many bytes of text.
+/// Minimum cost, in bytes of text, of an expression, of a loop over a value, or of making a value.
 constexpr size_t kStepBytes = 50;
-/// What a look at the name of a variable or member costs at least.
+/// Minimum cost of looking at the name of a variable or member.
 constexpr size_t kEntryBytes = 8;
 
-/// Pays for `bytes`, before the work is done. Throws Failure when the rendering has used up its budget; outside of one
-/// nothing is counted.
+/// Pays for `bytes`; call it before the work. Throws Failure if the budget is used up. Counts nothing if the thread has
+/// no Budget.
 void charge(size_t bytes);
 
 }  // namespace roll::jinja

@@ -15,7 +15,7 @@ constexpr int kMaxMacroDepth = 50;
 
 Context::Context(Dict variables) {
   scopes_.emplace_back();
-  // A variable given by the caller hides a function.
+  // The caller's variables override functions.
   for (auto& [name, function] : global_functions()) scopes_.front()[name] = function;
   for (auto& [name, value] : variables) scopes_.front()[name] = std::move(value);
 }

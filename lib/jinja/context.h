@@ -1,4 +1,4 @@
-// What a template carries along while it renders: variables, output, and the line it is at.
+// State of a template while it renders: variables, output, and the current line.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@ class Context {
  public:
   explicit Context(Dict variables);
 
-  /// A variable, else an undefined value that knows its name.
+  /// Returns a variable, or an undefined value that knows the variable's name.
   Value get(const std::string& name) const;
 
-  /// Sets it in the innermost scope.
+  /// Sets a variable in the innermost scope.
   void set(const std::string& name, Value value);
 
-  /// Variables set while `body` runs are gone after it.
+  /// Runs `body` in a new scope; variables set there disappear afterwards.
   template <class Body>
   auto in_scope(const Body& body) {
     scopes_.emplace_back();
@@ -32,8 +32,8 @@ class Context {
     return body();
   }
 
-  /// Runs `body` in a scope in which only the template's outermost variables are seen; returns what `body` wrote.
-  /// Throws Failure when macros call each other too deeply.
+  /// Runs `body` in a scope that sees only the outermost variables; returns its output. Throws Failure if macro calls
+  /// are nested too deep.
   template <class Body>
   std::string in_macro(const Body& body) {
     std::vector<Scope> hidden(std::make_move_iterator(scopes_.begin() + 1), std::make_move_iterator(scopes_.end()));
@@ -49,7 +49,7 @@ class Context {
     return captured(body);
   }
 
-  /// What `body` writes.
+  /// Runs `body` and returns its output.
   template <class Body>
   std::string captured(const Body& body) {
     std::string outer = std::exchange(out_, {});
@@ -61,12 +61,12 @@ class Context {
   void write(std::string_view text);
   const std::string& written() const { return out_; }
 
-  /// Every expression and statement passes here, and pays for a step.
+  /// Sets the current line and pays for one step; every expression and statement calls it.
   void at(int line);
   int line() const { return line_; }
 
  private:
-  /// Undoes a change when a block ends, also by an exception.
+  /// Undoes a change at the end of a block, also after an exception.
   template <class Undo>
   struct AtEnd {
     explicit AtEnd(Undo undo) : undo_(std::move(undo)) {}
@@ -84,10 +84,10 @@ class Context {
   int line_ = 1, depth_ = 0;
 };
 
-/// How a statement ended.
+/// Outcome of a statement.
 enum class Flow { kNext, kBreak, kContinue };
 
-/// Templates are compiled to closures: one per expression or statement.
+/// Templates are compiled to closures, one per expression or statement.
 using Expression = std::function<Value(Context&)>;
 using Statement = std::function<Flow(Context&)>;
 

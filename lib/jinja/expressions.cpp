@@ -96,7 +96,7 @@ class Parser {
     return "not in";
   }
 
-  /// a < b < c means a < b and b < c.
+  /// Parses a < b < c, which means a < b and b < c.
   Expression comparison() {
     Expression first = sum();
     std::vector<std::pair<std::string, Expression>> rest;
@@ -115,7 +115,7 @@ class Parser {
     };
   }
 
-  /// Left-associative operators of one rank.
+  /// Parses left-associative operators of one precedence.
   template <size_t n>
   Expression operators(const std::array<std::string_view, n>& ops, Expression (Parser::*operand)()) {
     Expression left = (this->*operand)();
@@ -218,7 +218,7 @@ class Parser {
       if (!in_.is_operator("}")) in_.expect_operator(",");
     }
     return [parts = std::move(parts)](Context& c) {
-      const Value out = Value::make_namespace({});  // a later key replaces an equal one
+      const Value out = Value::make_namespace({});  // a repeated key replaces the earlier one
       for (const auto& [key, value] : parts) out.set_member(key(c).string(), value(c));
       return Value(out.dict());
     };
@@ -243,19 +243,19 @@ class Parser {
     }
   }
 
-  /// value.name: a method, else an item.
+  /// Compiles value.name: a method, else an item.
   static Expression attribute(Expression object, std::string name, int line) {
     return [object = std::move(object), name = std::move(name), line](Context& c) -> Value {
       const Value value = object(c);
       c.at(line);
-      if (value.is_undefined()) value.dict();  // says what is undefined
+      if (value.is_undefined()) value.dict();  // throws, naming what is undefined
       if (auto method = find_method(value, name)) return *std::move(method);
       const Value* member = value.member(name);
       return member ? *member : Value(Undefined{fmt::format("'{}' of a {}", name, value.type_name())});
     };
   }
 
-  /// value[index]: an item, else a method.
+  /// Compiles value[index]: an item, else a method.
   static Expression item(Expression object, Expression index, int line) {
     return [object = std::move(object), index = std::move(index), line](Context& c) {
       const Value value = object(c), at = index(c);
@@ -339,7 +339,7 @@ class Parser {
     }
   }
 
-  /// value is [not] name, name(arguments) or name argument.
+  /// Parses value is [not] name, name(arguments) or name argument.
   Expression test(Expression value, int line) {
     const bool negated = in_.take_name("not");
     const std::string name = in_.identifier();

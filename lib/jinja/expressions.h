@@ -1,4 +1,4 @@
-// Jinja expressions: tokens -> closures.
+// Compiles Jinja expressions from tokens to closures, for the template parser.
 #pragma once
 
 #include "jinja/context.h"
@@ -6,13 +6,13 @@
 
 namespace roll::jinja {
 
-/// a, b if c else d ... without the tuple.
+/// Parses an expression such as `a if c else d`, without commas outside brackets.
 Expression parse_expression(TokenStream& in);
 
-/// An expression without a trailing `if`, which in `for x in xs if ...` belongs to the loop.
+/// Parses an expression without a trailing `if`, which belongs to the loop in `for x in xs if ...`.
 Expression parse_expression_without_if(TokenStream& in);
 
-/// One expression, or several with commas between, which are a list.
+/// Parses an expression, or several separated by commas, which form a list.
 Expression parse_tuple(TokenStream& in, bool with_if = true);
 
 }  // namespace roll::jinja

@@ -25,7 +25,7 @@ struct NamedTest {
   Test test;
 };
 
-/// `path` is an attribute, or several with dots between.
+/// Returns an attribute; `path` may hold several, separated by dots.
 Value attribute_of(const Value& value, const std::string& path) {
   charge(kStepBytes);
   Value out = value;
@@ -74,9 +74,10 @@ Value reverse_filter(const Value& value, const Arguments&) {
   return slice_of(value, {}, {}, -1);
 }
 
-/// Python's round(): to the nearest decimal of so many digits, of two equally near ones the even one.
+/// Python's round(): to the nearest decimal with `digits` digits; ties go to the even one.
 double rounded(double x, int64_t digits) {
-  constexpr int64_t kMostDigits = 323, kMostZeros = 308;  // beyond them nothing of a float is left to round, or all
+  constexpr int64_t kMostDigits = 323,
+                    kMostZeros = 308;  // beyond these, rounding keeps everything or nothing of a float
   if (!std::isfinite(x) || digits > kMostDigits) return x;
   if (digits < -kMostZeros) return 0 * x;
   if (digits >= 0) return std::stod(fmt::format("{:.{}f}", x, digits));
@@ -91,7 +92,7 @@ Value round_filter(const Value& value, const Arguments& a) {
   if (how == "common") {
     const double number = rounded(value.number(), digits);
     if (value.is_float()) return number;
-    return digits >= 0 ? value.integer() : static_cast<int64_t>(number);  // a whole number stays one
+    return digits >= 0 ? value.integer() : static_cast<int64_t>(number);  // an integer stays an integer
   }
   if (how != "ceil" && how != "floor") throw Failure("round: the method must be common, ceil or floor");
   const double scale = std::pow(10.0, static_cast<double>(digits)), large = value.number() * scale;
@@ -210,7 +211,7 @@ Value map_filter(const Value& value, const Arguments& a) {
   return out;
 }
 
-/// select, reject (of_attribute false), selectattr, rejectattr: keeps elements whose test gives `wanted`.
+/// Implements select, reject, selectattr and rejectattr (`of_attribute`): keeps elements whose test gives `wanted`.
 template <bool wanted, bool of_attribute>
 Value select_filter(const Value& value, const Arguments& a) {
   const size_t at = of_attribute ? 1 : 0;
@@ -309,7 +310,7 @@ constexpr auto kTests = std::to_array<NamedTest>({
     {"upper", [](const Value& v, const Arguments&) { return v.text() == uppered(v.text()); }},
 });
 
-/// The entry called `name`; Failure with the nearest name when there is none.
+/// Returns the entry called `name`. Failure: there is none; the message suggests the nearest name.
 template <class Table>
 const auto& entry_of(const Table& table, const std::string& name, std::string_view kind) {
   const auto entry = std::ranges::find_if(table, [&](const auto& e) { return e.name == name; });

@@ -1,4 +1,5 @@
-// Python's and Jinja's ready-made functions, as far as chat templates use them. All throw Failure.
+// Python's and Jinja's built-in functions that chat templates use, for expressions.h. All throw Failure for wrong
+// arguments.
 #pragma once
 
 #include <optional>
@@ -8,33 +9,33 @@
 
 namespace roll::jinja {
 
-/// value | name(arguments): abs capitalize count d default dictsort first float indent int items join last length list
-/// lower map max min reject rejectattr replace reverse round safe select selectattr sort string sum tojson trim unique
-/// upper.
+/// Returns value | name(arguments). Filters: abs capitalize count d default dictsort first float indent int items join
+/// last length list lower map max min reject rejectattr replace reverse round safe select selectattr sort string sum
+/// tojson trim unique upper.
 Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments);
 
-/// value is name(arguments): boolean callable defined divisibleby eq equalto even false float ge gt in integer iterable
-/// le lower lt mapping ne none number odd sameas sequence string true undefined upper.
+/// Returns value is name(arguments). Tests: boolean callable defined divisibleby eq equalto even false float ge gt in
+/// integer iterable le lower lt mapping ne none number odd sameas sequence string true undefined upper.
 bool apply_test(const std::string& name, const Value& value, const Arguments& arguments);
 
-/// A method of a string (capitalize count endswith find join lower lstrip replace rsplit rstrip split splitlines
-/// startswith strip title upper), a dict (get items keys values) or a list (count index), bound to `object`; empty when
-/// there is none.
+/// Returns a method bound to `object`; empty if there is none. Strings: capitalize count endswith find join lower
+/// lstrip replace rsplit rstrip split splitlines startswith strip title upper. Dicts: get items keys values. Lists:
+/// count index.
 std::optional<Value> find_method(const Value& object, std::string_view name);
 
-/// range, dict, namespace, raise_exception, strftime_now.
+/// Returns the global functions: range, dict, namespace, raise_exception, strftime_now.
 Dict global_functions();
 
-/// a OP b of + - * / // % ** ~.
+/// Returns a OP b, where OP is one of + - * / // % ** ~.
 Value arithmetic(const std::string& op, const Value& a, const Value& b);
 
-/// -a.
+/// Returns -a.
 Value negative(const Value& a);
 
-/// object[index], of a list, string or dict; undefined when there is none.
+/// Returns object[index] of a list, string or dict; undefined if there is no such item.
 Value item_of(const Value& object, const Value& index);
 
-/// object[begin:end:step]; empty ones are left out.
+/// Returns object[begin:end:step]; nullopt: the bound is omitted.
 Value slice_of(const Value& object, const std::optional<int64_t>& begin, const std::optional<int64_t>& end,
                int64_t step);
 

@@ -22,7 +22,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// One newline form, and no newline at the very end, as Jinja reads sources.
+/// Normalizes newlines to \n and drops one at the very end, like Jinja.
 std::string normal_newlines(std::string_view source) {
   std::string out;
   for (size_t i = 0; i < source.size(); ++i) {
@@ -66,7 +66,7 @@ class Lexer {
     for (size_t next = pos_; pos_ < s_.size() && is_python_space(next_code_point(s_, next));) pos_ = next;
   }
 
-  /// The next of {{ {% {#, or the end.
+  /// Returns the position of the next {{, {% or {#, or the end.
   size_t next_opening(size_t from) const {
     for (size_t at = s_.find('{', from); at != std::string_view::npos; at = s_.find('{', at + 1))
       if (at + 1 < s_.size() && (s_[at + 1] == '{' || s_[at + 1] == '%' || s_[at + 1] == '#')) return at;
@@ -83,7 +83,7 @@ class Lexer {
     if (opening < s_.size()) tag();
   }
 
-  /// {%- strips all white space before it; lstrip_blocks strips what indents {% and {#, unless they are written {%+.
+  /// {%- strips all whitespace before it. lstrip_blocks strips the indentation before {% and {#, unless it is {%+.
   static void trim_before(std::string& text, std::string_view tag, bool at_line_start) {
     const char sign = tag.size() > 2 ? tag[2] : '\0';
     if (sign == '-') return strip_end(text);
@@ -106,7 +106,7 @@ class Lexer {
     code(kind == '{' ? "}}" : "%}", kind == '{' ? TokenKind::kPrintEnd : TokenKind::kTagEnd);
   }
 
-  /// What follows a closing sequence of a tag or comment: -%} strips, %} takes one newline with it (trim_blocks).
+  /// Handles whitespace after a tag or comment: -%} strips all, %} drops one newline (trim_blocks).
   void close(bool dash, bool plus, bool is_print) {
     pos_ += 2 + (dash || plus);
     if (dash) return skip_space();
@@ -121,7 +121,7 @@ class Lexer {
     close(sign == '-', sign == '+', false);
   }
 
-  /// {% raw %}...{% endraw %}: text without tags. False when the tag here is another one.
+  /// Reads {% raw %}...{% endraw %} as text; returns false at another tag.
   bool raw() {
     const size_t opening_end = tag_end(pos_, "raw");
     if (opening_end == 0) return false;
@@ -143,7 +143,7 @@ class Lexer {
     fail("{% raw %} is not closed by {% endraw %}");
   }
 
-  /// Where the tag {% name %} at `at` ends, or 0 when it is another one.
+  /// Returns the end of the tag {% name %} at `at`, or 0 if it is another tag.
   size_t tag_end(size_t at, std::string_view name) const {
     size_t i = at + 2;
     const auto skip = [&](std::string_view what) {
@@ -235,7 +235,7 @@ class Lexer {
     add(TokenKind::kString, std::move(value));
   }
 
-  /// Appends what an escape means in Python; pos_ ends on its last character.
+  /// Appends the value of a Python escape sequence; leaves pos_ on its last character.
   void escape(std::string& value) {
     static constexpr std::string_view kNames = "ntrabfv\\'\"\n", kValues = "\n\t\r\a\b\f\v\\'\"";
     const char c = s_[++pos_];
@@ -245,7 +245,7 @@ class Lexer {
     if (c == 'U') return hex(value, 8);
     if (simple == std::string_view::npos)
       value += {'\\', c};
-    else if (simple < kValues.size())  // an escaped newline is nothing
+    else if (simple < kValues.size())  // an escaped newline has no value
       value += kValues[simple];
   }
 

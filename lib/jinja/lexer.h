@@ -1,4 +1,4 @@
-// Jinja source -> tokens, with the whitespace rules that Hugging Face sets: trim_blocks and lstrip_blocks.
+// Splits Jinja source into tokens for token_stream.h, with Hugging Face's settings trim_blocks and lstrip_blocks.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace roll::jinja {
 
 enum class TokenKind {
-  kText,        // template text, white space already trimmed
+  kText,        // template text, whitespace already trimmed
   kPrintBegin,  // {{
   kPrintEnd,
   kTagBegin,  // {%
@@ -28,10 +28,10 @@ struct Token {
   int line;
 };
 
-/// UserError "origin:line: ...": an unclosed tag, comment or string, or a character that starts nothing.
+/// Returns the tokens. UserError "origin:line: ...": an unclosed tag, comment or string, or an unexpected character.
 std::vector<Token> tokenize(std::string_view source, const std::string& origin);
 
-/// White space as Python's str.strip and \s see it.
+/// Returns true for whitespace as defined by Python's str.strip and \s.
 bool is_python_space(char32_t c);
 
 }  // namespace roll::jinja

@@ -12,7 +12,7 @@ namespace roll::jinja {
 
 namespace {
 
-constexpr int64_t kMaxRange = 100000;  // as in Jinja's sandbox
+constexpr int64_t kMaxRange = 100000;  // limit of Jinja's sandbox
 
 using Method = Value (*)(const Value& self, const Arguments& arguments);
 struct Named {
@@ -26,7 +26,7 @@ std::optional<std::string> text_argument(const Arguments& arguments, size_t inde
   return value->string();
 }
 
-/// str.startswith and endswith take one string or several.
+/// str.startswith and str.endswith accept one string or several.
 template <class Matches>
 Value any_affix(const Arguments& arguments, const Matches& matches) {
   const Value affix = arguments.need(0, "prefix");

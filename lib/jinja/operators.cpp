@@ -44,10 +44,10 @@ int64_t floor_divide(int64_t a, int64_t b) {
   return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
 }
 
-/// False when a ** b (b >= 0) does not fit.
+/// Computes a ** b for b >= 0; returns false on overflow.
 bool power(int64_t a, int64_t b, int64_t& result) {
   result = 1;
-  if (a >= -1 && a <= 1) b = b == 0 ? 0 : 2 - b % 2;  // the same value, by few steps
+  if (a >= -1 && a <= 1) b = b == 0 ? 0 : 2 - b % 2;  // same value in fewer steps
   for (int64_t i = 0; i < b; ++i)
     if (__builtin_mul_overflow(result, a, &result)) return false;
   return true;
@@ -92,7 +92,7 @@ Value arithmetic(const std::string& op, const Value& a, const Value& b) {
   if (op == "+" && !a.is_number() && !b.is_number()) return plus(a, b);
   if (op == "*" && b.is_int() && (a.is_string() || a.is_list())) return repeated(a, b.integer());
   if (op == "*" && a.is_int() && (b.is_string() || b.is_list())) return repeated(b, a.integer());
-  if (a.is_undefined()) a.string();  // says what is undefined
+  if (a.is_undefined()) a.string();  // throws, naming what is undefined
   if (b.is_undefined()) b.string();
   throw Failure(fmt::format("{} {} {} is not possible", a.type_name(), op, b.type_name()));
 }
@@ -104,7 +104,7 @@ Value negative(const Value& a) {
 
 namespace {
 
-/// Where each character of `s` begins, and where the last one ends.
+/// Returns the byte offset of each character of `s`, and the end.
 std::vector<size_t> character_bounds(const std::string& s) {
   charge(s.size() * sizeof(size_t));
   std::vector<size_t> bounds{0};

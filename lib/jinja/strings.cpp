@@ -15,7 +15,7 @@ namespace roll::jinja {
 
 namespace {
 
-/// Words between runs of white space; after `limit` words the rest is one.
+/// Splits at whitespace; after `limit` words the rest is one element.
 std::vector<std::string> split_words(const std::string& s, int64_t limit) {
   std::vector<std::string> out;
   size_t pos = 0;
@@ -38,7 +38,7 @@ std::vector<std::string> split_words(const std::string& s, int64_t limit) {
 std::vector<std::string> split_words_back(const std::string& s, int64_t limit) {
   std::vector<std::string> words = split_words(s, -1);
   if (limit < 0 || static_cast<int64_t>(words.size()) <= limit) return words;
-  // The first words stay as they stand, with the white space between them.
+  // The first words keep the whitespace between them.
   std::string rest = stripped(s, {}, true, true);
   for (int64_t i = 0; i < limit; ++i) {
     charge(rest.size());
@@ -57,10 +57,10 @@ bool is_line_end(char32_t c) {
   return (c >= 0x0a && c <= 0x0d) || (c >= 0x1c && c <= 0x1e) || c == 0x85 || c == 0x2028 || c == 0x2029;
 }
 
-/// `convert` changes ICU's copy of `s`.
+/// Applies `convert` to an ICU copy of `s`.
 template <class Convert>
 std::string by_icu(const std::string& s, const Convert& convert) {
-  charge(kStepBytes + 4 * s.size());  // UTF-16 there and back
+  charge(kStepBytes + 4 * s.size());  // conversion to UTF-16 and back
   icu::UnicodeString text = icu::UnicodeString::fromUTF8(s);
   std::string out;
   return convert(text).toUTF8String(out);

@@ -1,4 +1,4 @@
-// Python's string methods on UTF-8.
+// Python's string methods for UTF-8 text, used by filters and methods.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace roll::jinja {
 
-/// str.find from byte `from` on, in bytes; npos when there is none. Linear in time, which std::string's is not.
+/// str.find from byte `from`; returns a byte offset or npos. Takes linear time, unlike std::string::find.
 size_t find_text(const std::string& s, const std::string& part, size_t from);
 
-/// str.split(separator, limit): without a separator at runs of white space; limit < 0: no limit.
+/// str.split(separator, limit); without a separator, splits at whitespace. limit < 0: no limit.
 std::vector<std::string> split(const std::string& s, const std::optional<std::string>& separator, int64_t limit);
 
-/// str.rsplit: the same from the end.
+/// str.rsplit(separator, limit): as split(), but from the end.
 std::vector<std::string> split_back(const std::string& s, const std::optional<std::string>& separator, int64_t limit);
 
 std::vector<std::string> split_lines(const std::string& s);
 
-/// str.strip(characters) on the chosen sides; without characters, white space.
+/// str.strip(characters) on the chosen sides; without `characters`, strips whitespace.
 std::string stripped(const std::string& s, const std::optional<std::string>& characters, bool left, bool right);
 
 /// str.replace(old, with, count); count < 0: all.

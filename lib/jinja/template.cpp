@@ -26,7 +26,7 @@ Flow run(const Block& block, Context& context) {
   return Flow::kNext;
 }
 
-/// Sets one name to a value, or several to its elements.
+/// Assigns a value to one name, or its elements to several names.
 void assign(Context& context, const Names& names, const Value& value) {
   if (names.size() == 1) return context.set(names[0], value);
   const List parts = value.elements();
@@ -34,7 +34,7 @@ void assign(Context& context, const Names& names, const Value& value) {
   for (size_t i = 0; i < names.size(); ++i) context.set(names[i], parts[i]);
 }
 
-/// The `loop` variable of one round.
+/// Returns the `loop` variable of an iteration.
 Value loop_variable(const List& items, size_t i) {
   const auto n = static_cast<int64_t>(items.size()), index = static_cast<int64_t>(i);
   const auto neighbour = [&](int64_t at) {
@@ -91,7 +91,7 @@ struct ForLoop {
 
 struct Macro {
   std::string name;
-  std::vector<std::pair<std::string, Expression>> parameters;  // with their defaults, perhaps empty
+  std::vector<std::pair<std::string, Expression>> parameters;  // with defaults, which may be empty
   Block body;
 
   Value call(Context& context, const Arguments& arguments) const {
@@ -122,7 +122,7 @@ class TemplateParser {
   }
 
  private:
-  /// Statements up to a tag that starts with one of `ends`; that name is left to be read, its {% is not.
+  /// Parses statements up to a tag that begins with one of `ends`; consumes its {% but not the name.
   Block until(std::initializer_list<std::string_view> ends) {
     const TokenStream::Nested nested(in_);
     for (Block block;;) {
@@ -231,7 +231,7 @@ class TemplateParser {
     return [flow](Context&) { return flow; };
   }
 
-  /// set a = x; set a, b = x; set namespace.a = x; set a %}...{% endset.
+  /// Parses set a = x; set a, b = x; set namespace.a = x; set a %}...{% endset.
   Statement set_statement() {
     Names targets = names();
     const std::string member = in_.take_operator(".") ? in_.identifier() : "";
@@ -294,7 +294,8 @@ class TemplateParser {
     };
   }
 
-  /// {% generation %} only marks the assistant's text for training masks; its content stands as it is.
+  /// Parses {% generation %}, which only marks the assistant's text for training masks; its content is rendered as
+  /// usual.
   void generation(Block& block) {
     in_.next();
     in_.expect(TokenKind::kTagEnd, "%}");

@@ -6,7 +6,7 @@ namespace roll::jinja {
 
 namespace {
 
-constexpr int kMaxNesting = 400;  // a pair of parentheses counts three
+constexpr int kMaxNesting = 400;  // a pair of parentheses counts as three
 constexpr int kMaxTokensPerTag = 4000;
 
 }  // namespace

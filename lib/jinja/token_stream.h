@@ -1,4 +1,4 @@
-// The tokens of a Jinja template as its parsers read them.
+// Token stream of a Jinja template, shared by its parsers.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 
 namespace roll::jinja {
 
-/// The tokens of a template, read from front to back.
+/// Tokens of a template, read from front to back.
 class TokenStream {
  public:
-  /// UserError when a tag is so long that its closures would exhaust the stack.
+  /// UserError: a tag is so long that its closures would exhaust the stack.
   TokenStream(std::vector<Token> tokens, std::string origin);
 
   const Token& peek(size_t ahead = 0) const { return tokens_[std::min(pos_ + ahead, tokens_.size() - 1)]; }
@@ -33,7 +33,7 @@ class TokenStream {
   /// Throws UserError "origin:line: what, at 'token'".
   [[noreturn]] void fail(std::string_view what) const;
 
-  /// Counts how deeply expressions and statements are nested.
+  /// Counts the nesting depth of expressions and statements; too deep is a UserError.
   class Nested {
    public:
     explicit Nested(TokenStream& stream);

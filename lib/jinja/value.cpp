@@ -15,7 +15,7 @@ namespace roll::jinja {
 
 namespace {
 
-// Deeper values would let a template exhaust the stack.
+// Limits recursion over nested values, and so the stack.
 constexpr int kMaxDepth = 100;
 
 const Value* find_in(const Dict& dict, std::string_view name) {
@@ -24,7 +24,7 @@ const Value* find_in(const Dict& dict, std::string_view name) {
   return entry == dict.end() ? nullptr : &entry->second;
 }
 
-/// Python's repr of a float: the shortest digits that read back, and always a sign of being a float.
+/// Returns Python's repr of a float: the shortest digits that read back exactly, always with '.' or 'e'.
 std::string float_text(double x) {
   if (std::isnan(x)) return "nan";
   if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
@@ -81,7 +81,7 @@ void check_length(size_t length) {
   if (length > kMaxLength) throw Failure(fmt::format("a text or list grows beyond {} bytes or items", kMaxLength));
 }
 
-// A name may be as long as a text; a message needs its beginning.
+// Names can be as long as a text, so cut them for messages.
 Value::Value(Undefined undefined) {
   constexpr size_t kShown = 100;
   if (undefined.what.size() > kShown) {
@@ -186,7 +186,7 @@ double Value::number() const {
 
 void Value::set_member(const std::string& name, Value value) const {
   if (!is_namespace()) throw Failure(fmt::format("only a namespace's members can be set, this is a {}", type_name()));
-  // Else a namespace could be made to hold itself, by itself or within a list, and would never be freed.
+  // A namespace inside a namespace could form a cycle and would never be freed.
   if (value.is_namespace() || value.holds_namespace_)
     throw Failure("a namespace cannot become, or be within, a member of a namespace");
   Dict& members = *std::get<NamespacePointer>(data_).members;

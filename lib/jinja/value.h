@@ -1,5 +1,5 @@
-// Values of the Jinja interpreter: Python's, as far as chat templates see them. Immutable but for namespaces, as in the
-// sandbox in which Hugging Face runs these templates.
+// Values of the Jinja interpreter: Python's, as far as chat templates use them. All but namespaces are immutable, as in
+// Hugging Face's sandbox.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,29 @@
 
 namespace roll::jinja {
 
-/// Something in the template went wrong; the interpreter adds the place and makes it a UserError.
+/// Error in a template; the interpreter adds the place and throws a UserError.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// No text or list of a template may be longer (bytes, elements): it would only be a way to exhaust memory.
+/// Longest text (bytes) or list (elements); a longer one would only exhaust memory.
 constexpr size_t kMaxLength = 16 << 20;
 
-/// Throws Failure when `length` is more.
+/// Throws Failure if `length` exceeds kMaxLength.
 void check_length(size_t length);
 
 class Value;
 using List = std::vector<Value>;
 using Dict = std::vector<std::pair<std::string, Value>>;  // in order of insertion
 
-/// The arguments of a call.
+/// Arguments of a call.
 struct Arguments {
   List positional;
   Dict named;
 
-  /// The argument at `index`, else the one named `name`, else empty.
+  /// Returns the argument at `index`, else the one called `name`, else nullopt.
   std::optional<Value> find(size_t index, std::string_view name) const;
-  /// find(); throws Failure when it is missing.
+  /// Returns find(); throws Failure if the argument is missing.
   Value need(size_t index, std::string_view name) const;
 };
 
@@ -48,7 +48,7 @@ using Function = std::function<Value(const Arguments&)>;
 /// Python's None.
 struct None {};
 
-/// A missing variable, attribute or item: prints as nothing, is false, and fails when it is used otherwise.
+/// Missing variable, attribute or item: prints as nothing and is false; other uses fail.
 struct Undefined {
   std::string what;
 };
@@ -70,9 +70,9 @@ class Value {
   template <class T>
   Value(T*) = delete;
 
-  /// `namespace(...)`: the one thing whose members templates may set.
+  /// Makes `namespace(...)`, the only value whose members a template may set.
   static Value make_namespace(Dict members);
-  /// A function that keeps `object`.
+  /// Makes a function that holds `object`, which counts in the limit on nesting.
   static Value make_method(const Value& object, Function function);
   static Value from_json(const Json& json);
 
@@ -88,28 +88,29 @@ class Value {
   bool is_namespace() const { return std::holds_alternative<NamespacePointer>(data_); }
   bool is_function() const { return std::holds_alternative<FunctionPointer>(data_); }
 
-  /// These throw Failure when the value is of another type (an undefined one says what is missing).
+  /// Return the value in one type. Throw Failure if it has another; for an undefined value the message names it.
   const std::string& string() const;
   const List& list() const;
   const Dict& dict() const;
   const Function& function() const;
-  int64_t integer() const;  // a bool counts as 0 or 1
+  int64_t integer() const;  // a bool is 0 or 1
   double number() const;
-  void set_member(const std::string& name, Value value) const;  // of a namespace
+  void set_member(const std::string& name, Value value) const;  // only for a namespace
 
-  /// The member of a dict or namespace; null when there is none.
+  /// Returns a member of a dict or namespace; null if there is none.
   const Value* member(std::string_view name) const;
 
   bool truthy() const;
-  /// What {{ value }} prints: Python's str().
+  /// Returns the output of {{ value }}: Python's str().
   std::string text() const;
-  /// Python's repr(), as it stands within lists.
+  /// Returns Python's repr(), as printed inside lists.
   std::string representation() const;
-  /// "string", "list", ... for messages.
+  /// Returns "string", "list", ... for messages.
   std::string type_name() const;
-  /// Elements of a list, keys of a dict, characters of a string, nothing of an undefined value. Throws Failure.
+  /// Returns the elements of a list, keys of a dict or characters of a string; empty for an undefined value. Throws
+  /// Failure for other types.
   List elements() const;
-  /// Characters of a string, elements of a list, members of a dict. Throws Failure.
+  /// Returns the number of characters, elements or members; 0 for an undefined value. Throws Failure for other types.
   int64_t length() const;
 
  private:
@@ -136,13 +137,13 @@ class Value {
 
 bool equal(const Value& a, const Value& b);
 
-/// Negative, 0 or positive; two numbers, two strings or two lists. Throws Failure for others.
+/// Compares two numbers, strings or lists: negative, 0 or positive. Throws Failure for other types.
 int compare(const Value& a, const Value& b);
 
-/// Python's `item in container`.
+/// Returns Python's `item in container`.
 bool contains(const Value& container, const Value& item);
 
-/// json.dumps(value, ensure_ascii=False, indent=indent); indent < 0: one line.
+/// Returns json.dumps(value, ensure_ascii=False, indent=indent); indent < 0: on one line.
 std::string dump_json(const Value& value, int indent);
 
 }  // namespace roll::jinja

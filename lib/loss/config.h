@@ -1,4 +1,5 @@
-// Keys of the mini-batch's loss; spec and meaning of the modes: aggregate.h.
+// Configuration keys of the losses (LossConfig, PolicyArgs, DivergenceArgs, PluginArgs). aggregate.h explains the
+// modes.
 #pragma once
 
 #include <map>
@@ -32,7 +33,7 @@ constexpr auto names_of(Aggregation) {
                                             {Aggregation::kConstant, "constant"}});
 }
 
-/// Whose ratio the policy loss has.
+/// Importance ratio of the policy loss: per token, per sequence (GSPO), or 1 with the token ratio's gradient.
 enum class ImportanceSampling { kToken, kSequence, kManualOnPolicy };
 constexpr auto names_of(ImportanceSampling) {
   return std::to_array<Named<ImportanceSampling>>({{ImportanceSampling::kToken, "token"},
@@ -40,7 +41,7 @@ constexpr auto names_of(ImportanceSampling) {
                                                    {ImportanceSampling::kManualOnPolicy, "manual_on_policy"}});
 }
 
-/// Estimates of a KL from one sample; formulae: terms.h.
+/// KL estimators from one sample; formulae: terms.h.
 enum class KlPenalty { kKl, kAbs, kMse, kK3 };
 constexpr auto names_of(KlPenalty) {
   return std::to_array<Named<KlPenalty>>(
@@ -52,7 +53,7 @@ constexpr auto refused_names_of(KlPenalty) {
                                       "are not kept; k3 and kl estimate the same from the sampled tokens"}});
 }
 
-/// What a student is pulled to its teacher's distribution by; formulae: terms.h.
+/// Divergence between student and teacher in distillation; formulae: terms.h.
 enum class KdObjective { kForwardKl, kReverseKl, kAdaptiveKl, kSkewedForwardKl, kSkewedReverseKl, kJsDivergence };
 constexpr auto names_of(KdObjective) {
   return std::to_array<Named<KdObjective>>({{KdObjective::kForwardKl, "forward_kl"},
@@ -63,7 +64,7 @@ constexpr auto names_of(KdObjective) {
                                             {KdObjective::kJsDivergence, "js_divergence"}});
 }
 
-/// Keys of `roll distill`, as ROLL has them.
+/// Keys of `roll distill`, named as in ROLL.
 struct DivergenceArgs {
   KdObjective kd_objective = KdObjective::kForwardKl;
   double kd_temperature = 1;
@@ -79,16 +80,16 @@ struct LossSettings;
 struct PolicyInputs;
 struct PolicyLoss;
 
-/// A policy loss: a function and its row, both in policy.cpp.
+/// Registry row of a policy loss: its name and its function, both in policy.cpp.
 struct PolicyLossKind {
   const char* name;
-  bool needs_sign = false;          // of each sequence's score
-  const char* own_ratio = nullptr;  // whose ratio it looks at, where that is not for importance_sampling to say
+  bool needs_sign = false;          // reads the sign of each sequence's score
+  const char* own_ratio = nullptr;  // set if the loss ignores importance_sampling: words for its own ratio
   PolicyLoss (*compute)(const PolicyInputs& in, const LossSettings& settings);
 };
 std::span<const PolicyLossKind> rows_of(const PolicyLossKind*);
 
-/// Which policy loss, and its own settings: keys of actor_train, as ROLL has them (formulae: policy.h).
+/// Policy loss and its settings: keys of actor_train, named as in ROLL (formulae: policy.h).
 struct PolicyArgs {
   Chosen<PolicyLossKind> pg_variant = "ppo";
   double tis_lower_bound = 0;
@@ -110,7 +111,7 @@ struct PolicyArgs {
   void fields(Keys& v);
 };
 
-/// A function of a shared library that stands in for a loss or a part of it (roll/loss.h). No library: none.
+/// Function of a shared library that replaces a loss or its reduction (roll/loss.h). Unused if `library` is empty.
 struct PluginArgs {
   std::string library;
   std::string name;
@@ -121,6 +122,7 @@ struct PluginArgs {
   void fields(Keys& v);
 };
 
+/// Keys of the policy, value and fine-tuning losses.
 struct LossConfig {
   double pg_clip = 0.2;
   bool use_pg_clip_range = false;
@@ -145,7 +147,7 @@ struct LossConfig {
   std::vector<double> difficulty_range = {0, 1};
   bool length_loss_weight = false;
 
-  /// The keys that every trainer of this program has, supervised fine-tuning included.
+  /// Keys that all trainers share, supervised fine-tuning included.
   void aggregation_fields(Keys& v);
 
   void fields(Keys& v);

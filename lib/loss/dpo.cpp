@@ -9,8 +9,8 @@ namespace roll {
 
 namespace {
 
-/// [pairs, 2] float64: the sums of `x` [T] over each chosen and each rejected response. In float64, as a margin is the
-/// difference of sums of hundreds of tokens.
+/// Returns [pairs, 2] float64: sums of `x` [T] over each chosen and each rejected response. float64, because a margin
+/// is a difference of long sums.
 at::Tensor sums_of_pairs(const at::Tensor& x, const DpoInputs& in) {
   const at::Tensor masked = at::where(in.response_mask.ne(0), x, at::zeros({}, x.options())).to(at::kDouble);
   return sequence_sums(masked, in.response_mask.to(at::kDouble), in.axis.cu_seqlens, in.axis.bounds).sums.view({-1, 2});

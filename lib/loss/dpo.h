@@ -1,11 +1,11 @@
-// Direct preference optimisation (Rafailov et al. 2023) of a micro-batch of whole pairs: sequences 2i and 2i + 1 are
-// the chosen and the rejected response of a pair. With r = log-prob of a response under the policy less that under the
-// reference, summed over its tokens, and m = r of the chosen - r of the rejected, the loss of a pair is
+// Direct preference optimisation (Rafailov et al. 2023) for `roll dpo`; a micro-batch holds whole pairs. Sequences 2i
+// and 2i + 1 are the chosen and the rejected response of a pair. With r = log-prob of a response under the policy minus
+// that under the reference, summed over its tokens, and m = r(chosen) - r(rejected), the loss of a pair is
 //
 //   -(1 - s) log sigmoid(beta m) - s log sigmoid(-beta m)   s = label_smoothing (cDPO, Mitchell 2023; 0: DPO)
 //   (m - 1 / (2 beta))^2                                    ipo (Azar et al. 2023)
 //
-// and the loss of the mini-batch is the mean over its pairs, whatever its cut.
+// The loss of a mini-batch is the mean over its pairs, however it is split into micro-batches.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,14 +21,15 @@ struct DpoSettings {
 };
 
 struct DpoInputs {
-  TokenAxis axis;            // group_index: the number of the pair
+  TokenAxis axis;            // group_index: the pair's index
   at::Tensor log_probs;      // [T] with gradient
   at::Tensor ref_log_probs;  // [T]
   at::Tensor response_mask;  // [T]
 };
 
-/// Metrics dpo/loss, and as TRL names them rewards/{chosen,rejected,margins,accuracies} (a reward is beta r) and
-/// logps/{chosen,rejected}: means over the mini-batch's pairs, as sums. Counts: those of "response_mask".
+/// Returns the DPO loss of a micro-batch, divided by the mini-batch's number of pairs (counts of "response_mask").
+/// Metrics, in TRL's names and averaged over pairs: dpo/loss, rewards/{chosen,rejected,margins,accuracies} (a reward is
+/// beta r), logps/{chosen,rejected}. Bug: a pair is not whole.
 LossResult dpo_loss(const DpoInputs& inputs, const MiniBatchCounts& counts, const DpoSettings& settings);
 
 }  // namespace roll

@@ -15,7 +15,7 @@ namespace {
 /// Sums a micro-batch's metrics in float64, on its device.
 class MetricSums {
  public:
-  /// `token_values` [T], summed under `weights` [T].
+  /// Adds the sum of `token_values` [T] times `weights` [T].
   void add(const char* name, const at::Tensor& token_values, const at::Tensor& weights) {
     const at::Tensor values = token_values.detach().to(at::kDouble);
     add(name, weighted_sum(values, weights));
@@ -33,8 +33,7 @@ class MetricSums {
   std::vector<at::Tensor> sums_;
 };
 
-/// a - b where the mask is set, else 0: what lies outside a mask must not reach an exp(), whose overflow would turn
-/// into NaN gradients.
+/// Returns a - b inside the mask, else 0: values outside must not overflow in exp(), which would make gradients NaN.
 at::Tensor masked_difference(const at::Tensor& a, const at::Tensor& b, const at::Tensor& mask) {
   return at::where(mask.ne(0), a - b, at::zeros({}, a.options()));
 }
@@ -51,7 +50,7 @@ at::Tensor policy_ratio(const at::Tensor& log_ratio, const ActorInputs& in, cons
   throw Bug("an importance sampling without its ratio");
 }
 
-/// Weights that the losses multiply by.
+/// Weight rules of the loss terms.
 struct LossRules {
   WeightRule policy, kl, entropy, positive, value, labels, diagnostics;
 };
@@ -100,7 +99,7 @@ void add_ratio_metrics(MetricSums& sums, const Policy& policy, const at::Tensor&
   sums.add("actor/ppo_ratio_low_clipfrac", policy.terms.below, weights);
 }
 
-/// The loss that is trained on goes through float32 with its graph; the metric of the same name is summed in float64.
+/// Total loss: float32 with its graph for training, float64 for the metric of the same name.
 class Total {
  public:
   explicit Total(MetricSums& sums) : sums_(sums) {}
@@ -108,12 +107,12 @@ class Total {
     sums_.add(name, token_loss, weights);
     if (coefficient != 0) add_part(weighted_sum(token_loss, weights) * coefficient, sums_.last() * coefficient);
   }
-  /// A part whose metric, if it has one, has other weights.
+  /// Adds a term that has no metric or a metric with other weights.
   void add(const at::Tensor& token_loss, const at::Tensor& weights, double coefficient) {
     add_part(weighted_sum(token_loss, weights) * coefficient,
              weighted_sum(token_loss.detach().to(at::kDouble), weights) * coefficient);
   }
-  /// A part that was reduced elsewhere.
+  /// Adds a term that is already reduced.
   void add_part(const at::Tensor& loss, const at::Tensor& metric) {
     loss_ = loss_.defined() ? loss_ + loss : loss;
     metric_ = metric_.defined() ? metric_ + metric : metric;
@@ -126,8 +125,7 @@ class Total {
   at::Tensor loss_, metric_;
 };
 
-/// The policy term. What is shown as actor/pg_loss has no sample weights, so that runs with and without can be
-/// compared.
+/// Adds the policy term. actor/pg_loss excludes sample weights, so that runs with and without them are comparable.
 void add_policy(const Policy& policy, const ActorInputs& in, const at::Tensor& weights, double coefficient,
                 const PolicyReducer& reducer, MetricSums& sums, Total& total, Metrics& extra) {
   const at::Tensor& token_loss = policy.terms.loss;
@@ -200,7 +198,7 @@ LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, cons
     total.add(in.entropy, weights_by(rules.entropy, in.response_mask, in.axis, counts), -settings.entropy_coef);
   add_positive(in, counts, settings, total);
   add_ratio_metrics(sums, policy, diagnostics);
-  // All coefficients 0 still gives a loss with a graph: every rank must run its backward.
+  // With all coefficients 0 the loss still needs a graph: every rank must run backward.
   const at::Tensor loss = total.loss().defined() ? total.loss() : weighted_sum(policy.terms.loss, policy_weights) * 0;
   sums.add("actor/total_loss", total.metric().defined() ? total.metric() : loss.detach());
   return {loss, metrics, {sums.result()}};

@@ -1,4 +1,4 @@
-// Plug-in losses out of shared libraries (roll/loss.h): opening them, and calling them with a micro-batch.
+// Opens plug-in losses from shared libraries (roll/loss.h) and calls them on micro-batches.
 #pragma once
 
 #include <map>
@@ -12,15 +12,16 @@ namespace roll {
 
 struct LossExport;
 
-/// What can be known of a plug-in without running any of its code: the file, its symbol, the version of roll/loss.h.
-/// UserError as LossPlugin::open().
+/// Checks a plug-in without running its code: the file, its symbol, the version of roll/loss.h. UserError as
+/// LossPlugin::open().
 void check_plugin_file(const PluginArgs& args, const std::string& origin);
 
-/// An opened library's function with its settings; copies share the library.
+/// Function of an opened library with its settings; copies share the library.
 class LossPlugin {
  public:
-  /// `origin` opens error texts ("actor_train.loss_func"). UserError: no such file, a file that cannot be loaded (the
-  /// loader's reason), no such symbol, another version of this interface or of LibTorch.
+  /// Opens the library. `origin` begins error messages ("actor_train.loss_func"). UserError: the file is missing or
+  /// cannot be loaded (with the loader's reason), has no such symbol, or was built with another version of roll/loss.h
+  /// or LibTorch.
   static LossPlugin open(const PluginArgs& args, const std::string& origin);
 
   const std::string& origin() const { return origin_; }
@@ -30,19 +31,20 @@ class LossPlugin {
  private:
   std::string origin_;
   std::map<std::string, std::string> args_;
-  std::shared_ptr<const LossExport> export_;  // holds the library open
+  std::shared_ptr<const LossExport> export_;  // keeps the library open
 };
 
-/// What a plug-in sees of a micro-batch.
+/// Micro-batch as a plug-in sees it.
 struct PluginInputs {
   TokenAxis axis;
   std::vector<int64_t> sequence_index;          // [B]
   std::vector<double> scores;                   // [B]
-  std::map<std::string, at::Tensor> tensors{};  // [T]; undefined ones are absent
+  std::map<std::string, at::Tensor> tensors{};  // [T]; undefined tensors are left out
   std::map<std::string, at::Tensor> masks{};    // [T]
 };
 
-/// One call. UserError: the function threw, its loss is no scalar with gradient, a metric's name is wrong.
+/// Calls the plug-in once. UserError: the function threw, its loss is no 0-dim tensor with gradient, or a metric's name
+/// is invalid.
 LossResult call_plugin(const LossPlugin& plugin, const PluginInputs& inputs, const MiniBatchCounts& counts,
                        const LossModes& modes);
 

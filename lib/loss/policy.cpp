@@ -8,7 +8,7 @@ namespace roll {
 
 namespace {
 
-/// -weight * A * log pi, where the weight is the ratio kept in [lower, upper] and carries no gradient.
+/// Returns -weight * A * log pi; the weight is the ratio clamped to [lower, upper], without gradient.
 PolicyLoss weighted_likelihood(const PolicyInputs& in, double lower, double upper) {
   const at::Tensor r = in.ratio.detach();
   PolicyLoss result;
@@ -66,7 +66,7 @@ PolicyLoss kimi15(const PolicyInputs& in, const LossSettings& settings) {
   return unclipped(in, -in.advantages * in.log_probs + in.log_ratio.square() * (args.kimi15_tau * 0.5));
 }
 
-/// The clip works where the advantage would push the ratio further out, as PPO's.
+/// Like PPO, clips only where the advantage would push the ratio further out.
 PolicyLoss gmpo(const PolicyInputs& in, const LossSettings& settings) {
   const PolicyArgs& args = settings.policy;
   const double low = -args.gmpo_epsilon_low, high = args.gmpo_epsilon_high;
@@ -81,7 +81,7 @@ PolicyLoss gmpo(const PolicyInputs& in, const LossSettings& settings) {
   return result;
 }
 
-/// A gate that falls off smoothly on both sides of 1, in place of a clip.
+/// Replaces the clip by a gate that falls off smoothly on both sides of 1.
 PolicyLoss sapo(const PolicyInputs& in, const LossSettings& settings) {
   const PolicyArgs& args = settings.policy;
   const at::Tensor tau = at::where(in.advantages.gt(0), at::full_like(in.advantages, args.sapo_tau_pos),
@@ -89,8 +89,8 @@ PolicyLoss sapo(const PolicyInputs& in, const LossSettings& settings) {
   return unclipped(in, -in.advantages * at::sigmoid(tau * (in.ratio - 1)) * 4 / tau);
 }
 
-/// `divergence` of each token from the policy that sampled it, of two distributions over {this token, another}. A
-/// token counts while that is small, or while its advantage pushes back.
+/// Drops tokens whose `divergence` from the sampling policy exceeds the threshold, unless their advantage pushes back.
+/// The divergence is between two distributions over {this token, another}.
 PolicyLoss within_divergence(const PolicyInputs& in, const PolicyArgs& args, const at::Tensor& divergence) {
   const at::Tensor rises = in.advantages.gt(0), d = in.log_ratio.detach();
   PolicyLoss result;
@@ -109,7 +109,7 @@ PolicyLoss dppo_tv(const PolicyInputs& in, const LossSettings& settings) {
 
 PolicyLoss dppo_kl(const PolicyInputs& in, const LossSettings& settings) {
   const at::Tensor now = in.log_probs.detach(), before = now - in.log_ratio.detach();
-  constexpr double kLeast = 1e-8;  // of another token's probability
+  constexpr double kLeast = 1e-8;  // added to the other tokens' probability, so that it is not 0
   const auto another = [](const at::Tensor& log_prob) { return -at::expm1(log_prob) + kLeast; };
   const at::Tensor rest = -at::expm1(before) * (another(before) / another(now)).log();
   return within_divergence(in, settings.policy, before.exp() * (before - now) + rest);
@@ -123,7 +123,7 @@ PolicyLoss topr_response(const PolicyInputs& in, const LossSettings&) {
   return result;
 }
 
-/// Each token bears its share of the response's square.
+/// Spreads the squared log-ratio of a response evenly over its tokens.
 PolicyLoss kimi15_response(const PolicyInputs& in, const LossSettings& settings) {
   const PolicyArgs& args = settings.policy;
   const SequenceSums sums = sequence_sums(in.log_ratio, in.response_mask, in.cu_seqlens, in.bounds);

@@ -1,5 +1,5 @@
-// The policy loss of each token, in its variants. With r = pi / pi_old of a token (or sequence), A its advantage and
-// sg() what no gradient flows through:
+// Policy losses per token, selected by pg_variant and used by actor_loss(). With r = pi / pi_old of a token (or
+// sequence), A its advantage and sg() = stop-gradient:
 //
 //   ppo      -min(r A, clip(r, 1 - low, 1 + high) A), dual clip on demand   Schulman et al. 2017; Ye et al. 2020
 //   vanilla  -A log pi                                                      Williams 1992 (REINFORCE)
@@ -10,15 +10,15 @@
 //   gmpo     -A exp(mean over the response of sign(A) min(sign(A) log r, sign(A) clip(log r, -low, high)))
 //                                                                           Zhao et al. 2025 (GMPO), eq. 4
 //   sapo     -A 4/tau sigmoid(tau (r - 1)), tau by the sign of A            Gao et al. 2025 (SAPO), eq. 5
-//   dppo_tv, dppo_kl  -sg(min(r, max)) A log pi, none where A pushes pi further from pi_old although their
-//            divergence over {this token, another} is beyond a threshold     Qi et al. 2026 (DPPO)
+//   dppo_tv, dppo_kl  -sg(min(r, max)) A log pi; 0 where A pushes pi further from pi_old while their
+//            divergence over {this token, another} exceeds a threshold      Qi et al. 2026 (DPPO)
 //   topr_response    A >= 0: -A log pi;  else -sg(clip(R, 0, 1)) A log pi   Le Roux et al. 2025 (TOPR)
 //   kimi15_response  -A log pi + tau/2 (log R)^2 / tokens                   Kimi k1.5 2025, eq. 3
 //
-// r is the token's ratio, GSPO's sequence ratio, or 1 with the gradient of r (key importance_sampling); gmpo's always
-// the token's. R is that of the whole response, the product of its tokens' ratios. The papers' gradients are those of
-// the responses' sums: loss_agg_mode seq-mean-token-sum.
-// One more: its function and its row in policy.cpp, its own keys in PolicyArgs (config.h).
+// r is the token's ratio, GSPO's sequence ratio, or 1 with the gradient of r (key importance_sampling); gmpo always
+// uses the token's. R is the ratio of the whole response: the product of its tokens' ratios. The papers' gradients use
+// sums over responses: loss_agg_mode seq-mean-token-sum.
+// To add a loss, write its function and row in policy.cpp and its keys in PolicyArgs (config.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -30,22 +30,22 @@
 
 namespace roll {
 
-/// [T] each; what lies outside the response mask must be finite and is ignored later.
+/// Inputs per token, [T]; values outside the response mask must be finite and are ignored later.
 struct PolicyInputs {
   at::Tensor log_probs;   // with gradient
   at::Tensor log_ratio;   // log_probs - old_log_probs, with gradient
   at::Tensor ratio;       // with gradient
   at::Tensor advantages;  // no gradient
   at::Tensor response_mask;
-  std::vector<int64_t> cu_seqlens;  // [B+1] of whole sequences
-  at::Tensor bounds{};              // cu_seqlens on the device; undefined: not there
-  at::Tensor is_positive{};         // where the kind needs_sign: 1 where the sequence's score is above 0
+  std::vector<int64_t> cu_seqlens;  // [B+1] boundaries of whole sequences
+  at::Tensor bounds{};              // cu_seqlens on the device; undefined if not sent
+  at::Tensor is_positive{};         // [T] 1 if the sequence's score is above 0; set if needs_sign
 };
 
 struct PolicyLoss {
   at::Tensor loss;          // [T] with gradient
-  at::Tensor clipped;       // [T] 1 where the clip takes the ratio's gradient (ppo) or changes the weight (others)
-  at::Tensor above, below;  // [T] 1 where the ratio leaves the variant's range; no gradient
+  at::Tensor clipped;       // [T] 1 where the clip stops the gradient (ppo) or changes the weight (others)
+  at::Tensor above, below;  // [T] 1 where the ratio leaves the loss's range; no gradient
 };
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// Weights of whole sequences in the policy loss, made for a mini-batch as a whole, so that micro-batches and ranks
-// cannot change them. Mean 1 over the sequences that have a valid token; the others get 0.
+// Weights of whole sequences in the policy loss, computed over the whole mini-batch, so that micro-batches and ranks
+// cannot change them. The mean is 1 over sequences with a valid token; other sequences get 0.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace roll {
 
-/// difficulty_weights: 0.5 + 1.5 x difficulty, on the scale from `low` (0) to `high` (1) and kept in 0..1.
-/// length_weights: 1.5 - the response's length on the scale from the shortest
-/// (0) to the longest (1) of the mini-batch. Both: their product. `difficulties`, `valid_tokens`: [B] of the whole
-/// mini-batch. Empty when neither is wanted.
+/// Returns weights [B]; empty if both kinds are off. difficulty_weights: 0.5 + 1.5 x difficulty, rescaled from
+/// low..high to 0..1 and clamped. length_weights: 1.5 - length, rescaled from the mini-batch's shortest (0) to its
+/// longest (1). With both on, their product. `difficulties`, `valid_tokens`: [B] of the whole mini-batch. Bug: their
+/// sizes differ.
 std::vector<float> sample_weights(const std::vector<double>& difficulties, const std::vector<int64_t>& valid_tokens,
                                   const LossSettings& settings);
 

@@ -1,4 +1,4 @@
-// The loss of a mini-batch as it is computed: what its keys (config.h) together mean, without their spellings.
+// Resolved settings of a mini-batch's loss, built from its configuration keys (config.h) and read by the losses.
 #pragma once
 
 #include <optional>
@@ -11,21 +11,21 @@
 
 namespace roll {
 
-/// Difficulties of the rows that weigh least and most.
+/// Difficulties that get the smallest and the largest weight.
 struct DifficultyRange {
   double low = 0, high = 1;
 };
 
 struct LossSettings {
   LossModes modes;
-  std::vector<std::string> counted_masks;  // over the whole mini-batch
+  std::vector<std::string> counted_masks;  // counted over the whole mini-batch
   PolicyArgs policy;
-  ClipRange clip;                     // of PPO's ratio
-  std::optional<double> dual_clip_c;  // none: no dual clip
-  std::optional<double> value_clip;   // none: values are free
+  ClipRange clip;                     // clip range of PPO's ratio
+  std::optional<double> dual_clip_c;  // unset: no dual clip
+  std::optional<double> value_clip;   // unset: values are not clipped
   ImportanceSampling importance_sampling = ImportanceSampling::kToken;
   KlPenalty kl_penalty = KlPenalty::kK3;
-  // The coefficient of each term in the loss; 0: the term is only measured.
+  // Coefficients of the loss terms; a term with coefficient 0 is only reported.
   double policy_coef = 1, kl_coef = 0, entropy_coef = 0, positive_coef = 0;
   // Weights of sequences in the policy term.
   std::optional<DifficultyRange> difficulty_weights;
@@ -34,7 +34,7 @@ struct LossSettings {
   bool weighs_sequences() const { return difficulty_weights || length_weights; }
 };
 
-/// The only place where keys of the loss become what is computed.
+/// Resolves the configuration keys; nothing else interprets them.
 LossSettings loss_settings(const LossConfig& config, const PolicyArgs& policy = {});
 
 }  // namespace roll

@@ -34,7 +34,7 @@ at::Tensor SequenceSums::on_tokens(const at::Tensor& of_sequences) const {
 
 namespace {
 
-/// [T] int64: which sequence a token is of.
+/// Returns [T] int64: the index of each token's sequence.
 at::Tensor sequence_of_tokens(const std::vector<int64_t>& cu_seqlens, const at::Tensor& bounds, at::Device device) {
   if (bounds.defined())
     return at::bucketize(at::arange(cu_seqlens.back(), bounds.options()), bounds, /*out_int32=*/false, /*right=*/true) -
@@ -61,23 +61,23 @@ at::Tensor sequence_ratio(const at::Tensor& log_ratio, const at::Tensor& mask, c
 
 namespace {
 
-/// KL(p || q) over the last dimension, of log-probs.
+/// Returns KL(p || q) over the last dimension; arguments are log-probs.
 at::Tensor kl(const at::Tensor& log_p, const at::Tensor& log_q) {
   return (log_p.exp() * (log_p - log_q)).sum(-1);
 }
 
-/// log((1 - part) p + part q).
+/// Returns log((1 - part) p + part q).
 at::Tensor mixed(const at::Tensor& log_p, const at::Tensor& log_q, double part) {
   if (part <= 0) return log_p;
   return part >= 1 ? log_q : at::logaddexp(log_p + std::log1p(-part), log_q + std::log(part));
 }
 
-/// The weight of KL(p || q) beside KL(q || p), [T]: how much of the gaps between them is in the head of p.
+/// Returns the weight [T] of KL(p || q) against KL(q || p): the head's share of the gaps |p - q|.
 at::Tensor head_share(const at::Tensor& log_p, const at::Tensor& log_q, double alpha) {
   const auto [sorted, places] = log_p.exp().sort(-1);
   const at::Tensor gaps = (sorted - log_q.exp().gather(-1, places)).abs();
   const at::Tensor in_head = gaps * sorted.cumsum(-1).gt(alpha);
-  return in_head.sum(-1) / gaps.sum(-1).clamp_min(1e-30);  // where p is q both KLs are 0
+  return in_head.sum(-1) / gaps.sum(-1).clamp_min(1e-30);  // if p = q, both KLs are 0
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ ValueTerm value_term(const at::Tensor& values, const at::Tensor& old_values, con
                      std::optional<double> value_clip) {
   const at::Tensor free = (values - returns).square();
   if (!value_clip) return {free * 0.5, at::zeros_like(free.detach())};
-  // Not old + clamp(values - old): its rounding would count half of the values inside the range as clipped.
+  // Not old + clamp(values - old): rounding would count half of the values inside the range as clipped.
   const at::Tensor near = at::clamp(values, old_values - *value_clip, old_values + *value_clip);
   const at::Tensor bounded = (near - returns).square();
   return {at::maximum(free, bounded) * 0.5, bounded.detach().gt(free.detach()).to(values.scalar_type())};

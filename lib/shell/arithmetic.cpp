@@ -15,10 +15,10 @@ namespace {
 
 struct NotKnown {};
 
-/// Signs between two sides and how much they bind; the longest sign at a place is the one that stands there.
+/// Binary operators with their precedence; tokenizing takes the longest match.
 struct Sign {
   std::string_view text;
-  int level;  // 0: it stands elsewhere
+  int level;  // 0: not a binary operator
 };
 constexpr std::array kSigns{Sign{"<<=", 0}, Sign{">>=", 0}, Sign{"**", 11}, Sign{"<<", 8}, Sign{">>", 8}, Sign{"<=", 7},
                             Sign{">=", 7},  Sign{"==", 6},  Sign{"!=", 6},  Sign{"&&", 2}, Sign{"||", 1}, Sign{"+=", 0},
@@ -34,7 +34,7 @@ int64_t power(uint64_t base, int64_t exponent) {
   return static_cast<int64_t>(result);
 }
 
-/// Wraps where C++ has no answer.
+/// Wraps where C++ overflow is undefined. Throws NotKnown for a division by zero.
 int64_t apply(std::string_view sign, int64_t a, int64_t b) {
   const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
   const auto wrapped = [](uint64_t value) { return static_cast<int64_t>(value); };
@@ -151,7 +151,7 @@ class Expression {
     std::string name = at_.take_name();
     return is_name(name) ? name : throw NotKnown{};
   }
-  /// A variable may hold an expression.
+  /// A variable's value may be an expression itself.
   int64_t get(const std::string& variable) {
     const auto text = variables_.get(variable);
     if (!text || has_unknown(*text)) throw NotKnown{};

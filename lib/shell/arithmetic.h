@@ -1,4 +1,4 @@
-// The shell's whole numbers: what stands in $(( )), (( )) and behind `let`.
+// Evaluates the shell's integer arithmetic for the interpreter: $(( )), (( )) and `let`.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 
 namespace roll::shell {
 
-/// Variables of an expression, by name.
+/// Access to the variables of an expression, by name.
 struct NumberVariables {
-  std::function<std::optional<std::string>(const std::string& name)> get;  // nullopt: not known
+  std::function<std::optional<std::string>(const std::string& name)> get;  // nullopt: unknown
   std::function<void(const std::string& name, const std::string& value)> set;
 };
 
-/// nullopt: something in it is not known, or it is no expression, or is nested too deep. Wraps at 64 bits.
+/// Evaluates an expression in 64-bit wrapping arithmetic; nullopt if it is invalid, nested too deep, or has an unknown
+/// value.
 std::optional<int64_t> evaluate(std::string_view expression, const NumberVariables& variables);
 
 }  // namespace roll::shell

@@ -1,4 +1,5 @@
-// Words in the making, from pieces that are quoted, written plainly, or the values of variables, which are split.
+// Builds the words of a command for the interpreter, from quoted and plain pieces and variables' values, which are
+// split.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@
 namespace roll::shell {
 
 struct Field {
-  std::string text;  // may have unknown pieces
+  std::string text;  // may contain marks of unknown pieces (unknown.h)
   Place place;
 };
 
@@ -20,26 +21,29 @@ struct Builder {
   std::string separators = " \t\n";
   std::vector<Field> done = {};
   std::string text = {};
-  bool has_text = false;  // also an empty one in quotes
+  bool has_text = false;  // true also for an empty quoted word
 
+  /// Appends text as it is; in a pattern, *, ? and [ are special.
   void plain(std::string_view piece) {
     text += piece;
     has_text = true;
   }
-  /// What means itself, whatever signs it has.
+  /// Appends text literally: quote and glob characters in it are not special.
   void literal(std::string_view piece);
+  /// Appends a variable's value, split into words unless quoted.
   void value(std::string_view piece, Place of_value, bool in_quotes);
-  /// Of "$@" and "${NAME[@]}", each a word of its own; without quotes they are split too.
+  /// Appends the values of "$@" or "${NAME[@]}", each as a word; without quotes they are split too.
   void list(const std::vector<Field>& values, bool in_quotes);
+  /// Ends the current word.
   void end();
 };
 
-/// {a,b} or {1..3}.
+/// Brace expansion: {a,b} or {1..3}.
 struct Braces {
-  std::vector<std::string> choices;  // empty: no such thing
-  size_t size = 0;                   // of its text
+  std::vector<std::string> choices;  // empty: not a brace expansion
+  size_t size = 0;                   // length of the source text
 };
-/// Of the text that begins with a brace.
+/// Parses a brace expansion at the beginning of `text`.
 Braces braces_at(std::string_view text);
 
 }  // namespace roll::shell

@@ -1,4 +1,4 @@
-// What the shell does itself, and what it makes of the others' commands.
+// Shell builtins, and recording of all other commands.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,12 +37,12 @@ std::string last_of(const std::string& path) {
   return last.empty() ? path.substr(0, 1) : last;
 }
 
-/// `path` without "." and "..", where it begins with '/'.
+/// Removes "." and ".." from an absolute path.
 std::string plain_path(const std::string& path) {
   return path.starts_with('/') ? without_slashes(without_slashes(path).lexically_normal()).string() : path;
 }
 
-/// What printf makes of a format with nothing but %s, %d and \n in it, one for each word; nullopt: it has more.
+/// Returns printf's output for a format with only %s, %d and \n that consumes each word once; else nullopt.
 std::optional<std::string> formatted(const std::string& format, std::span<const Field> words) {
   std::string text;
   size_t next = 0;
@@ -57,7 +57,7 @@ std::optional<std::string> formatted(const std::string& format, std::span<const 
   return next == words.size() || text == format ? std::optional(text) : std::nullopt;
 }
 
-/// python3 -c 'import torch_npu': it fails where this program runs, on CPUs and NVIDIA GPUs.
+/// Detects python3 -c 'import torch_npu', which fails on CPUs and NVIDIA GPUs, where roll runs.
 bool looks_for_ascend(const std::vector<Field>& words) {
   return words.size() == 3 && last_of(words[0].text).starts_with("python") && words[1].text == "-c" &&
          words[2].text == "import torch_npu";
@@ -67,7 +67,7 @@ bool looks_for_ascend(const std::vector<Field>& words) {
 
 Truth Interpreter::run_command(Command command) {
   Fields& words = command.words;
-  // `$LAUNCHER python3 ...`, where nobody sets it, runs python3.
+  // `$LAUNCHER python3 ...` runs python3 if LAUNCHER is unset.
   const auto is_something = [&](const Field& word) { return word.text.empty() || unknowns_.known(word.text) != ""; };
   words.erase(words.begin(), std::ranges::find_if(words, is_something));
   Variables before;
@@ -82,7 +82,7 @@ Truth Interpreter::run_command(Command command) {
   }
   const auto function = state_.functions.find(words[0].text);
   const Truth truth = function == state_.functions.end() ? run_program(command) : call(function->second, words);
-  restore(before);  // NAME=value before a command holds for that command alone
+  restore(before);  // NAME=value before a command applies to that command only
   return truth;
 }
 
@@ -113,7 +113,7 @@ Truth Interpreter::call(Cursor body, const Fields& words) {
   return truth;
 }
 
-/// A word behind export, local and their like: what it assigns keeps its blanks, and may be an array.
+/// Reads a word after export, local etc.: its assignment is not split and may be an array.
 void Interpreter::read_declared(const std::string& declaration) {
   const Cursor begin = cursor_;
   const bool assigns = cursor_.is_at_assignment();
@@ -130,7 +130,7 @@ std::optional<Truth> Interpreter::run_builtin(const Command& command) {
   const Fields& words = command.words;
   const std::string& name = words[0].text;
   const Place place = words[0].place;
-  // What goes to a file, or to the errors, is no output.
+  // Output redirected to a file or to stderr is not captured.
   const bool goes_elsewhere = std::ranges::any_of(command.redirects, [](const Redirect& redirect) {
     return redirect.op.find('>') != std::string::npos && !redirect.op.starts_with("2");
   });
@@ -146,7 +146,7 @@ std::optional<Truth> Interpreter::run_builtin(const Command& command) {
   if (name == "cd" || name == "pushd") return run_cd(words);
   if (name == "eval") return run_text(joined(words, 1), place);
   if (name == "let") return truth_of_number(number_of(joined(words, 1)));
-  // Only the arguments that `set` sets matter; options such as -e do not say what is run.
+  // Only the arguments set by `set --` matter here; options such as -e do not.
   if (const auto dashes = std::ranges::find(words, "--", &Field::text); name == "set" && dashes != words.end())
     state_.arguments = {Fields(dashes + 1, words.end())};
   if (name == "unset")
@@ -189,7 +189,7 @@ Truth Interpreter::run_print(Fields words) {
   return Truth::kYes;
 }
 
-/// nullopt: not known.
+/// Returns the output of a builtin; nullopt if unknown.
 std::optional<std::string> Interpreter::printed(const Fields& words) {
   const std::string& name = words[0].text;
   const size_t from = words.size() > 1 && words[1].text == "--" ? 2 : 1;
@@ -218,7 +218,7 @@ std::optional<std::string> Interpreter::printed(const Fields& words) {
   return lines;
 }
 
-/// A here-document, or a line of a here-string, becomes the last name's value.
+/// `read` sets its last name to a here-document or one of its lines.
 Truth Interpreter::run_read(const Command& command) {
   const Fields& words = command.words;
   const std::string& name = words.back().text;
@@ -237,7 +237,7 @@ Truth Interpreter::run_read(const Command& command) {
     return given->op == "<<<" ? read_value() : given->expands ? quoted_text("") : std::string(cursor_.rest());
   });
   const auto begin = std::ranges::find_if_not(text, [](char c) { return c == ' ' || c == '\t' || c == '\n'; });
-  if (given->op != "<<<") place.line += 1 + static_cast<int>(std::count(text.begin(), begin, '\n'));  // it begins below
+  if (given->op != "<<<") place.line += 1 + static_cast<int>(std::count(text.begin(), begin, '\n'));  // skipped lines
   text.erase(text.begin(), begin);
   text.resize(text.find_last_not_of(" \t\n") + 1);
   const bool is_whole = given->op == "<<<" || has([](const Field& word) { return word.text == "-d"; }) > 0;
@@ -292,7 +292,7 @@ Truth Interpreter::run_cd(const Fields& words) {
   return Truth::kYes;
 }
 
-/// bash -c TEXT and bash FILE, also behind what starts programs elsewhere.
+/// Runs bash -c TEXT and bash FILE, also after a command that starts programs elsewhere.
 std::optional<Truth> Interpreter::run_nested_shell(const Fields& words) {
   const auto shell = std::ranges::find_if(words, [](const Field& word) {
     return is_one_of(last_of(word.text), {"bash", "sh", "zsh"});

@@ -1,4 +1,4 @@
-// [ ] and [[ ]].
+// Evaluates [ ] and [[ ]].
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,13 +20,13 @@ bool compares_texts(std::string_view sign) {
 
 }  // namespace
 
-/// Words up to the end. In [[ ]] what stands between quotes is no sign.
+/// Evaluates the words of a test. In [[ ]], quoted text is never an operator.
 class Interpreter::TestReader {
  public:
   struct Token {
-    std::string written, value;  // behind = and its like a pattern
+    std::string written, value;  // after = etc. the value is a pattern
   };
-  /// `either` and `both` are || and &&, or what [ ] has for them.
+  /// `either` and `both`: "||" and "&&", or "-o" and "-a" in [ ].
   TestReader(Interpreter& shell, std::vector<Token> tokens, std::string_view either, std::string_view both)
       : shell_(shell), tokens_(std::move(tokens)), either_(either), both_(both) {}
 
@@ -78,7 +78,7 @@ class Interpreter::TestReader {
   size_t at_ = 0;
 };
 
-/// `test` and [ ].
+/// Evaluates `test` and [ ].
 Truth Interpreter::test(const Fields& words) {
   std::vector<TestReader::Token> tokens;
   for (const Field& word : words) {
@@ -90,7 +90,7 @@ Truth Interpreter::test(const Fields& words) {
   return TestReader(*this, std::move(tokens), "-o", "-a").whole();
 }
 
-/// Behind [[.
+/// Evaluates the words after [[, through ]].
 Truth Interpreter::test_words() {
   std::vector<TestReader::Token> tokens;
   for (cursor_.skip_lines(); !cursor_.take_word("]]"); cursor_.skip_lines()) {
@@ -110,7 +110,7 @@ Truth Interpreter::test_words() {
   return runs() ? TestReader(*this, std::move(tokens), "||", "&&").whole() : Truth::kUnknown;
 }
 
-/// `right` is a pattern where `sign` compares texts.
+/// `right` is a pattern if `sign` compares texts.
 Truth Interpreter::compare(const std::string& left, const std::string& sign, const std::string& right) {
   const auto a = unknowns_.known(left), b = unknowns_.known(right);
   if (!a || !b) return Truth::kUnknown;
@@ -142,7 +142,7 @@ Truth Interpreter::check(const std::string& sign, const std::string& operand) {
   if (sign == "-z") return truth_of(is_empty);
   if (sign == "-n") return not_(truth_of(is_empty));
   if (sign == "-v") return truth_of(find(operand) || is_always_set(operand));
-  return is_empty == true ? Truth::kNo : Truth::kUnknown;  // of a file
+  return is_empty == true ? Truth::kNo : Truth::kUnknown;  // file tests
 }
 
 }  // namespace roll::shell

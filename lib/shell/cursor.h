@@ -1,4 +1,4 @@
-// A place in the text of a script, and the signs that stand there.
+// Reading position in the text of a script, used by the interpreter's parser.
 #pragma once
 
 #include <map>
@@ -17,8 +17,8 @@ struct Source {
   std::string text, name;
   Place begin;
   std::vector<size_t> line_ends = {};
-  std::map<size_t, std::string> documents = {};  // here-documents, by where the script asks for each
-  std::map<size_t, size_t> behind = {};          // where a line ends above here-documents: the line below these
+  std::map<size_t, std::string> documents = {};  // here-documents, keyed by the position of their <<
+  std::map<size_t, size_t> behind = {};          // end of a line with here-documents -> begin of the line after them
 };
 
 inline constexpr std::string_view kEndsOfWords = " \t\r\n;&|()<>";
@@ -39,17 +39,17 @@ class Cursor {
   bool is_at_any(std::string_view signs) const { return !is_end() && signs.find(peek()) != signs.npos; }
   bool take(std::string_view sign);
   std::string take_name();
-  /// Blanks, comments, and ends of lines that a backslash takes away.
+  /// Skips blanks, comments and backslash-newlines.
   void skip_blanks();
-  /// The same and ends of lines; here-documents stand below the line that asks for them.
+  /// Skips blanks, comments and line ends, with the here-documents below a line.
   void skip_lines();
-  /// A word without quotes in it, such as `{`, behind blanks; false: it does not stand there.
+  /// Skips blanks and takes `word`, such as `{`, if it is the next unquoted word; else returns false.
   bool take_word(std::string_view word);
   std::string_view plain_word() const;
   void expect(std::string_view word_or_sign);
-  /// The here-document that a script asks for at this place, up to a line that is `last`.
+  /// Returns the here-document whose << is at this position; it ends at the line `last`.
   std::string document(const std::string& last, bool strips_tabs);
-  /// "NAME=", "NAME+=" or "NAME[...]=" stands here.
+  /// Returns true at "NAME=", "NAME+=" or "NAME[...]=".
   bool is_at_assignment() const;
 
   std::string_view rest() const { return std::string_view(source_->text).substr(at_); }

@@ -1,4 +1,4 @@
-// Commands of commands.
+// Parses and runs lists, pipelines, loops, branches and functions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ Scoped<int> Interpreter::deeper() {
   return {depth_, depth_ + 1};
 }
 
-/// Commands up to the end, or to a word or sign that ends a part.
+/// Reads commands up to the end, or to a word or sign that ends a compound command.
 Truth Interpreter::list() {
   Truth last = Truth::kYes;
   for (cursor_.skip_lines(); !cursor_.is_end() && !ends_part(cursor_); cursor_.skip_lines()) {
@@ -74,8 +74,7 @@ Truth Interpreter::list() {
   return last;
 }
 
-/// Where it is not known whether a command succeeds, and it ends `a && b`, it mostly has succeeded, but what `b` sets
-/// is then unknown.
+/// If the left side of `a && b` may fail, both outcomes are followed, and values that `b` sets become unknown.
 Truth Interpreter::and_or() {
   cursor_.skip_blanks();
   Place place = cursor_.place();
@@ -158,7 +157,7 @@ std::optional<Truth> Interpreter::compound() {
   return define(name);
 }
 
-/// Behind `if` and `elif`, up to `fi`.
+/// Reads the rest of `if` or `elif`, up to `fi`.
 Truth Interpreter::branches() {
   const auto deep = deeper();
   cursor_.skip_lines();
@@ -173,7 +172,7 @@ Truth Interpreter::branches() {
       truth, [&] { return list(); }, otherwise, "the condition", place);
 }
 
-/// Of a loop, through its end; false: the loop ends.
+/// Reads a loop's body through its closing word; returns false if the loop ends here.
 bool Interpreter::body(std::string_view end) {
   const bool ran = runs();
   list();
@@ -183,7 +182,7 @@ bool Interpreter::body(std::string_view end) {
   return !ends;
 }
 
-/// Of a loop whose condition has been found; nullopt: it goes on.
+/// Runs one iteration once the condition is known; nullopt: the loop continues.
 std::optional<Truth> Interpreter::turn(Truth condition, std::string_view end, Place place) {
   if (!runs()) return body(end), Truth::kUnknown;
   const auto nothing = [] { return Truth::kUnknown; };
@@ -263,7 +262,7 @@ Truth Interpreter::counted_for() {
     if (const auto ended = turn(value(1), end, place)) return *ended;
 }
 
-/// The patterns of a branch of `case`.
+/// Reads the patterns of a `case` branch and returns whether `subject` matches one.
 Truth Interpreter::patterns_fit(const std::optional<std::string>& subject) {
   cursor_.take("(");
   Truth fits = subject ? Truth::kNo : Truth::kUnknown;
@@ -281,7 +280,7 @@ Truth Interpreter::patterns_fit(const std::optional<std::string>& subject) {
   return fits;
 }
 
-/// The rest of a `case`, from behind `in` or a branch.
+/// Reads the rest of a `case`, from its `in` or the end of a branch.
 Truth Interpreter::cases(const std::optional<std::string>& subject) {
   const auto deep = deeper();
   const auto branch = [&] {
@@ -302,7 +301,7 @@ Truth Interpreter::cases(const std::optional<std::string>& subject) {
   }
 }
 
-/// Behind a function's name.
+/// Defines a function, after its name.
 Truth Interpreter::define(const std::string& name) {
   cursor_.skip_blanks();
   if (cursor_.take("(")) cursor_.expect(")");

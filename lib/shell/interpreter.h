@@ -1,13 +1,13 @@
-// What a shell script would run, found out without running anything: the words of each command, with the line that each
-// comes from.
+// Finds the commands that a shell script would run, without running anything: the words of each command, with their
+// lines. Used by lib/convert.
 //
-// Goals: bash's reading of quotes, variables, arrays, arithmetic, tests, branches, loops and functions. Commands are
-// never started; what they would print is unknown, and so is all that depends on it. Where a condition is unknown both
-// ways are gone, and what they leave differently is unknown. Non-goals: patterns of file names, associative arrays.
+// Goals: bash's rules for quotes, variables, arrays, arithmetic, tests, branches, loops and functions. Commands are
+// never started; their output is unknown, and so is everything that depends on it. If a condition is unknown, both
+// branches are followed, and values that differ between them become unknown. Non-goals: globs, associative arrays.
 //
-// There is one grammar, and no tree: what reads a text also runs it, and what is not to be run is read without effect.
-// A loop or a function reads its text again. bash itself would read it, too, but not say that a value is unknown: what
-// depends on one in [[ ]], case, (( )) or ${NAME#...} goes one way there without a word.
+// There is no syntax tree: parsing executes, and code that must not run is parsed with is_live_ off. Loops and
+// functions parse their text again. bash cannot replace this: with an unknown value, its [[ ]], case, (( )) and
+// ${NAME#...} would silently take one way.
 #pragma once
 
 #include <functional>
@@ -26,84 +26,84 @@
 
 namespace roll::shell {
 
-/// A command that is no part of the shell itself.
+/// Command that is not a shell builtin.
 struct Call {
   std::vector<Field> words;
-  std::string condition;  // empty: it is reached for certain
+  std::string condition;  // unknown condition under which it runs; empty: it runs for certain
 };
 
-/// The text of a file that a script sources; nullopt: it is not there.
+/// Returns the text of a sourced file; nullopt if it is missing.
 using ReadScript = std::function<std::optional<std::string>(const std::string& path)>;
 
 struct Reading {
-  std::string path = {};                                // of the script, for $0 and what it sources
-  ReadScript read = {};                                 // may be empty: nothing is sourced
-  std::map<std::string, std::string> environment = {};  // variables that are known
+  std::string path = {};                                // script's path, for $0 and sourced files
+  ReadScript read = {};                                 // may be empty; then nothing is sourced
+  std::map<std::string, std::string> environment = {};  // known variables
   std::vector<std::string> arguments = {};              // $1, $2, ...
-  bool has_more_arguments = false;                      // more arguments follow, which nobody said: $# is unknown
-  std::set<std::string> given = {};                     // variables of the environment whose values nobody said
+  bool has_more_arguments = false;   // further arguments follow with unknown values, so $# is unknown
+  std::set<std::string> given = {};  // environment variables that are set to unknown values
 };
 
 class Interpreter {
  public:
   explicit Interpreter(Reading reading);
 
-  /// Goes through the whole of `text`, which messages call `origin` and whose first line they count as `first_line`.
-  /// UserError: what no shell would read; what takes too long, grows too large or is nested too deep.
+  /// Interprets `text`. `origin` and `first_line` locate it in messages. UserError: invalid shell syntax, or a script
+  /// that takes too long, grows too large or is nested too deep.
   void run(std::string_view text, const std::string& origin, int first_line = 1);
-  /// The work done so far, of which an interpreter does no more than kMostWork.
+  /// Returns the work done so far; above kMostWork the interpreter stops with a UserError.
   size_t work() const { return work_; }
   static constexpr size_t kMostWork = 24 << 20;
 
   const std::vector<Call>& calls() const { return calls_; }
   const Unknowns& unknowns() const { return unknowns_; }
-  /// "run.sh:12".
+  /// Returns "run.sh:12".
   std::string text_of(Place place) const;
-  /// What was noticed: files that are not there, lines that no command takes.
+  /// Findings for the user, such as missing files.
   const std::vector<std::string>& notes() const { return notes_; }
-  /// "run.sh:4" of the `exit` that ended the script; empty: its end did.
+  /// Returns "run.sh:4", the place of the `exit` that ended the script; empty if it reached its end.
   const std::string& exit_place() const { return exit_place_; }
-  /// Variables of the environment that were not set where the script last found one to be empty.
+  /// Unset environment variables in the last test that found an empty value.
   const std::set<std::string>& missing() const { return missing_; }
 
  private:
   using Fields = std::vector<Field>;
   using Way = std::function<Truth()>;
-  using Variables = std::map<std::string, std::optional<Fields>>;  // one, or an array's; nullopt: not set
+  using Variables = std::map<std::string, std::optional<Fields>>;  // values of a variable or array; nullopt: unset
   struct Arguments {
     Fields given;             // $1, $2, ...
     bool has_more = false;    // more follow, whose values are unknown
-    int64_t num_shifted = 0;  // `shift` has taken so many from the front
+    int64_t num_shifted = 0;  // number of arguments taken by `shift`
   };
   struct State {
     std::map<std::string, Fields> variables;
-    std::map<std::string, Cursor> functions;  // where their bodies begin
+    std::map<std::string, Cursor> functions;  // beginnings of their bodies
     Arguments arguments;
-    std::string folder;  // empty: where the script was started
-    std::string doubt;   // a condition under which the rest may not run
+    std::string folder;  // empty: the folder where the script was started
+    std::string doubt;   // unknown condition under which the rest may not run
 
     size_t size() const;
   };
   enum class Flow { kOn, kBreak, kContinue, kReturn, kExit };
-  /// What has been printed, for the substitution around it.
+  /// Output of commands so far, for an enclosing substitution.
   struct Output {
     std::string text = {};
     bool is_known = true;
   };
   struct Redirect {
     std::string op;  // "<", "2>", "<<", "<<<", ...
-    Cursor target;   // the word; of a here-document its text
+    Cursor target;   // word, or text of a here-document
     bool is_text = false, expands = true;
   };
   struct Command {
     Fields words = {};
     std::vector<Redirect> redirects = {};
-    std::vector<Cursor> assignments = {};  // before its words
+    std::vector<Cursor> assignments = {};  // in front of its words
   };
 
-  // ---- grammar.cpp: commands of commands
+  // ---- grammar.cpp: lists, pipelines, loops, branches and functions
   bool runs() const { return is_live_ && flow_ == Flow::kOn; }
-  /// What is read runs only where `condition` holds, too.
+  /// Until the result is destroyed, parsed code runs only if `condition` holds too.
   Scoped<bool> only(bool condition) { return {is_live_, is_live_ && condition}; }
   Scoped<int> deeper();
   Truth list();
@@ -118,7 +118,7 @@ class Interpreter {
   Truth while_loop(bool is_until);
   Truth for_loop();
   Truth counted_for();
-  std::string_view loop_begin();  // through `do`: what ends the loop
+  std::string_view loop_begin();  // parses through `do`; returns the loop's closing word
   bool body(std::string_view end);
   std::optional<Truth> turn(Truth condition, std::string_view end, Place place);
   Truth patterns_fit(const std::optional<std::string>& subject);
@@ -126,7 +126,7 @@ class Interpreter {
   Truth define(const std::string& name);
 
   // ---- words.cpp
-  /// The text up to one of `ends`; the cursor stays.
+  /// Returns the text up to one of `ends`, without moving the cursor.
   std::string ahead(std::string_view ends);
   template <class Read>
   auto elsewhere(Cursor there, const Read& read) {
@@ -136,10 +136,10 @@ class Interpreter {
   Builder builder(bool splits) const;
   void read_word(Builder& builder);
   void read_choices(Builder& builder, const Braces& braces);
-  std::string read_value(bool as_pattern = false);  // a word that is not split
-  /// Up to one of `ends` that nothing closes: neither quotes nor, where it is given, the bracket `opens`.
+  std::string read_value(bool as_pattern = false);  // without word splitting
+  /// Reads up to one of `ends` outside quotes and, if `opens` is given, outside such brackets.
   void read_text(Builder& builder, std::string_view ends, bool in_quotes, char opens = '\0');
-  std::string quoted_text(std::string_view ends, char opens = '\0');  // as between double quotes
+  std::string quoted_text(std::string_view ends, char opens = '\0');  // treats the text as double-quoted
   void read_piece(Builder& builder, bool in_quotes);
   void read_quotes(Builder& builder, char quote);
   void read_dollar(Builder& builder, bool in_quotes, const Cursor& begin);
@@ -160,7 +160,7 @@ class Interpreter {
   std::optional<std::string> replaced(const std::string& value, const std::string& from, const std::string& to,
                                       bool is_all);
 
-  // ---- variables.cpp: variables, and states in which they are one thing or another
+  // ---- variables.cpp: variables, and merging the states after unknown conditions
   void read_assignment();
   void assign(const std::string& name, const std::optional<std::string>& subscript, bool appends, bool is_array,
               Fields added);
@@ -174,12 +174,12 @@ class Interpreter {
   Truth apart(const Way& way);
   std::string unknown_text(const std::string& why, Place place);
   std::string environment(const std::string& name, Place place);
-  /// `yes` or `no`, which read the text that follows in this order; where the truth is not known, both.
+  /// Parses `yes`, then `no`, and runs the one that `truth` selects; if unknown, runs both and merges their states.
   Truth either(Truth truth, const Way& yes, const Way& no, std::string_view condition, Place place);
   Truth both(const Way& yes, const Way& no, const std::string& why, Place place);
   void merge(const State& other, const std::string& why, Place place);
 
-  // ---- builtins.cpp: what the shell does itself
+  // ---- builtins.cpp: shell builtins
   Truth run_command(Command command);
   Truth run_program(const Command& command);
   std::optional<Truth> run_builtin(const Command& command);
@@ -210,8 +210,8 @@ class Interpreter {
   bool is_live_ = true;
   std::vector<Call> calls_;
   std::vector<std::string> notes_;
-  std::vector<Variables> locals_;   // of each function that runs: values before
-  std::vector<std::string> files_;  // names, by Place::file
+  std::vector<Variables> locals_;   // per running function: earlier values of its local variables
+  std::vector<std::string> files_;  // indexed by Place::file
   std::string exit_place_;
   std::set<std::string> missing_;
   Unknowns unknowns_;

@@ -1,4 +1,4 @@
-// Blanks and names, as shells and Python have them.
+// Character classes for blanks and names, shared by the shell and Python readers.
 #pragma once
 
 #include <algorithm>

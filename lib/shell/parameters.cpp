@@ -1,4 +1,4 @@
-// $NAME and ${NAME...}: which values, and what is made of them.
+// Expands $NAME and ${NAME...}.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,14 +20,14 @@ std::optional<std::string> in_case(std::string text, bool is_upper, bool is_all)
   return text;
 }
 
-/// What is unknown may stand in what is kept or cut, but not decide where.
+/// Removes a matching prefix or suffix; nullopt if unknown text could change the cut.
 std::optional<std::string> cut(std::string_view text, const std::string& pattern, bool is_front, bool is_longest) {
   if (has_unknown(pattern)) return std::nullopt;
   const size_t first = text.find('\x01'), last = text.rfind('\x02');
   for (size_t i = 0; i <= text.size(); ++i) {
     const size_t at = is_front == is_longest ? text.size() - i : i;
     if (!matches_pattern(is_front ? text.substr(0, at) : text.substr(at), pattern)) continue;
-    const bool from_begin = is_front != is_longest;  // places were tried from there
+    const bool from_begin = is_front != is_longest;  // cuts were tried from the beginning
     if (first != text.npos && (from_begin ? at > first : at <= last)) return std::nullopt;
     return std::string(is_front ? text.substr(at) : text.substr(0, at));
   }
@@ -40,8 +40,8 @@ struct Interpreter::Parameter {
   std::string name;
   Place place;
   std::string written;                        // "${NAME...}"
-  std::optional<std::string> subscript = {};  // what stands in [ ]
-  Fields values = {};                         // none: it is not set
+  std::optional<std::string> subscript = {};  // inside [ ]
+  Fields values = {};                         // empty: unset
 
   bool is_joined() const { return name == "*" || subscript == "*"; }
   bool is_list() const { return is_joined() || name == "@" || subscript == "@"; }
@@ -91,7 +91,7 @@ void Interpreter::read_name(Builder& builder, const std::string& name, bool in_q
   add(builder, parameter, in_quotes);
 }
 
-/// Its values, as words; of what is not set, what the environment has.
+/// Adds the parameter's values as words; an unset one's value comes from the environment.
 void Interpreter::add(Builder& builder, const Parameter& parameter, bool in_quotes) {
   Fields values = parameter.values;
   if (parameter.is_unset()) values = {{environment(parameter.name, parameter.place), parameter.place}};
@@ -101,7 +101,7 @@ void Interpreter::add(Builder& builder, const Parameter& parameter, bool in_quot
   builder.value(all, values[0].place, in_quotes);
 }
 
-/// Behind "${".
+/// Reads a parameter after "${".
 void Interpreter::read_braces(Builder& builder, bool in_quotes) {
   if (cursor_.take("}")) return;
   const auto takes = [&](const std::string& sign) { return !cursor_.is_at(sign + "}") && cursor_.take(sign); };
@@ -141,7 +141,7 @@ std::string Interpreter::length_of(const Parameter& parameter) {
   return is_known ? fmt::format("{}", length) : unknown_text(parameter.written, parameter.place);
 }
 
-/// ${NAME:-word} and its like; true: `word` is what it becomes.
+/// Expands ${NAME:-word} etc.; returns true if the result is `word`.
 bool Interpreter::read_default(Builder& builder, Parameter& parameter, bool in_quotes) {
   const Place place = parameter.place;
   const Fields& values = parameter.values;
@@ -149,7 +149,7 @@ bool Interpreter::read_default(Builder& builder, Parameter& parameter, bool in_q
   const char sign = cursor_.next();
   std::optional<bool> is_missing = values.empty();
   if (has_colon && values.size() == 1) is_missing = unknowns_.is_empty(values[0].text);
-  // ${NAME:-} of a script that is read as if its caller had given what it asks for.
+  // ${NAME:-} in a script that is read as if its caller had set the variable.
   const bool asks = parameter.is_unset() && sign == '-' && reading_.has_more_arguments && cursor_.is_at("}");
   const bool takes_word = is_missing && *is_missing != (sign == '+') && sign != '?' && !asks;
   {
@@ -172,7 +172,7 @@ bool Interpreter::read_default(Builder& builder, Parameter& parameter, bool in_q
   return takes_word;
 }
 
-/// What changes values: ${NAME#pattern}, ${NAME/from/to}, ${NAME^^}, ${NAME:1:2}.
+/// Applies ${NAME#pattern}, ${NAME/from/to}, ${NAME^^} or ${NAME:1:2}.
 void Interpreter::read_changes(Parameter& parameter) {
   const Place place = parameter.place;
   const char sign = cursor_.next();
@@ -211,7 +211,7 @@ std::optional<std::string> Interpreter::replaced(const std::string& value, const
   return text + value.substr(at);
 }
 
-/// ${NAME:first:count} of signs, or of a list; of the arguments the first is 1.
+/// Applies ${NAME:first:count} to a text or list; the script's arguments count from 1.
 void Interpreter::read_slice(Parameter& parameter) {
   const Place place = parameter.place;
   const std::string from = quoted_text(":}");

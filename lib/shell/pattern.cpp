@@ -4,7 +4,7 @@ namespace roll::shell {
 
 namespace {
 
-/// How many signs of `pattern` the one sign at its begin takes, and whether it is `c`.
+/// Returns the length of the pattern element at the front; `is_same` tells whether it matches `c`.
 size_t take_one(std::string_view pattern, char c, bool& is_same) {
   if (pattern[0] == '\\' && pattern.size() > 1) return is_same = pattern[1] == c, 2;
   const size_t close = pattern[0] == '[' ? pattern.find(']', 2) : pattern.npos;

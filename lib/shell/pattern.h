@@ -1,4 +1,4 @@
-// The shell's patterns: *, ?, [a-z], and backslashes before what means itself.
+// Shell patterns (*, ?, [a-z], backslash escapes), matched by the interpreter.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace roll::shell {
 
-/// Takes time of the product of both lengths at most.
+/// Returns true if the whole text matches. Time is at most the product of both lengths.
 bool matches_pattern(std::string_view text, std::string_view pattern);
-/// `text` as a pattern that only it matches.
+/// Escapes `text` to a pattern that matches only itself.
 std::string as_pattern(std::string_view text);
 
 }  // namespace roll::shell

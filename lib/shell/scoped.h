@@ -1,4 +1,4 @@
-// What holds for as long as something is read, and truths of conditions.
+// Scoped member values, and three-valued truth for unknown conditions, for the interpreter.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace roll::shell {
 
-/// A member that has another value for a while.
+/// Sets a member and restores its old value on destruction.
 template <class T>
 class Scoped {
  public:

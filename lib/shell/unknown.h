@@ -1,5 +1,5 @@
-// Texts with pieces that only a run would tell: variables of the environment, and what commands print. Such a piece is
-// a number between two bytes that no script has.
+// Marks pieces of text that are known only at run time: environment variables and output of commands. A mark is a
+// number between two bytes that no script contains.
 #pragma once
 
 #include <functional>
@@ -13,45 +13,46 @@
 namespace roll::shell {
 
 struct Place {
-  int file = 0;  // a script and what it sources have one number each
+  int file = 0;  // index of the script or sourced file
   int line = 1;
 };
 
 struct Unknown {
   enum class Kind {
-    kVariable,  // text: a name that the script leaves to the environment
-    kBlank,     // text: such a name, where the script says ${NAME:-}: nothing unless the caller sets it
-    kOther,     // text: what commands print, "$(date +%F)", or what depends on a condition that is not known
+    kVariable,  // text: name of an environment variable
+    kBlank,     // text: such a name in ${NAME:-}, which is empty unless the caller sets it
+    kOther,     // text: a command's output, "$(date +%F)", or a value that depends on an unknown condition
   };
   Kind kind = Kind::kVariable;
   std::string text;
   Place place;
 
-  /// Left to the caller, and not what every shell has: nothing unless the caller sets it.
+  /// Returns true for variables that only the caller may set, unlike HOME or USER.
   bool may_be_set() const;
 };
 
 class Unknowns {
  public:
-  /// What stands in a text for it; one that is known already is not added again.
+  /// Returns the mark of an unknown piece; equal pieces share one.
   std::string mark(const Unknown& unknown);
 
-  /// `text` with `piece` of each unknown one in its place.
+  /// Returns `text` with each mark replaced by the result of `piece`.
   std::string filled(std::string_view text, const std::function<std::string(const Unknown&)>& piece) const;
-  /// `text` without the pieces that are the variable `name`.
+  /// Returns `text` without the marks of the variable `name`.
   std::string without(std::string_view text, const std::string& name) const;
-  /// As on a machine whose environment has nothing but what every shell sets; nullopt: an unknown piece remains.
+  /// Returns `text` with variables that the caller may set as empty; nullopt if another mark remains.
   std::optional<std::string> known(std::string_view text) const;
-  /// Whether `text` is empty, with the same environment; nullopt: a run would tell.
+  /// Returns true if `text` is empty when variables that the caller may set are; nullopt if only a run can tell.
   std::optional<bool> is_empty(std::string_view text) const;
 
  private:
   std::vector<Unknown> all_;
-  std::map<std::tuple<Unknown::Kind, int, int, std::string>, size_t> index_;  // kind, file, line and text: in all_
+  std::map<std::tuple<Unknown::Kind, int, int, std::string>, size_t>
+      index_;  // kind, file, line and text -> index in all_
 };
 
 bool has_unknown(std::string_view text);
-/// "HOME", "USER", ...
+/// Returns true for names that every shell sets: "HOME", "USER", ...
 bool is_always_set(std::string_view name);
 
 }  // namespace roll::shell

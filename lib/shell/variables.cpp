@@ -1,4 +1,4 @@
-// Variables, and states in which they may be one thing or another.
+// Variables, and merging of states after unknown conditions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ void Interpreter::restore(const Variables& values) {
       state_.variables.erase(name);
 }
 
-/// NAME=word, NAME+=word, NAME[...]=word, NAME=( ... ), NAME+=( ... ).
+/// Reads NAME=word, NAME+=word, NAME[...]=word, NAME=( ... ) or NAME+=( ... ).
 void Interpreter::read_assignment() {
   const Place place = cursor_.place();
   const std::string name = cursor_.take_name();
@@ -72,7 +72,7 @@ void Interpreter::assign(const std::string& name, const std::optional<std::strin
     std::ranges::move(added, std::back_inserter(values));
   } else {
     std::string& text = added[0].text;
-    // X="$X more" of an X that nobody has set begins with nothing.
+    // In X="$X more", an unset X counts as empty.
     if (has_unknown(text) && !is_always_set(name) && !find(name))
       if (std::string rest = unknowns_.without(text, name); !rest.empty()) text = rest;
     const auto index = index_of(subscript.value_or("0"), values.size());
@@ -108,7 +108,7 @@ std::optional<size_t> Interpreter::index_of(const std::string& subscript, size_t
   return from_begin < 0 ? std::nullopt : std::optional(static_cast<size_t>(from_begin));
 }
 
-/// The work of a copy.
+/// Work of copying the state.
 size_t Interpreter::State::size() const {
   size_t num_parts = functions.size() + arguments.given.size();
   for (const auto& [name, values] : variables) num_parts += 1 + values.size();

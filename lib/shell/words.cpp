@@ -1,4 +1,4 @@
-// Words and their pieces: quotes, variables, what commands print.
+// Reads words and their pieces: quotes, variables, command substitution.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ Builder Interpreter::builder(bool splits) const {
   return made;
 }
 
-/// A word, which may become several fields, or none.
+/// Reads a word, which may become several fields or none.
 void Interpreter::read_word(Builder& builder) {
   const auto deep = deeper();
   const Cursor begin = cursor_;
@@ -63,7 +63,7 @@ void Interpreter::read_word(Builder& builder) {
   for (size_t i = num_before; runs() && i < builder.done.size(); ++i) spend(builder.done[i].text.size());
 }
 
-/// Each choice with what stands around the braces.
+/// Reads the word once per choice of a brace expansion.
 void Interpreter::read_choices(Builder& builder, const Braces& braces) {
   cursor_.skip(braces.size);
   const std::string before = builder.text, behind = ahead(kEndsOfWords);
@@ -100,7 +100,7 @@ void Interpreter::read_text(Builder& builder, std::string_view ends, bool in_quo
       read_piece(builder, in_quotes);
       continue;
     }
-    // Quotes around or in the braces of a variable, of which one pair is enough.
+    // Quotes in a quoted variable's braces, or around it, do not nest.
     cursor_.skip(1);
     read_text(builder, "\"", /*in_quotes=*/true);
     if (!cursor_.take("\"")) throw cursor_.error("a quote \" is not closed");
@@ -146,7 +146,7 @@ void Interpreter::read_quotes(Builder& builder, char quote) {
   const std::string text = cursor_.since(inside);
   if (cursor_.is_end()) throw inside.error(fmt::format("a quote {} is not closed", quote));
   cursor_.skip(1);
-  // "$@" of nothing is no word at all.
+  // "$@" without arguments is no word at all.
   const bool is_list = text == "$@" || (text.starts_with("${") && text.find('@') != text.npos);
   if (quote == '\'')
     builder.literal(text);
@@ -154,7 +154,7 @@ void Interpreter::read_quotes(Builder& builder, char quote) {
     builder.literal("");
 }
 
-/// Behind the sign at `begin`.
+/// Reads an expansion after the $ at `begin`.
 void Interpreter::read_dollar(Builder& builder, bool in_quotes, const Cursor& begin) {
   const auto deep = deeper();
   if (const auto expression = arithmetic()) {
@@ -180,7 +180,7 @@ void Interpreter::read_dollar(Builder& builder, bool in_quotes, const Cursor& be
   }
 }
 
-/// What stands between (( and )); nullopt: no such signs are here.
+/// Returns the expression inside (( )); nullopt if there is none here.
 std::optional<std::string> Interpreter::arithmetic() {
   const Cursor begin = cursor_;
   if (!cursor_.take("((")) return std::nullopt;
@@ -190,7 +190,7 @@ std::optional<std::string> Interpreter::arithmetic() {
   return std::nullopt;
 }
 
-/// A value that was found out, or not; it is written from `begin` on.
+/// Adds a value, or an unknown piece named by the source text since `begin`.
 void Interpreter::add_found(Builder& builder, const std::optional<std::string>& value, bool in_quotes,
                             const Cursor& begin) {
   if (!runs()) return;
@@ -198,7 +198,7 @@ void Interpreter::add_found(Builder& builder, const std::optional<std::string>& 
   builder.value(text, builder.place, in_quotes);
 }
 
-/// What commands print; behind "$(" or a backtick at `begin`, and through `end`.
+/// Reads a command substitution after "$(" or a backtick at `begin`, through `end`.
 void Interpreter::read_output(Builder& builder, bool in_quotes, const Cursor& begin, std::string_view end) {
   std::optional<std::string> printed;
   {

@@ -19,14 +19,14 @@ BatchRule BatchRule::with(const Workload& workload) const {
 
 namespace {
 
-/// The sequences of these pieces, one piece after the other.
+/// Returns the sequences of the wanted pieces, in order.
 std::vector<int64_t> sequences_in(const Partition& pieces, const std::vector<int64_t>& wanted) {
   std::vector<int64_t> sequences;
   for (const int64_t piece : wanted) std::ranges::copy(pieces[piece], std::back_inserter(sequences));
   return sequences;
 }
 
-/// Each rank's share cut into micro-batches, equally many. `items`: what the sizes of some items are.
+/// Splits each rank's share into equally many micro-batches. `items(indices)`: sizes of these items.
 template <class ItemsOf>
 std::vector<Partition> cut_shares(const Partition& shares, const BatchRule& rule, const ItemsOf& items) {
   std::vector<Partition> plans;
@@ -45,7 +45,7 @@ std::vector<Partition> cut_shares(const Partition& shares, const BatchRule& rule
   return plans;
 }
 
-/// Units are planned as sequences of their aligned lengths.
+/// Plans units as single sequences of their aligned lengths.
 std::vector<Partition> plan_units(const SequenceSizes& sizes, BatchRule rule, int64_t num_ranks) {
   const int64_t unit = std::exchange(rule.unit, 1);
   ROLL_CHECK_EQ(sizes.num_sequences() % unit, 0, "units are whole");
@@ -61,7 +61,7 @@ std::vector<Partition> plan_units(const SequenceSizes& sizes, BatchRule rule, in
   return plans;
 }
 
-/// Pieces of groups and what each takes.
+/// Pieces of groups, with their tokens and work.
 struct GroupPieces {
   Partition sequences;
   PlannedItems sizes;
@@ -78,11 +78,11 @@ GroupPieces pieces_of(const SequenceSizes& sizes, int64_t most, const BatchRule&
   return pieces;
 }
 
-/// Whole groups, where ranks then have even work; else halves, quarters, ..., whichever keep the busiest rank least
-/// busy, though each repeats the prompt.
+/// Plans whole groups if that balances the ranks. Otherwise tries halves, quarters, ... and takes the size with the
+/// lowest maximum load; each piece repeats the prompt.
 std::vector<Partition> plan_groups(const SequenceSizes& sizes, const BatchRule& rule, int64_t num_ranks) {
   constexpr double kClearly = 0.98;
-  if (rule.is_packed) items_of(sizes, rule.packing);  // refuses what is longer than the budget
+  if (rule.is_packed) items_of(sizes, rule.packing);  // throws if a sequence exceeds the budget
   GroupPieces pieces;
   Partition shares;
   const int64_t fewest = num_ranks * (rule.is_packed ? rule.packing.min_num_micro_batches : 1);

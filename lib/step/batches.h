@@ -1,6 +1,6 @@
-// Who computes what: the sequences of a step -> mini-batches (one optimizer update each) -> data-parallel ranks ->
-// micro-batches (one forward and backward each). Pure functions of lengths, so every rank knows every rank's plan and
-// nothing is communicated.
+// Plans the batches of a step: sequences -> mini-batches (one optimizer update each) -> data-parallel ranks ->
+// micro-batches (one forward and backward each). Plans are pure functions of lengths, so every rank computes every
+// rank's plan without communication.
 #pragma once
 
 #include <cstdint>
@@ -13,48 +13,46 @@
 
 namespace roll {
 
-/// How a rank cuts its share of sequences into micro-batches.
+/// Rule by which a rank splits its sequences into micro-batches.
 struct BatchRule {
   bool is_packed = false;
-  PackOptions packing;        // when packed: the token budget; its workload balances the ranks in any case
-  int64_t num_sequences = 8;  // else: sequences of a micro-batch (computed without padding all the same), or units
-  int64_t unit = 1;           // so many neighbours stay in one micro-batch, as the two responses of a pair must
+  PackOptions packing;        // token budget if packed; the workload always balances ranks
+  int64_t num_sequences = 8;  // if not packed: sequences (or units) per micro-batch; no padding either
+  int64_t unit = 1;           // number of adjacent sequences kept in one micro-batch, such as a DPO pair
 
-  /// This rule where sequences cost `workload`.
+  /// Returns this rule with another cost model of sequences.
   BatchRule with(const Workload& workload) const;
 };
 
-/// The alignment under which these sequences, as one batch, compute prompts once; 0: they do not.
+/// Returns the alignment for prefix sharing if it pays for these sequences as one batch; 0: no sharing.
 int64_t sharing_of(const SequenceSizes& sizes, const BatchRule& rule);
 
-/// [rank][micro-batch][i]: numbers of sequences. Ranks get equal work (and counts that differ by one at most), and
-/// every rank the same number of micro-batches (some may be empty). Where prompts are shared, groups stay together, in
-/// pieces only where ranks or a budget want that, and counts may differ. UserError: a sequence, or unit, longer than
-/// the budget.
+/// Returns [rank][micro-batch][i]: sequence indices. Ranks get equal work, sequence counts that differ by at most one,
+/// and the same number of micro-batches (some may be empty). With prefix sharing, groups stay together unless ranks or
+/// a budget need pieces, and counts may differ. UserError: a sequence or unit exceeds the budget.
 std::vector<Partition> plan_ranks(const SequenceSizes& sizes, const BatchRule& rule, int64_t num_ranks);
 
 /// How a role trains on a step: epochs of mini-batches.
 struct EpochRule {
-  int64_t mini_batch = 1;  // sequences of an optimizer update, of all ranks
-  int64_t group_size = 1;  // > 1: groups of so many neighbours stay in one mini-batch, as prompt-mean needs them
-  std::optional<uint64_t> seed = 0;  // names the shuffles; null: sequences stay in order
+  int64_t mini_batch = 1;            // sequences per optimizer update, over all ranks
+  int64_t group_size = 1;            // > 1: groups of this many adjacent sequences stay in one mini-batch (prompt-mean)
+  std::optional<uint64_t> seed = 0;  // seed of the shuffles; null: no shuffle
   int64_t num_epochs = 1;
-  int64_t num_ranks = 1;  // data-parallel ones
+  int64_t num_ranks = 1;  // data-parallel ranks
   BatchRule micro_batches{};
 };
 
-/// The mini-batches of an epoch of a step of `num_sequences`: a shuffle named by (seed, step, epoch), cut into pieces.
-/// UserError when mini_batch does not divide num_sequences, or group_size does not divide mini_batch.
+/// Returns the mini-batches of one epoch over `num_sequences` sequences: a shuffle keyed by (seed, step, epoch), cut
+/// into pieces. UserError: mini_batch does not divide num_sequences, or group_size does not divide mini_batch.
 Partition epoch_mini_batches(const EpochRule& rule, int64_t num_sequences, int64_t step, int64_t epoch);
-/// Of all epochs, one after the other.
+/// Returns the mini-batches of all epochs in order.
 Partition step_mini_batches(const EpochRule& rule, int64_t num_sequences, int64_t step);
-/// What each data rank trains on in an epoch, of sequences of these sizes: sequences of the step, mini-batch after
-/// mini-batch.
+/// Returns the sequences that each data-parallel rank trains on in an epoch, in the order of mini-batches.
 Partition epoch_shares(const EpochRule& rule, const SequenceSizes& sizes, int64_t step, int64_t epoch);
 
-/// Of plans of batches, [batch][data rank][micro-batch], what each data rank has, in the order in which it is packed.
+/// Returns each data-parallel rank's sequences in packed order, given plans [batch][data-parallel rank][micro-batch].
 Partition shares_of(const std::vector<std::vector<Partition>>& batches);
-/// The micro-batches of a data rank whose only plan this is, as places in its share.
+/// Returns a data-parallel rank's micro-batches as indices in its share, if this is its only plan.
 Partition places_in_share(const Partition& plan);
 
 }  // namespace roll

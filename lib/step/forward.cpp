@@ -33,7 +33,7 @@ at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at:
   const int64_t num_tokens = share.tokens.num_tokens();
   if (compute.stage) compute.stage->finish();
   if (places.empty()) return at::zeros({num_tokens}, at::kFloat);
-  // Fetched together: a device need not wait for the host between micro-batches.
+  // Fetch all results at once, so that the device need not wait for the host between micro-batches.
   at::Tensor together = computed.empty() ? at::Tensor() : at::cat(computed, -1).to(at::kCPU);
   if (compute.stage) together = compute.stage->broadcast_result(together);
   std::vector<int64_t> sizes = together.sizes().vec();

@@ -1,4 +1,4 @@
-// Forward passes without gradient over a share of sequences, micro-batch after micro-batch.
+// Runs forward passes without gradient over a share of sequences, in micro-batches; used by role_forwards.h and judges.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,14 +14,15 @@
 
 namespace roll {
 
-/// Takes one micro-batch, on its device, and gives a tensor [T] of it, or several as [N, T].
+/// Computes a tensor [T] or [N, T] of one micro-batch on its device.
 struct ForwardPass : std::function<at::Tensor(const Batch& micro_batch)> {
   using function::function;
-  std::function<at::Tensor()> empty_pass{};  // of a micro-batch that holds nothing; null: it needs none
-  std::shared_ptr<PipelineStage> stage{};    // whose last one alone gives something, for all of them; null: each does
+  std::function<at::Tensor()> empty_pass{};  // runs an empty micro-batch; null: not needed
+  std::shared_ptr<PipelineStage>
+      stage{};  // pipeline stage; only the last stage returns results, which all then get; null: no pipeline
 };
 
-/// `compute`, which asks this model.
+/// Makes a ForwardPass of `compute`, which calls this model.
 template <class Model, class F>
 ForwardPass forward_pass(const Model& model, F compute) {
   ForwardPass pass(std::move(compute));
@@ -30,9 +31,9 @@ ForwardPass forward_pass(const Model& model, F compute) {
   return pass;
 }
 
-/// `micro_batches` holds each sequence of `share` once. Returns what `compute` gives for the share: [T] or [N, T]
-/// float32 on the CPU, [0] of an empty share. **Collective** over the ranks that share a model, of which each has this
-/// share. `sharing`: the alignment under which what sequences begin with alike is computed once; 0: it is not.
+/// Returns the results of `compute` for the share: [T] or [N, T] float32 on the CPU; [0] for an empty share.
+/// `micro_batches` holds each sequence of `share` once. `sharing`: alignment for prefix sharing; 0: off. **Collective**
+/// over the ranks that share a model; all have the same share.
 at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at::Device device,
                          const ModelParallel& parallel, const ForwardPass& compute, const Phase& phase = {},
                          int64_t sharing = 0);

@@ -1,4 +1,4 @@
-// `offload: true`: while a GPU samples, what only training needs lies in host memory.
+// `offload: true`: keeps training-only data in host memory while a GPU samples.
 #pragma once
 
 #include "step/step_trainer.h"
@@ -10,9 +10,10 @@ class Offload {
   /// `trainer` must outlive this.
   Offload(bool is_on, StepTrainer& trainer) : is_on_(is_on), trainer_(trainer) {}
 
-  /// Leaves the device to the sampler: optimizer states and the critic go. The actor's weights stay, which the sampler
-  /// reads; the reference is there for its forward only (step/visiting_weights.h).
+  /// Moves optimizer states and the critic to the host. The actor's weights stay, because the sampler reads them; the
+  /// reference is on the device only during its forward (step/visiting_weights.h).
   void put_away();
+  /// Moves everything back to the device before training.
   void bring_back();
 
  private:

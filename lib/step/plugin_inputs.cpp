@@ -18,7 +18,7 @@ PluginInputs plugin_inputs(const Experience& e, std::map<std::string, at::Tensor
                                                      {"token_rewards", e.token_rewards},
                                                      {"is_weights", e.is_weights},
                                                      {"sample_weights", sample_weights}};
-  computed.insert(of_step.begin(), of_step.end());  // what was computed wins
+  computed.insert(of_step.begin(), of_step.end());  // `computed` takes precedence
   std::erase_if(computed, [](const auto& entry) { return !entry.second.defined(); });
   return {e.axis(), e.on_contexts(e.sequence_index), e.scores_on_contexts(), std::move(computed), e.masks};
 }

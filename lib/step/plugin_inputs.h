@@ -1,4 +1,4 @@
-// The configured loss plug-ins, and what they see of a micro-batch.
+// Opens the configured loss plug-ins and prepares their inputs, for role_losses.h and train/sft.cpp.
 #pragma once
 
 #include <map>
@@ -10,11 +10,11 @@
 
 namespace roll {
 
-/// None where none is configured. `origin`: the key. UserError of LossPlugin::open().
+/// Opens a plug-in; nullopt if none is configured. `origin`: its key. UserError: LossPlugin::open() fails.
 std::optional<LossPlugin> open_plugin(const PluginArgs& args, const std::string& origin);
 
-/// Masks, scores and tensors of the micro-batch, and `computed` ones (log_probs, values, ...) under the names of
-/// roll/loss.h.
+/// Returns the micro-batch's masks, scores and tensors, and the `computed` ones (log_probs, values, ...), by their
+/// names in roll/loss.h.
 PluginInputs plugin_inputs(const Experience& micro_batch, std::map<std::string, at::Tensor> computed);
 
 }  // namespace roll

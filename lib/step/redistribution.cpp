@@ -12,10 +12,10 @@ namespace roll {
 
 namespace {
 
-/// The masks that follow from no facts.
+/// Masks that are computed and not derived from facts.
 constexpr std::array kComputedMasks = {"final_response_mask", "positive_response_mask"};
 
-/// The tokens of columns [T] or [T, N] as they lie in a message: of a sequence one column after the other.
+/// Packs the tokens of columns [T] or [T, N] into messages: per sequence, one column after the other.
 class ColumnBytes {
  public:
   explicit ColumnBytes(const std::vector<at::Tensor>& columns) {
@@ -80,7 +80,7 @@ std::vector<std::vector<int>> world_groups(const std::vector<int>& ranks, const 
 
 namespace {
 
-/// Who sends a sequence to whom.
+/// Chooses the rank that sends a sequence to another rank.
 class Senders {
  public:
   Senders(const Distribution& from, size_t num_sequences) : from_(from), holder_(num_sequences, -1) {
@@ -88,7 +88,7 @@ class Senders {
       for (const int64_t sequence : from.shares[group]) holder_.at(sequence) = static_cast<int64_t>(group);
   }
 
-  /// From whom rank `to` gets a sequence: itself where it has it.
+  /// Returns the sender of a sequence to rank `to`: `to` itself if it holds the sequence.
   int operator()(int64_t sequence, int to) const {
     ROLL_CHECK(holder_[sequence] >= 0, "a sequence that is wanted is somewhere");
     const std::vector<int>& holders = from_.ranks[holder_[sequence]];
@@ -98,7 +98,7 @@ class Senders {
 
  private:
   const Distribution& from_;
-  std::vector<int64_t> holder_;  // [B] group of `from`; -1: nobody
+  std::vector<int64_t> holder_;  // [B] group of `from`; -1: no rank holds it
 };
 
 }  // namespace
@@ -115,7 +115,7 @@ std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, con
   for (const at::Tensor& column : columns)
     ROLL_CHECK_EQ(column.size(0), offsets.back(), "a column covers the sequences that are here");
   const ColumnBytes here(columns);
-  // A message: sequence after sequence in the receiver's order, column after column.
+  // Message format: the receiver's sequences in order, each column by column.
   std::vector<at::Tensor> out(ranks.size());
   std::vector<at::Tensor> in(ranks.size());
   for (size_t group = 0; group < to.ranks.size(); ++group)
@@ -158,7 +158,7 @@ std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, con
 Experience redistribute(const Experience& here, const StepFacts& step, const Distribution& from, const Distribution& to,
                         Communicator& ranks) {
   if (from == to) return here;
-  // Who has no sequence cannot know what is defined of them.
+  // A rank without sequences does not know which tensors are defined.
   int64_t defined = 0;
   const bool has_any = here.num_sequences() > 0;
   for (size_t i = 0; has_any && i < Experience::kTokenTensors.size(); ++i)
@@ -174,7 +174,7 @@ Experience redistribute(const Experience& here, const StepFacts& step, const Dis
     if (is_defined(i)) columns.push_back(has_any ? here.*Experience::kTokenTensors[i] : none);
   for (size_t i = 0; i < kComputedMasks.size(); ++i)
     if (is_defined(32 + i)) columns.push_back(has_any ? here.mask(kComputedMasks[i]) : none);
-  const at::Tensor& experts = here.tokens.routed_experts;  // of a rank without sequences [0, N]
+  const at::Tensor& experts = here.tokens.routed_experts;  // [0, N] on a rank without sequences
   if (experts.defined()) columns.push_back(experts);
   const std::vector<int64_t> lengths = step.lengths();
   const std::vector<at::Tensor> redistributed = redistribute(columns, lengths, from, to, ranks, "sequences");

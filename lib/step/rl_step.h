@@ -1,5 +1,5 @@
-// A step after sampling: what all ranks know of it, and on each rank the sequences that the actor trains on there in
-// the step's first epoch (home), with all that is computed of them.
+// Step after sampling: facts that all ranks know, and on each rank the sequences that the actor trains on there in the
+// first epoch (home), with everything computed for them.
 #pragma once
 
 #include <functional>
@@ -13,9 +13,9 @@ namespace roll {
 struct RlStep {
   int64_t number = 0;
   StepFacts facts{};
-  Distribution home{};  // ranks of the world, and among learners once these go on with it
+  Distribution home{};  // world ranks, or learners' ranks while the learners work on the step
   Experience here{};
-  std::function<std::string()> source{};  // names the file from which it can be made again
+  std::function<std::string()> source{};  // names the file from which the step's updates can be replayed
 };
 
 }  // namespace roll

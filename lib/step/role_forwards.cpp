@@ -14,11 +14,11 @@ namespace roll {
 
 namespace {
 
-/// How a finding is called, and what it fills in.
+/// Names of a finding, and the tensor it fills.
 struct FindingNames {
   Finding finding;
-  const char* timed;  // in metrics: time/<name>
-  const char* shown;  // of the progress line
+  const char* timed;  // metric time/<name>
+  const char* shown;  // in the progress line
   at::Tensor Experience::*target;
 };
 constexpr FindingNames kFindings[] = {
@@ -28,25 +28,25 @@ constexpr FindingNames kFindings[] = {
     {Finding::kValues, "values", "values", &Experience::values},
     {Finding::kTopTokens, "teacher", "teacher's likeliest tokens", &Experience::taught}};
 
-/// A forward over sequences of the step by a role.
+/// Forward pass of a role over sequences of the step.
 struct Pass {
   const FindingNames& names;
   BatchRule rule;
   RoleMesh& mesh;
   const ModelInStep& model;        // computes where the role lives
-  std::vector<int64_t> sequences;  // of the step, ascending
-  double kl_coef;                  // of a teacher
-  int64_t width;                   // numbers of a token
-  at::Tensor result{};  // [T, width] over those of them that are at home, in the order in which they are there
+  std::vector<int64_t> sequences;  // indices in the step, ascending
+  double kl_coef;                  // teacher's coefficient
+  int64_t width;                   // values per token
+  at::Tensor result{};             // [T, width] over this pass's sequences at home, in home order
   std::vector<Partition> plans{};
   Distribution at{};
   Experience share{};
   at::Tensor of_share{};
-  int64_t sharing = 0;  // as forward_share() has it
+  int64_t sharing = 0;  // see forward_share()
   double took_s = 0;
 };
 
-/// Where and how the role computes the step.
+/// Plans which ranks compute the step, and in which micro-batches.
 void plan(Pass& pass, const SequenceSizes& step) {
   const SequenceSizes sizes = step.select(pass.sequences);
   pass.sharing = sharing_of(sizes, pass.rule);
@@ -70,7 +70,7 @@ void compute(Pass& pass, at::Device device, Log& log) {
   pass.took_s = watch.seconds();
 }
 
-/// Of the domains named, or all.
+/// Returns the sequences of the named domains, or all.
 std::vector<int64_t> sequences_of(const StepFacts& step, const std::vector<std::string>& domains) {
   std::vector<int64_t> sequences;
   for (int64_t b = 0; b < step.num_sequences(); ++b)
@@ -79,12 +79,12 @@ std::vector<int64_t> sequences_of(const StepFacts& step, const std::vector<std::
   return sequences;
 }
 
-/// Whether the pass has the sequence.
+/// Returns true if the pass includes the sequence.
 bool has(const Pass& pass, int64_t sequence) {
   return std::ranges::binary_search(pass.sequences, sequence);
 }
 
-/// Where the results of the pass are wanted.
+/// Returns the distribution of the pass's results.
 Distribution home_of(const Pass& pass, const Distribution& home) {
   Distribution wanted = home;
   for (auto& share : wanted.shares) std::erase_if(share, [&](int64_t sequence) { return !has(pass, sequence); });
@@ -105,13 +105,13 @@ std::vector<Pass> passes_of(const StepFacts& step, const ForwardSettings& settin
   return passes;
 }
 
-/// The sum over the teachers of kl_coef x KL(policy, teacher), [T] of the sequences at home.
+/// Returns the teachers' sum of kl_coef x KL(policy, teacher): [T] over the sequences at home.
 at::Tensor teacher_kl_of(const std::vector<Pass>& passes, const TeacherKl& settings, const Experience& here) {
   const at::Tensor& log_probs = settings.from_sampler ? here.sampler_log_probs : here.old_log_probs;
   at::Tensor sum = at::zeros_like(here.response_mask());
   for (const Pass& pass : passes) {
     if (pass.names.finding != Finding::kTeacher) continue;
-    std::vector<int64_t> taught;  // places in `here`
+    std::vector<int64_t> taught;  // indices in `here`
     for (int64_t b = 0; b < here.num_sequences(); ++b)
       if (has(pass, here.sequence_index[b])) taught.push_back(b);
     const at::Tensor tokens = token_indices(here, taught);
@@ -135,7 +135,8 @@ void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModel
     plan(pass, sizes);
     std::vector<at::Tensor> columns;
     columns.push_back(step.here.tokens.ids.to(at::kInt));
-    const bool is_policy = pass.names.finding == Finding::kOldLogProbs;  // whose experts the sampler chose
+    const bool is_policy =
+        pass.names.finding == Finding::kOldLogProbs;  // the sampler's recorded experts apply to the policy only
     const at::Tensor& experts = step.here.tokens.routed_experts;
     const bool with_experts = is_policy && experts.defined(), with_labels = step.here.masks.contains(kLabelsMask);
     if (with_experts) columns.push_back(experts);
@@ -145,10 +146,10 @@ void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModel
     if (with_experts) pass.share.tokens.routed_experts = there[1];
     if (with_labels) pass.share.masks[kLabelsMask] = there.back();
   }
-  // All that this rank computes before it waits for others: roles that live apart work at the same time.
+  // Compute all passes before waiting for other ranks, so that roles on different ranks overlap.
   for (Pass& pass : passes) compute(pass, models.device, log);
   learners.traffic().set_phase("forwards");
-  std::map<std::string, double> took_s;  // several teachers one after the other
+  std::map<std::string, double> took_s;  // sum over teachers
   for (Pass& pass : passes) {
     const at::Tensor of_tokens = pass.of_share.view({pass.width, pass.share.tokens.num_tokens()}).t().contiguous();
     pass.result = redistribute({of_tokens}, lengths, pass.at, home_of(pass, step.home), learners, "forward results")[0];

@@ -1,5 +1,5 @@
-// What frozen models say of a step before its first update: log-probs of the policy as it is, of the reference or the
-// teachers, and the critic's values.
+// Forward passes before the first update of a step: old log-probs, log-probs of the reference or teachers, and the
+// critic's values.
 #pragma once
 
 #include <optional>
@@ -15,37 +15,36 @@
 
 namespace roll {
 
-/// A pass of a role over a step's sequences.
+/// Pass of a role over a step's sequences.
 struct RolePass {
   std::string role;
   Finding finds = Finding::kReference;
-  BatchRule rule{};                    // how it cuts its share into micro-batches
-  std::vector<std::string> domains{};  // whose responses; empty: all
-  double kl_coef = 1;                  // of a teacher
-  int64_t width = 1;                   // numbers that it finds of a token: 2 with energies
+  BatchRule rule{};                    // splits the role's share into micro-batches
+  std::vector<std::string> domains{};  // only responses of these domains; empty: all
+  double kl_coef = 1;                  // teacher's coefficient
+  int64_t width = 1;                   // values per token: 2 with energies
 };
 
 /// How teachers' log-probs become a KL.
 struct TeacherKl {
   KlPenalty penalty = KlPenalty::kKl;
-  bool from_sampler = false;  // the policy's log-probs are the sampler's, as the trainer computes none before training
+  bool from_sampler = false;  // use the sampler's log-probs, because old log-probs are not computed
 };
 
 struct ForwardSettings {
   std::vector<RolePass> passes{};
-  std::optional<TeacherKl> teacher_kl{};  // where teachers are among the passes
+  std::optional<TeacherKl> teacher_kl{};  // set if a pass is a teacher's
 };
 
-/// Fills old_log_probs, energies, ref_log_probs or teacher_kl, taught, and values of `step.here`, whose home names
-/// learners: the sequences go to each role's ranks by its forward plan, results come back to where the sequences are.
-/// Times go to `metrics`.
-/// **Collective** over the learners.
+/// Fills old_log_probs, energies, ref_log_probs or teacher_kl, taught, and values of `step.here`. Sequences move to
+/// each role's ranks by its forward plan; results move back. step.home must name learners' ranks. Adds times to
+/// `metrics`. **Collective** over the learners.
 void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModels& models, ByRole<RoleMesh>& learners,
                   Log& log, Metrics& metrics);
 
-/// Mean |log-prob - sampler's log-prob| over response tokens and its largest value, where `log_probs` [T] are the
-/// trainer's before the step's first update: its kernels and weights against the sampler's. Of these sequences, for
-/// merging.
+/// Adds the mean and maximum of |log-prob - sampler's log-prob| over response tokens, which compares kernels and
+/// weights of trainer and sampler. `log_probs` [T]: the trainer's before the first update. The metrics are to be merged
+/// over ranks.
 void add_sampler_gap(const Experience& here, const at::Tensor& log_probs, Metrics& metrics);
 
 }  // namespace roll

@@ -16,7 +16,7 @@ ActorLoss::ActorLoss(const RoleLossSettings& settings)
 
 LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& computed,
                                  const MiniBatchCounts& counts) const {
-  // One update per step needs no pass for old log-probs: they are the current ones.
+  // With one update per step, old log-probs are the current ones and need no pass.
   const at::Tensor old = e.old_log_probs.defined() ? e.old_log_probs : computed.log_probs.detach();
   const auto call = [&](const LossPlugin& plugin, const at::Tensor& pg_loss) {
     auto inputs = plugin_inputs(e, {{"log_probs", computed.log_probs},

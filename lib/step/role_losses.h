@@ -1,5 +1,5 @@
-// The configured loss of each role, built-in or a plug-in: what training sums over micro-batches and ranks, and what
-// `roll check-loss` proves to be the mini-batch's.
+// Configured loss of each role, built-in or a plug-in. `roll check-loss` proves that its sum over micro-batches and
+// ranks is the mini-batch's loss.
 #pragma once
 
 #include <optional>
@@ -13,23 +13,23 @@
 
 namespace roll {
 
-/// The built-in loss of a role, or plug-ins that stand in for it (library empty: none).
+/// Built-in loss of a role, and plug-ins that replace it or its reduction (unused if `library` is empty).
 struct RoleLossSettings {
   LossSettings built_in{};
-  PluginArgs plugin{};   // in place of the whole loss
-  PluginArgs reducer{};  // in place of the policy term's reduction
+  PluginArgs plugin{};   // replaces the whole loss
+  PluginArgs reducer{};  // replaces the policy term's reduction
 };
 
-/// The loss of a micro-batch of which the role's model has computed `computed` (with gradient), on its device.
+/// Loss of a micro-batch from the model's results `computed` (with gradient), on its device.
 using RoleLoss =
     std::function<LossResult(const Experience& micro_batch, const Computed& computed, const MiniBatchCounts& counts)>;
 
 class ActorLoss {
  public:
-  /// UserError: a plug-in that cannot be opened.
+  /// UserError: a plug-in cannot be opened.
   explicit ActorLoss(const RoleLossSettings& settings);
 
-  /// The loss of a micro-batch of which the policy computed `computed` (with gradient), on its device.
+  /// Returns the loss of a micro-batch, given the policy's results (with gradient), on its device.
   LossResult operator()(const Experience& micro_batch, const TokenLogProbs& computed,
                         const MiniBatchCounts& counts) const;
   const LossSettings& settings() const { return settings_; }
@@ -39,16 +39,15 @@ class ActorLoss {
   std::optional<LossPlugin> loss_, reducer_;
 };
 
-/// Sets the sample weights of a part of a mini-batch, which are made of the whole: what run_updates() is to do before
-/// each; nothing where `loss` does not weigh sequences. `here`: the sequences of the step on this rank of `dp`, which
-/// share the step out. `step` and `loss` must outlive what is given back. **Collective** over `dp`, what is given back
-/// is not.
+/// Returns a function for run_updates() that sets the sample weights of this rank's part, computed over the whole
+/// mini-batch; null if `loss` does not weight sequences. `here`: this rank's sequences of the step, which the ranks of
+/// `dp` share. `step` and `loss` must outlive the function. **Collective** over `dp`; the function is not.
 Prepare weigh_samples(const StepFacts& step, const Experience& here, const LossSettings& loss, Communicator& dp);
 
 class CriticLoss {
  public:
   explicit CriticLoss(const RoleLossSettings& settings);
-  /// The loss of a micro-batch of which the critic computed `values` [T] (with gradient), on its device.
+  /// Returns the loss of a micro-batch, given the critic's `values` [T] (with gradient), on its device.
   LossResult operator()(const Experience& micro_batch, const at::Tensor& values, const MiniBatchCounts& counts) const;
   const LossSettings& settings() const { return settings_; }
 

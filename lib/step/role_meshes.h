@@ -1,6 +1,6 @@
-// On which ranks the roles of a run live, and their communicators: each role has a mesh of its own ranks, and the ranks
-// that train, or compute what training needs, are a world of their own: while sampling runs ahead, they work without
-// the ranks that sample. Otherwise they are all ranks.
+// Places the roles of a run on ranks and makes their communicators. Each role has its own mesh. The learners
+// (ranks that train or run forwards for training) form a world of their own, so that they can work while other ranks
+// sample ahead; otherwise they are all ranks.
 #pragma once
 
 #include <functional>
@@ -14,37 +14,39 @@
 
 namespace roll {
 
-/// The ranks of a role, ascending ranks of the world, and how these share its model out.
+/// Ranks of a role (ascending world ranks) and its parallel layout.
 struct RolePlace {
   std::vector<int> ranks{0};
   MeshShape shape{};
-  std::function<StageSplit(int64_t num_layers)> stages{};  // of a model with so many layers; null: one
+  std::function<StageSplit(int64_t num_layers)>
+      stages{};  // pipeline split of a model with `num_layers`; null: one stage
 };
 
 struct RolePlaces {
-  ByRole<RolePlace> roles;  // the policy's, and of what trains or computes what training needs
+  ByRole<RolePlace> roles;  // policy, and roles that train or run forwards for training
   RolePlace sampler;
-  std::vector<int> learners;        // ranks that train, or compute what training needs, ascending
-  std::vector<int> sampler_copies;  // ranks of the sampler that cannot read the trainer's tensors, ascending
+  std::vector<int> learners;        // ascending
+  std::vector<int> sampler_copies;  // sampler's ranks that need a copy of the weights, ascending
 
   const RolePlace& policy() const { return roles.at(kPolicyRole); }
 };
 
-/// Equal ranks and layouts share a mesh.
+/// Meshes of the roles; equal ranks and layouts share a mesh.
 struct RoleMeshes {
   ByRole<RoleMesh*> roles;
   RoleMesh& sampler;
-  Communicator* movers;  // ranks between which weights move from trainer to sampler; null: not this one, or none do
-  RoleMesh& learning;    // the learners among all ranks: what all of them know is broadcast from there
-  std::optional<ByRole<RoleMesh>> learners;  // the roles as the learners know each other; on these
+  Communicator* movers;                      // ranks of the weight sync; null: this rank is not one, or no weights move
+  RoleMesh& learning;                        // learners among all ranks; broadcasts their results
+  std::optional<ByRole<RoleMesh>> learners;  // roles on ranks of the learners' world; set on learners only
 
+  /// Returns a role's mesh.
   RoleMesh& of(const std::string& role) const { return *roles.at(role); }
   RoleMesh& policy() const { return of(kPolicyRole); }
 };
-/// **Collective** over the world.
+/// Makes the meshes. **Collective** over the world.
 RoleMeshes role_meshes(const RolePlaces& places, Meshes& meshes);
 
-/// The ranks between which weights move from trainer to sampler: those of both. Ascending.
+/// Returns the ranks that take part in the weight sync: trainer's and sampler's, ascending.
 std::vector<int> mover_ranks(const std::vector<int>& trainer, const std::vector<int>& sampler);
 
 }  // namespace roll

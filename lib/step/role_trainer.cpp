@@ -9,7 +9,7 @@ namespace roll {
 
 namespace {
 
-/// Runs the plan; the first update alone when it is to be looked at.
+/// Runs the plan; if `first` is set, runs the first update separately and records it.
 Metrics run_plan(const Experience& here, UpdatePlan plan, Learner& learner, Mesh& mesh, const MicroBatchLoss& loss,
                  FirstUpdates* first, const Prepare& prepare) {
   if (!first) return run_updates(here, plan, learner, mesh, loss, prepare);

@@ -1,4 +1,4 @@
-// A model in training on steps, whatever its loss: PPO's epochs of mini-batches, each an optimizer update.
+// Trains one model on steps with any loss, for StepTrainer: epochs of mini-batches, one optimizer update each.
 #pragma once
 
 #include "base/log.h"
@@ -9,43 +9,44 @@
 
 namespace roll {
 
-/// How a model is trained.
+/// Settings of a trained model.
 struct TrainingSettings {
-  std::string key{};  // of the model in the configuration: error texts name it
+  std::string key{};  // model's key in the configuration, for error messages
   EpochRule epochs{};
-  LearnerOptions learner{};  // its schedule is that of the whole run
+  LearnerOptions learner{};  // its schedule covers the whole run
   RoleLossSettings loss{};
   UpdateSettings updates{};
 };
 
-/// A step where a role trains on it.
+/// Step as a role trains on it.
 struct TrainingStep {
   const StepFacts& facts;
   int64_t number = 0, num_groups = 0;
-  Distribution at;                                     // ranks of the role's mesh
-  Experience here;                                     // what of it is on this rank
-  std::function<std::string()> source{};               // as UpdatePlan has it
-  std::function<at::Tensor()> empty_pass{};            // likewise
-  std::function<void(bool was_made)> behind_update{};  // likewise
+  Distribution at;                                     // in ranks of the role's mesh
+  Experience here;                                     // this rank's sequences
+  std::function<std::string()> source{};               // see UpdatePlan
+  std::function<at::Tensor()> empty_pass{};            // see UpdatePlan
+  std::function<void(bool was_made)> behind_update{};  // see UpdatePlan
 };
 
-/// For people who look into a step, and for roll check-loss: the first update of each role.
+/// First update of each role, for dump_experience and roll check-loss.
 struct FirstUpdates {
-  NamedTensors gradients;                                   // summed over the ranks, before clipping: "actor.<HF name>"
+  NamedTensors gradients;                                   // summed over ranks, before clipping: "actor.<HF name>"
   std::vector<std::pair<std::string, UpdateTrace>> traces;  // by role
-  std::vector<std::pair<std::string, double>> losses;       // by role, of the whole mini-batch; on its ranks
+  std::vector<std::pair<std::string, double>> losses;       // by role, of the whole mini-batch; on its ranks only
 };
-/// What the ranks of a role know of its update becomes known to all of its world. **Collective** over that.
+/// Sends a role's first update from its ranks to the whole of its world. **Collective** over that world.
 void broadcast(FirstUpdates& of_role, RoleMesh& role);
 
 class RoleTrainer {
  public:
-  /// `epochs`: those of the settings, where sequences cost what they do in the model. All references must outlive this.
+  /// `epochs`: those of the settings, with the model's cost per sequence. All references must outlive the trainer.
   RoleTrainer(const TrainingSettings& settings, const EpochRule& epochs, at::Device device,
               const NamedTensors& parameters, const LearnerRanks& ranks, Mesh& mesh, Log& log);
 
-  /// Epochs x mini-batches of updates; between epochs sequences go where the next one wants them. `first` (when given)
-  /// receives what the first update did. Metrics of run_updates() with those of the loss. **Collective** over the mesh.
+  /// Runs all epochs of updates; between epochs moves sequences to the ranks that need them next. `first`, if set,
+  /// receives the first update. Returns the metrics of run_updates(), including the loss's. **Collective** over the
+  /// mesh.
   Metrics train(TrainingStep step, const MicroBatchLoss& loss, FirstUpdates* first, const Prepare& prepare = {});
 
   Learner& learner() { return learner_; }

@@ -20,7 +20,7 @@ ModelParallel model_parallel(Mesh& mesh, const StageSplit& stages) {
 
 namespace {
 
-/// A frozen model may know more tokens than the policy.
+/// Checks vocabulary sizes; a frozen model's may be larger than the policy's.
 void check_vocabulary(const std::string& role, const RoleModel& model, const ModelSpec& policy) {
   const bool is_right =
       is_trained(role) ? model.spec.vocab_size == policy.vocab_size : model.spec.vocab_size >= policy.vocab_size;
@@ -29,7 +29,7 @@ void check_vocabulary(const std::string& role, const RoleModel& model, const Mod
                      model.spec.vocab_size, is_trained(role) ? "" : "at least ", policy.vocab_size);
 }
 
-/// This rank's part; with adapters maybe beside the base that is there.
+/// Loads this rank's part of a model; with adapters it may share the policy's base.
 template <class Model>
 Model make_model(const RoleModel& model, RoleMesh& role, const StageSplit& stages, at::Device device,
                  const Roles& others = {}) {
@@ -43,15 +43,15 @@ Model make_model(const RoleModel& model, RoleMesh& role, const StageSplit& stage
       .for_length(model.spec.max_positions);
 }
 
-/// Whether the reference is the policy without its adapters: the same tensors on the same ranks.
+/// Returns true if the reference is the policy without its adapters, on the same ranks, and can share its tensors.
 bool is_policy_base(const RoleModel& reference, const RoleModel& policy, bool is_on_its_ranks) {
   if (!is_on_its_ranks || !policy.spec.lora || reference.spec.lora || reference.dtype != policy.dtype) return false;
   if (reference.folder.empty() || policy.folder.empty()) return reference.folder == policy.folder;
   return std::filesystem::equivalent(base_folder(policy.folder), reference.folder);
 }
 
-/// The policy's base is quantised as the policy has it, on whatever ranks it lies: a reference is the same in every
-/// layout.
+/// Quantises a reference from the policy's base as the policy does, on any ranks, so that the layout does not change
+/// it.
 void quantise_as_policy(RoleModel& reference, const RoleModel& policy) {
   if (!policy.lora || !policy.lora->quantise_base) return;
   if (!std::filesystem::equivalent(base_folder(reference.folder), base_folder(policy.folder))) return;
@@ -88,7 +88,7 @@ StageSplit stages_of(const RolePlace& place, const RoleModel& model) {
   return place.stages ? place.stages(model.spec.num_layers) : StageSplit();
 }
 
-/// Shares the policy's tensors where it is the policy without its adapters.
+/// Loads a reference, or shares the policy's tensors if it is the policy without its adapters.
 void load_reference(Role& role, const RoleModel& model, const RoleModel& policy, const Roles& roles, RoleMesh& mesh,
                     const RolePlace& place, const RoleMeshes& meshes, at::Device device, bool waits) {
   if (is_policy_base(model, policy, &mesh == &meshes.policy())) {
@@ -130,7 +130,7 @@ Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleM
 
 namespace {
 
-/// Who sends what; layouts in ranks of the world, the schedule in those of the movers.
+/// Makes the schedule of the weight sync. Layouts name world ranks; the schedule names ranks of `movers`.
 WeightSchedule policy_schedule(const ModelSpec& policy, WeightLayout trainer, WeightLayout sampler) {
   const std::vector<int> movers = mover_ranks(trainer.ranks, sampler.ranks);
   for (WeightLayout* layout : {&trainer, &sampler})

@@ -6,7 +6,7 @@
 namespace roll {
 
 namespace {
-constexpr double kSameRate = 1e-9;  // of it: another C library may round a cosine otherwise
+constexpr double kSameRate = 1e-9;  // relative; C libraries may round a cosine differently
 }
 
 void log_schedule_change(const std::string& role, const Json& learner, const LrSchedule& now, Log& log) {

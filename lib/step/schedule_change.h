@@ -1,4 +1,4 @@
-// A run that goes on with another learning rate than its checkpoint's would have had.
+// Warns if a resumed run continues with another learning rate than its checkpoint's run would have (trained_roles.h).
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace roll {
 
-/// Warns where the next update's learning rate is not the one that the checkpoint's run would have come to: max_steps
-/// and what else shapes the schedule may change. `learner` is Learner::state() there, `role` opens the warning.
+/// Compares the next update's learning rate with the one stored in the checkpoint; max_steps and other schedule keys
+/// may have changed. `learner`: Learner::state() in the checkpoint. `role` begins the warning.
 void log_schedule_change(const std::string& role, const Json& learner, const LrSchedule& now, Log& log);
 
 }  // namespace roll

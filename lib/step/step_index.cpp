@@ -66,7 +66,7 @@ StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world, bool w
   for (int rank = 0; rank < world.size(); ++rank)
     for (ResponseFacts& facts : messages[rank].responses) held.push_back({std::move(facts), rank});
   std::ranges::sort(held, {}, &HeldResponse::key);
-  std::map<int64_t, const ResponseFacts*> baselines;  // by group
+  std::map<int64_t, const ResponseFacts*> baselines;  // group -> baseline
   for (size_t i = 0; i < held.size(); ++i) {
     const ResponseFacts& facts = held[i].facts;
     if (i > 0 && held[i - 1].key() == held[i].key())
@@ -92,7 +92,7 @@ StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world, bool w
 
 namespace {
 
-/// [T, width] int16, -1 where a record does not say.
+/// Returns [T, width] int16; -1 where a record has no choice.
 at::Tensor routed_experts_of(const std::vector<RolloutRecord>& records, const PackedTokens& tokens, int64_t width) {
   at::Tensor all = at::full({tokens.num_tokens(), width}, -1, at::kShort);
   auto* const numbers = all.mutable_data_ptr<int16_t>();

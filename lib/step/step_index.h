@@ -1,4 +1,4 @@
-// What every rank knows of every response of a step. The responses themselves stay where they were sampled, or read.
+// Facts of all responses of a step, on every rank. The responses stay where they were sampled or read.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,24 @@
 namespace roll {
 
 struct StepIndex {
-  StepFacts facts;       // of the responses, in data order: group after group, sample after sample
-  Distribution holders;  // which rank has which of them
+  StepFacts facts;       // in data order: by group, then sample
+  Distribution holders;  // which rank holds which response
 };
 
-/// The turns of a response in an environment, as facts; none of others.
+/// Returns the turns of a response in an environment; empty for other responses.
 Turns turns_of(const RolloutRecord& record);
 
-/// A rank's part of the facts, as it travels.
+/// Returns the facts of this rank's records as a message.
 FactsMessage facts_message(const std::vector<RolloutRecord>& records, bool with_parts = false);
 
-/// `mine`: this rank's records, in any order; sorted by it. Baselines are no sequences, but give their rewards to those
-/// of their group, wherever these are; where one could not be judged, its group teaches nothing. `with_parts`: with
-/// those of their rewards. **Collective** over `world`. UserError: a response that two ranks have.
+/// Gathers the facts of all ranks' responses. `mine`: this rank's records, in any order; sorted by the call. Greedy
+/// baseline responses are no sequences: they give their reward to their group's responses; if one could not be judged,
+/// its group counts as unjudged. `with_parts`: include reward parts. **Collective** over `world`. UserError: two ranks
+/// hold the same response.
 StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world, bool with_parts = false);
 
-/// This rank's `share` of the sequences, with the sampler's log-probs, and of each token the `num_experts` that the
-/// records say it went through; 0: the routers choose anew. `mine` as index_of() left it.
+/// Returns the experience of this rank's `share`, with the sampler's log-probs, and for each token the `num_experts`
+/// recorded expert choices (0: routers choose anew). `mine`: as sorted by index_of().
 Experience experience_of(const std::vector<RolloutRecord>& mine, const StepFacts& step,
                          const std::vector<int64_t>& share, int64_t num_experts = 0);
 

@@ -1,5 +1,5 @@
-// Metrics of a step's work and traffic: packing/* (also of `roll pack-stats`, whose numbers are to be those that a
-// training then reports), comm/* and <who>/moe/*.
+// Metrics of a step's work and traffic: packing/* (also reported by `roll pack-stats`, with equal values), comm/*,
+// pipeline/* and <who>/moe/*.
 #pragma once
 
 #include <string>
@@ -18,38 +18,38 @@ namespace roll {
 
 class RouterTraining;
 
-/// "packing/" of what is trained first of all (actor, sft), "packing/<who>/" of all else: critic, and the forwards
-/// reference, old_log_probs and values.
+/// Returns "packing/" for the main trained model (actor, sft, dpo, distill), "packing/<who>/" for others: critic, and
+/// the forwards reference, old_log_probs and values.
 std::string packing_prefix(const std::string& who);
 
-/// Adds, as means over the batches of a step (fill: over their micro-batches, fillers left out; only with a budget):
+/// Adds means over the batches of a step (fill: over non-empty micro-batches, only with a budget):
 ///   fill                useful tokens / budget
-///   shared              tokens for which others stand / the sequences' tokens; only where prompts are shared
-///   padding             tokens that alignment adds / all tokens
-///   num_micro_batches   of each rank
+///   shared              tokens saved by prefix sharing / the sequences' tokens; only with prefix sharing
+///   padding             alignment tokens / all tokens
+///   num_micro_batches   per rank
 ///   imbalance           max / mean - 1 of the ranks' FLOPs
 ///   imbalance_tokens    max / mean - 1 of the ranks' tokens
 void add_packing_metrics(const std::string& who, const BatchStats& stats, Metrics& metrics);
 
-/// `wait_s`, summed over the updates of a step: how long a rank waits, in the mean over ranks, for the slowest one's
-/// gradient: the time that uneven work costs. `compute_s`: this rank's seconds of one update. **Collective**.
+/// Adds `wait_s`, summed over the updates of a step: mean time that ranks wait for the slowest one, the cost of uneven
+/// work. `compute_s`: this rank's seconds in one update. **Collective**.
 void add_wait_metric(const std::string& who, double compute_s, Communicator& ranks, Metrics& metrics);
 
-/// pipeline/<who>/bubble: share of an update in which a stage has nothing to do, were all its micro-batches as long;
-/// idle: the same by what the passes took of a core, whatever else the machine does; waiting: share of it that stages
-/// waited for each other; these two in the mean over ranks, on a CPU. **Collective**.
+/// Adds pipeline/<who>/bubble: idle share of a stage if all micro-batches took equally long; idle (CPU only): the same
+/// from the measured CPU time of passes; waiting: share that stages waited for each other. The last two are means over
+/// ranks. **Collective**.
 void add_pipeline_metrics(const std::string& who, const PipelineShape& shape, int64_t num_micro_batches,
                           const UpdateResult& update, Mesh& mesh, Metrics& metrics);
 
-/// "comm/<phase>/<group>/<collective>_bytes" that this rank sent since the last call; nothing where nothing was sent.
+/// Adds "comm/<phase>/<group>/<collective>_bytes" that this rank sent since the last call; entries with 0 bytes are
+/// left out.
 void add_traffic_metrics(Traffic& traffic, Metrics& metrics);
 
-/// comm/<role>/reduce_s: seconds that the gradients' collectives of an update took; reduce_hidden_s: of those, beside
-/// backward. Summed over the updates of a step.
+/// Adds comm/<role>/reduce_s: seconds of an update's gradient collectives, and reduce_hidden_s: the part that overlaps
+/// backward. Both are summed over the updates of a step.
 void add_reduction_metrics(const std::string& role, const UpdateTrace& update, Metrics& metrics);
 
-/// Beside what the loss of a micro-batch measured: what is measured of its routers, where it has some.
-/// **Collective** over cp.
+/// Adds the routers' metrics to a micro-batch's loss result, if the model has routers. **Collective** over cp.
 void add_router_metrics(const std::string& who, const RouterTraining* routers, LossResult& result);
 
 }  // namespace roll

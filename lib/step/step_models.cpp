@@ -8,7 +8,7 @@ namespace roll {
 
 namespace {
 
-/// Of a model that the policy's sampler does not speak for: its own routers choose.
+/// Removes recorded experts for models other than the policy; their own routers choose.
 PackedTokens freely_routed(PackedTokens tokens) {
   tokens.routed_experts.reset();
   return tokens;
@@ -23,7 +23,7 @@ ForwardPass log_probs_of(const Transformer& model, const ModelSettings& settings
   });
 }
 
-/// [2k, T]: log-probs among a token's k likeliest, and their ids.
+/// Returns [2k, T]: log-probs among a token's top k, then their ids.
 ForwardPass top_tokens_of(const Transformer& model, const TopTokens& top, const std::string& mask) {
   return forward_pass(model, [&model, top, mask](const Batch& micro_batch) -> at::Tensor {
     const auto [logits, ids] =

@@ -1,5 +1,5 @@
-// The models of a step as its trainer sees them: tensors that are updated, and functions of a micro-batch. What is
-// trained need not be a transformer: `roll check-loss` trains tables.
+// Models of a step as StepTrainer sees them: trained tensors, and functions of a micro-batch. Trained models need not
+// be transformers: `roll check-loss` trains tables.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@
 
 namespace roll {
 
-/// What a model says of the tokens of a micro-batch: a policy's log-probs (of the response tokens; 0 elsewhere), or a
-/// critic's values [T]. Undefined on a stage but the last.
+/// Model results for the tokens of a micro-batch: a policy's log-probs (0 outside response tokens) or a critic's values
+/// [T]. Undefined on all pipeline stages but the last.
 struct Computed {
   TokenLogProbs policy{};
   at::Tensor values{};
@@ -23,23 +23,23 @@ struct Computed {
   bool is_here() const { return policy.log_probs.defined() || values.defined(); }
 };
 
-/// A model in training.
+/// Model in training.
 struct Trained {
-  NamedTensors parameters;  // updated in place; they must stay these tensors
+  NamedTensors parameters;  // updated in place; must stay the same tensors
   LearnerRanks ranks;
   std::function<Computed(const Experience& micro_batch)> forward;  // with gradient
-  std::function<at::Tensor()> empty_pass{};                        // as UpdatePlan has it
-  std::function<void(bool was_made)> behind_update{};              // likewise
+  std::function<at::Tensor()> empty_pass{};                        // see UpdatePlan
+  std::function<void(bool was_made)> behind_update{};              // see UpdatePlan
 };
 
-/// Has weights on the device while the result lives; null where they always are there.
+/// Brings weights to the device while the result lives; null if they are always there.
 using Visit = std::function<std::shared_ptr<void>()>;
 
-/// Of a role, where it lives on this rank. Functions get micro-batches on the device.
+/// Model of a role; functions are set if it lives on this rank, and take micro-batches on the device.
 struct ModelInStep {
-  ModelSpec spec{};       // says what a sequence costs, and is known everywhere
+  ModelSpec spec{};       // gives the cost of a sequence; known on all ranks
   ForwardPass forward{};  // without gradient, before the step's first update
-  Visit visit{};          // of that
+  Visit visit{};          // for `forward`
   std::optional<Trained> trained{};
 };
 struct StepModels {
@@ -49,27 +49,27 @@ struct StepModels {
   const ModelSpec& policy_spec() const { return roles.at(kPolicyRole).spec; }
 };
 
-/// How a transformer is trained.
+/// Training settings of a transformer.
 struct TrainedModelSettings {
   Recomputation recomputes{};
   bool with_entropy = true;
-  bool gathers = false;  // layers, in each micro-batch of an update
-  RouterRule routers{};  // of its experts
+  bool gathers = false;  // gathers layers in each micro-batch of an update (ZeRO-3)
+  RouterRule routers{};  // training of MoE routers
 };
-/// What a teacher says of each token: the `count` likeliest of the student's `vocabulary`, as Batch::taught has them.
+/// Teacher outputs per token: the top `count` tokens of the student's `vocabulary`, in the format of Batch::taught.
 struct TopTokens {
   int64_t count = 0, vocabulary = 0;
   double temperature = 1;
 };
-/// How transformers compute that.
+/// Settings for computing with transformers.
 struct ModelSettings {
-  std::string learnt_mask = "response_mask";  // the tokens of which log-probs are wanted
-  double temperature = 1;                     // of log-probs: the sampler's, or 1 where that is greedy
-  bool with_energies = false;                 // the policy's forward gives [2, T]: log-probs, and the energies
+  std::string learnt_mask = "response_mask";  // tokens whose log-probs are needed
+  double temperature = 1;                     // temperature of log-probs: the sampler's, or 1 if it is greedy
+  bool with_energies = false;                 // the policy's forward returns [2, T]: log-probs and energies
   ByRole<TrainedModelSettings> trained{};
-  ByRole<TopTokens> top_tokens{};  // what these roles' forwards give in place of log-probs
+  ByRole<TopTokens> top_tokens{};  // roles whose forwards return top tokens instead of log-probs
 };
-/// Of transformers; `roles` and `meshes` must outlive what is given back.
+/// Makes the StepModels of transformers. `roles` and `meshes` must outlive them.
 StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device, const ModelSettings& settings);
 
 }  // namespace roll

@@ -21,7 +21,7 @@ RolePlaces places_of(const Config& config) {
                     .learners = learner_ranks(config),
                     .sampler_copies = {}};
   for (const auto& [role, worker] : learning_roles(config)) places.roles[role] = role_place(*worker);
-  // The sampler's sequences are short to begin with and grow token by token: only its weights are shared out.
+  // Sampled sequences start short and grow token by token, so the sampler has no context ranks.
   places.sampler.shape.cp = 1;
   for (const int rank : places.sampler.ranks)
     if (!shares_weights(config, rank)) places.sampler_copies.push_back(rank);
@@ -57,7 +57,7 @@ TrainingSettings training_settings(const Config& config, const PlannedUpdate& up
           .updates = std::move(updates)};
 }
 
-/// Replayed ones; else in the run folder, where nothing says otherwise.
+/// Returns the replayed files, else those in the run folder unless configured otherwise.
 RolloutFiles rollout_files(const Config& config) {
   const int64_t groups = std::ssize(config.actor_infer.ranks) / mesh_shape(config.actor_infer).tp;
   return {.folder = config.rollout_replay.value_or(config.rollout_dump_dir.value_or("rollouts")),
@@ -132,7 +132,7 @@ ForwardSettings forward_settings(const Config& config) {
     settings.passes.back().domains = pass.teacher->domains;
     settings.passes.back().kl_coef = pass.teacher->opd_kl_coef.value_or(1);
   }
-  reasons.dump = false;  // what is written down changes nothing
+  reasons.dump = false;  // dumping has no effect on training
   if (config.distils())
     settings.teacher_kl = {config.experience.kl_penalty,
                            !config.enable_old_logprobs_recompute.value_or(false) && !reasons.any()};

@@ -22,7 +22,7 @@ EpochRule epochs_of(const TrainingSettings& settings, const ModelSpec& spec) {
   return epochs;
 }
 
-/// The updates of a step, and with them the learning rate and what needs old log-probs, were counted for so many.
+/// UserError: the replayed step's size differs from the one that the learning rate and number of updates assume.
 void check_replay(const StepFacts& facts, const StepSettings& settings, int64_t step) {
   const int64_t num_groups = facts.num_sequences() / settings.group_size;
   if (num_groups != settings.num_groups)
@@ -110,7 +110,7 @@ Metrics StepTrainer::add_advantages(RlStep& step) {
   return metrics;
 }
 
-/// The actor's ranks compute.
+/// Completes the experience on the actor's ranks and broadcasts the metrics.
 Metrics StepTrainer::complete(RlStep& step) {
   RoleMesh& actor = meshes_.learners->at(kPolicyRole);
   Metrics of_actor;
@@ -147,7 +147,7 @@ Metrics StepTrainer::update(const RlStep& step, const UpdateViews& views) {
   return metrics;
 }
 
-/// The step where the role's first epoch wants it. **Collective** over the learners.
+/// Returns the step in the distribution of the role's first epoch. **Collective** over the learners.
 TrainingStep StepTrainer::training_step(const RlStep& step, const std::string& role) const {
   RoleMesh& mesh = meshes_.learners->at(role);
   Distribution at{world_groups(mesh), epoch_shares(epochs_.at(role), step.facts.sizes(), step.number, 0)};
@@ -181,7 +181,7 @@ MicroBatchLoss StepTrainer::loss_of(const RoleUpdates& update, const UpdateViews
     LossResult result;
     if (computed.is_here()) result = losses_.at(update.role)(e, computed, counts);
     add_router_metrics(update.training.updates.prefix, policy.routers.get(), result);
-    // Without a pass for old log-probs the step has one update, whose log-probs these are.
+    // Without a pass for old log-probs there is one update, whose log-probs are the old ones.
     if (policy.log_probs.defined() && !e.old_log_probs.defined() && e.sampler_log_probs.defined())
       result.deferred.push_back({policy.log_probs.detach(), [e = e.host()](const at::Tensor& found, Metrics& metrics) {
                                    add_sampler_gap(e, found.to(at::kFloat), metrics);

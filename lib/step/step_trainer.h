@@ -1,6 +1,6 @@
-// Trains the roles of a step: forward passes, advantages, updates. Reinforcement learning (train/rlvr.h), trainings
-// over rows (train/row_training.h), a forecast (forecast/planned_step.h) and a check of losses (preview/loss_layouts.h)
-// call its stages, with models and losses of their own.
+// Trains the roles of a step: forward passes, advantages, updates. Used by reinforcement learning (train/rlvr.h),
+// training on rows (train/row_training.h), forecasts (forecast/planned_step.h) and the loss check
+// (preview/loss_layouts.h), each with its own models and losses.
 #pragma once
 
 #include <functional>
@@ -17,50 +17,52 @@
 
 namespace roll {
 
-/// The configured losses of reinforcement learning, of actor and critic. UserError: a plug-in that cannot be opened.
+/// Returns the configured losses of actor and critic. UserError: a plug-in cannot be opened.
 ByRole<RoleLoss> role_losses(const StepSettings& settings);
 
-/// What a caller wants to see of a step's updates.
+/// Observers of a step's updates.
 struct UpdateViews {
-  ByRole<FirstUpdates>* first = nullptr;  // receives what the first updates did, on all learners
+  ByRole<FirstUpdates>* first = nullptr;  // receives the first updates, on all learners
   /// Called with each micro-batch of the actor and its log-probs [T]; may be empty.
   std::function<void(const Experience& micro_batch, const at::Tensor& log_probs)> on_log_probs{};
 };
 
 class StepTrainer {
  public:
-  /// `settings`, `meshes` and `log` must outlive it.
+  /// `settings`, `meshes` and `log` must outlive the trainer.
   StepTrainer(const StepSettings& settings, StepModels models, ByRole<RoleLoss> losses, RoleMeshes& meshes, Log& log);
 
-  /// Brings sampled responses to where they are trained on: fills in all of `step` but its number. `mine`: the records
-  /// of this rank; sorted. **Collective** over the world. UserError: index_of()'s; a replay of another size.
+  /// Moves sampled responses to the ranks that train on them, and fills all of `step` but its number. `mine`: this
+  /// rank's records; sorted by the call. **Collective** over the world. UserError: index_of() fails, or a replayed step
+  /// has another size.
   void distribute(RlStep& step, std::vector<RolloutRecord>& mine);
-  /// Where sequences are at home in their step, as ranks of the world: where the policy's first epoch wants them.
+  /// Returns the home of a step's sequences, in world ranks: the distribution of the policy's first epoch.
   Distribution home_of(const StepFacts& facts, int64_t number) const;
 
-  // The stages of a step on learners, in this order. Each is **collective** over them, and they all get its metrics.
+  // Stages of a step on the learners, in this order. Each is **collective** over them and returns the same metrics on
+  // all.
   Metrics run_passes(RlStep& step) { return run_passes(step, settings_.forwards); }
   Metrics run_passes(RlStep& step, const ForwardSettings& passes);
-  /// Token rewards, advantages and returns; the sampler's log-probs against the actor's. Nothing where losses read
-  /// none.
+  /// Adds token rewards, advantages and returns, and compares the sampler's log-probs with the actor's. Does nothing if
+  /// the losses read no advantages.
   Metrics add_advantages(RlStep& step);
-  /// Updates each role that is trained in this step.
+  /// Updates each role that trains in this step.
   Metrics update(const RlStep& step, const UpdateViews& views = {});
-  /// All three.
+  /// Runs the three stages above.
   Metrics learn(RlStep& step, const UpdateViews& views = {});
 
-  /// What learners know becomes known to all ranks. **Collective** over the world.
+  /// Sends the learners' metrics to all ranks. **Collective** over the world.
   Metrics broadcast(const Metrics& of_learners) { return broadcast_metrics(meshes_.learning, of_learners); }
 
-  /// What a run that goes on takes up beside weights and optimizers: statistics of rewards, and each learner's place in
-  /// its schedule. **Collective** over the world.
+  /// Returns the state that a checkpoint stores besides weights and optimizers: reward statistics, and each learner's
+  /// position in its schedule. **Collective** over the world.
   Json state();
-  /// Of this rank's roles, with their optimizers from that folder. UserError: see Learner::load.
+  /// Loads the state and the optimizers of this rank's roles from that folder. UserError: see Learner::load.
   void load_state(const Json& state, const std::filesystem::path& optimizers);
 
-  /// Null where the role does not live here, or is not trained.
+  /// Returns null if the role does not live on this rank or is not trained.
   Learner* learner_of(const std::string& role);
-  /// All that live here.
+  /// Returns the learners on this rank.
   ByRole<Learner*> learners();
 
  private:
@@ -76,7 +78,7 @@ class StepTrainer {
   Log& log_;
   ByRole<EpochRule> epochs_;
   ExperienceState state_;
-  ByRole<RoleTrainer> trainers_;  // on this rank
+  ByRole<RoleTrainer> trainers_;  // for the roles on this rank
 };
 
 }  // namespace roll

@@ -41,7 +41,7 @@ void TokenSamples::take(const Experience& micro_batch, const at::Tensor& log_pro
   for (size_t i = 0; i < micro_batch.sequence_index.size(); ++i) {
     const int64_t sequence = micro_batch.sequence_index[i];
     if (!places_.contains(sequence) || log_probs_.contains(sequence)) continue;
-    // A copy on the device: nobody waits for it, and the micro-batch's memory goes.
+    // Copy on the device: nothing waits, and the micro-batch's memory can be freed.
     log_probs_[sequence] = response_part(micro_batch, log_probs.detach(), static_cast<int64_t>(i)).clone();
   }
 }

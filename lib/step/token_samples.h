@@ -1,6 +1,6 @@
-// samples/step_NNNNNN.jsonl: a few responses of a step, token by token, for people who look into it. All ranks know
-// from facts which ones; the rank that trains on one writes it, in a part of the file where several share out a step.
-// So nothing is sent and nobody is asked, in any layout and placement.
+// Writes samples/step_NNNNNN.jsonl: a few responses of a step, token by token, for users. All ranks know from facts
+// which ones; the rank that trains on a response writes it (in a part file if several ranks train). Works in any layout
+// without communication.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,29 +18,29 @@ namespace roll {
 
 class TokenSamples {
  public:
-  /// Of at most `count` responses of the step, those that this rank speaks for. `actor`: as the step's home names it.
+  /// Selects at most `count` responses of the step and keeps those that this rank writes. `actor`: as named by
+  /// step.home.
   TokenSamples(const RlStep& step, int64_t count, RoleMesh& actor);
 
-  /// Of a micro-batch in training: `log_probs` [T], nats. A response keeps those of the first update that trains on it.
+  /// Keeps `log_probs` [T] (nats) of a micro-batch in training; only a response's first update counts.
   void take(const Experience& micro_batch, const at::Tensor& log_probs);
 
-  /// A line each: {"step", "group_index", "sample_index", "domain", "score", "reward", "tokens": texts, ...} and lists
-  /// with a number for each token: sampler_log_probs, old_log_probs, ref_log_probs, values, token_rewards, advantages,
-  /// where the configuration computes them, and log_probs, those that take() kept. Nothing where there are none.
-  /// SystemError.
+  /// Writes a line per response: {"step", "group_index", "sample_index", "domain", "score", "reward", "tokens": texts,
+  /// ...} and lists per token: sampler_log_probs, old_log_probs, ref_log_probs, values, token_rewards, advantages if
+  /// computed, and log_probs kept by take(). Writes no file without responses. SystemError: the file cannot be written.
   void write(const std::filesystem::path& folder, const Tokenizer& tokenizer) const;
 
  private:
   const RlStep& step_;
   Share share_;
-  std::map<int64_t, int64_t> places_;        // sequence of the step -> where it is among those at home
-  std::map<int64_t, at::Tensor> log_probs_;  // by sequence, on the device of training
+  std::map<int64_t, int64_t> places_;        // sequence of the step -> its index among those at home
+  std::map<int64_t, at::Tensor> log_probs_;  // by sequence, on the training device
 };
 
-/// A tensor's numbers, as float32.
+/// Returns a tensor's elements as float32.
 Json number_list(const at::Tensor& tensor);
 
-/// The text that each token adds: what makes no whole character yet comes with the token that completes it.
+/// Returns the text that each token adds; bytes of an incomplete character come with the token that completes it.
 std::vector<std::string> token_texts(const std::vector<int64_t>& ids, const Tokenizer& tokenizer);
 
 }  // namespace roll

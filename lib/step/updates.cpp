@@ -19,13 +19,13 @@ namespace roll {
 
 namespace {
 
-/// This rank's part of a mini-batch, micro-batch after micro-batch.
+/// This rank's part of a mini-batch, in the order of micro-batches.
 struct OwnPart {
-  std::vector<int64_t> sequences;  // places among those that are here
-  Partition micro_batches;         // places in `sequences`
+  std::vector<int64_t> sequences;  // indices in `here`
+  Partition micro_batches;         // indices in `sequences`
 };
 
-/// `places`: of the step's sequences among those that are here, or -1. `micro_batches`: of places in `mini_batch`.
+/// `places`: [sequence of the step] index in `here`, or -1. `micro_batches`: indices in `mini_batch`.
 OwnPart flat_shard(const std::vector<int64_t>& places, const std::vector<int64_t>& mini_batch,
                    const Partition& micro_batches) {
   OwnPart own;
@@ -46,7 +46,7 @@ std::vector<int64_t> places_of(const Batch& here, int64_t num_sequences) {
   return places;
 }
 
-/// Micro-batches that hold something; the number M of loss.md.
+/// Returns the number of non-empty micro-batches: M in loss.md.
 int64_t num_filled(const std::vector<Partition>& plans) {
   int64_t filled = 0;
   for (const auto& plan : plans)
@@ -54,7 +54,7 @@ int64_t num_filled(const std::vector<Partition>& plans) {
   return filled;
 }
 
-/// Means over the updates that were made: one that was not would make them all NaN.
+/// Averages over updates that were made; a skipped one would make all means NaN.
 void add_update_metrics(const std::string& prefix, const UpdateResult& result, const Metrics& of_loss, Metrics& over) {
   over.add(prefix + "/lr", result.lr);
   if (result.skipped) return over.add(prefix + "/skipped_updates@sum", 1);
@@ -84,29 +84,29 @@ void log_skipped(const UpdatePlan& plan, size_t mini_batch, const UpdateResult& 
       plan.step, prefix, learner.num_skipped_in_a_row(), most);
 }
 
-/// What a micro-batch is told of its update.
+/// Values of an update that its micro-batches need.
 struct OfUpdate {
   double token_weight, loss_scale;
-  int64_t sharing;  // of prompts: sharing_of()
+  int64_t sharing;  // alignment for prefix sharing: sharing_of()
   uint32_t number;
 };
 
-/// Of an update, as `plans` share it out over the data ranks.
+/// Returns this rank's micro-batches of an update.
 Partition own_micro_batches(const std::vector<Partition>& plans, const UpdatePlan& plan, const Mesh& mesh) {
   Partition own = plans[mesh.place().dp];
-  // A filler, as another rank has one micro-batch more, is left out where nobody waits for it.
+  // Drop empty micro-batches, which only match other ranks' counts, if no rank waits for them.
   if (!plan.empty_pass) std::erase_if(own, [](const auto& micro_batch) { return micro_batch.empty(); });
   return own;
 }
 
-/// Of what the micro-batches measured. **Collective**.
+/// Merges the micro-batches' metrics. **Collective**.
 Metrics merge_over_mesh(const Metrics& of_update, Mesh& mesh) {
   Metrics merged = merge_over_ranks(of_update, mesh.dp());
-  if (mesh.shape().pp > 1) merged = merge_over_ranks(merged, mesh.pp());  // of the last stage, the others have none
+  if (mesh.shape().pp > 1) merged = merge_over_ranks(merged, mesh.pp());  // only the last stage has metrics
   return merged;
 }
 
-/// How long the update's ranks waited for each other. **Collective**.
+/// Adds the times that ranks waited for each other. **Collective**.
 void add_waits(const std::string& prefix, const UpdateResult& result, const Learner& learner, int64_t num_micro_batches,
                Mesh& mesh, Metrics& over) {
   add_wait_metric(prefix, result.compute_s, mesh.world(), over);
@@ -115,7 +115,7 @@ void add_waits(const std::string& prefix, const UpdateResult& result, const Lear
   if (mesh.shards().size() > 1) add_reduction_metrics(prefix, learner.trace(), over);
 }
 
-/// The micro-batch of those sequences, in `plan`'s way.
+/// Returns the micro-batch of these sequences, with the plan's prefix sharing and dropout.
 Experience micro_batch_of(const Experience& mini_batch, const std::vector<int64_t>& sequences, const UpdatePlan& plan,
                           const OfUpdate& update) {
   Experience part = select(mini_batch, sequences);
@@ -175,7 +175,7 @@ Metrics run_updates(const Experience& here, const UpdatePlan& plan, Learner& lea
   const ModelParallel parallel = model_parallel(mesh);
   std::vector<std::vector<Partition>> all_plans;
   const int64_t num_chunks = learner.stage() ? learner.stage()->shape().num_chunks : 1;
-  int64_t num_micro_batches = 0;  // as often as they go through this rank
+  int64_t num_micro_batches = 0;  // counted once per chunk on this rank
   for (const auto& sequences : plan.mini_batches) {
     all_plans.push_back(plan_ranks(plan.sizes.select(sequences), plan.rule, mesh.dp_size()));
     num_micro_batches += num_chunks * std::ssize(own_micro_batches(all_plans.back(), plan, mesh));

@@ -1,5 +1,5 @@
-// Optimizer updates over a step's sequences: mini-batches, their global counts, micro-batches, metrics. The same loop
-// trains actor, critic, fine-tuned and distilled models; only the loss of a micro-batch differs.
+// Runs optimizer updates over a step's sequences: mini-batches, global counts, micro-batches, metrics. Used for actor,
+// critic, fine-tuned and distilled models, which differ only in their loss.
 #pragma once
 
 #include <functional>
@@ -17,53 +17,54 @@
 
 namespace roll {
 
-/// What holds for all updates of a trained model.
+/// Settings of all updates of a model.
 struct UpdateSettings {
-  std::string prefix;                        // of the metrics: "actor", "critic", "sft", ...
-  std::string loss_mask;                     // the mask without whose tokens there is nothing to learn
-  std::vector<std::string> counted_masks{};  // over each whole mini-batch
-  std::vector<WeightRule> weights{};         // of the loss, to go to a device with the tokens
-  bool needs_signs = false;                  // of sequences' scores, likewise
+  std::string prefix;                        // metrics' prefix: "actor", "critic", "sft", ...
+  std::string loss_mask;                     // a mini-batch without tokens in this mask makes no update
+  std::vector<std::string> counted_masks{};  // counted over each whole mini-batch
+  std::vector<WeightRule> weights{};         // loss's weights that are sent to the device with the tokens
+  bool needs_signs = false;                  // sends the signs of sequences' scores to the device
   bool apply_loss_scale = true;
   int64_t max_nonfinite_updates = 0;
-  std::optional<uint64_t> dropout_seed{};  // of adapters; null: they are trained without dropout
+  std::optional<uint64_t> dropout_seed{};  // for adapters; null: no dropout
 };
 
-/// Some updates of a step.
+/// Updates of a step to run.
 struct UpdatePlan {
   UpdateSettings settings;
-  BatchRule rule{};          // mini-batch -> micro-batches
-  Partition mini_batches{};  // sequence indices of the step, over all ranks
-  SequenceSizes sizes{};     // of the step's sequences, over all ranks
-  int64_t num_groups = 0;    // prompts of the step
+  BatchRule rule{};          // splits a mini-batch into micro-batches
+  Partition mini_batches{};  // sequence indices in the step, over all ranks
+  SequenceSizes sizes{};     // sizes of the step's sequences, over all ranks
+  int64_t num_groups = 0;    // prompts per step
   at::Device device = at::kCPU;
   Phase phase{};
   int64_t step = 0;
-  int64_t num_done = 0;  // mini-batches of the step that earlier plans held
-  /// The file from which the step's updates can be made again; asked on the first rank, when one is skipped.
+  int64_t num_done = 0;  // mini-batches of the step in earlier plans
+  /// Returns the file from which the step's updates can be replayed; called on the first rank if an update is skipped.
   std::function<std::string()> source{};
-  std::function<at::Tensor()> empty_pass{};            // the loss of an empty micro-batch: 0; null: it needs none
-  std::function<void(bool was_made)> behind_update{};  // of each that was tried; null: nothing is to be done
+  std::function<at::Tensor()> empty_pass{};            // returns the loss 0 of an empty micro-batch; null: not needed
+  std::function<void(bool was_made)> behind_update{};  // called after each tried update; may be null
 };
 
-/// The loss of one micro-batch (tensors on the plan's device) under the counts of its whole mini-batch.
+/// Loss of one micro-batch (tensors on the plan's device), given the counts of its whole mini-batch.
 using MicroBatchLoss = std::function<LossResult(const Experience& micro_batch, const MiniBatchCounts& counts)>;
 
-/// One optimizer update per mini-batch, in order. `here`: at least the sequences of the step that this rank computes
-/// (plan_ranks of each mini-batch). `prepare`, where given, adds to this rank's part of a mini-batch what depends on
-/// the whole of it, whose sequences it is told. Returns the metrics of the loss (per update summed over micro-batches
-/// and ranks, then the mean over the updates), <prefix>/{grad_norm,lr} and those of
-/// step_metrics.h; the same on every rank. A mini-batch without a token under loss_mask makes no update and is counted
-/// as <prefix>/empty_mini_batches; one whose loss or gradient is not finite neither, is counted as
-/// <prefix>/skipped_updates and told. **Collective**. UserError: a loss_mask_key that is no mask. SystemError: more
-/// than max_nonfinite_updates skipped in a row.
+/// Runs one optimizer update per mini-batch, in order. `here`: at least the sequences that this rank computes
+/// (plan_ranks() of each mini-batch). `prepare`, if set, adds data that depends on the whole mini-batch to this rank's
+/// part.
+/// Returns the loss's metrics (summed over micro-batches and ranks, then averaged over updates),
+/// <prefix>/{grad_norm,lr} and those of step_metrics.h, the same on every rank. A mini-batch without tokens in
+/// loss_mask is left out and counted in <prefix>/empty_mini_batches. An update with a non-finite loss or gradient is
+/// skipped with a warning and counted in <prefix>/skipped_updates.
+/// **Collective**. UserError: a loss_mask_key is no mask. SystemError: more than max_nonfinite_updates skipped in a
+/// row.
 using Prepare = std::function<void(Experience& own, const std::vector<int64_t>& mini_batch)>;
 Metrics run_updates(const Experience& here, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
                     const MicroBatchLoss& micro_batch_loss, const Prepare& prepare = {});
 
-/// Counts of the declared masks over a whole mini-batch. UserError: the batch has no such mask.
+/// Counts the given masks over a whole mini-batch. UserError: the batch has no such mask.
 MiniBatchCounts count_masks(const Batch& mini_batch, const std::vector<std::string>& keys, int64_t num_groups);
-/// Of a mini-batch that `ranks` share out, of which `own` is here. **Collective** over them.
+/// Counts the given masks over a mini-batch that `ranks` share; `own`: this rank's part. **Collective** over them.
 MiniBatchCounts count_masks(const Batch& own, const std::vector<std::string>& keys, int64_t num_groups,
                             Communicator& ranks);
 

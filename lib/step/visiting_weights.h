@@ -1,4 +1,4 @@
-// Frozen weights that wait in host memory and visit the device when they are wanted.
+// Frozen weights in host memory, copied to the device when needed; used for references with `offload: true`.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,11 @@ namespace roll {
 
 class VisitingWeights {
  public:
-  /// Moves `parameters`, of one dtype and device, to the host; the tensors stay the same objects, of NaN until a visit.
+  /// Moves `parameters` (one dtype and device) to the host. The tensor objects stay the same and hold NaN until a
+  /// visit.
   explicit VisitingWeights(NamedTensors parameters);
 
-  /// They are on their device while the result lives. This must outlive it. The host does not wait for the copies.
+  /// Copies the weights to their device while the result lives; this object must outlive it. The host does not wait.
   std::shared_ptr<void> visit();
 
  private:
@@ -21,7 +22,7 @@ class VisitingWeights {
 
   NamedTensors parameters_;
   at::TensorOptions options_;
-  int64_t total_ = 0;  // numbers
+  int64_t total_ = 0;  // elements
   HostCopy home_;
 };
 

@@ -1,5 +1,5 @@
-// Direct preference optimisation: the same learner, packing and layouts as RLVR, over pairs of responses, with a frozen
-// reference.
+// Trains by direct preference optimisation (`roll dpo`): the learner, packing and layouts of RLVR, over pairs of
+// responses with a frozen reference.
 #pragma once
 
 #include "base/log.h"
@@ -9,9 +9,9 @@
 
 namespace roll {
 
-/// As run_sft(), over pairs, of which each stays in one micro-batch; log-probs of the reference are computed in each
-/// update, of its pairs. **Collective**. UserError: see roles.h, pair_rows.h; fewer rows than one update needs. Stopped
-/// when a signal came.
+/// Runs like run_sft(), over pairs; both responses stay in one micro-batch, and each update computes its reference
+/// log-probs. **Collective**. UserError: see roles.h, pair_rows.h; or there are fewer rows than one update needs.
+/// Throws Stopped after a signal.
 void run_dpo(const DpoConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// The pairs of a preference optimisation as it trains on them, and a step of them.
+// Loads the preference pairs of `roll dpo`, and makes steps from them.
 #pragma once
 
 #include <filesystem>
@@ -12,12 +12,12 @@
 
 namespace roll {
 
-/// As load_sft_rows(). UserError: see loaded_rows.h and pair_rows.h.
+/// Tokenises the pairs in `data`. UserError: see loaded_rows.h and pair_rows.h.
 LoadedRows<PairRow> load_pair_rows(const DpoConfig& config, const DataArgs& data,
                                    const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
                                    Progress* progress = nullptr);
 
-/// Pairs as sequences 2i and 2i + 1 of group i.
+/// Makes a step of `pairs`: sequences 2i (chosen) and 2i + 1 (rejected) form group i.
 RlStep step_of(const std::vector<PairRow>& pairs, const HomeOf& home_of, int rank);
 
 }  // namespace roll

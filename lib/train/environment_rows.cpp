@@ -18,9 +18,9 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kMostFailures = 3;  // of levels in a row, before a run has begun
+constexpr int64_t kMostFailures = 3;  // consecutive levels that fail before a run begins
 
-/// Whole numbers that JSON keeps.
+/// Returns a level's seed as an integer that JSON can hold exactly.
 uint64_t level_seed(const Config& config, const std::string& tag, bool validates, int64_t number) {
   const uint64_t bits = random_bits({.seed = static_cast<uint64_t>(config.seed) ^ fnv1a(tag),
                                      .purpose = Purpose::kLevel,
@@ -65,7 +65,7 @@ class LevelMaker {
  private:
   static std::string observation_of(const Row& level) { return level.raw.at("observation").get<std::string>(); }
 
-  /// Of environments that show their levels by them.
+  /// Returns the observations of validation levels, if the environment's observations identify levels.
   std::set<std::string> validated_observations(const std::string& tag) {
     std::set<std::string> observations;
     if (!config_.agentic.validates() || !environments_.at(tag).env_type->shows_level) return observations;
@@ -87,7 +87,7 @@ class LevelMaker {
     return levels;
   }
 
-  /// Those that levels declare reach the model, and so do their answers.
+  /// Checks that tools declared by levels reach the model, and that it sees their answers.
   void check_tools(const std::vector<Row>& levels) const {
     Json known = nullptr;
     for (const Row& level : levels)
@@ -141,7 +141,7 @@ class LevelMaker {
   const DomainRules rules_{};
   const PromptSource source_;
   const PromptEncoder encode_;
-  int64_t num_failures_ = 0;  // in a row
+  int64_t num_failures_ = 0;  // consecutive
 };
 
 }  // namespace

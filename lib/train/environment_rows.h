@@ -1,5 +1,5 @@
-// Levels of environments as data rows: what a level shows first is its prompt, so that all that is known of rows
-// (order, epochs, shares, curricula, filters, checkpoints) holds of levels.
+// Makes data rows from levels of environments. A level's first observation is its prompt, so order, epochs, shares,
+// curricula, filters and checkpoints work as for other rows.
 #pragma once
 
 #include <filesystem>
@@ -11,13 +11,13 @@
 
 namespace roll {
 
-/// UserError: the chat template does not show the tools of an environment that has some, or changes what was said
-/// between its turns. A program of the user's is asked only when a run begins.
+/// Checks that the chat template shows an environment's tools and keeps the text between turns. User programs are
+/// checked only when a run begins. UserError: it does not.
 void check_shown_tools(const Config& config, const std::filesystem::path& model_folder, const Tokenizer& tokenizer);
 
-/// The levels of a run. Their seeds are named by the run's seed, the tag and a number; those of training are even,
-/// those of the validation odd, and where an environment shows which level it plays, no training level is one of the
-/// validation. UserError: no level is left, or one cannot begin. SystemError as RowStore.
+/// Make the levels of a run, with seeds from the run's seed, the tag and a number: even for training, odd for
+/// validation. If an environment's observation identifies the level, training excludes validation levels. UserError: no
+/// level is left, or none can begin. SystemError as RowStore.
 RowStore make_training_levels(const Config& config, const std::filesystem::path& model_folder,
                               const Tokenizer& tokenizer, Log& log);
 RowStore make_validation_levels(const Config& config, const std::filesystem::path& model_folder,

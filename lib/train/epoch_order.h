@@ -1,4 +1,4 @@
-// Which rows an update of a training over fixed rows learns from: a new shuffle for each pass.
+// Chooses the rows of each update in training on fixed rows (row_training.h): one new shuffle per pass.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ class EpochOrder {
   EpochOrder(int64_t num_rows, int64_t rows_per_update, int64_t seed)
       : num_rows_(num_rows), rows_per_update_(rows_per_update), seed_(seed) {}
 
-  /// Of update 1, 2, ...: position p of the endless stream is entry p % rows of the shuffle of epoch p / rows.
+  /// Returns the rows of update 1, 2, ...: position p of the endless stream is entry p % rows of the shuffle of epoch p
+  /// / rows.
   std::vector<int64_t> rows_of(int64_t update);
 
  private:

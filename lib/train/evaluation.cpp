@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-/// The policy where it is sampled from, and no other role.
+/// Places the policy on the sampler's ranks; there are no other roles.
 RolePlaces places_of_evaluation(const Config& config) {
   const RolePlace sampler = step_settings(config).places.sampler;
   return {.roles = {{kPolicyRole, sampler}}, .sampler = sampler, .learners = sampler.ranks, .sampler_copies = {}};
@@ -45,9 +45,9 @@ class Evaluation {
   Meshes meshes_;
   RoleMeshes mesh_of_;
   Roles roles_;
-  const std::string about_;  // the model
+  const std::string about_;  // text that describes the model
   RewardModels reward_models_;
-  std::unique_ptr<RolloutWorker> worker_;  // where the sampler lives
+  std::unique_ptr<RolloutWorker> worker_;  // on the sampler's ranks
   PolicyEngine engine_;
   RolloutManager rollout_manager_;
   Run run_;
@@ -76,7 +76,7 @@ Evaluation::Evaluation(const Config& config, RunPlan plan, at::Device device, Co
   if (mesh_of_.sampler.ranks().front() == ranks.rank()) log.show_progress();
 }
 
-/// `resolved_config`: what it is made with.
+/// `resolved_config`: recorded with the saved responses.
 void Evaluation::run(int64_t prompts_of_piece, const std::string& resolved_config) {
   log_.info("{}", about_);
   KeptEvaluation evaluation(rollout_manager_, sampling_.sets, prompts_of_piece, resolved_config, sources_,
@@ -91,7 +91,7 @@ Metrics Evaluation::measure(KeptEvaluation& evaluation) {
   Metrics metrics;
   std::map<std::string, MeasuredSet> measured;
   for (const SetPlan& set : sampling_.sets) {
-    std::vector<RolloutRecord> records;  // of the validation's own rows, on the first rank
+    std::vector<RolloutRecord> records;  // records of the unnamed validation, on the first rank
     JudgedSamples judged;
     evaluation.responses_of(set, [&](std::vector<RolloutRecord> piece) {
       if (set.name.empty())

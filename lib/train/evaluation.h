@@ -1,4 +1,4 @@
-// The validations of a configuration alone: a sampler and its rewards, and nothing that only training needs.
+// Runs only the validations of a configuration (`roll evaluate`), with a sampler and rewards but without training.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace roll {
 
-/// Measures the policy on all validations, whose judged responses are kept `prompts_of_piece` prompts at a time, as a
-/// run of no steps. **Collective**. UserError: run_rlvr()'s; a folder that holds a training's checkpoints; one whose
-/// responses were made otherwise. Stopped when a signal came, with the command that goes on.
+/// Evaluates the policy on all validations and saves judged responses every `prompts_of_piece` prompts, as a run
+/// without steps. **Collective**. UserError: see run_rlvr(); the folder holds a training's checkpoints; or its saved
+/// responses were made with other settings. Throws Stopped, with the command to resume, after a signal.
 void run_evaluation(const Config& config, const RunFlags& flags, int64_t prompts_of_piece, at::Device device,
                     Communicator& ranks, Log& log);
 

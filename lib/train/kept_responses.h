@@ -1,5 +1,5 @@
-// Judged responses of an evaluation that was cut short: kept piece by piece, as parts of the rollout files of its sets,
-// with what they were made with. On the first rank; a piece is whole or absent.
+// Saves judged responses of an evaluation piece by piece, so that it can be resumed. Pieces are parts of the rollout
+// files, stored with the settings that made them. Used on the first rank; a piece is whole or absent.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,27 @@
 
 namespace roll {
 
-/// What says whether a set's responses would come out as they did: sampling, rows, pieces.
+/// Returns everything that a set's responses depend on: sampling, rows, pieces.
 Json description_of(const SetPlan& set, const RowStore& rows, int64_t prompts_of_piece);
 
 class KeptResponses {
  public:
-  /// `made_with`: {"config": resolved YAML, "made_of": {...}}. Written to
-  /// evaluation.json of the run folder, where there is none. UserError: the one that is there differs; with what.
+  /// Writes `made_with`, {"config": resolved YAML, "made_of": {...}}, to evaluation.json of the run folder if the file
+  /// is missing. UserError: an existing file differs (the message lists how).
   KeptResponses(std::filesystem::path run_folder, const Json& made_with);
-  /// nullopt: it is not there yet. UserError: a line that is no rollout.
+  /// Returns a saved piece; nullopt if it is missing. UserError: a line is no rollout.
   std::optional<std::vector<RolloutRecord>> piece(const std::string& set, Share share) const;
+  /// Writes the responses of a piece.
   void keep(const std::string& set, Share share, const std::vector<RolloutRecord>& records) const;
 
  private:
   std::filesystem::path rollouts_;
 };
 
-/// Of the files of a set's responses: "val_SET_", and "val_" of the validation's own.
+/// Returns the prefix of a set's response files: "val_SET_", or "val_" for the unnamed validation.
 std::string validation_prefix(const std::string& set);
 
-/// The sums of a model folder's weights, by file.
+/// Returns the checksums of a model folder's weights, by file.
 Json weight_sums(const std::filesystem::path& model_folder);
 
 }  // namespace roll

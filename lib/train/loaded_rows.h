@@ -1,4 +1,4 @@
-// What fine-tuning and preference optimisation make of their rows: tokens, kept before the run begins.
+// Loads and tokenises the rows of fine-tuning and preference optimisation before the run begins.
 #pragma once
 
 #include <functional>
@@ -19,10 +19,10 @@ template <class T>
 struct LoadedRows {
   StoredRows<T> rows;
   int64_t num_dropped = 0;    // longer than sequence_length
-  int64_t num_rewritten = 0;  // is_rewritten, of those that are kept
-  PromptWarnings warnings{};  // of all that were read
+  int64_t num_rewritten = 0;  // kept rows with is_rewritten
+  PromptWarnings warnings{};  // about all rows read
 
-  /// Warnings of what is odd in them.
+  /// Returns warnings about the rows.
   std::vector<std::string> texts() const {
     std::vector<std::string> texts{warnings.of_roles()};
     if (num_rewritten > 0)
@@ -35,9 +35,9 @@ struct LoadedRows {
   }
 };
 
-/// The rows of `data`, some at a time, without those above max_length tokens; nothing where no file is named. `encode`
-/// says in the row what it asks, and is called from several threads at once. `progress` may be null. UserError:
-/// row_files.h's and its own; none is left.
+/// Loads the rows of `data` in batches, without those above max_length tokens; loads nothing if no file is named.
+/// `encode` runs in several threads at once. `progress` may be null. UserError: row_files.h or `encode` refuses a row,
+/// or none is left.
 template <class T>
 LoadedRows<T> load_rows(const DataArgs& data, int64_t max_length,
                         const std::function<T(Row&, const RowColumns& columns)>& encode, Progress* progress = nullptr) {
@@ -67,7 +67,7 @@ struct TrainedRows {
   StoredRows<T> training, validation;
 };
 
-/// Those of training and validation, as `load` loads them, and told to the log.
+/// Loads training and validation rows with `load`, and logs their numbers and warnings.
 template <class T, class Load>
 TrainedRows<T> load_told(const DataArgs& training, const DataArgs& validation, int64_t max_length, const Load& load,
                          Log& log) {

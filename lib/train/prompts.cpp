@@ -15,7 +15,7 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kValidationInMemory = int64_t{8} << 20;  // bytes of each set, of which there may be many
+constexpr int64_t kValidationInMemory = int64_t{8} << 20;  // bytes per set; there may be many sets
 
 std::string template_name(const PromptSource& source, const std::string& tag) {
   const auto own = source.tag_to_template.find(tag);
@@ -33,7 +33,7 @@ PromptEncoder::PromptEncoder(const PromptSource& source, const Tokenizer& tokeni
     : source_(source), tokenizer_(tokenizer) {
   std::vector<std::string> names = {template_name(source, "")};
   for (const auto& [tag, name] : source.tag_to_template) names.push_back(name);
-  // A raw-prompt data set needs no template of the model's.
+  // Rows with raw prompts need no native template.
   const bool needs_native = source.data.messages || source.data.question || !source.data.prompt;
   for (const auto& name : names)
     if (!templates_.contains(name) && (name != "native" || needs_native))
@@ -55,13 +55,13 @@ std::vector<int64_t> PromptEncoder::operator()(const Row& row) const {
 
 namespace {
 
-/// What is known of a data set when all of its rows were seen.
+/// Checks that need all rows of a data set.
 class PromptCheck {
  public:
   PromptCheck(const PromptSource& source, const Tokenizer& tokenizer)
       : source_(source), encode_(source, tokenizer), rewards_(source.rules ? *source.rules : none_) {}
 
-  /// Leaves the rows that are kept, with their tokens.
+  /// Tokenises the rows and drops those that are empty or too long.
   void add(std::vector<Row>& rows) {
     if (!source_.domains.empty()) assign_domains(rows, source_.domains);
     rewards_.add(rows);
@@ -122,7 +122,7 @@ PromptSource source_of(const Config& config, const std::filesystem::path& model_
 
 namespace {
 
-/// Difficulties off the scale all weigh as its ends do.
+/// Warns about difficulties outside difficulty_range, which are clamped to it.
 class DifficultyCheck {
  public:
   explicit DifficultyCheck(const LossConfig& loss) : loss_(loss) {}

@@ -1,4 +1,4 @@
-// Data rows made ready to sample from: domains, chat templates, token ids.
+// Prepares data rows for sampling: domains, chat templates, token ids.
 #pragma once
 
 #include <filesystem>
@@ -19,43 +19,43 @@
 namespace roll {
 
 struct PromptSource {
-  std::filesystem::path model_folder;  // of the tokenizer and the native template
+  std::filesystem::path model_folder;  // has the tokenizer and the native template
   DataArgs data;
   std::optional<std::string> global_template;
   std::map<std::string, std::string> tag_to_template;
   DomainTags domains;                  // empty: rows need no domain
-  const DomainRules* rules = nullptr;  // rewards that must be able to judge the rows; none: nobody asks
-  int64_t prompt_length = 0;           // longer rows are dropped
+  const DomainRules* rules = nullptr;  // rewards that must be able to judge the rows; null: not checked
+  int64_t prompt_length = 0;           // tokens; longer rows are dropped
 };
 
-/// How a configuration reads a data set: the training's, or the validation's. `rules` must outlive it.
+/// Returns the source of a configuration's training or validation rows. `rules` must outlive it.
 PromptSource source_of(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
                        int64_t prompt_length, const DomainRules& rules);
 
-/// Reads, checks and tokenises all rows, some at a time, and gives `take` those that are kept; says how many were
-/// dropped. A row's template is that of its tag, else data.template, else global_template, else the folder's own.
-/// UserError: see row_files.h, domains.h, reward_rows.h, chat_template.h.
+/// Reads, checks and tokenises all rows in batches, passes kept rows to `take`, and logs the number of dropped ones. A
+/// row's template is its tag's, else data.template, else global_template, else the model folder's. UserError: see
+/// row_files.h, domains.h, reward_rows.h, chat_template.h.
 void for_each_prompt(const PromptSource& source, const Tokenizer& tokenizer, const std::string& what, Log& log,
                      const std::function<void(Row)>& take);
 
-/// Messages through a template, without special tokens added by the tokenizer (the template writes them); raw text
-/// with.
+/// Encodes messages through a template, which writes all special tokens itself; raw text gets the tokenizer's special
+/// tokens.
 class PromptEncoder {
  public:
   PromptEncoder(const PromptSource& source, const Tokenizer& tokenizer);
-  /// From any thread.
+  /// Returns the row's token ids. Thread-safe.
   std::vector<int64_t> operator()(const Row& row) const;
 
  private:
   const PromptSource& source_;
   const Tokenizer& tokenizer_;
-  std::map<std::string, ChatTemplate> templates_;  // by name
+  std::map<std::string, ChatTemplate> templates_;  // by template name
 };
 
-/// The configuration's training rows as an endless stream.
+/// Returns the configuration's training rows as an endless stream.
 PromptStream open_training_prompts(const Config& config, const std::filesystem::path& model_folder,
                                    const Tokenizer& tokenizer, Log& log);
-/// The rows of the validation, by the name "", and of its named sets; none of what there is not.
+/// Loads the validation rows under the name "", and each named set; missing ones are left out.
 std::map<std::string, RowStore> load_validations(const Config& config, const std::filesystem::path& model_folder,
                                                  const Tokenizer& tokenizer, Log& log);
 

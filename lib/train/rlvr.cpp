@@ -66,7 +66,7 @@ RunPlan plan_rlvr(const Config& config, const RunFlags& flags, Communicator& ran
   return plan_run(config, flags, config.actor_train.backend_timeout * 60, per_update, ranks, log);
 }
 
-/// Where nothing is trained nothing is validated.
+/// Without training there are no validations.
 SamplingPlan sampling_of(const Config& config) {
   SamplingPlan plan = sampling_plan(config);
   if (!config.trains()) plan.sets.clear();
@@ -101,15 +101,15 @@ class Rlvr {
   RoleMeshes mesh_of_;
   Roles roles_;
 
-  // What a run that goes on takes up where it was, beside the weights.
+  // State to resume, besides the weights.
   StepTrainer trainer_;
   History history_;
-  int64_t tokens_seen_ = 0;  // prompts and responses that were trained on
+  int64_t tokens_seen_ = 0;  // prompts and responses trained on
 
   const SamplingPlan sampling_;
   RewardModels reward_models_;
   Offload offload_;
-  std::unique_ptr<RolloutWorker> worker_;  // where the sampler lives
+  std::unique_ptr<RolloutWorker> worker_;  // on the sampler's ranks
   PolicyEngine engine_;
   RolloutManager rollout_manager_;
   Throughput throughput_;
@@ -156,7 +156,7 @@ Rlvr::Rlvr(const Config& config, RunRows data, RunPlan plan, at::Device device, 
   if (resume_) agree(ranks, [&] { take_up(*resume_, settings_, trainer_, take_rest, log_); });
 }
 
-/// **Collective**.
+/// Returns the state for a checkpoint. **Collective**.
 Json Rlvr::state() {
   Json state = trainer_.state();
   state["tokens_seen"] = tokens_seen_;
@@ -166,7 +166,7 @@ Json Rlvr::state() {
 }
 
 RunState Rlvr::run_state(Json state) {
-  rollout_manager_.close();  // saving gathers what may be put away
+  rollout_manager_.close();  // saving gathers weights that may be offloaded
   return {std::move(state), trained_parts(settings_, roles_, mesh_of_, trainer_)};
 }
 
@@ -178,7 +178,7 @@ void Rlvr::run() {
     const Json before = state();
     try {
       run_step(step);
-    } catch (const Stopped& stopped) {  // while it sampled: the step is as if it had not begun
+    } catch (const Stopped& stopped) {  // stopped while sampling: discard the step
       run_.stop(stopped, step - 1, [&] { return run_state(before); });
     }
     if (const auto kind = stop_agreed(ranks_)) run_.stop(Stopped(*kind), step, [&] { return run_state(state()); });
@@ -189,7 +189,7 @@ void Rlvr::run() {
   log_.say("run folder: {}", std::filesystem::absolute(run_.folder().path()).lexically_normal().string());
 }
 
-/// prompts -> rollouts -> scores -> experience -> updates -> weights saved; where nothing is trained, to the scores.
+/// Runs one step: prompts -> rollouts -> scores -> experience -> updates -> save. Without training, ends at the scores.
 void Rlvr::run_step(int64_t number) {
   ranks_.set_step(number);
   std::optional<OperatorTrace> timeline = run_.timeline_of(number);
@@ -217,7 +217,7 @@ void Rlvr::run_step(int64_t number) {
   run_.save_if_due(number, [this] { return run_state(state()); });
 }
 
-/// What this rank sampled or read.
+/// Returns the rollouts that this rank sampled or read.
 std::vector<RolloutRecord> Rlvr::rollouts_of(int64_t step, Metrics& metrics) {
   std::vector<RolloutRecord> mine = config_.rollout_replay ? replayed(step) : rollout_manager_.step(step, metrics);
   Metrics of_rollouts = rollout_metrics(mine);
@@ -230,7 +230,7 @@ std::vector<RolloutRecord> Rlvr::rollouts_of(int64_t step, Metrics& metrics) {
 }
 
 std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
-  rollout_manager_.close();  // which validated
+  rollout_manager_.close();  // validation left the sampler open
   std::vector<RolloutRecord> mine;
   agree(ranks_, [&] {
     const auto share = sampler_share(mesh_of_.sampler);
@@ -246,17 +246,17 @@ std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
   return mine;
 }
 
-/// Updates all roles by a step whose rollouts on this rank are `rollouts`. **Collective**.
+/// Updates all roles with a step. `rollouts`: those on this rank. **Collective**.
 Metrics Rlvr::train(RlStep& step, std::vector<RolloutRecord> rollouts) {
   trainer_.distribute(step, rollouts);
-  // The only time that one rank holds a step; those who sample are elsewhere while others learn.
+  // Only here does one rank hold a whole step; while learners train, samplers may be elsewhere.
   if (config_.dump_experience) rollouts = exchange_rollouts(std::move(rollouts), ranks_);
   const Metrics of_learners = mesh_of_.learners ? learn(step, rollouts) : Metrics();
   rollout_manager_.run_ahead(step.number);
   return trainer_.broadcast(of_learners);
 }
 
-/// What learners do of that, with what is kept of it for people.
+/// Trains on the learners, and writes dumps and samples for users.
 Metrics Rlvr::learn(RlStep& step, const std::vector<RolloutRecord>& rollouts) {
   RoleMesh& actor = mesh_of_.learners->at(kPolicyRole);
   memory_.begin("forwards");
@@ -278,7 +278,7 @@ Metrics Rlvr::learn(RlStep& step, const std::vector<RolloutRecord>& rollouts) {
   return metrics;
 }
 
-/// Those of the first rank that samples, on all ranks. **Collective**.
+/// Returns samples of the sampler's first rank on all ranks. **Collective**.
 std::vector<ShownSample> Rlvr::broadcast_samples(const std::vector<RolloutRecord>& validated) {
   return broadcast_message(ShownSamples{informative_samples(validated)}, mesh_of_.sampler).samples;
 }

@@ -24,7 +24,7 @@ std::string fingerprint_text(const RowSteps& rows) {
   return fmt::format("{:016x}", rows.fingerprint);
 }
 
-/// Writes which row of which file each row of an update was; gives the file's path.
+/// Writes the id and origin of each row of an update; returns the file's path.
 std::string write_origins(const RunFolder& folder, int64_t update, const std::vector<Json>& origins) {
   std::string lines;
   for (const Json& origin : origins) lines += to_line(origin) + "\n";
@@ -86,7 +86,7 @@ RowTraining::RowTraining(RowMethod method, RunPlan plan, at::Device device, Comm
       resume_(plan.start.resume),
       run_(std::move(plan), method_.settings.policy().learner.schedule.total_steps,
            face_of(method_, roles_.policy_spec()), ranks, log) {
-  // Where an update's rows begin follows from its number.
+  // The rows of an update follow from its number, so they must not change.
   const auto check_rows = [&](const Json& state) {
     if (state.at("rows") != fingerprint_text(method_.rows))
       throw user_error("the rows of {} are not those of {}; resume with the data of that run", method_.config.trained,

@@ -1,6 +1,6 @@
-// Training over rows that are there before the run begins: fine-tuning, distillation from written answers, preference
-// optimisation (train/sft.h, train/dpo.h). Each is a RowMethod: its rows as steps, forward passes and a loss for the
-// trainer of all steps (step/step_trainer.h).
+// Trains on rows that exist before the run: fine-tuning, distillation from written answers, preference optimisation
+// (train/sft.h, train/dpo.h). Each is a RowMethod: it makes steps of its rows and gives StepTrainer
+// (step/step_trainer.h) forward passes and a loss.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,18 @@
 
 namespace roll {
 
-/// The sequences of some rows as a step: its facts, and those that are at home on rank `rank` of the world.
+/// Returns the home of the sequences of a step, in world ranks.
 using HomeOf = std::function<Distribution(const StepFacts& facts)>;
 
-/// Rows of a run, whatever their form.
+/// Rows of a run in any form, as steps.
 struct RowSteps {
   int64_t size = 0;
   uint64_t fingerprint = 0;
   std::function<RlStep(const std::vector<int64_t>& rows, const HomeOf& home_of, int rank)> step_of;
-  std::function<std::vector<Json>(const std::vector<int64_t>& rows)> origins_of;  // row and file of each
+  std::function<std::vector<Json>(const std::vector<int64_t>& rows)>
+      origins_of;  // id and origin (file and row) of each row
 };
-/// `step_of(rows, home_of, rank)` makes a step of rows of type T.
+/// Wraps rows of type T; `step_of(rows, home_of, rank)` makes a step whose sequences at home on `rank` are loaded.
 template <class T, class F>
 RowSteps row_steps(StoredRows<T> stored, F step_of) {
   const auto rows = std::make_shared<const StoredRows<T>>(std::move(stored));
@@ -45,34 +46,36 @@ RowSteps row_steps(StoredRows<T> stored, F step_of) {
                 return origins;
               }};
 }
+/// Kind of training on rows: its data, passes, loss and validation.
 struct RowMethod {
   const SftConfig& config;
-  std::string algorithm;      // "supervised fine-tuning": for people
-  std::vector<Shown> shown;   // metrics of its own
-  StepSettings settings;      // row_settings(), with other roles and their passes where it has any
-  RoleSources sources;        // of the policy and these roles
-  RowSteps rows, validation;  // `validation`: empty where there is none
-  RoleLoss loss;              // of the policy
+  std::string algorithm;      // for users: "supervised fine-tuning"
+  std::vector<Shown> shown;   // additional metrics to show
+  StepSettings settings;      // row_settings(), plus other roles and their passes
+  RoleSources sources;        // models of the policy and those roles
+  RowSteps rows, validation;  // `validation` is empty if there is none
+  RoleLoss loss;              // policy's loss
   std::vector<RolePass> validation_passes;
-  /// val/... of a step of all validation rows, on which those passes have run. **Collective** over the policy's ranks.
+  /// Returns metrics val/... of a step of all validation rows after those passes. **Collective** over the policy's
+  /// ranks.
   std::function<Metrics(const RlStep& step, Mesh& policy)> measure;
 };
 
-/// What a method's updates look like to the trainer.
+/// Loss settings that a method gives the trainer.
 struct RowLoss {
-  std::string mask;                          // of tokens that are learnt
-  std::vector<std::string> counted_masks{};  // as UpdateSettings has them
-  std::vector<WeightRule> weights{};         // likewise
-  int64_t sequences_per_row = 1;             // which stay in one micro-batch
+  std::string mask;                          // tokens that are trained on
+  std::vector<std::string> counted_masks{};  // see UpdateSettings
+  std::vector<WeightRule> weights{};         // see UpdateSettings
+  int64_t sequences_per_row = 1;             // sequences of one row stay in one micro-batch
 };
-/// UserError: the rows are fewer than one update needs.
+/// Returns the step settings for training on rows. UserError: there are fewer rows than one update needs.
 StepSettings row_settings(const SftConfig& config, const RowLoss& loss, int64_t num_rows);
-/// The forward pass for log-probs of the policy as it is.
+/// Returns the forward pass for the current policy's log-probs.
 RolePass policy_pass(const SftConfig& config);
 
-/// Makes the method, which loads rows and models' shapes, then runs all updates of the run, each with its validation
-/// and checkpoint where they are due. **Collective**. UserError: `load`'s; rows that are not those of the checkpoint.
-/// Stopped when a signal came: what was done is saved.
+/// Makes the method, which loads rows and model shapes, then runs all updates with validations and checkpoints as due.
+/// **Collective**. UserError: `load` fails, or the rows differ from the checkpoint's. Throws Stopped after a signal;
+/// finished work is saved.
 void run_rows(RunPlan plan, const std::function<RowMethod(const RunStart&)>& load, at::Device device,
               Communicator& ranks, Log& log);
 

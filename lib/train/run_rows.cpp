@@ -12,7 +12,7 @@ RunRows load_run_rows(const Config& config, RoleSources sources, Log& log) {
   RolloutManager::Data& data = rows.of_sampling;
   data.prompts = open_training_prompts(config, rows.sources.policy_folder(), rows.tokenizer, log);
   data.prompts_per_step = config.prompts_per_step();
-  data.prompts->quota(data.prompts_per_step);  // which says what is wrong with it
+  data.prompts->quota(data.prompts_per_step);  // throws if the shares are impossible
   return rows;
 }
 

@@ -1,4 +1,4 @@
-// What a run samples from, loaded before any model, so that what is wrong with it is known early.
+// Loads a run's tokenizer and prompts before any model, so that errors in them show early.
 #pragma once
 
 #include "base/log.h"
@@ -15,11 +15,12 @@ struct RunRows {
   RolloutManager::Data of_sampling;
 };
 
-/// The policy's tokenizer, and the training prompts, unless the configuration replays rollouts. UserError: as
-/// open_training_prompts() and PromptStream::quota().
+/// Loads the policy's tokenizer, and the training prompts unless rollouts are replayed. UserError:
+/// open_training_prompts() or PromptStream::quota() fails.
 RunRows load_run_rows(const Config& config, RoleSources sources, Log& log);
 
-/// The configuration with max_steps, also where num_train_epochs decides. UserError: fewer rows than one step has.
+/// Returns the configuration with max_steps set, also if num_train_epochs decides. UserError: there are fewer rows than
+/// one step needs.
 Config with_max_steps(Config config, const RunRows& rows);
 
 }  // namespace roll

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kTeacherRole = "teacher";
 
-/// Each row is a sequence, and a group of its own. The mask says what is learnt, so none is of a response.
+/// Makes a step whose rows are each a sequence and a group. labels_mask marks the trained tokens, so prompts are empty.
 RlStep step_of(const std::vector<SftRow>& rows, const HomeOf& home_of, int rank) {
   RlStep step;
   for (const SftRow& row : rows)
@@ -35,7 +35,7 @@ RlStep step_of(const std::vector<SftRow>& rows, const HomeOf& home_of, int rank)
   return step;
 }
 
-/// `divergence`: to what a teacher says of the rows; null: there is none.
+/// `divergence`: from the teacher; null if there is no teacher.
 RoleLoss loss_of(const SftConfig& config, const DivergenceArgs* divergence) {
   return [plugin = open_plugin(config.sft_train.loss_func, config.trained + ".loss_func"),
           settings = loss_settings(config.loss),
@@ -50,7 +50,7 @@ RoleLoss loss_of(const SftConfig& config, const DivergenceArgs* divergence) {
   };
 }
 
-/// val/loss: nats per token. The sum is over all rows in their order, so that its bits are those of any layout.
+/// Returns val/loss in nats per token. Sums all rows in order, so that the result is bit-equal in any layout.
 Metrics measure_rows(const RlStep& step, Mesh& policy) {
   const int64_t num_rows = step.facts.num_sequences();
   const Distribution everywhere{{all_ranks(policy.world().size())}, {first_numbers(num_rows)}};
@@ -93,7 +93,7 @@ RowMethod load_sft(const C& config, const RunStart& start, at::Device device, Lo
           .measure = measure_rows};
 }
 
-/// The same with a teacher, which is asked of each update's rows before these are learnt.
+/// Adds a teacher, whose forward runs before each update.
 void add_teacher(RowMethod& method, const DistillConfig& config, at::Device device) {
   const DivergenceArgs& args = config.divergence;
   const int64_t vocabulary = read_spec(method.sources.policy_folder()).vocab_size;

@@ -1,5 +1,5 @@
-// Supervised fine-tuning: the same learner, packing and loss aggregation as RLVR, over rows instead of rollouts. In a
-// distillation a teacher is asked about the rows, and the loss reads its answers.
+// Trains by supervised fine-tuning (`roll sft`) and distillation (`roll distill`): the learner, packing and loss
+// aggregation of RLVR, over rows. In a distillation the loss also reads a teacher's distributions.
 #pragma once
 
 #include "base/log.h"
@@ -9,12 +9,12 @@
 
 namespace roll {
 
-/// Loads model and rows, then runs max_steps updates, or num_train_epochs passes; each pass in an order named by (seed,
-/// epoch). The last rows of a pass that do not fill an update open the next one. **Collective**.
-/// UserError: see roles.h, sft_rows.h; fewer rows than one update needs. Stopped when a signal came.
+/// Loads the model and rows, then runs max_steps updates or num_train_epochs passes, each in an order keyed by (seed,
+/// epoch). An update may take rows of two passes. **Collective**. UserError: see roles.h, sft_rows.h; or
+/// there are fewer rows than one update needs. Throws Stopped after a signal.
 void run_sft(const SftConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log);
 
-/// The same with a teacher, which is asked of each update's rows before these are learnt.
+/// Runs like run_sft(), with a teacher's forward over each update's rows first.
 void run_distill(const DistillConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log);
 
 }  // namespace roll

@@ -50,7 +50,7 @@ std::function<const ChatTemplate&()> chat_of(const std::filesystem::path& model_
     std::call_once(lazy->once, [&] { lazy->chat = ChatTemplate::load(model_folder, name, enable_thinking); });
     return *lazy->chat;
   };
-  if (name != "native") chat();  // a name that is wrong is told
+  if (name != "native") chat();  // load now, so that a wrong name fails early
   return chat;
 }
 

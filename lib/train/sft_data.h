@@ -1,4 +1,4 @@
-// The rows of a fine-tuning as it trains on them.
+// Loads and tokenises the rows of fine-tuning and distillation (sft.h).
 #pragma once
 
 #include <filesystem>
@@ -14,24 +14,25 @@
 
 namespace roll {
 
-/// `data` through the tokenizer and the chat template of `model_folder`. UserError: see loaded_rows.h and sft_rows.h.
+/// Loads `data` with the tokenizer and the chat template of `model_folder`. UserError: see loaded_rows.h and
+/// sft_rows.h.
 LoadedRows<SftRow> load_sft_rows(const SftConfig& config, const DataArgs& data,
                                  const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
                                  Progress* progress = nullptr);
 
-/// As above; where the prompts are learnt as well, these count like answers.
+/// Loads `data` for distillation; with distill_on_prompt, prompts are trained on like answers.
 LoadedRows<SftRow> load_sft_rows(const DistillConfig& config, const DataArgs& data,
                                  const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
                                  Progress* progress = nullptr);
 
-/// How rows become tokens; `chat`, which is asked for once a row has messages, and `tokenizer` must outlive it.
+/// Returns the encoder of rows. `chat` is called at the first row with messages; `tokenizer` must outlive the encoder.
 SftEncoder sft_encoder(const std::function<const ChatTemplate&()>& chat, const Tokenizer& tokenizer);
 
-/// The template of `data`, loaded when it is first asked for, from any thread: raw text needs none.
+/// Returns a function that loads the template of `data` at its first call, thread-safe; raw text needs no template.
 std::function<const ChatTemplate&()> chat_of(const std::filesystem::path& model_folder, const std::string& name,
                                              std::optional<bool> enable_thinking);
 
-/// Updates of `batch_size` rows. UserError: the rows are fewer than one needs.
+/// Returns the number of updates of `batch_size` rows. UserError: there are fewer rows than one update needs.
 int64_t count_updates(const SftConfig& config, int64_t num_rows, int64_t batch_size);
 
 }  // namespace roll

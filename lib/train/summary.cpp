@@ -63,7 +63,7 @@ RunFace face_of(const Config& config, const std::string& roles) {
 
 namespace {
 
-/// A word only for scores of 0 to 1: what lies outside is on a scale that nobody here knows.
+/// Uses words only for scores from 0 to 1; the scale of others is unknown.
 std::string verdict_of(const RolloutRecord& record) {
   if (!record.is_judged) return "not judged";
   const double score = record.score;

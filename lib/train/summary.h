@@ -1,4 +1,4 @@
-// What a run says of itself in words: its models, its metrics, how it went.
+// Texts that describe a training or evaluation: its models, its metrics, its results.
 #pragma once
 
 #include <string>
@@ -12,27 +12,27 @@
 
 namespace roll {
 
-/// "policy qwen2, 1.3 M parameters, float32 on cpu".
+/// Returns "policy: qwen2, 1.3 M parameters, float32 on cpu".
 std::string describe_policy(const Roles& roles, const Config& config, at::Device device);
-/// "policy qwen2, 1.3 M parameters, float32 on cpu; with a reference; with a critic".
+/// Returns describe_policy() with "; reference: yes", "; teachers: N" and "; critic: yes" as configured.
 std::string describe_roles(const Roles& roles, const Config& config, at::Device device);
 
-/// What a run shows of itself while it runs. `roles`: describe_roles().
+/// Returns the metrics that a run shows on the screen. `roles`: describe_roles().
 RunFace face_of(const Config& config, const std::string& roles);
 
+/// Returns a response as the screen and the log show it.
 ShownSample sample_of(const RolloutRecord& record, bool is_validation);
-/// Up to three that say the most: the first, whatever became of it, the first other that is wrong, and the first other
-/// that is right.
+/// Returns up to three informative samples: the first, the worst other, and the best other if it is better.
 std::vector<ShownSample> informative_samples(const std::vector<RolloutRecord>& validated);
 
-/// The steps' and validations' scores of a run so far.
+/// Scores of a run's steps and validations so far.
 struct History {
-  std::vector<double> scores;     // mean score of each step
-  std::vector<double> validated;  // share of right responses of each validation
+  std::vector<double> scores;     // mean score per step
+  std::vector<double> validated;  // share of right responses per validation
 };
 Json to_json(const History& history);
 History history_from(const Json& json);
-/// The curve of the scores, and the first and the last validation.
+/// Logs the curve of scores, and the first and last validation.
 void log_history(const History& history, Log& log);
 
 }  // namespace roll

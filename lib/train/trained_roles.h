@@ -1,4 +1,4 @@
-// What a checkpoint keeps of the roles that a run trains.
+// Saves and restores the trained roles of a run in checkpoints.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,12 @@
 
 namespace roll {
 
-/// Weights and optimizers. The references must outlive what is given back.
+/// Returns the weights and optimizers to save. The references must outlive the result.
 std::vector<CheckpointPart> trained_parts(const StepSettings& settings, Roles& roles, const RoleMeshes& meshes,
                                           StepTrainer& trainer);
 
-/// Loads a checkpoint's state into `trainer`, and warns where the learning rate's schedule has changed. `take_rest` is
-/// called first, with the whole state. **Collective**. UserError: the file is not the state of such a run; see
-/// Learner::load.
+/// Loads a checkpoint's state into `trainer` and warns if the learning rate's schedule has changed. First calls
+/// `take_rest` with the whole state. **Collective**. UserError: the file is no state of such a run; see Learner::load.
 void take_up(const ResumePoint& point, const StepSettings& settings, StepTrainer& trainer,
              const std::function<void(const Json& state)>& take_rest, Log& log);
 

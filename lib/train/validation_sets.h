@@ -1,4 +1,4 @@
-// Validations over ranks: their rows, their responses, at once or in pieces that are kept, and their numbers.
+// Runs validations over ranks: rows, responses (at once, or in saved pieces), and metrics.
 #pragma once
 
 #include <filesystem>
@@ -19,46 +19,46 @@
 
 namespace roll {
 
-/// Prompts and samples of each validation.
+/// Returns (prompts, samples per prompt) of each validation.
 std::vector<std::pair<int64_t, int64_t>> validations_of(const SamplingPlan& plan,
                                                         const std::map<std::string, RowStore>& rows);
 
-/// What samples on this rank; null where the sampler does not live. References must outlive it. **Collective** over the
-/// world, which hears of what one rank cannot have, a port say.
+/// Makes this rank's rollout worker; null if the sampler does not live here. References must outlive it. **Collective**
+/// over the world: if one rank fails (say, a port is taken), all throw.
 std::unique_ptr<RolloutWorker> rollout_worker_of(const Config& config, const std::filesystem::path& model_folder,
                                                  const Tokenizer& tokenizer, RewardModels& models, RoleMesh& sampler,
                                                  Log& log);
 
-/// The numbers of the validation's own rows, told with `samples` behind `title`. `records`: this rank's part.
-/// **Collective**.
+/// Returns the metrics of the unnamed validation, and logs them with `samples` under `title`. `records`: this rank's
+/// part. **Collective**.
 Metrics tell_validation(const std::string& title, const std::vector<RolloutRecord>& records,
                         const std::vector<ShownSample>& samples, Run& run, Communicator& ranks, Log& log);
 
-/// `mine`: this rank's part of the responses. All ranks get equal numbers. **Collective**.
+/// Returns the measures of a set, equal on all ranks. `mine`: this rank's responses. **Collective**.
 MeasuredSet measured_over(const JudgedSamples& mine, int64_t num_samples, Communicator& ranks);
 
-/// Tells the log all sets, where there are some, and gives their metrics.
+/// Logs all sets, if any, and returns their metrics.
 Metrics tell_sets(const std::string& title, const std::map<std::string, MeasuredSet>& sets, Log& log);
 
 JudgedSamples judged_samples(const std::vector<RolloutRecord>& records);
 
-/// An evaluation whose responses are kept so many prompts at a time, and that goes on behind those that are.
+/// Evaluation that saves responses in pieces of some prompts and resumes after the saved pieces.
 class KeptEvaluation {
  public:
-  /// `folders`: of the policy. **Collective**. UserError as KeptResponses'.
+  /// `sources`: of the policy. **Collective**. UserError: see KeptResponses.
   KeptEvaluation(RolloutManager& sampler, const std::vector<SetPlan>& sets, int64_t prompts_of_piece,
                  const std::string& resolved_config, const RoleSources& sources,
                  const std::filesystem::path& run_folder, Communicator& ranks);
   using TakePiece = std::function<void(std::vector<RolloutRecord> records)>;
-  /// All responses to the set, some prompts at a time, those that were kept and new ones: `take` gets them on the first
-  /// rank. **Collective**. Stopped, on all ranks, between two pieces, or as RolloutManager::validation().
+  /// Goes through all responses of a set, saved or new, in pieces of some prompts; calls `take` on the first rank.
+  /// **Collective**. Throws Stopped on all ranks, between pieces or as RolloutManager::validation() does.
   void responses_of(const SetPlan& set, const TakePiece& take);
 
  private:
   RolloutManager& sampler_;
   int64_t prompts_of_piece_;
   Communicator& ranks_;
-  std::unique_ptr<KeptResponses> kept_;  // the first rank's
+  std::unique_ptr<KeptResponses> kept_;  // set on the first rank
 };
 
 }  // namespace roll

@@ -1,7 +1,6 @@
-// Characters that Unicode gained in 15.0, 15.1 and 16.0. HF `tokenizers` knows them; the PCRE2 and ICU of a Linux
-// distribution may not. Each stands beside an older character of the same kind (general category, word character,
-// number of UTF-8 bytes, and Han, Hiragana, Katakana or Hangul script), which any library classifies as the newer one
-// should be.
+// Maps characters that Unicode gained in 15.0, 15.1 and 16.0 to older ones, for unicode.h. HF `tokenizers` knows the
+// new characters; a Linux distribution's PCRE2 and ICU may not. The older character has the same general category, word
+// property, UTF-8 length, and script if that is Han, Hiragana, Katakana or Hangul.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +17,10 @@ struct LowercaseRange {
   int32_t to_lower;  // added to a character of the range
 };
 
-/// Sorted, disjoint.
+/// Returns sorted, disjoint ranges.
 std::span<const NewerRange> newer_ranges();
 
-/// Upper-case letters among them, sorted.
+/// Returns the upper-case letters among them, sorted.
 std::span<const LowercaseRange> newer_lowercase();
 
 }  // namespace roll

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kHighBits = 0x8080808080808080;
 
-/// Index of the first byte at or after `pos` that is not ASCII.
+/// Returns the index of the first non-ASCII byte at or after `pos`.
 size_t skip_ascii(std::string_view text, size_t pos) {
   for (uint64_t word; pos + sizeof(word) <= text.size(); pos += sizeof(word)) {
     std::memcpy(&word, text.data() + pos, sizeof(word));
@@ -31,11 +31,12 @@ bool is_continuation(unsigned char byte) {
 }
 
 struct Sequence {
-  size_t length;  // bytes that belong together: a whole character, or the maximal part of a broken one
+  size_t length;  // bytes of a whole character, or the maximal part of an invalid one
   bool valid;
 };
 
-/// What starts at `pos` (a byte >= 0x80), by table 3-7 of the Unicode standard: only the second byte's range varies.
+/// Returns the sequence at `pos` (a byte >= 0x80). By table 3-7 of the Unicode standard only the second byte's range
+/// varies.
 Sequence sequence_at(std::string_view s, size_t pos) {
   const auto byte = [&](size_t i) { return pos + i < s.size() ? static_cast<unsigned char>(s[pos + i]) : 0; };
   const unsigned char lead = byte(0);

@@ -1,4 +1,4 @@
-// A loss of one's own for `roll train` and `roll sft`: this header, a function, and one line that gives it a name.
+// Interface of custom losses for `roll train` and `roll sft`: write a function and register it by name with ROLL_LOSS.
 //
 //   #include <roll/loss.h>
 //
@@ -8,17 +8,17 @@
 //   }
 //   ROLL_LOSS(my_loss, my_loss)
 //
-// Built as a shared library (find_package(roll) and roll_add_loss(mylib my_loss.cpp)) and named in the configuration:
+// Build it as a shared library (find_package(roll), roll_add_loss(mylib my_loss.cpp)) and name it in the configuration:
 //
 //   actor_train:
 //     loss_func: {library: build/libmylib.so, name: my_loss, args: {beta: 0.05}}
 //
-// The function is called once per micro-batch. What it returns is *summed* over micro-batches and ranks, so a loss must
-// be a sum of terms that each carry the whole mini-batch's normalisation: agg_loss() and weights() do that, a mean() of
-// one's own does not (`roll check-loss` finds out). Legend: B sequences, T packed tokens of the micro-batch. Index t of
-// every [T] tensor is about token t + 1 of the same sequence.
+// The function is called once per micro-batch. Its result is *summed* over micro-batches and ranks, so each term must
+// carry the normalisation of the whole mini-batch. agg_loss() and weights() do that; a plain mean() does not (`roll
+// check-loss` detects it).
+// Legend: B sequences, T packed tokens of the micro-batch. Index t of every [T] tensor refers to token t + 1.
 //
-// The library must be built with the LibTorch and the C++ compiler family that roll was built with.
+// Build the library with the same LibTorch and C++ compiler family as roll.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -33,63 +33,65 @@
 
 namespace roll {
 
-/// Raised when what stands below changes.
+/// Version of the interface below; raised with every change.
 constexpr uint32_t kLossAbiVersion = 1;
 
 struct LossOutput {
   at::Tensor loss;  // 0-dim, with gradient; summed over micro-batches and ranks
-  /// Names end in @sum (a part of a normalised sum), @mean, @max, @min, @std, @p50 or @p99, e.g. "actor/my_term@sum".
+  /// Names end in @sum (part of a normalised sum), @mean, @max, @min, @std, @p50 or @p99, e.g. "actor/my_term@sum".
   std::vector<std::pair<std::string, double>> metrics;
 };
 
-/// One micro-batch, and the counts of its whole mini-batch.
+/// One micro-batch, with the counts of its whole mini-batch.
 class LossContext {
  public:
   virtual ~LossContext() = default;
 
-  /// [T] float32 on the model's device. actor: log_probs (with gradient), entropy (with gradient), old_log_probs,
-  /// ref_log_probs, sampler_log_probs, advantages, returns, token_rewards, is_weights, sample_weights (of difficulty_
-  /// and length_loss_weight). critic: values (with gradient), old_values, returns, token_rewards, advantages. sft:
-  /// log_probs (with gradient). A reducer also has pg_loss, the policy term per token (with gradient), which all
-  /// weights are in. Throws where the configuration does not compute it.
+  /// Returns a tensor [T] float32 on the model's device. actor: log_probs (with gradient), entropy (with gradient),
+  /// old_log_probs, ref_log_probs, sampler_log_probs, advantages, returns, token_rewards, is_weights, sample_weights
+  /// (from difficulty_loss_weight and length_loss_weight). critic: values (with gradient), old_values, returns,
+  /// token_rewards, advantages. sft: log_probs (with gradient). A reducer also has pg_loss: the policy term per token,
+  /// all weights applied, with gradient. Throws if the configuration does not compute the tensor.
   virtual at::Tensor tensor(const std::string& name) const = 0;
+  /// Returns true if tensor(name) exists.
   virtual bool has(const std::string& name) const = 0;
 
-  /// [T] float32, 0 or 1: response_mask, final_response_mask, positive_response_mask (of that, the responses with a
-  /// score above 0); labels_mask for sft.
+  /// Returns a mask [T] float32, 0 or 1: response_mask, final_response_mask, positive_response_mask
+  /// (final_response_mask for responses with a score above 0); labels_mask for sft.
   virtual at::Tensor mask(const std::string& name) const = 0;
 
-  /// [B+1] boundaries of the sequences on the token axis; [B] their numbers in the step and their prompts' numbers.
+  /// Return [B+1] boundaries of sequences on the token axis; [B] their indices in the step; [B] indices of their
+  /// prompts.
   virtual const std::vector<int64_t>& cu_seqlens() const = 0;
   virtual const std::vector<int64_t>& sequence_index() const = 0;
   virtual const std::vector<int64_t>& group_index() const = 0;
-  /// [B] as the reward function gave them.
+  /// Returns [B] scores from the reward function.
   virtual const std::vector<double>& scores() const = 0;
 
-  /// Counts of a declared mask (loss_mask_keys) over the whole mini-batch, all ranks. Throw for another mask.
+  /// Return counts of a mask in loss_mask_keys over the whole mini-batch, all ranks. Throw for other masks.
   virtual int64_t batch_num_tokens(const std::string& mask) const = 0;
   virtual int64_t global_valid_samples(const std::string& mask) const = 0;
 
-  /// [T] float32: the factor of each token under a mode of loss_agg_mode ("" is the configured one), 0 outside the
-  /// mask.
+  /// Returns token weights [T] float32 under a mode of loss_agg_mode ("": the configured one); 0 outside the mask.
   virtual at::Tensor weights(const std::string& mask, const std::string& mode = "") const = 0;
 
-  /// A key of `args` as it was written.
+  /// Returns the text of a key of `args`.
   virtual std::optional<std::string> arg(const std::string& key) const = 0;
 
-  // ---- made of the above
+  // ---- derived from the functions above
 
-  /// The mini-batch's loss of the token losses `loss_mat` [T] under a mask: sum(weights * loss_mat).
+  /// Returns sum(weights * loss_mat): this micro-batch's part of the mini-batch's loss. loss_mat: [T] token losses.
   at::Tensor agg_loss(const at::Tensor& loss_mat, const std::string& mask_name, const std::string& mode = "") const {
     const at::Tensor w = weights(mask_name, mode);
     return (at::where(w.ne(0), loss_mat, at::zeros({}, loss_mat.options())) * w).sum();
   }
 
-  /// What to return as a metric "...@sum": the same of detached values.
+  /// Returns a value for a metric "...@sum": agg_loss() of detached float64 values.
   double agg_metric(const at::Tensor& values, const std::string& mask_name, const std::string& mode = "") const {
     return agg_loss(values.detach().to(at::kDouble), mask_name, mode).item<double>();
   }
 
+  /// Returns a key of `args` as a number, or `fallback` if it is not set. Throws if it is no number.
   double number(const std::string& key, double fallback) const {
     const auto text = arg(key);
     if (!text) return fallback;
@@ -105,7 +107,7 @@ class LossContext {
   }
 };
 
-/// The masked mean of each sequence [B]; 0 where the mask is empty. Of whole sequences, so not a share of a loss.
+/// Returns the masked mean of each sequence [B], 0 if its mask is empty. These are no parts of a loss sum.
 inline at::Tensor masked_mean(const LossContext& c, const at::Tensor& values, const at::Tensor& mask) {
   std::vector<at::Tensor> means;
   for (size_t b = 0; b + 1 < c.cu_seqlens().size(); ++b) {
@@ -116,19 +118,19 @@ inline at::Tensor masked_mean(const LossContext& c, const at::Tensor& values, co
   return at::stack(means);
 }
 
-/// exp(x), where x counts as 80 when it is larger, value and gradient: float32 overflows beyond 88, and infinity times
-/// an advantage or a gradient of 0 would be NaN.
+/// Returns exp(min(x, 80)), also for the gradient. float32 overflows beyond 88, and infinity times a zero advantage or
+/// gradient is NaN.
 inline at::Tensor bounded_exp(const at::Tensor& x) {
   return x.clamp_max(80).exp();
 }
 
-/// The estimate of a KL that is never negative, exp(-d) + d - 1, at most 10 (Schulman 2020).
+/// Returns the non-negative KL estimate exp(-d) + d - 1, at most 10 (Schulman 2020).
 inline at::Tensor k3_term(const at::Tensor& d) {
   return at::clamp(at::expm1((-d).clamp_max(80)) + d, -10, 10);
 }
 
-/// Estimates of KL(policy || base) per token [T], d = log_probs - base: "kl" d, "abs" |d|, "mse" d^2/2, "k3"
-/// k3_term(d).
+/// Returns estimates of KL(policy || base) per token [T] with d = log_probs - base: "kl" d, "abs" |d|, "mse" d^2/2,
+/// "k3" k3_term(d). Throws for another name.
 inline at::Tensor approx_kl(const at::Tensor& log_probs, const at::Tensor& base, const std::string& penalty = "k3") {
   const at::Tensor d = log_probs - base;
   if (penalty == "kl") return d;
@@ -140,7 +142,7 @@ inline at::Tensor approx_kl(const at::Tensor& log_probs, const at::Tensor& base,
 
 using LossFunction = LossOutput (*)(const LossContext&);
 
-/// What a library exports under the symbol roll_loss_<name>. The first two members never move.
+/// Exported by a library as symbol roll_loss_<name>. The first two members never move.
 struct LossExport {
   uint32_t abi_version;
   const char* torch_version;
