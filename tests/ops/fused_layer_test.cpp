@@ -165,6 +165,19 @@ TEST_CASE("fused gates are float64's, and finite", "[ops]") {
   CHECK(leaf.grad().isfinite().all().item<bool>());
 }
 
+TEST_CASE("backward keeps the launcher that forward was given", "[ops]") {
+  auto launcher = std::make_shared<test::SimulatedLayerLauncher>();
+  const std::weak_ptr<const LayerLauncher> kept = launcher;
+  const at::Tensor leaf = at::ones({2, 16}).requires_grad_();
+  at::Tensor y = fused_gate(*launcher, leaf);
+  launcher.reset();
+  REQUIRE_FALSE(kept.expired());
+  y.sum().backward();
+  CHECK(leaf.grad().defined());
+  y.reset();
+  CHECK(kept.expired());
+}
+
 TEST_CASE("gradients of rows that are read many times are added up in float32, each time to the same bits", "[ops]") {
   at::manual_seed(1);
   const auto launcher = std::make_shared<test::SimulatedLayerLauncher>();
