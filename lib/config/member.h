@@ -45,6 +45,8 @@ class MemberType {
   using VisitEntry = std::function<void(const std::string& name, void* entry)>;
   using Fill = std::function<bool(void* entry)>;
 
+  constexpr virtual ~MemberType() = default;
+
   const Shape shape;
   const std::type_info& id;
   const MemberType* const inner;  // of an optional, a list, a map
@@ -71,7 +73,6 @@ class MemberType {
  protected:
   constexpr MemberType(Shape shape_, const std::type_info& id_, const MemberType* inner_ = nullptr)
       : shape(shape_), id(id_), inner(inner_) {}
-  ~MemberType() = default;
 };
 
 BadValue read_scalar(const Node& node, bool& out);
