@@ -67,7 +67,7 @@ const ModelName& written(const ModelName& own, const ModelName& source, const Ch
 std::optional<ModelSpec> spec_of(const ModelName& name, const ModelName& key, FolderUse use, int64_t longest,
                                  bool offline, Checker& check);
 
-/// Returns the shape with the adapters that the worker trains. `spec`: nullopt if the model is unknown.
+/// Returns a model's shape with the adapters that the worker trains. `spec`: nullopt if the model is unknown.
 std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const WorkerConfig& worker, Checker& check);
 
 /// Complains if `length` exceeds the model's positions; RoPE itself would compute any position.

@@ -39,7 +39,7 @@ struct MemoryEstimate {
   double on_cpu() const { return total() + checkpoint + kProgramOnCpu; }
 };
 
-/// Returns the estimate for `rank`. `on_gpu`: also selects the dtype of models without one.
+/// Returns the memory estimate of `rank`. `on_gpu`: also selects the dtype of models without one.
 MemoryEstimate estimate_memory(const Config& config, const RoleShapes& models, bool on_gpu, int rank);
 
 /// Returns "weights 15.2 + gradients ... = 96.1 GB".

@@ -53,7 +53,7 @@ void place_roles(const std::vector<PlacedRole>& roles, int64_t num_ranks);
 /// Returns true if the rank's sampler reads the trainer's tensors: the ranks that share a sampler model also train, and
 /// form one tensor-parallel group there.
 bool shares_weights(const Config& config, int rank);
-/// Returns true if that holds for all sampler ranks, so that weight sync moves nothing.
+/// Returns true if all sampler ranks read the trainer's tensors, so that weight sync moves nothing.
 bool shares_weights(const Config& config);
 
 /// Returns the ranks that work on a step's responses, ascending: with async rollout those of learning_roles(), else of
@@ -68,7 +68,7 @@ struct RankClass {
   std::vector<int> ranks;
   std::vector<std::string> roles;
 };
-/// Returns the classes, ordered by first rank.
+/// Returns the rank classes, ordered by first rank.
 std::vector<RankClass> rank_classes(const Config& config);
 
 /// Returns "ranks 0 to 3: actor_train, reference", a line per class; empty if there is only one class.

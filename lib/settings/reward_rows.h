@@ -20,7 +20,7 @@ using DomainRules = std::map<std::string, std::unique_ptr<RewardFunction>>;
 /// Makes the rewards of all domains. UserError: as for make_reward().
 DomainRules rules_of(const Config& config);
 
-/// Checks rows that arrive in parts.
+/// Checks that rewards can judge rows, which are added in batches.
 class RewardRowCheck {
  public:
   /// `rules` must outlive the object.

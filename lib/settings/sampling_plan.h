@@ -42,7 +42,7 @@ struct SamplingPlan {
   int64_t samples_per_prompt() const { return num_samples + (with_baseline ? 1 : 0); }
 };
 
-/// Returns the plan of a complete configuration.
+/// Returns the sampling plan of a complete configuration.
 SamplingPlan sampling_plan(const Config& config);
 
 }  // namespace roll

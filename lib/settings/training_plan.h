@@ -13,7 +13,7 @@ namespace roll {
 /// Result of a forward pass for each token.
 enum class Finding { kReference, kTeacher, kOldLogProbs, kValues, kTopTokens };
 
-/// Returns the name of such a pass in metrics: "reference", "old_log_probs", "values", "teacher".
+/// Returns the pass's name in metrics: "reference", "old_log_probs", "values", "teacher".
 const char* phase_of(Finding finds);
 
 struct PlannedPass {
@@ -47,7 +47,7 @@ struct TrainingPlan {
   const PlannedPass* pass_of(const WorkerConfig& worker) const;
 };
 
-/// Returns the plan of a complete configuration, with pointers into it; empty if nothing is trained.
+/// Returns the training plan of a complete configuration, with pointers into it; empty if nothing is trained.
 TrainingPlan plan_training(const Config& config);
 
 }  // namespace roll
