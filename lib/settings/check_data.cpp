@@ -155,7 +155,7 @@ void check_curriculum(const Config& config, Checker& check) {
   }
 }
 
-/// Rejects curriculum keys for rows that are read in file order or shuffled without domains.
+/// Rejects curriculum keys for rows that are read in file order or shuffled separately.
 void refuse_curriculum(const DataArgs& data, Checker& check) {
   constexpr const char* kElsewhere = "belongs to the actor_train.data_args of a reinforcement; remove it here";
   check.require(data.sampler == DataSampler::kShuffled, data.sampler, kElsewhere);

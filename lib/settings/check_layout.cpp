@@ -198,7 +198,7 @@ void check_layout(const Config& config, Checker& check) {
   note_sampler_context(sampler.strategy_args.strategy_config, check);
   const int64_t tp = sampler.strategy_args.strategy_config.tensor_parallel();
   const auto& devices = sampler.num_gpus_per_worker;
-  const bool decides = sampler.strategy_args.strategy_name == Strategy::kVllm;  // ROLL does the same
+  const bool decides = sampler.strategy_args.strategy_name == Strategy::kVllm;  // true in ROLL too
   check.require(decides || devices.value_or(tp) == tp, devices,
                 "must equal the sampler's tensor_parallel_size, which is {}", tp);
   if (decides && devices.value_or(tp) != tp)
