@@ -19,7 +19,7 @@ Node text_node(const std::string& text, const Place& place) {
   return {.kind = Node::Kind::kScalar, .text = text, .quoted = true, .place = place};
 }
 
-/// The groups of each tag, or none where the partition is no use.
+/// Returns the groups of each tag; for a wrong partition, check_manager() complains.
 std::vector<int64_t> groups_of(const EnvManagerConfig& manager) {
   const auto num_tags = std::ssize(manager.tags);
   if (!manager.num_groups_partition.empty()) return manager.num_groups_partition;
@@ -28,7 +28,7 @@ std::vector<int64_t> groups_of(const EnvManagerConfig& manager) {
   return groups;
 }
 
-/// `count` shared out over the tags as their groups are.
+/// Shares `count` out over the tags in proportion to their groups.
 std::map<std::string, int64_t> shared_out(const EnvManagerConfig& manager, int64_t count) {
   const std::vector<int64_t> groups = groups_of(manager);
   const int64_t all = std::max<int64_t>(1, std::accumulate(groups.begin(), groups.end(), int64_t{0}));
@@ -112,12 +112,12 @@ void complete_sampling_of(Config& config, Checker& check) {
     validation = infer;
   infer.num_return_sequences = config.num_return_sequences_in_group;
   validation.num_return_sequences = agentic.val_env_manager.group_size;
-  // So that what is written of them is what is read again.
+  // The resolved configuration then reads back to the same values.
   agentic.train_env_manager.generating_args = infer;
   agentic.val_env_manager.generating_args = validation;
 }
 
-/// ROLL's recipes of environments bound prompt and response together.
+/// Fills prompt_length from sequence_length, because ROLL's recipes of environments only set the latter.
 void complete_prompt_length(Config& config, Checker& check) {
   const int64_t sequence = *config.sequence_length;
   int64_t turn = 0;

@@ -1,4 +1,4 @@
-// ROLL's keys of training in environments: which ones, how many levels, and how a step's trajectories are counted.
+// ROLL's keys of training in environments: the environments, the number of levels, and the batch sizes in trajectories.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace roll {
 
-/// Which environments are played, in training or in the validation.
+/// Environments that training or the validation plays (train_env_manager, val_env_manager).
 struct EnvManagerConfig {
   std::vector<std::string> tags;
   int64_t num_env_groups = 128;
@@ -27,7 +27,7 @@ struct EnvManagerConfig {
   void fields(Keys& v);
 };
 
-/// ROLL's words for norm_mean_type and norm_std_type.
+/// ROLL's reward_normalization keys, another spelling of norm_mean_type and norm_std_type.
 enum class RewardGrouping { kGroup, kBatch, kTags };
 constexpr auto names_of(RewardGrouping) {
   return std::to_array<Named<RewardGrouping>>(

@@ -16,7 +16,7 @@ std::string word_or_null(const std::optional<T>& value) {
   return value ? std::string(name_of(*value)) : "null";
 }
 
-/// "rewards.NAME.key = value" of all domains.
+/// Returns "rewards.NAME.key = value" for all domains.
 template <class F>
 std::string each_domain(const AlgorithmSetting& s, const char* key, F&& value) {
   std::vector<std::string> keys;

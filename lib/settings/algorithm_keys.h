@@ -1,4 +1,4 @@
-// Keys of a configuration that an algorithm's traits follow from, as texts.
+// Formats the keys that decide an algorithm's traits, for the differences that describe_algorithm() reports.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace roll {
 
 struct AlgorithmSetting {
   const Config& config;
-  bool has_one_update;  // a step: the policy is the one that sampled
+  bool has_one_update;  // one update per step, made at the policy that sampled
 
   const ExperienceConfig& experience() const { return config.experience; }
   const LossConfig& loss() const { return config.loss; }
@@ -25,11 +25,11 @@ struct AlgorithmSetting {
     return config.actor_train.policy.pg_variant == Chosen<PolicyLossKind>(variant);
   }
   bool samples(ImportanceSampling ratio) const { return loss().importance_sampling == ratio; }
-  /// Rewards to come, normalised over their group, as all that followed GRPO.
+  /// True if advantages are rewards-to-go, normalised over a group as in GRPO and its successors.
   bool sums_rewards() const { return is("reinforce") || is("grpo"); }
 };
 
-// The keys of a trait with their values, "adv_estimator = grpo, ...".
+// Each function returns a trait's keys with their values, "adv_estimator = grpo, ...".
 std::string advantage_keys(const AlgorithmSetting& s);
 std::string policy_keys(const AlgorithmSetting& s);
 std::string mode_keys(const AlgorithmSetting& s);

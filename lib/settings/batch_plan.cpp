@@ -17,7 +17,7 @@ namespace roll {
 
 namespace {
 
-/// "1 update", "2 updates", "3 micro-batches".
+/// Returns "1 update", "2 updates", "3 micro-batches".
 std::string count(int64_t n, std::string_view what) {
   const bool hisses = what.ends_with("s") || what.ends_with("ch");
   if (n != 1 && what.ends_with("y")) return fmt::format("{} {}ies", n, what.substr(0, what.size() - 1));
@@ -28,7 +28,8 @@ int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// "; of 4 stages each idles about 27 % of an update", or nothing; `most`: micro-batches, of packed ones at most.
+/// Returns "; of 4 stages each idles about 27 % of an update", or "" without a pipeline. `most`: micro-batches per
+/// update; if packed, their upper bound.
 std::string bubble(const WorkerConfig& worker, int64_t most) {
   const StrategyConfig& strategy = worker.strategy_args.strategy_config;
   const PipelineShape shape{strategy.pipeline_parallel(), num_chunks(strategy)};
@@ -40,7 +41,7 @@ std::string bubble(const WorkerConfig& worker, int64_t most) {
                      is_least ? "at least" : "about", 100 * bubble_share(shape, most));
 }
 
-/// "at most 13 micro-batches of 8192 tokens" or "4 micro-batches of 8 sequences".
+/// Returns "at most 13 micro-batches of 8192 tokens" or "4 micro-batches of 8 sequences".
 std::string micro_batches(int64_t sequence_length, const WorkerConfig& worker, const char* unit = "sequence") {
   const auto budget = worker.packing.budget(/*trains=*/true);
   if (!budget) {
@@ -48,14 +49,14 @@ std::string micro_batches(int64_t sequence_length, const WorkerConfig& worker, c
     return fmt::format("{} of {} each per rank{}", count(all, "micro-batch"), count(worker.micro_batch(), unit),
                        bubble(worker, all));
   }
-  // Sequences are whole, so a micro-batch of full-length ones may leave the rest of its budget unused.
+  // Sequences are not split, so full-length ones may leave part of the budget unused.
   const int64_t full = std::max<int64_t>(1, *budget / sequence_length);
   const int64_t most = ceil_div(worker.mini_batch_per_rank(), full);
   return fmt::format("at most {} of {} tokens each per rank{}", count(most, "micro-batch"), *budget,
                      bubble(worker, most));
 }
 
-/// "2 data-parallel ranks x 2 stages x 2 context x 4 tensor".
+/// Returns "2 data-parallel ranks x 2 stages x 2 context x 4 tensor".
 std::string layout(const WorkerConfig& worker) {
   const StrategyConfig& strategy = worker.strategy_args.strategy_config;
   std::string text = count(worker.data_ranks(), "data-parallel rank");
@@ -145,7 +146,7 @@ FullMicroBatch full_micro_batch(const Config& config, const WorkerConfig& worker
     const int64_t most = std::max<int64_t>(1, (tokens - shared) / (length - shared));
     return {tokens, tokens + (most - groups_of(most)) * shared};
   }
-  // Neighbours: they begin with a group or within one.
+  // Micro-batches take consecutive sequences and may begin within a group.
   const bool is_even = sequences % group == 0 || group % sequences == 0;
   const int64_t met = is_even ? groups_of(sequences) : (sequences - 2) / group + 2;
   return {tokens - (sequences - met) * shared, tokens};

@@ -1,4 +1,4 @@
-// What a run has for each of its roles, by the names of their keys.
+// Maps from a role's key to its data, and the roles' names. Memory estimates, checks and the training step use them.
 #pragma once
 
 #include <map>
@@ -8,13 +8,13 @@
 
 namespace roll {
 
-/// "actor_train", "critic", "reference", "teacher.math", "rewards.math".
+/// Keys are "actor_train", "critic", "reference", "teacher.math", "rewards.math".
 template <class T>
 using ByRole = std::map<std::string, T>;
 
 inline constexpr const char *kPolicyRole = "actor_train", *kCriticRole = "critic", *kReferenceRole = "reference";
 
-/// Whether a role of that name learns; the others' models are frozen.
+/// Returns true if the role is trained; all other roles' models are frozen.
 inline bool is_trained(const std::string& role) {
   return role == kPolicyRole || role == kCriticRole;
 }
@@ -26,7 +26,7 @@ inline const ModelSpec& policy_shape(const RoleShapes& shapes) {
   return shapes.at(kPolicyRole);
 }
 
-/// Of any role; where nothing is known of it, the policy's without adapters.
+/// Returns the role's model shape. If it is unknown, returns the policy's without adapters.
 inline ModelSpec shape_of_role(const RoleShapes& shapes, const std::string& role) {
   if (const auto found = shapes.find(role); found != shapes.end()) return found->second;
   ModelSpec plain = policy_shape(shapes);

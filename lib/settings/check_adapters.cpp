@@ -7,7 +7,7 @@ namespace roll {
 
 namespace {
 
-/// The key that asks for adapters.
+/// Calls f with the key that asks for adapters.
 template <class F>
 void with_asking_key(const ModelArgs& args, const F& f) {
   if (args.lora_target.empty())

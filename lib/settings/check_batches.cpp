@@ -10,15 +10,15 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kMaxSequences = 1 << 22;  // of a step; every rank holds them all
+constexpr int64_t kMaxSequences = 1 << 22;  // per step; each rank holds every sequence
 
-/// "; try 64 or 128": the multiples of `unit` around `value`.
+/// Returns "; try 64 or 128": the multiples of `unit` around `value`.
 std::string nearest_multiples(int64_t value, int64_t unit) {
   const int64_t below = value / unit * unit;
   return below > 0 ? fmt::format("; try {} or {}", below, below + unit) : fmt::format("; try {}", unit);
 }
 
-/// "16 (actor_train.training_args.train_batch_size)": the mini-batch, and what it is made of.
+/// Returns the mini-batch and its key, "16 (actor_train.training_args.train_batch_size)", or the product that gives it.
 std::string mini_batch_text(const WorkerConfig& worker, const Checker& check) {
   const TrainingArgs& args = worker.training_args;
   if (args.train_batch_size) return fmt::format("{} ({})", worker.mini_batch(), check.key(args.train_batch_size));
@@ -28,7 +28,7 @@ std::string mini_batch_text(const WorkerConfig& worker, const Checker& check) {
                      worker.data_ranks());
 }
 
-/// Whether the size of a mini-batch is known.
+/// Checks train_batch_size; returns true if the mini-batch size is valid.
 bool check_train_batch(const WorkerConfig& worker, Checker& check) {
   const TrainingArgs& args = worker.training_args;
   if (!args.train_batch_size) return true;
@@ -60,7 +60,7 @@ void check_mini_batch(const Config& config, const WorkerConfig& worker, Checker&
                 nearest_multiples(config.rollout_batch_size, config.agentic.is_used() ? unit * group : unit));
 }
 
-/// Where -n or hosts decide over the ranks, a batch of each rank makes another run of every number of them.
+/// Notes that batch sizes per rank make the run depend on the number of ranks, if -n or the hosts decide that number.
 void note_per_device(const WorkerConfig& worker, Checker& check) {
   const TrainingArgs& args = worker.training_args;
   const int64_t ranks = worker.data_ranks(), of_rank = worker.mini_batch_per_rank();
@@ -92,7 +92,7 @@ void check_whole_groups(const Config& config, Checker& check) {
     check.require(mini_batch % group == 0, loss.loss_agg_mode, "{}", rule);
 }
 
-/// `is_needed`: there is no other rule by which micro-batches are cut.
+/// Checks that a token budget holds the longest sequence. `is_needed`: no other rule cuts micro-batches.
 void check_budget(const std::optional<int64_t>& budget, const LongestSequence& longest, bool packs, bool is_needed,
                   const StrategyConfig& strategy, const std::string& wish, Checker& check) {
   if (!packs) return;
@@ -120,7 +120,7 @@ void check_packing(const WorkerConfig& worker, const LongestSequence& longest, b
       return;
   const std::string wish = check.name(packing.use_sequence_packing);
   const auto& layout = worker.strategy_args.strategy_config;
-  const bool balances = args.algorithm == PackAlgorithm::kLoadBalance;  // else as many sequences as without packing
+  const bool balances = args.algorithm == PackAlgorithm::kLoadBalance;  // otherwise cuts as without packing
   if (trains) {
     check_budget(args.max_packed_sequence_length_train, longest, packing.use_sequence_packing, balances, layout, wish,
                  check);

@@ -1,4 +1,4 @@
-// Checks a text that is no file yet.
+// Checks a configuration that is not yet a file, for `roll convert-config`.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace roll {
 
-/// Checks a text that `roll train`, `roll sft` or `roll dpo` (`command`) would read, as load_config() does. UserError:
-/// it would refuse the text, which messages call `origin`.
+/// Checks the text as load_config() would for `command`: "train", "sft" or "dpo". UserError: load_config() would reject
+/// it; messages call the text `origin`.
 void check_config_text(const std::string& command, const std::string& yaml, const std::string& origin,
                        const LoadOptions& options);
 

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kNameRows = "name the files of the training rows";
 constexpr const char* kNameSetRows = "name the files of the set's rows";
-constexpr size_t kBytesRead = 1 << 20;  // of each file's rows: enough to meet the usual mistakes, and quick
+constexpr size_t kBytesRead = 1 << 20;  // per file: enough to find the usual mistakes quickly
 
 UserError no_rows(const fs::path& file) {
   return user_error(R"({}: has no rows; write one JSON object per line, as {{"messages": [...]}})", file.string());
@@ -48,20 +48,20 @@ void check_template(const std::string& name, const auto& member, Checker& check)
 }
 
 void check_templates(const std::optional<std::string>& global, const DataArgs& data, Checker& check) {
-  // An error of an inherited value names the key that it was inherited from.
+  // An inherited value is checked at the key that it comes from.
   if (data.template_name && !global && check.is_set(data.template_name))
     check_template(*data.template_name, data.template_name, check);
   if (data.template_name && global && *data.template_name != *global)
     check.note(fmt::format("{} wins over {}", check.name(global), check.name(data.template_name)));
 }
 
-/// What the rows of a data set are for. No tags: rows need no domain.
+/// Tags and rewards of the domains that rows may belong to; without tags, rows need no domain.
 struct Domains {
   DomainTags tags{};
   DomainRules rules{};
 };
 
-/// Reads the beginning of every file, as a run learns from it.
+/// Reads the beginning of every file in the form that the run trains on.
 void check_learnt_rows(const std::vector<fs::path>& files, const DataArgs& data, const SftConfig& config) {
   const auto* const pairs = config.kind == "dpo" ? static_cast<const DpoConfig*>(&config) : nullptr;
   for (const fs::path& file : files) {
@@ -116,7 +116,7 @@ void check_files(const DataArgs& data, const Domains& domains, bool offline, Che
       data, [&](const std::vector<fs::path>& files) { check_rows(files, data, domains); }, offline, check);
 }
 
-/// The shares of `key`, of all steps or from `step` on.
+/// Checks the domain shares given at `key`.
 void check_shares(const std::map<std::string, double>& shares, const auto& key, const Config& config, Checker& check) {
   std::vector<std::string> domains;
   for (const auto& [name, reward] : config.rewards) domains.push_back(name);
@@ -155,7 +155,7 @@ void check_curriculum(const Config& config, Checker& check) {
   }
 }
 
-/// Where all rows are read in the order of the files, or of a shuffle of its own.
+/// Rejects curriculum keys for rows that are read in file order or shuffled separately.
 void refuse_curriculum(const DataArgs& data, Checker& check) {
   constexpr const char* kElsewhere = "belongs to the actor_train.data_args of a reinforcement; remove it here";
   check.require(data.sampler == DataSampler::kShuffled, data.sampler, kElsewhere);
@@ -169,7 +169,7 @@ void check_prompt_template(const DataArgs& data, Checker& check) {
                 "must hold {} once: the row's text goes there", kPromptMark);
 }
 
-/// Two domains with one tag would both claim its rows.
+/// Checks that no two domains have the same tag, because both would claim its rows.
 bool check_tags(const Config& config, Checker& check) {
   bool is_unique = true;
   std::map<std::string, std::string> owner;
@@ -189,12 +189,12 @@ void check_domain_names(const Config& config, Checker& check) {
                   domain, domain);
 }
 
-/// It is a part of names of files and metrics.
+/// Checks a set's name, which is part of file and metric names.
 void check_set_name(const std::string& name, const auto& sets, Checker& check) {
   check.require(is_set_name(name), sets, "the set is called '{}'; a name has letters, digits, - and _ only", name);
 }
 
-/// The domains' rewards, as far as they can be made.
+/// Returns the domains' rewards, except those that cannot be made.
 DomainRules check_rewards(const Config& config, bool offline, Checker& check) {
   DomainRules rules;
   for (const auto& [domain, worker] : config.rewards) {
@@ -232,7 +232,7 @@ void check_place(const Place& key, const std::optional<std::string>& path, Check
                 checkpoint ? checkpoint->string() : "");
 }
 
-/// Where a run writes.
+/// Checks that the run writes into no existing checkpoint.
 template <class C>
 void check_places(const C& config, Checker& check) {
   check_place(config.output_dir, config.output_dir, check);

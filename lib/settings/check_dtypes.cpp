@@ -23,7 +23,7 @@ void check_dtype(const ModelArgs& args, bool on_gpu, Checker& check) {
 
 namespace {
 
-/// One set of weights is trained and sampled from: only weights of 8 bits are the sampler's own.
+/// Notes that the sampler's dtype is ignored: it reads the trained weights, unless it uses int8.
 void note_sampler_dtype(const Config& config, bool on_gpu, Checker& check) {
   const auto& sampler = config.actor_infer.model_args.dtype;
   const Dtype trained = config.actor_train.model_args.dtype.value_or(on_gpu ? Dtype::kBf16 : Dtype::kFp32);

@@ -5,7 +5,7 @@ namespace roll {
 
 namespace {
 
-/// Whether rewards can be normalised by groups of this size, where they are.
+/// Checks keys that need groups of two or more; returns true if the configured normalisation is possible.
 bool check_groups(const Config& config, Checker& check) {
   if (config.num_return_sequences_in_group > 1) return true;
   const ExperienceConfig& experience = config.experience;
@@ -35,7 +35,7 @@ void check_normalisation(const ExperienceConfig& experience, Checker& check) {
   check.require(!estimator.samples_baseline || !experience.norm_mean_type, experience.norm_mean_type,
                 "{} takes off the reward of a greedy response; remove this, or take another estimator",
                 check.name(experience.adv_estimator));
-  // The deviation of a group that agrees is 0: what its mean does not cancel would be divided by 1e-6.
+  // Groups with equal rewards have deviation 0, and whatever the group mean does not cancel is divided by 1e-6.
   check.require(experience.norm_std_type != NormType::kGroup || experience.norm_mean_type == NormType::kGroup,
                 experience.norm_std_type, "divides what differs from the group's mean, but {}; set both to group",
                 check.name(experience.norm_mean_type));
@@ -73,7 +73,7 @@ void check_kl(const Config& config, Checker& check) {
                 "{} = true measures the KL to the reference; remove one of the two", wants_reference);
 }
 
-/// An explicit false that cannot be.
+/// Checks that enable_old_logprobs_recompute is not false if something needs old log-probs.
 void check_old_log_probs(const Config& config, Checker& check) {
   const auto& wish = config.enable_old_logprobs_recompute;
   if (wish != false) return;
@@ -105,7 +105,7 @@ void check_masks(const Config& config, Checker& check) {
                 "takes the critic's value, but {} has no critic", check.name(experience.adv_estimator));
 }
 
-/// Of rewards of 0 and 1, as most are, only one sign is left where nothing is taken off them.
+/// Notes that TOPR with plain 0/1 rewards has no negative advantages, so that wrong responses teach nothing.
 void note_single_sign(const Config& config, Checker& check) {
   const auto& variant = config.actor_train.policy.pg_variant;
   const ExperienceConfig& experience = config.experience;
@@ -120,7 +120,7 @@ void note_single_sign(const Config& config, Checker& check) {
                   check.name(variant), check.name(experience.reward_baseline)));
 }
 
-/// Stale tokens are trained on as if the step's own weights had drawn them.
+/// Notes that async rollout without a correction trains on stale tokens as if the current weights had drawn them.
 void note_uncorrected_staleness(const Config& config, Checker& check) {
   if (!config.samples_ahead() || config.experience.train_infer_correction.is_enabled()) return;
   check.note(

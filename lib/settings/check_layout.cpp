@@ -15,7 +15,7 @@ namespace roll {
 
 namespace {
 
-/// Two spellings of one size must not contradict each other; gives the one that is set.
+/// Checks that two spellings of one size agree; returns the one that is set.
 const std::optional<int64_t>& one_spelling(const std::optional<int64_t>& name, const std::optional<int64_t>& other,
                                            Checker& check) {
   check.require(!name || !other || *name == *other, other, "is another spelling of {}; keep one of the two",
@@ -23,7 +23,7 @@ const std::optional<int64_t>& one_spelling(const std::optional<int64_t>& name, c
   return name ? name : other;
 }
 
-/// What a pipeline cannot do, and keys that say nothing without one.
+/// Checks the keys of a pipeline against each other, and that none is set without a pipeline.
 void check_stages(const WorkerConfig& worker, Checker& check) {
   const StrategyConfig& s = worker.strategy_args.strategy_config;
   const auto& pp = s.pipeline_model_parallel_size;
@@ -46,7 +46,7 @@ void check_stages(const WorkerConfig& worker, Checker& check) {
                   "is for an even split, but other keys say how many layers stages have; remove it, or these");
 }
 
-/// The role's ranks can be cut into groups that share a model.
+/// Checks that the role's ranks can be split into groups that share a model.
 void check_sizes(const WorkerConfig& worker, Checker& check) {
   const StrategyConfig& s = worker.strategy_args.strategy_config;
   const auto& tp = one_spelling(s.tensor_model_parallel_size, s.tensor_parallel_size, check);
@@ -72,7 +72,8 @@ void check_sizes(const WorkerConfig& worker, Checker& check) {
       s.tensor_parallel());
 }
 
-/// Such ranks work apart from each other, and expert ranks would wait for them.
+/// Checks that a role that answers requests has no pipeline and no expert parallelism: its groups of tensor ranks work
+/// independently, so expert ranks would wait for each other.
 void check_requested(const WorkerConfig& worker, Checker& check) {
   const auto& pp = worker.strategy_args.strategy_config.pipeline_model_parallel_size;
   check.require(pp.value_or(1) == 1, pp,
@@ -109,16 +110,16 @@ void check_trainer(const WorkerConfig& worker, Checker& check) {
         check.key(strategy.use_distributed_optimizer)));
 }
 
-/// Each domain runs ahead by the same share of its own groups, rounded down.
+/// Returns the most groups of a domain per step. Each domain runs ahead by the same share of its groups, rounded down.
 int64_t most_groups_of_a_domain(const Config& config) {
   const auto& shares = config.actor_train.data_args.domain_interleave_probs;
-  if (shares.empty()) return config.prompts_per_step();  // their rows decide, and are not read here
+  if (shares.empty()) return config.prompts_per_step();  // the rows decide, and are not read here
   int64_t most = 1;
   for (const auto& [domain, groups] : split_by_share(shares, config.prompts_per_step())) most = std::max(most, groups);
   return most;
 }
 
-/// A device that samples ahead is busy while the others train.
+/// Checks that async rollout has devices that only sample, because they are busy while the others train.
 void check_sampling_ahead(const Config& config, Checker& check) {
   if (!config.samples_ahead()) return;
   std::vector<int> both;
@@ -135,7 +136,7 @@ void check_sampling_ahead(const Config& config, Checker& check) {
                     check.name(config.async_generation_ratio), owed, std::ceil(1e4 / static_cast<double>(owed)) / 1e4));
 }
 
-/// Sampling has no context parallelism: a token's attention reads pages that one group of tensor ranks holds.
+/// Notes that sampling has no context parallelism: attention reads KV cache pages of one group of tensor ranks.
 void note_sampler_context(const StrategyConfig& strategy, Checker& check) {
   if (strategy.context_parallel() <= 1) return;
   const auto& key = strategy.context_parallel_size ? strategy.context_parallel_size : strategy.ulysses_size;
@@ -197,7 +198,7 @@ void check_layout(const Config& config, Checker& check) {
   note_sampler_context(sampler.strategy_args.strategy_config, check);
   const int64_t tp = sampler.strategy_args.strategy_config.tensor_parallel();
   const auto& devices = sampler.num_gpus_per_worker;
-  const bool decides = sampler.strategy_args.strategy_name == Strategy::kVllm;  // as in ROLL
+  const bool decides = sampler.strategy_args.strategy_name == Strategy::kVllm;  // true in ROLL too
   check.require(decides || devices.value_or(tp) == tp, devices,
                 "must equal the sampler's tensor_parallel_size, which is {}", tp);
   if (decides && devices.value_or(tp) != tp)
@@ -221,7 +222,7 @@ void check_layout(const Config& config, Checker& check) {
 
 namespace {
 
-/// The model's layers can be shared out over the stages.
+/// Checks that the model's layers can be split over the pipeline stages, and that every stage has adapters to train.
 void check_split(const StrategyConfig& s, const ModelSpec& spec, Checker& check) {
   const auto found = try_stage_split(s, spec.num_layers);
   if (const auto* fault = std::get_if<SplitFault>(&found)) {

@@ -20,7 +20,7 @@ void check_spellings(const LossConfig& loss, Checker& check) {
                 check.place(loss.loss_agg_mode).text());
 }
 
-/// The key that decides the mode, as "key = value".
+/// Returns the key that decides the mode, as "key = value".
 std::string mode_name(const LossConfig& loss, Checker& check) {
   return loss.loss_aggregation ? check.name(loss.loss_aggregation) : check.name(loss.loss_agg_mode);
 }
@@ -43,7 +43,7 @@ void check_divisor(const LossConfig& loss, Checker& check) {
                 mode_name(loss, check));
 }
 
-/// The mean of d log p over samples of p is 0, whatever the reference.
+/// Notes that the gradient of this KL estimate is 0 on average: E[d log p] over samples of p is 0 for any reference.
 void note_kl_estimate(const LossConfig& loss, Checker& check) {
   if (!loss.use_kl_loss || loss.kl_loss_coef == 0 || loss.kl_loss_penalty != KlPenalty::kKl) return;
   check.note(fmt::format(
@@ -58,7 +58,7 @@ void check_sample_weights(const LossConfig& loss, Checker& check) {
                 "must be two numbers, the smaller one first, e.g. [1, 10]");
 }
 
-/// So that a missing library, a wrong name or version is known before the run, which alone executes it.
+/// Checks a plug-in's library, name and version without executing it; only the run does.
 void check_plugin(const PluginArgs& plugin, bool offline, Checker& check) {
   if (!plugin) {
     check.require(plugin.name.empty(), plugin.name, "needs {} as well", check.key(plugin.library));
@@ -114,7 +114,7 @@ void check_plugins(const WorkerConfig& worker, bool offline, Checker& check) {
 LossMasks masks_of(const Config& config) {
   LossMasks masks{.known = {"response_mask", "final_response_mask", "positive_response_mask"},
                   .counted = {"final_response_mask"}};
-  // The built-in policy loss counts it for its diagnostics.
+  // The built-in policy loss uses response_mask for its diagnostics.
   if (config.uses_critic() || !config.actor_train.loss_func) masks.counted.emplace_back("response_mask");
   return masks;
 }

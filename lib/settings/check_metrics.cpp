@@ -1,5 +1,5 @@
-// The metric that decides which checkpoints are best and when a run ends early: one that is never measured would keep
-// none and never end it, without a word.
+// Checks the metric that selects the best checkpoints and ends a run early. If it were never measured, no best
+// checkpoint would be kept and the run would not stop, silently.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -28,12 +28,12 @@ bool begins_with_any(const std::string& name, const auto& prefixes) {
   return std::ranges::any_of(prefixes, [&](const std::string& prefix) { return name.starts_with(prefix); });
 }
 
-/// Whether the row is that of `name` without the domain before it.
+/// Returns true if `name` is this row's metric with a domain before it.
 bool has_domain(const std::string& name, const MetricWords& row) {
   return name.find('/') != std::string::npos && first_part(row.name) != first_part(name);
 }
 
-/// Told at the key that waits for the metric.
+/// Complains, at the key that waits for the metric, if it is not measured. Returns `is_measured`.
 bool require_measured(bool is_measured, const CheckpointConfig& config, const std::string& why, Checker& check) {
   const std::string rule = fmt::format("{} {}", check.name(config.metric_for_best_model), why);
   return config.early_stopping_patience > 0 ? check.require(is_measured, config.early_stopping_patience, "{}", rule)
@@ -43,7 +43,7 @@ bool require_measured(bool is_measured, const CheckpointConfig& config, const st
 constexpr const char* kNoValidation =
     "is measured in validations, and there are none; set eval_steps and validation.data_args.file_name";
 
-/// Plug-ins of the user's may measure what nobody here knows of; the run says so when they do not.
+/// Checks that the metric is known, unless a loss plug-in may measure it. Returns true if it is known.
 bool check_name(const CheckpointConfig& config, bool has_plugins, Checker& check) {
   const std::string& name = config.metric_for_best_model;
   if (find_metric(name) || has_plugins || (!is_watched(config) && !check.is_set(config.metric_for_best_model)))
@@ -52,7 +52,7 @@ bool check_name(const CheckpointConfig& config, bool has_plugins, Checker& check
                        did_you_mean(name, metric_names()));
 }
 
-/// val_correct/TAG/mean, val_prompts/TAG: of all rows, or of those with a tag.
+/// Checks that validation rows have the tag of val_correct/TAG/mean, val_score/... or val_prompts/TAG.
 void check_tag(const Config& config, Checker& check) {
   const std::string& name = config.checkpoints.metric_for_best_model;
   constexpr std::array kOfTags = {"val_correct/", "val_score/", "val_prompts/"};
@@ -71,7 +71,7 @@ void check_tag(const Config& config, Checker& check) {
                 fmt::join(known, ", "), did_you_mean(tag, known));
 }
 
-/// val/SET/...
+/// Checks that a validation set measures val/SET/...
 void check_set_metric(const Config& config, Checker& check) {
   const std::string& name = config.checkpoints.metric_for_best_model;
   std::vector<std::string> known;
@@ -126,7 +126,7 @@ void check_best_metric(const SftConfig& config, Checker& check) {
   require_measured(begins_with_any(name, of_kind) || begins_with_any(name, kShared), keys,
                    fmt::format("is measured by `roll train`; here it is val/loss or {}/loss", config.kind), check);
   const bool validates = !config.validation.data_args.file_name.empty();
-  const bool repeats = config.eval_steps > 0 || keys.early_stopping_patience == 0;  // else only at the end
+  const bool repeats = config.eval_steps > 0 || keys.early_stopping_patience == 0;  // false: only measured at the end
   if (name.starts_with("val/")) require_measured(validates && repeats, keys, kNoValidation, check);
 }
 

@@ -1,4 +1,4 @@
-// Keys of what a run saves and goes on with, for every pipeline.
+// Checkpoint keys of all pipelines: when to save, which checkpoints to keep, early stopping and resume.
 #pragma once
 
 #include <cstdint>

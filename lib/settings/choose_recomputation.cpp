@@ -12,7 +12,7 @@ namespace roll {
 
 namespace {
 
-/// With what the estimate leaves out: its error, and the program itself.
+/// Returns the bytes of training, with the estimate's error and the memory of the program itself.
 double bytes_for_training(const MemoryEstimate& memory, bool on_gpu) {
   const double error = 0.1 * std::max(memory.activations, memory.visiting);
   return memory.training() + error + (on_gpu ? 1e9 : memory.checkpoint + kProgramOnCpu);
@@ -22,7 +22,7 @@ bool chooses(const WorkerConfig& worker) {
   return worker.recomputes() && worker.strategy_args.strategy_config.recompute_method == RecomputeMethod::kAuto;
 }
 
-/// A role that chooses.
+/// A trained role with recompute_method: auto.
 struct ChoosingRole {
   std::string name;
   WorkerConfig& worker;
@@ -40,7 +40,8 @@ std::vector<ChoosingRole> choosing_roles(Config& config, const RoleShapes& model
   return roles;
 }
 
-/// Where auto shares no prompts: of a step whose prompts are mostly short, some may be long.
+/// Returns the configuration with automatic prompt sharing off: auto shares nothing if most prompts of a step are
+/// short, and even then some may be long.
 Config without_sharing(Config config) {
   const auto decide = [](WorkerConfig& worker) {
     if (worker.packing.share_prompts == SharePrompts::kAuto) worker.packing.share_prompts = SharePrompts::kFalse;
@@ -49,7 +50,8 @@ Config without_sharing(Config config) {
   return config;
 }
 
-/// What the rank that needs most takes with so many recomputed layers of the role, and as many as may be of others.
+/// Returns the bytes of the rank that needs most, with `layers` recomputed layers of the role, and with all layers of
+/// roles that are still undecided.
 double bytes_with(int64_t layers, const ChoosingRole& role, const Config& config, const RoleShapes& models,
                   bool on_gpu) {
   StrategyConfig& strategy = role.worker.strategy_args.strategy_config;
@@ -63,7 +65,7 @@ double bytes_with(int64_t layers, const ChoosingRole& role, const Config& config
   return most;
 }
 
-/// A run of which this is the only role that learns.
+/// Returns a run in which the fine-tuned model is the only role that trains.
 Config as_pipeline(const SftConfig& config) {
   Config pipeline;
   pipeline.actor_train = config.sft_train;
@@ -73,7 +75,7 @@ Config as_pipeline(const SftConfig& config) {
   return pipeline;
 }
 
-/// With one that only forwards beside it.
+/// Returns the same run with a frozen model as reference.
 Config as_pipeline(const SftConfig& config, const WorkerConfig& frozen) {
   Config pipeline = as_pipeline(config);
   pipeline.enable_reference = true;
@@ -103,7 +105,7 @@ std::vector<std::string> choose_recomputation(Config& config, const RoleShapes& 
   std::vector<std::string> lines;
   for (const ChoosingRole& role : choosing_roles(config, models)) {
     int64_t layers = 0, most = role.num_layers;
-    while (layers < most) {  // the more are recomputed, the less is taken
+    while (layers < most) {  // binary search: more recomputed layers need less memory
       const int64_t middle = (layers + most) / 2;
       if (bytes_with(middle, role, config, models, on_gpu) > bytes)
         layers = middle + 1;
@@ -124,7 +126,7 @@ std::vector<std::string> choose_recomputation(SftConfig& config, const RoleShape
 
 std::vector<std::string> choose_recomputation(DpoConfig& config, const RoleShapes& models, bool on_gpu, double bytes) {
   Config pipeline = as_pipeline(config, config.reference);
-  TrainingArgs& batch = pipeline.actor_train.training_args;  // of pairs
+  TrainingArgs& batch = pipeline.actor_train.training_args;  // counts pairs
   batch.per_device_train_batch_size *= 2;
   if (batch.train_batch_size) *batch.train_batch_size *= 2;
   return choose_in(std::move(pipeline), config, models, on_gpu, bytes);

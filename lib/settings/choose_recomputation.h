@@ -1,4 +1,4 @@
-// With how few layers that backward computes again training fits the memory that there is.
+// Chooses how many layers the backward pass recomputes so that training fits in memory (recompute_method: auto).
 #pragma once
 
 #include <string>
@@ -9,21 +9,20 @@
 
 namespace roll {
 
-/// Whether a role that is trained leaves to the machine which layers backward computes again.
+/// Return true if a trained role has recompute_method: auto.
 bool chooses_recomputation(const Config& config);
 bool chooses_recomputation(const SftConfig& config);
 
-/// There puts the fewest layers with which training fits into `bytes`, which each rank has, the estimate's error
-/// included; all of them where even these do not fit. A line for each such role says so.
+/// Sets recompute_num_layers of each trained role with recompute_method: auto. It takes the fewest layers with which
+/// training fits into `bytes` per rank, estimation error included; all layers if nothing fits. Returns a line per role.
+/// The overloads serve `roll sft`, `roll dpo` (with the reference) and `roll distill` (with the teacher).
 std::vector<std::string> choose_recomputation(Config& config, const RoleShapes& models, bool on_gpu, double bytes);
-/// The same for fine-tuning, and for preferences, where `reference` is the other model.
 std::vector<std::string> choose_recomputation(SftConfig& config, const RoleShapes& models, bool on_gpu, double bytes);
 std::vector<std::string> choose_recomputation(DpoConfig& config, const RoleShapes& models, bool on_gpu, double bytes);
-/// And for distillation, where it is the teacher.
 std::vector<std::string> choose_recomputation(DistillConfig& config, const RoleShapes& models, bool on_gpu,
                                               double bytes);
 
-/// What choose_recomputation() would come to, in words: a line for each such role.
+/// Returns a line per role with recompute_method: auto: the memory of training with no layer and with all recomputed.
 std::vector<std::string> recomputation_text(const Config& config, const RoleShapes& models, bool on_gpu);
 
 }  // namespace roll

@@ -36,7 +36,7 @@ void complete_validation_lengths(Config& config, Checker& check) {
   check.require(!prompt || sequence, prompt, "needs {} as well", check.key(sequence));
   if (!prompt) prompt = config.prompt_length;
   if (!sequence) sequence = config.sequence_length;
-  // An error of an inherited value names the key that it was inherited from.
+  // An inherited value is checked at the key that it comes from.
   if (sequence && check.is_set(sequence)) require_room(*sequence > *prompt, sequence, prompt, check);
 }
 
@@ -73,7 +73,7 @@ void complete_generating(Config& config, Checker& check) {
   for (const GeneratingArgs* args : {&infer, &validation}) check_stop_strings(*args, check);
 }
 
-/// What a set does not say is the validation's.
+/// Fills unset sampling keys of validation sets from the validation.
 void complete_sets(Config& config, Checker& check) {
   if (!config.response_length || !config.val_sequence_length) return;
   const int64_t room = *config.val_sequence_length - *config.val_prompt_length;
@@ -91,7 +91,7 @@ void complete_sets(Config& config, Checker& check) {
   }
 }
 
-/// The wish of a recipe's engine cannot be smaller than what the lengths say.
+/// Notes that max_model_len is ignored if it is shorter than sequence_length.
 void note_model_length(const Config& config, Checker& check) {
   const auto& length = config.actor_infer.strategy_args.strategy_config.max_model_len;
   if (length && config.sequence_length && *length < *config.sequence_length)
@@ -99,13 +99,13 @@ void note_model_length(const Config& config, Checker& check) {
         fmt::format("{}: sequences may be longer, up to {}", check.name(length), check.name(config.sequence_length)));
 }
 
-/// global_template wins, as in ROLL.
+/// Fills the chat template; global_template wins, as in ROLL.
 void complete_template(DataArgs& data, const std::optional<std::string>& global) {
   if (global) data.template_name = global;
   if (!data.template_name) data.template_name = "native";
 }
 
-/// Validation rows look like training rows unless they are described otherwise.
+/// Fills unset columns of the validation from training, because its rows usually have the same form.
 void complete_data(DataArgs& training, DataArgs& validation, const std::optional<std::string>& global_template) {
   if (!validation.names_prompt()) {
     validation.messages = training.messages;
@@ -143,7 +143,7 @@ void complete_models(Config& config, Checker& check) {
                   "set it to the judging model's folder or Hub name");
 }
 
-/// Rounded weights draw tokens with other probabilities than those that are trained.
+/// Enables importance weights for an int8 sampler, whose token probabilities differ from the trained weights'.
 void complete_sampler_dtype(Config& config, Checker& check) {
   auto& weighs = config.experience.train_infer_correction.is_weight.enabled;
   if (!config.actor_infer.model_args.reads_int8() || !config.trains() || check.is_set(weighs)) return;
@@ -167,7 +167,7 @@ void count_mask(const std::string& mask, std::vector<std::string>& keys) {
   if (std::ranges::find(keys, mask) == keys.end()) keys.push_back(mask);
 }
 
-/// ROLL divides by the length of its padded rows, without the token that has no label.
+/// Fills the divisor: ROLL divides by the length of its padded rows, without the token that has no label.
 void complete_divisor(LossConfig& loss, int64_t sequence_length) {
   if (loss_modes(loss).policy == AggMode::kSeqMeanTokenSumNorm && !loss.loss_aggregation_divisor)
     loss.loss_aggregation_divisor = static_cast<double>(sequence_length - 1);
@@ -182,7 +182,7 @@ void complete_mock(Config& config, Checker& check) {
   target = config.rollout_mock.dump_dir;
 }
 
-/// Of ROLL's router_replay, which must be the same wherever it means something, or nothing.
+/// Fills routing_replay from router_replay, which actor_train and actor_infer must set alike.
 void complete_routing(Config& config, Checker& check) {
   const RouterReplayMode& trainer = config.actor_train.router_replay.mode;
   const RouterReplayMode& sampler = config.actor_infer.router_replay.mode;
@@ -247,7 +247,7 @@ void complete_additional_prompts(Config& config, Checker& check) {
   wanted = *older;
 }
 
-/// As ROLL reads it under sglang; under vllm it is the other way round.
+/// Fills the sampler's tensor-parallel size from num_gpus_per_worker, as ROLL does under SGLang; not under vLLM.
 void complete_engine_ranks(WorkerConfig& sampler) {
   StrategyConfig& layout = sampler.strategy_args.strategy_config;
   if (sampler.strategy_args.strategy_name == Strategy::kSglang && !layout.tensor_model_parallel_size &&
@@ -255,7 +255,7 @@ void complete_engine_ranks(WorkerConfig& sampler) {
     layout.tensor_parallel_size = sampler.num_gpus_per_worker;
 }
 
-/// Another spelling, at the top level.
+/// Fills a column from its spelling at the top level.
 void complete_column(const std::optional<std::string>& wanted, std::optional<std::string>& column, Checker& check) {
   if (!wanted) return;
   check.require(!column || *column == *wanted, wanted, "is another spelling of {}; keep one of the two",
@@ -263,7 +263,7 @@ void complete_column(const std::optional<std::string>& wanted, std::optional<std
   column = wanted;
 }
 
-/// ROLL gives the last domain what the others leave.
+/// Scales domain shares so that they sum to 1. (ROLL gives the last domain the remainder.)
 void complete_shares(DataArgs& data, Checker& check) {
   double sum = 0;
   for (const auto& [domain, share] : data.domain_interleave_probs) sum += share;
@@ -273,7 +273,7 @@ void complete_shares(DataArgs& data, Checker& check) {
                          check.key(data.domain_interleave_probs), sum));
 }
 
-/// As in transformers, max_steps wins.
+/// Decides the length of the run; max_steps wins over num_train_epochs, as in transformers.
 void complete_length(Config& config, Checker& check) {
   if (config.num_train_epochs && !check.is_set(config.max_steps)) config.max_steps.reset();
   check.require_given(config.max_steps || config.num_train_epochs, config.max_steps,
@@ -375,7 +375,7 @@ void complete(DpoConfig& config, Checker& check) {
   for (WorkerConfig* worker : {&config.sft_train, &config.reference}) complete_ulysses(*worker, check);
 }
 
-/// A question without a text before it is the whole prompt.
+/// A question without a text before it is the whole prompt, so question_key then fills `question`.
 void complete(DistillConfig& config, Checker& check) {
   complete_column(config.student_pretrain, config.pretrain, check);
   DataArgs& rows = config.sft_train.data_args;

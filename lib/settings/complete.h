@@ -1,4 +1,4 @@
-// Fills what follows from other keys. Completing a complete configuration changes nothing.
+// Fills keys that follow from others, for load_config(). Completing a complete configuration changes nothing.
 #pragma once
 
 #include "config/checker.h"
@@ -9,7 +9,7 @@
 namespace roll {
 
 void complete(Config& config, Checker& check);
-/// Fills the keys of models that judge; one without a folder may be left.
+/// Fills the folders of judging models from reward_pretrain, and max_new_tokens of a shared judge.
 void complete_judging_models(Config& config);
 void complete(SftConfig& config, Checker& check);
 void complete(DpoConfig& config, Checker& check);

@@ -1,4 +1,4 @@
-// The root configuration of `roll train`: ROLL's RLVR keys, each at the struct of its owner, inlined here at the top.
+// Root configuration of `roll train`: ROLL's RLVR keys. Each is declared by the struct that owns it and inlined here.
 #pragma once
 
 #include <algorithm>
@@ -22,11 +22,11 @@ namespace roll {
 
 struct Node;
 
-/// One reward domain, and the model of this program that judges in it, where the type asks for one.
+/// Reward of one domain, and its judging model if the reward type needs one.
 struct RewardWorkerConfig {
   RewardArgs reward;
   WorkerConfig model;
-  /// A judge that several domains share is at reward_model.
+  /// True if the domain uses the shared judge at reward_model.
   bool shares_model() const {
     const auto* judge = reward.type ? std::get_if<LlmJudgeArgs>(&*reward.type) : nullptr;
     return judge && judge->judge_model_type == JudgeModelType::kCluster;
@@ -40,7 +40,7 @@ struct TeacherConfig {
   WorkerConfig model{.duties = {.forwards = true}};
   std::optional<double> opd_kl_coef;
   std::vector<std::string> tag_included;
-  std::vector<std::string> domains;  // whose responses it teaches; empty: all. No key, see settings/distillation.h
+  std::vector<std::string> domains;  // domains that it teaches; empty: all. No key, see settings/distillation.h
   void fields(Keys& v);
 };
 
@@ -58,7 +58,7 @@ struct Config {
   TrackConfig track;
   std::optional<std::string> hostfile;
   std::map<std::string, std::string> system_envs;
-  FromEnv from_env;  // no key: which values are written as where they came from
+  FromEnv from_env;  // no key: values to write as their ${oc.env:NAME}
   int64_t rollout_batch_size = 128;
   int64_t prompt_length = 1024;
   std::optional<int64_t> response_length;  // filled when only sequence_length is set
@@ -101,45 +101,45 @@ struct Config {
   std::map<std::string, RewardWorkerConfig> rewards;
   WorkerConfig reward_model{.duties = {.samples = true, .has_data = true}};
 
-  /// Else it only samples (settings/rollout_only.h).
+  /// False for a run that only samples (settings/rollout_only.h).
   bool trains() const { return !rollout_only.value_or(false); }
   bool uses_critic() const { return trains() && experience.adv_estimator->needs_values; }
   bool distils() const { return trains() && experience.distils(); }
-  /// In tokens, of training and validation; once the lengths are filled in.
+  /// Longest sequence of training and validation, tokens; needs complete lengths.
   int64_t longest_sequence() const { return std::max(sequence_length.value_or(0), val_sequence_length.value_or(0)); }
-  /// The reference is only run where a KL to it is wanted; where teachers are, there is none.
+  /// True if a KL to the reference is wanted. Runs with teachers have no reference.
   bool uses_reference() const {
     return trains() && !distils() &&
            (enable_reference.value_or(false) || loss.use_kl_loss || experience.penalises_kl());
   }
-  /// Whether some of a step is sampled while the one before is trained on.
+  /// True for async rollout: some of a step is sampled while the previous step trains.
   bool samples_ahead() const { return trains() && async_generation_ratio > 0; }
-  /// Of the validation itself, beside its sets.
+  /// True if the validation has rows or environments besides its named sets.
   bool validates_rows() const { return !validation.data_args.file_name.empty() || agentic.validates(); }
   bool validates() const { return validates_rows() || !validation.sets.empty(); }
-  /// In environments rollout_batch_size counts trajectories.
+  /// Prompts of a step. In environments, rollout_batch_size counts trajectories instead.
   int64_t prompts_per_step() const {
     return agentic.is_used() ? rollout_batch_size / num_return_sequences_in_group : rollout_batch_size;
   }
-  /// Prompts of a domain that run beyond those that it lacks.
+  /// Extra prompts of a domain with a filter, in flight beyond the ones still missing.
   int64_t additional_prompts() const { return is_use_additional_prompts ? max_additional_running_prompts : 0; }
-  /// The most that a step samples at once.
+  /// The most prompts that a step samples at once.
   int64_t most_prompts() const {
     const auto drops = [](const auto& domain) {
       return domain.second.reward.query_filter_config.type != QueryFilter::kNone;
     };
     return prompts_per_step() + additional_prompts() * std::ranges::count_if(rewards, drops);
   }
-  /// Of the run. Until count_steps() knows those of num_train_epochs: 1.
+  /// Steps of the run; 1 until count_steps() has computed the steps of num_train_epochs.
   int64_t num_steps() const { return max_steps.value_or(1); }
   int64_t sequences_per_step() const { return prompts_per_step() * num_return_sequences_in_group; }
-  /// A prompt's responses that are sampled: those that are trained on, and where wanted a greedy one for its reward.
+  /// Responses sampled per prompt: the trained ones, and a greedy one if it gives the reward's baseline.
   int64_t samples_per_prompt() const {
     return num_return_sequences_in_group + (experience.adv_estimator->samples_baseline ? 1 : 0);
   }
 
-  /// ROLL's spellings of distillation: student_train and student_infer become actor_train and actor_infer, and a single
-  /// teacher one of several, by the name of "default". UserError: a role under both names.
+  /// Rewrites ROLL's spellings of distillation: student_train and student_infer become actor_train and actor_infer; a
+  /// single teacher becomes teacher.default. Adds rewards of played environments. UserError: a role has both names.
   static void rewrite(Node& tree, std::vector<std::string>& notes);
 
   void fields(Keys& v);

@@ -23,7 +23,8 @@ std::set<std::string> names_of_free_keys() {
   return names;
 }
 
-/// By the last part of the key, wherever it stands; a whole group where a group has that name.
+/// Returns the names of keys that may change. A name frees a key wherever it occurs in the path, so a group's name
+/// frees the whole group.
 const std::set<std::string>& free_keys() {
   static const std::set<std::string> kKeys = names_of_free_keys<Config, SftConfig, DpoConfig, DistillConfig>();
   return kKeys;

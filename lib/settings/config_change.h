@@ -1,4 +1,4 @@
-// What differs between the configuration that a checkpoint was made with and the one that goes on with it.
+// Finds the keys that differ between a checkpoint's configuration and the resuming run's.
 #pragma once
 
 #include <string>
@@ -8,14 +8,13 @@ namespace roll {
 
 struct ConfigChange {
   std::string key;     // "actor_train.training_args.learning_rate"
-  std::string before;  // as YAML's flow style shows it; "" where the key was not there
+  std::string before;  // YAML in flow style; "" if the key was absent
   std::string now;
 };
 
-/// Differences of two resolved_yaml() that change what is trained, in the order of the keys. Keys that only say where
-/// and how the same numbers come about, or what is shown and kept, may differ freely: folders, logging, saving,
-/// layouts, packing, batching, time limits; and how long the run goes on. UserError: `before` is no YAML
-/// ("origin:line: ...").
+/// Returns the differences of two resolved_yaml() that affect training, in key order. Skips keys that may change
+/// freely: folders, logging, saving, layouts, packing, batching, time limits and the length of the run. UserError:
+/// `before` is no YAML ("origin:line: ...").
 std::vector<ConfigChange> config_changes(const std::string& before, const std::string& origin, const std::string& now);
 
 }  // namespace roll

@@ -16,15 +16,14 @@ namespace roll {
 
 namespace {
 
-/// Something that a paper says, and which keys say it here.
+/// A property of an algorithm, and the keys that express it.
 struct Trait {
-  const char* name;  // as a noun
+  const char* name;  // noun phrase
   bool (*holds)(const AlgorithmSetting& s);
   std::string (*keys)(const AlgorithmSetting& s);
 };
 
-// ---- where advantages come from, and what is done with them: no algorithm is another's neighbour that differs in
-// these
+// ---- advantages and policy loss: distance() gives them the largest weights
 
 constexpr auto kGroup = NormType::kGroup, kBatch = NormType::kBatch;
 using Kind = ImportanceSampling;
@@ -88,7 +87,7 @@ constexpr Trait kSequenceRatio{
     [](const AlgorithmSetting& s) { return s.minimises("ppo") && s.samples(Kind::kSequence); }, policy_keys};
 constexpr Trait kGeometricMean{"the geometric mean of clipped token ratios",
                                [](const AlgorithmSetting& s) { return s.minimises("gmpo"); }, policy_keys};
-// At the policy that sampled, PPO's gradient is that of the likelihood.
+// At the policy that sampled, PPO's gradient is the plain policy gradient.
 constexpr Trait kPolicyGradient{"the policy gradient itself",
                                 [](const AlgorithmSetting& s) {
                                   return s.minimises("vanilla") ||
@@ -111,7 +110,7 @@ constexpr Trait kSquaredRatio{"a squared log-ratio of the whole response",
 constexpr Trait kSquaredRatioOfTokens{"a squared log-ratio of each token",
                                       [](const AlgorithmSetting& s) { return s.minimises("kimi15"); }, policy_keys};
 
-// ---- the rest
+// ---- other traits
 
 constexpr Trait kTokenMean{"the mean over all tokens",
                            [](const AlgorithmSetting& s) { return s.mode() == AggMode::kTokenMean; }, mode_keys};
@@ -282,7 +281,7 @@ constexpr Algorithm kAlgorithms[] = {
     {"Kimi k1.5 as in ROLL", "Kimi 2025, token by token", &kGroupMean, &kSquaredRatioOfTokens},
 };
 
-/// What may be added to any algorithm that does not have it anyway.
+/// Techniques that are reported in addition if the nearest algorithm does not include them.
 constexpr const Trait* kTechniques[] = {&kClipHigher,     &kDynamicSampling,   &kOverlongShaping,   &kOverlongFilter,
                                         &kDualClip,       &kKlInLoss,          &kKlInReward,        &kMonteCarloTargets,
                                         &kLengthAdaptive, &kPositiveExamples,  &kTruncatedSampling, &kEntropyBonus,
@@ -298,7 +297,8 @@ std::vector<const Trait*> missing_of(const Algorithm& algorithm, const Algorithm
   return missing;
 }
 
-/// Smaller is nearer: what is missing, first of all the advantages, then the policy loss; then whose paper says more.
+/// Distance for sorting: missing traits, with advantages weighted most and the policy loss next; ties go to the
+/// algorithm with more traits.
 std::pair<int64_t, int64_t> distance(const Algorithm& algorithm, const AlgorithmSetting& setting) {
   int64_t sum = 0;
   for (const Trait* trait : missing_of(algorithm, setting))
@@ -307,7 +307,7 @@ std::pair<int64_t, int64_t> distance(const Algorithm& algorithm, const Algorithm
   return {sum, -said};
 }
 
-/// "a, b and c".
+/// Returns "a, b and c".
 std::string listed(const std::vector<std::string>& parts) {
   if (parts.size() < 2) return fmt::format("{}", fmt::join(parts, ""));
   return fmt::format("{} and {}", fmt::join(parts.begin(), parts.end() - 1, ", "), parts.back());

@@ -1,4 +1,4 @@
-// What the configured loss divides by, in words: the sentence that decides whether two runs can be compared.
+// Describes the configured loss's normalisation in words, so that two runs can be compared.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace roll {
 
-/// "actor loss: token-mean, by all final_response_mask tokens of a 512-sequence update", and the critic's.
+/// Return "actor loss: token-mean, by all final_response_mask tokens of a 512-sequence update", and a critic's line.
 std::string describe_loss(const Config& config);
 std::string describe_loss(const SftConfig& config);
 std::string describe_loss(const DpoConfig& config);

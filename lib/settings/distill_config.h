@@ -1,6 +1,5 @@
-// The root configuration of `roll distill`: a student learns written answers, and at each of their tokens what a
-// teacher thinks likely, with ROLL's keys. What it shares with a fine-tuning is that of SftConfig, whose trained model
-// is student here.
+// Root configuration of `roll distill`, with ROLL's keys: a student learns written answers and, at each of their
+// tokens, the teacher's likely tokens. Shared keys come from SftConfig, whose trained model is `student` here.
 #pragma once
 
 #include "config/keys.h"

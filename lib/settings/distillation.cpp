@@ -21,7 +21,7 @@ bool is_override(const Node& node) {
   return node.place.line == 0;
 }
 
-/// `from` into `into`, key by key: what the command line says wins.
+/// Merges `from` into `into`, key by key; values of the command line win. UserError: the file has both names of a key.
 void merge(const Node& from, Node& into, const std::string& path, const std::string& other) {
   if (into.kind != Node::Kind::kMap || from.kind != Node::Kind::kMap) {
     if (!is_override(from) && !is_override(into) && into.kind != Node::Kind::kNull)
@@ -39,7 +39,7 @@ void merge(const Node& from, Node& into, const std::string& path, const std::str
   }
 }
 
-/// The key takes its other name.
+/// Renames a key, merging it if the new name exists; returns false if there is no `from`.
 bool rename(Node& tree, const char* from, const char* to) {
   const auto found = std::ranges::find(tree.map, from, &MapEntry::key);
   if (found == tree.map.end()) return false;
@@ -62,7 +62,7 @@ const std::set<std::string>& keys_of_a_teacher() {
   return kKeys;
 }
 
-/// {model_args: ...} -> {default: {model_args: ...}}.
+/// Rewrites {model_args: ...} to {default: {model_args: ...}}.
 void name_teacher(Node& teacher) {
   if (teacher.kind != Node::Kind::kMap) return;
   Node single{.kind = Node::Kind::kMap, .place = teacher.place};
@@ -121,7 +121,8 @@ void note_untaught(const Config& config, Checker& check) {
   }
 }
 
-/// Keys that would want a reference or an estimator beside the teachers.
+/// Rejects keys that want a reference or another pipeline beside the teachers. `flag`: the key that enables
+/// distillation.
 void check_others(const Config& config, const auto& flag, Checker& check) {
   const ExperienceConfig& experience = config.experience;
   const std::string why = fmt::format("the KL is that to the teachers, as {}; remove this", check.name(flag));

@@ -1,4 +1,4 @@
-// On-policy distillation (ROLL's OPD): its spellings, who teaches what, and whether a teacher can.
+// Completes and checks the keys of on-policy distillation (ROLL's OPD), for complete() and load_config().
 #pragma once
 
 #include <filesystem>
@@ -9,20 +9,21 @@
 
 namespace roll {
 
-/// Fills coefficients, models' folders and TeacherConfig::domains, and under is_pure_opd the estimator. Complains about
-/// what contradicts distillation, and tags that no domain has or that a teacher shares a domain for.
+/// Fills opd_kl_coef and TeacherConfig::domains of each teacher, and under is_pure_opd the estimator. Complains about
+/// keys that contradict distillation, tags without a domain, and teachers that name only some tags of a domain.
 void complete_distillation(Config& config, Checker& check);
 
-/// A model and the key that names it.
+/// Shape of a model, and the key that names its folder.
 struct NamedSpec {
   const std::optional<std::string>& name;
   const ModelSpec& spec;
 };
-/// The teacher knows all tokens of the learner, `who`, under the same ids; unless `offline` their tokenizers are read.
+/// Checks that the teacher has all tokens of the learner under the same ids. `who`: the learner's name in messages.
+/// Reads both tokenizers unless `offline`.
 void check_teacher(const NamedSpec& teacher, const NamedSpec& learner, const char* who, bool offline, Checker& check);
 
-/// Every token of the policy is the teacher's with the same id, or log-probs would be of other texts. UserError: one
-/// that is not; a folder without a tokenizer.
+/// Checks that every token of the policy has the same id in the teacher. UserError: a token differs, or a folder has no
+/// tokenizer.
 void check_same_tokens(const std::filesystem::path& policy, const std::filesystem::path& teacher);
 
 }  // namespace roll

@@ -1,5 +1,5 @@
-// The root configuration of `roll dpo`: direct preference optimisation, with ROLL's keys. What it shares with a
-// fine-tuning is that of SftConfig, whose trained model is actor_train here.
+// Root configuration of `roll dpo` (direct preference optimisation), with ROLL's keys. Shared keys come from SftConfig,
+// whose trained model is `actor_train` here.
 #pragma once
 
 #include "config/keys.h"

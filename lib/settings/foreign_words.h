@@ -1,4 +1,4 @@
-// What other trainers call the keys of a configuration, where one of their words stands in it.
+// Suggests roll's key for a word of another trainer, in messages about unknown keys and in `roll keys`.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace roll {
 
-/// foreign_word() with those of its keys that are among `paths`; where it speaks of the policy and the paths are a
-/// fine-tuning's, of sft_train. nullopt: nothing is left.
+/// Returns foreign_word() with only the keys that are among `paths`. Keys of actor_train become sft_train's if only
+/// that is among them. nullopt: the word is unknown, or none of its keys remains.
 std::optional<ForeignWord> word_among(const std::vector<std::string>& paths, const std::string& word);
 
-/// "here it is actor_train.training_args.learning_rate", or why there is none.
+/// Returns "here it is actor_train.training_args.learning_rate", or the reason if there is no counterpart.
 std::string text_of(const ForeignWord& word);
 
-/// "; here it is ..." for a configuration like `example`; "" where nobody has such a word.
+/// Returns "; here it is ..." for a configuration of `example`'s type; "" if no trainer has such a word.
 std::string foreign_advice_of(const AnyMember& example, const std::string& word);
 template <HasFields T>
 std::string foreign_advice(const std::string& word) {

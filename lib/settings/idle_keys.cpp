@@ -1,4 +1,4 @@
-// Keys that were set and that another key makes idle. Worth a word each: who sets one believes that it acts.
+// Notes keys that were set but that another key makes idle, because whoever sets a key believes that it acts.
 #include <map>
 
 #include "config/walk.h"
@@ -9,11 +9,11 @@ namespace roll {
 
 namespace {
 
-/// Notes the keys of a group whose rules say that they do not act. Values are compared with the defaults, so that a
-/// resolved configuration, which sets everything, is not full of notes.
+/// Notes the idle keys of a group, by the rules in its fields(). Ignores default values, so that a resolved
+/// configuration, which sets every key, gives few notes.
 class IdleKeys : public Keys {
  public:
-  /// `prefix`: of the group's keys.
+  /// `prefix`: path before the group's keys.
   IdleKeys(const AnyMember& group, std::string prefix, Checker& check) : prefix_(std::move(prefix)), check_(check) {
     group.type->example([&](void* plain) {
       walk({plain, *group.type}, WalkDepth::kAll, [&](const KeyInfo& info, const AnyMember& member) {
@@ -48,10 +48,10 @@ class IdleKeys : public Keys {
 void note_idle_keys(const Config& config, Checker& check) {
   for (const auto& [domain, worker] : config.rewards)
     IdleKeys(worker.reward, fmt::format("rewards.{}.", domain), check);
-  if (!config.trains()) return;  // settings/rollout_only.cpp has named them all
+  if (!config.trains()) return;  // settings/rollout_only.cpp notes them
   for (const auto& [name, teacher] : config.teacher) IdleKeys(teacher, fmt::format("teacher.{}.", name), check);
   IdleKeys keys(config, "", check);
-  // A critic that is described says enough.
+  // If an unused critic is configured, the note about it is enough.
   const bool acts = config.uses_critic() || check.is_set(config.critic);
   keys.only_if(config.reward_pretrain, acts, config.experience.adv_estimator);
 }

@@ -1,4 +1,4 @@
-// Models of this program that judge responses: reward models, which give a number, and judges, which write.
+// Lists the models of a run that judge responses: reward models return a number, judges write text.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ struct JudgingModel {
   std::string role;  // "rewards.math", "reward_model"
   std::vector<std::string> domains;
   const WorkerConfig* worker = nullptr;
-  const GeneratingArgs* generating_args = nullptr;  // of one that writes
-  std::vector<const LlmJudgeArgs*> judges = {};     // what each domain asks one that writes; else none
-  int64_t longest_sequence = 0;  // about: a sequence of the run, and what is written of it; as RoleSources'
+  const GeneratingArgs* generating_args = nullptr;  // judge only; nullptr: a reward model
+  std::vector<const LlmJudgeArgs*> judges = {};     // judge only: one per domain
+  int64_t longest_sequence = 0;                     // approximate, tokens: a sequence of the run and the judge's answer
 
   bool writes() const { return generating_args != nullptr; }
 };
 
-/// One for each domain whose reward needs its own, and one for all with judge_model_type: cluster. They point into
-/// `config`.
+/// Returns a model per domain whose reward needs its own, and a shared one if a domain has judge_model_type: cluster.
+/// The pointers are into `config`.
 std::vector<JudgingModel> judging_models(const Config& config);
 
 }  // namespace roll

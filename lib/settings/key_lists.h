@@ -1,4 +1,4 @@
-// All keys of a configuration.
+// Lists all keys of each command's configuration, for `roll keys`, `roll man`, completion and reports.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace roll {
 
-/// Of each command that runs a pipeline: "train", "sft", "dpo", "distill".
+/// Keys of a command that runs a pipeline: "train", "sft", "dpo", "distill".
 struct CommandKeys {
   std::string command;
   std::vector<SharedKey> keys;
 };
 std::vector<CommandKeys> keys_by_command();
-/// Of one of these.
+/// Returns the keys of one command; of "train" for an unknown name.
 std::vector<SharedKey> keys_of(const std::string& command);
-/// Of all, what they say alike once.
+/// Returns the keys of all commands; a key with the same entry in several appears once, with all its roles.
 std::vector<SharedKey> all_keys();
 
 }  // namespace roll

@@ -26,13 +26,13 @@ void place(CheckedConfig<Config>& result, const LoadOptions& options, Checker& c
   place_roles(result.config, num_devices > 0 ? num_devices : result.num_ranks);
 }
 
-/// What the models' memory is reckoned with: of one that is not here, the shape of a well-known one of its name.
+/// Returns the shape for memory estimates: the model's own, or the well-known one of its name if the model is absent.
 std::optional<ModelSpec> planned_spec(const std::optional<ModelSpec>& spec, const std::optional<std::string>& name) {
   const KnownShape* known = spec || !name ? nullptr : find_known_shape(*name);
   return known ? known->spec : spec;
 }
 
-/// Told at the keys that somebody set.
+/// Checks lengths against the model's positions; complains at the keys that were set.
 void check_lengths(const Config& config, const std::optional<ModelSpec>& spec, const std::string& role,
                    Checker& check) {
   if (!config.sequence_length || !config.val_sequence_length) return;
@@ -45,7 +45,7 @@ void check_lengths(const Config& config, const std::optional<ModelSpec>& spec, c
     check_length(config.val_sequence_length, val_length, spec, role, check);
 }
 
-/// A line for each class of ranks.
+/// Returns the memory estimates, a line per class of ranks.
 std::string memory_of(const Config& config, const RoleShapes& models) {
   const bool on_gpu = config.actor_train.device_mapping.has_value();
   const auto classes = rank_classes(config);
@@ -62,7 +62,7 @@ std::string memory_of(const Config& config, const RoleShapes& models) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-/// The reference or the teachers, whose shapes go to `shapes`.
+/// Checks the reference or the teachers; adds their shapes to `shapes`.
 template <class SpecOfRole>
 void check_references(const Config& config, const std::optional<ModelSpec>& policy, const SpecOfRole& spec_of_role,
                       bool offline, RoleShapes& shapes, Checker& check) {
@@ -79,7 +79,7 @@ void check_references(const Config& config, const std::optional<ModelSpec>& poli
   }
 }
 
-/// A line for each role that trains adapters.
+/// Returns a line per role that trains adapters.
 std::string adapters_text(const RoleShapes& models) {
   const auto text = [](const char* role, const ModelSpec& spec, const auto& parameters_of) {
     if (!spec.lora) return std::string();
@@ -102,7 +102,7 @@ std::string check_models(const Config& config, bool offline, std::optional<RoleS
   const int64_t longest = config.longest_sequence();
   const auto policy =
       spec_of(policy_name, written(policy_name, config.pretrain, check), FolderUse::kWrites, longest, offline, check);
-  // Of several notes on keys of one name only the first is shown.
+  // A role with the policy's model takes its shape, so that notes about the folder appear once.
   const auto spec_of_role = [&](const WorkerConfig& worker, const ModelName& source, FolderUse use) {
     const auto& name = worker.model_args.model_name_or_path;
     return name == policy_name ? policy : spec_of(name, written(name, source, check), use, longest, offline, check);
@@ -133,7 +133,7 @@ std::string check_models(const Config& config, bool offline, std::optional<RoleS
       models.emplace(kCriticRole, *planned);
   if (!planned_policy || !check.is_clean()) return kUnknownMemory;
   models.emplace(kPolicyRole, *planned_policy);
-  if (planned_policy->quantised)  // which ranks share in blocks
+  if (planned_policy->quantised)  // quantised weights are sharded in blocks
     for (const WorkerConfig* worker : {&config.actor_train, &config.actor_infer})
       check_model_layout(worker->strategy_args, *planned_policy, check);
   known = models;

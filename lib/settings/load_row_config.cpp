@@ -1,4 +1,4 @@
-// The configurations of pipelines that learn from rows: `roll sft`, `roll dpo`, `roll distill`.
+// Loads the configurations of `roll sft`, `roll dpo` and `roll distill`, which learn from rows.
 #include "config/writer.h"
 #include "settings/batch_plan.h"
 #include "settings/check_config_text.h"
@@ -22,7 +22,7 @@ LongestSequence longest_of(const SftConfig& config, Checker& check) {
   return {config.sequence_length, check.name(config.sequence_length)};
 }
 
-/// Of the trained role and one that helps it, on the ranks of the same devices.
+/// Places the trained role and its frozen helper, which must be on the same devices.
 template <class T>
 void place_pair(CheckedConfig<T>& result, WorkerConfig& trained, WorkerConfig& helper, const char* why,
                 const LoadOptions& options, Checker& check) {
@@ -34,7 +34,7 @@ void place_pair(CheckedConfig<T>& result, WorkerConfig& trained, WorkerConfig& h
   place_roles(roles, num_devices > 0 ? num_devices : result.num_ranks);
 }
 
-/// What holds of both roles. `unit`: what a micro-batch of the trained role cannot cut.
+/// Checks the keys of both roles. `unit`: sequences that a micro-batch of the trained role must not split.
 void check_pair(const SftConfig& config, const WorkerConfig& trained, const WorkerConfig& helper,
                 const LongestSequence& unit, bool offline, Checker& check) {
   check_layout(trained, check);
@@ -50,7 +50,7 @@ void check_pair(const SftConfig& config, const WorkerConfig& trained, const Work
   check_data(config, offline, check);
 }
 
-/// Of a role that learns from rows, or helps to. `source`: where its model is from, unless it says so itself.
+/// Checks a role's model and returns its shape. `source`: key of the default model folder.
 std::optional<ModelSpec> check_model(const SftConfig& config, const WorkerConfig& worker, const ModelName& source,
                                      FolderUse use, bool offline, Checker& check) {
   const auto& name = worker.model_args.model_name_or_path;

@@ -1,4 +1,4 @@
-// What loading the configuration of any pipeline is made of.
+// Steps that loading any pipeline's configuration shares, for load_config.cpp and load_row_config.cpp.
 #pragma once
 
 #include "base/file.h"
@@ -17,7 +17,8 @@
 
 namespace roll {
 
-/// The hosts of the flag or the key; none when there is no hostfile, or it plays no part.
+/// Returns the hosts of the flag or the key; empty if there is no hostfile or it does not apply. UserError: the flag's
+/// file is missing or wrong. A wrong file of the key becomes a complaint.
 template <class T>
 std::vector<Host> hosts_of(const CheckedConfig<T>& result, const LoadOptions& options, Checker& check) {
   std::vector<Host> hosts;
@@ -29,7 +30,8 @@ std::vector<Host> hosts_of(const CheckedConfig<T>& result, const LoadOptions& op
   return hosts;
 }
 
-/// The number of ranks, which must fit the devices that roles name (`mapping`: a key that names some) and the hosts.
+/// Sets the number of ranks, which must equal the devices that roles name (`mapping`: a key that names some) and fit
+/// the hosts' slots. UserError: the slots are too few.
 template <class T>
 void count_ranks(CheckedConfig<T>& result, int64_t num_devices, const std::optional<DeviceMapping>& mapping,
                  const LoadOptions& options, Checker& check) {
@@ -48,7 +50,7 @@ void count_ranks(CheckedConfig<T>& result, int64_t num_devices, const std::optio
                    result.hostfile, slots, result.num_ranks);
 }
 
-/// Some role's.
+/// Returns the device_mapping of some role that has one.
 inline const std::optional<DeviceMapping>& any_mapping(const std::vector<PlacedRole>& roles) {
   const auto named =
       std::ranges::find_if(roles, [](const auto& role) { return role.worker->device_mapping.has_value(); });
@@ -57,18 +59,18 @@ inline const std::optional<DeviceMapping>& any_mapping(const std::vector<PlacedR
 
 using ModelName = std::optional<std::string>;
 
-/// The key that somebody wrote: a role's own, or the one that it was filled from.
+/// Returns the key that the user wrote: `own` if it is set, else the `source` that it was filled from.
 const ModelName& written(const ModelName& own, const ModelName& source, const Checker& check);
 
-/// What a run with sequences of up to `longest` tokens computes of a role's model; nullopt when the folder is absent
-/// and that is accepted. `key`: what is complained of. Unless `offline`, the folder must hold what `use` needs.
+/// Returns a role's model shape for sequences of up to `longest` tokens; nullopt if the folder is absent and `offline`.
+/// `key`: named in complaints. Unless `offline`, the folder must hold what `use` needs.
 std::optional<ModelSpec> spec_of(const ModelName& name, const ModelName& key, FolderUse use, int64_t longest,
                                  bool offline, Checker& check);
 
-/// With the adapters that the worker trains, if it does. `spec`: null, the model is not known.
+/// Returns a model's shape with the adapters that the worker trains. `spec`: nullopt if the model is unknown.
 std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const WorkerConfig& worker, Checker& check);
 
-/// Behind its last position a model has learnt nothing, and rotary embeddings do not say so.
+/// Complains if `length` exceeds the model's positions; RoPE itself would compute any position.
 template <class M>
 void check_length(const M& member, int64_t length, const std::optional<ModelSpec>& spec, const std::string& role,
                   Checker& check) {
@@ -79,7 +81,7 @@ void check_length(const M& member, int64_t length, const std::optional<ModelSpec
                   length, spec->max_positions, role);
 }
 
-/// Loads, then gives the configuration, its places and the collector to `body`, which checks and completes.
+/// Loads and completes a configuration, calls body(result, check) for the remaining checks, and throws all complaints.
 template <class T, class F>
 CheckedConfig<T> load_checked(const std::string& yaml, const std::string& origin,
                               const std::vector<std::string>& overrides, F&& body) {

@@ -25,7 +25,7 @@ namespace roll {
 
 namespace {
 
-/// What the first of `tp` tensor ranks holds of a parameter; no other holds more.
+/// Returns the first tensor rank's shard of a parameter; no shard is larger.
 FlatParameter largest_part(const ParameterShape& parameter, int64_t tp) {
   return flat_shard(parameter, 0, tp);
 }
@@ -34,14 +34,14 @@ double numel_of_part(const ParameterShape& parameter, int64_t tp) {
   return static_cast<double>(largest_part(parameter, tp).numel);
 }
 
-/// Of a parameter that is not trained, `bytes` a number where it is not quantised.
+/// Returns the bytes of a frozen parameter; `bytes` per element, unless it is quantised.
 double frozen_bytes(const ParameterShape& parameter, int64_t tp, double bytes) {
   if (!parameter.quantised) return (parameter.is_wide ? std::max(bytes, 4.0) : bytes) * numel_of_part(parameter, tp);
   const std::vector<ParameterShape> stored = stored_shapes(parameter);
   return numel_of_part(stored[0], tp) + 4 * numel_of_part(stored[1], tp);
 }
 
-/// The stage of a role's model that lives on a rank.
+/// Pipeline stage of a role's model on a rank.
 struct OwnStage {
   StageSplit split{};
   int64_t index = 0;
@@ -55,7 +55,7 @@ struct OwnStage {
     std::ranges::copy_if(parameters, std::back_inserter(own), [this](const ParameterShape& p) { return has(p); });
     return own;
   }
-  /// Empty: all.
+  /// Layers of the stage; empty: all layers.
   std::vector<int64_t> layers() const {
     return split.num_stages() == 1 ? std::vector<int64_t>() : split.layers_of(index);
   }
@@ -67,7 +67,7 @@ OwnStage stage_on(int rank, const WorkerConfig& worker, const ModelSpec& spec) {
   return {std::get<StageSplit>(split), mesh_place(*place_of(rank, worker), mesh_shape(worker)).pp};
 }
 
-/// Of the weights without adapters; `is_dense`: of what they are quantised from.
+/// Returns the bytes of the policy's weights without adapters. `is_dense`: as if they were not quantised.
 double policy_bytes(const ModelSpec& spec, int64_t tp, double bytes, bool is_dense = false, int64_t ep = 1,
                     const OwnStage& stage = {}) {
   double all = 0;
@@ -80,11 +80,11 @@ double policy_bytes(const ModelSpec& spec, int64_t tp, double bytes, bool is_den
   return all;
 }
 
-/// Numbers of the layers' matrices.
+/// Returns the number of elements of the layers' matrices.
 double layer_numel(const ModelSpec& spec, int64_t tp) {
   double numel = 0;
   const auto parameters = backbone_parameters(spec);
-  for (const auto& parameter : std::span(parameters).subspan(1))  // the embedding is the first
+  for (const auto& parameter : std::span(parameters).subspan(1))  // the first one is the embedding
     if (!parameter.is_adapter && parameter.shape.size() == 2) numel += numel_of_part(parameter, tp);
   return numel;
 }
@@ -93,13 +93,13 @@ int64_t tensor_ranks(const WorkerConfig& worker) {
   return worker.strategy_args.strategy_config.tensor_parallel();
 }
 
-/// What an update that gathers layers does without: weights, of which two layers are here at a time, and gradients, of
-/// one.
+/// Subtracts the memory that gathering layers saves in an update: at a time, only two layers' weights and one layer's
+/// gradients are whole.
 void take_away_layers(MemoryEstimate& memory, const WorkerConfig& worker, const std::vector<ParameterShape>& parameters,
                       double bytes) {
   const auto holders = static_cast<double>(worker.ranks.size()) / static_cast<double>(tensor_ranks(worker));
   if (!worker.gathers_layers()) return;
-  std::map<int64_t, double> layers;  // numbers of those that are recomputed; the others wait for their backward
+  std::map<int64_t, double> layers;  // elements of recomputed layers; others stay whole until their backward
   for (const ParameterShape& parameter : parameters) {
     const FlatParameter own = largest_part(parameter, tensor_ranks(worker));
     const int64_t layer = layer_number(parameter.name);
@@ -120,7 +120,7 @@ void take_away_layers(MemoryEstimate& memory, const WorkerConfig& worker, const 
 void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::vector<ParameterShape>& parameters,
                  at::ScalarType dtype) {
   const auto bytes = static_cast<double>(c10::elementSize(dtype));
-  const bool has_adapters = std::ranges::any_of(parameters, &ParameterShape::is_adapter);  // float32
+  const bool has_adapters = std::ranges::any_of(parameters, &ParameterShape::is_adapter);  // adapters are float32
   const double master = has_adapters ? 0 : dtype == at::kBFloat16 ? 2 : dtype == at::kHalf ? 4 : 0;
   const int64_t tp = tensor_ranks(worker);
   const bool shares = worker.strategy_args.strategy_config.use_distributed_optimizer;
@@ -131,7 +131,7 @@ void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::
     std::vector<FlatParameter> parameters;
     int64_t numel = 0;
   };
-  Trained of_all, of_experts;  // held by all, and by those with the same experts
+  Trained of_all, of_experts;  // sharded over all ranks; over ranks with the same experts
   for (const auto& parameter : held_by(parameters, 0, ep)) {
     FlatParameter own = largest_part(parameter, tp);
     if (pp > 1 && parameter.is_at_both_ends) own.copies *= 2;
@@ -156,7 +156,7 @@ void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::
   take_away_layers(memory, worker, parameters, bytes);
 }
 
-/// Of micro-batches, of training or of log-probs and values.
+/// Returns the activation rule of a role's largest micro-batch, in training or in a forward pass.
 ActivationRule rule_of(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, bool on_gpu,
                        bool trains) {
   const StrategyConfig& layout = worker.strategy_args.strategy_config;
@@ -197,7 +197,7 @@ double kv_bytes(const Config& config, const ModelSpec& spec, double bytes) {
   const auto running = static_cast<double>(std::min(sequences, config.max_running_requests));
   const int64_t length = config.sequence_length.value_or(0);
   const LayerCost cost = cost_of(spec.layers(), tp);
-  double states = 0;  // of a sequence
+  double states = 0;  // per sequence
   if (cost.states > 0) {
     const int64_t page =
         cost.page_tokens(config.actor_infer.strategy_args.strategy_config.block_size, static_cast<int64_t>(bytes));
@@ -207,13 +207,13 @@ double kv_bytes(const Config& config, const ModelSpec& spec, double bytes) {
   return running * (static_cast<double>(length) * bytes * static_cast<double>(cost.cached) + states);
 }
 
-/// Whether the models of both are one folder's, of which either may have adapters.
+/// Returns true if both models have the same base folder; either may have adapters.
 bool have_one_base(const WorkerConfig& a, const WorkerConfig& b) {
   const auto &one = a.model_args.model_name_or_path, &other = b.model_args.model_name_or_path;
   return one == other || (one && other && base_folder(*one) == base_folder(*other));
 }
 
-/// Whether the critic has adapters beside the actor's base (step/roles.cpp).
+/// Returns true if the critic trains adapters on the actor's base (step/roles.cpp).
 bool is_on_policy_base(const Config& config, const ModelSpec& policy, const ModelSpec& its) {
   const WorkerConfig &critic = config.critic, &actor = config.actor_train;
   return policy.lora && its.lora && policy.quantised == its.quantised && critic.ranks == actor.ranks &&
@@ -221,14 +221,14 @@ bool is_on_policy_base(const Config& config, const ModelSpec& policy, const Mode
          have_one_base(critic, actor);
 }
 
-/// Whether a reference is the actor without its adapters (step/roles.cpp).
+/// Returns true if the reference is the actor without its adapters (step/roles.cpp).
 bool is_policy_base(const WorkerConfig& reference, const ModelSpec& its, const WorkerConfig& actor,
                     const ModelSpec& policy) {
   return policy.lora && !its.lora && reference.ranks == actor.ranks && mesh_shape(reference) == mesh_shape(actor) &&
          reference.model_args.dtype == actor.model_args.dtype && have_one_base(reference, actor);
 }
 
-/// Whether a judge or reward model has the actor's frozen base (Roles::base_for).
+/// Returns true if the judging model shares the actor's frozen base (Roles::base_for).
 bool is_on_policy_base(const Config& config, const ModelSpec& policy, const JudgingModel& judge, const ModelSpec& spec,
                        at::DeviceType device) {
   const WorkerConfig& actor = config.actor_train;
@@ -252,20 +252,20 @@ double judging_bytes(const Config& config, const ModelSpec& policy, const Judgin
   return all;
 }
 
-/// It has the dtype of the trainer.
+/// Adds the sampler, which has the trainer's dtype.
 void add_sampler(MemoryEstimate& memory, const Config& config, const ModelSpec& spec, bool on_gpu, int rank) {
   const auto bytes =
       static_cast<double>(bytes_per_number(config.actor_train.model_args, on_gpu ? at::kCUDA : at::kCPU));
   const int64_t tp = tensor_ranks(config.actor_infer);
   if (!config.trains() || !shares_weights(config, rank)) memory.weights += policy_bytes(spec, tp, bytes);
-  // On the CPU it reads a copy of its own, in another order.
+  // CPU sampling reads a repacked copy of the weights.
   const double packed = config.actor_infer.model_args.reads_int8() ? 1 : bytes;
   if (!on_gpu) memory.weights += policy_bytes(spec, tp, packed, /*is_dense=*/true);
   if (on_gpu && spec.lora) memory.merged = bytes * layer_numel(spec, tp);
   memory.kv_cache = kv_bytes(config, spec, bytes);
 }
 
-/// The models of one rank, role by role.
+/// Adds up the memory of one rank, role by role.
 class RankMemory {
  public:
   RankMemory(const Config& config, const RoleShapes& models, bool on_gpu, int rank)

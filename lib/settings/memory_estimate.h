@@ -1,4 +1,4 @@
-// About how much memory a rank needs, before anything is loaded.
+// Estimates how much memory a rank needs, before any weights are loaded.
 #pragma once
 
 #include <algorithm>
@@ -14,36 +14,35 @@
 
 namespace roll {
 
-inline constexpr double kProgramOnCpu = 0.15e9;  // with LibTorch: measured, 0.1 to 0.25
+inline constexpr double kProgramOnCpu = 0.15e9;  // bytes, with LibTorch; 0.1 to 0.25 GB measured
 
-/// Bytes of one rank, all roles that live there together. Weights, gradients and optimizer are what is allocated;
-/// activations are those of micro-batches as full as they may be, of which every token has a label, right to ten
-/// percent. Allocator slack and the framework itself (about 1 GB on a GPU) come on top.
+/// Memory of one rank in bytes, over all its roles. Weights, gradients and optimizer are as allocated; activations are
+/// those of the fullest micro-batches, all tokens labelled, within ten percent. Allocator slack and the framework
+/// itself (about 1 GB on a GPU) come on top.
 struct MemoryEstimate {
-  double weights =
-      0;  // policy, critic, reference or teachers, judges, and the sampler's own where it cannot read the trainer's
+  double weights = 0;      // all models; includes the sampler's copy if it cannot share the trainer's tensors
   double gradients = 0;    // policy and critic, float32
-  double optimizer = 0;    // Adam's two moments, and what makes float32 masters of 16-bit weights
-  double activations = 0;  // of the largest micro-batch, of training or of a forward pass
-  double kv_cache = 0;     // of max_running_requests sequences at full length; a GPU without so much room makes do
-  double merged = 0;       // of a GPU's sampler, which adds adapters to a copy of the layers' weights
-  double put_away = 0;     // of the first three, what `offload` moves to host memory while a GPU samples
-  double gathered = 0;     // of weights, what an update has not where it gathers layers
-  double visiting = 0;     // the largest reference that waits in host memory, during its forward, and what that takes
-  double checkpoint = 0;   // on the host: optimizer state, and on a role's first rank the whole model
+  double optimizer = 0;    // Adam's moments, and extra bytes for float32 master weights
+  double activations = 0;  // largest micro-batch, in training or a forward pass
+  double kv_cache = 0;     // max_running_requests full-length sequences; a GPU uses less if memory is short
+  double merged = 0;       // GPU sampler's copy of the layers with adapters merged in
+  double put_away = 0;     // part of the first three that `offload` moves to the host during sampling
+  double gathered = 0;     // part of `weights` that is absent in updates that gather layers (ZeRO-3)
+  double visiting = 0;     // under `offload`: largest reference, weights and activations of its forward
+  double checkpoint = 0;   // host copy: optimizer state; on a role's first rank also its trained weights
 
-  /// Of the device, by what it does.
+  /// Device memory, bytes, while training or sampling.
   double training() const { return weights - gathered + gradients + optimizer + std::max(activations, visiting); }
   double sampling() const { return weights + gradients + optimizer - put_away + merged + kv_cache; }
   double total() const { return std::max(training(), sampling()); }
-  /// Of the host, where the rank computes on the CPU: a checkpoint is copied beside everything else.
+  /// Host memory, bytes, of a rank that computes on the CPU; includes the copy of a checkpoint.
   double on_cpu() const { return total() + checkpoint + kProgramOnCpu; }
 };
 
-/// `on_gpu` decides the numbers of models whose dtype is not set.
+/// Returns the memory estimate of `rank`. `on_gpu`: also selects the dtype of models without one.
 MemoryEstimate estimate_memory(const Config& config, const RoleShapes& models, bool on_gpu, int rank);
 
-/// "weights 15.2 GB + gradients ... = 96.1 GB".
+/// Returns "weights 15.2 + gradients ... = 96.1 GB".
 std::string memory_text(const MemoryEstimate& memory);
 
 }  // namespace roll

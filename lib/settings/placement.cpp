@@ -15,7 +15,7 @@ namespace roll {
 
 namespace {
 
-/// Places of `mapping`'s devices among `devices`.
+/// Returns the ranks of `mapping`'s devices: their indices in `devices`, ascending.
 std::vector<int> ranks_of(const DeviceMapping& mapping, const std::vector<int64_t>& devices) {
   std::vector<int> ranks;
   for (const int64_t device : mapping.devices)
@@ -24,7 +24,7 @@ std::vector<int> ranks_of(const DeviceMapping& mapping, const std::vector<int64_
   return ranks;
 }
 
-/// Of a worker's rank at that place: " (stage 1 of 4)", or nothing.
+/// Returns " (stage 1 of 4)" for the worker's rank at index `place`; "" without a pipeline.
 std::string stage_text(const WorkerConfig& worker, int64_t place) {
   const MeshShape shape = mesh_shape(worker);
   return shape.pp == 1 ? "" : fmt::format(" (stage {} of {})", mesh_place(place, shape).pp + 1, shape.pp);

@@ -1,5 +1,5 @@
-// On which ranks each role lives. A rank is a process with one device: rank r has the r-th of all devices that some
-// role names, so devices that are numbered with holes, or from 8 on, make no ranks without work.
+// Decides on which ranks each role lives. A rank is a process with one device: rank r has the r-th of all devices that
+// roles name, so gaps in the numbering make no idle ranks.
 #pragma once
 
 #include <cstdint>
@@ -12,65 +12,66 @@
 
 namespace roll {
 
-/// A role that has a model, by the name of its key: "actor_train", "rewards.llm_judge".
+/// A role with a model, by its key: "actor_train", "rewards.llm_judge".
 template <class Worker>
 struct Placed {
   std::string name;
   Worker* worker;
 };
 using PlacedRole = Placed<WorkerConfig>;
-/// Those that the configuration uses; they point into it.
+/// Return the roles that the configuration uses; the pointers are into it.
 std::vector<PlacedRole> placed_roles(Config& config);
 std::vector<Placed<const WorkerConfig>> placed_roles(const Config& config);
 
-/// Those that train, or compute what training needs: actor_train, then reference_roles(), then critic.
+/// Return the roles that train or compute log-probs or values: actor_train, then reference_roles(), then critic.
 std::vector<PlacedRole> learning_roles(Config& config);
 std::vector<Placed<const WorkerConfig>> learning_roles(const Config& config);
 
-/// The frozen models whose log-probs a step wants: the reference, or the teachers, "teacher" a single one.
+/// Returns the frozen models whose log-probs a step needs: the reference, or the teachers ("teacher" for a single one).
 std::vector<Placed<const WorkerConfig>> reference_roles(const Config& config);
 
-/// All devices that these roles name, ascending; empty: none names any.
+/// Returns all devices that the roles name, ascending; empty if none names any.
 std::vector<int64_t> devices_of(const std::vector<PlacedRole>& roles);
 
-/// The layout that a worker's strategy asks for.
+/// Returns the parallel layout of a worker's strategy.
 MeshShape mesh_shape(const WorkerConfig& worker);
 
-/// Which of the role's ranks that one is; nothing where the role does not live there.
+/// Returns the index of `rank` in worker.ranks; nullopt if the role does not live there.
 std::optional<int64_t> place_of(int rank, const WorkerConfig& worker);
 
-/// 0, 1, ... num_ranks - 1.
+/// Returns 0, 1, ... num_ranks - 1.
 std::vector<int> all_ranks(int64_t num_ranks);
 
-/// Fills WorkerConfig::ranks of all roles for a run of `num_ranks`: those of device_mapping; without one those of
-/// actor_train, and actor_train without one lives on all.
+/// Fills WorkerConfig::ranks of all roles: the ranks of device_mapping, or those of actor_train, which by default lives
+/// on all `num_ranks`.
 void place_roles(Config& config, int64_t num_ranks);
 
-/// Of these roles alone, of which the first lives on all where it names no devices, and the others then where it lives.
+/// Fills WorkerConfig::ranks of these roles only. A role without device_mapping lives where the first one does; the
+/// first lives on all ranks by default.
 void place_roles(const std::vector<PlacedRole>& roles, int64_t num_ranks);
 
-/// Whether the sampler of a rank reads the trainer's tensors: the ranks with which it shares a model train as well, and
-/// share one there in the same way.
+/// Returns true if the rank's sampler reads the trainer's tensors: the ranks that share a sampler model also train, and
+/// form one tensor-parallel group there.
 bool shares_weights(const Config& config, int rank);
-/// Whether all of the sampler's ranks do: no weights move then.
+/// Returns true if all sampler ranks read the trainer's tensors, so that weight sync moves nothing.
 bool shares_weights(const Config& config);
 
-/// The ranks that work on a step while others sample the next one: where sampling runs ahead, those of the roles that
-/// train or compute log-probs and values; else all. Ascending.
+/// Returns the ranks that work on a step's responses, ascending: with async rollout those of learning_roles(), else of
+/// all roles.
 std::vector<int> learner_ranks(const Config& config);
 
-/// Those that hold a model that is trained. Ascending.
+/// Returns the ranks that hold a trained model, ascending.
 std::vector<int> training_ranks(const Config& config);
 
-/// Ranks on which the same roles live, and the same stages of them.
+/// Ranks that hold the same roles and the same pipeline stages.
 struct RankClass {
   std::vector<int> ranks;
   std::vector<std::string> roles;
 };
-/// By their first ranks.
+/// Returns the rank classes, ordered by first rank.
 std::vector<RankClass> rank_classes(const Config& config);
 
-/// "ranks 0 to 3: actor_train, reference", a line for each class; empty where there is but one.
+/// Returns "ranks 0 to 3: actor_train, reference", a line per class; empty if there is only one class.
 std::string placement_text(const Config& config);
 
 }  // namespace roll

@@ -1,5 +1,4 @@
-// Data rows against the rewards of their domains: what a reward needs and a row lacks is known before any model is
-// opened.
+// Checks data rows against the rewards of their domains, so that missing columns are found before a model is opened.
 #pragma once
 
 #include <map>
@@ -15,19 +14,19 @@
 
 namespace roll {
 
-/// By domain. Made to check rows with, not prepared to score.
+/// Rewards by domain, made for checking rows; not prepared to score.
 using DomainRules = std::map<std::string, std::unique_ptr<RewardFunction>>;
 
-/// UserError as make_reward().
+/// Makes the rewards of all domains. UserError: as for make_reward().
 DomainRules rules_of(const Config& config);
 
-/// Whether rewards can judge rows that come in parts.
+/// Checks that rewards can judge rows, which are added in batches.
 class RewardRowCheck {
  public:
-  /// `rules` must outlive it.
+  /// `rules` must outlive the object.
   explicit RewardRowCheck(const DomainRules& rules) : rules_(rules) {}
   void add(std::span<const Row> rows);
-  /// UserError, of all rows that were added: see check_reward_rows().
+  /// UserError: a row that was added cannot be judged; as for check_reward_rows().
   void throw_if_any() const;
 
  private:
@@ -36,8 +35,8 @@ class RewardRowCheck {
   Origins others_;
 };
 
-/// UserError "file:line: column = value: rule; remedy" of the first row that its domain's reward could not judge, and
-/// how many of `rows` there are. Rows have their domains; those of a domain that is not in `rules` are not looked at.
+/// Checks that each row's reward can judge it; skips rows whose domain is not in `rules`. UserError: some row cannot be
+/// judged; the message is "file:line: column = value: rule; remedy" for the first, and the number of others.
 void check_reward_rows(std::span<const Row> rows, const DomainRules& rules);
 
 }  // namespace roll

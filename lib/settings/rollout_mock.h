@@ -1,4 +1,4 @@
-// ROLL's own spelling of "write the rollouts" and "replay them".
+// ROLL's rollout_mock keys, another spelling of rollout_dump_dir and rollout_replay.
 #pragma once
 
 #include <array>

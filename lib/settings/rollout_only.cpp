@@ -13,14 +13,14 @@ namespace {
 
 using VisitAddress = std::function<void(const Address& member)>;
 
-/// Calls f(member) for the keys of a struct, of a group only for the group.
+/// Calls f(member) for each key of a struct; a group counts as one key.
 void for_each_key(const AnyMember& group, const VisitAddress& f) {
   walk(group, WalkDepth::kTop, [&](const KeyInfo&, const AnyMember& member) {
     if (member.type) f(member);
   });
 }
 
-/// Those that are about training and are not actor_train's.
+/// Calls f for the training keys outside actor_train.
 void for_each_training_key(Config& config, const VisitAddress& f) {
   for_each_key(config.loss, f), for_each_key(config.experience, f);
   f(config.reference), f(config.teacher), f(config.critic), f(config.ppo_epochs), f(config.max_grad_norm);
@@ -28,7 +28,7 @@ void for_each_training_key(Config& config, const VisitAddress& f) {
   f(config.opd_kl_coef), f(config.max_nonfinite_updates);
 }
 
-/// All that a run that trains nothing does not read.
+/// Calls f for all keys that a run without training ignores.
 void for_each_idle_key(Config& config, const VisitAddress& f) {
   for_each_training_key(config, f);
   for_each_key(config.actor_train.policy, f);
@@ -37,7 +37,7 @@ void for_each_idle_key(Config& config, const VisitAddress& f) {
   f(config.validation), f(config.agentic.val_env_manager), f(config.eval_steps);
 }
 
-/// Whether there is no role but the sampler, and no word of another.
+/// Returns true if the sampler is the only role and no training key is set; complains if only actor_train is missing.
 bool is_sampling_alone(Config& config, Checker& check) {
   if (!config.agentic.is_used() || check.is_set(config.actor_train) || !check.is_set(config.actor_infer)) return false;
   bool is_alone = true;
@@ -59,7 +59,7 @@ void note_idle(Config& config, Checker& check) {
   constexpr size_t kShown = 8;
   std::vector<std::string> idle;
   for_each_idle_key(config, [&](const Address& member) {
-    // One of the estimators has a greedy response sampled to each prompt.
+    // An estimator with samples_baseline acts: it makes the sampler draw a greedy response per prompt.
     const auto& estimator = config.experience.adv_estimator;
     const bool acts = estimator->samples_baseline && member == Address(estimator);
     if (!acts && check.is_set(member)) idle.push_back(check.key(member));
@@ -84,7 +84,7 @@ void place_policy_at_sampler(Config& config, Checker& check) {
   check.require(!config.rollout_replay, config.rollout_replay, "is what is trained on, and {}; remove one of the two",
                 check.name(config.rollout_only));
   WorkerConfig &policy = config.actor_train, &sampler = config.actor_infer;
-  // Else the trainer's numbers, in which its first step samples.
+  // The policy takes the sampler's dtype; otherwise the trainer's dtype holds, in which its first step samples.
   if (!check.is_set(policy) && !sampler.model_args.reads_int8()) policy.model_args.dtype = sampler.model_args.dtype;
   if (!sampler.device_mapping) sampler.device_mapping = policy.device_mapping;
   policy.device_mapping = sampler.device_mapping;

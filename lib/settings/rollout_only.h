@@ -1,5 +1,5 @@
-// Runs that sample, score and keep rollouts, and train nothing, as ROLL's AgenticRolloutPipeline: the policy lives
-// where it is sampled from, and there is no other role of training.
+// Completes runs that sample, score and keep rollouts but train nothing, like ROLL's AgenticRolloutPipeline. The policy
+// lives on the sampler's ranks, and there are no other training roles.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace roll {
 
-/// Fills rollout_only: true where environments and actor_infer are described, and nothing of training is. Complains of
-/// a key of training where all but actor_train is described; notes what a run that trains nothing does not read.
+/// Fills rollout_only: true if environments and actor_infer are described and no training key is set. Complains about a
+/// training key if actor_train alone is missing. Notes keys that a run without training ignores.
 void complete_rollout_only(Config& config, Checker& check);
 
-/// Where nothing is trained: gives the policy the devices and tensor ranks of actor_infer, once these are complete.
+/// If nothing is trained, gives the policy the devices and tensor-parallel size of actor_infer, which must be complete.
 void place_policy_at_sampler(Config& config, Checker& check);
 
-/// UserError: `config`, which was read from `file`, trains nothing, and `command` is about training.
+/// Checks that `config`, read from `file`, trains. UserError: it only samples, but `command` needs training.
 void require_training(const Config& config, const std::string& file, const std::string& command);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// ROLL's spelling of routing_replay, which each role has for itself.
+// ROLL's router_replay keys of a role, another spelling of routing_replay.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace roll {
 
-/// R3: experts as the sampler's routers chose them (rollout routing replay).
+/// R3 (rollout routing replay): training uses the experts that the sampler's routers chose.
 enum class RouterReplayMode { kDisable, kR3 };
 constexpr auto names_of(RouterReplayMode) {
   return std::to_array<Named<RouterReplayMode>>(

@@ -1,4 +1,4 @@
-// The root configuration of `roll sft`: supervised fine-tuning with the same trainer.
+// Root configuration of `roll sft` (supervised fine-tuning); base of DpoConfig and DistillConfig.
 #pragma once
 
 #include "config/keys.h"
@@ -23,7 +23,7 @@ struct SftConfig {
   int64_t max_nonfinite_updates = 3;
   std::optional<std::string> hostfile;
   std::map<std::string, std::string> system_envs;
-  FromEnv from_env;  // no key: which values are written as where they came from
+  FromEnv from_env;  // no key: values to write as their ${oc.env:NAME}
   std::optional<std::string> pretrain;
   int64_t sequence_length = 1024;
   double max_grad_norm = 1;
@@ -44,7 +44,7 @@ struct SftConfig {
   }
 
  protected:
-  /// All but models, data and loss.
+  /// Declares all keys but models, data and loss.
   void run_fields(Keys& v) {
     v("exp_name", exp_name, "name of the run", may_change());
     v("seed", seed, "names all random numbers", at_least(0));

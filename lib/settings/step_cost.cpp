@@ -11,7 +11,7 @@ namespace roll {
 
 namespace {
 
-/// A forward pass over all sequences of the step.
+/// Returns the FLOPs of a forward pass over all sequences of the step.
 double forward_of_step(const Config& config, const ModelSpec& spec, bool with_lm_head) {
   const int64_t rows = with_lm_head ? config.response_length.value_or(0) : 0;
   return static_cast<double>(config.sequences_per_step() * most_contexts(config)) *

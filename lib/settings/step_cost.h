@@ -1,4 +1,4 @@
-// What a step computes at most, before anything is loaded.
+// Estimates the FLOPs of a training step, before anything is loaded.
 #pragma once
 
 #include <string>
@@ -7,20 +7,20 @@
 
 namespace roll {
 
-/// Floating-point operations (a multiply-add is two) of all ranks together, were every sequence as long as it may be.
-/// Judging models are left out.
+/// Floating-point operations (a multiply-add is two) of all ranks together if every sequence has full length, without
+/// judging models.
 struct StepCost {
-  double tokens = 0;    // of prompts and responses
-  double sampling = 0;  // each prompt for itself; samples of a prompt share it, so it is less
-  double forwards = 0;  // old, reference and teachers' log-probs, values
-  double training = 0;  // forward, twice that backward, and what recomputation adds
+  double tokens = 0;    // prompts and responses
+  double sampling = 0;  // upper bound: ignores prefix sharing
+  double forwards = 0;  // log-probs (old, reference, teachers) and values
+  double training = 0;  // forward, backward (twice that) and recomputation
 
   double total() const { return sampling + forwards + training; }
 };
 
 StepCost step_cost(const Config& config, const RoleShapes& models);
 
-/// "a step of full length: 786432 tokens, 1.23 PFLOP (sampling 0.30, ...)".
+/// Returns "a step of full length: 786432 tokens, 1.23 PFLOP (sampling 0.30, ...)".
 std::string cost_text(const StepCost& cost);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// Keys of a role's optimizer, by HF's names.
+// Keys of a role's optimizer and batch sizes, with Hugging Face's names.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A named set of validation rows, beside the validation's own (`validation.sets`).
+// Keys of a named validation set (`validation.sets`), beside the validation's own rows.
 #pragma once
 
 #include "config/keys.h"
@@ -7,7 +7,7 @@
 
 namespace roll {
 
-/// What a set does not say is the validation's.
+/// Rows and sampling of a set; unset keys are inherited from the validation.
 struct ValidationSet {
   DataArgs data_args;
   GeneratingArgs generating_args;

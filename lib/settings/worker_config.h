@@ -1,4 +1,4 @@
-// One role of a run: which model, how it is trained or sampled from, and where.
+// Configuration of one role (actor_train, critic, ...): its model, training, sampling and devices.
 #pragma once
 
 #include <algorithm>
@@ -20,20 +20,19 @@
 
 namespace roll {
 
-/// What a role does, and so which of a worker's keys it reads; the others mean nothing there and are noted.
+/// Tasks of a role, which decide the worker keys that it reads; other keys are noted as ignored.
 struct Duties {
   bool has_model = true;
   bool trains = false;
-  bool is_policy = false;  // the policy loss
-  bool forwards = false;   // log-probs or values of whole sequences
+  bool is_policy = false;  // has the policy loss
+  bool forwards = false;   // computes log-probs or values of whole sequences
   bool samples = false;
   bool has_data = false;
   bool has_sets = false;
-  bool routes = false;  // its experts are recorded or replayed
-  bool leads = false;   // settles for all roles what must be the same everywhere
+  bool routes = false;  // records or replays chosen experts
+  bool leads = false;   // sets backend_timeout for all roles
 };
 
-/// One role: which model, how it is trained or sampled from, and where.
 struct WorkerConfig {
   using VariesByPlace = void;
   Duties duties;
@@ -43,7 +42,7 @@ struct WorkerConfig {
   GeneratingArgs generating_args;
   StrategyArgs strategy_args;
   std::optional<DeviceMapping> device_mapping;
-  std::vector<int> ranks{0};  // where it lives, ascending: no key, see placement.h
+  std::vector<int> ranks{0};  // ascending; no key, see placement.h
   std::optional<int64_t> num_gpus_per_worker;
   int64_t infer_batch_size = 16;
   double backend_timeout = 30;
@@ -55,7 +54,7 @@ struct WorkerConfig {
   RouterReplay router_replay;
   std::map<std::string, ValidationSet> sets;
 
-  /// Whether backward recomputes activations: by Megatron's keys under megatron_*, else gradient checkpointing.
+  /// True if backward recomputes activations: by Megatron's keys under megatron_*, else by gradient checkpointing.
   bool recomputes() const {
     const StrategyConfig& strategy = strategy_args.strategy_config;
     if (strategy.recompute_granularity || strategy.moe_layer_recompute) return true;
@@ -65,7 +64,7 @@ struct WorkerConfig {
     return recomputes() ? strategy_args.strategy_config.recomputation() : Recomputation{};
   }
 
-  /// Whether an update gathers each layer when it is computed (optim/gathered_layers.h).
+  /// True if the keys ask for gathering each layer when it is computed, as ZeRO-3 does (optim/gathered_layers.h).
   bool wants_gathered_layers() const {
     return strategy_args.strategy_config.reshard_after_forward.value_or(strategy_args.strategy_name ==
                                                                         Strategy::kFsdp2Train);
@@ -76,11 +75,11 @@ struct WorkerConfig {
            layout.expert_parallel() == 1 && !model_args.trains_adapters();
   }
 
-  /// Of its ranks those that work on different sequences: the rest share sequences and weights.
+  /// Data-parallel size: the number of rank groups with different sequences.
   int64_t data_ranks() const {
     return std::max<int64_t>(1, std::ssize(ranks) / strategy_args.strategy_config.model_ranks());
   }
-  /// Sequences of a mini-batch (one update), of all ranks and of each data-parallel one.
+  /// Sequences of a mini-batch (one update), over all ranks or per data-parallel rank.
   int64_t mini_batch() const {
     const TrainingArgs& args = training_args;
     const int64_t of_rank = args.per_device_train_batch_size * args.gradient_accumulation_steps;
@@ -91,7 +90,7 @@ struct WorkerConfig {
 
   void fields(Keys& v);
 
-  /// Of a model that judges responses.
+  /// Declares the keys of a model that judges responses.
   void judging_fields(Keys& v);
 
  private:
