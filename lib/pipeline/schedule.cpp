@@ -13,9 +13,9 @@ namespace {
 
 /// Passes of one direction, in the order that all stages share. Chunks alternate after num_stages micro-batches; an
 /// incomplete last round is padded, and padding is then left out, so nobody waits for it.
-class Turns {
+class PassOrder {
  public:
-  Turns(const PipelineShape& shape, int64_t num_micro_batches)
+  PassOrder(const PipelineShape& shape, int64_t num_micro_batches)
       : shape_(shape),
         num_micro_batches_(num_micro_batches),
         turn_(shape.num_stages),
@@ -45,7 +45,7 @@ int64_t most_ahead(int64_t stage, const PipelineShape& shape) {
 
 std::vector<PipelinePass> one_forward_one_backward(int64_t stage, const PipelineShape& shape,
                                                    int64_t num_micro_batches) {
-  const Turns turns(shape, num_micro_batches);
+  const PassOrder turns(shape, num_micro_batches);
   const int64_t ahead = most_ahead(stage, shape);
   std::vector<PipelinePass> passes;
   for (int64_t k = 0; k < turns.size() + ahead; ++k) {
@@ -56,7 +56,7 @@ std::vector<PipelinePass> one_forward_one_backward(int64_t stage, const Pipeline
 }
 
 std::vector<PipelinePass> forwards(const PipelineShape& shape, int64_t num_micro_batches) {
-  const Turns turns(shape, num_micro_batches);
+  const PassOrder turns(shape, num_micro_batches);
   std::vector<PipelinePass> passes;
   for (int64_t k = 0; k < turns.size(); ++k) turns.add(k, /*is_forward=*/true, passes);
   return passes;
