@@ -126,7 +126,7 @@ FilesOfSets files_of_sets(const EvaluateFlags& flags) {
   FilesOfSets files;
   for (const std::string& word : flags.data) {
     const auto [name, pattern] = named_file("--data", word);
-    for (std::string& file : rows_named({pattern})) files[name].push_back(std::move(file));
+    for (std::string& file : rows_named({pattern}, kTestSplits)) files[name].push_back(std::move(file));
   }
   return files;
 }

@@ -72,7 +72,8 @@ MadeConfig make_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) 
     throw user_error("--data: missing; the {} rows, a file or folder", flags.evaluates ? "sets'" : "training");
   NewRun run;
   run.model = model_named(*flags.model);
-  run.data = flags.files.empty() ? rows_named(flags.data) : flags.files;
+  run.data =
+      flags.files.empty() ? rows_named(flags.data, flags.evaluates ? kTestSplits : kTrainingSplits) : flags.files;
   if (flags.validation) run.validation = validation_named(*flags.validation);
   GuessedReward reward{.type = flags.reward.value_or(""), .why = "as told"};
   if (flags.reward)
@@ -110,9 +111,22 @@ std::string model_named(const std::string& name) {
   return fs::is_directory(name) ? fs::canonical(name).string() : name;
 }
 
-std::vector<std::string> rows_named(const std::vector<std::string>& patterns) {
+namespace {
+
+std::vector<fs::path> files_of_splits(const char* flag, const std::vector<std::string>& patterns,
+                                      const std::vector<std::string>& splits) {
+  const auto split = usual_split(patterns, splits);
+  if (split)
+    std::fprintf(stderr, "note: %s = %s: has several splits; its rows of the split %s are used\n", flag,
+                 fmt::format("{}", fmt::join(patterns, ", ")).c_str(), split->c_str());
+  return files_of_flag(flag, patterns, split);
+}
+
+}  // namespace
+
+std::vector<std::string> rows_named(const std::vector<std::string>& patterns, const std::vector<std::string>& splits) {
   std::vector<std::string> paths;
-  for (const fs::path& file : files_of_flag("--data", patterns)) {
+  for (const fs::path& file : files_of_splits("--data", patterns, splits)) {
     Json row;
     if (!open_rows(file)->next(row)) throw user_error("{}: holds no row", file.string());
     paths.push_back(fs::canonical(file).string());
@@ -121,7 +135,7 @@ std::vector<std::string> rows_named(const std::vector<std::string>& patterns) {
 }
 
 std::string validation_named(const std::string& file) {
-  return fs::canonical(files_of_flag("--validation", {file}).front()).string();
+  return fs::canonical(files_of_splits("--validation", {file}, kValidationSplits).front()).string();
 }
 
 void check_reward_name(const std::string& name) {

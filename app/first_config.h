@@ -18,8 +18,14 @@ namespace roll {
 
 /// Checks a model; returns its Hub name, or the folder's absolute path.
 std::string model_named(const std::string& name);
-/// Returns the absolute paths of row files. UserError: a file has no row.
-std::vector<std::string> rows_named(const std::vector<std::string>& patterns);
+/// Splits that a folder is named for, first choice first.
+inline const std::vector<std::string> kTrainingSplits = {"train"},
+                                      kValidationSplits = {"validation", "valid", "val", "dev", "test"},
+                                      kTestSplits = {"test", "validation", "valid", "val", "dev"};
+/// Returns the absolute paths of row files. A folder with several splits gives the first of `splits` that it has, with
+/// a note. UserError: a file has no row.
+std::vector<std::string> rows_named(const std::vector<std::string>& patterns,
+                                    const std::vector<std::string>& splits = kTrainingSplits);
 /// Returns the absolute path of a validation file.
 std::string validation_named(const std::string& file);
 /// Checks a reward type. UserError: it needs a model or other keys besides its name.

@@ -105,6 +105,14 @@ std::vector<fs::path> expand_glob(const std::string& pattern) {
   return files;
 }
 
+/// Returns the folders that a pattern names.
+std::vector<fs::path> folders_of(const std::string& pattern) {
+  std::vector<fs::path> places = expand_glob(pattern);
+  if (const auto dataset = places.empty() ? find_dataset_folder(pattern) : std::nullopt) return {*dataset};
+  std::erase_if(places, [](const fs::path& place) { return !is_folder(place); });
+  return places;
+}
+
 std::vector<fs::path> files_of(const std::string& pattern, const std::optional<std::string>& split) {
   const std::vector<fs::path> places = expand_glob(pattern);
   if (const auto dataset = places.empty() ? find_dataset_folder(pattern) : std::nullopt)
@@ -128,6 +136,20 @@ std::vector<fs::path> files_of(const std::string& pattern, const std::optional<s
 }
 
 }  // namespace
+
+std::optional<std::string> usual_split(const std::vector<std::string>& patterns,
+                                       const std::vector<std::string>& usual) {
+  for (const std::string& pattern : patterns)
+    for (const fs::path& folder : folders_of(pattern)) {
+      std::vector<FileInFolder> found;
+      add_files(folder, folder, 0, found);
+      std::set<std::string> splits;
+      for (const FileInFolder& file : found) splits.insert(file.split);
+      for (const std::string& split : usual)
+        if (splits.size() > 1 && splits.contains(split)) return split;
+    }
+  return std::nullopt;
+}
 
 std::vector<fs::path> expand_files(const std::vector<std::string>& patterns, const std::optional<std::string>& split) {
   if (patterns.empty()) throw UserError("[]: names no file; give a file of rows, a list, or a glob");

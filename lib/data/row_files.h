@@ -19,6 +19,9 @@ namespace roll {
 std::vector<std::filesystem::path> expand_files(const std::vector<std::string>& patterns,
                                                 const std::optional<std::string>& split = {});
 
+/// Returns the first of `usual` that is a split of one of these folders or data sets, if it has several; else nullopt.
+std::optional<std::string> usual_split(const std::vector<std::string>& patterns, const std::vector<std::string>& usual);
+
 /// Reads a file's rows on demand.
 class RowFile {
  public:

@@ -241,6 +241,10 @@ TEST_CASE("folders are their files, of one split and in one place", "[data]") {
   CHECK(files("dirs", "train") == "dirs/train/x.jsonl.gz ");
   CHECK(files("two/main") == "two/main/train.csv ");
   CHECK(files("hub/data/train-*.parquet") == files("hub", "train"));
+  CHECK(usual_split({(folder.path / "hub").string()}, {"validation", "test"}) == "test");
+  CHECK(usual_split({(folder.path / "dirs").string()}, {"train"}) == "train");
+  CHECK_FALSE(usual_split({(folder.path / "dirs").string()}, {"validation"}));
+  CHECK_FALSE(usual_split({(folder.path / "two").string()}, {"train"}));  // one split in two folders
   CHECK_THAT(error("hub"), Contains("hub: holds several splits: test, train; set data_args.split to one"));
   CHECK_THAT(error("hub", "validation"), Contains("has no files of the split validation; it has: test, train"));
   CHECK_THAT(error("two", "train"), Contains("holds rows in several folders: main, socratic; name one of them, as ") &&

@@ -17,9 +17,9 @@ namespace {
 using Numbers = std::vector<int64_t>;
 
 /// Laying out needs no message: ranks that only know their number.
-struct Place {
+struct RankPlace {
   std::unique_ptr<Communicator> tp, cp;
-  Place(int64_t cp_rank, int64_t cp_size, int64_t tp_size)
+  RankPlace(int64_t cp_rank, int64_t cp_size, int64_t tp_size)
       : tp(make_single_communicator({.rank = 0, .size = static_cast<int>(tp_size)})),
         cp(make_single_communicator({.rank = static_cast<int>(cp_rank), .size = static_cast<int>(cp_size)})) {}
   ModelParallel parallel() const { return {tp.get(), cp.get()}; }
@@ -55,7 +55,7 @@ at::Tensor of_all_ranks(const std::vector<TokenLayout>& ranks, at::Tensor TokenL
 
 std::vector<TokenLayout> lay_out_all(const PackedTokens& tokens, int64_t cp, int64_t tp) {
   std::vector<TokenLayout> ranks;
-  for (int64_t rank = 0; rank < cp; ++rank) ranks.push_back(lay_out(tokens, Place(rank, cp, tp).parallel()));
+  for (int64_t rank = 0; rank < cp; ++rank) ranks.push_back(lay_out(tokens, RankPlace(rank, cp, tp).parallel()));
   return ranks;
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("two context ranks get the known zigzag slices, with positions and bou
 }
 
 TEST_CASE("tensor ranks alone pad each sequence, whose pieces are the padded sequences", "[model]") {
-  const TokenLayout layout = lay_out(telling_tokens({2, 4, 1}), Place(0, 1, 3).parallel());
+  const TokenLayout layout = lay_out(telling_tokens({2, 4, 1}), RankPlace(0, 1, 3).parallel());
   CHECK(list(layout.ids) == Numbers{1, 2, 0, 101, 102, 103, 104, 0, 0, 201, 0, 0});
   CHECK(list(layout.positions) == Numbers{0, 1, 2, 0, 1, 2, 3, 4, 5, 0, 1, 2});
   CHECK(layout.cu_queries == Numbers{0, 3, 9, 12});
