@@ -181,8 +181,7 @@ MixerBytes bytes_of(const GatedMlp& mlp, int64_t hidden, const Numbers& n) {
 }
 
 MixerBytes bytes_of(const LayerInput& input, int64_t hidden, const Numbers& n) {
-  const double width =
-      n.of(input.gate.outputs) / static_cast<double>(n.rule.tp);  // tokens are divided over tensor ranks
+  const double width = n.of(input.gate.outputs) / static_cast<double>(n.rule.tp);  // on one tensor rank
   return {.kept = 3 * width, .backward = 3 * width, .forward = 2 * width + n.stream(hidden)};
 }
 
@@ -212,8 +211,7 @@ MixerBytes bytes_of(const Experts& experts, int64_t hidden, const Numbers& n) {
 
 MixerBytes bytes_of(const MlpBesideExperts& both, int64_t hidden, const Numbers& n) {
   const MixerBytes mlp = bytes_of(both.mlp, hidden, n), experts = bytes_of(both.experts, hidden, n);
-  const double norms =
-      3 * n.of(hidden) + 2 * n.stream(hidden);  // the norms' outputs, including the router's, and their inputs
+  const double norms = 3 * n.of(hidden) + 2 * n.stream(hidden);  // outputs and inputs of norms
   return {.kept = mlp.kept + experts.kept + norms,
           .backward = std::max(mlp.backward, experts.backward) + n.of(hidden),
           .forward = std::max(mlp.forward, experts.forward + n.stream(hidden)) + n.of(hidden)};
@@ -281,8 +279,7 @@ HeadBytes head_bytes(const ModelSpec& spec, const Numbers& n) {
   const double row = 4 * vocab;
   const double rows = std::clamp(std::floor(static_cast<double>(logits_chunk_bytes(rule.on_gpu)) / row), 1.0, tokens);
   const double logits = rows * row, weight = 4 * vocab * static_cast<double>(spec.hidden_size);
-  const double narrow =
-      n.is_wide ? 0 : logits / 2 + (n.widens ? logits : 0);  // the logits' gradient in the product's dtype
+  const double narrow = n.is_wide ? 0 : logits / 2 + (n.widens ? logits : 0);  // gradient in the dtype of products
   HeadBytes head{.forward = 2 * hidden + logits, .backward = 2 * hidden + logits + narrow};
   if (rule.on_gpu) return head;  // weight gradients are accumulated in place
   // The gradient's sum, and beside it either the narrow product and its float32 copy, or the head in float32.

@@ -116,7 +116,7 @@ DeltaRows gathered(const DeltaRows& rows, Communicator& cp) {
 at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t times, int64_t times_in_backward) {
   if (!x.is_meta()) return x;
   if (at::GradMode::is_enabled() && !x.requires_grad())
-    x = x.detach().requires_grad_(true);  // so that backward resets the count
+    x = x.detach().requires_grad_(true);  // so that backward runs, too
   for (Communicator* ranks : {parallel.tp, parallel.cp, parallel.ep})
     if (ranks) x = roll::count_times(x, *ranks, times, times_in_backward);
   return x;
@@ -155,8 +155,8 @@ Linear projection_of(const ModelSpec& spec, const ParameterIndex& all) {
                              .b = all[name + kLoraB],
                              .magnitude = shape.adapter.has_magnitude ? all[name + kMagnitude] : at::Tensor(),
                              .scale = shape.adapter.scale,
-                             .dropout = {.rate = shape.adapter.dropout,  // a number that no layer's product has
-                                         .product = static_cast<uint32_t>(spec.num_layers << 8)}};
+                             .dropout = {.rate = shape.adapter.dropout,
+                                         .product = static_cast<uint32_t>(spec.num_layers << 8)}};  // after all layers'
   return linear;
 }
 

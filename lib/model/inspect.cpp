@@ -23,7 +23,7 @@ namespace roll {
 
 namespace {
 
-// Keys of config.json that change nothing in what is computed here, or that parse_spec() reads.
+// Keys of config.json that do not change the computation, or that parse_spec() reads.
 constexpr const char* kKnownKeys[] = {"_name_or_path",
                                       "add_cross_attention",
                                       "architectures",
@@ -138,7 +138,7 @@ Patterns patterns_of(const ModelSpec& spec) {
   return found;
 }
 
-/// Of a folder's tensors; empty where it has no weights.
+/// Returns the name patterns of a folder's tensors; empty if it has no weights.
 Patterns patterns_in(const std::filesystem::path& folder) {
   Patterns found;
   try {
@@ -218,7 +218,7 @@ std::string describe(const ModelSpec& spec) {
   return text;
 }
 
-/// The known architecture whose tensors are most like these, with what config.json says.
+/// Returns a spec of the known architecture with the most similar tensors, using config.json's values.
 std::optional<ModelSpec> nearest_spec(const Json& config, const Patterns& own) {
   std::optional<ModelSpec> best;
   size_t least = 0;
@@ -235,7 +235,7 @@ std::optional<ModelSpec> nearest_spec(const Json& config, const Patterns& own) {
         least = distance;
       }
     } catch (const UserError&) {
-      // It cannot be such a model.
+      // This config.json does not fit the architecture.
     }
   }
   return best;
