@@ -1,5 +1,5 @@
-// Gated delta nets that replace attention in some layers: sizes, layers and weight names. model/spec.cpp reads them
-// from and writes them to config.json, under Qwen's keys; ops/delta_rule.h computes them.
+// Gated delta nets that replace attention in some layers: sizes, layers and weight names, for spec.cpp (config.json
+// under Qwen's keys) and dense_layers.cpp. What such layers compute is in ops/delta_rule.h.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Sizes of a new model for `roll init`, checked, with defaults that follow from each other.
+// Sizes of a new model for `roll init-model`, checked, with defaults that follow from each other.
 #pragma once
 
 #include <cstdint>

@@ -117,7 +117,8 @@ constexpr const char* kKnownKeys[] = {"_name_or_path",
                                       "vocab_size",
                                       "vocab_size_per_layer_input"};
 
-/// "model.layers.11.mlp.up_proj.weight" -> "model.layers.*.mlp.up_proj.weight": how many there are of each.
+/// Number of tensors per name pattern: "model.layers.11.mlp.up_proj.weight" counts for
+/// "model.layers.*.mlp.up_proj.weight".
 using Patterns = std::map<std::string, int64_t>;
 
 std::string pattern_of(const std::string& name) {
@@ -146,12 +147,12 @@ Patterns patterns_in(const std::filesystem::path& folder) {
     for (const TensorEntry& entry : opened.entries())
       if (!is_derived_buffer(entry.name)) ++found[pattern_of(entry.name)];
   } catch (const UserError&) {
-    // Its config.json tells enough.
+    // config.json suffices for the report.
   }
   return found;
 }
 
-/// Of a folder with weights; else none.
+/// Returns the notes of a folder with weights; else none.
 std::vector<std::string> notes_of(const std::filesystem::path& folder) {
   try {
     return folder_notes(folder);
