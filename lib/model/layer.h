@@ -82,7 +82,7 @@ struct TensorShape {
   std::string_view name;
   std::vector<int64_t> shape;
   Cut cut = {};
-  double initial = 0, deviation = 0;  // new elements are normal around `initial`
+  double initial = 0, deviation = 0;  // new elements: normal with `deviation`; if that is 0, `initial`
   FusedRows fused = {};
   bool is_constant = false;  // never trained by gradients
   bool is_wide = false;      // float32 even in 16-bit models
