@@ -239,7 +239,7 @@ double adapter_bytes(const Block& block, const Numbers& n) {
   return 4.0 * numbers;
 }
 
-/// `again`: backward recomputes the layer under a graph of its own, which keeps its gradients until it is done.
+/// `again`: backward recomputes the layer under a separate graph, which keeps its gradients until it is done.
 LayerBytes bytes_of(const Layer& layer, const Numbers& n, bool again = false) {
   LayerBytes found;
   for (size_t i = 0; i < layer.size(); ++i) {
@@ -252,7 +252,7 @@ LayerBytes bytes_of(const Layer& layer, const Numbers& n, bool again = false) {
     found.forward = std::max(found.forward, streams * stream + gathered + normed + own.forward);
     const double behind = layer[i].after.width > 0 ? stream : 0;  // input of the block's output norm
     found.kept += stream + normed + own.kept + behind + adapter_bytes(layer[i], n);
-    double gradients = again ? stream + (i + 1 < layer.size() ? stream : 0) : 0;  // of its input and its result
+    double gradients = again ? stream + (i + 1 < layer.size() ? stream : 0) : 0;  // gradients of input and result
     if (again && !n.rule.on_gpu && !n.is_wide)
       gradients += weights_behind(layer, i) * n.bytes / (n.tokens * static_cast<double>(n.rule.tp));
     found.backward = std::max(found.backward, found.kept + stream + own.backward + gradients);

@@ -58,7 +58,7 @@ struct StoredUnit {
   LayerStore::Weights weights, before, behind;
 };
 
-/// Runs the first of `units`; without data it represents all of them.
+/// Runs the first one of `units`; without data it represents all of `units`.
 at::Tensor run_unit(std::span<const LayerWeights> layers, std::span<const LayerUnit> units, const at::Tensor& x,
                     const std::shared_ptr<const LayerPass>& pass, Carried& carried) {
   using Pass = LayerStore::Pass;
@@ -115,8 +115,7 @@ DeltaRows gathered(const DeltaRows& rows, Communicator& cp) {
 
 at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t times, int64_t times_in_backward) {
   if (!x.is_meta()) return x;
-  if (at::GradMode::is_enabled() && !x.requires_grad())
-    x = x.detach().requires_grad_(true);  // so that backward runs, too
+  if (at::GradMode::is_enabled() && !x.requires_grad()) x = x.detach().requires_grad_(true);  // backward must run, too
   for (Communicator* ranks : {parallel.tp, parallel.cp, parallel.ep})
     if (ranks) x = roll::count_times(x, *ranks, times, times_in_backward);
   return x;

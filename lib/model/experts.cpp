@@ -32,8 +32,8 @@ struct GroupProducts {
   const Linear& at(int64_t i) const { return first[i * step].second; }
 };
 
-/// Returns what adapters add to the products, like with_adapter() for one product. A GPU's grouped kernel computes all
-/// of them in x's dtype.
+/// Returns what adapters add to the products, like with_adapter() for one product. With a GPU's grouped kernel they are
+/// computed in x's dtype.
 at::Tensor adapters_of(const GroupProducts& products, const at::Tensor& x, const RowGroups& groups) {
   const Adapter& some = *products.at(0).adapter;
   const bool is_one_kernel = has_grouped_products(x, groups.size(), some.a.size(0));

@@ -1,5 +1,5 @@
-// Features by which a model computes differently from Llama. LibTorch's operators (mixers.cpp) support all of them, in
-// training and sampling; faster back-ends list those that they support, and get no model with others.
+// Features by which a model computes differently from Llama. LibTorch's operators (mixers.cpp) support all features, in
+// training and sampling; faster back-ends list the ones that they support, and get no model with others.
 #pragma once
 
 #include <cstdint>

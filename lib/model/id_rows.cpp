@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-/// Makes a JSON list. Rows have one number fewer than tokens: the last token predicts none of them.
+/// Makes a JSON list. Rows have one number fewer than tokens: the last token has no next one to predict.
 Json numbers(const float* begin, int64_t count) {
   Json list = Json::array();
   for (int64_t i = 0; i < count; ++i) list.push_back(json_float(begin[i]));

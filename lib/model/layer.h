@@ -29,9 +29,9 @@
 namespace roll {
 
 /// Sharding of a parameter over tensor ranks: dimension `dim` is split between its `count` units (heads, say), each of
-/// `width` rows or columns. More ranks than units hold copies of them (parameter_shards.h).
+/// `width` rows or columns. If ranks outnumber units, they hold copies (parameter_shards.h).
 struct Cut {
-  int64_t dim = -1;  // -1: every rank holds all of it
+  int64_t dim = -1;  // -1: every rank holds the whole parameter
   int64_t count = 0, width = 1;
   bool operator==(const Cut&) const = default;
 };
@@ -44,7 +44,7 @@ struct ExpertPlace {
 
 /// Rows of a product in a fused tensor of the folder, named `of`: it has `groups` groups of `rows` rows (per head, the
 /// query's rows, then the gate's), and the product has those from `begin` on in each. Adapters share the A of the whole
-/// tensor. Empty: the product has a tensor of its own.
+/// tensor. Empty: the product has a separate tensor.
 struct FusedRows {
   std::string_view of;
   int64_t begin = 0, rows = 0, groups = 1;

@@ -14,7 +14,7 @@ struct TokenLogProbs {
   at::Tensor log_probs;  // [T] float32, nats: log softmax(logits[t] / temperature) of token t + 1 of the same sequence
   at::Tensor entropy;    // [T] float32, nats, of that distribution; undefined if not requested
   at::Tensor energy{};   // [T] float32, squared norm of the log-prob's gradient by logits / temperature; or undefined
-  std::shared_ptr<RouterTraining> routers{};  // those of the tokens
+  std::shared_ptr<RouterTraining> routers{};  // copied from `tokens`
   at::Tensor of_choices{};                    // [T, k] float32: logits of `choices` for token t + 1
 };
 

@@ -73,7 +73,7 @@ bool MixtureSpec::has_experts(int64_t layer) const {
 
 namespace {
 
-/// Reads the keys that all families have, two of them under the given names.
+/// Reads the keys that all families have; `count` and `chosen` name two, which differ.
 void read_counts(const ConfigReader& config, const char* count, const char* chosen, MixtureSpec& mixture) {
   RoutingRule& rule = mixture.routing;
   rule.count = config.count(count, SizeLimits::kExperts);

@@ -256,7 +256,7 @@ void write_rope(const Rope& rope, int64_t head_dim, Json& config) {
   if (rope.kind == RopeKind::kLongRope) {
     scaling["short_factor"] = rope.short_factor;
     scaling["long_factor"] = rope.long_factor;
-    config["original_max_position_embeddings"] = rope.original_positions;  // where Phi-3 has it
+    config["original_max_position_embeddings"] = rope.original_positions;  // Phi-3 has it here
   }
   if (rope.kind == RopeKind::kYarn || rope.kind == RopeKind::kLongRope)
     scaling["attention_factor"] = rope.attention_factor;

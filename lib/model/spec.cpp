@@ -29,7 +29,7 @@ std::vector<char> read_slides(const ConfigReader& config, const ModelSpec& spec)
   if (types && (!types->is_array() || types->size() != slides.size()))
     config.fail("layer_types", fmt::format("a list of {} kinds of layers is needed", slides.size()));
   for (size_t i = 0; types && i < slides.size(); ++i) slides[i] = (*types)[i] == "sliding_attention";
-  if (row.full_heads) slides.back() = 0;  // as in transformers, despite layer_types
+  if (row.full_heads) slides.back() = 0;  // transformers does so, despite layer_types
   return slides;
 }
 

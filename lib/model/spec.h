@@ -62,7 +62,7 @@ struct ModelSpec {
   std::optional<BitsandbytesConfig> bitsandbytes = {};  // set if the folder stores these quantised
   std::optional<MixtureSpec> mixture = {};              // null: no layer has experts
 
-  /// Returns the FLOPs of one forward over a sequence of `length` tokens, of which `head_rows` go through the lm head:
+  /// Returns the FLOPs of one forward over a sequence of `length` tokens, with `head_rows` rows through the lm head:
   /// linear part * length + causal attention part * length^2 + head. Backward is twice that.
   double forward_flops(int64_t length, int64_t head_rows) const;
   int64_t num_parameters() const;  // without adapters
@@ -127,7 +127,7 @@ struct ParameterShape {
   bool is_adapter = false;  // adapters alone are trained if there are any; float32
   std::optional<Quantisation> quantised = {};
   double initial = 1;     // value of new norms and constants
-  double deviation = -1;  // of new elements; below 0: see init_parameters()
+  double deviation = -1;  // standard deviation of new elements; below 0: see init_parameters()
   FolderRows fused = {};
   std::optional<ExpertPlace> expert = {};
   bool is_constant = false;      // never trained by gradients

@@ -74,7 +74,7 @@ class ValueModel {
   Backbone backbone_;
   at::Tensor head_weight_, head_bias_;  // on a pipeline's last stage
   std::shared_ptr<const Json> config_;
-  std::shared_ptr<const Companions> companions_;  // of the source folder
+  std::shared_ptr<const Companions> companions_;  // files of the source folder
   std::filesystem::path base_{};                  // folder of the base model, if these are adapters
   NamedTensors kept_{};                           // the folder's weights that this model does not use
 };

@@ -1,8 +1,8 @@
 // Plans the weight sync: which rank sends which part of the trainer's weights to which rank of the sampler, whose
 // layout and ranks may differ. All follows from sizes: no rank asks or gathers, and each computes its own messages
-// alone. For each pair (trainer TP rank, sampler TP rank), the rows in both shards form one stream. Each receiver of a
-// stream needs all of it. Its holders (the trainer's data and context ranks, and tensor ranks with copies) share the
-// sending evenly: each element is sent once to each rank that lacks it, and all holders send equally much, to a row.
+// alone. For each pair (trainer TP rank, sampler TP rank), the rows in both shards form one stream. Each receiver needs
+// the whole stream. Its holders (the trainer's data and context ranks, and tensor ranks with copies) share the sending
+// evenly: each element is sent once to each rank that lacks it, and all holders send equally much, to a row.
 #pragma once
 
 #include <cstdint>

@@ -68,7 +68,7 @@ at::Tensor sum_of(const Transformer& model, const WeightBlocks& blocks) {
   return sum;
 }
 
-/// Messages without data share a tensor with the previous one of equal size: a plan has millions of them.
+/// Messages without data share a tensor with the previous one of equal size: a plan has millions of messages.
 class EmptyMessages {
  public:
   at::Tensor of(const Transformer& model, const WeightBlocks& blocks) {
@@ -153,7 +153,7 @@ void WeightTransfer::move_bucket(size_t bucket, const Transformer* from, const T
     if (bucket < pieces.size()) unpack(*to, pieces[bucket], in[peer], peer);
 }
 
-/// Checks the sampler's whole model against the first replica, although several replicas sent parts of it.
+/// Checks the sampler's whole model against the first replica, although several replicas sent parts.
 void WeightTransfer::check_whole(const Transformer* from, const Transformer* to) {
   const int64_t own = from ? from->parts().checksum(from->parameters()) : 0;
   const int64_t sum = ranks_.all_reduce_sum(ranks_.rank() == source_ ? own : int64_t{0}, "checksum of weights");

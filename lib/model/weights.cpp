@@ -71,7 +71,7 @@ void check_one(const HfFolder& folder, const ParameterShape& wanted) {
                      wanted.name, dtype_name(entry->dtype));
 }
 
-/// The parameter out of a folder's tensors.
+/// Reads a parameter from a folder's tensors.
 template <class Folder>
 at::Tensor read_parameter(const Folder& folder, const ParameterShape& parameter) {
   const at::Tensor there = folder.read(parameter.name_in_folder());

@@ -43,7 +43,7 @@ HfFolder open_weights(const std::filesystem::path& folder, const ModelSpec& spec
 /// shape or not floating.
 void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted);
 
-/// What a run needs from a model folder.
+/// Contents of a model folder that a run needs.
 enum class FolderUse {
   kWrites,      // all weights, and a tokenizer
   kForwards,    // all weights
