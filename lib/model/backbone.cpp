@@ -155,7 +155,7 @@ Linear projection_of(const ModelSpec& spec, const ParameterIndex& all) {
                              .magnitude = shape.adapter.has_magnitude ? all[name + kMagnitude] : at::Tensor(),
                              .scale = shape.adapter.scale,
                              .dropout = {.rate = shape.adapter.dropout,
-                                         .product = static_cast<uint32_t>(spec.num_layers << 8)}};  // after all layers'
+                                         .product = static_cast<uint32_t>(spec.num_layers << 8)}};  // not a layer's
   return linear;
 }
 

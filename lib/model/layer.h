@@ -1,12 +1,12 @@
 // Describes a model's layers: parts, names, sizes, and sharding over tensor ranks. Everything else follows it:
 // parameters and FLOPs (spec.h), shards (parameter_shards.h), memory and caches, weight reading (LayerWeights in
 // backbone.h), and every forward: mixers.cpp in training; in sampling decode/cpu_decoder.cpp, decode/device_decoder.cpp
-// and, for models that these do not support, decode/tensor_decoder.cpp. A layer is a sequence of blocks: x +=
-// mixer(norm(x)). To add a kind of mixer (experts, a recurrence): its struct in Mixer here, its mix() in mixers.cpp,
-// its memory in model/activation_memory.cpp, and the rows in architectures.cpp that use it. It then trains and samples
-// on every device; a decoder that supports the kind adds it to its MixerKinds. A deviation from Llama (a window,
-// another activation) is a Feature (features.h): each back-end lists those that it supports, and gets no model with
-// others.
+// and, for models that these do not support, decode/tensor_decoder.cpp.
+// A layer is a sequence of blocks: x += mixer(norm(x)). To add a kind of mixer (experts, a recurrence): its struct in
+// Mixer here, its mix() in mixers.cpp, its memory in model/activation_memory.cpp, and the rows in architectures.cpp
+// that use it. It then trains and samples on every device; a decoder that supports the kind adds it to its MixerKinds.
+// A deviation from Llama (a window, another activation) is a Feature (features.h): each back-end lists the features
+// that it supports, and gets no model with others.
 #pragma once
 
 #include <c10/core/ScalarType.h>
@@ -101,7 +101,7 @@ struct LayerCost {
   double pair_flops(double length) const;
   /// Bytes of a page of `tokens` tokens, with `number_bytes` per element.
   int64_t page_bytes(int64_t tokens, int64_t number_bytes) const;
-  /// Tokens per page, at least `least`. With recurrent states: until keys and values weigh as much as these.
+  /// Tokens per page, at least `least`. With recurrent states, enough that keys and values take as many bytes as these.
   int64_t page_tokens(int64_t least, int64_t number_bytes) const;
 };
 

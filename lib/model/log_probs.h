@@ -19,7 +19,7 @@ struct TokenLogProbs {
 };
 
 /// Returns log-probs, and what else is requested; all are 0 at each sequence's last index. Autograd records unless a
-/// NoGradGuard is held, which the energy requires. Full logits never exist.
+/// NoGradGuard is held; the energy requires one. Full logits never exist.
 /// `wanted` ([T] on the host, not 0: wanted; undefined: all) limits the lm head to these positions, so that prompts
 /// cost nothing there; the others are 0 and carry no gradient. All ranks of the model get all results; of a pipeline's
 /// stages only the last does, on others all is undefined. **Collective** over cp, tp and stages.

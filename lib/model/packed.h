@@ -29,12 +29,11 @@ struct Branch {
 class RouterTraining;
 
 struct PackedTokens {
-  at::Tensor ids;                   // [T] int64
-  at::Tensor positions;             // [T] int64, restart at 0 in each context
-  std::vector<int64_t> cu_seqlens;  // [B+1]: sequence b is tokens cu_seqlens[b] .. cu_seqlens[b+1]
-  std::vector<int64_t>
-      cu_contexts{};  // [C+1]: offsets of contexts; cu_seqlens are among them; empty: every sequence is a context
-  std::vector<Branch> tree{};  // [C] from prefix_tree(); empty: no prefix sharing
+  at::Tensor ids;                      // [T] int64
+  at::Tensor positions;                // [T] int64, restart at 0 in each context
+  std::vector<int64_t> cu_seqlens;     // [B+1]: sequence b is tokens cu_seqlens[b] .. cu_seqlens[b+1]
+  std::vector<int64_t> cu_contexts{};  // [C+1]: offsets of contexts, all of cu_seqlens included; empty: cu_seqlens
+  std::vector<Branch> tree{};          // [C] from prefix_tree(); empty: no prefix sharing
 
   at::Tensor dropout_names{};  // [T] from dropout_names() if adapters are trained with dropout; else undefined
   // [T, choices_per_token()] int16: experts that the sampler's routers chose, to be used again, mixture after mixture;

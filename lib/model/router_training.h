@@ -2,7 +2,7 @@
 // tokens, each with the weight 1 / T, so that no layout changes them:
 //   balance  sum over layers and sequences s of T_s / T * N * sum_i f_i P_i (Fedus et al. 2022, eq. 4), where f_i is
 //            the share of choices of a sequence's T_s tokens that went to expert i, and P_i their mean probability
-//            (sigmoids are divided by their sum over the token: Liu et al. 2024, eq. 18).
+//            (a token's sigmoids are divided by their sum: Liu et al. 2024, eq. 18).
 //            Each sequence is balanced in itself, like DeepSeek-V3 and Megatron's seq_aux_loss: the counts of the
 //            whole mini-batch are known only after its last forward, those of a micro-batch depend on the layout.
 //   z        sum over layers of the mean over tokens of logsumexp(logits)^2 (Zoph et al. 2022, eq. 5).
@@ -94,6 +94,7 @@ class RouterTraining {
   at::Tensor train(const at::Tensor& logits, const at::Tensor& chosen, const at::Tensor& own, const at::Tensor& sampled,
                    int64_t number, bool is_sigmoid);
 
+  /// Returns the metrics' names, in the order of sums().
   std::vector<std::string> names(const std::string& prefix) const;
   /// Returns one 0-dim mean over the model's layers per name; layers of other stages count as 0 here. They are: balance
   /// and z costs without coefficients; entropy of the probabilities (nats); load of a sequence's busiest expert over an

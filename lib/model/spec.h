@@ -124,7 +124,7 @@ struct ParameterShape {
   std::string name;  // HF's; adapters have PEFT's
   std::vector<int64_t> shape;
   Cut cut = {};
-  bool is_adapter = false;  // adapters alone are trained if there are any; float32
+  bool is_adapter = false;  // an adapter: trained while other weights are frozen; float32
   std::optional<Quantisation> quantised = {};
   double initial = 1;     // value of new norms and constants
   double deviation = -1;  // standard deviation of new elements; below 0: see init_parameters()

@@ -20,9 +20,9 @@ class PipelineStage;
 
 /// The ranks that share one copy of a model and its sequences. Null: this process alone.
 struct ModelParallel {
-  Communicator* tp = nullptr;                 // share each weight matrix
-  Communicator* cp = nullptr;                 // share each sequence
-  Communicator* ep = nullptr;                 // share the experts, and may have other sequences
+  Communicator* tp = nullptr;                 // ranks that share each weight matrix
+  Communicator* cp = nullptr;                 // ranks that share each sequence
+  Communicator* ep = nullptr;                 // ranks that share the experts, and may have other sequences
   std::shared_ptr<PipelineStage> stage = {};  // one of several that share the layers
 
   int64_t tp_size() const { return tp ? tp->size() : 1; }
@@ -40,12 +40,12 @@ struct TokenLayout {
   at::Tensor routed_experts{};  // [S, ...], from PackedTokens
   // A piece is a run of tokens of one context; its queries see its keys up to their own position.
   std::vector<int64_t> cu_queries, cu_keys;  // [C+1]
-  at::Tensor query_bounds, key_bounds;       // on the device, int32; undefined: not sent yet
+  at::Tensor query_bounds, key_bounds;       // the same as int32 on the device; undefined: not sent yet
   at::Tensor keys;    // [K] int64: rows of the keys gathered over cp; undefined: 0, 1, 2, ... on this rank
   at::Tensor tokens;  // [S] int64: index on the packed axis, -1 padding; undefined: 0, 1, 2, ...
   at::Tensor places;  // [T] int64: row of a token's result after gathering over cp
   std::vector<int64_t> host_places;         // [T]: `places` on the host; empty: 0, 1, 2, ...
-  std::shared_ptr<RouterTraining> routers;  // with this layout; null: none are trained
+  std::shared_ptr<RouterTraining> routers;  // set up for this layout; null: none are trained
 
   int64_t num_slots() const { return ids.size(0); }
 };
@@ -56,8 +56,8 @@ TokenLayout lay_out(const PackedTokens& tokens, const ModelParallel& parallel);
 /// Sets query_bounds and key_bounds, on the host.
 void add_bounds(TokenLayout& layout);
 
-/// Returns the slots of labelled tokens in `wanted` ([T] on the host; undefined: all). Works on the host, which would
-/// have to wait for a device.
+/// Returns the slots of labelled tokens in `wanted` ([T] on the host; undefined: all). It works on the host, which
+/// would otherwise wait for a device.
 LabelledSlots labelled_slots(const TokenLayout& layout, const PackedTokens& tokens, const at::Tensor& wanted,
                              const ModelParallel& parallel);
 

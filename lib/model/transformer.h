@@ -40,7 +40,7 @@ class Transformer {
                           at::ScalarType dtype = at::kFloat);
 
   /// Makes this rank's part of a model without weights (ops/planned_tensors.h): it computes nothing, and its
-  /// collectives count as much data as a real model's.
+  /// collectives are counted like a real model's.
   static Transformer planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel);
 
   const ModelSpec& spec() const { return backbone_.spec(); }

@@ -267,8 +267,7 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
       parameters.back().second.requires_grad_(!has_adapters && !parameter.is_constant);
       continue;
     }
-    const auto number =
-        static_cast<uint32_t>(parts.number_of(name));  // part of the key of a new adapter's random numbers
+    const auto number = static_cast<uint32_t>(parts.number_of(name));  // keys its random numbers
     const at::Tensor whole =
         peft ? read_parameter(*peft, parameter) : new_adapter(folder, wanted, parameter, adapters.seed, number);
     const std::string file = peft ? peft->weights_file() : "new adapters";
