@@ -28,7 +28,7 @@ struct Handover {
   std::array<Heads, 2> heads{};       // keys and values, by Attention::shared
 };
 
-/// Returns what is handed over before layer `first`; `tp`: number of tensor ranks.
+/// Returns the sizes of the tensors to hand over before layer `first`; `tp`: number of tensor ranks.
 Handover handover_before(const std::vector<Layer>& layers, int64_t first, int64_t tp);
 
 /// Rows of a micro-batch: tokens of a context rank, divided over `tp` tensor ranks between products.
